@@ -1,0 +1,67 @@
+"""Spectral dimension reduction on one trace-optimisation core.
+
+Methods
+    variance        PCA, KernelPCA
+    distances       ClassicalMDS, LandmarkMDS, Isomap, LandmarkIsomap
+    laplacian       LaplacianEigenmaps, DiffusionMap, CommuteTimeEmbedding, SpectralClustering, LPP, OLPP
+    reconstruction  LLE, NPP, ONPP
+    alignment       ModifiedLLE, HessianLLE, LTSA, LLTSA
+    discriminant    LDA
+    by hand         TraceReducer, External
+Specifications
+    graphs          KNN, Radius
+    weights         Binary, Heat, LocalScaling, Cosine, Powered
+    kernels         Kernel
+Tables
+    methods, make
+"""
+
+from .core import Kernel
+from .graphs import KNN, Binary, Cosine, Heat, LocalScaling, Powered, Radius
+from .methods.alignment import LLTSA, LTSA, HessianLLE, ModifiedLLE
+from .methods.clustering import SpectralClustering
+from .methods.compose import TraceReducer
+from .methods.discriminant import LDA
+from .methods.distances import ClassicalMDS, Isomap, LandmarkIsomap, LandmarkMDS
+from .methods.external import External
+from .methods.laplacian import LPP, OLPP, CommuteTimeEmbedding, DiffusionMap, LaplacianEigenmaps
+from .methods.reconstruction import LLE, NPP, ONPP
+from .methods.registry import make, methods
+from .methods.variance import PCA, KernelPCA
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "KNN",
+    "LDA",
+    "LLE",
+    "LLTSA",
+    "LPP",
+    "LTSA",
+    "NPP",
+    "OLPP",
+    "ONPP",
+    "PCA",
+    "Binary",
+    "ClassicalMDS",
+    "CommuteTimeEmbedding",
+    "Cosine",
+    "DiffusionMap",
+    "External",
+    "Heat",
+    "HessianLLE",
+    "Isomap",
+    "Kernel",
+    "KernelPCA",
+    "LandmarkIsomap",
+    "LandmarkMDS",
+    "LaplacianEigenmaps",
+    "LocalScaling",
+    "ModifiedLLE",
+    "Powered",
+    "Radius",
+    "SpectralClustering",
+    "TraceReducer",
+    "make",
+    "methods",
+]

@@ -1,0 +1,51 @@
+"""What a fit did: stage times, choices and counts, collected wherever they happen.
+
+`collect` opens a record for one fit; `stage` times a block and `note` adds a fact to the innermost open record, so that
+no layer has to hand the record to the next. Outside a fit both do nothing. Every finished stage is also logged to the
+logger ``"eigenspan"`` at level INFO: ``logging.basicConfig(level="INFO")`` shows the progress of long work.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+logger = logging.getLogger("eigenspan")
+_open: ContextVar[dict[str, Any] | None] = ContextVar("eigenspan_diagnostics", default=None)
+
+
+@contextmanager
+def collect() -> Iterator[dict[str, Any]]:
+    """Open a record ``{"seconds": {...}, ...}`` for the duration of the block."""
+    record: dict[str, Any] = {"seconds": {}}
+    token = _open.set(record)
+    start = time.perf_counter()
+    try:
+        yield record
+    finally:
+        record["seconds"]["total"] = time.perf_counter() - start
+        _open.reset(token)
+
+
+@contextmanager
+def stage(name: str) -> Iterator[None]:
+    """Time the block as stage `name`; repeated stages add up."""
+    record, start = _open.get(), time.perf_counter()
+    try:
+        yield
+    finally:
+        spent = time.perf_counter() - start
+        if record is not None:
+            record["seconds"][name] = record["seconds"].get(name, 0.0) + spent
+            logger.info("%s: %.3f s", name, spent)
+
+
+def note(**facts: Any) -> None:
+    """Add facts to the open record, if any."""
+    record = _open.get()
+    if record is not None:
+        record.update(facts)

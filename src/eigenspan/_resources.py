@@ -1,0 +1,73 @@
+"""How much memory there is, and the refusal to ask for more.
+
+A dense n×n array is allocated only where a method's structure forces one, and only after `require` has agreed.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from .errors import MemoryLimitError
+
+#: Set to a number of bytes, or a string such as ``"2G"``, to lower the limit (it never raises it).
+LIMIT_VARIABLE = "EIGENSPAN_MEMORY"
+
+_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def parse_bytes(text: str) -> int:
+    """``"1.5G"`` -> 1610612736."""
+    text = text.strip().upper().removesuffix("B").removesuffix("I")
+    if text and text[-1] in _UNITS:
+        return int(float(text[:-1]) * _UNITS[text[-1]])
+    return int(float(text))
+
+
+def human_bytes(number: float) -> str:
+    """1610612736 -> ``"1.5 GB"``."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if number < 1024:
+            return f"{number:.3g} {unit}"
+        number /= 1024
+    return f"{number:.3g} TB"
+
+
+def available_memory() -> int:
+    """Bytes that can be allocated now: free memory, the control group's limit, or the user's own limit."""
+    limits = []
+    try:
+        fields = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines() if ":" in line)
+        limits.append(int(fields["MemAvailable"].split()[0]) * 1024)
+    except (OSError, KeyError, ValueError):
+        try:
+            limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+        except (ValueError, OSError, AttributeError):
+            pass  # no way to tell on this platform: allocate and let the system answer
+    try:
+        root = Path("/sys/fs/cgroup")
+        limits.append(int((root / "memory.max").read_text()) - int((root / "memory.current").read_text()))
+    except (OSError, ValueError):
+        pass  # no control group, or no limit in it
+    if LIMIT_VARIABLE in os.environ:
+        limits.append(parse_bytes(os.environ[LIMIT_VARIABLE]))
+    return max(0, min(limits, default=2**63))
+
+
+def require(n_bytes: float, what: str, instead: str) -> None:
+    """Refuse, before allocating, what would not fit.
+
+    Parameters
+    ----------
+    n_bytes : float
+        Predicted peak of the allocation.
+    what : str
+        What is about to be allocated, with its shape.
+    instead : str
+        What the user can call instead.
+    """
+    there = available_memory()
+    if n_bytes > 0.9 * there:
+        raise MemoryLimitError(
+            f"{what} would need {human_bytes(n_bytes)}, but only {human_bytes(there)} of memory is available. {instead}"
+        )

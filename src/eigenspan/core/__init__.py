@@ -1,0 +1,43 @@
+"""The trace-optimisation core: forms, bases, problems, spectra, scales and maps.
+
+    graph or kernel -> quadratic forms on the samples -> trace problem in a basis -> spectrum -> map
+"""
+
+from .basis import DirectSum, Features, Samples, cross_form
+from .form import Form, diagonal, factor_gram, gram, identity
+from .kernels import Kernel, KernelRows, gram_matrix, kernel_rows
+from .map import Map, Raw
+from .problem import Posed, TraceProblem, TraceRatio, pose, solve
+from .scale import Diffusion, InverseSqrt, SqrtEigenvalue, Unit, UnitCovariance, Whitened
+from .spectrum import Spectrum, sign_of
+
+__all__ = [
+    "Diffusion",
+    "DirectSum",
+    "Features",
+    "Form",
+    "InverseSqrt",
+    "Kernel",
+    "KernelRows",
+    "Map",
+    "Posed",
+    "Raw",
+    "Samples",
+    "Spectrum",
+    "SqrtEigenvalue",
+    "TraceProblem",
+    "TraceRatio",
+    "Unit",
+    "UnitCovariance",
+    "Whitened",
+    "cross_form",
+    "diagonal",
+    "factor_gram",
+    "gram",
+    "gram_matrix",
+    "identity",
+    "kernel_rows",
+    "pose",
+    "sign_of",
+    "solve",
+]

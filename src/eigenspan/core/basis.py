@@ -1,0 +1,295 @@
+"""The three families of methods are one trace problem in three bases, ``Y = Z V``.
+
+=================  =====================================  ==============================
+`Samples`          Z = I                                  implicit (LE, LLE, Isomap)
+`Features.linear`  Z = X, centred                         projective (PCA, LPP, LDA)
+`Features.kernel`  Z = kernel-PCA scores ("KPCA trick")   kernel (kernel LPP, kernel FDA)
+=================  =====================================  ==============================
+
+`DirectSum` stacks several views for two-view methods. A basis restricts forms (``Z'MZ``), embeds solutions (``ZV``) and
+hands out the map that takes new points to the same place.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .._diagnostics import note
+from .._resources import require
+from ..errors import IndefiniteWarning, InputError
+from ..graphs.landmarks import choose_landmarks
+from ..solvers import dense
+from .form import Form, identity
+from .kernels import gram_matrix, kernel_rows
+from .map import Map, Raw
+from .spectrum import Spectrum
+
+Array = NDArray[np.float64]
+Extension = Callable[[Array, Spectrum], Map]
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The unknown is the embedding itself; `extension` says how new points are reached."""
+
+    n: int
+    extension: Extension | None = None
+
+    def centred(self, weights: Array | None) -> Samples:
+        return self
+
+    def restrict(self, M: Form) -> Form:
+        return M
+
+    def constant(self) -> Array | None:
+        return np.ones((self.n, 1))
+
+    def embed(self, V: Array) -> Array:
+        return V
+
+    def map(self, V: Array, spectrum: Spectrum) -> Map:
+        if self.extension is None:
+            raise InputError("This basis has no extension to new points: give Samples(n, extension).")
+        return self.extension(V, spectrum)
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """``Z = (raw − offset) @ lift`` with `lift` orthonormal in the feature space.
+
+    Build it with `Features.linear` or `Features.kernel`.
+
+    Attributes
+    ----------
+    rows : callable
+        Raw feature rows of new points.
+    raw : ndarray or csr_array of shape (n, m)
+    lift : ndarray of shape (m, r) or None
+        None stands for the identity (the features already have full rank).
+    offset : ndarray of shape (m,)
+    relative_ridge : float
+        Default regularisation of a unit form, relative to its mean eigenvalue. A full-rank kernel basis can interpolate any
+        embedding of the training set, so it has one; linear features need none.
+    """
+
+    rows: Callable[[Any], Any]
+    raw: Any
+    lift: Array | None
+    offset: Array
+    relative_ridge: float = 0.0
+    facts: dict = field(default_factory=dict)
+
+    @cached_property
+    def Z(self) -> Array:
+        """Centred coordinates of the samples, (n, r); what graphs in a kernel's feature space are built on."""
+        if sp.issparse(self.raw):
+            Z = self.raw @ self._axes(np.eye(self.raw.shape[1]))
+            return Z - self.offset @ self._axes(np.eye(self.raw.shape[1]))
+        Z = np.asarray(self.raw, dtype=np.float64) - self.offset
+        return Z if self.lift is None else Z @ self.lift
+
+    @property
+    def dim(self) -> int:
+        return self.raw.shape[1] if self.lift is None else self.lift.shape[1]
+
+    def _axes(self, V: Array) -> Array:
+        return V if self.lift is None else self.lift @ V
+
+    def centred(self, weights: Array | None) -> Features:
+        """Move the origin to the weighted mean (uniform for weights that sum to nothing; zero offset for None)."""
+        n = self.raw.shape[0]
+        if weights is None:
+            return replace(self, offset=np.zeros(self.raw.shape[1]))
+        total = float(weights.sum())
+        if abs(total) <= 1e-12 * max(float(np.abs(weights).sum()), np.finfo(float).tiny):
+            weights, total = np.ones(n), float(n)
+        return replace(self, offset=np.asarray(weights @ self.raw).ravel() / total)
+
+    def restrict(self, M: Form) -> Form:
+        """``Z'MZ`` as a dense form over the coordinates."""
+        if not sp.issparse(self.raw):
+            return Form(self.dim, dense=M.quadratic(self.Z), psd=M.psd)
+        m1, c = M.ones(), self.offset  # implicit centring: (X − 1c')'M(X − 1c')
+        x1 = self.raw.T @ m1
+        G = M.quadratic(self.raw) - np.outer(x1, c) - np.outer(c, x1) + m1.sum() * np.outer(c, c)
+        if self.lift is not None:
+            G = self.lift.T @ G @ self.lift
+        return Form(self.dim, dense=dense.symmetric(G), psd=M.psd)
+
+    def constant(self) -> None:
+        return None
+
+    def embed(self, V: Array) -> Array:
+        if sp.issparse(self.raw):
+            coef = self._axes(V)
+            return np.asarray(self.raw @ coef - self.offset @ coef)
+        return self.Z @ V
+
+    def map(self, V: Array, spectrum: Spectrum) -> Map:
+        return Map(self.rows, self._axes(V), offset=self.offset)
+
+    # ------------------------------------------------------------------ constructors
+    @staticmethod
+    def linear(X: Any, *, reduce: int | None = None, rtol: float = 1e-10) -> Features:
+        """The points themselves, restricted to their row space when they do not span all D dimensions.
+
+        `reduce` keeps only that many principal axes first: the named way to a sparse X with too many columns, and to "PCA
+        first" for undersampled data [S0, §9.3]. Cost O(nD min(n, D)).
+        """
+        n, D = X.shape
+        if reduce is not None:
+            return _principal_features(X, min(reduce, n - 1, D))
+        if sp.issparse(X) or D < n:
+            require(
+                32.0 * D**2 + (0 if sp.issparse(X) else 8.0 * n * D),
+                f"The {D}×{D} feature matrices",
+                "Pass reduce=r to keep r principal axes first.",
+            )
+        mean = np.asarray(X.mean(axis=0)).ravel()
+        lift = _row_space(X, mean, rtol)
+        if lift is not None:
+            note(rank=lift.shape[1])
+        return Features(Raw(), X, lift, mean)
+
+    @staticmethod
+    def kernel(
+        kernel: Any, X: Any, *, landmarks: Any = None, random_state: Any = 0, relative_ridge: float = 1e-3, rtol: float = 1e-10
+    ) -> Features:
+        """Kernel-PCA scores of full rank, or Nyström features on landmarks. Cost O(n³), or O(nm²) with m landmarks."""
+        rows = kernel_rows(kernel, X)
+        if landmarks is None:
+            n = X.shape[0]
+            require(32.0 * n**2, f"The {n}×{n} kernel matrix", "Pass landmarks=m to work with m landmark points instead.")
+            K = gram_matrix(rows, X)
+            lift = _feature_axes(K - K.mean(axis=0) - (K.mean(axis=1) - K.mean())[:, None], rtol)
+        else:
+            chosen = choose_landmarks(X, landmarks, random_state=random_state, precomputed=rows.kernel == "precomputed")
+            full, rows = rows, rows.among(chosen)
+            K = rows(X)
+            among = gram_matrix(full.among(chosen), X[chosen])
+            axes = _feature_axes(among, rtol)
+            Z = K @ axes
+            inner = _row_space(Z, Z.mean(axis=0), rtol)
+            lift = axes if inner is None else axes @ inner
+        return Features(rows, K, lift, K.mean(axis=0), relative_ridge=relative_ridge)
+
+
+def _feature_axes(K: Array, rtol: float) -> Array:
+    """Coefficients of orthonormal axes of the feature space spanned by the points with Gram matrix K."""
+    values, U = dense.eigenpairs(dense.symmetric(K), None, "max")
+    top = max(values[0], np.finfo(float).tiny)
+    if values[-1] < -1e-6 * top:
+        warnings.warn(
+            f"The kernel matrix is not positive semidefinite: its eigenvalues run from {values[-1]:.3g} to {values[0]:.3g}. The negative "
+            "part has no feature space and is left out; use a positive definite kernel if it matters.",
+            IndefiniteWarning,
+            stacklevel=3,
+        )
+    keep = values > rtol * top
+    return U[:, keep] / np.sqrt(values[keep])
+
+
+def _row_space(X: Any, mean: Array, rtol: float) -> Array | None:
+    """Orthonormal basis of the row space of ``X − 1·mean'``, None when that is all of R^D.
+
+    Rank is judged on standardised columns, so a feature measured in tiny units still counts.
+    """
+    n, D = X.shape
+    if sp.issparse(X):
+        spread = np.sqrt(np.maximum(np.asarray(X.multiply(X).mean(axis=0)).ravel() - mean**2, 0.0))
+        floor = 1e-7 * np.sqrt(np.asarray(X.multiply(X).mean(axis=0)).ravel())
+    else:
+        spread = np.asarray(np.std(X, axis=0, dtype=np.float64))
+        floor = 1e-13 * np.abs(mean)
+    live = spread > floor
+    unit = np.where(live, spread, 1.0)
+    if D < n or sp.issparse(X):
+        if sp.issparse(X):
+            C = (X.T @ X).toarray() / n - np.outer(mean, mean)
+        else:
+            Xc = np.asarray(X, dtype=np.float64) - mean
+            C = Xc.T @ Xc / n
+        C = np.where(np.outer(live, live), C / np.outer(unit, unit), 0.0)
+        values, Q = dense.eigenpairs(dense.symmetric(C), None, "max")
+        if np.all(live) and values[-1] > 1e-9 * values[0]:
+            return None
+        if sp.issparse(X):
+            return dense.orthonormal(unit[:, None] * Q[:, values > max(rtol, 1e-12) * max(values[0], 0)])
+    _, _, axes = dense.principal_axes(np.where(live, (np.asarray(X, dtype=np.float64) - mean) / unit, 0.0), rtol)
+    return dense.orthonormal(unit[:, None] * axes) if axes.shape[1] else axes
+
+
+def _principal_features(X: Any, r: int) -> Features:
+    """The leading r principal axes of X as features, by randomised SVD with implicit centring."""
+    from sklearn.utils.extmath import randomized_svd
+
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    if sp.issparse(X):
+        from scipy.sparse.linalg import LinearOperator
+
+        ones = np.ones(X.shape[0])
+        centred: Any = LinearOperator(
+            X.shape,
+            matvec=lambda v: X @ v - ones * (mean @ v),
+            rmatvec=lambda u: X.T @ u - mean * u.sum(),
+            matmat=lambda V: X @ V - np.outer(ones, mean @ V),
+            rmatmat=lambda U: X.T @ U - np.outer(mean, U.sum(axis=0)),
+            dtype=np.float64,
+        )
+    else:
+        centred = np.asarray(X, dtype=np.float64) - mean
+    _, s, Vt = randomized_svd(centred, r, n_iter=7, random_state=0)
+    keep = s > 1e-10 * max(s[0], np.finfo(float).tiny)
+    note(reduced_to=int(keep.sum()))
+    return Features(Raw(), X, Vt[keep].T, mean)
+
+
+@dataclass(frozen=True, eq=False)
+class DirectSum:
+    """Several feature bases side by side: ``Z = diag(Z_1, …, Z_p)`` over the stacked samples of all views.
+
+    Forms are over the n_1 + … + n_p stacked rows; a cross form between views pairs row i of one with row i of another.
+    """
+
+    views: Sequence[Features]
+
+    @property
+    def splits(self) -> list[int]:
+        return list(np.cumsum([view.dim for view in self.views])[:-1])
+
+    def centred(self, weights: Array | None) -> DirectSum:
+        sizes = np.cumsum([view.raw.shape[0] for view in self.views])[:-1]
+        parts = [None] * len(self.views) if weights is None else np.split(weights, sizes)
+        return DirectSum([view.centred(part) for view, part in zip(self.views, parts, strict=True)])
+
+    def restrict(self, M: Form) -> Form:
+        Z = sp.csr_array(la.block_diag(*[view.Z for view in self.views]))
+        return Form(Z.shape[1], dense=M.quadratic(Z), psd=M.psd)
+
+    def constant(self) -> None:
+        return None
+
+    def embed(self, V: Array) -> Array:
+        """The views' embeddings stacked, view after view."""
+        return np.vstack([view.Z @ part for view, part in zip(self.views, np.split(V, self.splits), strict=True)])
+
+    def map(self, V: Array, spectrum: Spectrum) -> list[Map]:
+        return [view.map(part, spectrum) for view, part in zip(self.views, np.split(V, self.splits), strict=True)]
+
+
+def cross_form(n: int) -> Form:
+    """``2 Σ y_i · z_i`` between two stacked views of n rows each: maximised under a unit embedding it is CCA. Indefinite."""
+    eye = sp.eye_array(n, format="csr")
+    return Form(2 * n, sparse=sp.csr_array(sp.block_array([[None, eye], [eye, None]])))
+
+
+__all__ = ["DirectSum", "Features", "Samples", "cross_form", "identity"]

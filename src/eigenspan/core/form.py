@@ -1,0 +1,242 @@
+"""Quadratic forms on the samples, ``y -> y'My``, kept in the cheapest structure that represents them exactly.
+
+A `Form` is a sum of up to four parts::
+
+    M  =  sparse  +  U diag(c) U'  +  Σ a FᵀF  +  dense
+          graphs     class means      LLE         Gram matrices
+                     centring         factors     that the method forces
+
+Addition and scalar multiplication act on the parts, so ``laplacian(W) + 0.1 * class_scatter(y)`` is literal and never
+forms an n×n array. Solvers and bases need only ``M @ Z``, ``M.quadratic(Z)``, the diagonal and the parts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..errors import InputError
+
+Array = NDArray[np.float64]
+
+
+def _toarray(M: Any) -> Array:
+    return M.toarray() if sp.issparse(M) else np.asarray(M)
+
+
+def _hstack(U: Any, V: Any) -> Any:
+    return sp.hstack([U, V], format="csr") if sp.issparse(U) and sp.issparse(V) else np.hstack([_toarray(U), _toarray(V)])
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """A symmetric matrix M over the n samples.
+
+    Parameters
+    ----------
+    n : int
+        Order of M.
+    sparse : csr_array of shape (n, n), optional
+    low_rank : (U, c), optional
+        The part ``U diag(c) U'``; U is (n, r), dense or sparse.
+    roots : tuple of (a, F), optional
+        The part ``Σ a FᵀF`` with sparse F of n columns.
+    dense : ndarray of shape (n, n), optional
+    psd : bool
+        M is known to be positive semidefinite.
+    kills_constant : bool
+        ``M 1 = 0``.
+    """
+
+    n: int
+    sparse: sp.csr_array | None = None
+    low_rank: tuple[Any, Array] | None = None
+    roots: tuple[tuple[float, sp.csr_array], ...] = ()
+    dense: Array | None = None
+    psd: bool = False
+    kills_constant: bool = False
+
+    # ------------------------------------------------------------------ algebra
+    def __add__(self, other: Form) -> Form:
+        if not isinstance(other, Form):
+            return NotImplemented
+        if self.n != other.n:
+            raise InputError(f"Forms over {self.n} and {other.n} samples cannot be added: build both from the same rows.")
+        low = self.low_rank or other.low_rank
+        if self.low_rank and other.low_rank:
+            low = (_hstack(self.low_rank[0], other.low_rank[0]), np.concatenate([self.low_rank[1], other.low_rank[1]]))
+        return Form(
+            self.n,
+            sparse=_sum(self.sparse, other.sparse),
+            low_rank=low,
+            roots=self.roots + other.roots,
+            dense=_sum(self.dense, other.dense),
+            psd=self.psd and other.psd,
+            kills_constant=self.kills_constant and other.kills_constant,
+        )
+
+    def __mul__(self, factor: float) -> Form:
+        a = float(factor)
+        return replace(
+            self,
+            sparse=None if self.sparse is None else self.sparse * a,
+            low_rank=None if self.low_rank is None else (self.low_rank[0], a * self.low_rank[1]),
+            roots=tuple((a * b, F) for b, F in self.roots),
+            dense=None if self.dense is None else a * self.dense,
+            psd=self.psd and a >= 0,
+        )
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Form:
+        return self * -1.0
+
+    def __sub__(self, other: Form) -> Form:
+        return self + (-other)
+
+    # ------------------------------------------------------------------ products
+    def __matmul__(self, Z: Array) -> Array:
+        """``M @ Z`` for dense Z of shape (n,) or (n, r)."""
+        out = np.zeros(Z.shape)
+        if self.sparse is not None:
+            out += self.sparse @ Z
+        if self.low_rank is not None:
+            U, c = self.low_rank
+            out += U @ ((U.T @ Z).T * c).T
+        for a, F in self.roots:
+            out += a * (F.T @ (F @ Z))
+        if self.dense is not None:
+            out += self.dense @ Z
+        return out
+
+    def quadratic(self, Z: Any) -> Array:
+        """``Z'MZ``, symmetric, for dense or sparse Z. A factor form is squared, so the result of a PSD part is PSD."""
+        r = Z.shape[1]
+        out = np.zeros((r, r))
+        if self.sparse is not None:
+            out += _sparse_quadratic(self.sparse, Z)
+        if self.low_rank is not None:
+            U, c = self.low_rank
+            P = _toarray(U.T @ Z)
+            out += (P.T * c) @ P
+        for a, F in self.roots:
+            FZ = F @ Z
+            out += a * _toarray(FZ.T @ FZ)
+        if self.dense is not None:
+            out += _toarray(Z.T @ (self.dense @ _toarray(Z)))
+        return (out + out.T) / 2
+
+    def ones(self) -> Array:
+        """``M 1``."""
+        return self @ np.ones(self.n)
+
+    def diagonal(self) -> Array:
+        out = np.zeros(self.n)
+        if self.sparse is not None:
+            out += self.sparse.diagonal()
+        if self.low_rank is not None:
+            U, c = self.low_rank
+            out += np.asarray((U.multiply(U) if sp.issparse(U) else U * U) @ c).ravel()
+        for a, F in self.roots:
+            out += a * np.asarray(F.multiply(F).sum(axis=0)).ravel()
+        if self.dense is not None:
+            out += np.diagonal(self.dense)
+        return out
+
+    # ------------------------------------------------------------------ representations
+    def assembled(self) -> Form:
+        """The same form with its factors multiplied out into the sparse part, as a factorising solver needs it."""
+        S = self.sparse
+        for a, F in self.roots:
+            S = _sum(S, sp.csr_array(F.T @ F) * a)
+        return replace(self, sparse=S, roots=())
+
+    def scaled(self, s: Array) -> Form:
+        """The congruence ``diag(s) M diag(s)``."""
+        S = sp.diags_array(s)
+        return replace(
+            self,
+            sparse=None if self.sparse is None else sp.csr_array(S @ self.sparse @ S),
+            low_rank=None if self.low_rank is None else (S @ self.low_rank[0], self.low_rank[1]),
+            roots=tuple((a, sp.csr_array(F @ S)) for a, F in self.roots),
+            dense=None if self.dense is None else s[:, None] * self.dense * s,
+            kills_constant=False,
+        )
+
+    def to_dense(self) -> Array:
+        """M as an n×n array: for small problems and for tests."""
+        if self.sparse is None and self.low_rank is None and not self.roots and self.dense is not None:
+            return self.dense
+        out = np.zeros((self.n, self.n)) if self.dense is None else self.dense.copy()
+        if self.sparse is not None:
+            out += self.sparse.toarray()
+        for a, F in self.roots:
+            out += a * (F.T @ F).toarray()
+        if self.low_rank is not None:
+            U, c = _toarray(self.low_rank[0]), self.low_rank[1]
+            out += (U * c) @ U.T
+        return out
+
+    def norm(self) -> float:
+        """An upper bound on the spectral norm, cheap and within a small factor for graph matrices."""
+        bound = 0.0
+        if self.sparse is not None and self.sparse.nnz:
+            bound += float(abs(self.sparse).sum(axis=0).max())
+        if self.low_rank is not None:
+            U, c = self.low_rank
+            G = _toarray(U.T @ U) if U.shape[1] <= self.n else _toarray(U @ U.T)
+            bound += float(np.abs(c).max(initial=0.0) * np.abs(G).sum(axis=0).max(initial=0.0))
+        for a, F in self.roots:
+            rows, columns = abs(F).sum(axis=1).max(), abs(F).sum(axis=0).max()
+            bound += abs(a) * float(rows * columns)
+        if self.dense is not None:
+            bound += float(np.linalg.norm(self.dense, ord=1))
+        return bound
+
+    def is_diagonal(self) -> bool:
+        """Only a diagonal part: such a unit form is divided out instead of factorised."""
+        if self.low_rank is not None or self.dense is not None or self.roots or self.sparse is None:
+            return False
+        rows = np.repeat(np.arange(self.n), np.diff(self.sparse.indptr))
+        return bool(np.all((rows == self.sparse.indices) | (self.sparse.data == 0)))
+
+
+def _sum(a: Any, b: Any) -> Any:
+    return b if a is None else a if b is None else a + b
+
+
+def _sparse_quadratic(S: sp.csr_array, Z: Any, columns: int = 256) -> Array:
+    """``Z'SZ`` a block of columns at a time, so that S @ Z never doubles the memory of a wide Z."""
+    if sp.issparse(Z):
+        return _toarray(Z.T @ (S @ Z))
+    return np.hstack([Z.T @ (S @ Z[:, j : j + columns]) for j in range(0, Z.shape[1], columns)])
+
+
+def identity(n: int) -> Form:
+    """The form of I: ``Σ y²``. PSD; does not kill the constant."""
+    return Form(n, sparse=sp.eye_array(n, format="csr"), psd=True)
+
+
+def diagonal(d: Array) -> Form:
+    """The form of ``diag(d)``: ``Σ d y²``. PSD where d ≥ 0."""
+    d = np.asarray(d, dtype=np.float64)
+    return Form(d.size, sparse=sp.diags_array(d, format="csr"), psd=bool(np.all(d >= 0)))
+
+
+def gram(K: Any, *, centre: bool = True, psd: bool = True) -> Form:
+    """The form of a dense Gram matrix, centred as ``HKH`` unless told otherwise (in place: K is consumed)."""
+    if centre:
+        means = K.mean(axis=0)
+        K -= means
+        K -= means[:, None] - means.mean()
+    return Form(K.shape[0], dense=K, psd=psd, kills_constant=centre)
+
+
+def factor_gram(R: Any, *, centre: bool = True) -> Form:
+    """The form of ``RRᵀ`` from its n×r factor, centred by subtracting the column means; never n×n."""
+    R = R - R.mean(axis=0) if centre else R
+    return Form(R.shape[0], low_rank=(R, np.ones(R.shape[1])), psd=True, kills_constant=centre)

@@ -1,0 +1,134 @@
+"""Kernels: named, callable or precomputed, checked once, picklable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
+
+from ..errors import KernelError
+from ..graphs.weights import median_width
+
+Array = NDArray[np.float64]
+
+_PARAMETERS = {
+    "rbf": ("gamma",),
+    "laplacian": ("gamma",),
+    "chi2": ("gamma",),
+    "sigmoid": ("gamma", "coef0"),
+    "poly": ("gamma", "coef0", "degree"),
+    "polynomial": ("gamma", "coef0", "degree"),
+}
+
+
+class Kernel(BaseEstimator):
+    """A kernel by name with its parameters.
+
+    Parameters
+    ----------
+    name : str, default="rbf"
+        Any of scikit-learn's pairwise kernels: ``"rbf"``, ``"poly"``, ``"sigmoid"``, ``"laplacian"``, ``"cosine"``, ``"linear"``,
+        ``"chi2"``, …
+    gamma : float, "median" or None, default=None
+        Inverse squared width. None means 1/D; ``"median"`` means 1/σ² with σ half the median distance of at most 1000 training
+        points.
+    degree : float, default=3
+        Of the polynomial kernel ``(γ⟨x,z⟩ + coef0)^degree``.
+    coef0 : float, default=1
+
+    Examples
+    --------
+    >>> from eigenspan import Kernel, LPP
+    >>> LPP(2, kernel=Kernel("poly", degree=2, gamma=1.0)).kernel.name
+    'poly'
+    """
+
+    def __init__(self, name: str = "rbf", *, gamma: float | str | None = None, degree: float = 3, coef0: float = 1) -> None:
+        self.name = name
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+
+
+@dataclass(frozen=True, eq=False)
+class KernelRows:
+    """``x -> (k(x, x_1), …, k(x, x_r))`` for the fitted points: the rows of every kernel map."""
+
+    kernel: Any
+    parameters: dict
+    points: Any
+
+    def __call__(self, X: Any) -> Array:
+        if self.kernel == "precomputed":
+            return np.asarray(X, dtype=np.float64)
+        if callable(self.kernel):
+            return _checked(self.kernel(X, self.points), X.shape[0], self.points.shape[0])
+        return np.asarray(pairwise_kernels(X, self.points, metric=self.kernel, **self.parameters), dtype=np.float64)
+
+    def among(self, subset: NDArray[np.intp]) -> KernelRows:
+        """The same kernel against some of the fitted points."""
+        points = None if self.kernel == "precomputed" else self.points[subset]
+        return KernelRows(_Columns(subset) if self.kernel == "precomputed" else self.kernel, self.parameters, points)
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """Stands in for a kernel function where new points arrive as rows of a precomputed kernel."""
+
+    subset: NDArray[np.intp]
+
+    def __call__(self, X: Any, _points: Any) -> Array:
+        return np.asarray(X, dtype=np.float64)[:, self.subset]
+
+
+def _checked(K: Any, rows: int, columns: int) -> Array:
+    K = np.asarray(K.toarray() if sp.issparse(K) else K, dtype=np.float64)
+    if K.shape != (rows, columns):
+        raise KernelError(
+            f"The kernel returned shape {K.shape} for {rows} and {columns} points; it must return the {rows}×{columns} matrix of "
+            "k(x_i, z_j) when called with two arrays of rows."
+        )
+    if not np.all(np.isfinite(K)):
+        raise KernelError(f"The kernel returned {int(np.sum(~np.isfinite(K)))} values that are NaN or infinite.")
+    return K
+
+
+def kernel_rows(kernel: Any, X: Any) -> KernelRows:
+    """Bind a kernel specification to its training points, defaults made explicit."""
+    spec = Kernel(kernel) if isinstance(kernel, str) else kernel
+    if not isinstance(spec, Kernel):
+        if not callable(spec):
+            raise KernelError(f"kernel={kernel!r} is neither a name, a Kernel, nor a function of two arrays of rows.")
+        return KernelRows(spec, {}, X)
+    if spec.name == "precomputed":
+        return KernelRows("precomputed", {}, None)
+    if spec.name not in PAIRWISE_KERNEL_FUNCTIONS:
+        raise KernelError(
+            f"kernel={spec.name!r} is unknown. Use one of {', '.join(sorted(PAIRWISE_KERNEL_FUNCTIONS))}, 'precomputed', a Kernel, "
+            "or a function of two arrays of rows."
+        )
+    values = {"gamma": spec.gamma, "degree": spec.degree, "coef0": spec.coef0}
+    if spec.gamma == "median":
+        values["gamma"] = 1.0 / median_width(X) ** 2
+    elif spec.gamma is None:
+        values["gamma"] = 1.0 / X.shape[1]  # scikit-learn's default, except for chi2 where it is 1 there
+    return KernelRows(spec.name, {p: values[p] for p in _PARAMETERS.get(spec.name, ())}, X)
+
+
+def gram_matrix(rows: KernelRows, X: Any) -> Array:
+    """``K = k(X, X)``, checked to be square, finite and symmetric; a fresh array."""
+    K = rows(X)
+    K = _checked(np.array(K) if rows.kernel == "precomputed" else K, X.shape[0], X.shape[0])
+    size = np.abs(K).max(initial=0.0)
+    skew = np.abs(K - K.T).max(initial=0.0)
+    if skew > 1e-6 * max(size, np.finfo(float).tiny):
+        raise KernelError(
+            f"The kernel matrix is not symmetric: |K_ij − K_ji| reaches {skew:.3g} where |K_ij| reaches {size:.3g}. Pass a symmetric "
+            "kernel, or (K + K.T) / 2 if that is what you mean."
+        )
+    return (K + K.T) / 2

@@ -1,0 +1,75 @@
+"""The map of every method: ``y(x) = rows(x) @ coef``.
+
+``rows`` turns new points into rows over the raw features (linear methods), over the training or landmark points (kernel,
+distance and neighbour methods); it is a picklable object, never a closure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+#: Rows of new points handled at once, chosen so that a block against the training set stays near 64 MB.
+_BLOCK_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class Map:
+    """A picklable function from new points to the embedding space.
+
+    Parameters
+    ----------
+    rows : callable
+        ``X -> R`` of shape (m, r), dense or sparse.
+    coef : ndarray of shape (r, d)
+    offset : ndarray of shape (r,), optional
+        Subtracted from every row: the centre the training rows were given.
+    known : callable, optional
+        ``X -> index`` of the identical training row, −1 where there is none. Those rows get their training embedding.
+    embedding : ndarray of shape (n, d), optional
+        Training embedding that goes with `known`.
+    shift : ndarray of shape (d,), optional
+        Added to every embedded point (landmark methods re-centre on all samples).
+    """
+
+    rows: Callable[[Any], Any]
+    coef: Array
+    offset: Array | None = None
+    known: Callable[[Any], NDArray[np.intp]] | None = None
+    embedding: Array | None = None
+    shift: Array | None = None
+
+    def __call__(self, X: Any) -> Array:
+        step = max(1, int(_BLOCK_BYTES / (8 * max(self.coef.shape[0], 1))))
+        if X.shape[0] <= step:
+            return self._block(X)
+        return np.vstack([self._block(X[i : i + step]) for i in range(0, X.shape[0], step)])
+
+    def _block(self, X: Any) -> Array:
+        R = self.rows(X)
+        if self.offset is None:
+            Y = R @ self.coef
+        elif sp.issparse(R):
+            Y = R @ self.coef - self.offset @ self.coef
+        else:
+            Y = (R - self.offset) @ self.coef
+        Y = np.asarray(Y) if self.shift is None else np.asarray(Y) + self.shift
+        if self.known is not None and self.embedding is not None:
+            index = self.known(X)
+            Y[index >= 0] = self.embedding[index[index >= 0]]
+        return Y
+
+
+@dataclass(frozen=True, eq=False)
+class Raw:
+    """The rows of a linear method: the points themselves."""
+
+    def __call__(self, X: Any) -> Any:
+        return X if sp.issparse(X) else np.asarray(X, dtype=np.float64)

@@ -1,0 +1,306 @@
+"""Posing and solving the one problem.
+
+::
+
+    min or max  Tr(V'AV)   s.t.  V'BV = I            TraceProblem
+    max         Tr(V'AV) / Tr(V'BV)  s.t.  V'V = I   TraceRatio
+
+`pose` states a method as a form, a unit and a basis; `solve` takes the problem to standard form, calls a solver and
+refines, orders and checks what comes back. The rule for a singular B lives here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._diagnostics import note, stage
+from .._resources import require
+from ..errors import ConvergenceError, ConvergenceWarning, DimensionError, InputError, RidgeWarning, UnitError
+from ..solvers import Solver, as_solver, dense
+from ..solvers.ratio import trace_ratio
+from .basis import DirectSum, Features, Samples
+from .form import Form, identity
+from .scale import Unit
+from .spectrum import Spectrum, relative_gap
+
+Array = NDArray[np.float64]
+Sense = Literal["min", "max"]
+Basis = Samples | Features | DirectSum
+
+#: Residual, relative to ‖A‖, above which a solver has failed.
+RESIDUAL = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class TraceProblem:
+    """``min or max Tr(V'AV)  s.t.  V'BV = I`` and ``V'BN = 0`` for the declared directions N.
+
+    Parameters
+    ----------
+    A : Form
+    B : Form or None
+        None stands for I. Must be positive semidefinite.
+    sense : {"min", "max"}
+    exclude : ndarray of shape (m, q), optional
+        Directions that are no answer, such as the constant.
+    """
+
+    A: Form
+    B: Form | None
+    sense: Sense
+    exclude: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class TraceRatio:
+    """``max (or min) Tr(V'AV) / Tr(V'BV)  s.t.  V'V = I``."""
+
+    A: Form
+    B: Form
+    sense: Sense = "max"
+
+
+@dataclass(frozen=True, eq=False)
+class Posed:
+    """A problem together with the basis it was restricted to and the scale of its axes."""
+
+    problem: TraceProblem | TraceRatio
+    basis: Basis
+    scale: Callable[[Spectrum], Array] = field(default_factory=Unit)
+    skip: int = 0
+
+
+def pose(
+    basis: Basis,
+    *,
+    minimise: Form | None = None,
+    maximise: Form | None = None,
+    unit: Form | Literal["embedding", "projection"] = "embedding",
+    ridge: float | None = None,
+    relative_ridge: float | None = None,
+    scale: Callable[[Spectrum], Array] | None = None,
+    center: bool = True,
+    skip: int = 0,
+) -> Posed:
+    """State a method.
+
+    Parameters
+    ----------
+    basis : Samples, Features or DirectSum
+    minimise, maximise : Form
+        Exactly one of them: the objective over the samples.
+    unit : Form, "embedding" or "projection"
+        The constraint: ``Y'MY = I`` for a form M, ``Y'Y = I``, or ``V'V = I`` in feature space (orthogonal methods).
+    ridge : float, optional
+        ε in ``B = Z'MZ + εI``.
+    relative_ridge : float, optional
+        The same, relative to the mean eigenvalue of ``Z'MZ``. With neither given, the basis has its default.
+    scale : callable, optional
+        ``spectrum -> factor`` for each axis.
+    center : bool, default=True
+        Centre the features with weights B1 (uniform when that vanishes).
+    skip : int, default=0
+        Leave out this many of the best axes: the "ignore the smallest eigenvalue" option of ONPP [S0, §4.4].
+
+    Returns
+    -------
+    Posed
+    """
+    form, sense = _objective(minimise, maximise)
+    if isinstance(unit, str) and unit not in ("embedding", "projection"):
+        raise InputError(f'unit={unit!r} must be a Form, "embedding" (Y\'Y = I) or "projection" (V\'V = I).')
+    M = identity(form.n) if isinstance(unit, str) else unit
+    weights = np.ones(form.n) if isinstance(unit, str) else M.ones()
+    basis = basis.centred(weights if center else None)
+    A = basis.restrict(form)
+    trivial = isinstance(unit, str) and (unit == "projection" or isinstance(basis, Samples))
+    B = None if trivial else basis.restrict(M)
+    if B is not None and not isinstance(basis, Samples):
+        default = getattr(basis, "relative_ridge", 0.0)
+        B = _with_ridge(B, ridge, default if relative_ridge is None else relative_ridge)
+    exclude = basis.constant() if form.kills_constant else None
+    return Posed(TraceProblem(A, B, sense, exclude), basis, scale or Unit(), skip)
+
+
+def _objective(minimise: Form | None, maximise: Form | None) -> tuple[Form, Sense]:
+    if minimise is not None and maximise is None:
+        return minimise, "min"
+    if maximise is not None and minimise is None:
+        return maximise, "max"
+    raise InputError("Give exactly one of minimise= and maximise=.")
+
+
+def _with_ridge(B: Form, ridge: float | None, relative: float) -> Form:
+    epsilon = ridge if ridge is not None else relative * float(np.mean(B.diagonal()))
+    if epsilon < 0:
+        raise InputError(f"ridge={epsilon:g} must not be negative.")
+    if epsilon == 0:
+        return B
+    note(ridge=epsilon)
+    return replace(B, dense=B.to_dense() + epsilon * np.eye(B.n))
+
+
+# ---------------------------------------------------------------------- solving
+@dataclass(frozen=True, eq=False)
+class _Standard:
+    """``A' u = λ u`` with ``V = back(u)`` and orthonormal excluded directions."""
+
+    A: Form
+    back: Callable[[Array], Array]
+    exclude: Array | None
+    facts: dict
+
+
+def solve(
+    problem: TraceProblem | TraceRatio, n_components: int, *, solver: str | Solver = "auto", random_state: Any = 0
+) -> Spectrum:
+    """The best `n_components` axes of a trace problem, B-orthonormal, refined by Rayleigh–Ritz, with residuals and gap."""
+    if isinstance(problem, TraceRatio):
+        return _solve_ratio(problem, n_components)
+    with stage("standard form"):
+        standard = _standardise(problem)
+    excluded = 0 if standard.exclude is None else standard.exclude.shape[1]
+    dim = standard.A.n - excluded
+    if n_components > dim:
+        raise DimensionError(
+            f"n_components={n_components} exceeds {dim}, the dimension of the problem"
+            + (" (the rank of the centred features)" if problem.exclude is None else " (samples less the constant)")
+            + (". All rows coincide." if dim == 0 else f". Use n_components <= {dim}.")
+        )
+    rng = np.random.default_rng(_seed(random_state))
+    wanted = min(n_components + 1, dim)
+    with stage("eigenproblem"):
+        return _run(standard, problem.sense, n_components, wanted, as_solver(solver), rng)
+
+
+def _seed(random_state: Any) -> Any:
+    """A seed for the start vectors; a RandomState is drawn from, None is as good as 0 (the result does not depend on it)."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    return 0 if random_state is None else random_state
+
+
+def _run(standard: _Standard, sense: Sense, k: int, wanted: int, solver: Solver, rng: np.random.Generator) -> Spectrum:
+    A, chain = standard.A, solver.chain(standard.A, wanted, sense)
+    norm = max(A.norm(), np.finfo(float).tiny)
+    trouble = ""
+    for position, attempt in enumerate(chain):
+        name = type(attempt).__name__
+        if trouble:
+            warnings.warn(f"{trouble} {name} takes over.", ConvergenceWarning, stacklevel=4)
+        try:
+            _, U = attempt.pairs(A, wanted, sense, standard.exclude, rng)
+        except (ConvergenceError, RuntimeError) as failure:
+            if position == len(chain) - 1:
+                raise
+            trouble = f"{type(attempt).__name__} failed ({failure})."
+            continue
+        values, U, residuals = _refine(A, U, sense, standard.exclude, norm)
+        if np.all(residuals[:k] <= RESIDUAL):
+            break
+        trouble = f"{name} reached a relative residual of {residuals[:k].max():.1e} only (wanted {RESIDUAL:.0e})."
+    else:
+        raise ConvergenceError(f"{trouble} Its eigenvectors cannot be trusted: use another solver, or fewer components.")
+    beyond = float(values[k]) if values.size > k else np.nan
+    gap = relative_gap(values[k - 1], beyond, norm) if values.size > k else np.inf
+    note(solver=name, **standard.facts)
+    spectrum = Spectrum(values[:k], standard.back(U[:, :k]), residuals[:k], gap, beyond, name, standard.facts)
+    spectrum.warn_if_degenerate()
+    return spectrum
+
+
+def _refine(A: Form, U: Array, sense: Sense, N: Array | None, norm: float) -> tuple[Array, Array, Array]:
+    """Rayleigh–Ritz on the span of U in the complement of N: order, values and relative residuals."""
+    if N is not None:
+        U = U - N @ (N.T @ U)
+    U = np.linalg.qr(U)[0]
+    AU = A @ U
+    values, S = dense.eigenpairs(dense.symmetric(U.T @ AU), None, sense)
+    U = U @ S
+    R = AU @ S - U * values
+    if N is not None:
+        R -= N @ (N.T @ R)
+    return values, U, np.linalg.norm(R, axis=0) / norm
+
+
+def _standardise(problem: TraceProblem) -> _Standard:
+    A, B, N = problem.A, problem.B, problem.exclude
+    if B is None:
+        return _Standard(A.assembled(), lambda u: u, None if N is None else dense.orthonormal(N), {})
+    if B.is_diagonal():
+        d = B.diagonal()
+        if d.min() < 0:
+            raise UnitError(_not_psd(d.min(), d.max()))
+        if d.min() > 1e-14 * d.max():
+            s = 1.0 / np.sqrt(d)
+            exclude = None if N is None else dense.orthonormal(np.sqrt(d)[:, None] * N)
+            return _Standard(A.scaled(s).assembled(), lambda u: s[:, None] * u, exclude, {})
+    return _whiten(A, B, N)
+
+
+def _not_psd(low: float, high: float) -> str:
+    return (
+        f"The unit form B is not positive semidefinite: its eigenvalues run from {low:.6g} to {high:.6g}, so V'BV = I has no "
+        "bounded solution. Constrain with a positive semidefinite form, or add a ridge larger than the negative part."
+    )
+
+
+def _whiten(A: Form, B: Form, N: Array | None) -> _Standard:
+    """The rule for a general, possibly singular B.
+
+    With null(B) ⊆ null(A) the problem lives on range(B): restrict to it. Otherwise the criterion is unbounded in null(B),
+    and cutting that off would throw away the best directions: add a ridge and say so.
+    """
+    require(40.0 * B.n**2, f"A dense unit form of order {B.n}", "Use a diagonal unit form, features with reduce=, or landmarks.")
+    Bd, Ad = dense.symmetric(B.to_dense()), dense.symmetric(A.to_dense())
+    d = np.sqrt(np.maximum(np.diagonal(Bd), 0.0))  # unit diagonal first: the units of a feature must not decide its fate
+    s = 1.0 / np.where(d > 1e-150, d, 1.0)
+    Bs, As = Bd * np.outer(s, s), Ad * np.outer(s, s)
+    T, null, values = dense.whitener(Bs)
+    facts: dict[str, Any] = {}
+    if values[0] < -1e-8 * max(values[-1], np.finfo(float).tiny):
+        low, high = dense.eigenpairs(Bd, None)[0][[0, -1]]
+        raise UnitError(_not_psd(low, high))
+    if null.shape[1]:
+        leak = np.linalg.norm(As @ null) / max(np.linalg.norm(As), np.finfo(float).tiny)
+        if leak <= 1e-7:
+            facts["rank_of_unit"] = T.shape[1]
+        else:
+            epsilon = 1e-6 * float(np.mean(np.diagonal(Bd)))
+            warnings.warn(
+                f"The unit form B has rank {T.shape[1]} of {B.n}, and the objective does not vanish on its null space: a ridge of "
+                f"{epsilon:.3g} was added to B. Choose it yourself with ridge=, or reduce the features first.",
+                RidgeWarning,
+                stacklevel=5,
+            )
+            return _whiten(A, Form(B.n, dense=Bd + epsilon * np.eye(B.n), psd=True), N) if epsilon > 0 else _nothing(B)
+    T = s[:, None] * T
+    exclude = None if N is None else dense.orthonormal(T.T @ (Bd @ N))
+    return _Standard(Form(T.shape[1], dense=dense.symmetric(T.T @ Ad @ T), psd=A.psd), lambda u: T @ u, exclude, facts)
+
+
+def _nothing(B: Form) -> _Standard:
+    raise UnitError(f"The unit form B of order {B.n} is zero: no embedding has unit length in it.")
+
+
+def _solve_ratio(problem: TraceRatio, k: int) -> Spectrum:
+    A, B = dense.symmetric(problem.A.to_dense()), dense.symmetric(problem.B.to_dense())
+    if k > A.shape[0]:
+        raise DimensionError(f"n_components={k} exceeds {A.shape[0]}, the number of features.")
+    with stage("eigenproblem"):
+        rho, V, values = trace_ratio(A, B, k, problem.sense)
+    norm = max(problem.A.norm(), np.finfo(float).tiny)
+    M = A - rho * B
+    residuals = np.linalg.norm(M @ V - V * values[:k], axis=0) / norm
+    gap = relative_gap(values[k - 1], values[k], norm) if values.size > k else np.inf
+    note(solver="TraceRatio", trace_ratio=rho)
+    beyond = float(values[k]) if values.size > k else np.nan
+    spectrum = Spectrum(values[:k], V, residuals, gap, beyond, "TraceRatio", {"trace_ratio": rho})
+    spectrum.warn_if_degenerate()
+    return spectrum

@@ -1,0 +1,85 @@
+"""The length of each axis: the one place where a root of an eigenvalue is taken.
+
+A scale is a picklable callable ``spectrum -> factors``; the embedding is ``Z V diag(factors)``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DimensionError
+from .spectrum import Spectrum
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """As solved: ``V'BV = I``."""
+
+    def __call__(self, spectrum: Spectrum) -> Array:
+        return np.ones(spectrum.values.size)
+
+
+@dataclass(frozen=True)
+class UnitCovariance:
+    """``Y'Y = n I``, the convention of the LLE family [S0, eq. 10]."""
+
+    n: int
+
+    def __call__(self, spectrum: Spectrum) -> Array:
+        return np.full(spectrum.values.size, np.sqrt(self.n))
+
+
+@dataclass(frozen=True)
+class SqrtEigenvalue:
+    """``Y = U Λ^½``, the convention of the MDS family: the embedding reproduces the Gram matrix."""
+
+    def __call__(self, spectrum: Spectrum) -> Array:
+        values = spectrum.values
+        floor = 1e-12 * max(abs(values[0]), np.finfo(float).tiny)
+        positive = int(np.sum(values > floor))
+        if positive < values.size:
+            raise DimensionError(
+                f"n_components={values.size}, but the Gram matrix has only {positive} positive eigenvalues: there are no further "
+                f"dimensions to show. Use n_components={positive}." + (" All rows coincide." if positive == 0 else "")
+            )
+        return np.sqrt(values)
+
+
+@dataclass(frozen=True)
+class Whitened:
+    """``√((n − 1)/λ)``: unit sample variance on every axis, for eigenvalues that are sums of squares over n samples."""
+
+    n: int
+
+    def __call__(self, spectrum: Spectrum) -> Array:
+        floor = 1e-12 * max(abs(spectrum.values[0]), np.finfo(float).tiny)
+        if spectrum.values[-1] <= floor:
+            raise DimensionError(f"Axis {spectrum.values.size} has no variance to whiten. Use fewer components.")
+        return np.sqrt((self.n - 1) / spectrum.values)
+
+
+@dataclass(frozen=True)
+class InverseSqrt:
+    """``Y = √volume · U Λ^{−½}``: squared distances are commute times."""
+
+    volume: float = 1.0
+
+    def __call__(self, spectrum: Spectrum) -> Array:
+        return np.sqrt(self.volume / spectrum.values)
+
+
+@dataclass(frozen=True)
+class Diffusion:
+    """``(1 − λ)^t`` times √volume: Euclidean distances are diffusion distances after t steps."""
+
+    time: float
+    volume: float = 1.0
+
+    def __call__(self, spectrum: Spectrum) -> Array:
+        walk = 1.0 - spectrum.values
+        return np.sqrt(self.volume) * np.sign(walk) ** (self.time % 2 == 1) * np.abs(walk) ** self.time

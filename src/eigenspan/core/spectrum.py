@@ -1,0 +1,77 @@
+"""Eigenpairs that travel together: values, vectors, residuals and the gap behind them, in canonical order and sign."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DegenerateWarning
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """The solution of a trace problem.
+
+    Attributes
+    ----------
+    values : ndarray of shape (d,)
+        Eigenvalues, best first in the sense of the problem.
+    vectors : ndarray of shape (m, d)
+        ``V' B V = I``.
+    residuals : ndarray of shape (d,)
+        ``‖A v − λ B v‖`` in the B-orthonormal coordinates, relative to ‖A‖.
+    gap : float
+        Distance from the last wanted eigenvalue to the next one, relative to the larger of the two; inf at the end of the
+        spectrum. Below 1e-8 the subspace is not determined by the problem.
+    beyond : float
+        The next eigenvalue, nan at the end of the spectrum.
+    solver : str
+        What solved it.
+    facts : dict
+        What happened on the way (rank kept, ridge added, iterations).
+    """
+
+    values: Array
+    vectors: Array
+    residuals: Array
+    gap: float = np.inf
+    beyond: float = np.nan
+    solver: str = "dense"
+    facts: dict = field(default_factory=dict)
+
+    def without_first(self, skip: int) -> Spectrum:
+        """The same without its first axes."""
+        return replace(self, values=self.values[skip:], vectors=self.vectors[:, skip:], residuals=self.residuals[skip:])
+
+    def warn_if_degenerate(self) -> None:
+        """Warn when the eigenvalues on both sides of the cut coincide."""
+        if self.gap < 1e-8:
+            d = self.values.size
+            warnings.warn(
+                f"Eigenvalues {d} and {d + 1} coincide ({self.values[-1]:.6g} and {self.beyond:.6g}, relative gap {self.gap:.1e}): "
+                f"the {d}-dimensional subspace is not unique, and another machine may return another one. "
+                f"Ask for fewer or more than {d} components, or change the graph, kernel or regularisation.",
+                DegenerateWarning,
+                stacklevel=2,
+            )
+
+
+def relative_gap(last: float, beyond: float, norm: float) -> float:
+    """Distance of two neighbouring eigenvalues relative to the larger, zero below rounding of the matrix."""
+    distance = abs(beyond - last)
+    if distance <= 1e-14 * norm:
+        return 0.0
+    return distance / max(abs(last), abs(beyond))
+
+
+def sign_of(Y: Array) -> Array:
+    """±1 for each column: the sign that makes its entry of largest magnitude positive."""
+    if Y.shape[0] == 0:
+        return np.ones(Y.shape[1])
+    top = Y[np.abs(Y).argmax(axis=0), np.arange(Y.shape[1])]
+    return np.where(top < 0, -1.0, 1.0)

@@ -1,0 +1,100 @@
+"""Everything eigenspan raises or warns about, in one tree.
+
+::
+
+    EigenspanError
+    ├── InputError (ValueError)          the data or a parameter cannot be used as given
+    │   ├── GraphError                   neighbours, weights or a precomputed graph
+    │   │   └── DisconnectedError        the graph falls apart and the policy is "raise"
+    │   ├── KernelError                  a kernel that is unknown, misshapen or not symmetric
+    │   ├── LabelError                   labels that cannot define classes
+    │   └── DimensionError               more components than the problem has
+    ├── UnitError (ValueError)           a unit form B that is not positive semidefinite
+    ├── MemoryLimitError (MemoryError)   the problem would not fit; the message names what does
+    └── ConvergenceError (RuntimeError)  no solver reached the requested residual
+
+    EigenspanWarning (UserWarning)
+    ├── DisconnectedWarning              components were bridged or left out
+    ├── DegenerateWarning                the requested subspace is not unique
+    ├── RidgeWarning                     a singular unit form was regularised
+    ├── IndefiniteWarning                a Gram matrix has negative eigenvalues
+    ├── DuplicateWarning                 coincident rows fill whole neighbourhoods
+    ├── ExtensionWarning                 the map to new points is poorly determined
+    └── ConvergenceWarning               a solver missed its residual and another took over
+
+A message says what was found (with numbers), why it matters and what to change.
+"""
+
+from __future__ import annotations
+
+
+class EigenspanError(Exception):
+    """Base class of every error eigenspan raises on purpose."""
+
+
+class InputError(EigenspanError, ValueError):
+    """The data or a parameter cannot be used as given."""
+
+
+class GraphError(InputError):
+    """A neighbour graph, its weights or a precomputed graph is unusable."""
+
+
+class DisconnectedError(GraphError):
+    """The graph has several components and the policy is ``"raise"``."""
+
+
+class KernelError(InputError):
+    """A kernel is unknown, returns the wrong shape, or is not symmetric."""
+
+
+class LabelError(InputError):
+    """The labels cannot define the classes a method needs."""
+
+
+class DimensionError(InputError):
+    """More components were asked for than the posed problem has."""
+
+
+class UnitError(EigenspanError, ValueError):
+    """The unit form B of a trace problem is not positive semidefinite."""
+
+
+class MemoryLimitError(EigenspanError, MemoryError):
+    """The problem would need more memory than there is."""
+
+
+class ConvergenceError(EigenspanError, RuntimeError):
+    """No solver in the decision table reached the requested residual."""
+
+
+class EigenspanWarning(UserWarning):
+    """Base class of every warning eigenspan gives on purpose."""
+
+
+class DisconnectedWarning(EigenspanWarning):
+    """A graph fell into components, which were bridged or left out."""
+
+
+class DegenerateWarning(EigenspanWarning):
+    """Eigenvalues at the cut coincide: the requested subspace is not unique."""
+
+
+class RidgeWarning(EigenspanWarning):
+    """A singular unit form was regularised."""
+
+
+class IndefiniteWarning(EigenspanWarning):
+    """A Gram matrix has negative eigenvalues."""
+
+
+class DuplicateWarning(EigenspanWarning):
+    """Coincident rows fill whole neighbourhoods."""
+
+
+class ExtensionWarning(EigenspanWarning):
+    """The map to new points is poorly determined."""
+
+
+class ConvergenceWarning(EigenspanWarning):
+    """A solver missed its residual and another took over."""

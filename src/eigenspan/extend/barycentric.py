@@ -1,0 +1,41 @@
+"""New points by local reconstruction: the affine weights that rebuild x from its neighbours, applied to their embedding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..core.map import Map
+from ..core.spectrum import Spectrum
+from ..graphs.barycentric import reconstruction_weights
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class BarycentricRows:
+    """Reconstruction weights of new points over the training points."""
+
+    finder: Any
+    points: Array
+    reg: float
+
+    def __call__(self, X: Any) -> sp.csr_array:
+        X = np.asarray(X, dtype=np.float64)
+        return reconstruction_weights(self.points, self.finder.relate(X), targets=X, reg=self.reg)
+
+
+@dataclass(frozen=True, eq=False)
+class Barycentric:
+    """Extension of any embedding over the samples, ``y(x) = Σ w_j(x) y_j``."""
+
+    rows: BarycentricRows
+    known: Callable[[Any], Any]
+
+    def __call__(self, Y: Array, spectrum: Spectrum) -> Map:
+        return Map(self.rows, Y, known=self.known, embedding=Y)

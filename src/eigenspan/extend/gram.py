@@ -1,0 +1,87 @@
+"""New points of Gram-matrix methods: ``y(x) = Λ^{−½} Uᵀ (g(x) − ḡ)``.
+
+With g(x) = k(x, ·) this is kernel PCA's projection; with g(x) = −½ δ²(x, ·) it is the triangulation of landmark MDS and of
+Isomap. The three are one formula (Nyström), because the columns of U sum to zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import pairwise_distances
+
+from ..core.map import Map
+from ..core.spectrum import Spectrum
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class GramExtension:
+    """Extension of ``Y = U Λ^½``: the coefficients are ``Y Λ⁻¹``."""
+
+    rows: Callable[[Any], Array]
+    offset: Array
+    known: Callable[[Any], Any] | None = None
+
+    def __call__(self, Y: Array, spectrum: Spectrum) -> Map:
+        coef = Y / spectrum.values
+        return Map(self.rows, coef, offset=self.offset, known=self.known, embedding=None if self.known is None else Y)
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceGram:
+    """``x -> −½ δ²(x, ·)`` to fixed points, with an additive correction of the distances where one was made."""
+
+    points: Any
+    metric: Any = "euclidean"
+    columns: NDArray[np.intp] | None = None
+    added: float = 0.0
+    added_to_squares: float = 0.0
+
+    def __call__(self, X: Any) -> Array:
+        if isinstance(self.metric, str) and self.metric == "precomputed":
+            D = np.asarray(X, dtype=np.float64)
+            D = D if self.columns is None else D[:, self.columns]
+        else:
+            D = pairwise_distances(X, self.points, metric=self.metric)
+        return half_squares(D, self.added, self.added_to_squares)
+
+
+def half_squares(D: Array, added: float = 0.0, added_to_squares: float = 0.0) -> Array:
+    """``−½ (d + c)² − ½ c'`` off the diagonal (Cailliez' c, Lingoes' c'); coincident points stay coincident."""
+    if added == 0 and added_to_squares == 0:
+        return -0.5 * D**2
+    return np.where(D > 0, -0.5 * ((D + added) ** 2 + added_to_squares), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class GeodesicGram:
+    """``x -> −½ δ²(x, ·)`` with δ the shortest way through the neighbours of x to each of the q anchor points.
+
+    `geodesics` is (n, q). With conformal weights M, the first step is rescaled by √(M(x) M_j), M(x) the mean distance from x to
+    its neighbours.
+    """
+
+    finder: Any
+    geodesics: Array
+    conformal: Array | None = None
+
+    def __call__(self, X: Any) -> Array:
+        steps = self.finder.relate(X)
+        lengths = steps.data
+        if self.conformal is not None:
+            counts = np.diff(steps.indptr)
+            own = np.asarray(steps.sum(axis=1)).ravel() / np.maximum(counts, 1)
+            own = np.maximum(own, self.conformal.min())
+            rows = np.repeat(np.arange(steps.shape[0]), counts)
+            lengths = lengths / np.sqrt(own[rows] * self.conformal[steps.indices])
+        out = np.empty((steps.shape[0], self.geodesics.shape[1]))
+        for i in range(steps.shape[0]):
+            a, b = steps.indptr[i], steps.indptr[i + 1]
+            out[i] = (lengths[a:b, None] + self.geodesics[steps.indices[a:b]]).min(axis=0)
+        return -0.5 * out**2

@@ -1,0 +1,31 @@
+"""From weights, labels and distances to quadratic forms. Functions are nouns: ``laplacian(W)``, ``reconstruction(W)``.
+
+Each states the shape, symmetry, definiteness and null vectors of what it returns.
+"""
+
+from ..core.form import diagonal, factor_gram, gram, identity
+from .alignment import hessian_alignment, modified_alignment, tangent_alignment
+from .laplacian import class_graph, degree, degrees, laplacian
+from .reconstruction import reconstruction, row_stochastic
+from .scatter import between, centring, class_average, total, within
+
+__all__ = [
+    "between",
+    "centring",
+    "class_average",
+    "class_graph",
+    "degree",
+    "degrees",
+    "diagonal",
+    "factor_gram",
+    "gram",
+    "hessian_alignment",
+    "identity",
+    "laplacian",
+    "modified_alignment",
+    "reconstruction",
+    "row_stochastic",
+    "tangent_alignment",
+    "total",
+    "within",
+]

@@ -1,0 +1,43 @@
+"""Laplacian forms: ``½ Σ w_ij (y_i − y_j)²`` and the degree form that goes with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..core.form import Form, diagonal
+from ..graphs.labels import class_indicator
+
+
+def degrees(W: Any) -> NDArray[np.float64]:
+    """``W 1`` of sparse weights or of an affinity kept as a form."""
+    return W.ones() if isinstance(W, Form) else np.asarray(W.sum(axis=1)).ravel()
+
+
+def laplacian(W: Any) -> Form:
+    """``L = diag(W1) − W``, n×n. Symmetric, L1 = 0; PSD when no weight is negative."""
+    if isinstance(W, Form):
+        L = diagonal(degrees(W)) - W
+        positive = W.psd  # class graphs and other averaging projectors; L = D − W is PSD for them
+    else:
+        W = sp.csr_array(W)
+        L = Form(W.shape[0], sparse=sp.csr_array(sp.diags_array(degrees(W)) - W))
+        positive = not W.nnz or W.data.min() >= 0
+    return Form(L.n, sparse=L.sparse, low_rank=L.low_rank, roots=L.roots, dense=L.dense, psd=bool(positive), kills_constant=True)
+
+
+def degree(W: Any) -> Form:
+    """``diag(W1)``, n×n. PSD when no degree is negative; does not kill the constant."""
+    return diagonal(degrees(W))
+
+
+def class_graph(codes: NDArray[np.intp]) -> Form:
+    """The affinity ``H_class = ⊕ 11ᵀ/n_k`` [S0, eq. 37] as a form of rank c: weights 1/n_k inside a class, none across.
+
+    PSD, a projector; unlabelled points have no weight.
+    """
+    G = class_indicator(codes)
+    return Form(codes.size, low_rank=(G, np.ones(G.shape[1])), psd=True)

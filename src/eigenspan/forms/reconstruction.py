@@ -1,0 +1,32 @@
+"""Reconstruction forms: ``‖Y − W Y‖²``, the cost of rebuilding every point from its neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..core.form import Form, diagonal
+
+
+def reconstruction(W: Any) -> Form:
+    """``M = (I − W)ᵀ(I − W)``, n×n, kept as its factor. PSD; M1 = 0 where the rows of W sum to one.
+
+    For an affinity kept as a form (the class graph, a projector P) it is ``I_P − P`` with I_P the identity on the rows P acts
+    on: the same matrix without its square [S0, §7.2].
+    """
+    if isinstance(W, Form):
+        acted_on = (W.ones() > 0).astype(float)
+        return replace(diagonal(acted_on) - W, psd=True, kills_constant=True)
+    W = sp.csr_array(W)
+    sums = np.asarray(W.sum(axis=1)).ravel()
+    F = sp.csr_array(sp.diags_array((sums != 0).astype(float)) - W)  # a point nothing reconstructs costs nothing
+    return Form(W.shape[0], roots=((1.0, F),), psd=True, kills_constant=bool(np.allclose(sums[sums != 0], 1.0)))
+
+
+def row_stochastic(W: sp.csr_array) -> sp.csr_array:
+    """Weights divided by their row sums, so that they reconstruct by averaging; empty rows stay empty."""
+    sums = np.asarray(W.sum(axis=1)).ravel()
+    return sp.csr_array(sp.diags_array(1.0 / np.where(sums > 0, sums, 1.0)) @ W)

@@ -1,0 +1,41 @@
+"""From points and labels to sparse graphs: neighbours, weights, components, geodesics, landmarks."""
+
+from .barycentric import reconstruction_weights
+from .connect import components, ensure_connected
+from .geodesics import conformal_distances, geodesic_distances
+from .labels import class_indicator, class_pairs, encode_labels, slices
+from .landmarks import choose_landmarks
+from .neighbours import KNN, NeighbourGraph, Radius, as_graph
+from .rows import RowIndex, ZeroDistance, coincident_groups
+from .weights import Affinity, Binary, Cosine, Given, Heat, LocalScaling, Powered, affinity, as_weights, hadamard_power, median_width
+
+__all__ = [
+    "KNN",
+    "Affinity",
+    "Binary",
+    "Cosine",
+    "Given",
+    "Heat",
+    "LocalScaling",
+    "NeighbourGraph",
+    "Powered",
+    "Radius",
+    "RowIndex",
+    "ZeroDistance",
+    "affinity",
+    "as_graph",
+    "as_weights",
+    "choose_landmarks",
+    "class_indicator",
+    "class_pairs",
+    "coincident_groups",
+    "components",
+    "conformal_distances",
+    "encode_labels",
+    "ensure_connected",
+    "geodesic_distances",
+    "hadamard_power",
+    "median_width",
+    "reconstruction_weights",
+    "slices",
+]

@@ -1,0 +1,77 @@
+"""Reconstruction weights: each point as an affine combination of its neighbours [S0, §3.1].
+
+Local Gram ``G_jl = (x_i − x_j)·(x_i − x_l)``, ``G += reg·tr(G)·I``, ``G w = 1``, ``w /= Σw``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .._diagnostics import stage
+from .neighbours import neighbourhoods
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: Bytes of gathered neighbour coordinates held at once.
+_BLOCK_BYTES = 64 * 2**20
+
+
+def blocks(rows: Index, columns: Index, D: int) -> Any:
+    """Cut a group of neighbourhoods into pieces whose gathered coordinates fit in a modest buffer."""
+    step = max(1, int(_BLOCK_BYTES / (8 * max(columns.shape[1], 1) * max(D, 1))))
+    for i in range(0, rows.size, step):
+        yield rows[i : i + step], columns[i : i + step]
+
+
+def gather(points: Any, columns: Index, centres: Any) -> Array:
+    """Neighbour coordinates relative to their centre: (b, k, D)."""
+    if sp.issparse(points):
+        near = points[columns.ravel()].toarray().reshape(*columns.shape, -1)
+        return near - centres.toarray()[:, None]
+    return np.asarray(points, dtype=np.float64)[columns] - np.asarray(centres, dtype=np.float64)[:, None]
+
+
+def solve_weights(G: Array, reg: float) -> Array:
+    """Weights from a stack of local Grams (b, k, k); equal weights where all neighbours coincide with the point."""
+    k = G.shape[1]
+    trace = np.einsum("ikk->i", G)
+    ridge = reg * np.where(trace > 0, trace, 1.0)
+    G = G + ridge[:, None, None] * np.eye(k)
+    try:
+        w = np.linalg.solve(G, np.ones((G.shape[0], k, 1)))[..., 0]
+    except np.linalg.LinAlgError:  # reg = 0 and dependent neighbours: the minimum-norm weights
+        w = np.linalg.pinv(G, hermitian=True) @ np.ones(k)
+    return w / w.sum(axis=1, keepdims=True)
+
+
+def reconstruction_weights(points: Any, graph: sp.csr_array, *, targets: Any = None, reg: float = 1e-3) -> sp.csr_array:
+    """Affine reconstruction weights of the targets (default: the points themselves) from their graph neighbours.
+
+    Parameters
+    ----------
+    points : array of shape (n, D)
+    graph : csr_array of shape (m, n)
+        Its pattern says which points reconstruct which target.
+    targets : array of shape (m, D), optional
+    reg : float, default=1e-3
+        Ridge on the local Gram, relative to its trace.
+
+    Returns
+    -------
+    csr_array of shape (m, n)
+        Rows sum to one. Cost O(m (k²D + k³)).
+    """
+    targets = points if targets is None else targets
+    data = np.empty(graph.nnz)
+    with stage("local weights"):
+        for rows, columns in neighbourhoods(graph):
+            for r, c in blocks(rows, columns, points.shape[1]):
+                X = gather(points, c, targets[r])
+                w = solve_weights(X @ X.transpose(0, 2, 1), reg)
+                data[(graph.indptr[r][:, None] + np.arange(c.shape[1])).ravel()] = w.ravel()
+    return sp.csr_array((data, graph.indices, graph.indptr), shape=graph.shape)

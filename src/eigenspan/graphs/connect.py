@@ -1,0 +1,122 @@
+"""Graphs that fall apart: count the components, then follow the user's choice.
+
+Only implicit embeddings and geodesics need a connected graph. Projective and supervised forms never bridge, because there
+the components may be the answer.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+from sklearn.metrics import pairwise_distances_argmin_min
+from sklearn.neighbors import NearestNeighbors
+
+from .._diagnostics import note, stage
+from ..errors import DisconnectedError, DisconnectedWarning, GraphError
+from .neighbours import NeighbourGraph, _canonical
+
+Index = NDArray[np.intp]
+POLICIES = ("connect", "largest", "raise")
+
+#: Components up to this size look for their nearest outsider in one shared index.
+_SMALL = 1000
+
+
+def components(graph: NeighbourGraph) -> tuple[int, Index]:
+    """Number of components of the undirected graph and the component of each point."""
+    count, labels = connected_components(graph.undirected(), directed=False)
+    return int(count), labels
+
+
+def ensure_connected(graph: NeighbourGraph, X: Any, policy: str, *, precomputed: bool = False) -> tuple[NeighbourGraph, Index | None]:
+    """Apply the policy for disconnected graphs.
+
+    Returns
+    -------
+    graph : NeighbourGraph
+        Connected.
+    kept : index array or None
+        The rows it covers; None when it covers all of them.
+    """
+    if policy not in POLICIES:
+        raise GraphError(f"disconnected={policy!r} must be one of {', '.join(map(repr, POLICIES))}.")
+    count, labels = components(graph)
+    note(components=count)
+    if count == 1:
+        return graph, None
+    sizes = np.sort(np.bincount(labels))[::-1]
+    listed = ", ".join(map(str, sizes[:5])) + (", …" if count > 5 else "")
+    found = f"The neighbour graph has {count} components (of {listed} points)"
+    advice = "Use more neighbours or a larger radius to join them by data."
+    if policy == "raise":
+        raise DisconnectedError(f'{found}: distances between them are undefined. {advice} Or pass disconnected="connect" or "largest".')
+    if policy == "largest":
+        kept = np.flatnonzero(labels == np.argmax(np.bincount(labels)))
+        warnings.warn(
+            f"{found}: only the largest, with {kept.size} of {graph.n} points, was embedded; the others were placed by the map for new points. {advice}",
+            DisconnectedWarning,
+            stacklevel=4,
+        )
+        return graph.subset(kept), kept
+    with stage("bridging"):
+        bridged, edges = _bridge(graph, X, labels, precomputed)
+    warnings.warn(
+        f"{found}: it was connected by {len(edges)} shortest bridging edges, and the layout of the components relative to each other rests on "
+        f'these alone. {advice} disconnected="largest" embeds one component only.',
+        DisconnectedWarning,
+        stacklevel=4,
+    )
+    note(bridges=len(edges))
+    return bridged, None
+
+
+def _bridge(graph: NeighbourGraph, X: Any, labels: Index, precomputed: bool) -> tuple[NeighbourGraph, list[tuple[int, int, float]]]:
+    """Borůvka rounds: every component but the largest takes its shortest edge to the outside, until one is left."""
+    if precomputed and sp.issparse(X):
+        raise GraphError(
+            "The precomputed sparse graph is disconnected, and without coordinates no bridging edges can be found. Add edges, or pass "
+            'disconnected="largest".'
+        )
+    edges: list[tuple[int, int, float]] = []
+    count = int(labels.max()) + 1
+    while count > 1:
+        sizes = np.bincount(labels)
+        links = [_nearest_outside(X, labels, c, precomputed, graph) for c in range(count) if c != sizes.argmax()]
+        edges += links
+        joined = sp.coo_array((np.ones(len(links)), ([labels[i] for i, _, _ in links], [labels[j] for _, j, _ in links])), shape=(count, count))
+        count, merged = connected_components(joined, directed=False)
+        labels = merged[labels]
+    unique = {(min(i, j), max(i, j)): d for i, j, d in edges}
+    i, j = (np.array(ends, dtype=np.intp) for ends in zip(*unique, strict=True))
+    d = np.array(list(unique.values()))
+    C = graph.distances.tocoo()
+    D = _canonical(np.concatenate([C.data, d, d]), np.concatenate([C.row, i, j]), np.concatenate([C.col, j, i]), graph.n)
+    # one agreed edge in both directions, so that "mutual" graphs keep their bridges too
+    return replace(graph, distances=D), [(a, b, v) for (a, b), v in unique.items()]
+
+
+def _nearest_outside(X: Any, labels: Index, c: int, precomputed: bool, graph: NeighbourGraph) -> tuple[int, int, float]:
+    inside, outside = np.flatnonzero(labels == c), np.flatnonzero(labels != c)
+    if precomputed:
+        block = np.asarray(X)[np.ix_(inside, outside)]
+        a, b = np.unravel_index(block.argmin(), block.shape)
+        return int(inside[a]), int(outside[b]), float(block[a, b])
+    search = getattr(graph.finder, "search", None)
+    metric = "euclidean" if search is None else search.metric
+    if search is not None and inside.size <= _SMALL < outside.size:
+        distances, indices = search.kneighbors(X[inside], n_neighbors=min(inside.size + 1, graph.n))
+        distances = np.where(labels[indices] == c, np.inf, distances)
+        a, b = np.unravel_index(distances.argmin(), distances.shape)
+        return int(inside[a]), int(indices[a, b]), float(distances[a, b])
+    if min(inside.size, outside.size) <= 50:
+        nearest, gap = pairwise_distances_argmin_min(X[inside], X[outside], metric=metric)
+    else:
+        gap, nearest = (v.ravel() for v in NearestNeighbors(n_neighbors=1, metric=metric).fit(X[outside]).kneighbors(X[inside]))
+    a = int(gap.argmin())
+    return int(inside[a]), int(outside[nearest[a]]), float(gap[a])

@@ -1,0 +1,75 @@
+"""Labels: classes, unlabelled points, and the graphs they define."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from ..errors import LabelError
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+def encode_labels(y: Any, X: Any, *, unlabeled: Any = -1, name: str = "This method", min_classes: int = 2) -> tuple[Index, NDArray[Any]]:
+    """Class codes 0..c−1 with −1 for unlabelled points, and the class labels.
+
+    NaN and None mark unlabelled points, and so does `unlabeled` (−1 as in scikit-learn; None for no such mark).
+    """
+    if y is None:
+        raise LabelError(f"{name} requires y to be passed, but the target y is None.")
+    y = column_or_1d(y, warn=True)
+    check_consistent_length(X, y)
+    missing = np.array([v is None or v != v for v in y.tolist()], dtype=bool) if y.dtype.kind in "Of" else np.zeros(y.size, bool)
+    known = y[~missing]
+    if known.dtype.kind == "O" and known.size:
+        known = np.array(known.tolist())
+    marks = np.unique(known) if known.size else known
+    numeric = known.dtype.kind in "iuf"
+    if unlabeled is not None and numeric and marks.size == 2 and set(marks.tolist()) == {-1, 1} and unlabeled == -1:
+        raise LabelError(
+            "The labels are exactly {-1, +1}, which can mean two classes or one class with unlabelled points. If -1 is a class, pass "
+            "unlabeled=None; if it marks unlabelled points, there is only one class: pass labels 0..c-1 and -1."
+        )
+    if unlabeled is not None and numeric:
+        missing[np.flatnonzero(~missing)[known == unlabeled]] = True
+        known = known[known != unlabeled]
+    if known.size == 0:
+        raise LabelError(f"{name} needs labels, but all {y.size} of them are missing (−1, NaN or None). Use an unsupervised method.")
+    check_classification_targets(known)
+    classes, codes = np.unique(known, return_inverse=True)
+    if classes.size < min_classes:
+        raise LabelError(
+            f"{name} needs at least {min_classes} classes, but the labels contain only one class ({classes[0]!r}): nothing can be told apart."
+        )
+    out = np.full(y.size, -1, dtype=np.intp)
+    out[~missing] = codes
+    return out, classes
+
+
+def class_indicator(codes: Index) -> sp.csr_array:
+    """The n×c matrix G with ``G Gᵀ = H_class = ⊕ 11ᵀ/n_k`` [S0, eq. 37]; rows of unlabelled points are empty."""
+    counts = np.bincount(codes[codes >= 0])
+    rows = np.flatnonzero(codes >= 0)
+    return sp.csr_array((1.0 / np.sqrt(counts[codes[rows]]), (rows, codes[rows])), shape=(codes.size, counts.size))
+
+
+def slices(y: Array, n_slices: int) -> Index:
+    """Slice codes 0..h−1 of a continuous response: nearly equal counts, ties never split."""
+    edges = np.quantile(y, np.linspace(0, 1, n_slices + 1)[1:-1])
+    codes = np.searchsorted(edges, y, side="right")
+    return np.unique(codes, return_inverse=True)[1].astype(np.intp)
+
+
+def class_pairs(codes: Index) -> sp.csr_array:
+    """All ordered pairs of different points in the same class, as a sparse pattern of ones."""
+    G = class_indicator(codes)
+    P = sp.csr_array((G @ G.T) > 0).astype(np.float64)
+    P.setdiag(0)
+    P.eliminate_zeros()
+    return P

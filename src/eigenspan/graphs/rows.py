@@ -1,0 +1,57 @@
+"""Finding rows that are already known: exact look-up of training points in O(D) a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+def _hash(X: Array) -> NDArray[np.uint64]:
+    """A 64-bit hash of each row's bits; equal rows have equal hashes."""
+    bits = np.ascontiguousarray(X + 0.0).view(np.uint64)  # adding zero turns -0.0 into 0.0
+    multipliers = np.random.default_rng(0).integers(1, 2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    mixed = bits ^ (bits >> np.uint64(32))
+    return (mixed * multipliers).sum(axis=1, dtype=np.uint64)
+
+
+@dataclass(frozen=True, eq=False)
+class RowIndex:
+    """``X -> index`` of the first identical training row, −1 where there is none."""
+
+    points: Array
+    hashes: NDArray[np.uint64]
+    order: Index
+
+    @classmethod
+    def build(cls, points: Any) -> RowIndex:
+        points = np.asarray(points, dtype=np.float64)
+        hashes = _hash(points)
+        order = np.argsort(hashes, kind="stable")
+        return cls(points, hashes[order], order)
+
+    def __call__(self, X: Any) -> Index:
+        X = np.asarray(X, dtype=np.float64)
+        at = np.minimum(np.searchsorted(self.hashes, _hash(X)), self.order.size - 1)
+        found = self.order[at]
+        return np.where(np.all(X == self.points[found], axis=1), found, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class ZeroDistance:
+    """The same for points that arrive as rows of distances to the training set: a distance of exactly zero."""
+
+    def __call__(self, distances: Any) -> Index:
+        D = np.asarray(distances)
+        nearest = D.argmin(axis=1)
+        return np.where(D[np.arange(D.shape[0]), nearest] == 0, nearest, -1)
+
+
+def coincident_groups(X: Array) -> NDArray[np.intp]:
+    """For every row, the index of the first row that equals it."""
+    return RowIndex.build(X)(X)

@@ -1,0 +1,252 @@
+"""Edge weights: from the distances of a neighbour graph to affinities, for training points and for new ones.
+
+A specification (`Heat`, `LocalScaling`, …) is fitted to a graph and yields an `Affinity`, which knows the symmetric weights
+W among the training points and can weigh the edges of new points the same way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.metrics import pairwise_distances
+
+from .._diagnostics import note, stage
+from ..errors import GraphError
+from .neighbours import NeighbourGraph
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Affinity:
+    """Symmetric weights W over the training points, and the rule that made them.
+
+    Attributes
+    ----------
+    W : csr_array of shape (n, n)
+    rule : object with ``weigh(distances, X)``
+        Turns sparse distances (m, n) from new points X to training points into weights.
+    """
+
+    W: sp.csr_array
+    rule: Any
+
+    def relate(self, distances: sp.csr_array, X: Any = None) -> sp.csr_array:
+        """Weights of the edges from new points to training points."""
+        return self.rule.weigh(distances, X)
+
+
+def median_width(X: Any, sample: int = 1000, precomputed: bool = False) -> float:
+    """Half the median distance among at most 1000 evenly chosen points [S0, §8.6]."""
+    n = X.shape[0]
+    rows = np.unique(np.linspace(0, n - 1, min(n, sample)).astype(int))
+    D = np.asarray(X[rows][:, rows]) if precomputed else pairwise_distances(X[rows])
+    pairs = D[np.triu_indices(rows.size, 1)]
+    width = float(np.median(pairs)) / 2 if pairs.size else 0.0
+    if width <= 0:
+        positive = pairs[pairs > 0]
+        if positive.size == 0:
+            raise GraphError(f"All {rows.size} sampled points coincide: there is no distance to derive a kernel width from.")
+        width = float(np.median(positive)) / 2
+    return width
+
+
+class Binary(BaseEstimator):
+    """Weight 1 on every edge."""
+
+    def bind(self, graph: NeighbourGraph, X: Any) -> Any:
+        return self
+
+    def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
+        return _with_data(distances, np.ones(distances.nnz))
+
+
+class Heat(BaseEstimator):
+    """Heat kernel ``exp(−d²/σ²)``.
+
+    Parameters
+    ----------
+    sigma : float or None, default=None
+        Width; None takes half the median distance among at most 1000 points [S0, §8.6].
+    """
+
+    def __init__(self, sigma: float | None = None) -> None:
+        self.sigma = sigma
+
+    def bind(self, graph: NeighbourGraph, X: Any) -> Heat:
+        if self.sigma is None:
+            width = median_width(X) if X is not None else float(np.median(graph.distances.data))
+            if not width > 0:
+                raise GraphError("The median edge of the graph has length zero: give Heat(sigma=...).")
+        else:
+            width = float(self.sigma)
+            if not width > 0:
+                raise GraphError(f"Heat(sigma={self.sigma}) must be positive.")
+        note(sigma=width)
+        return Heat(width)
+
+    def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
+        return _with_data(distances, np.exp(-((distances.data / self.sigma) ** 2)))
+
+
+class LocalScaling(BaseEstimator):
+    """Self-tuning heat kernel ``exp(−d²/(σ_i σ_j))``, σ_i the distance from i to its k-th neighbour [S2, eq. 7].
+
+    Parameters
+    ----------
+    k : int, default=7
+        Which neighbour sets the scale of a point; its last one where it has fewer.
+    """
+
+    def __init__(self, k: int = 7) -> None:
+        self.k = k
+
+    def bind(self, graph: NeighbourGraph, X: Any) -> _BoundLocalScaling:
+        return _BoundLocalScaling(self.k, _kth_distance(graph.distances, self.k))
+
+
+@dataclass(frozen=True, eq=False)
+class _BoundLocalScaling:
+    k: int
+    sigma: Array
+
+    def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
+        own = self.sigma if X is None else _kth_distance(distances, self.k)
+        rows = np.repeat(np.arange(distances.shape[0]), np.diff(distances.indptr))
+        return _with_data(distances, np.exp(-(distances.data**2) / (own[rows] * self.sigma[distances.indices])))
+
+
+class Cosine(BaseEstimator):
+    """Cosine of the angle between two points, never below zero."""
+
+    def bind(self, graph: NeighbourGraph, X: Any) -> _BoundCosine:
+        if X is None:
+            raise GraphError('weights="cosine" needs coordinates; with precomputed distances use "heat", "local" or "binary".')
+        return _BoundCosine(X)
+
+    def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class _BoundCosine:
+    points: Any
+
+    def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
+        A, B = _unit_rows(self.points if X is None else X), _unit_rows(self.points)
+        rows = np.repeat(np.arange(distances.shape[0]), np.diff(distances.indptr))
+        if sp.issparse(A):
+            products = np.asarray(A[rows].multiply(B[distances.indices]).sum(axis=1)).ravel()
+        else:
+            products = np.einsum("ij,ij->i", A[rows], B[distances.indices])
+        return _with_data(distances, np.maximum(products, 0.0))
+
+
+class Given(BaseEstimator):
+    """The numbers on the edges are affinities already (``weights="precomputed"``)."""
+
+    def bind(self, graph: NeighbourGraph, X: Any) -> Given:
+        return self
+
+    def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
+        return distances
+
+
+class Powered(BaseEstimator):
+    """Hadamard power of other weights, norm kept: ``W∘ᵅ · ‖W‖_F/‖W∘ᵅ‖_F`` [S2, eq. 9].
+
+    Parameters
+    ----------
+    weights : str or weight specification, default="local"
+    alpha : float, default=2
+    """
+
+    def __init__(self, weights: Any = "local", alpha: float = 2.0) -> None:
+        self.weights = weights
+        self.alpha = alpha
+
+    def bind(self, graph: NeighbourGraph, X: Any) -> _BoundPower:
+        rule = as_weights(self.weights).bind(graph, X)
+        W = rule.weigh(graph.undirected(), None)
+        return _BoundPower(rule, self.alpha, _power_factor(W, self.alpha))
+
+
+@dataclass(frozen=True, eq=False)
+class _BoundPower:
+    rule: Any
+    alpha: float
+    factor: float
+
+    def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
+        W = self.rule.weigh(distances, X)
+        return _with_data(W, self.factor * W.data**self.alpha)
+
+
+def _power_factor(W: sp.csr_array, alpha: float) -> float:
+    return float(np.linalg.norm(W.data) / max(np.linalg.norm(W.data**alpha), np.finfo(float).tiny))
+
+
+def hadamard_power(W: sp.csr_array, alpha: float) -> sp.csr_array:
+    """``W∘ᵅ · ‖W‖_F/‖W∘ᵅ‖_F`` [S2, eq. 9]: sharper weights of the same size."""
+    return _with_data(W, _power_factor(W, alpha) * W.data**alpha)
+
+
+NAMES: dict[str, Any] = {
+    "binary": Binary,
+    "heat": Heat,
+    "local": LocalScaling,
+    "cosine": Cosine,
+    "precomputed": Given,
+}
+
+
+def as_weights(weights: Any) -> Any:
+    """A weight specification from its shorthand."""
+    if isinstance(weights, str):
+        if weights not in NAMES:
+            raise GraphError(f"weights={weights!r} is unknown. Use one of {', '.join(map(repr, NAMES))}, or an object such as Heat(sigma=1.0).")
+        return NAMES[weights]()
+    if not hasattr(weights, "bind"):
+        raise GraphError(f"weights={weights!r} is neither a name nor a weight specification such as Heat(sigma=1.0).")
+    return weights
+
+
+def affinity(graph: NeighbourGraph, weights: Any, X: Any) -> Affinity:
+    """Weigh the undirected edges of a graph. X is None where only distances are known."""
+    with stage("weights"):
+        rule = as_weights(weights).bind(graph, X)
+        W = rule.weigh(graph.undirected(), None)
+        if W.nnz and W.data.min() < 0:
+            raise GraphError(f"Edge weights must not be negative; the smallest is {W.data.min():.3g}.")
+        degrees = np.asarray(W.sum(axis=1)).ravel()
+        if W.nnz and degrees.max() <= 0:
+            raise GraphError("All edge weights vanish: the kernel width is far too small for these distances.")
+        return Affinity(W, rule)
+
+
+def _with_data(G: sp.csr_array, data: Array) -> sp.csr_array:
+    return sp.csr_array((data, G.indices, G.indptr), shape=G.shape)
+
+
+def _kth_distance(D: sp.csr_array, k: int) -> Array:
+    """Distance of every row's k-th nearest entry (its last where it has fewer), never zero."""
+    counts = np.diff(D.indptr)
+    rows = np.repeat(np.arange(D.shape[0]), counts)
+    order = np.lexsort((D.data, rows))
+    last = D.indptr[:-1] + np.minimum(k, np.maximum(counts, 1)) - 1
+    sigma = np.where(counts > 0, D.data[order][np.minimum(last, max(D.nnz - 1, 0))] if D.nnz else 0.0, 0.0)
+    positive = D.data[D.data > 0]
+    if positive.size == 0:
+        raise GraphError("All neighbouring points coincide: there is no distance to scale by.")
+    return np.maximum(sigma, positive.min())
+
+
+def _unit_rows(X: Any) -> Any:
+    from sklearn.preprocessing import normalize
+
+    return normalize(X)

@@ -1,0 +1,1 @@
+"""The methods, one file per form. Each is a few lines over `eigenspan.core`."""

@@ -1,0 +1,242 @@
+"""Spectral clustering: the Laplacian form with the constant kept, and the graph left in its pieces."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClusterMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._compat import Interval, StrOptions
+from .._diagnostics import note, stage
+from ..core import Map, Spectrum, TraceProblem, sign_of, solve
+from ..errors import InputError
+from ..extend import Walk, WalkRows
+from ..forms import degree, degrees, laplacian
+from ..graphs import affinity, as_graph, components
+from ..solvers import dense
+from .base import JOBS, NEIGHBOURS, SEED, SOLVER, SpectralReducer
+from .docs import documented
+from .neighbourhood import GRAPH, WEIGHTS, known_rows
+
+Array = NDArray[np.float64]
+
+
+@documented
+class SpectralClustering(ClusterMixin, SpectralReducer):
+    """Spectral clustering by the normalised cut or the ratio cut.
+
+    .. math:: \\min_Z \\operatorname{Tr}(Z^T L Z) \\quad \\text{s.t. } Z^T B Z = I, \\qquad B = D \\text{ or } I
+
+    [S0, eqs. 52 and 54]: the relaxed indicator vectors of clusters, the constant included, then k-means or discretisation of
+    their rows. A graph in several components is not bridged: there the components are the answer. New points are assigned through
+    the embedding's extension.
+
+    Cost: as Laplacian eigenmaps, then k-means in n_clusters dimensions.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    n_components : int or None, default=None
+        Dimensions of the embedding; None means n_clusters.
+    cut : {"normalized", "ratio"}, default="normalized"
+        B = D balances the clusters' edge weight, B = I their number of points.
+    assign : {"kmeans", "discretize"}, default="kmeans"
+        How rows become labels; discretisation finds the rotation nearest to indicator vectors.
+    $n_neighbors
+    $graph
+    $weights
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+    n_graph_components_ : int
+        Connected components of the graph.
+    $graph_attribute
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from eigenspan import SpectralClustering
+    >>> X, y = make_moons(200, noise=0.05, random_state=0)
+    >>> labels = SpectralClustering(2).fit_predict(X)
+    >>> bool((labels == y).all() or (labels != y).all())
+    True
+
+    References
+    ----------
+    [S0] §7.5; Shi & Malik (2000); Yu & Shi (2003).
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "cut": [StrOptions({"normalized", "ratio"})],
+        "assign": [StrOptions({"kmeans", "discretize"})],
+        "n_neighbors": NEIGHBOURS,
+        "graph": GRAPH,
+        "weights": WEIGHTS,
+        "solver": SOLVER,
+        "random_state": SEED,
+        "n_jobs": JOBS,
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        n_components: int | None = None,
+        cut: str = "normalized",
+        assign: str = "kmeans",
+        n_neighbors: int | None = None,
+        graph: Any = None,
+        weights: Any = "heat",
+        solver: Any = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_components = n_components
+        self.cut = cut
+        self.assign = assign
+        self.n_neighbors = n_neighbors
+        self.graph = graph
+        self.weights = weights
+        self.solver = solver
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _fit(self, X: Any, y: Any) -> tuple[Array, Map]:
+        n = X.shape[0]
+        if self.n_clusters > n:
+            raise InputError(f"n_clusters={self.n_clusters} exceeds n_samples={n}.")
+        points = None if isinstance(self.graph, str) and self.graph == "precomputed" else X
+        self.graph_ = as_graph(self.graph, X, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
+        weighted = affinity(self.graph_, self.weights, points)
+        spectrum = self._indicators(weighted.W)
+        Y = spectrum.vectors * sign_of(spectrum.vectors)
+        self.eigenvalues_, self.residuals_, self.gap_ = spectrum.values, spectrum.residuals, spectrum.gap
+        walk = Walk(WalkRows(self.graph_.finder, weighted), known_rows(points), eigenfunctions=self.cut == "normalized")
+        with stage("assignment"):
+            self.labels_ = self._assign(Y)
+        return Y, walk(Y, spectrum)
+
+    def _indicators(self, W: Any) -> Spectrum:
+        """The smallest eigenvectors: one exact indicator per component, then the rest in their complement."""
+        count, labels = components(self.graph_)
+        self.n_graph_components_ = count
+        note(components=count)
+        d = degrees(W)
+        if self.cut == "normalized" and d.min() <= 0:  # an isolated point: give it a self-loop, which no cut sees
+            d = np.where(d > 0, d, np.min(d[d > 0], initial=1.0))
+        mass = d if self.cut == "normalized" else np.ones(d.size)
+        N = np.zeros((d.size, count))
+        N[np.arange(d.size), labels] = 1.0
+        N /= np.sqrt(mass @ N)
+        wanted = min(self.n_components or self.n_clusters, d.size)
+        more = max(0, wanted - count)
+        self.problem_ = TraceProblem(laplacian(W), _unit(W, mass, self.cut), "min", N)
+        if more == 0:
+            return Spectrum(np.zeros(count), N, np.zeros(count))
+        rest = solve(self.problem_, more, solver=self.solver, random_state=self.random_state)
+        return Spectrum(
+            np.concatenate([np.zeros(count), rest.values]),
+            np.hstack([N, rest.vectors]),
+            np.concatenate([np.zeros(count), rest.residuals]),
+            rest.gap,
+        )
+
+    def _assign(self, Y: Array) -> NDArray[np.intp]:
+        from sklearn.cluster import KMeans
+
+        if self.assign == "kmeans":
+            self._rule = KMeans(self.n_clusters, n_init=10, random_state=self.random_state).fit(Y)
+            return self._rule.labels_.astype(np.intp)
+        if Y.shape[1] != self.n_clusters:
+            raise InputError(
+                f'assign="discretize" rotates {self.n_clusters} vectors onto {self.n_clusters} indicators, but the embedding has {Y.shape[1]} '
+                f'(the graph has {self.n_graph_components_} components). Use assign="kmeans".'
+            )
+        self._rule = _Rotation.fit(Y, self.random_state)
+        return self._rule.predict(Y)
+
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        """Cluster of each new point, through the embedding's extension.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_points, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_points,)
+        """
+        check_is_fitted(self)
+        Y = self.transform(X)
+        return np.asarray(self._rule.predict(np.asarray(Y, dtype=np.float64)), dtype=np.intp)
+
+    def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.intp]:
+        """Fit and return the cluster of every training point."""
+        return self.fit(X).labels_
+
+
+def _unit(W: Any, mass: Array, cut: str) -> Any:
+    from ..core import diagonal
+
+    if cut == "ratio":
+        return None
+    return degree(W) if np.array_equal(degrees(W), mass) else diagonal(mass)
+
+
+class _Rotation:
+    """Discretisation: alternate between labels and the rotation that brings the vectors nearest to their indicators."""
+
+    def __init__(self, R: Array) -> None:
+        self.R = R
+
+    @classmethod
+    def fit(cls, Y: Array, random_state: Any, iterations: int = 100, restarts: int = 10) -> _Rotation:
+        rng = np.random.default_rng(random_state if isinstance(random_state, int) else 0)
+        U = _unit_length(Y)
+        k = U.shape[1]
+        best, best_R = -np.inf, np.eye(k)
+        for _ in range(restarts):
+            R = cls._start(U, rng)
+            score = -np.inf
+            for _ in range(iterations):
+                labels = (U @ R).argmax(axis=1)
+                M = np.zeros((k, k))
+                np.add.at(M.T, labels, U)
+                R = dense.nearest_rotation(M)
+                new = float(np.sum(M * R))
+                if new - score <= 1e-12 * abs(new):
+                    break
+                score = new
+            if score > best:
+                best, best_R = score, R
+        return cls(best_R)
+
+    @staticmethod
+    def _start(U: Array, rng: np.random.Generator) -> Array:
+        """Rows as mutually orthogonal as can be, the first at random."""
+        chosen = [int(rng.integers(U.shape[0]))]
+        seen = np.zeros(U.shape[0])
+        for _ in range(U.shape[1] - 1):
+            seen += np.abs(U @ U[chosen[-1]])
+            chosen.append(int(seen.argmin()))
+        return U[chosen].T
+
+    def predict(self, Y: Array) -> NDArray[np.intp]:
+        return (_unit_length(Y) @ self.R).argmax(axis=1)
+
+
+def _unit_length(Y: Array) -> Array:
+    length = np.linalg.norm(Y, axis=1, keepdims=True)
+    return Y / np.where(length > 0, length, 1.0)

@@ -1,0 +1,213 @@
+"""Composition by hand: any form, in any basis, under any unit."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._compat import HasMethods, StrOptions
+from ..core import Features, Form, Posed, Samples, SqrtEigenvalue, Unit, UnitCovariance, identity, pose
+from ..errors import InputError
+from ..forms import (
+    between,
+    centring,
+    class_average,
+    class_graph,
+    degree,
+    hessian_alignment,
+    laplacian,
+    modified_alignment,
+    reconstruction,
+    tangent_alignment,
+    total,
+    within,
+)
+from ..graphs import affinity, as_graph, encode_labels, reconstruction_weights
+from .base import JOBS, NEIGHBOURS, RIDGE, SEED, SOLVER, FeatureReducer, SpectralReducer
+from .docs import documented
+from .neighbourhood import GRAPH, WEIGHTS, barycentric
+
+Array = NDArray[np.float64]
+
+LABELLED = ("between", "within", "total", "class_average", "class_laplacian")
+NAMED = ("laplacian", "degree", "reconstruction", "tangent", "hessian", "modified", "variance", "identity", *LABELLED)
+FORM = [StrOptions(set(NAMED)), callable, Form, None]
+
+
+class _Forms:
+    """Named forms over one set of points, each built when first asked for."""
+
+    def __init__(self, estimator: Any, points: Array, y: Any) -> None:
+        self.estimator, self.points, self.y = estimator, points, y
+        self._graph: Any = None
+
+    @property
+    def graph(self) -> Any:
+        if self._graph is None:
+            e = self.estimator
+            self._graph = as_graph(e.graph, self.points, n_neighbors=e.n_neighbors, n_jobs=e.n_jobs)
+        return self._graph
+
+    def get(self, form: Any) -> Form:
+        if isinstance(form, Form):
+            built = form
+        elif callable(form):
+            built = form(self.points, self.y)
+        else:
+            built = self._named(form)
+        if not isinstance(built, Form) or built.n != self.points.shape[0]:
+            raise InputError(f"A form must be a Form over the {self.points.shape[0]} samples; got {built!r:.80}.")
+        return built
+
+    def _named(self, name: str) -> Form:
+        n, d = self.points.shape[0], self.estimator.n_components
+        if name in LABELLED:
+            codes, _ = encode_labels(self.y, self.points, unlabeled=self.estimator.unlabeled, name=f"The form {name!r}")
+            if name == "class_laplacian":
+                return laplacian(class_graph(codes))
+            return {"between": between, "within": within, "total": total, "class_average": class_average}[name](codes)
+        if name in ("variance", "identity"):
+            return centring(n) if name == "variance" else identity(n)
+        if name in ("laplacian", "degree"):
+            W = affinity(self.graph, self.estimator.weights, self.points).W
+            return laplacian(W) if name == "laplacian" else degree(W)
+        if name == "reconstruction":
+            return reconstruction(reconstruction_weights(self.points, self.graph.distances))
+        local = {"tangent": tangent_alignment, "hessian": hessian_alignment, "modified": modified_alignment}[name]
+        return local(self.points, self.graph.distances, d)
+
+
+@documented
+class TraceReducer(SpectralReducer):
+    """Any trace problem, put together by hand.
+
+    .. math:: \\min \\text{ or } \\max_V \\operatorname{Tr}(V^T Z^T A Z V) \\quad \\text{s.t. } V^T B V = I
+
+    Choose the form A, the unit B and the basis Z, named or your own; the methods of the library are such choices, and the ones nobody
+    has named are here.
+
+    Cost: that of the forms, then O(nD² + D³) for linear features, O(n³) for a kernel, a sparse eigenproblem for samples.
+
+    Parameters
+    ----------
+    $n_components
+    minimise, maximise : str, Form or callable, default=None
+        One of them, ``minimise="laplacian"`` if neither is given: ``"laplacian"``, ``"reconstruction"``, ``"tangent"``, ``"hessian"``, ``"modified"``, ``"variance"``, ``"identity"``,
+        ``"degree"``, with labels ``"between"``, ``"within"``, ``"total"``, ``"class_average"``, ``"class_laplacian"``; a `Form`; or a function
+        ``(points, y) -> Form``.
+    unit : {"embedding", "projection"}, str, Form or callable, default="embedding"
+        ``Y'Y = I``, ``V'V = I``, or any form as above.
+    basis : {"linear", "kernel", "samples"}, default="linear"
+        The features, a kernel's feature space, or the embedding itself.
+    scale : {"unit", "covariance", "sqrt"}, default="unit"
+        As solved, unit covariance, or √λ.
+    kernel : str, Kernel or callable, default="rbf"
+        For ``basis="kernel"``.
+    $landmarks
+    $n_neighbors
+    $graph
+    $weights
+    $ridge
+    $unlabeled
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $spectral_attributes
+
+    Examples
+    --------
+    LLE's cost and the within-class scatter together, under unit total variance:
+
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenspan import TraceReducer
+    >>> X, y = load_iris(return_X_y=True)
+    >>> TraceReducer(2, minimise="laplacian", unit="degree").fit_transform(X).shape
+    (150, 2)
+    >>> TraceReducer(2, minimise="class_laplacian", unit="total").fit(X, y).transform(X[:3]).shape
+    (3, 2)
+    """
+
+    _accepts_sparse: ClassVar[bool] = False
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_components": [*FeatureReducer._parameter_constraints["n_components"]],
+        "minimise": FORM,
+        "maximise": FORM,
+        "unit": [StrOptions({"embedding", "projection", *NAMED}), callable, Form],
+        "basis": [StrOptions({"linear", "kernel", "samples"})],
+        "scale": [StrOptions({"unit", "covariance", "sqrt"})],
+        "kernel": [str, callable, HasMethods("get_params")],
+        "landmarks": FeatureReducer._parameter_constraints["landmarks"],
+        "n_neighbors": NEIGHBOURS,
+        "graph": GRAPH,
+        "weights": WEIGHTS,
+        "ridge": RIDGE,
+        "unlabeled": "no_validation",
+        "solver": SOLVER,
+        "random_state": SEED,
+        "n_jobs": JOBS,
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        minimise: Any = None,
+        maximise: Any = None,
+        unit: Any = "embedding",
+        basis: str = "linear",
+        scale: str = "unit",
+        kernel: Any = "rbf",
+        landmarks: Any = None,
+        n_neighbors: int | None = None,
+        graph: Any = None,
+        weights: Any = "heat",
+        ridge: float | None = None,
+        unlabeled: Any = -1,
+        solver: Any = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.minimise = minimise
+        self.maximise = maximise
+        self.unit = unit
+        self.basis = basis
+        self.scale = scale
+        self.kernel = kernel
+        self.landmarks = landmarks
+        self.n_neighbors = n_neighbors
+        self.graph = graph
+        self.weights = weights
+        self.ridge = ridge
+        self.unlabeled = unlabeled
+        self.solver = solver
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _pairwise(self) -> bool:
+        return self.basis == "kernel" and isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _needs_labels(self) -> bool:
+        return any(isinstance(form, str) and form in LABELLED for form in (self.minimise, self.maximise, self.unit))
+
+    def _pose(self, X: Any, y: Any) -> Posed:
+        if self.minimise is not None and self.maximise is not None:
+            raise InputError("Give one of minimise= and maximise=, not both.")
+        sense, objective = ("maximise", self.maximise) if self.maximise is not None else ("minimise", self.minimise or "laplacian")
+        points: Any = X
+        if self.basis == "kernel":
+            basis: Any = Features.kernel(self.kernel, X, landmarks=self.landmarks, random_state=self.random_state)
+            points = basis.Z
+        elif self.basis == "linear":
+            basis = Features.linear(X)
+        forms = _Forms(self, points, y)
+        if self.basis == "samples":
+            basis = Samples(X.shape[0], barycentric(forms.graph, X))
+        unit = self.unit if isinstance(self.unit, str) and self.unit in ("embedding", "projection") else forms.get(self.unit)
+        scale = {"unit": Unit(), "covariance": UnitCovariance(X.shape[0]), "sqrt": SqrtEigenvalue()}[self.scale]
+        return pose(basis, **{sense: forms.get(objective)}, unit=unit, ridge=self.ridge, scale=scale)

@@ -1,0 +1,408 @@
+"""Distances: classical and landmark MDS, Isomap and landmark Isomap.
+
+All are ``max Tr(Y'GY)`` with ``G = −½ H Δ² H`` and the axes scaled by √λ; they differ in the distances Δ and in how many points
+carry them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import pairwise_distances
+
+from .._compat import StrOptions
+from .._diagnostics import note, stage
+from .._resources import require
+from ..core import Map, Posed, Samples, SqrtEigenvalue, TraceProblem, factor_gram, gram, pose, solve
+from ..errors import DimensionError, IndefiniteWarning
+from ..extend import DistanceGram, GeodesicGram, GramExtension, half_squares
+from ..graphs import NeighbourGraph, choose_landmarks, conformal_distances, geodesic_distances
+from ..graphs.landmarks import CHOICES
+from ..graphs.neighbours import check_distance_matrix
+from ..solvers import dense
+from .base import COMPONENTS, SEED, SOLVER, FeatureReducer, SpectralReducer
+from .docs import documented
+from .neighbourhood import GraphEmbedding, known_rows
+
+Array = NDArray[np.float64]
+LANDMARKS = FeatureReducer._parameter_constraints["landmarks"]
+
+
+@documented
+class ClassicalMDS(SpectralReducer):
+    """Classical multidimensional scaling.
+
+    .. math:: \\min_Y \\lVert -\\tfrac12 H \\Delta^2 H - Y Y^T \\rVert_F, \\qquad Y = U \\Lambda^{1/2}
+
+    [S0, eq. 27]. Coordinates whose inner products match a table of dissimilarities. Use it when the distances, not the features,
+    are what is known or trusted; for Euclidean distances it is PCA.
+
+    Cost: for Euclidean distances O(nD min(n, D)) and never n×n; otherwise O(n²) memory, O(n²d) a Lanczos sweep.
+
+    Parameters
+    ----------
+    $n_components
+    metric : str or callable, default="euclidean"
+        Any metric of scikit-learn's pairwise_distances, or ``"precomputed"`` when X holds the distances.
+    correction : {"cailliez", "lingoes"} or None, default=None
+        For distances that no points have (negative eigenvalues): the smallest constant added to the distances, or to their squares,
+        that makes them Euclidean. None keeps the nearest positive semidefinite matrix.
+    $solver
+    $random_state
+
+    Attributes
+    ----------
+    goodness_of_fit_ : float
+        Share of the squared Gram matrix that the embedding reproduces, ``Σ λ_d² / ‖G‖²_F``.
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenspan import ClassicalMDS
+    >>> D = np.array([[0.0, 3, 4], [3, 0, 5], [4, 5, 0]])
+    >>> Y = ClassicalMDS(2, metric="precomputed").fit_transform(D)
+    >>> np.linalg.norm(Y[1] - Y[2]).round(6)
+    np.float64(5.0)
+
+    References
+    ----------
+    [S0] §4.2; Cailliez (1983); Lingoes (1971).
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_components": COMPONENTS,
+        "metric": [str, callable],
+        "correction": [StrOptions({"cailliez", "lingoes"}), None],
+        "solver": SOLVER,
+        "random_state": SEED,
+    }
+
+    def __init__(self, n_components: int = 2, *, metric: Any = "euclidean", correction: str | None = None, solver: Any = "auto", random_state: Any = 0) -> None:
+        self.n_components = n_components
+        self.metric = metric
+        self.correction = correction
+        self.solver = solver
+        self.random_state = random_state
+
+    def _pose(self, X: Any, y: Any) -> Posed:
+        n = X.shape[0]
+        if self.metric == "euclidean" and self.correction is None:
+            centre = X.mean(axis=0)
+            rows = DistanceGram(X)
+            offset = -0.5 * (np.sum((X - centre) ** 2, axis=1) + np.sum((X - centre) ** 2) / n)
+            form = factor_gram(X)
+            _check_rank(self.n_components, X)
+            self._size = float(np.linalg.norm((X - centre).T @ (X - centre))) if X.shape[1] <= n else float(np.linalg.norm((X - centre) @ (X - centre).T))
+            return pose(Samples(n, GramExtension(rows, offset)), maximise=form, scale=SqrtEigenvalue())
+        require(24.0 * n**2, f"The {n}×{n} distance matrix", "Use LandmarkMDS, which needs distances to some landmarks only.")
+        if self.metric == "precomputed":
+            check_distance_matrix(X)
+        with stage("distances"):
+            D = np.array(X) if self.metric == "precomputed" else pairwise_distances(X, metric=self.metric)
+        added, squares = _correction(D, self.correction)
+        G = half_squares(D, added, squares)
+        points = None if self.metric == "precomputed" else X
+        known = None if self.correction is None else known_rows(points)
+        rows = DistanceGram(points, self.metric, added=added, added_to_squares=squares)
+        extension = GramExtension(rows, G.mean(axis=0), known)
+        form = gram(G, psd=False)
+        self._size = float(np.linalg.norm(form.dense))
+        return pose(Samples(n, extension), maximise=form, scale=SqrtEigenvalue())
+
+    def _fit(self, X: Any, y: Any) -> tuple[Array, Map]:
+        Y, map_ = super()._fit(X, y)
+        self.goodness_of_fit_ = float(np.sum(self.eigenvalues_**2) / max(self._size**2, np.finfo(float).tiny))
+        del self._size
+        if not self.problem_.A.psd and self.correction is None:
+            self._report_negative(self.problem_.A)
+        return Y, map_
+
+    def _report_negative(self, form: Any) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # only the value is wanted: a repeated bottom eigenvalue does not matter
+            low = float(solve(TraceProblem(form, None, "min"), 1).values[0])
+        note(smallest_eigenvalue=low)
+        if -low > 0.1 * self.eigenvalues_[0] or -low > self.eigenvalues_[-1]:
+            warnings.warn(
+                f"The distances are far from Euclidean: the Gram matrix has eigenvalues down to {low:.3g}, the axes used have {self.eigenvalues_[0]:.3g} "
+                f'to {self.eigenvalues_[-1]:.3g}. The embedding reproduces {self.goodness_of_fit_:.1%} of it; correction="cailliez" or "lingoes" adds the constant '
+                "that makes the distances Euclidean.",
+                IndefiniteWarning,
+                stacklevel=6,
+            )
+
+
+def _check_rank(d: int, X: Array) -> None:
+    if d > min(X.shape):
+        raise DimensionError(f"n_components={d} exceeds {min(X.shape)}, the smaller of n_samples={X.shape[0]} and n_features={X.shape[1]}.")
+
+
+def _correction(D: Array, kind: str | None) -> tuple[float, float]:
+    """Constants to add to the distances (Cailliez) and to their squares (Lingoes) so that they become Euclidean."""
+    if kind is None:
+        return 0.0, 0.0
+    n = D.shape[0]
+    G2 = gram(-0.5 * D**2).dense
+    if kind == "lingoes":
+        return 0.0, 2 * max(0.0, -float(dense.eigenpairs(G2, 1, "min")[0][0]))
+    require(80.0 * n**2, f"Cailliez' {2 * n}×{2 * n} eigenproblem", 'Use correction="lingoes".')
+    G1 = gram(-0.5 * D).dense
+    block = np.block([[np.zeros((n, n)), 2 * G2], [-np.eye(n), -4 * G1]])
+    return max(0.0, dense.largest_real_eigenvalue(block)), 0.0
+
+
+class _Landmarks(SpectralReducer):
+    """MDS on landmarks, every other point triangulated from its distances to them [de Silva & Tenenbaum 2004]."""
+
+    def _triangulate(self, H: Array, R: Array, rows: Any) -> tuple[Array, Map]:
+        """`H` and `R` are −½ squared distances among landmarks (q, q) and from all points to them (n, q)."""
+        extension = GramExtension(rows, H.mean(axis=0))
+        _, map_ = self._solve(pose(Samples(H.shape[0], extension), maximise=gram(H, psd=False), scale=SqrtEigenvalue()))
+        Y = (R - map_.offset) @ map_.coef
+        centre = Y.mean(axis=0)
+        turn = dense.eigenpairs(dense.symmetric((Y - centre).T @ (Y - centre)), None, "max")[1]  # principal axes of all points
+        aligned = (Y - centre) @ turn
+        sign = np.where(aligned[np.abs(aligned).argmax(axis=0), np.arange(aligned.shape[1])] < 0, -1.0, 1.0)
+        turn = turn * sign
+        return aligned * sign, Map(rows, map_.coef @ turn, offset=map_.offset, shift=-centre @ turn)
+
+
+@documented
+class LandmarkMDS(_Landmarks):
+    """Landmark multidimensional scaling.
+
+    .. math:: y(x) = \\tfrac12 \\Lambda^{-1/2} U^T (\\bar\\mu - \\delta^2(x))
+
+    Classical MDS on q landmarks, all other points triangulated from their squared distances to them, the result turned to its
+    principal axes. The distance method for large n.
+
+    Cost: O(nqD + q³) time, 8nq bytes.
+
+    Parameters
+    ----------
+    $n_components
+    landmarks : int, array of indices or None, default=None
+        How many, or which. None means 200, or all points where there are fewer.
+    choice : {"random", "maxmin", "kmeans++"}, default="maxmin"
+        How landmarks are chosen when only their number is given.
+    metric : str or callable, default="euclidean"
+        Any metric of scikit-learn's pairwise_distances, or ``"precomputed"``.
+    $solver
+    $random_state
+
+    Attributes
+    ----------
+    landmarks_ : ndarray of int
+        The rows chosen.
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from eigenspan import LandmarkMDS
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> LandmarkMDS(2, landmarks=100).fit_transform(X).shape
+    (1797, 2)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_components": COMPONENTS,
+        "landmarks": LANDMARKS,
+        "choice": [StrOptions(set(CHOICES))],
+        "metric": [str, callable],
+        "solver": SOLVER,
+        "random_state": SEED,
+    }
+
+    def __init__(
+        self, n_components: int = 2, *, landmarks: Any = None, choice: str = "maxmin", metric: Any = "euclidean", solver: Any = "auto", random_state: Any = 0
+    ) -> None:
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.choice = choice
+        self.metric = metric
+        self.solver = solver
+        self.random_state = random_state
+
+    def _fit(self, X: Any, y: Any) -> tuple[Array, Map]:
+        precomputed = self.metric == "precomputed"
+        if precomputed:
+            check_distance_matrix(X)
+        wanted = min(200, X.shape[0]) if self.landmarks is None else self.landmarks
+        self.landmarks_ = choose_landmarks(X, wanted, how=self.choice, random_state=self.random_state, precomputed=precomputed)
+        rows = DistanceGram(None if precomputed else X[self.landmarks_], self.metric, columns=self.landmarks_ if precomputed else None)
+        with stage("distances"):
+            R = rows(X)
+        return self._triangulate(R[self.landmarks_].copy(), R, rows)
+
+
+@documented
+class Isomap(_Landmarks, GraphEmbedding):
+    """Isomap: classical MDS of geodesic distances.
+
+    .. math:: \\min_Y \\lVert -\\tfrac12 H \\hat\\Delta^2 H - Y Y^T \\rVert_F
+
+    with Δ̂ the lengths of shortest paths through the neighbour graph [S0, §4.2]. Use it for one curved, densely sampled sheet
+    whose intrinsic geometry is flat and without holes.
+
+    Cost: O(n² log n) time and 16n² bytes for all pairs; with q landmarks O(qn log n) and 8qn bytes.
+
+    Parameters
+    ----------
+    $n_components
+    $n_neighbors
+    $graph
+    conformal : bool, default=False
+        Rescale edges by d_ij/√(M_i M_j), M_i the mean distance to the neighbours: for sheets sampled unevenly or bent conformally.
+    landmarks : int, array of indices or None, default=None
+        Use geodesics to these points only (see `LandmarkIsomap`).
+    $disconnected
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $graph_attribute
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_swiss_roll
+    >>> from eigenspan import Isomap
+    >>> X, t = make_swiss_roll(500, random_state=0)
+    >>> Isomap(2, n_neighbors=10).fit(X).transform(X[:5]).shape
+    (5, 2)
+
+    References
+    ----------
+    Tenenbaum, de Silva, Langford (2000); de Silva & Tenenbaum (2003) for the conformal and landmark forms.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **GraphEmbedding._parameter_constraints,
+        "conformal": ["boolean"],
+        "landmarks": LANDMARKS,
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int | None = None,
+        graph: Any = None,
+        conformal: bool = False,
+        landmarks: Any = None,
+        disconnected: str = "connect",
+        solver: Any = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            n_neighbors=n_neighbors,
+            graph=graph,
+            disconnected=disconnected,
+            solver=solver,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.conformal = conformal
+        self.landmarks = landmarks
+
+    def _lengths(self, graph: NeighbourGraph) -> tuple[Any, Array | None]:
+        lengths = graph.undirected()
+        return conformal_distances(lengths) if self.conformal else (lengths, None)
+
+    def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
+        lengths, M = self._lengths(graph)
+        geodesics = geodesic_distances(lengths)
+        G = -0.5 * geodesics**2
+        extension = GramExtension(GeodesicGram(graph.finder, geodesics, M), G.mean(axis=0), known_rows(points))
+        return pose(Samples(graph.n, extension), maximise=gram(G, psd=False), scale=SqrtEigenvalue())
+
+    def _embed_graph(self, graph: NeighbourGraph, points: Array | None) -> tuple[Array, Map]:
+        if self.landmarks is None:
+            return super()._embed_graph(graph, points)
+        lengths, M = self._lengths(graph)
+        wanted = min(self.landmarks, graph.n) if np.isscalar(self.landmarks) else self.landmarks
+        self.landmarks_ = choose_landmarks(lengths, wanted, random_state=self.random_state)
+        geodesics = np.ascontiguousarray(geodesic_distances(lengths, self.landmarks_).T)
+        R = -0.5 * geodesics**2
+        return self._triangulate(R[self.landmarks_].copy(), R, GeodesicGram(graph.finder, geodesics, M))
+
+
+def _known(points: Array | None) -> Any:
+    return ZeroDistance() if points is None else RowIndex.build(points)
+
+
+@documented
+class LandmarkIsomap(Isomap):
+    """Isomap with geodesics to q landmarks only.
+
+    .. math:: y(x) = \\tfrac12 \\Lambda^{-1/2} U^T (\\bar\\mu - \\hat\\delta^2(x))
+
+    Classical MDS on the landmarks' geodesic distances and triangulation of all other points: the Isomap for large n.
+
+    Cost: O(qn log n + q³) time, 8qn bytes.
+
+    Parameters
+    ----------
+    $n_components
+    $n_neighbors
+    $graph
+    conformal : bool, default=False
+        Rescale edges by d_ij/√(M_i M_j), M_i the mean distance to the neighbours.
+    landmarks : int or array of indices, default=200
+        How many (at most all points), or which.
+    $disconnected
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    landmarks_ : ndarray of int
+        The rows chosen.
+    $graph_attribute
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_swiss_roll
+    >>> from eigenspan import LandmarkIsomap
+    >>> X, t = make_swiss_roll(2000, random_state=0)
+    >>> LandmarkIsomap(2, landmarks=50).fit_transform(X).shape
+    (2000, 2)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**Isomap._parameter_constraints, "landmarks": LANDMARKS[:-1]}
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int | None = None,
+        graph: Any = None,
+        conformal: bool = False,
+        landmarks: Any = 200,
+        disconnected: str = "connect",
+        solver: Any = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            n_neighbors=n_neighbors,
+            graph=graph,
+            conformal=conformal,
+            landmarks=landmarks,
+            disconnected=disconnected,
+            solver=solver,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )

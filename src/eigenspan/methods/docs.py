@@ -1,0 +1,77 @@
+"""Descriptions of parameters that many estimators share, written once and filled into their docstrings."""
+
+from __future__ import annotations
+
+from string import Template
+from typing import Any
+
+_ENTRIES = {
+    "n_components": """n_components : int, default=2
+        Number of dimensions d of the embedding.""",
+    "n_neighbors": """n_neighbors : int or None, default=None
+        Neighbours of every point. None means 10, or all other points where there are fewer.""",
+    "graph": """graph : graph specification or None, default=None
+        Overrides `n_neighbors`: ``KNN(15, metric="cosine")``, ``Radius(0.5)``, the ``graph_`` of a fitted estimator, a scikit-learn
+        neighbours transformer, a sparse matrix of distances, a pair ``(indices, distances)``, or ``"precomputed"`` when X itself
+        holds distances.""",
+    "graph_supervised": """graph : graph specification or None, default=None
+        Overrides `n_neighbors`: ``KNN(15, metric="cosine")``, ``Radius(0.5)``, the ``graph_`` of a fitted estimator, a scikit-learn
+        neighbours transformer, a sparse matrix of distances, or a pair ``(indices, distances)``. With labels:
+        ``"class"`` joins all points of a class, ``KNN(k, within_class=True)`` the near ones among them; then ``fit`` needs y.""",
+    "weights": """weights : {"heat", "local", "binary", "cosine", "precomputed"} or weight specification, default="heat"
+        Edge weights: ``Heat(sigma)`` = exp(−d²/σ²) with σ half the median distance unless given, ``LocalScaling(k)``, ``Binary()``,
+        ``Cosine()``, ``Powered(weights, alpha)``; ``"precomputed"`` takes the numbers on the graph's edges as they are.""",
+    "disconnected": """disconnected : {"connect", "largest", "raise"}, default="connect"
+        What to do when the graph falls apart: add the shortest bridging edges and warn; embed the largest component, place
+        the other points by the map and warn; or raise.""",
+    "extension": """extension : {"nystrom", "harmonic", "barycentric"}
+        How new points are placed: by the eigenfunction formula, the weighted mean of their neighbours, or local
+        reconstruction. Training points always return their own embedding.""",
+    "kernel": """kernel : str, Kernel, callable or None, default=None
+        None works on the features themselves. A kernel turns the method into its kernel form: a name such as ``"rbf"``,
+        ``Kernel("poly", degree=2)``, a function of two arrays of rows, or ``"precomputed"`` when X is the kernel matrix. The graph is
+        then built in the kernel's feature space.""",
+    "landmarks": """landmarks : int, array of indices or None, default=None
+        With a kernel: approximate its feature space on this many (or these) training points, O(nm²) instead of O(n³).""",
+    "reduce": """reduce : int or None, default=None
+        Keep this many principal axes of X first: for undersampled data, and for sparse X with very many columns.""",
+    "ridge": """ridge : float or None, default=None
+        ε in the constraint B + εI. None means 0 for features of full rank and a small ridge, reported in ``diagnostics_``, for
+        kernels, whose feature space could interpolate any embedding of the training points.""",
+    "unlabeled": """unlabeled : int or None, default=-1
+        The label that marks unlabelled points, besides NaN and None. None makes −1 a class like any other.""",
+    "reg": """reg : float, default=1e-3
+        Ridge on the local Gram matrices, relative to their trace.""",
+    "solver": """solver : {"auto", "dense", "shift-invert", "lanczos", "randomised", "factor"} or Solver, default="auto"
+        Eigensolver; ``help(eigenspan.solvers.Auto)`` shows the decision table.""",
+    "random_state": """random_state : int, RandomState or None, default=0
+        Seeds start vectors and random choices. The same seed gives the same result.""",
+    "n_jobs": """n_jobs : int or None, default=None
+        Threads for the neighbour search.""",
+    "spectral_attributes": """embedding_ : ndarray of shape (n_samples, n_components)
+        Embedding of the training points.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Eigenvalues of the posed problem, best first.
+    residuals_ : ndarray of shape (n_components,)
+        Eigen-residuals relative to the norm of the matrix.
+    gap_ : float
+        Relative distance from the last eigenvalue used to the next; below 1e-8 the subspace is not unique.
+    problem_ : TraceProblem
+        What was solved.
+    map_ : Map
+        The function behind ``transform``.
+    diagnostics_ : dict
+        Seconds per stage, solver, graph components and other facts of the fit.""",
+    "linear_attributes": """components_ : ndarray of shape (n_components, n_features)
+        Axes in the input space (absent with a kernel).
+    mean_ : ndarray of shape (n_features,)
+        The origin of the embedding in the input space (absent with a kernel).""",
+    "graph_attribute": """graph_ : NeighbourGraph
+        The neighbour graph, accepted by other estimators as ``graph=``.""",
+}
+
+
+def documented(cls: Any) -> Any:
+    """Class decorator: fill ``$name`` in the docstring with the shared description."""
+    cls.__doc__ = Template(cls.__doc__).safe_substitute(_ENTRIES)
+    return cls

@@ -1,0 +1,442 @@
+"""The Laplacian form ``Tr(Y'LY) = ½ Σ w_ij ‖y_i − y_j‖²`` in every basis: eigenmaps, diffusion, commute times, LPP and OLPP."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .._compat import Interval, StrOptions
+from ..core import Diffusion, InverseSqrt, Posed, Samples, pose
+from ..extend import Walk, WalkRows
+from ..forms import degree, degrees, laplacian
+from ..graphs import Affinity, NeighbourGraph, affinity
+from .docs import documented
+from .neighbourhood import WEIGHTS, GraphEmbedding, GraphProjection, barycentric, known_rows
+
+Array = NDArray[np.float64]
+
+
+class _Walker(GraphEmbedding):
+    """Graph embeddings extended by their random walk."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **GraphEmbedding._parameter_constraints,
+        "weights": WEIGHTS,
+        "extension": [StrOptions({"nystrom", "harmonic", "barycentric"})],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int | None = None,
+        graph: Any = None,
+        weights: Any = "heat",
+        disconnected: str = "connect",
+        extension: str = "nystrom",
+        solver: Any = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            n_neighbors=n_neighbors,
+            graph=graph,
+            disconnected=disconnected,
+            solver=solver,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.weights = weights
+        self.extension = extension
+
+    def _samples(self, graph: NeighbourGraph, affinity: Affinity, points: Array | None, density: Array | None = None) -> Samples:
+        if self.extension == "barycentric":
+            return Samples(graph.n, barycentric(graph, points))
+        rows = WalkRows(graph.finder, affinity, density)
+        return Samples(graph.n, Walk(rows, known_rows(points), eigenfunctions=self.extension == "nystrom"))
+
+
+@documented
+class LaplacianEigenmaps(_Walker):
+    """Laplacian eigenmaps.
+
+    .. math:: \\min_Y \\operatorname{Tr}(Y^T L Y) \\quad \\text{s.t. } Y^T D Y = I,\\; Y^T D 1 = 0
+
+    [S0, eq. 16]: neighbours stay close. Use it to see clusters and slow coordinates of data on a graph. The output is
+    D-orthonormal.
+
+    Cost: neighbours, then one sparse factorisation of L and a Lanczos run; O(nk) memory plus the factor's fill.
+
+    Parameters
+    ----------
+    $n_components
+    $n_neighbors
+    $graph
+    $weights
+    $disconnected
+    $extension
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $graph_attribute
+    affinity_ : Affinity
+        Edge weights (``affinity_.W``) and the rule that made them.
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_swiss_roll
+    >>> from eigenspan import LaplacianEigenmaps
+    >>> X, t = make_swiss_roll(400, random_state=0)
+    >>> LaplacianEigenmaps(2, n_neighbors=12).fit(X).transform(X[:4] + 0.01).shape
+    (4, 2)
+
+    References
+    ----------
+    Belkin & Niyogi (2003); [S0] §3.2 (whose eq. 19 prints D^{+1/2} for D^{−1/2}).
+    """
+
+    def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
+        self.affinity_ = affinity(graph, self.weights, points)
+        W = self.affinity_.W
+        return pose(self._samples(graph, self.affinity_, points), minimise=laplacian(W), unit=degree(W))
+
+
+@documented
+class DiffusionMap(_Walker):
+    """Diffusion map.
+
+    .. math:: P \\psi_i = \\mu_i \\psi_i, \\quad P = D_\\alpha^{-1} W_\\alpha, \\quad
+       W_\\alpha = Q^{-\\alpha} W Q^{-\\alpha}, \\qquad Y = [\\mu_i^t \\psi_i]
+
+    with Q the degrees of W (self-loops included). Euclidean distances in Y are diffusion distances after t steps of the walk. α = 1
+    removes the sampling density, α = 0 is the plain random walk. Solved as the Laplacian problem of W_α: λ = 1 − μ.
+
+    Cost: as Laplacian eigenmaps.
+
+    Parameters
+    ----------
+    $n_components
+    t : float, default=1
+        Diffusion time.
+    alpha : float, default=1
+        Density normalisation, between 0 and 1.
+    $n_neighbors
+    $graph
+    $weights
+    $disconnected
+    $extension
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $graph_attribute
+    affinity_ : Affinity
+        Edge weights before the density normalisation, without self-loops.
+    walk_eigenvalues_ : ndarray of shape (n_components,)
+        μ = 1 − λ.
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_s_curve
+    >>> from eigenspan import DiffusionMap
+    >>> X, _ = make_s_curve(300, random_state=0)
+    >>> dm = DiffusionMap(2, t=2).fit(X)
+    >>> bool((dm.walk_eigenvalues_ < 1).all())
+    True
+
+    References
+    ----------
+    Coifman & Lafon (2006).
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **_Walker._parameter_constraints,
+        "t": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, 1, closed="both")],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        t: float = 1,
+        alpha: float = 1,
+        n_neighbors: int | None = None,
+        graph: Any = None,
+        weights: Any = "heat",
+        disconnected: str = "connect",
+        extension: str = "nystrom",
+        solver: Any = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            n_neighbors=n_neighbors,
+            graph=graph,
+            weights=weights,
+            disconnected=disconnected,
+            extension=extension,
+            solver=solver,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.t = t
+        self.alpha = alpha
+
+    def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
+        self.affinity_ = affinity(graph, self.weights, points)
+        W = sp.csr_array(self.affinity_.W + sp.eye_array(graph.n))
+        density = degrees(W) ** self.alpha
+        S = sp.diags_array(1.0 / density)
+        W = sp.csr_array(S @ W @ S)
+        scale = Diffusion(self.t, float(degrees(W).sum()))
+        return pose(self._samples(graph, self.affinity_, points, density), minimise=laplacian(W), unit=degree(W), scale=scale)
+
+    def _embed_graph(self, graph: NeighbourGraph, points: Array | None) -> Any:
+        out = super()._embed_graph(graph, points)
+        self.walk_eigenvalues_ = 1.0 - self.eigenvalues_
+        return out
+
+
+@documented
+class CommuteTimeEmbedding(_Walker):
+    """Commute-time embedding.
+
+    .. math:: \\max_Y \\operatorname{Tr}(Y^T L^\\dagger Y) \\quad \\text{s.t. } Y^T Y = I, \\qquad
+       Y = \\sqrt{\\operatorname{vol}}\\, U \\Lambda^{-1/2}
+
+    Squared distances approximate the expected steps of a random walk from i to j and back (exactly with n − 1 components).
+    Robust against single short-cut edges, because it averages over all paths.
+
+    Cost: as Laplacian eigenmaps.
+
+    Parameters
+    ----------
+    $n_components
+    $n_neighbors
+    $graph
+    $weights
+    $disconnected
+    extension : {"harmonic", "barycentric"}, default="harmonic"
+        How new points are placed: weighted mean of their neighbours, or local reconstruction.
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $graph_attribute
+    affinity_ : Affinity
+        Edge weights.
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenspan import CommuteTimeEmbedding
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> CommuteTimeEmbedding(2, n_neighbors=60).fit_transform(X).shape
+    (150, 2)
+
+    References
+    ----------
+    Fouss et al. (2007); Qiu & Hancock (2007).
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **_Walker._parameter_constraints,
+        "extension": [StrOptions({"harmonic", "barycentric"})],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int | None = None,
+        graph: Any = None,
+        weights: Any = "heat",
+        disconnected: str = "connect",
+        extension: str = "harmonic",
+        solver: Any = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            n_neighbors=n_neighbors,
+            graph=graph,
+            weights=weights,
+            disconnected=disconnected,
+            extension=extension,
+            solver=solver,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+
+    def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
+        self.affinity_ = affinity(graph, self.weights, points)
+        W = self.affinity_.W
+        scale = InverseSqrt(float(degrees(W).sum()))
+        return pose(self._samples(graph, self.affinity_, points), minimise=laplacian(W), scale=scale)
+
+
+class _LocalityPreserving(GraphProjection):
+    """LPP and OLPP differ in their unit only."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**GraphProjection._parameter_constraints, "weights": [*WEIGHTS, None]}
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int | None = None,
+        graph: Any = None,
+        weights: Any = None,
+        kernel: Any = None,
+        landmarks: Any = None,
+        reduce: int | None = None,
+        ridge: float | None = None,
+        unlabeled: Any = -1,
+        solver: Any = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            n_neighbors=n_neighbors,
+            graph=graph,
+            kernel=kernel,
+            landmarks=landmarks,
+            reduce=reduce,
+            ridge=ridge,
+            unlabeled=unlabeled,
+            solver=solver,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.weights = weights
+
+    def _unit(self, W: Any) -> Any:
+        raise NotImplementedError
+
+    def _pose(self, X: Any, y: Any) -> Posed:
+        basis = self._basis(X)
+        W = self._weights(self._points(basis, X), y, self.weights)
+        return pose(basis, minimise=laplacian(W), unit=self._unit(W), ridge=self.ridge)
+
+
+@documented
+class LPP(_LocalityPreserving):
+    """Locality preserving projections.
+
+    .. math:: \\min_V \\operatorname{Tr}(V^T X^T L X V) \\quad \\text{s.t. } V^T X^T D X V = I
+
+    [S0, eq. 28]: the linear map that keeps neighbours close; Laplacian eigenmaps restricted to linear functions of the features.
+    Use it when the structure is local but new points need an exact, cheap map. With ``graph="class"`` it is LDA's relative
+    [S0, §7.2]; with ``kernel=`` it is kernel LPP.
+
+    Cost: neighbours, then O(nkD + nD² + D³) time, O(nD + D²) memory; a kernel makes it O(n³), or O(nm²) with m landmarks.
+
+    Parameters
+    ----------
+    $n_components
+    $n_neighbors
+    $graph_supervised
+    weights : {"heat", "local", "binary", "cosine", "precomputed"} or weight specification, default=None
+        Edge weights, ``Heat()`` unless given; with ``graph="class"`` the class averages 1/n_k.
+    $kernel
+    $landmarks
+    $reduce
+    $ridge
+    $unlabeled
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from eigenspan import LPP
+    >>> X, y = load_digits(return_X_y=True)
+    >>> lpp = LPP(2, n_neighbors=8).fit(X)
+    >>> lpp.transform(X[:3]).shape, lpp.components_.shape
+    ((3, 2), (2, 64))
+    >>> LPP(9, graph="class").fit(X, y).embedding_.shape
+    (1797, 9)
+
+    References
+    ----------
+    He & Niyogi (2004); [S0] §4.3, §5.1, §8.3.
+    """
+
+    def _unit(self, W: Any) -> Any:
+        return degree(W)
+
+
+@documented
+class OLPP(_LocalityPreserving):
+    """Orthogonal locality preserving projections.
+
+    .. math:: \\min_V \\operatorname{Tr}(V^T X^T L X V) \\quad \\text{s.t. } V^T V = I
+
+    [S0, eq. 36]: LPP's cost under an orthogonal projection, which keeps distances honest. Among the best on faces in [S0, §9].
+
+    Cost: as LPP.
+
+    Parameters
+    ----------
+    $n_components
+    $n_neighbors
+    $graph_supervised
+    weights : {"heat", "local", "binary", "cosine", "precomputed"} or weight specification, default=None
+        Edge weights, ``Heat()`` unless given; with ``graph="class"`` the class averages 1/n_k.
+    $kernel
+    $landmarks
+    $reduce
+    ridge : float or None, default=None
+        Has no effect under an orthogonal unit; accepted so that LPP and OLPP can be exchanged.
+    $unlabeled
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenspan import OLPP
+    >>> X, y = load_iris(return_X_y=True)
+    >>> V = OLPP(2).fit(X).components_
+    >>> bool(np.allclose(V @ V.T, np.eye(2)))
+    True
+
+    References
+    ----------
+    [S0] §4.5.
+    """
+
+    def _unit(self, W: Any) -> Any:
+        return "projection"

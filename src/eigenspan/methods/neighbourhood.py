@@ -1,0 +1,189 @@
+"""What graph methods share: the neighbour graph, its components, and the parameters that say so."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .._compat import HasMethods, StrOptions
+from ..core import Features, Form, Map, Posed
+from ..errors import DuplicateWarning, InputError
+from ..extend import Barycentric, BarycentricRows
+from ..forms import class_graph
+from ..graphs import KNN, NeighbourGraph, RowIndex, ZeroDistance, affinity, as_graph, class_pairs, encode_labels, ensure_connected
+from ..graphs.connect import POLICIES
+from .base import COMPONENTS, JOBS, NEIGHBOURS, SEED, SOLVER, FeatureReducer, SpectralReducer
+
+Array = NDArray[np.float64]
+
+GRAPH = [str, HasMethods("build"), HasMethods("transform"), "sparse matrix", tuple, NeighbourGraph, None]
+WEIGHTS = [str, HasMethods("bind")]
+
+
+class GraphEmbedding(SpectralReducer):
+    """Implicit methods over a connected neighbour graph: ``_pose_graph(graph, points) -> Posed``.
+
+    Adds ``graph_``, which other estimators accept as ``graph=``.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_components": COMPONENTS,
+        "n_neighbors": NEIGHBOURS,
+        "graph": GRAPH,
+        "disconnected": [StrOptions(set(POLICIES))],
+        "solver": SOLVER,
+        "random_state": SEED,
+        "n_jobs": JOBS,
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int | None = None,
+        graph: Any = None,
+        disconnected: str = "connect",
+        solver: Any = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.graph = graph
+        self.disconnected = disconnected
+        self.solver = solver
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _fit(self, X: Any, y: Any) -> tuple[Array, Map]:
+        precomputed = isinstance(self.graph, str) and self.graph == "precomputed"
+        graph = as_graph(self.graph, X, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
+        _warn_of_duplicates(graph)
+        self.graph_, kept = ensure_connected(graph, X, self.disconnected, precomputed=precomputed)
+        points = X if kept is None else X[kept][:, kept] if precomputed else X[kept]
+        Y, map_ = self._embed_graph(self.graph_, None if precomputed else points)
+        if kept is None:
+            return Y, map_
+        everyone = map_(X)
+        everyone[kept] = Y
+        return everyone, map_
+
+    def _embed_graph(self, graph: NeighbourGraph, points: Array | None) -> tuple[Array, Map]:
+        return self._solve(self._pose_graph(graph, points))
+
+    def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
+        raise NotImplementedError
+
+
+def known_rows(points: Array | None) -> Callable[[Any], Any]:
+    """The look-up of training points that goes with coordinates, or with rows of distances."""
+    return ZeroDistance() if points is None else RowIndex.build(points)
+
+
+def barycentric(graph: NeighbourGraph, points: Array | None, reg: float = 1e-3) -> Barycentric:
+    """Extension by local reconstruction."""
+    if points is None:
+        raise InputError('Reconstruction needs coordinates, and graph="precomputed" has none: use another extension or method.')
+    return Barycentric(BarycentricRows(graph.finder, points, reg), known_rows(points))
+
+
+def _warn_of_duplicates(graph: NeighbourGraph) -> None:
+    D = graph.distances
+    farthest = np.zeros(graph.n)
+    np.maximum.at(farthest, np.repeat(np.arange(graph.n), np.diff(D.indptr)), D.data)
+    buried = int(np.sum((farthest == 0) & (np.diff(D.indptr) > 0)))
+    if buried:
+        warnings.warn(
+            f"{buried} of {graph.n} points have only exact copies of themselves as neighbours: their neighbourhoods have no extent. Drop "
+            "repeated rows, or use more neighbours than there are copies.",
+            DuplicateWarning,
+            stacklevel=4,
+        )
+
+
+class GraphProjection(FeatureReducer):
+    """Projective and kernel methods over a graph, which is never bridged, and may be the graph of the classes.
+
+    ``graph="class"`` joins all points of a class [S0, §5.1]; ``graph=KNN(k, within_class=True)`` only near ones.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **FeatureReducer._parameter_constraints,
+        "n_neighbors": NEIGHBOURS,
+        "graph": GRAPH,
+        "unlabeled": "no_validation",
+        "n_jobs": JOBS,
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int | None = None,
+        graph: Any = None,
+        kernel: Any = None,
+        landmarks: Any = None,
+        reduce: int | None = None,
+        ridge: float | None = None,
+        unlabeled: Any = -1,
+        solver: Any = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_components, kernel=kernel, landmarks=landmarks, reduce=reduce, ridge=ridge, solver=solver, random_state=random_state
+        )
+        self.n_neighbors = n_neighbors
+        self.graph = graph
+        self.unlabeled = unlabeled
+        self.n_jobs = n_jobs
+
+    def _needs_labels(self) -> bool:
+        return (isinstance(self.graph, str) and self.graph == "class") or bool(getattr(self.graph, "within_class", False))
+
+    def _codes(self, X: Any, y: Any) -> Any:
+        if not self._needs_labels():
+            return None
+        codes, self.classes_ = encode_labels(y, X, unlabeled=self.unlabeled, name=type(self).__name__)
+        return codes
+
+    def _neighbours(self, points: Any, y: Any) -> NeighbourGraph | Form:
+        """The neighbour graph, or the class graph as a form of rank c."""
+        codes = self._codes(points, y)
+        if isinstance(self.graph, str) and self.graph == "class":
+            return class_graph(codes)
+        graph = as_graph(self.graph, points, n_neighbors=self.n_neighbors, codes=codes, n_jobs=self.n_jobs)
+        _warn_of_duplicates(graph)
+        self.graph_ = graph
+        return graph
+
+    def _weights(self, points: Any, y: Any, weights: Any) -> Any:
+        """Affinity W: sparse, or the class graph when no other weights were asked for."""
+        graph = self._neighbours(points, y)
+        if not isinstance(graph, Form):
+            return affinity(graph, weights or "heat", points).W
+        if weights is None:
+            return graph
+        codes = self._codes(points, y)
+        distances = _distances_on(class_pairs(codes), points)
+        return affinity(NeighbourGraph(distances, None), weights, points).W
+
+
+def _distances_on(pattern: sp.csr_array, points: Any) -> sp.csr_array:
+    """Euclidean distances on the edges of a pattern."""
+    rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
+    data = np.empty(pattern.nnz)
+    step = max(1, 2**23 // max(points.shape[1], 1))
+    for i in range(0, pattern.nnz, step):
+        a, b = points[rows[i : i + step]], points[pattern.indices[i : i + step]]
+        difference = a - b
+        data[i : i + step] = sp.linalg.norm(difference, axis=1) if sp.issparse(difference) else np.linalg.norm(difference, axis=1)
+    return sp.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
+
+
+__all__ = ["GRAPH", "KNN", "WEIGHTS", "Features", "GraphEmbedding", "GraphProjection", "barycentric", "known_rows"]

@@ -1,0 +1,294 @@
+"""The reconstruction form ``‖Y − WY‖²`` in every basis: LLE, NPP and ONPP."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._compat import Interval
+from ..core import Form, Posed, Samples, UnitCovariance, pose
+from ..forms import reconstruction, row_stochastic
+from ..graphs import NeighbourGraph, reconstruction_weights
+from .docs import documented
+from .neighbourhood import WEIGHTS, GraphEmbedding, GraphProjection, barycentric
+
+Array = NDArray[np.float64]
+REG = [Interval(Real, 0, None, closed="left")]
+
+
+@documented
+class LLE(GraphEmbedding):
+    """Locally linear embedding.
+
+    .. math:: \\min_Y \\lVert Y - W Y \\rVert_F^2 \\quad \\text{s.t. } \\tfrac1n Y^T Y = I,\\; Y^T 1 = 0
+
+    [S0, eqs. 7–12], W the weights that best rebuild every point from its neighbours. Use it for a single well-sampled curved
+    sheet; it keeps angles and local shape, not distances. The output has unit covariance.
+
+    Cost: neighbours, O(n(k²D + k³)) for the weights, one sparse factorisation and a Lanczos run.
+
+    Parameters
+    ----------
+    $n_components
+    $n_neighbors
+    $graph
+    $reg
+    $disconnected
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $graph_attribute
+    weights_ : csr_array of shape (n_samples, n_samples)
+        Reconstruction weights, rows summing to one.
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_s_curve
+    >>> from eigenspan import LLE
+    >>> X, _ = make_s_curve(400, random_state=0)
+    >>> LLE(2, n_neighbors=12).fit(X).transform(X[:2]).shape
+    (2, 2)
+
+    References
+    ----------
+    Roweis & Saul (2000); [S0] §3.1.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**GraphEmbedding._parameter_constraints, "reg": REG}
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int | None = None,
+        graph: Any = None,
+        reg: float = 1e-3,
+        disconnected: str = "connect",
+        solver: Any = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            n_neighbors=n_neighbors,
+            graph=graph,
+            disconnected=disconnected,
+            solver=solver,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.reg = reg
+
+    def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
+        extension = barycentric(graph, points, self.reg)
+        self.weights_ = reconstruction_weights(points, graph.distances, reg=self.reg)
+        return pose(Samples(graph.n, extension), minimise=reconstruction(self.weights_), scale=UnitCovariance(graph.n))
+
+
+class _NeighbourhoodPreserving(GraphProjection):
+    """NPP and ONPP differ in their unit, and in what may be skipped."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **GraphProjection._parameter_constraints,
+        "weights": [*WEIGHTS, None],
+        "reg": REG,
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int | None = None,
+        graph: Any = None,
+        weights: Any = None,
+        reg: float = 1e-3,
+        kernel: Any = None,
+        landmarks: Any = None,
+        reduce: int | None = None,
+        ridge: float | None = None,
+        unlabeled: Any = -1,
+        solver: Any = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            n_neighbors=n_neighbors,
+            graph=graph,
+            kernel=kernel,
+            landmarks=landmarks,
+            reduce=reduce,
+            ridge=ridge,
+            unlabeled=unlabeled,
+            solver=solver,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.weights = weights
+        self.reg = reg
+
+    def _reconstruction(self, points: Any, y: Any) -> Form:
+        """The form of the chosen weights: barycentric unless others were asked for, class averages for the class graph."""
+        if self.weights is not None and self.weights != "barycentric":
+            W = self._weights(points, y, self.weights)
+            return reconstruction(W if isinstance(W, Form) else row_stochastic(W))
+        graph = self._neighbours(points, y)
+        if isinstance(graph, Form):
+            return reconstruction(graph)
+        return reconstruction(reconstruction_weights(points, graph.distances, reg=self.reg))
+
+
+@documented
+class NPP(_NeighbourhoodPreserving):
+    """Neighbourhood preserving projections (also known as NPE).
+
+    .. math:: \\min_V \\lVert X V - W X V \\rVert_F^2 \\quad \\text{s.t. } V^T X^T X V = I
+
+    [S0, eq. 34]: LLE restricted to linear functions of the features, so that new points have an exact map. With
+    ``graph="class"`` it is LDA's relative [S0, §7.2]; with ``kernel=`` it is kernel NPP, its weights computed in feature space.
+
+    Cost: neighbours, O(n(k²D + k³)) for the weights, O(nD² + D³) for the rest.
+
+    Parameters
+    ----------
+    $n_components
+    $n_neighbors
+    $graph_supervised
+    weights : "barycentric", name or weight specification, default=None
+        Barycentric unless given; other weights average their neighbours. With ``graph="class"`` the class averages 1/n_k.
+    $reg
+    $kernel
+    $landmarks
+    $reduce
+    $ridge
+    $unlabeled
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from eigenspan import NPP
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> NPP(2).fit(X).transform(X[:3]).shape
+    (3, 2)
+
+    References
+    ----------
+    He et al. (2005); [S0] §4.5, §5.1, §8.
+    """
+
+    def _pose(self, X: Any, y: Any) -> Posed:
+        basis = self._basis(X)
+        form = self._reconstruction(self._points(basis, X), y)
+        return pose(basis, minimise=form, unit="embedding", ridge=self.ridge)
+
+
+@documented
+class ONPP(_NeighbourhoodPreserving):
+    """Orthogonal neighbourhood preserving projections.
+
+    .. math:: \\min_V \\lVert X V - W X V \\rVert_F^2 \\quad \\text{s.t. } V^T V = I
+
+    [S0, eq. 32]: LLE's cost under an orthogonal projection. [S0, §4.4] observes that ignoring the smallest eigenvalues can help:
+    `skip_smallest`.
+
+    Cost: as NPP.
+
+    Parameters
+    ----------
+    $n_components
+    skip_smallest : int, default=0
+        Leave out this many of the smallest eigenpairs.
+    $n_neighbors
+    $graph_supervised
+    weights : "barycentric", name or weight specification, default=None
+        Barycentric unless given; other weights average their neighbours. With ``graph="class"`` the class averages 1/n_k.
+    $reg
+    $kernel
+    $landmarks
+    $reduce
+    ridge : float or None, default=None
+        Has no effect under an orthogonal unit; accepted so that NPP and ONPP can be exchanged.
+    $unlabeled
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenspan import ONPP
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> V = ONPP(2).fit(X).components_
+    >>> bool(np.allclose(V @ V.T, np.eye(2)))
+    True
+
+    References
+    ----------
+    Kokiopoulou & Saad (2007); [S0] §4.4, §8.4.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **_NeighbourhoodPreserving._parameter_constraints,
+        "skip_smallest": [Interval(Integral, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        skip_smallest: int = 0,
+        n_neighbors: int | None = None,
+        graph: Any = None,
+        weights: Any = None,
+        reg: float = 1e-3,
+        kernel: Any = None,
+        landmarks: Any = None,
+        reduce: int | None = None,
+        ridge: float | None = None,
+        unlabeled: Any = -1,
+        solver: Any = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            n_neighbors=n_neighbors,
+            graph=graph,
+            weights=weights,
+            reg=reg,
+            kernel=kernel,
+            landmarks=landmarks,
+            reduce=reduce,
+            ridge=ridge,
+            unlabeled=unlabeled,
+            solver=solver,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.skip_smallest = skip_smallest
+
+    def _pose(self, X: Any, y: Any) -> Posed:
+        basis = self._basis(X)
+        form = self._reconstruction(self._points(basis, X), y)
+        return pose(basis, minimise=form, unit="projection", skip=self.skip_smallest)

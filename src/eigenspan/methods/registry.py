@@ -1,0 +1,139 @@
+"""Every method by name: what it solves, in which basis, with which supervision, at what cost, from which equation."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..errors import InputError
+from .alignment import LLTSA, LTSA, HessianLLE, ModifiedLLE
+from .clustering import SpectralClustering
+from .discriminant import LDA
+from .distances import ClassicalMDS, Isomap, LandmarkIsomap, LandmarkMDS
+from .external import External
+from .laplacian import LPP, OLPP, CommuteTimeEmbedding, DiffusionMap, LaplacianEigenmaps
+from .reconstruction import LLE, NPP, ONPP
+from .variance import PCA, KernelPCA
+
+
+@dataclass(frozen=True)
+class Method:
+    """One row of the table."""
+
+    name: str
+    family: str
+    form: str
+    unit: str
+    basis: str
+    supervision: str
+    cost: str
+    source: str
+    build: Callable[..., Any]
+    aliases: tuple[str, ...] = ()
+    own: bool = True
+
+
+def _external(module: str, cls: str, **fixed: Any) -> Callable[..., Any]:
+    def build(n_components: int = 2, *, n_neighbors: int | None = None, n_jobs: int | None = None, **params: Any) -> External:
+        from importlib import import_module
+
+        estimator = getattr(import_module(module), cls)(n_components=n_components, **{**fixed, **params})
+        return External(estimator, n_neighbors=n_neighbors, n_jobs=n_jobs)
+
+    return build
+
+
+_SPARSE = "neighbours + sparse eigenproblem"
+_DENSE_D = "neighbours + n D² + D³"
+
+TABLE: tuple[Method, ...] = (
+    Method("PCA", "variance", "max centring", "projection", "linear", "none", "n D min(n, D)", "S0 eq. 22", PCA),
+    Method("KernelPCA", "variance", "max Gram of a kernel", "embedding", "samples", "none", "n²", "S0 eq. 60", KernelPCA, ("kpca",)),
+    Method("ClassicalMDS", "distances", "max −½HΔ²H", "embedding", "samples", "none", "n D min(n, D), else n²", "S0 eq. 27", ClassicalMDS, ("mds", "pcoa")),
+    Method("LandmarkMDS", "distances", "max −½HΔ²H on landmarks", "embedding", "samples", "none", "n q", "S3 §4", LandmarkMDS),
+    Method("Isomap", "distances", "max −½HΔ²H of geodesics", "embedding", "samples", "none", "n² log n", "S0 §4.2", Isomap),
+    Method("LandmarkIsomap", "distances", "max −½HΔ²H of geodesics on landmarks", "embedding", "samples", "none", "q n log n", "S3 §4", LandmarkIsomap),
+    Method("LaplacianEigenmaps", "laplacian", "min L", "degree", "samples", "none", _SPARSE, "S0 eq. 16", LaplacianEigenmaps, ("le", "eigenmaps", "spectralembedding")),
+    Method("DiffusionMap", "laplacian", "min L of W_α", "degree", "samples", "none", _SPARSE, "S4 §2.2", DiffusionMap, ("diffusionmaps",)),
+    Method("CommuteTimeEmbedding", "laplacian", "max L†", "embedding", "samples", "none", _SPARSE, "S3 §4", CommuteTimeEmbedding, ("commutetime",)),
+    Method("SpectralClustering", "laplacian", "min L", "degree or embedding", "samples", "none", _SPARSE, "S0 eqs. 52, 54", SpectralClustering),
+    Method("LPP", "laplacian", "min L", "degree", "linear or kernel", "optional", _DENSE_D, "S0 eq. 28", LPP),
+    Method("OLPP", "laplacian", "min L", "projection", "linear or kernel", "optional", _DENSE_D, "S0 eq. 36", OLPP),
+    Method("LLE", "reconstruction", "min (I−W)ᵀ(I−W)", "embedding", "samples", "none", _SPARSE, "S0 eq. 12", LLE),
+    Method("NPP", "reconstruction", "min (I−W)ᵀ(I−W)", "embedding", "linear or kernel", "optional", _DENSE_D, "S0 eq. 34", NPP, ("npe",)),
+    Method("ONPP", "reconstruction", "min (I−W)ᵀ(I−W)", "projection", "linear or kernel", "optional", _DENSE_D, "S0 eq. 32", ONPP),
+    Method("ModifiedLLE", "alignment", "min Σ S N Nᵀ Sᵀ, several weight vectors", "embedding", "samples", "none", _SPARSE, "Zhang & Wang 2006", ModifiedLLE, ("mlle",)),
+    Method("HessianLLE", "alignment", "min Σ S N Nᵀ Sᵀ, local Hessians", "embedding", "samples", "none", _SPARSE, "Donoho & Grimes 2003", HessianLLE, ("hlle", "hessianeigenmaps")),
+    Method("LTSA", "alignment", "min Σ S N Nᵀ Sᵀ, tangent spaces", "embedding", "samples", "none", _SPARSE, "Zhang & Zha 2004", LTSA),
+    Method("LLTSA", "alignment", "min Σ S N Nᵀ Sᵀ, tangent spaces", "embedding", "linear or kernel", "optional", _DENSE_D, "Zhang et al. 2007", LLTSA),
+    Method("LDA", "discriminant", "max S_B", "total scatter", "linear or kernel", "labels", "n D min(n, D)", "S0 eqs. 38–45", LDA, ("fda", "kfda")),
+    Method("FactorAnalysis", "external", "likelihood", "—", "linear", "none", "n D² per step", "scikit-learn", _external("sklearn.decomposition", "FactorAnalysis"), own=False),
+    Method("FastICA", "external", "negentropy", "—", "linear", "none", "n D² per step", "scikit-learn", _external("sklearn.decomposition", "FastICA", random_state=0), ("ica",), own=False),
+    Method("NCA", "external", "leave-one-out accuracy", "—", "linear", "labels", "n² D per step", "scikit-learn", _external("sklearn.neighbors", "NeighborhoodComponentsAnalysis", random_state=0), own=False),
+    Method("TSNE", "external", "Kullback–Leibler", "—", "samples", "none", "n log n per step", "scikit-learn", _external("sklearn.manifold", "TSNE", random_state=0), ("t-sne",), own=False),
+    Method("NonmetricMDS", "external", "stress of ranks", "—", "samples", "none", "n² per step", "scikit-learn", _external("sklearn.manifold", "MDS", metric_mds=False, init="random", n_init=1, random_state=0), ("nmds",), own=False),
+)
+
+
+def _key(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "").replace(" ", "")
+
+
+_BY_NAME = {_key(alias): method for method in TABLE for alias in (method.name, *method.aliases)}
+
+
+def methods() -> Any:
+    """The table of methods, one row each: family, form, unit, basis, supervision, cost, source equation.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by the name that `make` takes.
+
+    Examples
+    --------
+    >>> import eigenspan
+    >>> eigenspan.methods().loc["LPP", "form"]
+    'min L'
+    """
+    import pandas as pd
+
+    rows = [{k: v for k, v in asdict(method).items() if k not in ("build", "own")} for method in TABLE]
+    table = pd.DataFrame(rows).set_index("name")
+    table["aliases"] = [", ".join(aliases) for aliases in table["aliases"]]
+    return table
+
+
+def find(name: str) -> Method:
+    """The table row of a method name or alias, upper or lower case, with or without hyphens."""
+    method = _BY_NAME.get(_key(name))
+    if method is None:
+        near = difflib.get_close_matches(_key(name), _BY_NAME, n=1)
+        hint = f" Did you mean {_BY_NAME[near[0]].name!r}?" if near else ""
+        raise InputError(f"There is no method {name!r}.{hint} eigenspan.methods() lists all {len(TABLE)}.")
+    return method
+
+
+def make(name: str, /, *args: Any, **params: Any) -> Any:
+    """An unfitted estimator by name.
+
+    Parameters
+    ----------
+    name : str
+        A name or alias of `methods`, upper or lower case.
+    *args, **params
+        Passed to the estimator.
+
+    Returns
+    -------
+    estimator
+
+    Examples
+    --------
+    >>> import eigenspan
+    >>> eigenspan.make("lpp", 3, n_neighbors=5)
+    LPP(n_components=3, n_neighbors=5)
+    """
+    return find(name).build(*args, **params)

@@ -1,0 +1,309 @@
+"""Variance: PCA and kernel PCA, ``max Tr(V'Z'HZV)  s.t.  V'V = I``."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.linalg as la
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._compat import HasMethods, Interval, RealNotInt, StrOptions
+from .._resources import require
+from ..core import Features, Kernel, Map, Posed, Samples, SqrtEigenvalue, TraceProblem, Unit, Whitened, gram, gram_matrix, kernel_rows, pose, solve
+from ..errors import IndefiniteWarning, InputError, KernelError
+from ..extend import GramExtension
+from ..forms import centring
+from ..graphs.weights import median_width
+from ..solvers import dense
+from .base import COMPONENTS, SEED, SOLVER, FeatureReducer, SpectralReducer
+from .docs import documented
+
+Array = NDArray[np.float64]
+
+
+@documented
+class PCA(FeatureReducer):
+    """Principal component analysis.
+
+    .. math:: \\max_V \\operatorname{Tr}(V^T X^T H X V) \\quad \\text{s.t. } V^T V = I
+
+    with H the centring matrix [S0, eq. 22]. The linear map that keeps the most variance; the first thing to try on any data,
+    and the yardstick for everything else.
+
+    Cost: O(nD²) time and O(D²) memory beyond the data for D < n, O(n²D) for D ≥ n. Sparse X is centred implicitly.
+
+    Parameters
+    ----------
+    n_components : int, float in (0, 1) or None, default=2
+        Number of axes, the share of the variance they must explain, or None for all axes with any variance.
+    whiten : bool, default=False
+        Scale every axis to unit variance.
+    $reduce
+    $solver
+    $random_state
+
+    Attributes
+    ----------
+    $linear_attributes
+    explained_variance_ : ndarray of shape (n_components,)
+        Sample variance along each axis.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        Its share of the total variance.
+    n_components_ : int
+        Number of axes kept.
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenspan import PCA
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> pca = PCA(2).fit(X)
+    >>> pca.explained_variance_ratio_.round(3)
+    array([0.925, 0.053])
+    >>> pca.transform(X[:3]).shape
+    (3, 2)
+
+    References
+    ----------
+    [S0] Kokiopoulou, Chen, Saad (2010), Trace optimization and eigenproblems in dimension reduction methods, §4.1.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 1, closed="neither"), None],
+        "whiten": ["boolean"],
+        "reduce": FeatureReducer._parameter_constraints["reduce"],
+        "solver": SOLVER,
+        "random_state": SEED,
+    }
+    kernel = None  # a class fact, not a parameter: KernelPCA is the kernel form
+    landmarks = None
+
+    def __init__(
+        self, n_components: int | float | None = 2, *, whiten: bool = False, reduce: int | None = None, solver: Any = "auto", random_state: Any = 0
+    ) -> None:
+        self.n_components = n_components
+        self.whiten = whiten
+        self.reduce = reduce
+        self.solver = solver
+        self.random_state = random_state
+
+    def _pose(self, X: Any, y: Any) -> Posed:
+        n = X.shape[0]
+        posed = pose(self._basis(X), maximise=centring(n), unit="projection", scale=Whitened(n) if self.whiten else Unit())
+        self._scatter = np.trace(posed.problem.A.dense)
+        self._axes = _axes_for(self.n_components, posed.problem.A.dense)
+        return posed
+
+    def _n_axes(self) -> int:
+        return self._axes
+
+    def _fit(self, X: Any, y: Any) -> tuple[Array, Map]:
+        Y, map_ = super()._fit(X, y)
+        self.explained_variance_ = self.eigenvalues_ / (X.shape[0] - 1)
+        self.explained_variance_ratio_ = self.eigenvalues_ / self._scatter
+        self.n_components_ = self._axes
+        del self._scatter, self._axes
+        return Y, map_
+
+
+def _axes_for(wanted: int | float | None, C: Array) -> int:
+    if isinstance(wanted, Integral):
+        return int(wanted)
+    values = dense.eigenpairs(C, None, "max")[0]
+    if wanted is None:
+        return max(1, int(np.sum(values > 1e-12 * values[0])))
+    return int(np.searchsorted(np.cumsum(values) / values.sum(), float(wanted)) + 1)
+
+
+def _has_preimage(estimator: Any) -> bool:
+    if estimator.preimage is None:
+        raise AttributeError('KernelPCA has no inverse_transform without preimage="ridge" or "fixed-point".')
+    return True
+
+
+@documented
+class KernelPCA(SpectralReducer):
+    """Kernel principal component analysis.
+
+    .. math:: \\max_V \\operatorname{Tr}(V^T \\bar\\Phi^T \\bar\\Phi V) \\quad \\text{s.t. } V^T V = I,
+       \\qquad H K H\\, u_i = \\lambda_i u_i, \\quad Y = U \\Lambda^{1/2}
+
+    PCA in the feature space of a kernel [S0, eq. 60]. Use it when linear axes miss curved structure that a kernel can express.
+
+    Cost: O(n²D) for the kernel matrix and O(n²d) a Lanczos sweep, 16n² bytes; with m landmarks O(nm²), 8nm bytes.
+
+    Parameters
+    ----------
+    $n_components
+    kernel : str, Kernel or callable, default="rbf"
+        Any of scikit-learn's pairwise kernels, ``Kernel(name, ...)``, a function of two arrays of rows that returns the matrix of
+        their kernel values, or ``"precomputed"``.
+    gamma : float, "median" or None, default=None
+        Of the named kernels; None means 1/D, ``"median"`` the inverse square of half the median distance.
+    degree : float, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=1
+        Of the polynomial and sigmoid kernels.
+    $landmarks
+    preimage : {"ridge", "fixed-point"} or None, default=None
+        How `inverse_transform` finds points of the input space: by kernel ridge regression from the embedding, or by Mika's fixed
+        point (rbf only).
+    alpha : float, default=1.0
+        Ridge of the regression.
+    $solver
+    $random_state
+
+    Attributes
+    ----------
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from eigenspan import KernelPCA
+    >>> X, y = make_circles(200, factor=0.3, noise=0.05, random_state=0)
+    >>> Y = KernelPCA(2, kernel="rbf", gamma=10).fit_transform(X)
+    >>> Y.shape
+    (200, 2)
+
+    References
+    ----------
+    [S0] §8.2; Mika et al. (1998), Kernel PCA and de-noising in feature spaces.
+    """
+
+    _accepts_sparse: ClassVar[bool] = True
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_components": COMPONENTS,
+        "kernel": [str, callable, HasMethods("get_params")],
+        "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions({"median"}), None],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "landmarks": FeatureReducer._parameter_constraints["landmarks"],
+        "preimage": [StrOptions({"ridge", "fixed-point"}), None],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "solver": SOLVER,
+        "random_state": SEED,
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = None,
+        degree: float = 3,
+        coef0: float = 1,
+        landmarks: Any = None,
+        preimage: str | None = None,
+        alpha: float = 1.0,
+        solver: Any = "auto",
+        random_state: Any = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.landmarks = landmarks
+        self.preimage = preimage
+        self.alpha = alpha
+        self.solver = solver
+        self.random_state = random_state
+
+    def _spec(self) -> Any:
+        return Kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0) if isinstance(self.kernel, str) else self.kernel
+
+    def _pose(self, X: Any, y: Any) -> Posed:
+        if self.landmarks is not None:
+            basis = Features.kernel(self._spec(), X, landmarks=self.landmarks, random_state=self.random_state)
+            return pose(basis, maximise=centring(X.shape[0]), unit="projection")
+        n, rows = X.shape[0], kernel_rows(self._spec(), X)
+        require(24.0 * n**2, f"The {n}×{n} kernel matrix", "Pass landmarks=m to work with m landmark points instead.")
+        K = gram_matrix(rows, X)
+        extension = GramExtension(rows, K.mean(axis=0))
+        trusted = isinstance(rows.kernel, str) and rows.kernel not in ("precomputed", "sigmoid")
+        form = gram(K, psd=trusted)
+        if not trusted:
+            self._check_definite(form)
+        return pose(Samples(n, extension), maximise=form, scale=SqrtEigenvalue())
+
+    def _check_definite(self, form: Any) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the bottom of a Gram spectrum is degenerate by nature
+            low = float(solve(TraceProblem(form, None, "min"), 1, random_state=0).values[0])
+        high = float(np.trace(form.dense))
+        if low < -1e-6 * max(high, np.finfo(float).tiny):
+            warnings.warn(
+                f"The kernel matrix is not positive semidefinite: its smallest eigenvalue is {low:.3g} (trace {high:.3g}). Its negative part has no "
+                "feature space and is left out; use a positive definite kernel if it matters.",
+                IndefiniteWarning,
+                stacklevel=6,
+            )
+
+    def _fit(self, X: Any, y: Any) -> tuple[Array, Map]:
+        Y, map_ = super()._fit(X, y)
+        if self.preimage is not None:
+            self._prepare_preimages(X, Y, map_)
+        return Y, map_
+
+    def _prepare_preimages(self, X: Any, Y: Array, map_: Map) -> None:
+        rows = map_.rows
+        if rows.kernel == "precomputed":
+            raise KernelError("Pre-images need coordinates, and a precomputed kernel has none.")
+        if self.preimage == "fixed-point":
+            if rows.kernel != "rbf" or self.landmarks is not None:
+                raise KernelError('preimage="fixed-point" is for the rbf kernel without landmarks; use preimage="ridge" otherwise.')
+            self.dual_coef_ = None
+            return
+        width = median_width(Y)
+        K = rbf_kernel(Y, Y, gamma=1.0 / width**2)
+        K[np.diag_indices_from(K)] += self.alpha
+        self.preimage_gamma_ = 1.0 / width**2
+        self.dual_coef_ = la.solve(K, X.toarray() if hasattr(X, "toarray") else X, assume_a="pos")
+
+    @available_if(_has_preimage)
+    def inverse_transform(self, Y: Any, *, iterations: int = 300, tol: float = 1e-9) -> Array:
+        """Points of the input space whose image is near Y.
+
+        Parameters
+        ----------
+        Y : array-like of shape (n_points, n_components)
+        iterations, tol
+            Limits of the fixed-point iteration.
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_features)
+        """
+        check_is_fitted(self)
+        Y = np.asarray(Y, dtype=np.float64)
+        if Y.ndim != 2 or Y.shape[1] != self.embedding_.shape[1]:
+            raise InputError(f"Y must have shape (n_points, {self.embedding_.shape[1]}); got {Y.shape}.")
+        if self.dual_coef_ is not None:
+            return rbf_kernel(Y, np.asarray(self.embedding_, dtype=np.float64), gamma=self.preimage_gamma_) @ self.dual_coef_
+        rows = self.map_.rows
+        points = rows.points.toarray() if hasattr(rows.points, "toarray") else np.asarray(rows.points)
+        gamma = Y @ self.map_.coef.T + 1.0 / points.shape[0]  # coefficients of the projection of the image
+        Z = points[_nearest(Y, self.embedding_)].copy()
+        for _ in range(iterations):
+            S = gamma * rbf_kernel(Z, points, gamma=rows.parameters["gamma"])
+            total = S.sum(axis=1, keepdims=True)
+            new = np.where(np.abs(total) > 1e-12, S @ points / np.where(total == 0, 1.0, total), Z)
+            moved = np.abs(new - Z).max(initial=0.0)
+            Z = new
+            if moved <= tol * max(np.abs(points).max(), np.finfo(float).tiny):
+                break
+        return Z
+
+
+def _nearest(Y: Array, embedding: Array) -> Any:
+    from sklearn.metrics import pairwise_distances_argmin
+
+    return pairwise_distances_argmin(Y, embedding)

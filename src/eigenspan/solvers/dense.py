@@ -1,0 +1,72 @@
+"""Dense factorisations: the library's only calls of LAPACK's symmetric eigen- and singular-value drivers."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg as la
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def symmetric(A: Array) -> Array:
+    """The symmetric part (rounding in Z'MZ leaves an asymmetry of a few ulp)."""
+    return (A + A.T) / 2
+
+
+def eigenpairs(A: Array, k: int | None = None, sense: str = "min") -> tuple[Array, Array]:
+    """The `k` extreme eigenpairs of a symmetric matrix, best first; all of them when `k` is None. Cost O(n³)."""
+    n = A.shape[0]
+    if k is None or k >= n:
+        values, vectors = la.eigh(A)
+    else:
+        first = 0 if sense == "min" else n - k
+        values, vectors = la.eigh(A, subset_by_index=(first, first + k - 1))
+    return (values, vectors) if sense == "min" else (values[::-1], vectors[:, ::-1])
+
+
+def whitener(B: Array, rtol: float = 1e-10) -> tuple[Array, Array, Array]:
+    """Factor a unit matrix: ``(T, null, values)`` with ``T'BT = I`` on its range and ``null`` spanning the rest.
+
+    Directions with eigenvalue at or below ``rtol`` times the largest count as null; negative values are returned for
+    the caller to judge.
+    """
+    values, Q = la.eigh(B)
+    keep = values > rtol * max(values[-1], 0.0)
+    return Q[:, keep] / np.sqrt(values[keep]), Q[:, ~keep], values
+
+
+def principal_axes(X: Array, rtol: float = 1e-10) -> tuple[Array, Array, Array]:
+    """Thin SVD ``X = U diag(s) V'`` without the directions below ``rtol`` times the largest singular value."""
+    U, s, Vt = la.svd(X, full_matrices=False)
+    keep = s > rtol * max(s[0], np.finfo(float).tiny) if s.size else np.zeros(0, dtype=bool)
+    return U[:, keep], s[keep], Vt[keep].T
+
+
+def local_eigenpairs(G: Array) -> tuple[Array, Array]:
+    """Eigenpairs of a stack of small symmetric matrices ``(..., k, k)``, smallest first."""
+    values, vectors = np.linalg.eigh(G)
+    return values, vectors
+
+
+def local_axes(X: Array) -> tuple[Array, Array]:
+    """Left singular vectors and singular values of a stack of small matrices ``(..., k, D)``, largest first."""
+    U, s, _ = np.linalg.svd(X, full_matrices=False)
+    return U, s
+
+
+def nearest_rotation(M: Array) -> Array:
+    """The orthogonal matrix nearest to a square `M` (polar factor)."""
+    U, _, Vt = la.svd(M)
+    return U @ Vt
+
+
+def orthonormal(N: Array, rtol: float = 1e-12) -> Array:
+    """An orthonormal basis of the span of the columns of `N`, dependent columns dropped."""
+    U, s, _ = la.svd(N, full_matrices=False)
+    return U[:, s > rtol * max(s[0], np.finfo(float).tiny)] if s.size else U
+
+
+def largest_real_eigenvalue(M: Array) -> float:
+    """The largest real part among the eigenvalues of a general square matrix (Cailliez' additive constant)."""
+    return float(np.max(la.eigvals(M).real))

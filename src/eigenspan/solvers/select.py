@@ -1,0 +1,199 @@
+"""Solvers are values: a spec object says which eigensolver to use, `Auto` is one whose docstring is its decision table."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from .._resources import require
+from ..errors import InputError
+from . import dense, iterative
+
+Array = NDArray[np.float64]
+Pairs = tuple[Array, Array]
+
+
+class Matrix(Protocol):
+    """What a solver needs to know of a symmetric matrix (`eigenspan.core.Form` provides it)."""
+
+    n: int
+    psd: bool
+    sparse: sp.csr_array | None
+    dense: Array | None
+    low_rank: tuple[Any, Array] | None
+
+    def __matmul__(self, Z: Array) -> Array: ...
+    def to_dense(self) -> Array: ...
+    def norm(self) -> float: ...
+
+
+class Solver(BaseEstimator):
+    """Base of the solver specs. `pairs` returns raw eigenpairs of one symmetric matrix."""
+
+    def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
+        raise NotImplementedError
+
+    def chain(self, A: Matrix, k: int, sense: str) -> list[Solver]:
+        """The solvers to try in turn. An explicit choice stands alone; only `Auto` has alternatives."""
+        return [self]
+
+
+class Dense(Solver):
+    """LAPACK on the assembled matrix: O(n³) time, 8n² bytes. Exact for any spectrum, repeated eigenvalues included."""
+
+    def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
+        require(24.0 * A.n**2, f"A dense eigenproblem of order {A.n}", 'Use solver="shift-invert" or "lanczos", or landmarks.')
+        M = dense.symmetric(A.to_dense())
+        if exclude is not None and exclude.shape[1]:
+            away = (2.0 if sense == "min" else -2.0) * max(A.norm(), np.finfo(float).tiny)
+            PM = M - exclude @ (exclude.T @ M)
+            M = dense.symmetric(PM - (PM @ exclude) @ exclude.T + away * (exclude @ exclude.T))
+        return dense.eigenpairs(M, k, sense)
+
+
+class ShiftInvert(Solver):
+    """Lanczos on ``(A + sI)⁻¹`` by one sparse LU factorisation: the smallest eigenpairs of a sparse PSD matrix.
+
+    Time and memory follow the fill of the factor, small where the data's intrinsic dimension is low.
+
+    Parameters
+    ----------
+    shift : float, default=1e-12
+        s relative to the matrix norm.
+    """
+
+    def __init__(self, shift: float = 1e-12) -> None:
+        self.shift = shift
+
+    def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
+        if sense != "min" or not A.psd or A.dense is not None or A.sparse is None:
+            raise InputError(
+                'solver="shift-invert" finds the smallest eigenpairs of a sparse positive semidefinite matrix; this problem '
+                f'asks for sense={sense!r}, psd={A.psd}, sparse={A.sparse is not None}. Use solver="auto" or "lanczos".'
+            )
+        size = max(A.norm(), np.finfo(float).tiny)
+        U, c = A.low_rank if A.low_rank is not None else (None, None)
+        U = U.toarray() if sp.issparse(U) else U
+        inverse = iterative.constrained_inverse(iterative.factorised_inverse(A.sparse, self.shift * size, U, c), exclude)
+        start = rng.standard_normal(A.n)
+        bound = 2 * float(la.norm(inverse(inverse(start))) / max(la.norm(inverse(start)), np.finfo(float).tiny))
+        _, vectors = iterative.top_pairs(inverse, A.n, k, rng, exclude=exclude, magnitude=bound)
+        return np.einsum("ij,ij->j", vectors, A @ vectors), vectors
+
+
+class Lanczos(Solver):
+    """Lanczos on A (largest) or on ``‖A‖I − A`` (smallest): products only, no factorisation, any symmetric matrix.
+
+    Right for Gram matrices and for sparse matrices whose factor would fill; slow where the wanted eigenvalues are tiny
+    and crowded.
+    """
+
+    def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
+        size = max(A.norm(), np.finfo(float).tiny)
+        sign = 1.0 if sense == "max" else -1.0
+        lift = 0.0 if sense == "max" or not A.psd else size
+        values, vectors = iterative.top_pairs(
+            lambda x: sign * (A @ x) + lift * x, A.n, k, rng, exclude=exclude, magnitude=2 * size
+        )
+        return sign * (values - lift), vectors
+
+
+class Factor(Solver):
+    """The largest eigenpairs of a pure low-rank form ``U diag(c) U'``, c > 0, from its r×r Gram: O(nr²), never n×n."""
+
+    def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
+        if A.low_rank is None or A.sparse is not None or A.dense is not None or sense != "max" or np.any(A.low_rank[1] < 0):
+            raise InputError('solver="factor" needs a form that is only a low-rank Gram, to be maximised.')
+        U, c = A.low_rank
+        R = (U.toarray() if sp.issparse(U) else U) * np.sqrt(c)
+        if exclude is not None:
+            R = R - exclude @ (exclude.T @ R)
+        if R.shape[1] >= R.shape[0] or k > R.shape[1]:
+            return Dense().pairs(A, k, sense, exclude, rng)
+        values, S = dense.eigenpairs(dense.symmetric(R.T @ R), k, "max")
+        floor = 1e-14 * max(values[0], np.finfo(float).tiny)
+        vectors = R @ (S / np.sqrt(np.maximum(values, floor)))
+        if values[-1] <= 1e-10 * values[0]:  # the Gram squares the condition number: small axes need orthonormalising
+            vectors = la.qr(vectors, mode="economic")[0]
+        return values, vectors
+
+
+class Randomised(Solver):
+    """Randomised block power iteration: the largest eigenpairs of a PSD Gram with a decaying spectrum.
+
+    Parameters
+    ----------
+    oversample : int, default=10
+        Extra columns in the block.
+    iterations : int, default=200
+        At most this many block products.
+    tol : float, default=1e-9
+        Residual relative to the largest eigenvalue at which to stop.
+    """
+
+    def __init__(self, oversample: int = 10, iterations: int = 200, tol: float = 1e-9) -> None:
+        self.oversample = oversample
+        self.iterations = iterations
+        self.tol = tol
+
+    def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
+        if sense != "max" or not A.psd:
+            raise InputError('solver="randomised" finds the largest eigenpairs of a positive semidefinite form only.')
+        return iterative.subspace_iteration(
+            A.__matmul__, A.n, k, rng, exclude=exclude, oversample=self.oversample, iterations=self.iterations, tol=self.tol
+        )
+
+
+class Auto(Solver):
+    """Choose by the structure of the matrix.
+
+    ==========================================  ==========================================
+    the matrix, and what is wanted              solvers, in the order they are tried
+    ==========================================  ==========================================
+    only a low-rank Gram, largest               Factor
+    n ≤ 500, or more than a quarter of the      Dense
+    spectrum of n ≤ 5000
+    sparse (+ low rank), PSD, smallest          ShiftInvert, Lanczos, Dense
+    anything else                               Lanczos, Dense
+    ==========================================  ==========================================
+
+    The next solver in a row runs only when the one before it misses its residual, and a `ConvergenceWarning` says so.
+    """
+
+    dense_below: int = 500
+
+    def chain(self, A: Matrix, k: int, sense: str) -> list[Solver]:
+        if A.low_rank is not None and A.sparse is None and A.dense is None and sense == "max" and np.all(A.low_rank[1] >= 0):
+            return [Factor()]
+        if self.dense_below >= A.n or (4 * k > A.n and A.n <= 5000) or k >= A.n - 1:
+            return [Dense()]
+        if A.dense is None and A.psd and sense == "min":
+            return [ShiftInvert(), Lanczos(), Dense()]
+        return [Lanczos(), Dense()]
+
+    def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
+        return self.chain(A, k, sense)[0].pairs(A, k, sense, exclude, rng)
+
+
+NAMES: dict[str, type[Solver]] = {
+    "auto": Auto,
+    "dense": Dense,
+    "shift-invert": ShiftInvert,
+    "lanczos": Lanczos,
+    "randomised": Randomised,
+    "factor": Factor,
+}
+
+
+def as_solver(solver: str | Solver) -> Solver:
+    """A spec object from its shorthand."""
+    if isinstance(solver, Solver):
+        return solver
+    if solver in NAMES:
+        return NAMES[solver]()
+    raise InputError(f"solver={solver!r} is unknown. Use one of {', '.join(map(repr, NAMES))}, or a Solver object.")
