@@ -22,12 +22,14 @@ from .methods.alignment import LLTSA, LTSA, HessianLLE, ModifiedLLE
 from .methods.clustering import SpectralClustering
 from .methods.compose import TraceReducer
 from .methods.discriminant import LDA
-from .methods.distances import ClassicalMDS, Isomap, LandmarkIsomap, LandmarkMDS
+from .methods.distances import ClassicalMDS, LandmarkMDS
 from .methods.external import External
-from .methods.laplacian import LPP, OLPP, CommuteTimeEmbedding, DiffusionMap, LaplacianEigenmaps
+from .methods.geodesics import Isomap, LandmarkIsomap
+from .methods.laplacian import LPP, OLPP, LaplacianEigenmaps
 from .methods.reconstruction import LLE, NPP, ONPP
 from .methods.registry import make, methods
 from .methods.variance import PCA, KernelPCA
+from .methods.walks import CommuteTimeEmbedding, DiffusionMap
 
 __version__ = "0.1.0"
 

@@ -6,6 +6,7 @@ A dense n×n array is allocated only where a method's structure forces one, and 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from .errors import MemoryLimitError
@@ -40,15 +41,11 @@ def available_memory() -> int:
         fields = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines() if ":" in line)
         limits.append(int(fields["MemAvailable"].split()[0]) * 1024)
     except (OSError, KeyError, ValueError):
-        try:
+        with suppress(ValueError, OSError, AttributeError):  # where nothing tells, allocate and let the system answer
             limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-        except (ValueError, OSError, AttributeError):
-            pass  # no way to tell on this platform: allocate and let the system answer
-    try:
+    with suppress(OSError, ValueError):  # no control group, or no limit in it
         root = Path("/sys/fs/cgroup")
         limits.append(int((root / "memory.max").read_text()) - int((root / "memory.current").read_text()))
-    except (OSError, ValueError):
-        pass  # no control group, or no limit in it
     if LIMIT_VARIABLE in os.environ:
         limits.append(parse_bytes(os.environ[LIMIT_VARIABLE]))
     return max(0, min(limits, default=2**63))

@@ -1,6 +1,6 @@
 """The trace-optimisation core: forms, bases, problems, spectra, scales and maps.
 
-    graph or kernel -> quadratic forms on the samples -> trace problem in a basis -> spectrum -> map
+graph or kernel -> quadratic forms on the samples -> trace problem in a basis -> spectrum -> map
 """
 
 from .basis import DirectSum, Features, Samples, cross_form

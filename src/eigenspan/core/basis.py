@@ -28,7 +28,8 @@ from .._resources import require
 from ..errors import IndefiniteWarning, InputError
 from ..graphs.landmarks import choose_landmarks
 from ..solvers import dense
-from .form import Form, identity
+from ..solvers.iterative import leading_axes
+from .form import Form
 from .kernels import gram_matrix, kernel_rows
 from .map import Map, Raw
 from .spectrum import Spectrum
@@ -148,7 +149,7 @@ class Features:
         n, D = X.shape
         if reduce is not None:
             return _principal_features(X, min(reduce, n - 1, D))
-        if sp.issparse(X) or D < n:
+        if sp.issparse(X) or n > D:
             require(
                 32.0 * D**2 + (0 if sp.issparse(X) else 8.0 * n * D),
                 f"The {D}×{D} feature matrices",
@@ -162,13 +163,21 @@ class Features:
 
     @staticmethod
     def kernel(
-        kernel: Any, X: Any, *, landmarks: Any = None, random_state: Any = 0, relative_ridge: float = 1e-3, rtol: float = 1e-10
+        kernel: Any,
+        X: Any,
+        *,
+        landmarks: Any = None,
+        random_state: Any = 0,
+        relative_ridge: float = 1e-3,
+        rtol: float = 1e-10,
     ) -> Features:
         """Kernel-PCA scores of full rank, or Nyström features on landmarks. Cost O(n³), or O(nm²) with m landmarks."""
         rows = kernel_rows(kernel, X)
         if landmarks is None:
             n = X.shape[0]
-            require(32.0 * n**2, f"The {n}×{n} kernel matrix", "Pass landmarks=m to work with m landmark points instead.")
+            require(
+                32.0 * n**2, f"The {n}×{n} kernel matrix", "Pass landmarks=m to work with m landmark points instead."
+            )
             K = gram_matrix(rows, X)
             lift = _feature_axes(K - K.mean(axis=0) - (K.mean(axis=1) - K.mean())[:, None], rtol)
         else:
@@ -212,7 +221,7 @@ def _row_space(X: Any, mean: Array, rtol: float) -> Array | None:
         floor = 1e-13 * np.abs(mean)
     live = spread > floor
     unit = np.where(live, spread, 1.0)
-    if D < n or sp.issparse(X):
+    if n > D or sp.issparse(X):
         if sp.issparse(X):
             C = (X.T @ X).toarray() / n - np.outer(mean, mean)
         else:
@@ -230,27 +239,11 @@ def _row_space(X: Any, mean: Array, rtol: float) -> Array | None:
 
 def _principal_features(X: Any, r: int) -> Features:
     """The leading r principal axes of X as features, by randomised SVD with implicit centring."""
-    from sklearn.utils.extmath import randomized_svd
-
     mean = np.asarray(X.mean(axis=0)).ravel()
-    if sp.issparse(X):
-        from scipy.sparse.linalg import LinearOperator
-
-        ones = np.ones(X.shape[0])
-        centred: Any = LinearOperator(
-            X.shape,
-            matvec=lambda v: X @ v - ones * (mean @ v),
-            rmatvec=lambda u: X.T @ u - mean * u.sum(),
-            matmat=lambda V: X @ V - np.outer(ones, mean @ V),
-            rmatmat=lambda U: X.T @ U - np.outer(mean, U.sum(axis=0)),
-            dtype=np.float64,
-        )
-    else:
-        centred = np.asarray(X, dtype=np.float64) - mean
-    _, s, Vt = randomized_svd(centred, r, n_iter=7, random_state=0)
+    s, axes = leading_axes(X, mean, r)
     keep = s > 1e-10 * max(s[0], np.finfo(float).tiny)
     note(reduced_to=int(keep.sum()))
-    return Features(Raw(), X, Vt[keep].T, mean)
+    return Features(Raw(), X, axes[:, keep], mean)
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,6 +283,3 @@ def cross_form(n: int) -> Form:
     """``2 Σ y_i · z_i`` between two stacked views of n rows each: maximised under a unit embedding it is CCA. Indefinite."""
     eye = sp.eye_array(n, format="csr")
     return Form(2 * n, sparse=sp.csr_array(sp.block_array([[None, eye], [eye, None]])))
-
-
-__all__ = ["DirectSum", "Features", "Samples", "cross_form", "identity"]

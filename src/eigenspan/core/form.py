@@ -29,7 +29,9 @@ def _toarray(M: Any) -> Array:
 
 
 def _hstack(U: Any, V: Any) -> Any:
-    return sp.hstack([U, V], format="csr") if sp.issparse(U) and sp.issparse(V) else np.hstack([_toarray(U), _toarray(V)])
+    return (
+        sp.hstack([U, V], format="csr") if sp.issparse(U) and sp.issparse(V) else np.hstack([_toarray(U), _toarray(V)])
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +58,7 @@ class Form:
     sparse: sp.csr_array | None = None
     low_rank: tuple[Any, Array] | None = None
     roots: tuple[tuple[float, sp.csr_array], ...] = ()
-    dense: Array | None = None
+    dense: Any = None
     psd: bool = False
     kills_constant: bool = False
 
@@ -65,7 +67,9 @@ class Form:
         if not isinstance(other, Form):
             return NotImplemented
         if self.n != other.n:
-            raise InputError(f"Forms over {self.n} and {other.n} samples cannot be added: build both from the same rows.")
+            raise InputError(
+                f"Forms over {self.n} and {other.n} samples cannot be added: build both from the same rows."
+            )
         low = self.low_rank or other.low_rank
         if self.low_rank and other.low_rank:
             low = (_hstack(self.low_rank[0], other.low_rank[0]), np.concatenate([self.low_rank[1], other.low_rank[1]]))

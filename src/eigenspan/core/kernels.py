@@ -48,7 +48,9 @@ class Kernel(BaseEstimator):
     'poly'
     """
 
-    def __init__(self, name: str = "rbf", *, gamma: float | str | None = None, degree: float = 3, coef0: float = 1) -> None:
+    def __init__(
+        self, name: str = "rbf", *, gamma: float | str | None = None, degree: float = 3, coef0: float = 1
+    ) -> None:
         self.name = name
         self.gamma = gamma
         self.degree = degree

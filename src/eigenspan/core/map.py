@@ -39,9 +39,9 @@ class Map:
         Added to every embedded point (landmark methods re-centre on all samples).
     """
 
-    rows: Callable[[Any], Any]
+    rows: Any
     coef: Array
-    offset: Array | None = None
+    offset: Any = None
     known: Callable[[Any], NDArray[np.intp]] | None = None
     embedding: Array | None = None
     shift: Array | None = None

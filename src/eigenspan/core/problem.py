@@ -206,7 +206,9 @@ def _run(standard: _Standard, sense: Sense, k: int, wanted: int, solver: Solver,
             break
         trouble = f"{name} reached a relative residual of {residuals[:k].max():.1e} only (wanted {RESIDUAL:.0e})."
     else:
-        raise ConvergenceError(f"{trouble} Its eigenvectors cannot be trusted: use another solver, or fewer components.")
+        raise ConvergenceError(
+            f"{trouble} Its eigenvectors cannot be trusted: use another solver, or fewer components."
+        )
     beyond = float(values[k]) if values.size > k else np.nan
     gap = relative_gap(values[k - 1], beyond, norm) if values.size > k else np.inf
     note(solver=name, **standard.facts)
@@ -257,9 +259,15 @@ def _whiten(A: Form, B: Form, N: Array | None) -> _Standard:
     With null(B) ⊆ null(A) the problem lives on range(B): restrict to it. Otherwise the criterion is unbounded in null(B),
     and cutting that off would throw away the best directions: add a ridge and say so.
     """
-    require(40.0 * B.n**2, f"A dense unit form of order {B.n}", "Use a diagonal unit form, features with reduce=, or landmarks.")
+    require(
+        40.0 * B.n**2,
+        f"A dense unit form of order {B.n}",
+        "Use a diagonal unit form, features with reduce=, or landmarks.",
+    )
     Bd, Ad = dense.symmetric(B.to_dense()), dense.symmetric(A.to_dense())
-    d = np.sqrt(np.maximum(np.diagonal(Bd), 0.0))  # unit diagonal first: the units of a feature must not decide its fate
+    d = np.sqrt(
+        np.maximum(np.diagonal(Bd), 0.0)
+    )  # unit diagonal first: the units of a feature must not decide its fate
     s = 1.0 / np.where(d > 1e-150, d, 1.0)
     Bs, As = Bd * np.outer(s, s), Ad * np.outer(s, s)
     T, null, values = dense.whitener(Bs)

@@ -4,4 +4,13 @@ from .barycentric import Barycentric, BarycentricRows
 from .gram import DistanceGram, GeodesicGram, GramExtension, half_squares
 from .walk import Walk, WalkRows
 
-__all__ = ["Barycentric", "BarycentricRows", "DistanceGram", "GeodesicGram", "GramExtension", "Walk", "WalkRows", "half_squares"]
+__all__ = [
+    "Barycentric",
+    "BarycentricRows",
+    "DistanceGram",
+    "GeodesicGram",
+    "GramExtension",
+    "Walk",
+    "WalkRows",
+    "half_squares",
+]

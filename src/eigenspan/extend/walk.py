@@ -70,8 +70,9 @@ class Walk:
             weak = np.abs(walk) < _FLOOR
             if weak.any():
                 warnings.warn(
-                    f"{int(weak.sum())} of {walk.size} axes have a random-walk eigenvalue below {_FLOOR} (smallest {np.abs(walk).min():.1e}): the "
-                    'eigenfunction formula would amplify noise there, so new points get the weighted mean of their neighbours on these axes. '
+                    f"{int(weak.sum())} of {walk.size} axes have a random-walk eigenvalue below {_FLOOR} (smallest "
+                    f"{np.abs(walk).min():.1e}): the eigenfunction formula would amplify noise there, so new points get the "
+                    "weighted mean of their neighbours on these axes. "
                     'Use fewer components, or extension="barycentric".',
                     ExtensionWarning,
                     stacklevel=5,

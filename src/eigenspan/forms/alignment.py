@@ -71,7 +71,9 @@ def _check_local(graph: sp.csr_array, points: Array, d: int, needed: int, what: 
             f"Use n_neighbors >= {needed}."
         )
     if d > points.shape[1]:
-        raise DimensionError(f"{what}: n_components={d} exceeds n_features={points.shape[1]}, the largest tangent dimension there is.")
+        raise DimensionError(
+            f"{what}: n_components={d} exceeds n_features={points.shape[1]}, the largest tangent dimension there is."
+        )
 
 
 def tangent_alignment(points: Array, graph: sp.csr_array, d: int) -> Form:

@@ -26,7 +26,9 @@ def laplacian(W: Any) -> Form:
         W = sp.csr_array(W)
         L = Form(W.shape[0], sparse=sp.csr_array(sp.diags_array(degrees(W)) - W))
         positive = not W.nnz or W.data.min() >= 0
-    return Form(L.n, sparse=L.sparse, low_rank=L.low_rank, roots=L.roots, dense=L.dense, psd=bool(positive), kills_constant=True)
+    return Form(
+        L.n, sparse=L.sparse, low_rank=L.low_rank, roots=L.roots, dense=L.dense, psd=bool(positive), kills_constant=True
+    )
 
 
 def degree(W: Any) -> Form:

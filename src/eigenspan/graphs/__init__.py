@@ -1,13 +1,26 @@
 """From points and labels to sparse graphs: neighbours, weights, components, geodesics, landmarks."""
 
+from .accept import as_graph, check_distance_matrix
 from .barycentric import reconstruction_weights
 from .connect import components, ensure_connected
 from .geodesics import conformal_distances, geodesic_distances
 from .labels import class_indicator, class_pairs, encode_labels, slices
 from .landmarks import choose_landmarks
-from .neighbours import KNN, NeighbourGraph, Radius, as_graph
+from .neighbours import KNN, NeighbourGraph, Radius
 from .rows import RowIndex, ZeroDistance, coincident_groups
-from .weights import Affinity, Binary, Cosine, Given, Heat, LocalScaling, Powered, affinity, as_weights, hadamard_power, median_width
+from .weights import (
+    Affinity,
+    Binary,
+    Cosine,
+    Given,
+    Heat,
+    LocalScaling,
+    Powered,
+    affinity,
+    as_weights,
+    hadamard_power,
+    median_width,
+)
 
 __all__ = [
     "KNN",
@@ -25,6 +38,7 @@ __all__ = [
     "affinity",
     "as_graph",
     "as_weights",
+    "check_distance_matrix",
     "choose_landmarks",
     "class_indicator",
     "class_pairs",

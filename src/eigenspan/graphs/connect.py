@@ -19,7 +19,8 @@ from sklearn.neighbors import NearestNeighbors
 
 from .._diagnostics import note, stage
 from ..errors import DisconnectedError, DisconnectedWarning, GraphError
-from .neighbours import NeighbourGraph, _canonical
+from .lists import canonical
+from .neighbours import NeighbourGraph
 
 Index = NDArray[np.intp]
 POLICIES = ("connect", "largest", "raise")
@@ -34,7 +35,9 @@ def components(graph: NeighbourGraph) -> tuple[int, Index]:
     return int(count), labels
 
 
-def ensure_connected(graph: NeighbourGraph, X: Any, policy: str, *, precomputed: bool = False) -> tuple[NeighbourGraph, Index | None]:
+def ensure_connected(
+    graph: NeighbourGraph, X: Any, policy: str, *, precomputed: bool = False
+) -> tuple[NeighbourGraph, Index | None]:
     """Apply the policy for disconnected graphs.
 
     Returns
@@ -55,11 +58,14 @@ def ensure_connected(graph: NeighbourGraph, X: Any, policy: str, *, precomputed:
     found = f"The neighbour graph has {count} components (of {listed} points)"
     advice = "Use more neighbours or a larger radius to join them by data."
     if policy == "raise":
-        raise DisconnectedError(f'{found}: distances between them are undefined. {advice} Or pass disconnected="connect" or "largest".')
+        raise DisconnectedError(
+            f'{found}: distances between them are undefined. {advice} Or pass disconnected="connect" or "largest".'
+        )
     if policy == "largest":
         kept = np.flatnonzero(labels == np.argmax(np.bincount(labels)))
         warnings.warn(
-            f"{found}: only the largest, with {kept.size} of {graph.n} points, was embedded; the others were placed by the map for new points. {advice}",
+            f"{found}: only the largest, with {kept.size} of {graph.n} points, was embedded; the others were placed by the "
+            f"map for new points. {advice}",
             DisconnectedWarning,
             stacklevel=4,
         )
@@ -67,7 +73,8 @@ def ensure_connected(graph: NeighbourGraph, X: Any, policy: str, *, precomputed:
     with stage("bridging"):
         bridged, edges = _bridge(graph, X, labels, precomputed)
     warnings.warn(
-        f"{found}: it was connected by {len(edges)} shortest bridging edges, and the layout of the components relative to each other rests on "
+        f"{found}: it was connected by {len(edges)} shortest bridging edges, and the layout of the components relative to "
+        f"each other rests on "
         f'these alone. {advice} disconnected="largest" embeds one component only.',
         DisconnectedWarning,
         stacklevel=4,
@@ -76,7 +83,9 @@ def ensure_connected(graph: NeighbourGraph, X: Any, policy: str, *, precomputed:
     return bridged, None
 
 
-def _bridge(graph: NeighbourGraph, X: Any, labels: Index, precomputed: bool) -> tuple[NeighbourGraph, list[tuple[int, int, float]]]:
+def _bridge(
+    graph: NeighbourGraph, X: Any, labels: Index, precomputed: bool
+) -> tuple[NeighbourGraph, list[tuple[int, int, float]]]:
     """Borůvka rounds: every component but the largest takes its shortest edge to the outside, until one is left."""
     if precomputed and sp.issparse(X):
         raise GraphError(
@@ -89,14 +98,17 @@ def _bridge(graph: NeighbourGraph, X: Any, labels: Index, precomputed: bool) -> 
         sizes = np.bincount(labels)
         links = [_nearest_outside(X, labels, c, precomputed, graph) for c in range(count) if c != sizes.argmax()]
         edges += links
-        joined = sp.coo_array((np.ones(len(links)), ([labels[i] for i, _, _ in links], [labels[j] for _, j, _ in links])), shape=(count, count))
+        joined = sp.coo_array(
+            (np.ones(len(links)), ([labels[i] for i, _, _ in links], [labels[j] for _, j, _ in links])),
+            shape=(count, count),
+        )
         count, merged = connected_components(joined, directed=False)
         labels = merged[labels]
     unique = {(min(i, j), max(i, j)): d for i, j, d in edges}
     i, j = (np.array(ends, dtype=np.intp) for ends in zip(*unique, strict=True))
     d = np.array(list(unique.values()))
     C = graph.distances.tocoo()
-    D = _canonical(np.concatenate([C.data, d, d]), np.concatenate([C.row, i, j]), np.concatenate([C.col, j, i]), graph.n)
+    D = canonical(np.concatenate([C.data, d, d]), np.concatenate([C.row, i, j]), np.concatenate([C.col, j, i]), graph.n)
     # one agreed edge in both directions, so that "mutual" graphs keep their bridges too
     return replace(graph, distances=D), [(a, b, v) for (a, b), v in unique.items()]
 
@@ -117,6 +129,8 @@ def _nearest_outside(X: Any, labels: Index, c: int, precomputed: bool, graph: Ne
     if min(inside.size, outside.size) <= 50:
         nearest, gap = pairwise_distances_argmin_min(X[inside], X[outside], metric=metric)
     else:
-        gap, nearest = (v.ravel() for v in NearestNeighbors(n_neighbors=1, metric=metric).fit(X[outside]).kneighbors(X[inside]))
-    a = int(gap.argmin())
-    return int(inside[a]), int(outside[nearest[a]]), float(gap[a])
+        gap, nearest = (
+            v.ravel() for v in NearestNeighbors(n_neighbors=1, metric=metric).fit(X[outside]).kneighbors(X[inside])
+        )
+    closest = int(gap.argmin())
+    return int(inside[closest]), int(outside[nearest[closest]]), float(gap[closest])

@@ -16,7 +16,9 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 
-def encode_labels(y: Any, X: Any, *, unlabeled: Any = -1, name: str = "This method", min_classes: int = 2) -> tuple[Index, NDArray[Any]]:
+def encode_labels(
+    y: Any, X: Any, *, unlabeled: Any = -1, name: str = "This method", min_classes: int = 2
+) -> tuple[Index, NDArray[Any]]:
     """Class codes 0..c−1 with −1 for unlabelled points, and the class labels.
 
     NaN and None mark unlabelled points, and so does `unlabeled` (−1 as in scikit-learn; None for no such mark).
@@ -25,7 +27,11 @@ def encode_labels(y: Any, X: Any, *, unlabeled: Any = -1, name: str = "This meth
         raise LabelError(f"{name} requires y to be passed, but the target y is None.")
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
-    missing = np.array([v is None or v != v for v in y.tolist()], dtype=bool) if y.dtype.kind in "Of" else np.zeros(y.size, bool)
+    missing = (
+        np.array([v is None or v != v for v in y.tolist()], dtype=bool)
+        if y.dtype.kind in "Of"
+        else np.zeros(y.size, bool)
+    )
     known = y[~missing]
     if known.dtype.kind == "O" and known.size:
         known = np.array(known.tolist())
@@ -40,12 +46,15 @@ def encode_labels(y: Any, X: Any, *, unlabeled: Any = -1, name: str = "This meth
         missing[np.flatnonzero(~missing)[known == unlabeled]] = True
         known = known[known != unlabeled]
     if known.size == 0:
-        raise LabelError(f"{name} needs labels, but all {y.size} of them are missing (−1, NaN or None). Use an unsupervised method.")
+        raise LabelError(
+            f"{name} needs labels, but all {y.size} of them are missing (−1, NaN or None). Use an unsupervised method."
+        )
     check_classification_targets(known)
     classes, codes = np.unique(known, return_inverse=True)
     if classes.size < min_classes:
         raise LabelError(
-            f"{name} needs at least {min_classes} classes, but the labels contain only one class ({classes[0]!r}): nothing can be told apart."
+            f"{name} needs at least {min_classes} classes, but the labels contain only one class "
+            f"({classes[0]!r}): nothing can be told apart."
         )
     out = np.full(y.size, -1, dtype=np.intp)
     out[~missing] = codes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ Index = NDArray[np.intp]
 CHOICES = ("random", "maxmin", "kmeans++")
 
 
-def choose_landmarks(X: Any, landmarks: Any, *, how: str = "random", random_state: Any = 0, precomputed: bool = False) -> Index:
+def choose_landmarks(
+    X: Any, landmarks: Any, *, how: str = "random", random_state: Any = 0, precomputed: bool = False
+) -> Index:
     """Indices of landmark points.
 
     Parameters
@@ -26,9 +29,15 @@ def choose_landmarks(X: Any, landmarks: Any, *, how: str = "random", random_stat
         Uniformly; each farthest from those before it; or k-means++ seeding. The last two spread better over sparse regions.
     """
     n = X.shape[0]
-    if not np.isscalar(landmarks):
+    if not isinstance(landmarks, Integral):
         chosen = np.asarray(landmarks, dtype=np.intp)
-        if chosen.ndim != 1 or chosen.size == 0 or chosen.min() < 0 or chosen.max() >= n or np.unique(chosen).size != chosen.size:
+        if (
+            chosen.ndim != 1
+            or chosen.size == 0
+            or chosen.min() < 0
+            or chosen.max() >= n
+            or np.unique(chosen).size != chosen.size
+        ):
             raise InputError(f"landmarks must be distinct row indices in 0..{n - 1}.")
         return chosen
     m = int(landmarks)
@@ -43,10 +52,10 @@ def choose_landmarks(X: Any, landmarks: Any, *, how: str = "random", random_stat
         return np.unique(kmeans_plusplus(np.asarray(X, dtype=np.float64), m, random_state=rng)[1])
     if how not in CHOICES:
         raise InputError(f"landmark choice {how!r} must be one of {', '.join(map(repr, CHOICES))}.")
-    chosen = [int(rng.randint(n))]
+    walk = [int(rng.randint(n))]
     nearest = np.full(n, np.inf)
     for _ in range(m - 1):
-        column = np.asarray(X[:, chosen[-1]]) if precomputed else pairwise_distances(X, X[chosen[-1]][None])
+        column = np.asarray(X[:, walk[-1]]) if precomputed else pairwise_distances(X, X[[walk[-1]]])
         nearest = np.minimum(nearest, column.ravel())
-        chosen.append(int(nearest.argmax()))
-    return np.array(list(dict.fromkeys(chosen)), dtype=np.intp)
+        walk.append(int(nearest.argmax()))
+    return np.array(list(dict.fromkeys(walk)), dtype=np.intp)

@@ -13,17 +13,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.neighbors import NearestNeighbors
 
-from .._diagnostics import note, stage
 from ..errors import GraphError
+from .lists import canonical, keep_zeros, ragged, regular, restore_zeros
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-
-#: Stands in for a distance of zero while sparse arithmetic would drop it.
-_TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +31,15 @@ class Finder:
     by_radius: bool = False
 
     @classmethod
-    def build(cls, X: Any, *, n_neighbors: int | None = None, radius: float | None = None, metric: Any = "euclidean", n_jobs: Any = None) -> Finder:
+    def build(
+        cls,
+        X: Any,
+        *,
+        n_neighbors: int | None = None,
+        radius: float | None = None,
+        metric: Any = "euclidean",
+        n_jobs: Any = None,
+    ) -> Finder:
         settings: dict[str, Any] = {"metric": metric, "n_jobs": n_jobs}
         if radius is not None:
             return cls(NearestNeighbors(radius=radius, **settings).fit(X), by_radius=True)
@@ -47,22 +52,23 @@ class Finder:
     def among(self) -> sp.csr_array:
         """Distances among the training points themselves, no point its own neighbour."""
         if self.by_radius:
-            return _ragged(*self.search.radius_neighbors(), self.n)
+            distances, indices = self.search.radius_neighbors()
+            return ragged(distances, indices, self.n)
         distances, indices = self.search.kneighbors()
-        return _regular(self._exact(None, indices, distances), indices, self.n)
+        return regular(self._exact(None, indices, distances), indices, self.n)
 
     def relate(self, X: Any) -> sp.csr_array:
         """Distances from new points to their neighbours; a point with none within the radius is tied to its nearest."""
         if not self.by_radius:
             distances, indices = self.search.kneighbors(X)
-            return _regular(self._exact(X, indices, distances), indices, self.n)
+            return regular(self._exact(X, indices, distances), indices, self.n)
         distances, indices = self.search.radius_neighbors(X)
         alone = np.array([len(row) == 0 for row in indices], dtype=bool)
         if alone.any():
             near, which = self.search.kneighbors(X[alone], n_neighbors=1)
             for i, d, j in zip(np.flatnonzero(alone), near, which, strict=True):
                 distances[i], indices[i] = d, j
-        return _ragged(distances, indices, self.n)
+        return ragged(distances, indices, self.n)
 
     def subset(self, rows: Index) -> Finder:
         """The same search over some of the training points."""
@@ -106,7 +112,7 @@ class DistanceRows:
         indices = np.argpartition(D, k - 1, axis=1)[:, :k]
         order = np.argsort(np.take_along_axis(D, indices, axis=1), axis=1, kind="stable")
         indices = np.take_along_axis(indices, order, axis=1)
-        return _regular(np.take_along_axis(D, indices, axis=1), indices, self.n)
+        return regular(np.take_along_axis(D, indices, axis=1), indices, self.n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,23 +149,16 @@ class NeighbourGraph:
 
     def undirected(self) -> sp.csr_array:
         """The symmetric graph of distances, by union or by mutual agreement."""
-        D = self.distances.copy()
-        D.data = np.maximum(D.data, _TINY)
+        D = keep_zeros(self.distances)
         T = sp.csr_array(D.T)
         if self.symmetry == "union":
-            out = D.maximum(T)
-        else:
-            out = D.multiply(sp.csr_array((np.ones(T.nnz), T.indices, T.indptr), shape=T.shape))
-        out = sp.csr_array(out)
-        out.data[out.data <= _TINY] = 0.0
-        return out
+            return restore_zeros(sp.csr_array(D.maximum(T)))
+        pattern = sp.csr_array((np.ones(T.nnz), T.indices, T.indptr), shape=T.shape)
+        return restore_zeros(sp.csr_array(D.multiply(pattern)))
 
     def subset(self, rows: Index) -> NeighbourGraph:
         """The graph among some of the points."""
-        D = self.distances.copy()
-        D.data = np.maximum(D.data, _TINY)
-        D = sp.csr_array(D[rows][:, rows])
-        D.data[D.data <= _TINY] = 0.0
+        D = restore_zeros(sp.csr_array(keep_zeros(self.distances)[rows][:, rows]))
         finder = self.finder.subset(rows) if hasattr(self.finder, "subset") else self.finder
         return replace(self, distances=D, finder=finder)
 
@@ -199,7 +198,15 @@ class KNN(BaseEstimator):
     15
     """
 
-    def __init__(self, n_neighbors: int = 10, *, metric: Any = "euclidean", symmetry: str = "union", within_class: bool = False, n_jobs: int | None = None) -> None:
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        *,
+        metric: Any = "euclidean",
+        symmetry: str = "union",
+        within_class: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.symmetry = symmetry
@@ -220,11 +227,19 @@ class KNN(BaseEstimator):
             members = np.flatnonzero(codes == c)
             if members.size < 2:
                 continue
-            local = Finder.build(X[members], n_neighbors=min(k, members.size - 1), metric=self.metric, n_jobs=self.n_jobs).among().tocoo()
+            local = (
+                Finder.build(X[members], n_neighbors=min(k, members.size - 1), metric=self.metric, n_jobs=self.n_jobs)
+                .among()
+                .tocoo()
+            )
             rows.append(members[local.row])
             columns.append(members[local.col])
             values.append(local.data)
-        D = _canonical(np.concatenate(values), np.concatenate(rows), np.concatenate(columns), n) if values else sp.csr_array((n, n))
+        D = (
+            canonical(np.concatenate(values), np.concatenate(rows), np.concatenate(columns), n)
+            if values
+            else sp.csr_array((n, n))
+        )
         return NeighbourGraph(D, finder, self.symmetry)
 
 
@@ -276,136 +291,3 @@ def check_n_neighbors(k: int, X: Any) -> None:
 def _check_symmetry(symmetry: str) -> None:
     if symmetry not in ("union", "mutual"):
         raise GraphError(f'symmetry={symmetry!r} must be "union" or "mutual".')
-
-
-# ---------------------------------------------------------------------- anything a user may pass as graph=
-def as_graph(graph: Any, X: Any, *, n_neighbors: int | None = None, codes: Index | None = None, n_jobs: int | None = None) -> NeighbourGraph:
-    """Turn what a user passed as ``graph=`` into a `NeighbourGraph` over the rows of X.
-
-    None means k-NN with `n_neighbors` (None: ten, or all others where there are fewer); a spec, a graph built before, a
-    fitted or unfitted scikit-learn neighbours transformer, a sparse matrix of distances, a pair ``(indices, distances)``, or
-    ``"precomputed"`` when X itself holds the distances.
-    """
-    n = X.shape[0]
-    with stage("neighbours"):
-        if graph is None:
-            k = min(10, n - 1) if n_neighbors is None else n_neighbors
-            built = KNN(k, n_jobs=n_jobs).build(X) if n > 1 else check_n_neighbors(1, X)
-        elif isinstance(graph, str) and graph == "precomputed":
-            built = _from_distance_matrix(X, n_neighbors)
-        elif isinstance(graph, NeighbourGraph):
-            built = graph
-        elif hasattr(graph, "build"):
-            built = graph.build(X, codes)
-        elif hasattr(graph, "transform") and hasattr(graph, "fit"):
-            built = _from_transformer(graph, X)
-        elif sp.issparse(graph):
-            built = _from_sparse(graph, X)
-        elif isinstance(graph, tuple) and len(graph) == 2:
-            built = _from_pair(*graph, X)
-        else:
-            raise GraphError(
-                f"graph={type(graph).__name__} is not understood. Pass KNN(...), Radius(...), a graph from before, a scikit-learn neighbours "
-                'transformer, a sparse matrix of distances, a pair (indices, distances), "class", or "precomputed".'
-            )
-        if built.n != n:
-            raise GraphError(f"The graph has {built.n} nodes but X has {n} rows: build it from the same points.")
-    note(edges=int(built.distances.nnz))
-    return built
-
-
-def _from_transformer(transformer: Any, X: Any) -> NeighbourGraph:
-    fitted = hasattr(transformer, "n_samples_fit_") and transformer.n_samples_fit_ == X.shape[0]
-    transformer = transformer if fitted else clone(transformer).fit(X)
-    D = sp.csr_array(transformer.transform(X))
-    return NeighbourGraph(_without_self(D), TransformerRows(transformer))
-
-
-def _from_sparse(graph: Any, X: Any) -> NeighbourGraph:
-    D = _without_self(_checked_distances(sp.csr_array(graph)))
-    degree = int(np.diff(D.indptr).max(initial=1))
-    return NeighbourGraph(D, Finder.build(X, n_neighbors=min(max(degree, 1), X.shape[0] - 1)))
-
-
-def _from_pair(indices: Any, distances: Any, X: Any) -> NeighbourGraph:
-    indices, distances = np.asarray(indices), np.asarray(distances, dtype=np.float64)
-    n = X.shape[0]
-    if indices.shape != distances.shape or indices.ndim != 2 or indices.shape[0] != n:
-        raise GraphError(f"graph=(indices, distances) needs two arrays of shape ({n}, k); got {indices.shape} and {distances.shape}.")
-    if indices.size and (indices.min() < 0 or indices.max() >= n):
-        raise GraphError(f"Neighbour indices must lie in 0..{n - 1}; got {indices.min()}..{indices.max()}.")
-    D = _checked_distances(_canonical(distances.ravel(), np.repeat(np.arange(n), indices.shape[1]), indices.ravel(), n))
-    return _from_sparse(D, X)
-
-
-def _from_distance_matrix(X: Any, n_neighbors: int | None) -> NeighbourGraph:
-    n = X.shape[0]
-    if X.shape[1] != n:
-        raise GraphError(f'graph="precomputed" takes a square matrix of distances; X has shape {X.shape}.')
-    if sp.issparse(X):
-        D = _without_self(_checked_distances(sp.csr_array(X)))
-        return NeighbourGraph(D, DistanceRows(n, int(np.diff(D.indptr).max(initial=1))))
-    check_distance_matrix(X)
-    k = min(10, n - 1) if n_neighbors is None else n_neighbors
-    check_n_neighbors(k, X)
-    blocked = np.array(X, dtype=np.float64)
-    np.fill_diagonal(blocked, np.inf)
-    return NeighbourGraph(DistanceRows(n, k).relate(blocked), DistanceRows(n, k))
-
-
-def check_distance_matrix(X: Any) -> None:
-    """Refuse a dense matrix that is no table of distances."""
-    D = np.asarray(X)
-    if D.shape[0] != D.shape[1]:
-        raise GraphError(f"A precomputed distance matrix must be square; got shape {D.shape}.")
-    if D.min(initial=0.0) < 0:
-        raise GraphError(f"Distances must not be negative; the smallest entry is {D.min():.3g}. If these are similarities, convert them first.")
-    size = D.max(initial=0.0)
-    skew = np.abs(D - D.T).max(initial=0.0)
-    if skew > 1e-6 * max(size, np.finfo(float).tiny):
-        raise GraphError(f"The distance matrix is not symmetric: |d_ij − d_ji| reaches {skew:.3g} where d_ij reaches {size:.3g}.")
-    if np.abs(np.diagonal(D)).max(initial=0.0) > 1e-6 * max(size, np.finfo(float).tiny):
-        raise GraphError(f"The diagonal of a distance matrix must be zero; it reaches {np.abs(np.diagonal(D)).max():.3g}.")
-
-
-def _checked_distances(D: sp.csr_array) -> sp.csr_array:
-    if D.shape[0] != D.shape[1]:
-        raise GraphError(f"A precomputed graph must be square; got shape {D.shape}.")
-    if not np.all(np.isfinite(D.data)) or (D.nnz and D.data.min() < 0):
-        raise GraphError("A precomputed graph must hold finite distances that are not negative; absent edges are absent, not infinite.")
-    D = D.astype(np.float64)
-    both = D.multiply(sp.csr_array(D.T) > 0) if D.nnz else D
-    skew = abs(both - both.T).max() if both.nnz else 0.0
-    if skew > 1e-6 * D.data.max(initial=0.0):
-        raise GraphError(f"The precomputed graph gives an edge two lengths: |d_ij − d_ji| reaches {skew:.3g}. Distances must be symmetric.")
-    return D
-
-
-def _without_self(D: sp.csr_array) -> sp.csr_array:
-    C = D.tocoo()
-    keep = C.row != C.col
-    return _canonical(C.data[keep], C.row[keep], C.col[keep], D.shape[0])
-
-
-def _canonical(data: Array, rows: Any, columns: Any, n: int) -> sp.csr_array:
-    """CSR with sorted columns and its explicit zeros kept."""
-    order = np.lexsort((columns, rows))
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
-    return sp.csr_array((np.asarray(data, dtype=np.float64)[order], np.asarray(columns)[order], indptr), shape=(n, n))
-
-
-def _regular(distances: Array, indices: Index, n: int) -> sp.csr_array:
-    m, k = indices.shape
-    order = np.argsort(indices, axis=1, kind="stable")
-    data = np.take_along_axis(np.asarray(distances, dtype=np.float64), order, axis=1)
-    columns = np.take_along_axis(indices, order, axis=1)
-    return sp.csr_array((data.ravel(), columns.ravel(), np.arange(0, m * k + 1, k)), shape=(m, n))
-
-
-def _ragged(distances: Any, indices: Any, n: int) -> sp.csr_array:
-    counts = [len(row) for row in indices]
-    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
-    columns = np.concatenate([*indices, np.zeros(0, dtype=np.intp)]).astype(np.intp)
-    out = sp.csr_array((np.concatenate([*distances, np.zeros(0)]), columns, indptr), shape=(len(counts), n))
-    out.sort_indices()
-    return out

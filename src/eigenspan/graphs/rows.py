@@ -15,7 +15,9 @@ Index = NDArray[np.intp]
 def _hash(X: Array) -> NDArray[np.uint64]:
     """A 64-bit hash of each row's bits; equal rows have equal hashes."""
     bits = np.ascontiguousarray(X + 0.0).view(np.uint64)  # adding zero turns -0.0 into 0.0
-    multipliers = np.random.default_rng(0).integers(1, 2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    multipliers = np.random.default_rng(0).integers(1, 2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(
+        2
+    ) + np.uint64(1)
     mixed = bits ^ (bits >> np.uint64(32))
     return (mixed * multipliers).sum(axis=1, dtype=np.uint64)
 
@@ -39,7 +41,7 @@ class RowIndex:
         X = np.asarray(X, dtype=np.float64)
         at = np.minimum(np.searchsorted(self.hashes, _hash(X)), self.order.size - 1)
         found = self.order[at]
-        return np.where(np.all(X == self.points[found], axis=1), found, -1)
+        return np.where(np.all(self.points[found] == X, axis=1), found, -1)
 
 
 @dataclass(frozen=True, eq=False)

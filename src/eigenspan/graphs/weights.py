@@ -51,7 +51,9 @@ def median_width(X: Any, sample: int = 1000, precomputed: bool = False) -> float
     if width <= 0:
         positive = pairs[pairs > 0]
         if positive.size == 0:
-            raise GraphError(f"All {rows.size} sampled points coincide: there is no distance to derive a kernel width from.")
+            raise GraphError(
+                f"All {rows.size} sampled points coincide: there is no distance to derive a kernel width from."
+            )
         width = float(np.median(positive)) / 2
     return width
 
@@ -126,7 +128,9 @@ class Cosine(BaseEstimator):
 
     def bind(self, graph: NeighbourGraph, X: Any) -> _BoundCosine:
         if X is None:
-            raise GraphError('weights="cosine" needs coordinates; with precomputed distances use "heat", "local" or "binary".')
+            raise GraphError(
+                'weights="cosine" needs coordinates; with precomputed distances use "heat", "local" or "binary".'
+            )
         return _BoundCosine(X)
 
     def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
@@ -209,7 +213,9 @@ def as_weights(weights: Any) -> Any:
     """A weight specification from its shorthand."""
     if isinstance(weights, str):
         if weights not in NAMES:
-            raise GraphError(f"weights={weights!r} is unknown. Use one of {', '.join(map(repr, NAMES))}, or an object such as Heat(sigma=1.0).")
+            raise GraphError(
+                f"weights={weights!r} is unknown. Use one of {', '.join(map(repr, NAMES))}, or an object such as Heat(sigma=1.0)."
+            )
         return NAMES[weights]()
     if not hasattr(weights, "bind"):
         raise GraphError(f"weights={weights!r} is neither a name nor a weight specification such as Heat(sigma=1.0).")

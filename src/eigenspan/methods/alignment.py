@@ -24,7 +24,7 @@ class _Alignment(GraphEmbedding):
     def _form(self, points: Array, graph: NeighbourGraph) -> Form:
         raise NotImplementedError
 
-    def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
+    def _pose_graph(self, graph: NeighbourGraph, points: Any) -> Posed:
         extension = barycentric(graph, points)
         return pose(Samples(graph.n, extension), minimise=self._form(points, graph), scale=UnitCovariance(graph.n))
 
@@ -155,7 +155,7 @@ class ModifiedLLE(LLE):
     Zhang & Wang (2006).
     """
 
-    def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
+    def _pose_graph(self, graph: NeighbourGraph, points: Any) -> Posed:
         extension = barycentric(graph, points, self.reg)
         form = modified_alignment(points, graph.distances, self.n_components, self.reg)
         return pose(Samples(graph.n, extension), minimise=form, scale=UnitCovariance(graph.n))
@@ -210,5 +210,7 @@ class LLTSA(GraphProjection):
         points = self._points(basis, X)
         graph = self._neighbours(points, y)
         if isinstance(graph, Form):
-            raise InputError('LLTSA models neighbourhoods: use graph=KNN(k, within_class=True) instead of graph="class".')
+            raise InputError(
+                'LLTSA models neighbourhoods: use graph=KNN(k, within_class=True) instead of graph="class".'
+            )
         return pose(basis, minimise=tangent_alignment(points, graph.distances, self.n_components), ridge=self.ridge)

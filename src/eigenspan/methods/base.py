@@ -11,7 +11,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
@@ -20,9 +19,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._compat import HasMethods, Interval, StrOptions, fit_context
 from .._diagnostics import collect
 from .._resources import human_bytes
-from ..core import Features, Map, Posed, sign_of, solve
+from ..core import Features, Posed, sign_of, solve
 from ..errors import InputError
-from ..solvers import dense
 from ..solvers.select import NAMES as SOLVERS
 
 Array = NDArray[np.float64]
@@ -61,7 +59,11 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self
         """
         X = validate_data(
-            self, X, dtype=[np.float64, np.float32], accept_sparse="csr" if self._accepts_sparse else False, ensure_min_samples=2
+            self,
+            X,
+            dtype=[np.float64, np.float32],
+            accept_sparse="csr" if self._accepts_sparse else False,
+            ensure_min_samples=2,
         )
         with collect() as record:
             embedding, self.map_ = self._fit(_double(X), y)
@@ -87,16 +89,19 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ndarray of shape (n_points, n_components)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], accept_sparse="csr" if self._accepts_sparse else False, reset=False)
+        X = validate_data(
+            self, X, dtype=[np.float64, np.float32], accept_sparse="csr" if self._accepts_sparse else False, reset=False
+        )
         return self.map_(_double(X)).astype(X.dtype, copy=False)
 
-    def _fit(self, X: Any, y: Any) -> tuple[Array, Map]:
+    def _fit(self, X: Any, y: Any) -> tuple[Array, Any]:
         raise NotImplementedError
 
     def _pairwise(self) -> bool:
         """X holds distances or kernel values instead of coordinates."""
         return any(
-            isinstance(getattr(self, name, None), str) and getattr(self, name) == "precomputed" for name in ("kernel", "metric", "graph")
+            isinstance(getattr(self, name, None), str) and getattr(self, name) == "precomputed"
+            for name in ("kernel", "metric", "graph")
         )
 
     def _needs_labels(self) -> bool:
@@ -118,7 +123,7 @@ def _double(X: Any) -> Any:
 class SpectralReducer(Reducer):
     """Inner contract: ``_pose(X, y) -> Posed``. Adds ``eigenvalues_``, ``residuals_``, ``gap_`` and ``problem_``."""
 
-    def _fit(self, X: Any, y: Any) -> tuple[Array, Map]:
+    def _fit(self, X: Any, y: Any) -> tuple[Array, Any]:
         return self._solve(self._pose(X, y))
 
     def _pose(self, X: Any, y: Any) -> Posed:
@@ -127,7 +132,7 @@ class SpectralReducer(Reducer):
     def _n_axes(self) -> int:
         return self.n_components
 
-    def _solve(self, posed: Posed) -> tuple[Array, Map]:
+    def _solve(self, posed: Posed) -> tuple[Array, Any]:
         spectrum = solve(posed.problem, self._n_axes() + posed.skip, solver=self.solver, random_state=self.random_state)
         spectrum = spectrum.without_first(posed.skip)
         V = spectrum.vectors * posed.scale(spectrum)
@@ -140,7 +145,9 @@ class SpectralReducer(Reducer):
 
 def _is_linear(estimator: Any) -> bool:
     if getattr(estimator, "kernel", None) is not None:
-        raise AttributeError(f"{type(estimator).__name__} with a kernel has no axes in the input space: it has no inverse_transform.")
+        raise AttributeError(
+            f"{type(estimator).__name__} with a kernel has no axes in the input space: it has no inverse_transform."
+        )
     return True
 
 
@@ -160,6 +167,8 @@ class FeatureReducer(SpectralReducer):
         "solver": SOLVER,
         "random_state": SEED,
     }
+
+    n_components: Any
 
     def __init__(
         self,
@@ -186,14 +195,16 @@ class FeatureReducer(SpectralReducer):
                 raise InputError("landmarks= stand for the points of a kernel: give kernel= too, or leave it out.")
             return Features.linear(X, reduce=self.reduce)
         if self.reduce is not None:
-            raise InputError("reduce= keeps principal axes of the inputs and does not apply with kernel=: use landmarks= instead.")
+            raise InputError(
+                "reduce= keeps principal axes of the inputs and does not apply with kernel=: use landmarks= instead."
+            )
         return Features.kernel(self.kernel, X, landmarks=self.landmarks, random_state=self.random_state)
 
     def _points(self, basis: Features, X: Any) -> Any:
         """Where graphs are built: the inputs, or the kernel's feature space."""
         return X if self.kernel is None else basis.Z
 
-    def _solve(self, posed: Posed) -> tuple[Array, Map]:
+    def _solve(self, posed: Posed) -> tuple[Array, Any]:
         Y, map_ = super()._solve(posed)
         if self.kernel is None:
             self.components_, self.mean_ = map_.coef.T, map_.offset
@@ -216,11 +227,3 @@ class FeatureReducer(SpectralReducer):
         if Y.ndim != 2 or Y.shape[1] != self.components_.shape[0]:
             raise InputError(f"Y must have shape (n_points, {self.components_.shape[0]}); got {Y.shape}.")
         return Y @ np.linalg.pinv(self.components_).T + self.mean_
-
-
-def memory_of(X: Any) -> int:
-    """Bytes held by an array or a sparse matrix."""
-    return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes) if sp.issparse(X) else int(X.nbytes)
-
-
-__all__ = ["COMPONENTS", "FeatureReducer", "Reducer", "SpectralReducer", "dense", "memory_of"]

@@ -161,7 +161,8 @@ class SpectralClustering(ClusterMixin, SpectralReducer):
             return self._rule.labels_.astype(np.intp)
         if Y.shape[1] != self.n_clusters:
             raise InputError(
-                f'assign="discretize" rotates {self.n_clusters} vectors onto {self.n_clusters} indicators, but the embedding has {Y.shape[1]} '
+                f'assign="discretize" rotates {self.n_clusters} vectors onto {self.n_clusters} indicators, but the embedding '
+                f"has {Y.shape[1]} "
                 f'(the graph has {self.n_graph_components_} components). Use assign="kmeans".'
             )
         self._rule = _Rotation.fit(Y, self.random_state)

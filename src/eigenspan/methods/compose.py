@@ -94,9 +94,9 @@ class TraceReducer(SpectralReducer):
     ----------
     $n_components
     minimise, maximise : str, Form or callable, default=None
-        One of them, ``minimise="laplacian"`` if neither is given: ``"laplacian"``, ``"reconstruction"``, ``"tangent"``, ``"hessian"``, ``"modified"``, ``"variance"``, ``"identity"``,
-        ``"degree"``, with labels ``"between"``, ``"within"``, ``"total"``, ``"class_average"``, ``"class_laplacian"``; a `Form`; or a function
-        ``(points, y) -> Form``.
+        One of them; ``minimise="laplacian"`` if neither is given. A name: ``"laplacian"``, ``"degree"``, ``"reconstruction"``,
+        ``"tangent"``, ``"hessian"``, ``"modified"``, ``"variance"``, ``"identity"``, and with labels ``"between"``, ``"within"``,
+        ``"total"``, ``"class_average"``, ``"class_laplacian"``; a `Form`; or a function ``(points, y) -> Form``.
     unit : {"embedding", "projection"}, str, Form or callable, default="embedding"
         ``Y'Y = I``, ``V'V = I``, or any form as above.
     basis : {"linear", "kernel", "samples"}, default="linear"
@@ -198,7 +198,9 @@ class TraceReducer(SpectralReducer):
     def _pose(self, X: Any, y: Any) -> Posed:
         if self.minimise is not None and self.maximise is not None:
             raise InputError("Give one of minimise= and maximise=, not both.")
-        sense, objective = ("maximise", self.maximise) if self.maximise is not None else ("minimise", self.minimise or "laplacian")
+        sense, objective = (
+            ("maximise", self.maximise) if self.maximise is not None else ("minimise", self.minimise or "laplacian")
+        )
         points: Any = X
         if self.basis == "kernel":
             basis: Any = Features.kernel(self.kernel, X, landmarks=self.landmarks, random_state=self.random_state)
@@ -208,6 +210,8 @@ class TraceReducer(SpectralReducer):
         forms = _Forms(self, points, y)
         if self.basis == "samples":
             basis = Samples(X.shape[0], barycentric(forms.graph, X))
-        unit = self.unit if isinstance(self.unit, str) and self.unit in ("embedding", "projection") else forms.get(self.unit)
-        scale = {"unit": Unit(), "covariance": UnitCovariance(X.shape[0]), "sqrt": SqrtEigenvalue()}[self.scale]
-        return pose(basis, **{sense: forms.get(objective)}, unit=unit, ridge=self.ridge, scale=scale)
+        given = isinstance(self.unit, str) and self.unit in ("embedding", "projection")
+        unit: Any = self.unit if given else forms.get(self.unit)
+        scale: Any = {"unit": Unit(), "covariance": UnitCovariance(X.shape[0]), "sqrt": SqrtEigenvalue()}[self.scale]
+        form: Any = {sense: forms.get(objective)}
+        return pose(basis, **form, unit=unit, ridge=self.ridge, scale=scale)

@@ -119,7 +119,8 @@ class LDA(FeatureReducer):
         c, d = self.classes_.size, self._n_axes()
         if self.criterion == "ratio-trace" and d > c - 1:
             raise DimensionError(
-                f"n_components={d}, but {c} classes have at most {c - 1} discriminant directions: the means of c classes span c - 1 dimensions. "
+                f"n_components={d}, but {c} classes have at most {c - 1} discriminant directions: the means "
+                "of c classes span c - 1 dimensions. "
                 f'Use n_components <= {c - 1}, or criterion="trace-ratio".'
             )
         basis = self._basis(X)
@@ -135,7 +136,12 @@ class LDA(FeatureReducer):
         if not s:
             return pose(basis, maximise=between(codes), unit=total(codes), ridge=self.ridge)
         level = float(np.mean(basis.restrict(within(codes)).diagonal()))
-        return pose(basis, maximise=between(codes), unit=between(codes) + (1 - s) * within(codes), ridge=s * level + (self.ridge or 0.0))
+        return pose(
+            basis,
+            maximise=between(codes),
+            unit=between(codes) + (1 - s) * within(codes),
+            ridge=s * level + (self.ridge or 0.0),
+        )
 
     def _amount(self, basis: Any, codes: Any) -> float:
         """The share of the identity in the shrunk covariance."""

@@ -1,4 +1,4 @@
-"""Distances: classical and landmark MDS, Isomap and landmark Isomap.
+"""Distances: classical and landmark MDS; `eigenspan.methods.geodesics` has Isomap.
 
 All are ``max Tr(Y'GY)`` with ``G = −½ H Δ² H`` and the axes scaled by √λ; they differ in the distances Δ and in how many points
 carry them.
@@ -18,14 +18,13 @@ from .._diagnostics import note, stage
 from .._resources import require
 from ..core import Map, Posed, Samples, SqrtEigenvalue, TraceProblem, factor_gram, gram, pose, solve
 from ..errors import DimensionError, IndefiniteWarning
-from ..extend import DistanceGram, GeodesicGram, GramExtension, half_squares
-from ..graphs import NeighbourGraph, choose_landmarks, conformal_distances, geodesic_distances
+from ..extend import DistanceGram, GramExtension, half_squares
+from ..graphs import check_distance_matrix, choose_landmarks
 from ..graphs.landmarks import CHOICES
-from ..graphs.neighbours import check_distance_matrix
 from ..solvers import dense
 from .base import COMPONENTS, SEED, SOLVER, FeatureReducer, SpectralReducer
 from .docs import documented
-from .neighbourhood import GraphEmbedding, known_rows
+from .neighbourhood import known_rows
 
 Array = NDArray[np.float64]
 LANDMARKS = FeatureReducer._parameter_constraints["landmarks"]
@@ -81,7 +80,15 @@ class ClassicalMDS(SpectralReducer):
         "random_state": SEED,
     }
 
-    def __init__(self, n_components: int = 2, *, metric: Any = "euclidean", correction: str | None = None, solver: Any = "auto", random_state: Any = 0) -> None:
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        metric: Any = "euclidean",
+        correction: str | None = None,
+        solver: Any = "auto",
+        random_state: Any = 0,
+    ) -> None:
         self.n_components = n_components
         self.metric = metric
         self.correction = correction
@@ -96,9 +103,17 @@ class ClassicalMDS(SpectralReducer):
             offset = -0.5 * (np.sum((X - centre) ** 2, axis=1) + np.sum((X - centre) ** 2) / n)
             form = factor_gram(X)
             _check_rank(self.n_components, X)
-            self._size = float(np.linalg.norm((X - centre).T @ (X - centre))) if X.shape[1] <= n else float(np.linalg.norm((X - centre) @ (X - centre).T))
+            self._size = (
+                float(np.linalg.norm((X - centre).T @ (X - centre)))
+                if X.shape[1] <= n
+                else float(np.linalg.norm((X - centre) @ (X - centre).T))
+            )
             return pose(Samples(n, GramExtension(rows, offset)), maximise=form, scale=SqrtEigenvalue())
-        require(24.0 * n**2, f"The {n}×{n} distance matrix", "Use LandmarkMDS, which needs distances to some landmarks only.")
+        require(
+            24.0 * n**2,
+            f"The {n}×{n} distance matrix",
+            "Use LandmarkMDS, which needs distances to some landmarks only.",
+        )
         if self.metric == "precomputed":
             check_distance_matrix(X)
         with stage("distances"):
@@ -128,9 +143,10 @@ class ClassicalMDS(SpectralReducer):
         note(smallest_eigenvalue=low)
         if -low > 0.1 * self.eigenvalues_[0] or -low > self.eigenvalues_[-1]:
             warnings.warn(
-                f"The distances are far from Euclidean: the Gram matrix has eigenvalues down to {low:.3g}, the axes used have {self.eigenvalues_[0]:.3g} "
-                f'to {self.eigenvalues_[-1]:.3g}. The embedding reproduces {self.goodness_of_fit_:.1%} of it; correction="cailliez" or "lingoes" adds the constant '
-                "that makes the distances Euclidean.",
+                f"The distances are far from Euclidean: the Gram matrix has eigenvalues down to {low:.3g}, the axes used have "
+                f"{self.eigenvalues_[0]:.3g} to {self.eigenvalues_[-1]:.3g}. The embedding reproduces "
+                f'{self.goodness_of_fit_:.1%} of it; correction="cailliez" or "lingoes" adds the constant that makes the '
+                "distances Euclidean.",
                 IndefiniteWarning,
                 stacklevel=6,
             )
@@ -138,7 +154,9 @@ class ClassicalMDS(SpectralReducer):
 
 def _check_rank(d: int, X: Array) -> None:
     if d > min(X.shape):
-        raise DimensionError(f"n_components={d} exceeds {min(X.shape)}, the smaller of n_samples={X.shape[0]} and n_features={X.shape[1]}.")
+        raise DimensionError(
+            f"n_components={d} exceeds {min(X.shape)}, the smaller of n_samples={X.shape[0]} and n_features={X.shape[1]}."
+        )
 
 
 def _correction(D: Array, kind: str | None) -> tuple[float, float]:
@@ -155,7 +173,7 @@ def _correction(D: Array, kind: str | None) -> tuple[float, float]:
     return max(0.0, dense.largest_real_eigenvalue(block)), 0.0
 
 
-class _Landmarks(SpectralReducer):
+class LandmarkReducer(SpectralReducer):
     """MDS on landmarks, every other point triangulated from its distances to them [de Silva & Tenenbaum 2004]."""
 
     def _triangulate(self, H: Array, R: Array, rows: Any) -> tuple[Array, Map]:
@@ -164,7 +182,9 @@ class _Landmarks(SpectralReducer):
         _, map_ = self._solve(pose(Samples(H.shape[0], extension), maximise=gram(H, psd=False), scale=SqrtEigenvalue()))
         Y = (R - map_.offset) @ map_.coef
         centre = Y.mean(axis=0)
-        turn = dense.eigenpairs(dense.symmetric((Y - centre).T @ (Y - centre)), None, "max")[1]  # principal axes of all points
+        turn = dense.eigenpairs(dense.symmetric((Y - centre).T @ (Y - centre)), None, "max")[
+            1
+        ]  # principal axes of all points
         aligned = (Y - centre) @ turn
         sign = np.where(aligned[np.abs(aligned).argmax(axis=0), np.arange(aligned.shape[1])] < 0, -1.0, 1.0)
         turn = turn * sign
@@ -172,7 +192,7 @@ class _Landmarks(SpectralReducer):
 
 
 @documented
-class LandmarkMDS(_Landmarks):
+class LandmarkMDS(LandmarkReducer):
     """Landmark multidimensional scaling.
 
     .. math:: y(x) = \\tfrac12 \\Lambda^{-1/2} U^T (\\bar\\mu - \\delta^2(x))
@@ -219,7 +239,14 @@ class LandmarkMDS(_Landmarks):
     }
 
     def __init__(
-        self, n_components: int = 2, *, landmarks: Any = None, choice: str = "maxmin", metric: Any = "euclidean", solver: Any = "auto", random_state: Any = 0
+        self,
+        n_components: int = 2,
+        *,
+        landmarks: Any = None,
+        choice: str = "maxmin",
+        metric: Any = "euclidean",
+        solver: Any = "auto",
+        random_state: Any = 0,
     ) -> None:
         self.n_components = n_components
         self.landmarks = landmarks
@@ -233,176 +260,12 @@ class LandmarkMDS(_Landmarks):
         if precomputed:
             check_distance_matrix(X)
         wanted = min(200, X.shape[0]) if self.landmarks is None else self.landmarks
-        self.landmarks_ = choose_landmarks(X, wanted, how=self.choice, random_state=self.random_state, precomputed=precomputed)
-        rows = DistanceGram(None if precomputed else X[self.landmarks_], self.metric, columns=self.landmarks_ if precomputed else None)
+        self.landmarks_ = choose_landmarks(
+            X, wanted, how=self.choice, random_state=self.random_state, precomputed=precomputed
+        )
+        rows = DistanceGram(
+            None if precomputed else X[self.landmarks_], self.metric, columns=self.landmarks_ if precomputed else None
+        )
         with stage("distances"):
             R = rows(X)
         return self._triangulate(R[self.landmarks_].copy(), R, rows)
-
-
-@documented
-class Isomap(_Landmarks, GraphEmbedding):
-    """Isomap: classical MDS of geodesic distances.
-
-    .. math:: \\min_Y \\lVert -\\tfrac12 H \\hat\\Delta^2 H - Y Y^T \\rVert_F
-
-    with Δ̂ the lengths of shortest paths through the neighbour graph [S0, §4.2]. Use it for one curved, densely sampled sheet
-    whose intrinsic geometry is flat and without holes.
-
-    Cost: O(n² log n) time and 16n² bytes for all pairs; with q landmarks O(qn log n) and 8qn bytes.
-
-    Parameters
-    ----------
-    $n_components
-    $n_neighbors
-    $graph
-    conformal : bool, default=False
-        Rescale edges by d_ij/√(M_i M_j), M_i the mean distance to the neighbours: for sheets sampled unevenly or bent conformally.
-    landmarks : int, array of indices or None, default=None
-        Use geodesics to these points only (see `LandmarkIsomap`).
-    $disconnected
-    $solver
-    $random_state
-    $n_jobs
-
-    Attributes
-    ----------
-    $graph_attribute
-    $spectral_attributes
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_swiss_roll
-    >>> from eigenspan import Isomap
-    >>> X, t = make_swiss_roll(500, random_state=0)
-    >>> Isomap(2, n_neighbors=10).fit(X).transform(X[:5]).shape
-    (5, 2)
-
-    References
-    ----------
-    Tenenbaum, de Silva, Langford (2000); de Silva & Tenenbaum (2003) for the conformal and landmark forms.
-    """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **GraphEmbedding._parameter_constraints,
-        "conformal": ["boolean"],
-        "landmarks": LANDMARKS,
-    }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int | None = None,
-        graph: Any = None,
-        conformal: bool = False,
-        landmarks: Any = None,
-        disconnected: str = "connect",
-        solver: Any = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_components,
-            n_neighbors=n_neighbors,
-            graph=graph,
-            disconnected=disconnected,
-            solver=solver,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.conformal = conformal
-        self.landmarks = landmarks
-
-    def _lengths(self, graph: NeighbourGraph) -> tuple[Any, Array | None]:
-        lengths = graph.undirected()
-        return conformal_distances(lengths) if self.conformal else (lengths, None)
-
-    def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
-        lengths, M = self._lengths(graph)
-        geodesics = geodesic_distances(lengths)
-        G = -0.5 * geodesics**2
-        extension = GramExtension(GeodesicGram(graph.finder, geodesics, M), G.mean(axis=0), known_rows(points))
-        return pose(Samples(graph.n, extension), maximise=gram(G, psd=False), scale=SqrtEigenvalue())
-
-    def _embed_graph(self, graph: NeighbourGraph, points: Array | None) -> tuple[Array, Map]:
-        if self.landmarks is None:
-            return super()._embed_graph(graph, points)
-        lengths, M = self._lengths(graph)
-        wanted = min(self.landmarks, graph.n) if np.isscalar(self.landmarks) else self.landmarks
-        self.landmarks_ = choose_landmarks(lengths, wanted, random_state=self.random_state)
-        geodesics = np.ascontiguousarray(geodesic_distances(lengths, self.landmarks_).T)
-        R = -0.5 * geodesics**2
-        return self._triangulate(R[self.landmarks_].copy(), R, GeodesicGram(graph.finder, geodesics, M))
-
-
-def _known(points: Array | None) -> Any:
-    return ZeroDistance() if points is None else RowIndex.build(points)
-
-
-@documented
-class LandmarkIsomap(Isomap):
-    """Isomap with geodesics to q landmarks only.
-
-    .. math:: y(x) = \\tfrac12 \\Lambda^{-1/2} U^T (\\bar\\mu - \\hat\\delta^2(x))
-
-    Classical MDS on the landmarks' geodesic distances and triangulation of all other points: the Isomap for large n.
-
-    Cost: O(qn log n + q³) time, 8qn bytes.
-
-    Parameters
-    ----------
-    $n_components
-    $n_neighbors
-    $graph
-    conformal : bool, default=False
-        Rescale edges by d_ij/√(M_i M_j), M_i the mean distance to the neighbours.
-    landmarks : int or array of indices, default=200
-        How many (at most all points), or which.
-    $disconnected
-    $solver
-    $random_state
-    $n_jobs
-
-    Attributes
-    ----------
-    landmarks_ : ndarray of int
-        The rows chosen.
-    $graph_attribute
-    $spectral_attributes
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_swiss_roll
-    >>> from eigenspan import LandmarkIsomap
-    >>> X, t = make_swiss_roll(2000, random_state=0)
-    >>> LandmarkIsomap(2, landmarks=50).fit_transform(X).shape
-    (2000, 2)
-    """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {**Isomap._parameter_constraints, "landmarks": LANDMARKS[:-1]}
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int | None = None,
-        graph: Any = None,
-        conformal: bool = False,
-        landmarks: Any = 200,
-        disconnected: str = "connect",
-        solver: Any = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_components,
-            n_neighbors=n_neighbors,
-            graph=graph,
-            conformal=conformal,
-            landmarks=landmarks,
-            disconnected=disconnected,
-            solver=solver,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )

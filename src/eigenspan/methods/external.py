@@ -68,7 +68,10 @@ class External(Reducer):
         self.estimator_ = clone(self.estimator)
         note(solver=f"sklearn.{type(self.estimator).__name__}")
         with stage("external fit"):
-            Y = np.asarray(self.estimator_.fit_transform(X, y) if self._needs_labels() else self.estimator_.fit_transform(X), dtype=np.float64)
+            Y = np.asarray(
+                self.estimator_.fit_transform(X, y) if self._needs_labels() else self.estimator_.fit_transform(X),
+                dtype=np.float64,
+            )
         if hasattr(self.estimator_, "transform"):
             return Y, _Transform(self.estimator_)
         graph = as_graph(None, X, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)

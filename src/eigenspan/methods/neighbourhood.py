@@ -11,11 +11,20 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._compat import HasMethods, StrOptions
-from ..core import Features, Form, Map, Posed
+from ..core import Form, Map, Posed
 from ..errors import DuplicateWarning, InputError
 from ..extend import Barycentric, BarycentricRows
 from ..forms import class_graph
-from ..graphs import KNN, NeighbourGraph, RowIndex, ZeroDistance, affinity, as_graph, class_pairs, encode_labels, ensure_connected
+from ..graphs import (
+    NeighbourGraph,
+    RowIndex,
+    ZeroDistance,
+    affinity,
+    as_graph,
+    class_pairs,
+    encode_labels,
+    ensure_connected,
+)
 from ..graphs.connect import POLICIES
 from .base import COMPONENTS, JOBS, NEIGHBOURS, SEED, SOLVER, FeatureReducer, SpectralReducer
 
@@ -88,7 +97,9 @@ def known_rows(points: Array | None) -> Callable[[Any], Any]:
 def barycentric(graph: NeighbourGraph, points: Array | None, reg: float = 1e-3) -> Barycentric:
     """Extension by local reconstruction."""
     if points is None:
-        raise InputError('Reconstruction needs coordinates, and graph="precomputed" has none: use another extension or method.')
+        raise InputError(
+            'Reconstruction needs coordinates, and graph="precomputed" has none: use another extension or method.'
+        )
     return Barycentric(BarycentricRows(graph.finder, points, reg), known_rows(points))
 
 
@@ -136,7 +147,13 @@ class GraphProjection(FeatureReducer):
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
-            n_components, kernel=kernel, landmarks=landmarks, reduce=reduce, ridge=ridge, solver=solver, random_state=random_state
+            n_components,
+            kernel=kernel,
+            landmarks=landmarks,
+            reduce=reduce,
+            ridge=ridge,
+            solver=solver,
+            random_state=random_state,
         )
         self.n_neighbors = n_neighbors
         self.graph = graph
@@ -144,7 +161,9 @@ class GraphProjection(FeatureReducer):
         self.n_jobs = n_jobs
 
     def _needs_labels(self) -> bool:
-        return (isinstance(self.graph, str) and self.graph == "class") or bool(getattr(self.graph, "within_class", False))
+        return (isinstance(self.graph, str) and self.graph == "class") or bool(
+            getattr(self.graph, "within_class", False)
+        )
 
     def _codes(self, X: Any, y: Any) -> Any:
         if not self._needs_labels():
@@ -182,8 +201,7 @@ def _distances_on(pattern: sp.csr_array, points: Any) -> sp.csr_array:
     for i in range(0, pattern.nnz, step):
         a, b = points[rows[i : i + step]], points[pattern.indices[i : i + step]]
         difference = a - b
-        data[i : i + step] = sp.linalg.norm(difference, axis=1) if sp.issparse(difference) else np.linalg.norm(difference, axis=1)
+        data[i : i + step] = (
+            sp.linalg.norm(difference, axis=1) if sp.issparse(difference) else np.linalg.norm(difference, axis=1)
+        )
     return sp.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
-
-
-__all__ = ["GRAPH", "KNN", "WEIGHTS", "Features", "GraphEmbedding", "GraphProjection", "barycentric", "known_rows"]

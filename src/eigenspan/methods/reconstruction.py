@@ -86,7 +86,7 @@ class LLE(GraphEmbedding):
         )
         self.reg = reg
 
-    def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
+    def _pose_graph(self, graph: NeighbourGraph, points: Any) -> Posed:
         extension = barycentric(graph, points, self.reg)
         self.weights_ = reconstruction_weights(points, graph.distances, reg=self.reg)
         return pose(Samples(graph.n, extension), minimise=reconstruction(self.weights_), scale=UnitCovariance(graph.n))

@@ -15,7 +15,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import HasMethods, Interval, RealNotInt, StrOptions
 from .._resources import require
-from ..core import Features, Kernel, Map, Posed, Samples, SqrtEigenvalue, TraceProblem, Unit, Whitened, gram, gram_matrix, kernel_rows, pose, solve
+from ..core import (
+    Features,
+    Kernel,
+    Map,
+    Posed,
+    Samples,
+    SqrtEigenvalue,
+    TraceProblem,
+    Unit,
+    Whitened,
+    gram,
+    gram_matrix,
+    kernel_rows,
+    pose,
+    solve,
+)
 from ..errors import IndefiniteWarning, InputError, KernelError
 from ..extend import GramExtension
 from ..forms import centring
@@ -76,7 +91,11 @@ class PCA(FeatureReducer):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 1, closed="neither"), None],
+        "n_components": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="neither"),
+            None,
+        ],
         "whiten": ["boolean"],
         "reduce": FeatureReducer._parameter_constraints["reduce"],
         "solver": SOLVER,
@@ -86,7 +105,13 @@ class PCA(FeatureReducer):
     landmarks = None
 
     def __init__(
-        self, n_components: int | float | None = 2, *, whiten: bool = False, reduce: int | None = None, solver: Any = "auto", random_state: Any = 0
+        self,
+        n_components: int | float | None = 2,
+        *,
+        whiten: bool = False,
+        reduce: int | None = None,
+        solver: Any = "auto",
+        random_state: Any = 0,
     ) -> None:
         self.n_components = n_components
         self.whiten = whiten
@@ -96,7 +121,9 @@ class PCA(FeatureReducer):
 
     def _pose(self, X: Any, y: Any) -> Posed:
         n = X.shape[0]
-        posed = pose(self._basis(X), maximise=centring(n), unit="projection", scale=Whitened(n) if self.whiten else Unit())
+        posed = pose(
+            self._basis(X), maximise=centring(n), unit="projection", scale=Whitened(n) if self.whiten else Unit()
+        )
         self._scatter = np.trace(posed.problem.A.dense)
         self._axes = _axes_for(self.n_components, posed.problem.A.dense)
         return posed
@@ -218,7 +245,11 @@ class KernelPCA(SpectralReducer):
         self.random_state = random_state
 
     def _spec(self) -> Any:
-        return Kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0) if isinstance(self.kernel, str) else self.kernel
+        return (
+            Kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+            if isinstance(self.kernel, str)
+            else self.kernel
+        )
 
     def _pose(self, X: Any, y: Any) -> Posed:
         if self.landmarks is not None:
@@ -241,7 +272,8 @@ class KernelPCA(SpectralReducer):
         high = float(np.trace(form.dense))
         if low < -1e-6 * max(high, np.finfo(float).tiny):
             warnings.warn(
-                f"The kernel matrix is not positive semidefinite: its smallest eigenvalue is {low:.3g} (trace {high:.3g}). Its negative part has no "
+                f"The kernel matrix is not positive semidefinite: its smallest eigenvalue is {low:.3g} (trace {high:.3g}). Its "
+                "negative part has no "
                 "feature space and is left out; use a positive definite kernel if it matters.",
                 IndefiniteWarning,
                 stacklevel=6,
@@ -259,7 +291,9 @@ class KernelPCA(SpectralReducer):
             raise KernelError("Pre-images need coordinates, and a precomputed kernel has none.")
         if self.preimage == "fixed-point":
             if rows.kernel != "rbf" or self.landmarks is not None:
-                raise KernelError('preimage="fixed-point" is for the rbf kernel without landmarks; use preimage="ridge" otherwise.')
+                raise KernelError(
+                    'preimage="fixed-point" is for the rbf kernel without landmarks; use preimage="ridge" otherwise.'
+                )
             self.dual_coef_ = None
             return
         width = median_width(Y)
@@ -287,7 +321,10 @@ class KernelPCA(SpectralReducer):
         if Y.ndim != 2 or Y.shape[1] != self.embedding_.shape[1]:
             raise InputError(f"Y must have shape (n_points, {self.embedding_.shape[1]}); got {Y.shape}.")
         if self.dual_coef_ is not None:
-            return rbf_kernel(Y, np.asarray(self.embedding_, dtype=np.float64), gamma=self.preimage_gamma_) @ self.dual_coef_
+            return (
+                rbf_kernel(Y, np.asarray(self.embedding_, dtype=np.float64), gamma=self.preimage_gamma_)
+                @ self.dual_coef_
+            )
         rows = self.map_.rows
         points = rows.points.toarray() if hasattr(rows.points, "toarray") else np.asarray(rows.points)
         gamma = Y @ self.map_.coef.T + 1.0 / points.shape[0]  # coefficients of the projection of the image

@@ -15,6 +15,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
+from sklearn.utils.extmath import randomized_svd
 
 from ..errors import ConvergenceError
 
@@ -34,7 +35,9 @@ def _without(apply: Apply, N: Array | None) -> Apply:
     return compressed
 
 
-def top_pairs(apply: Apply, n: int, k: int, rng: np.random.Generator, *, exclude: Array | None, magnitude: float) -> Any:
+def top_pairs(
+    apply: Apply, n: int, k: int, rng: np.random.Generator, *, exclude: Array | None, magnitude: float
+) -> Any:
     """The `k` algebraically largest eigenpairs of a symmetric operator, copies of multiple eigenvalues included.
 
     Lanczos from one start vector can miss copies of a repeated eigenvalue. After each solve the found vectors are deflated
@@ -53,7 +56,15 @@ def top_pairs(apply: Apply, n: int, k: int, rng: np.random.Generator, *, exclude
         operator = LinearOperator((n, n), matvec=shifted, dtype=np.float64)
         width = min(n, max(2 * count + 10, 30))
         try:
-            return eigsh(operator, count, which="LA", v0=rng.standard_normal(n), tol=tol, ncv=width, maxiter=max(300, 30000 // width))
+            return eigsh(
+                operator,
+                count,
+                which="LA",
+                v0=rng.standard_normal(n),
+                tol=tol,
+                ncv=width,
+                maxiter=max(300, 30000 // width),
+            )
         except ArpackNoConvergence as failure:
             raise ConvergenceError(
                 f"Lanczos found {len(failure.eigenvalues)} of {count} eigenpairs of a {n}×{n} matrix before its iteration "
@@ -77,7 +88,10 @@ def factorised_inverse(S: sp.csr_array, shift: float, U: Array | None = None, c:
     """``b -> (S + U diag(c) U' + shift I)⁻¹ b`` by one sparse LU in symmetric mode and the Woodbury identity."""
     n = S.shape[0]
     lu = splu(
-        (S + shift * sp.eye_array(n)).tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+        (S + shift * sp.eye_array(n)).tocsc(),
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
     )
     if U is None or c is None or U.shape[1] == 0:
         return lu.solve
@@ -107,7 +121,17 @@ def constrained_inverse(solve: Apply, N: Array | None) -> Apply:
     return constrained
 
 
-def subspace_iteration(apply: Apply, n: int, k: int, rng: np.random.Generator, *, exclude: Array | None, oversample: int, iterations: int, tol: float) -> Any:
+def subspace_iteration(
+    apply: Apply,
+    n: int,
+    k: int,
+    rng: np.random.Generator,
+    *,
+    exclude: Array | None,
+    oversample: int,
+    iterations: int,
+    tol: float,
+) -> Any:
     """The `k` largest eigenpairs of a PSD operator by randomised block power iteration (Halko, Martinsson, Tropp)."""
     compressed = _without(apply, exclude)
     width = min(n, k + oversample)
@@ -123,3 +147,21 @@ def subspace_iteration(apply: Apply, n: int, k: int, rng: np.random.Generator, *
             break
         Q = AQ
     return values, vectors
+
+
+def leading_axes(X: Any, mean: Array, r: int) -> tuple[Array, Array]:
+    """The `r` largest singular values of ``X − 1·mean'`` and their right singular vectors; sparse X is centred implicitly."""
+    if sp.issparse(X):
+        ones = np.ones(X.shape[0])
+        centred: Any = LinearOperator(
+            X.shape,
+            matvec=lambda v: X @ v - ones * (mean @ v),
+            rmatvec=lambda u: X.T @ u - mean * u.sum(),
+            matmat=lambda V: X @ V - np.outer(ones, mean @ V),
+            rmatmat=lambda U: X.T @ U - np.outer(mean, U.sum(axis=0)),
+            dtype=np.float64,
+        )
+    else:
+        centred = np.asarray(X, dtype=np.float64) - mean
+    _, s, Vt = randomized_svd(centred, r, n_iter=7, random_state=0)
+    return s, Vt.T

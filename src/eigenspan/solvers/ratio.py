@@ -11,7 +11,9 @@ from . import dense
 Array = NDArray[np.float64]
 
 
-def trace_ratio(A: Array, B: Array, k: int, sense: str, tol: float = 1e-13, iterations: int = 200) -> tuple[float, Array, Array]:
+def trace_ratio(
+    A: Array, B: Array, k: int, sense: str, tol: float = 1e-13, iterations: int = 200
+) -> tuple[float, Array, Array]:
     """The optimal ratio ρ, the axes V and the eigenvalues of ``A − ρB`` (best first).
 
     Each step takes the extreme `k` eigenvectors of ``A − ρB`` and sets ρ to their ratio; ρ moves monotonically and
@@ -25,4 +27,6 @@ def trace_ratio(A: Array, B: Array, k: int, sense: str, tol: float = 1e-13, iter
         if abs(new - rho) <= tol * max(1.0, abs(rho)):
             return new, V, values
         rho = new
-    raise ConvergenceError(f"The trace ratio still moved after {iterations} steps (ratio {rho:.6g}): B may be singular.")
+    raise ConvergenceError(
+        f"The trace ratio still moved after {iterations} steps (ratio {rho:.6g}): B may be singular."
+    )

@@ -21,12 +21,16 @@ Pairs = tuple[Array, Array]
 class Matrix(Protocol):
     """What a solver needs to know of a symmetric matrix (`eigenspan.core.Form` provides it)."""
 
-    n: int
-    psd: bool
-    sparse: sp.csr_array | None
-    dense: Array | None
-    low_rank: tuple[Any, Array] | None
-
+    @property
+    def n(self) -> int: ...
+    @property
+    def psd(self) -> bool: ...
+    @property
+    def sparse(self) -> sp.csr_array | None: ...
+    @property
+    def dense(self) -> Any: ...
+    @property
+    def low_rank(self) -> tuple[Any, Array] | None: ...
     def __matmul__(self, Z: Array) -> Array: ...
     def to_dense(self) -> Array: ...
     def norm(self) -> float: ...
@@ -47,7 +51,11 @@ class Dense(Solver):
     """LAPACK on the assembled matrix: O(n³) time, 8n² bytes. Exact for any spectrum, repeated eigenvalues included."""
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
-        require(24.0 * A.n**2, f"A dense eigenproblem of order {A.n}", 'Use solver="shift-invert" or "lanczos", or landmarks.')
+        require(
+            24.0 * A.n**2,
+            f"A dense eigenproblem of order {A.n}",
+            'Use solver="shift-invert" or "lanczos", or landmarks.',
+        )
         M = dense.symmetric(A.to_dense())
         if exclude is not None and exclude.shape[1]:
             away = (2.0 if sense == "min" else -2.0) * max(A.norm(), np.finfo(float).tiny)
@@ -77,9 +85,14 @@ class ShiftInvert(Solver):
                 f'asks for sense={sense!r}, psd={A.psd}, sparse={A.sparse is not None}. Use solver="auto" or "lanczos".'
             )
         size = max(A.norm(), np.finfo(float).tiny)
-        U, c = A.low_rank if A.low_rank is not None else (None, None)
-        U = U.toarray() if sp.issparse(U) else U
-        inverse = iterative.constrained_inverse(iterative.factorised_inverse(A.sparse, self.shift * size, U, c), exclude)
+        U: Any = None
+        c: Any = None
+        if A.low_rank is not None:
+            U, c = A.low_rank
+            U = U.toarray() if sp.issparse(U) else U
+        inverse = iterative.constrained_inverse(
+            iterative.factorised_inverse(A.sparse, self.shift * size, U, c), exclude
+        )
         start = rng.standard_normal(A.n)
         bound = 2 * float(la.norm(inverse(inverse(start))) / max(la.norm(inverse(start)), np.finfo(float).tiny))
         _, vectors = iterative.top_pairs(inverse, A.n, k, rng, exclude=exclude, magnitude=bound)
@@ -107,7 +120,13 @@ class Factor(Solver):
     """The largest eigenpairs of a pure low-rank form ``U diag(c) U'``, c > 0, from its r×r Gram: O(nr²), never n×n."""
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
-        if A.low_rank is None or A.sparse is not None or A.dense is not None or sense != "max" or np.any(A.low_rank[1] < 0):
+        if (
+            A.low_rank is None
+            or A.sparse is not None
+            or A.dense is not None
+            or sense != "max"
+            or np.any(A.low_rank[1] < 0)
+        ):
             raise InputError('solver="factor" needs a form that is only a low-rank Gram, to be maximised.')
         U, c = A.low_rank
         R = (U.toarray() if sp.issparse(U) else U) * np.sqrt(c)
@@ -145,7 +164,14 @@ class Randomised(Solver):
         if sense != "max" or not A.psd:
             raise InputError('solver="randomised" finds the largest eigenpairs of a positive semidefinite form only.')
         return iterative.subspace_iteration(
-            A.__matmul__, A.n, k, rng, exclude=exclude, oversample=self.oversample, iterations=self.iterations, tol=self.tol
+            A.__matmul__,
+            A.n,
+            k,
+            rng,
+            exclude=exclude,
+            oversample=self.oversample,
+            iterations=self.iterations,
+            tol=self.tol,
         )
 
 
@@ -158,6 +184,7 @@ class Auto(Solver):
     only a low-rank Gram, largest               Factor
     n ≤ 500, or more than a quarter of the      Dense
     spectrum of n ≤ 5000
+    dense, smallest, n ≤ 5000                   Dense
     sparse (+ low rank), PSD, smallest          ShiftInvert, Lanczos, Dense
     anything else                               Lanczos, Dense
     ==========================================  ==========================================
@@ -168,9 +195,17 @@ class Auto(Solver):
     dense_below: int = 500
 
     def chain(self, A: Matrix, k: int, sense: str) -> list[Solver]:
-        if A.low_rank is not None and A.sparse is None and A.dense is None and sense == "max" and np.all(A.low_rank[1] >= 0):
+        if (
+            A.low_rank is not None
+            and A.sparse is None
+            and A.dense is None
+            and sense == "max"
+            and np.all(A.low_rank[1] >= 0)
+        ):
             return [Factor()]
         if self.dense_below >= A.n or (4 * k > A.n and A.n <= 5000) or k >= A.n - 1:
+            return [Dense()]
+        if A.dense is not None and sense == "min" and A.n <= 5000:
             return [Dense()]
         if A.dense is None and A.psd and sense == "min":
             return [ShiftInvert(), Lanczos(), Dense()]

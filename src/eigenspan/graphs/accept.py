@@ -1,0 +1,139 @@
+"""Anything a user may pass as ``graph=``, turned into a `NeighbourGraph` and checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from .._diagnostics import note, stage
+from ..errors import GraphError
+from .lists import canonical, without_self
+from .neighbours import KNN, DistanceRows, Finder, NeighbourGraph, TransformerRows, check_n_neighbors
+
+Index = NDArray[np.intp]
+
+
+def as_graph(
+    graph: Any, X: Any, *, n_neighbors: int | None = None, codes: Index | None = None, n_jobs: int | None = None
+) -> NeighbourGraph:
+    """Turn what a user passed as ``graph=`` into a `NeighbourGraph` over the rows of X.
+
+    None means k-NN with `n_neighbors` (None: ten, or all others where there are fewer); a spec, a graph built before, a
+    fitted or unfitted scikit-learn neighbours transformer, a sparse matrix of distances, a pair ``(indices, distances)``, or
+    ``"precomputed"`` when X itself holds the distances.
+    """
+    n = X.shape[0]
+    built: NeighbourGraph
+    with stage("neighbours"):
+        if graph is None:
+            built = KNN(default_neighbours(n, n_neighbors), n_jobs=n_jobs).build(X)
+        elif isinstance(graph, str) and graph == "precomputed":
+            built = _from_distance_matrix(X, n_neighbors)
+        elif isinstance(graph, NeighbourGraph):
+            built = graph
+        elif hasattr(graph, "build"):
+            built = graph.build(X, codes)
+        elif hasattr(graph, "transform") and hasattr(graph, "fit"):
+            built = _from_transformer(graph, X)
+        elif sp.issparse(graph):
+            built = _from_sparse(graph, X)
+        elif isinstance(graph, tuple) and len(graph) == 2:
+            built = _from_pair(*graph, X)
+        else:
+            raise GraphError(
+                f"graph={type(graph).__name__} is not understood. Pass KNN(...), Radius(...), a graph from before, a scikit-learn "
+                "neighbours "
+                'transformer, a sparse matrix of distances, a pair (indices, distances), "class", or "precomputed".'
+            )
+        if built.n != n:
+            raise GraphError(f"The graph has {built.n} nodes but X has {n} rows: build it from the same points.")
+    note(edges=int(built.distances.nnz))
+    return built
+
+
+def default_neighbours(n: int, n_neighbors: int | None) -> int:
+    """What ``n_neighbors=None`` means: ten, or all other points where there are fewer."""
+    return max(1, min(10, n - 1)) if n_neighbors is None else n_neighbors
+
+
+def _from_transformer(transformer: Any, X: Any) -> NeighbourGraph:
+    fitted = hasattr(transformer, "n_samples_fit_") and transformer.n_samples_fit_ == X.shape[0]
+    transformer = transformer if fitted else clone(transformer).fit(X)
+    D = sp.csr_array(transformer.transform(X))
+    return NeighbourGraph(without_self(D), TransformerRows(transformer))
+
+
+def _from_sparse(graph: Any, X: Any) -> NeighbourGraph:
+    D = without_self(_checked_distances(sp.csr_array(graph)))
+    degree = int(np.diff(D.indptr).max(initial=1))
+    return NeighbourGraph(D, Finder.build(X, n_neighbors=min(max(degree, 1), X.shape[0] - 1)))
+
+
+def _from_pair(indices: Any, distances: Any, X: Any) -> NeighbourGraph:
+    indices, distances = np.asarray(indices), np.asarray(distances, dtype=np.float64)
+    n = X.shape[0]
+    if indices.shape != distances.shape or indices.ndim != 2 or indices.shape[0] != n:
+        raise GraphError(
+            f"graph=(indices, distances) needs two arrays of shape ({n}, k); got {indices.shape} and {distances.shape}."
+        )
+    if indices.size and (indices.min() < 0 or indices.max() >= n):
+        raise GraphError(f"Neighbour indices must lie in 0..{n - 1}; got {indices.min()}..{indices.max()}.")
+    D = _checked_distances(canonical(distances.ravel(), np.repeat(np.arange(n), indices.shape[1]), indices.ravel(), n))
+    return _from_sparse(D, X)
+
+
+def _from_distance_matrix(X: Any, n_neighbors: int | None) -> NeighbourGraph:
+    n = X.shape[0]
+    if X.shape[1] != n:
+        raise GraphError(f'graph="precomputed" takes a square matrix of distances; X has shape {X.shape}.')
+    if sp.issparse(X):
+        D = without_self(_checked_distances(sp.csr_array(X)))
+        return NeighbourGraph(D, DistanceRows(n, int(np.diff(D.indptr).max(initial=1))))
+    check_distance_matrix(X)
+    k = default_neighbours(n, n_neighbors)
+    check_n_neighbors(k, X)
+    blocked = np.array(X, dtype=np.float64)
+    np.fill_diagonal(blocked, np.inf)
+    return NeighbourGraph(DistanceRows(n, k).relate(blocked), DistanceRows(n, k))
+
+
+def check_distance_matrix(X: Any) -> None:
+    """Refuse a dense matrix that is no table of distances."""
+    D = np.asarray(X)
+    if D.shape[0] != D.shape[1]:
+        raise GraphError(f"A precomputed distance matrix must be square; got shape {D.shape}.")
+    if D.min(initial=0.0) < 0:
+        raise GraphError(
+            f"Distances must not be negative; the smallest entry is {D.min():.3g}. If these are similarities, convert them first."
+        )
+    size = D.max(initial=0.0)
+    skew = np.abs(D - D.T).max(initial=0.0)
+    if skew > 1e-6 * max(size, np.finfo(float).tiny):
+        raise GraphError(
+            f"The distance matrix is not symmetric: |d_ij − d_ji| reaches {skew:.3g} where d_ij reaches {size:.3g}."
+        )
+    if np.abs(np.diagonal(D)).max(initial=0.0) > 1e-6 * max(size, np.finfo(float).tiny):
+        raise GraphError(
+            f"The diagonal of a distance matrix must be zero; it reaches {np.abs(np.diagonal(D)).max():.3g}."
+        )
+
+
+def _checked_distances(D: sp.csr_array) -> sp.csr_array:
+    if D.shape[0] != D.shape[1]:
+        raise GraphError(f"A precomputed graph must be square; got shape {D.shape}.")
+    if not np.all(np.isfinite(D.data)) or (D.nnz and D.data.min() < 0):
+        raise GraphError(
+            "A precomputed graph must hold finite distances that are not negative; absent edges are absent, not infinite."
+        )
+    D = D.astype(np.float64)
+    both = D.multiply(sp.csr_array(D.T) > 0) if D.nnz else D
+    skew = abs(both - both.T).max() if both.nnz else 0.0
+    if skew > 1e-6 * D.data.max(initial=0.0):
+        raise GraphError(
+            f"The precomputed graph gives an edge two lengths: |d_ij − d_ji| reaches {skew:.3g}. Distances must be symmetric."
+        )
+    return D

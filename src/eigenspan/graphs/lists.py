@@ -1,0 +1,56 @@
+"""Neighbour lists as CSR arrays whose explicit zeros are edges between coincident points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: Stands in for a distance of zero while sparse arithmetic would drop it.
+_TINY = 1e-300
+
+
+def keep_zeros(D: sp.csr_array) -> sp.csr_array:
+    """A copy whose zeros survive sparse arithmetic; `restore_zeros` turns them back."""
+    return sp.csr_array((np.maximum(D.data, _TINY), D.indices, D.indptr), shape=D.shape)
+
+
+def restore_zeros(D: sp.csr_array) -> sp.csr_array:
+    """Undo `keep_zeros`, in place."""
+    D.data[D.data <= _TINY] = 0.0
+    return D
+
+
+def without_self(D: sp.csr_array) -> sp.csr_array:
+    C = D.tocoo()
+    keep = C.row != C.col
+    return canonical(C.data[keep], C.row[keep], C.col[keep], D.shape[0])
+
+
+def canonical(data: Array, rows: Any, columns: Any, n: int) -> sp.csr_array:
+    """CSR with sorted columns and its explicit zeros kept."""
+    order = np.lexsort((columns, rows))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
+    return sp.csr_array((np.asarray(data, dtype=np.float64)[order], np.asarray(columns)[order], indptr), shape=(n, n))
+
+
+def regular(distances: Array, indices: Index, n: int) -> sp.csr_array:
+    m, k = indices.shape
+    order = np.argsort(indices, axis=1, kind="stable")
+    data = np.take_along_axis(np.asarray(distances, dtype=np.float64), order, axis=1)
+    columns = np.take_along_axis(indices, order, axis=1)
+    return sp.csr_array((data.ravel(), columns.ravel(), np.arange(0, m * k + 1, k)), shape=(m, n))
+
+
+def ragged(distances: Any, indices: Any, n: int) -> sp.csr_array:
+    counts = [len(row) for row in indices]
+    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
+    columns = np.concatenate([*indices, np.zeros(0, dtype=np.intp)]).astype(np.intp)
+    out = sp.csr_array((np.concatenate([*distances, np.zeros(0)]), columns, indptr), shape=(len(counts), n))
+    out.sort_indices()
+    return out

@@ -1,0 +1,204 @@
+"""Random walks on the graph: diffusion maps and commute times, other scales of the Laplacian form."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .._compat import Interval, StrOptions
+from ..core import Diffusion, InverseSqrt, Posed, pose
+from ..forms import degree, degrees, laplacian
+from ..graphs import NeighbourGraph, affinity
+from .docs import documented
+from .laplacian import WalkEmbedding
+
+Array = NDArray[np.float64]
+
+
+@documented
+class DiffusionMap(WalkEmbedding):
+    """Diffusion map.
+
+    .. math:: P \\psi_i = \\mu_i \\psi_i, \\quad P = D_\\alpha^{-1} W_\\alpha, \\quad
+       W_\\alpha = Q^{-\\alpha} W Q^{-\\alpha}, \\qquad Y = [\\mu_i^t \\psi_i]
+
+    with Q the degrees of W (self-loops included). Euclidean distances in Y are diffusion distances after t steps of the walk. α = 1
+    removes the sampling density, α = 0 is the plain random walk. Solved as the Laplacian problem of W_α: λ = 1 − μ.
+
+    Cost: as Laplacian eigenmaps.
+
+    Parameters
+    ----------
+    $n_components
+    t : float, default=1
+        Diffusion time.
+    alpha : float, default=1
+        Density normalisation, between 0 and 1.
+    $n_neighbors
+    $graph
+    $weights
+    $disconnected
+    $extension
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $graph_attribute
+    affinity_ : Affinity
+        Edge weights before the density normalisation, without self-loops.
+    walk_eigenvalues_ : ndarray of shape (n_components,)
+        μ = 1 − λ.
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_s_curve
+    >>> from eigenspan import DiffusionMap
+    >>> X, _ = make_s_curve(300, random_state=0)
+    >>> dm = DiffusionMap(2, t=2).fit(X)
+    >>> bool((dm.walk_eigenvalues_ < 1).all())
+    True
+
+    References
+    ----------
+    Coifman & Lafon (2006).
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **WalkEmbedding._parameter_constraints,
+        "t": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, 1, closed="both")],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        t: float = 1,
+        alpha: float = 1,
+        n_neighbors: int | None = None,
+        graph: Any = None,
+        weights: Any = "heat",
+        disconnected: str = "connect",
+        extension: str = "nystrom",
+        solver: Any = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            n_neighbors=n_neighbors,
+            graph=graph,
+            weights=weights,
+            disconnected=disconnected,
+            extension=extension,
+            solver=solver,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.t = t
+        self.alpha = alpha
+
+    def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
+        self.affinity_ = affinity(graph, self.weights, points)
+        W = sp.csr_array(self.affinity_.W + sp.eye_array(graph.n))
+        density = degrees(W) ** self.alpha
+        S = sp.diags_array(1.0 / density)
+        W = sp.csr_array(S @ W @ S)
+        scale = Diffusion(self.t, float(degrees(W).sum()))
+        return pose(
+            self._samples(graph, self.affinity_, points, density), minimise=laplacian(W), unit=degree(W), scale=scale
+        )
+
+    def _embed_graph(self, graph: NeighbourGraph, points: Array | None) -> Any:
+        out = super()._embed_graph(graph, points)
+        self.walk_eigenvalues_ = 1.0 - self.eigenvalues_
+        return out
+
+
+@documented
+class CommuteTimeEmbedding(WalkEmbedding):
+    """Commute-time embedding.
+
+    .. math:: \\max_Y \\operatorname{Tr}(Y^T L^\\dagger Y) \\quad \\text{s.t. } Y^T Y = I, \\qquad
+       Y = \\sqrt{\\operatorname{vol}}\\, U \\Lambda^{-1/2}
+
+    Squared distances approximate the expected steps of a random walk from i to j and back (exactly with n − 1 components).
+    Robust against single short-cut edges, because it averages over all paths.
+
+    Cost: as Laplacian eigenmaps.
+
+    Parameters
+    ----------
+    $n_components
+    $n_neighbors
+    $graph
+    $weights
+    $disconnected
+    extension : {"harmonic", "barycentric"}, default="harmonic"
+        How new points are placed: weighted mean of their neighbours, or local reconstruction.
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $graph_attribute
+    affinity_ : Affinity
+        Edge weights.
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenspan import CommuteTimeEmbedding
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> CommuteTimeEmbedding(2, n_neighbors=60).fit_transform(X).shape
+    (150, 2)
+
+    References
+    ----------
+    Fouss et al. (2007); Qiu & Hancock (2007).
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **WalkEmbedding._parameter_constraints,
+        "extension": [StrOptions({"harmonic", "barycentric"})],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int | None = None,
+        graph: Any = None,
+        weights: Any = "heat",
+        disconnected: str = "connect",
+        extension: str = "harmonic",
+        solver: Any = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            n_neighbors=n_neighbors,
+            graph=graph,
+            weights=weights,
+            disconnected=disconnected,
+            extension=extension,
+            solver=solver,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+
+    def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
+        self.affinity_ = affinity(graph, self.weights, points)
+        W = self.affinity_.W
+        scale = InverseSqrt(float(degrees(W).sum()))
+        return pose(self._samples(graph, self.affinity_, points), minimise=laplacian(W), scale=scale)
