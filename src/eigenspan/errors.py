@@ -27,6 +27,9 @@ A message says what was found (with numbers), why it matters and what to change.
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 
 class EigenspanError(Exception):
     """Base class of every error eigenspan raises on purpose."""
@@ -98,3 +101,11 @@ class ExtensionWarning(EigenspanWarning):
 
 class ConvergenceWarning(EigenspanWarning):
     """A solver missed its residual and another took over."""
+
+
+def warn(message: str, category: type[EigenspanWarning]) -> None:
+    """Warn at the user's line: the nearest caller outside this library and scikit-learn."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("eigenspan", "sklearn"):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level - 1)

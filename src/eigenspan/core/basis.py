@@ -12,7 +12,6 @@ hands out the map that takes new points to the same place.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 
 from .._diagnostics import note
 from .._resources import require
-from ..errors import IndefiniteWarning, InputError
+from ..errors import IndefiniteWarning, InputError, warn
 from ..graphs.landmarks import choose_landmarks
 from ..solvers import dense
 from ..solvers.iterative import leading_axes
@@ -92,10 +91,10 @@ class Features:
     @cached_property
     def Z(self) -> Array:
         """Centred coordinates of the samples, (n, r); what graphs in a kernel's feature space are built on."""
-        if sp.issparse(self.raw):
-            Z = self.raw @ self._axes(np.eye(self.raw.shape[1]))
-            return Z - self.offset @ self._axes(np.eye(self.raw.shape[1]))
-        Z = np.asarray(self.raw, dtype=np.float64) - self.offset
+        if sp.issparse(self.raw) and self.lift is not None:
+            return np.asarray(self.raw @ self.lift - self.offset @ self.lift)
+        raw = self.raw.toarray() if sp.issparse(self.raw) else np.asarray(self.raw, dtype=np.float64)
+        Z = raw - self.offset
         return Z if self.lift is None else Z @ self.lift
 
     @property
@@ -197,11 +196,10 @@ def _feature_axes(K: Array, rtol: float) -> Array:
     values, U = dense.eigenpairs(dense.symmetric(K), None, "max")
     top = max(values[0], np.finfo(float).tiny)
     if values[-1] < -1e-6 * top:
-        warnings.warn(
+        warn(
             f"The kernel matrix is not positive semidefinite: its eigenvalues run from {values[-1]:.3g} to {values[0]:.3g}. The negative "
             "part has no feature space and is left out; use a positive definite kernel if it matters.",
             IndefiniteWarning,
-            stacklevel=3,
         )
     keep = values > rtol * top
     return U[:, keep] / np.sqrt(values[keep])

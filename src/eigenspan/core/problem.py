@@ -11,7 +11,6 @@ refines, orders and checks what comes back. The rule for a singular B lives here
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 
 from .._diagnostics import note, stage
 from .._resources import require
-from ..errors import ConvergenceError, ConvergenceWarning, DimensionError, InputError, RidgeWarning, UnitError
+from ..errors import ConvergenceError, ConvergenceWarning, DimensionError, InputError, RidgeWarning, UnitError, warn
 from ..solvers import Solver, as_solver, dense
 from ..solvers.ratio import trace_ratio
 from .basis import DirectSum, Features, Samples
@@ -193,7 +192,7 @@ def _run(standard: _Standard, sense: Sense, k: int, wanted: int, solver: Solver,
     for position, attempt in enumerate(chain):
         name = type(attempt).__name__
         if trouble:
-            warnings.warn(f"{trouble} {name} takes over.", ConvergenceWarning, stacklevel=4)
+            warn(f"{trouble} {name} takes over.", ConvergenceWarning)
         try:
             _, U = attempt.pairs(A, wanted, sense, standard.exclude, rng)
         except (ConvergenceError, RuntimeError) as failure:
@@ -281,11 +280,10 @@ def _whiten(A: Form, B: Form, N: Array | None) -> _Standard:
             facts["rank_of_unit"] = T.shape[1]
         else:
             epsilon = 1e-6 * float(np.mean(np.diagonal(Bd)))
-            warnings.warn(
+            warn(
                 f"The unit form B has rank {T.shape[1]} of {B.n}, and the objective does not vanish on its null space: a ridge of "
                 f"{epsilon:.3g} was added to B. Choose it yourself with ridge=, or reduce the features first.",
                 RidgeWarning,
-                stacklevel=5,
             )
             return _whiten(A, Form(B.n, dense=Bd + epsilon * np.eye(B.n), psd=True), N) if epsilon > 0 else _nothing(B)
     T = s[:, None] * T

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DegenerateWarning
+from ..errors import DegenerateWarning, warn
 
 Array = NDArray[np.float64]
 
@@ -52,12 +51,11 @@ class Spectrum:
         """Warn when the eigenvalues on both sides of the cut coincide."""
         if self.gap < 1e-8:
             d = self.values.size
-            warnings.warn(
+            warn(
                 f"Eigenvalues {d} and {d + 1} coincide ({self.values[-1]:.6g} and {self.beyond:.6g}, relative gap {self.gap:.1e}): "
                 f"the {d}-dimensional subspace is not unique, and another machine may return another one. "
-                f"Ask for fewer or more than {d} components, or change the graph, kernel or regularisation.",
+                f"Ask for {d + 1} components, or change the graph, kernel or regularisation.",
                 DegenerateWarning,
-                stacklevel=2,
             )
 
 

@@ -9,7 +9,6 @@ probabilities to its neighbours, and
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..core.map import Map
 from ..core.spectrum import Spectrum
-from ..errors import ExtensionWarning
+from ..errors import ExtensionWarning, warn
 from ..graphs.weights import Affinity
 
 Array = NDArray[np.float64]
@@ -69,13 +68,12 @@ class Walk:
             walk = 1.0 - spectrum.values
             weak = np.abs(walk) < _FLOOR
             if weak.any():
-                warnings.warn(
+                warn(
                     f"{int(weak.sum())} of {walk.size} axes have a random-walk eigenvalue below {_FLOOR} (smallest "
                     f"{np.abs(walk).min():.1e}): the eigenfunction formula would amplify noise there, so new points get the "
                     "weighted mean of their neighbours on these axes. "
                     'Use fewer components, or extension="barycentric".',
                     ExtensionWarning,
-                    stacklevel=5,
                 )
             coef = Y / np.where(weak, 1.0, walk)
         return Map(self.rows, coef, known=self.known, embedding=Y)

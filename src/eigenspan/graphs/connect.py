@@ -6,7 +6,6 @@ the components may be the answer.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +17,7 @@ from sklearn.metrics import pairwise_distances_argmin_min
 from sklearn.neighbors import NearestNeighbors
 
 from .._diagnostics import note, stage
-from ..errors import DisconnectedError, DisconnectedWarning, GraphError
+from ..errors import DisconnectedError, DisconnectedWarning, GraphError, warn
 from .lists import canonical
 from .neighbours import NeighbourGraph
 
@@ -63,21 +62,19 @@ def ensure_connected(
         )
     if policy == "largest":
         kept = np.flatnonzero(labels == np.argmax(np.bincount(labels)))
-        warnings.warn(
+        warn(
             f"{found}: only the largest, with {kept.size} of {graph.n} points, was embedded; the others were placed by the "
             f"map for new points. {advice}",
             DisconnectedWarning,
-            stacklevel=4,
         )
         return graph.subset(kept), kept
     with stage("bridging"):
         bridged, edges = _bridge(graph, X, labels, precomputed)
-    warnings.warn(
+    warn(
         f"{found}: it was connected by {len(edges)} shortest bridging edges, and the layout of the components relative to "
         f"each other rests on "
         f'these alone. {advice} disconnected="largest" embeds one component only.',
         DisconnectedWarning,
-        stacklevel=4,
     )
     note(bridges=len(edges))
     return bridged, None

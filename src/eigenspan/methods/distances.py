@@ -17,7 +17,7 @@ from .._compat import StrOptions
 from .._diagnostics import note, stage
 from .._resources import require
 from ..core import Map, Posed, Samples, SqrtEigenvalue, TraceProblem, factor_gram, gram, pose, solve
-from ..errors import DimensionError, IndefiniteWarning
+from ..errors import DimensionError, IndefiniteWarning, warn
 from ..extend import DistanceGram, GramExtension, half_squares
 from ..graphs import check_distance_matrix, choose_landmarks
 from ..graphs.landmarks import CHOICES
@@ -142,13 +142,12 @@ class ClassicalMDS(SpectralReducer):
             low = float(solve(TraceProblem(form, None, "min"), 1).values[0])
         note(smallest_eigenvalue=low)
         if -low > 0.1 * self.eigenvalues_[0] or -low > self.eigenvalues_[-1]:
-            warnings.warn(
+            warn(
                 f"The distances are far from Euclidean: the Gram matrix has eigenvalues down to {low:.3g}, the axes used have "
                 f"{self.eigenvalues_[0]:.3g} to {self.eigenvalues_[-1]:.3g}. The embedding reproduces "
                 f'{self.goodness_of_fit_:.1%} of it; correction="cailliez" or "lingoes" adds the constant that makes the '
                 "distances Euclidean.",
                 IndefiniteWarning,
-                stacklevel=6,
             )
 
 

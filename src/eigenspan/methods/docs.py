@@ -71,7 +71,18 @@ _ENTRIES = {
 }
 
 
+_SOURCES = {
+    "[S0": "[S0] Kokiopoulou, Chen & Saad (2010), Trace optimization and eigenproblems in dimension reduction methods.",
+    "[S4": "[S4] Ghojogh, Ghodsi, Karray & Crowley (2021), Unified framework for spectral dimensionality reduction, maximum "
+    "variance unfolding, and kernel learning by semidefinite programming.",
+}
+
+
 def documented(cls: Any) -> Any:
-    """Class decorator: fill ``$name`` in the docstring with the shared description."""
-    cls.__doc__ = Template(cls.__doc__).safe_substitute(_ENTRIES)
+    """Class decorator: fill ``$name`` in the docstring with the shared description, and spell out the sources it cites."""
+    text = Template(cls.__doc__).safe_substitute(_ENTRIES).rstrip()
+    cited = [entry for mark, entry in _SOURCES.items() if mark in text and entry not in text]
+    if cited and "References\n" not in text:
+        text += "\n\n    References\n    ----------"
+    cls.__doc__ = text + "".join(f"\n    {entry}" for entry in cited) + "\n    "
     return cls

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._compat import HasMethods, StrOptions
 from ..core import Form, Map, Posed
-from ..errors import DuplicateWarning, InputError
+from ..errors import DuplicateWarning, InputError, warn
 from ..extend import Barycentric, BarycentricRows
 from ..forms import class_graph
 from ..graphs import (
@@ -109,11 +108,10 @@ def _warn_of_duplicates(graph: NeighbourGraph) -> None:
     np.maximum.at(farthest, np.repeat(np.arange(graph.n), np.diff(D.indptr)), D.data)
     buried = int(np.sum((farthest == 0) & (np.diff(D.indptr) > 0)))
     if buried:
-        warnings.warn(
+        warn(
             f"{buried} of {graph.n} points have only exact copies of themselves as neighbours: their neighbourhoods have no extent. Drop "
             "repeated rows, or use more neighbours than there are copies.",
             DuplicateWarning,
-            stacklevel=4,
         )
 
 

@@ -55,16 +55,20 @@ _DENSE_D = "neighbours + n D² + D³"
 
 # fmt: off
 TABLE: tuple[Method, ...] = (
-    Method("PCA", "variance", "max centring", "projection", "linear", "none", "n D min(n, D)", "S0 eq. 22", PCA), Method("KernelPCA", "variance", "max Gram of a kernel", "embedding", "samples", "none", "n²", "S0 eq. 60", KernelPCA, ("kpca",)),
+    Method("PCA", "variance", "max centring", "projection", "linear", "none", "n D min(n, D)", "S0 eq. 22", PCA),
+    Method("KernelPCA", "variance", "max Gram of a kernel", "embedding", "samples", "none", "n²", "S0 eq. 60", KernelPCA, ("kpca",)),
     Method("ClassicalMDS", "distances", "max −½HΔ²H", "embedding", "samples", "none", "n D min(n, D), else n²", "S0 eq. 27", ClassicalMDS, ("mds", "pcoa")),
     Method("LandmarkMDS", "distances", "max −½HΔ²H on landmarks", "embedding", "samples", "none", "n q", "S3 §4", LandmarkMDS),
-    Method("Isomap", "distances", "max −½HΔ²H of geodesics", "embedding", "samples", "none", "n² log n", "S0 §4.2", Isomap ),
+    Method("Isomap", "distances", "max −½HΔ²H of geodesics", "embedding", "samples", "none", "n² log n", "S0 §4.2", Isomap),
     Method("LandmarkIsomap", "distances", "max −½HΔ²H of geodesics on landmarks", "embedding", "samples", "none", "q n log n", "S3 §4", LandmarkIsomap),
     Method("LaplacianEigenmaps", "laplacian", "min L", "degree", "samples", "none", _SPARSE, "S0 eq. 16", LaplacianEigenmaps, ("le", "eigenmaps", "spectralembedding")),
     Method("DiffusionMap", "laplacian", "min L of W_α", "degree", "samples", "none", _SPARSE, "S4 §2.2", DiffusionMap, ("diffusionmaps",)),
     Method("CommuteTimeEmbedding", "laplacian", "max L†", "embedding", "samples", "none", _SPARSE, "S3 §4", CommuteTimeEmbedding, ("commutetime",)),
     Method("SpectralClustering", "laplacian", "min L", "degree or embedding", "samples", "none", _SPARSE, "S0 eqs. 52, 54", SpectralClustering),
-    Method("LPP", "laplacian", "min L", "degree", "linear or kernel", "optional", _DENSE_D, "S0 eq. 28", LPP), Method("OLPP", "laplacian", "min L", "projection", "linear or kernel", "optional", _DENSE_D, "S0 eq. 36", OLPP), Method("LLE", "reconstruction", "min (I−W)ᵀ(I−W)", "embedding", "samples", "none", _SPARSE, "S0 eq. 12", LLE), Method("NPP", "reconstruction", "min (I−W)ᵀ(I−W)", "embedding", "linear or kernel", "optional", _DENSE_D, "S0 eq. 34", NPP, ("npe",)),
+    Method("LPP", "laplacian", "min L", "degree", "linear or kernel", "optional", _DENSE_D, "S0 eq. 28", LPP),
+    Method("OLPP", "laplacian", "min L", "projection", "linear or kernel", "optional", _DENSE_D, "S0 eq. 36", OLPP),
+    Method("LLE", "reconstruction", "min (I−W)ᵀ(I−W)", "embedding", "samples", "none", _SPARSE, "S0 eq. 12", LLE),
+    Method("NPP", "reconstruction", "min (I−W)ᵀ(I−W)", "embedding", "linear or kernel", "optional", _DENSE_D, "S0 eq. 34", NPP, ("npe",)),
     Method("ONPP", "reconstruction", "min (I−W)ᵀ(I−W)", "projection", "linear or kernel", "optional", _DENSE_D, "S0 eq. 32", ONPP),
     Method("ModifiedLLE", "alignment", "min Σ S N Nᵀ Sᵀ, several weight vectors", "embedding", "samples", "none", _SPARSE, "Zhang & Wang 2006", ModifiedLLE, ("mlle",)),
     Method("HessianLLE", "alignment", "min Σ S N Nᵀ Sᵀ, local Hessians", "embedding", "samples", "none", _SPARSE, "Donoho & Grimes 2003", HessianLLE, ("hlle", "hessianeigenmaps")),

@@ -31,7 +31,7 @@ from ..core import (
     pose,
     solve,
 )
-from ..errors import IndefiniteWarning, InputError, KernelError
+from ..errors import IndefiniteWarning, InputError, KernelError, warn
 from ..extend import GramExtension
 from ..forms import centring
 from ..graphs.weights import median_width
@@ -87,7 +87,7 @@ class PCA(FeatureReducer):
 
     References
     ----------
-    [S0] Kokiopoulou, Chen, Saad (2010), Trace optimization and eigenproblems in dimension reduction methods, §4.1.
+    [S0] §4.1.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -271,12 +271,11 @@ class KernelPCA(SpectralReducer):
             low = float(solve(TraceProblem(form, None, "min"), 1, random_state=0).values[0])
         high = float(np.trace(form.dense))
         if low < -1e-6 * max(high, np.finfo(float).tiny):
-            warnings.warn(
+            warn(
                 f"The kernel matrix is not positive semidefinite: its smallest eigenvalue is {low:.3g} (trace {high:.3g}). Its "
                 "negative part has no "
                 "feature space and is left out; use a positive definite kernel if it matters.",
                 IndefiniteWarning,
-                stacklevel=6,
             )
 
     def _fit(self, X: Any, y: Any) -> tuple[Array, Map]:

@@ -1,0 +1,5 @@
+"""``python -m eigenspan``."""
+
+from .cli import main
+
+main(prog_name="eigenspan")

@@ -1,0 +1,109 @@
+"""Talking to the user: results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+import click
+
+
+def out() -> Any:
+    """Console for results."""
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def err() -> Any:
+    """Console for remarks, warnings and progress."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)
+
+
+class Refusal(click.ClickException):
+    """A message for the user, in one paragraph; exit code 2."""
+
+    exit_code = 2
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        from rich.text import Text
+
+        err().print(Text.assemble(("Error: ", "bold red"), " ".join(self.format_message().split())))
+
+
+def say(message: str) -> None:
+    """A remark about what was done."""
+    from rich.text import Text
+
+    err().print(Text(message))
+
+
+def warn(message: str) -> None:
+    """One warning, on one line of its own."""
+    from rich.text import Text
+
+    err().print(Text.assemble(("Warning: ", "bold yellow"), " ".join(message.split())))
+
+
+@contextmanager
+def working(title: str) -> Iterator[None]:
+    """A spinner that names the stage finished last; the block's warnings are shown after it, each once."""
+    logger = logging.getLogger("eigenspan")
+    level = logger.level
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with err().status(title) as status:
+            handler = _Stages(status, title)
+            logger.addHandler(handler)
+            logger.setLevel(min(level or logging.INFO, logging.INFO))
+            try:
+                yield
+            finally:
+                logger.removeHandler(handler)
+                logger.setLevel(level)
+    for message in dict.fromkeys(str(entry.message) for entry in caught if not _noise(entry.category)):
+        warn(message)
+
+
+def _noise(category: type[Warning]) -> bool:
+    """Notes to programmers are not for the user of a command."""
+    return issubclass(category, DeprecationWarning | PendingDeprecationWarning | FutureWarning | ResourceWarning)
+
+
+class _Stages(logging.Handler):
+    """Shows finished stages of a fit behind the spinner."""
+
+    def __init__(self, status: Any, title: str) -> None:
+        super().__init__(logging.INFO)
+        self.status, self.title = status, title
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.status.update(f"{self.title} (done: {record.getMessage()})")
+
+
+def listed(names: Any, most: int = 8) -> str:
+    """``'a', 'b', 'c' and 4 more``."""
+    names = [repr(str(name)) for name in names]
+    if len(names) > most:
+        return ", ".join(names[:most]) + f" and {len(names) - most} more"
+    return ", ".join(names)
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 row``, ``2 rows``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def suggestion(name: str, known: Any) -> str:
+    """`` Did you mean 'x'?`` or nothing."""
+    import difflib
+
+    known = [str(k) for k in known]
+    lowered = {k.lower(): k for k in known}
+    near = difflib.get_close_matches(name.lower(), list(lowered), n=1)
+    return f" Did you mean {lowered[near[0]]!r}?" if near else ""
