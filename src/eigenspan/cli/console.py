@@ -31,23 +31,25 @@ class Refusal(click.ClickException):
     exit_code = 2
 
     def show(self, file: IO[Any] | None = None) -> None:
-        from rich.text import Text
-
-        err().print(Text.assemble(("Error: ", "bold red"), " ".join(self.format_message().split())))
+        _remark(self.format_message(), "Error: ", "bold red")
 
 
 def say(message: str) -> None:
     """A remark about what was done."""
-    from rich.text import Text
-
-    err().print(Text(message))
+    _remark(message)
 
 
 def warn(message: str) -> None:
     """One warning, on one line of its own."""
+    _remark(message, "Warning: ", "bold yellow")
+
+
+def _remark(message: str, prefix: str = "", style: str = "") -> None:
+    """One paragraph: wrapped at words on a terminal, one line in a file."""
     from rich.text import Text
 
-    err().print(Text.assemble(("Warning: ", "bold yellow"), " ".join(message.split())))
+    console = err()
+    console.print(Text.assemble((prefix, style), " ".join(message.split())), soft_wrap=not console.is_terminal)
 
 
 @contextmanager

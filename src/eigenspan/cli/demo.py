@@ -53,7 +53,7 @@ def demo(output: Path) -> None:
         try:
             figure = grid({r.name: r.points for r in results}, [*y_train, *y_test], titles=titles, legend_title="digit")
             output.parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(output, dpi=110)
+            figure.savefig(output, dpi=105)
         except (ImportError, OSError, ValueError) as failure:
             raise Refusal(f"The picture could not be made: {failure}") from failure
     console.print(f"\nPicture: {output}", soft_wrap=True)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from .._diagnostics import note
 from .._resources import require
-from ..errors import IndefiniteWarning, InputError, warn
+from ..errors import IndefiniteWarning, InputError, KernelError, warn
 from ..graphs.landmarks import choose_landmarks
 from ..solvers import dense
 from ..solvers.iterative import leading_axes
@@ -77,7 +77,7 @@ class Features:
         None stands for the identity (the features already have full rank).
     offset : ndarray of shape (m,)
     relative_ridge : float
-        Default regularisation of a unit form, relative to its mean eigenvalue. A full-rank kernel basis can interpolate any
+        Default of `pose`'s ridge, relative to the mean eigenvalue. A full-rank kernel basis can interpolate any
         embedding of the training set, so it has one; linear features need none.
     """
 
@@ -154,7 +154,7 @@ class Features:
                 f"The {D}×{D} feature matrices",
                 "Pass reduce=r to keep r principal axes first.",
             )
-        mean = np.asarray(X.mean(axis=0)).ravel()
+        mean = _mean(X)
         lift = _row_space(X, mean, rtol)
         if lift is not None:
             note(rank=lift.shape[1])
@@ -178,21 +178,26 @@ class Features:
                 32.0 * n**2, f"The {n}×{n} kernel matrix", "Pass landmarks=m to work with m landmark points instead."
             )
             K = gram_matrix(rows, X)
-            lift = _feature_axes(K - K.mean(axis=0) - (K.mean(axis=1) - K.mean())[:, None], rtol)
+            lift = _feature_axes(K - K.mean(axis=0) - (K.mean(axis=1) - K.mean())[:, None], rtol, float(np.abs(K).max()))
         else:
             chosen = choose_landmarks(X, landmarks, random_state=random_state, precomputed=rows.kernel == "precomputed")
             full, rows = rows, rows.among(chosen)
             K = rows(X)
             among = gram_matrix(full.among(chosen), X[chosen])
-            axes = _feature_axes(among, rtol)
+            axes = _feature_axes(among, rtol, float(np.abs(among).max()))
             Z = K @ axes
             inner = _row_space(Z, Z.mean(axis=0), rtol)
             lift = axes if inner is None else axes @ inner
+        if lift.shape[1] == 0:
+            raise KernelError(
+                f"The kernel sees no difference between the {X.shape[0]} points: its values k(x_i, x_j) lie between {K.min():.6g} and "
+                f"{K.max():.6g}, and nothing positive is left of them after centring."
+            )
         return Features(rows, K, lift, K.mean(axis=0), relative_ridge=relative_ridge)
 
 
-def _feature_axes(K: Array, rtol: float) -> Array:
-    """Coefficients of orthonormal axes of the feature space spanned by the points with Gram matrix K."""
+def _feature_axes(K: Array, rtol: float, size: float) -> Array:
+    """Coefficients of orthonormal axes of the feature space spanned by the points with Gram matrix K, rounded at `size`."""
     values, U = dense.eigenpairs(dense.symmetric(K), None, "max")
     top = max(values[0], np.finfo(float).tiny)
     if values[-1] < -1e-6 * top:
@@ -201,8 +206,12 @@ def _feature_axes(K: Array, rtol: float) -> Array:
             "part has no feature space and is left out; use a positive definite kernel if it matters.",
             IndefiniteWarning,
         )
-    keep = values > rtol * top
+    keep = values > max(rtol * top, 1e-14 * K.shape[0] * size)
     return U[:, keep] / np.sqrt(values[keep])
+
+
+def _mean(X: Any) -> Array:
+    return np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
 
 
 def _row_space(X: Any, mean: Array, rtol: float) -> Array | None:
@@ -212,6 +221,7 @@ def _row_space(X: Any, mean: Array, rtol: float) -> Array | None:
     """
     n, D = X.shape
     if sp.issparse(X):
+        X = X.astype(np.float64)
         spread = np.sqrt(np.maximum(np.asarray(X.multiply(X).mean(axis=0)).ravel() - mean**2, 0.0))
         floor = 1e-7 * np.sqrt(np.asarray(X.multiply(X).mean(axis=0)).ravel())
     else:
@@ -230,14 +240,14 @@ def _row_space(X: Any, mean: Array, rtol: float) -> Array | None:
         if np.all(live) and values[-1] > 1e-9 * values[0]:
             return None
         if sp.issparse(X):
-            return dense.orthonormal(unit[:, None] * Q[:, values > max(rtol, 1e-12) * max(values[0], 0)])
+            return dense.orthonormal(unit[:, None] * Q[:, values > max(rtol, 1e-12) * max(values[0], 0)], rtol=0.0)
     _, _, axes = dense.principal_axes(np.where(live, (np.asarray(X, dtype=np.float64) - mean) / unit, 0.0), rtol)
-    return dense.orthonormal(unit[:, None] * axes) if axes.shape[1] else axes
+    return dense.orthonormal(unit[:, None] * axes, rtol=0.0) if axes.shape[1] else axes
 
 
 def _principal_features(X: Any, r: int) -> Features:
     """The leading r principal axes of X as features, by randomised SVD with implicit centring."""
-    mean = np.asarray(X.mean(axis=0)).ravel()
+    mean = _mean(X)
     s, axes = leading_axes(X, mean, r)
     keep = s > 1e-10 * max(s[0], np.finfo(float).tiny)
     note(reduced_to=int(keep.sum()))

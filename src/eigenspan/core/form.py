@@ -217,7 +217,10 @@ def _sparse_quadratic(S: sp.csr_array, Z: Any, columns: int = 256) -> Array:
     """``Z'SZ`` a block of columns at a time, so that S @ Z never doubles the memory of a wide Z."""
     if sp.issparse(Z):
         return _toarray(Z.T @ (S @ Z))
-    return np.hstack([Z.T @ (S @ Z[:, j : j + columns]) for j in range(0, Z.shape[1], columns)])
+    out = np.empty((Z.shape[1], Z.shape[1]))
+    for j in range(0, Z.shape[1], columns):
+        out[:, j : j + columns] = Z.T @ (S @ Z[:, j : j + columns])
+    return out
 
 
 def identity(n: int) -> Form:

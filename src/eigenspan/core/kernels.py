@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -64,28 +65,20 @@ class KernelRows:
     kernel: Any
     parameters: dict
     points: Any
+    columns: NDArray[np.intp] | None = None
 
     def __call__(self, X: Any) -> Array:
-        if self.kernel == "precomputed":
-            return np.asarray(X, dtype=np.float64)
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            K = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+            return K if self.columns is None else K[:, self.columns]
         if callable(self.kernel):
             return _checked(self.kernel(X, self.points), X.shape[0], self.points.shape[0])
-        return np.asarray(pairwise_kernels(X, self.points, metric=self.kernel, **self.parameters), dtype=np.float64)
+        K = pairwise_kernels(X, self.points, metric=self.kernel, **self.parameters)
+        return _checked(K, X.shape[0], self.points.shape[0])
 
     def among(self, subset: NDArray[np.intp]) -> KernelRows:
-        """The same kernel against some of the fitted points."""
-        points = None if self.kernel == "precomputed" else self.points[subset]
-        return KernelRows(_Columns(subset) if self.kernel == "precomputed" else self.kernel, self.parameters, points)
-
-
-@dataclass(frozen=True, eq=False)
-class _Columns:
-    """Stands in for a kernel function where new points arrive as rows of a precomputed kernel."""
-
-    subset: NDArray[np.intp]
-
-    def __call__(self, X: Any, _points: Any) -> Array:
-        return np.asarray(X, dtype=np.float64)[:, self.subset]
+        """The same kernel against some of the fitted points; of a precomputed one, these columns."""
+        return replace(self, points=None if self.points is None else self.points[subset], columns=subset)
 
 
 def _checked(K: Any, rows: int, columns: int) -> Array:
@@ -108,12 +101,16 @@ def kernel_rows(kernel: Any, X: Any) -> KernelRows:
             raise KernelError(f"kernel={kernel!r} is neither a name, a Kernel, nor a function of two arrays of rows.")
         return KernelRows(spec, {}, X)
     if spec.name == "precomputed":
+        if X.shape[0] != X.shape[1]:
+            raise KernelError(f'kernel="precomputed" takes the square kernel matrix of the training points; X has shape {X.shape}.')
         return KernelRows("precomputed", {}, None)
     if spec.name not in PAIRWISE_KERNEL_FUNCTIONS:
         raise KernelError(
             f"kernel={spec.name!r} is unknown. Use one of {', '.join(sorted(PAIRWISE_KERNEL_FUNCTIONS))}, 'precomputed', a Kernel, "
             "or a function of two arrays of rows."
         )
+    if not (spec.gamma is None or spec.gamma == "median" or (isinstance(spec.gamma, Real) and spec.gamma > 0)):
+        raise KernelError(f'gamma={spec.gamma!r} of the kernel must be a positive number, "median" or None.')
     values = {"gamma": spec.gamma, "degree": spec.degree, "coef0": spec.coef0}
     if spec.gamma == "median":
         values["gamma"] = 1.0 / median_width(X) ** 2

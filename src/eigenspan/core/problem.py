@@ -97,9 +97,10 @@ def pose(
     unit : Form, "embedding" or "projection"
         The constraint: ``Y'MY = I`` for a form M, ``Y'Y = I``, or ``V'V = I`` in feature space (orthogonal methods).
     ridge : float, optional
-        ε in ``B = Z'MZ + εI``.
+        ε that keeps the axes from growing long in feature space: ``B + εI``, or ``A + εI`` where a PSD form is minimised. (There a
+        ridge on B would make directions in which the data hardly vary the best of all: no cost, and the unit met by ε alone.)
     relative_ridge : float, optional
-        The same, relative to the mean eigenvalue of ``Z'MZ``. With neither given, the basis has its default.
+        The same, relative to the mean eigenvalue of the matrix it is added to. With neither given, the basis has its default.
     scale : callable, optional
         ``spectrum -> factor`` for each axis.
     center : bool, default=True
@@ -115,16 +116,24 @@ def pose(
     if isinstance(unit, str) and unit not in ("embedding", "projection"):
         raise InputError(f'unit={unit!r} must be a Form, "embedding" (Y\'Y = I) or "projection" (V\'V = I).')
     M = identity(form.n) if isinstance(unit, str) else unit
-    weights = np.ones(form.n) if isinstance(unit, str) else M.ones()
-    basis = basis.centred(weights if center else None)
+    basis = basis.centred(_masses(M) if center else None)
     A = basis.restrict(form)
     trivial = isinstance(unit, str) and (unit == "projection" or isinstance(basis, Samples))
     B = None if trivial else basis.restrict(M)
     if B is not None and not isinstance(basis, Samples):
-        default = getattr(basis, "relative_ridge", 0.0)
-        B = _with_ridge(B, ridge, default if relative_ridge is None else relative_ridge)
+        relative = getattr(basis, "relative_ridge", 0.0) if relative_ridge is None else relative_ridge
+        if sense == "min" and form.psd:
+            A = _with_ridge(A, ridge, relative)
+        else:
+            B = _with_ridge(B, ridge, relative)
     exclude = basis.constant() if form.kills_constant else None
     return Posed(TraceProblem(A, B, sense, exclude), basis, scale or Unit(), skip)
+
+
+def _masses(M: Form) -> Array:
+    """``M 1``, exactly zero where it is no more than rounding in the entries of M: a mean of rounding errors is no centre."""
+    masses = M.ones()
+    return np.where(np.abs(masses) <= 1e-12 * np.abs(M.diagonal()).max(initial=0.0), 0.0, masses)
 
 
 def _objective(minimise: Form | None, maximise: Form | None) -> tuple[Form, Sense]:
@@ -135,14 +144,14 @@ def _objective(minimise: Form | None, maximise: Form | None) -> tuple[Form, Sens
     raise InputError("Give exactly one of minimise= and maximise=.")
 
 
-def _with_ridge(B: Form, ridge: float | None, relative: float) -> Form:
-    epsilon = ridge if ridge is not None else relative * float(np.mean(B.diagonal()))
+def _with_ridge(M: Form, ridge: float | None, relative: float) -> Form:
+    epsilon = ridge if ridge is not None else relative * float(M.diagonal().sum()) / max(M.n, 1)
     if epsilon < 0:
         raise InputError(f"ridge={epsilon:g} must not be negative.")
     if epsilon == 0:
-        return B
+        return M
     note(ridge=epsilon)
-    return replace(B, dense=B.to_dense() + epsilon * np.eye(B.n))
+    return replace(M, dense=M.to_dense() + epsilon * np.eye(M.n))
 
 
 # ---------------------------------------------------------------------- solving
@@ -170,7 +179,7 @@ def solve(
         raise DimensionError(
             f"n_components={n_components} exceeds {dim}, the dimension of the problem"
             + (" (the rank of the centred features)" if problem.exclude is None else " (samples less the constant)")
-            + (". All rows coincide." if dim == 0 else f". Use n_components <= {dim}.")
+            + ((". All rows coincide." if problem.exclude is None else ": one point has no extent.") if dim == 0 else f". Use n_components <= {dim}.")
         )
     rng = np.random.default_rng(_seed(random_state))
     wanted = min(n_components + 1, dim)
@@ -195,10 +204,12 @@ def _run(standard: _Standard, sense: Sense, k: int, wanted: int, solver: Solver,
             warn(f"{trouble} {name} takes over.", ConvergenceWarning)
         try:
             _, U = attempt.pairs(A, wanted, sense, standard.exclude, rng)
-        except (ConvergenceError, RuntimeError) as failure:
+            if not np.all(np.isfinite(U)):
+                raise ConvergenceError("its eigenvectors are not finite")
+        except RuntimeError as failure:
             if position == len(chain) - 1:
-                raise
-            trouble = f"{type(attempt).__name__} failed ({failure})."
+                raise ConvergenceError(f"{name} failed: {failure}.") from failure
+            trouble = f"{name} failed ({failure})."
             continue
         values, U, residuals = _refine(A, U, sense, standard.exclude, norm)
         if np.all(residuals[:k] <= RESIDUAL):
@@ -211,16 +222,15 @@ def _run(standard: _Standard, sense: Sense, k: int, wanted: int, solver: Solver,
     beyond = float(values[k]) if values.size > k else np.nan
     gap = relative_gap(values[k - 1], beyond, norm) if values.size > k else np.inf
     note(solver=name, **standard.facts)
-    spectrum = Spectrum(values[:k], standard.back(U[:, :k]), residuals[:k], gap, beyond, name, standard.facts)
+    spectrum = Spectrum(values[:k], standard.back(U[:, :k]), residuals[:k], gap, beyond, name, norm, standard.facts)
     spectrum.warn_if_degenerate()
     return spectrum
 
 
 def _refine(A: Form, U: Array, sense: Sense, N: Array | None, norm: float) -> tuple[Array, Array, Array]:
     """Rayleigh–Ritz on the span of U in the complement of N: order, values and relative residuals."""
-    if N is not None:
-        U = U - N @ (N.T @ U)
-    U = np.linalg.qr(U)[0]
+    q = 0 if N is None else N.shape[1]
+    U = np.linalg.qr(U if N is None else np.hstack([N, U]))[0][:, q:]  # orthogonal to N even where U leans on it
     AU = A @ U
     values, S = dense.eigenpairs(dense.symmetric(U.T @ AU), None, sense)
     U = U @ S
@@ -232,17 +242,17 @@ def _refine(A: Form, U: Array, sense: Sense, N: Array | None, norm: float) -> tu
 
 def _standardise(problem: TraceProblem) -> _Standard:
     A, B, N = problem.A, problem.B, problem.exclude
-    if B is None:
+    if B is None or B.n == 0:
         return _Standard(A.assembled(), lambda u: u, None if N is None else dense.orthonormal(N), {})
     if B.is_diagonal():
         d = B.diagonal()
-        if d.min() < 0:
+        if d.min() < -1e-8 * d.max():
             raise UnitError(_not_psd(d.min(), d.max()))
         if d.min() > 1e-14 * d.max():
             s = 1.0 / np.sqrt(d)
             exclude = None if N is None else dense.orthonormal(np.sqrt(d)[:, None] * N)
             return _Standard(A.scaled(s).assembled(), lambda u: s[:, None] * u, exclude, {})
-    return _whiten(A, B, N)
+    return _whiten(A, B, N, problem.sense)
 
 
 def _not_psd(low: float, high: float) -> str:
@@ -252,11 +262,12 @@ def _not_psd(low: float, high: float) -> str:
     )
 
 
-def _whiten(A: Form, B: Form, N: Array | None) -> _Standard:
+def _whiten(A: Form, B: Form, N: Array | None, sense: Sense) -> _Standard:
     """The rule for a general, possibly singular B.
 
-    With null(B) ⊆ null(A) the problem lives on range(B): restrict to it. Otherwise the criterion is unbounded in null(B),
-    and cutting that off would throw away the best directions: add a ridge and say so.
+    With null(B) ⊆ null(A) the problem lives on range(B): restrict to it. A PSD form that is minimised is bounded there too: what
+    an axis holds of null(B) is free, and takes the value that costs least. Otherwise the criterion is unbounded in null(B), and
+    cutting that off would throw away the best directions: add a ridge and say so.
     """
     require(
         40.0 * B.n**2,
@@ -276,7 +287,10 @@ def _whiten(A: Form, B: Form, N: Array | None) -> _Standard:
         raise UnitError(_not_psd(low, high))
     if null.shape[1]:
         leak = np.linalg.norm(As @ null) / max(np.linalg.norm(As), np.finfo(float).tiny)
-        if leak <= 1e-7:
+        if sense == "min" and A.psd and T.shape[1]:
+            T = T - null @ (dense.pseudo_inverse(null.T @ As @ null, As) @ (null.T @ As @ T))
+            facts["rank_of_unit"] = T.shape[1]
+        elif leak <= 1e-7:
             facts["rank_of_unit"] = T.shape[1]
         else:
             epsilon = 1e-6 * float(np.mean(np.diagonal(Bd)))
@@ -285,10 +299,21 @@ def _whiten(A: Form, B: Form, N: Array | None) -> _Standard:
                 f"{epsilon:.3g} was added to B. Choose it yourself with ridge=, or reduce the features first.",
                 RidgeWarning,
             )
-            return _whiten(A, Form(B.n, dense=Bd + epsilon * np.eye(B.n), psd=True), N) if epsilon > 0 else _nothing(B)
+            return (
+                _whiten(A, Form(B.n, dense=Bd + epsilon * np.eye(B.n), psd=True), N, sense)
+                if epsilon > 0
+                else _nothing(B)
+            )
     T = s[:, None] * T
-    exclude = None if N is None else dense.orthonormal(T.T @ (Bd @ N))
+    exclude = None if N is None else _in_unit_coordinates(T, Bd, N)
     return _Standard(Form(T.shape[1], dense=dense.symmetric(T.T @ Ad @ T), psd=A.psd), lambda u: T @ u, exclude, facts)
+
+
+def _in_unit_coordinates(T: Array, B: Array, N: Array) -> Array:
+    """Orthonormal directions ``T'BN``; those that B sends to zero are no directions there, only their rounding is left."""
+    C = T.T @ (B @ N)
+    rounding = np.linalg.norm(np.abs(T.T) @ (np.abs(B) @ np.abs(N)), axis=0)
+    return dense.orthonormal(C[:, np.linalg.norm(C, axis=0) > 1e-10 * rounding])
 
 
 def _nothing(B: Form) -> _Standard:
@@ -307,6 +332,6 @@ def _solve_ratio(problem: TraceRatio, k: int) -> Spectrum:
     gap = relative_gap(values[k - 1], values[k], norm) if values.size > k else np.inf
     note(solver="TraceRatio", trace_ratio=rho)
     beyond = float(values[k]) if values.size > k else np.nan
-    spectrum = Spectrum(values[:k], V, residuals, gap, beyond, "TraceRatio", {"trace_ratio": rho})
+    spectrum = Spectrum(values[:k], V, residuals, gap, beyond, "TraceRatio", norm, {"trace_ratio": rho})
     spectrum.warn_if_degenerate()
     return spectrum

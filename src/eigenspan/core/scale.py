@@ -40,12 +40,12 @@ class SqrtEigenvalue:
 
     def __call__(self, spectrum: Spectrum) -> Array:
         values = spectrum.values
-        floor = 1e-12 * max(abs(values[0]), np.finfo(float).tiny)
+        floor = max(1e-12 * abs(values[0]), 1e-14 * spectrum.norm, np.finfo(float).tiny)
         positive = int(np.sum(values > floor))
         if positive < values.size:
             raise DimensionError(
                 f"n_components={values.size}, but the Gram matrix has only {positive} positive eigenvalues: there are no further "
-                f"dimensions to show. Use n_components={positive}." + (" All rows coincide." if positive == 0 else "")
+                "dimensions to show. " + (f"Use n_components={positive}." if positive else "All rows coincide, or the matrix is negative.")
             )
         return np.sqrt(values)
 

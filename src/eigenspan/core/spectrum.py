@@ -31,6 +31,8 @@ class Spectrum:
         The next eigenvalue, nan at the end of the spectrum.
     solver : str
         What solved it.
+    norm : float
+        A bound on ‖A‖: what eigenvalues and residuals are small against.
     facts : dict
         What happened on the way (rank kept, ridge added, iterations).
     """
@@ -41,6 +43,7 @@ class Spectrum:
     gap: float = np.inf
     beyond: float = np.nan
     solver: str = "dense"
+    norm: float = 0.0
     facts: dict = field(default_factory=dict)
 
     def without_first(self, skip: int) -> Spectrum:

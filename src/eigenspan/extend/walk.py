@@ -44,7 +44,7 @@ class WalkRows:
         if self.density is not None:
             W = sp.csr_array((W.data / self.density[W.indices], W.indices, W.indptr), shape=W.shape)
         sums = np.asarray(W.sum(axis=1)).ravel()
-        lost = np.flatnonzero(sums <= 0)
+        lost = np.flatnonzero(sums < np.finfo(float).tiny)
         if lost.size:  # too far away for any weight to survive: its neighbours count alike
             data = W.data.copy()
             for i in lost:

@@ -64,15 +64,15 @@ def _local(points: Array, graph: sp.csr_array, model: LocalModel) -> Form:
 
 
 def _check_local(graph: sp.csr_array, points: Array, d: int, needed: int, what: str) -> None:
+    if d > points.shape[1]:
+        raise DimensionError(
+            f"{what}: n_components={d} exceeds n_features={points.shape[1]}, the largest tangent dimension there is."
+        )
     smallest = int(np.diff(graph.indptr).min())
     if smallest < needed:
         raise GraphError(
             f"{what} with n_components={d} needs at least {needed} neighbours of every point, but some have {smallest}. "
             f"Use n_neighbors >= {needed}."
-        )
-    if d > points.shape[1]:
-        raise DimensionError(
-            f"{what}: n_components={d} exceeds n_features={points.shape[1]}, the largest tangent dimension there is."
         )
 
 

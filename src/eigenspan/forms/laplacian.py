@@ -21,7 +21,7 @@ def laplacian(W: Any) -> Form:
     """``L = diag(W1) − W``, n×n. Symmetric, L1 = 0; PSD when no weight is negative."""
     if isinstance(W, Form):
         L = diagonal(degrees(W)) - W
-        positive = W.psd  # class graphs and other averaging projectors; L = D − W is PSD for them
+        positive = _nowhere_negative(W)
     else:
         W = sp.csr_array(W)
         L = Form(W.shape[0], sparse=sp.csr_array(sp.diags_array(degrees(W)) - W))
@@ -29,6 +29,16 @@ def laplacian(W: Any) -> Form:
     return Form(
         L.n, sparse=L.sparse, low_rank=L.low_rank, roots=L.roots, dense=L.dense, psd=bool(positive), kills_constant=True
     )
+
+
+def _nowhere_negative(W: Form) -> bool:
+    """No entry of W can be negative because none of its parts has one (sufficient, and true of class graphs)."""
+    parts = [W.sparse, W.dense, *(F for _, F in W.roots)]
+    scales = [a for a, _ in W.roots]
+    if W.low_rank is not None:
+        parts.append(W.low_rank[0])
+        scales.extend(W.low_rank[1])
+    return all(a >= 0 for a in scales) and all(P is None or P.size == 0 or P.min() >= 0 for P in parts)
 
 
 def degree(W: Any) -> Form:

@@ -2,7 +2,7 @@
 
 from .accept import as_graph, check_distance_matrix
 from .barycentric import reconstruction_weights
-from .connect import components, ensure_connected
+from .connect import check_weights_connect, components, ensure_connected
 from .geodesics import conformal_distances, geodesic_distances
 from .labels import class_indicator, class_pairs, encode_labels, slices
 from .landmarks import choose_landmarks
@@ -43,6 +43,7 @@ __all__ = [
     "class_indicator",
     "class_pairs",
     "coincident_groups",
+    "check_weights_connect",
     "components",
     "conformal_distances",
     "encode_labels",

@@ -45,7 +45,7 @@ def as_graph(
             built = _from_pair(*graph, X)
         else:
             raise GraphError(
-                f"graph={type(graph).__name__} is not understood. Pass KNN(...), Radius(...), a graph from before, a scikit-learn "
+                f"graph={repr(graph) if isinstance(graph, str) else type(graph).__name__} is not understood here. Pass KNN(...), Radius(...), a graph from before, a scikit-learn "
                 "neighbours "
                 'transformer, a sparse matrix of distances, a pair (indices, distances), "class", or "precomputed".'
             )
@@ -64,7 +64,7 @@ def _from_transformer(transformer: Any, X: Any) -> NeighbourGraph:
     fitted = hasattr(transformer, "n_samples_fit_") and transformer.n_samples_fit_ == X.shape[0]
     transformer = transformer if fitted else clone(transformer).fit(X)
     D = sp.csr_array(transformer.transform(X))
-    return NeighbourGraph(without_self(D), TransformerRows(transformer))
+    return NeighbourGraph(without_self(D), TransformerRows(transformer, X))
 
 
 def _from_sparse(graph: Any, X: Any) -> NeighbourGraph:

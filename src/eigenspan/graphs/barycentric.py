@@ -40,12 +40,13 @@ def solve_weights(G: Array, reg: float) -> Array:
     """Weights from a stack of local Grams (b, k, k); equal weights where all neighbours coincide with the point."""
     k = G.shape[1]
     trace = np.einsum("ikk->i", G)
-    ridge = reg * np.where(trace > 0, trace, 1.0)
-    G = G + ridge[:, None, None] * np.eye(k)
-    try:
-        w = np.linalg.solve(G, np.ones((G.shape[0], k, 1)))[..., 0]
-    except np.linalg.LinAlgError:  # reg = 0 and dependent neighbours: the minimum-norm weights
-        w = np.linalg.pinv(G, hermitian=True) @ np.ones(k)
+    if reg > 0:
+        ridge = reg * np.where(trace > 0, trace, 1.0)
+        w = np.linalg.solve(G + ridge[:, None, None] * np.eye(k), np.ones((G.shape[0], k, 1)))[..., 0]
+    else:  # the limit of a vanishing ridge: an exact reconstruction of least norm where there is one
+        w = np.linalg.pinv(G, rcond=1e-12, hermitian=True) @ np.ones(k)
+        exact = 1.0 - np.einsum("ikl,il->ik", G, w)  # the part of 1 in the null space of G
+        w = np.where(exact.sum(axis=1, keepdims=True) > 1e-8 * k, exact, w)
     return w / w.sum(axis=1, keepdims=True)
 
 

@@ -7,6 +7,7 @@ the components may be the answer.
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -80,10 +81,28 @@ def ensure_connected(
     return bridged, None
 
 
+def check_weights_connect(W: sp.csr_array) -> None:
+    """Refuse weights that cut a connected graph: an edge many kernel widths long weighs nothing, and what hangs on it has no place."""
+    if W.nnz == 0:
+        return
+    alive = sp.csr_array((W.data > np.finfo(float).eps * W.data.max(), W.indices, W.indptr), shape=W.shape).astype(np.int8)
+    alive.eliminate_zeros()
+    count, labels = connected_components(alive, directed=False)
+    if count > 1:
+        lost = W.shape[0] - int(np.bincount(labels).max())
+        raise GraphError(
+            f"The edge weights of {lost} of {W.shape[0]} points vanish next to the largest, {W.data.max():.3g}, and leave the graph in {count} pieces: "
+            'their edges are many kernel widths long. Use weights="local" or "binary", a larger Heat(sigma=...), or drop the outliers.'
+        )
+
+
 def _bridge(
     graph: NeighbourGraph, X: Any, labels: Index, precomputed: bool
 ) -> tuple[NeighbourGraph, list[tuple[int, int, float]]]:
-    """Borůvka rounds: every component but the largest takes its shortest edge to the outside, until one is left."""
+    """Borůvka rounds: every component but the largest takes its shortest edge to the outside, until one is left.
+
+    Equally long edges could close a ring, so an edge counts only if its ends are still apart: always components − 1 of them.
+    """
     if precomputed and sp.issparse(X):
         raise GraphError(
             "The precomputed sparse graph is disconnected, and without coordinates no bridging edges can be found. Add edges, or pass "
@@ -94,20 +113,20 @@ def _bridge(
     while count > 1:
         sizes = np.bincount(labels)
         links = [_nearest_outside(X, labels, c, precomputed, graph) for c in range(count) if c != sizes.argmax()]
-        edges += links
-        joined = sp.coo_array(
-            (np.ones(len(links)), ([labels[i] for i, _, _ in links], [labels[j] for _, j, _ in links])),
-            shape=(count, count),
-        )
-        count, merged = connected_components(joined, directed=False)
-        labels = merged[labels]
-    unique = {(min(i, j), max(i, j)): d for i, j, d in edges}
-    i, j = (np.array(ends, dtype=np.intp) for ends in zip(*unique, strict=True))
-    d = np.array(list(unique.values()))
+        group = np.arange(count)
+        for i, j, d in sorted(links, key=itemgetter(2)):
+            a, b = group[labels[i]], group[labels[j]]
+            if a != b:
+                edges.append((i, j, d))
+                group[group == b] = a
+        kept, merged = np.unique(group, return_inverse=True)
+        count, labels = kept.size, merged[labels]
+    i, j = (np.array([edge[end] for edge in edges], dtype=np.intp) for end in (0, 1))
+    d = np.array([length for _, _, length in edges])
     C = graph.distances.tocoo()
     D = canonical(np.concatenate([C.data, d, d]), np.concatenate([C.row, i, j]), np.concatenate([C.col, j, i]), graph.n)
     # one agreed edge in both directions, so that "mutual" graphs keep their bridges too
-    return replace(graph, distances=D), [(a, b, v) for (a, b), v in unique.items()]
+    return replace(graph, distances=D), edges
 
 
 def _nearest_outside(X: Any, labels: Index, c: int, precomputed: bool, graph: NeighbourGraph) -> tuple[int, int, float]:
@@ -117,7 +136,7 @@ def _nearest_outside(X: Any, labels: Index, c: int, precomputed: bool, graph: Ne
         a, b = np.unravel_index(block.argmin(), block.shape)
         return int(inside[a]), int(outside[b]), float(block[a, b])
     search = getattr(graph.finder, "search", None)
-    metric = "euclidean" if search is None else search.metric
+    metric = getattr(graph.finder, "metric", "euclidean")
     if search is not None and inside.size <= _SMALL < outside.size:
         distances, indices = search.kneighbors(X[inside], n_neighbors=min(inside.size + 1, graph.n))
         distances = np.where(labels[indices] == c, np.inf, distances)

@@ -42,9 +42,10 @@ def encode_labels(
             "The labels are exactly {-1, +1}, which can mean two classes or one class with unlabelled points. If -1 is a class, pass "
             "unlabeled=None; if it marks unlabelled points, there is only one class: pass labels 0..c-1 and -1."
         )
-    if unlabeled is not None and numeric:
-        missing[np.flatnonzero(~missing)[known == unlabeled]] = True
-        known = known[known != unlabeled]
+    if unlabeled is not None:
+        marked = np.array([v == unlabeled for v in known.tolist()], dtype=bool)
+        missing[np.flatnonzero(~missing)[marked]] = True
+        known = known[~marked]
     if known.size == 0:
         raise LabelError(
             f"{name} needs labels, but all {y.size} of them are missing (−1, NaN or None). Use an unsupervised method."

@@ -30,15 +30,17 @@ def choose_landmarks(
     """
     n = X.shape[0]
     if not isinstance(landmarks, Integral):
-        chosen = np.asarray(landmarks, dtype=np.intp)
+        given = np.asarray(landmarks)
+        chosen = given.astype(np.intp)
         if (
-            chosen.ndim != 1
+            given.dtype.kind not in "iu"
+            or chosen.ndim != 1
             or chosen.size == 0
             or chosen.min() < 0
             or chosen.max() >= n
             or np.unique(chosen).size != chosen.size
         ):
-            raise InputError(f"landmarks must be distinct row indices in 0..{n - 1}.")
+            raise InputError(f"landmarks must be distinct row indices in 0..{n - 1}; got {given!r:.80}.")
         return chosen
     m = int(landmarks)
     if not 1 <= m <= n:
@@ -46,12 +48,14 @@ def choose_landmarks(
     rng = check_random_state(random_state)
     if how == "random":
         return np.sort(rng.choice(n, size=m, replace=False))
-    if how == "kmeans++" and not precomputed:
-        from sklearn.cluster import kmeans_plusplus
-
-        return np.unique(kmeans_plusplus(np.asarray(X, dtype=np.float64), m, random_state=rng)[1])
     if how not in CHOICES:
         raise InputError(f"landmark choice {how!r} must be one of {', '.join(map(repr, CHOICES))}.")
+    if how == "kmeans++":
+        if precomputed:
+            raise InputError('Landmarks by "kmeans++" need coordinates; with precomputed distances use "maxmin".')
+        from sklearn.cluster import kmeans_plusplus
+
+        return np.unique(kmeans_plusplus(X, m, random_state=rng)[1])
     walk = [int(rng.randint(n))]
     nearest = np.full(n, np.inf)
     for _ in range(m - 1):

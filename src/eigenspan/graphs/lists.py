@@ -33,10 +33,13 @@ def without_self(D: sp.csr_array) -> sp.csr_array:
 
 
 def canonical(data: Array, rows: Any, columns: Any, n: int) -> sp.csr_array:
-    """CSR with sorted columns and its explicit zeros kept."""
-    order = np.lexsort((columns, rows))
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
-    return sp.csr_array((np.asarray(data, dtype=np.float64)[order], np.asarray(columns)[order], indptr), shape=(n, n))
+    """CSR with sorted columns and its explicit zeros kept; of an edge given twice, the shorter."""
+    order = np.lexsort((data, columns, rows))
+    data, rows, columns = np.asarray(data, dtype=np.float64)[order], np.asarray(rows)[order], np.asarray(columns)[order]
+    first = np.ones(rows.size, dtype=bool)
+    first[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows[first], minlength=n))])
+    return sp.csr_array((data[first], columns[first], indptr), shape=(n, n))
 
 
 def regular(distances: Array, indices: Index, n: int) -> sp.csr_array:

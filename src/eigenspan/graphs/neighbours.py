@@ -49,6 +49,10 @@ class Finder:
     def n(self) -> int:
         return int(self.search.n_samples_fit_)
 
+    @property
+    def metric(self) -> Any:
+        return self.search.metric
+
     def among(self) -> sp.csr_array:
         """Distances among the training points themselves, no point its own neighbour."""
         if self.by_radius:
@@ -117,12 +121,31 @@ class DistanceRows:
 
 @dataclass(frozen=True, eq=False)
 class TransformerRows:
-    """A finder that asks a fitted scikit-learn neighbours transformer."""
+    """A finder that asks a fitted scikit-learn neighbours transformer; a point it finds none for is tied to its nearest."""
 
     transformer: Any
+    points: Any
 
     def relate(self, X: Any) -> sp.csr_array:
-        return sp.csr_array(self.transformer.transform(X))
+        D = sp.csr_array(self.transformer.transform(X))
+        alone = np.flatnonzero(np.diff(D.indptr) == 0)
+        if not alone.size:
+            return D
+        near = Finder.build(self.points, n_neighbors=1, metric=self.metric).relate(X[alone])
+        data, columns = np.insert(D.data, D.indptr[alone], near.data), np.insert(D.indices, D.indptr[alone], near.indices)
+        counts = np.maximum(np.diff(D.indptr), 1)
+        return sp.csr_array((data, columns, np.concatenate([[0], np.cumsum(counts)])), shape=D.shape)
+
+    def subset(self, rows: Index) -> Finder:
+        """A search over some of the training points."""
+        k, radius = getattr(self.transformer, "n_neighbors", None), getattr(self.transformer, "radius", None)
+        if k is None and radius is not None:
+            return Finder.build(self.points[rows], radius=radius, metric=self.metric)
+        return Finder.build(self.points[rows], n_neighbors=min(k or 10, rows.size - 1), metric=self.metric)
+
+    @property
+    def metric(self) -> Any:
+        return getattr(self.transformer, "metric", "euclidean")
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,11 +160,14 @@ class NeighbourGraph:
         Finds the neighbours of new points among the training points.
     symmetry : {"union", "mutual"}
         Whether one or both ends of an undirected edge must count the other as neighbour.
+    rows : index array or None
+        The training rows its nodes stand for where they are only some of them.
     """
 
     distances: sp.csr_array
     finder: Any
     symmetry: str = "union"
+    rows: Index | None = None
 
     @property
     def n(self) -> int:
@@ -160,7 +186,7 @@ class NeighbourGraph:
         """The graph among some of the points."""
         D = restore_zeros(sp.csr_array(keep_zeros(self.distances)[rows][:, rows]))
         finder = self.finder.subset(rows) if hasattr(self.finder, "subset") else self.finder
-        return replace(self, distances=D, finder=finder)
+        return replace(self, distances=D, finder=finder, rows=rows)
 
     def neighbourhoods(self) -> Iterator[tuple[Index, Index]]:
         """``(points, neighbours)`` in groups of equal neighbour count, for batched local algebra."""

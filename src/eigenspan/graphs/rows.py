@@ -39,17 +39,31 @@ class RowIndex:
 
     def __call__(self, X: Any) -> Index:
         X = np.asarray(X, dtype=np.float64)
-        at = np.minimum(np.searchsorted(self.hashes, _hash(X)), self.order.size - 1)
-        found = self.order[at]
-        return np.where(np.all(self.points[found] == X, axis=1), found, -1)
+        hashes, index = _hash(X), np.full(X.shape[0], -1, dtype=np.intp)
+        at, rows = np.searchsorted(self.hashes, hashes), np.arange(X.shape[0])
+        while rows.size:  # one round, unless different rows share a hash
+            rows = rows[at[rows] < self.order.size]
+            rows = rows[self.hashes[at[rows]] == hashes[rows]]
+            found = self.order[at[rows]]
+            same = np.all(self.points[found] == X[rows], axis=1)
+            index[rows[same]] = found[same]
+            rows = rows[~same]
+            at[rows] += 1
+        return index
 
 
 @dataclass(frozen=True, eq=False)
 class ZeroDistance:
-    """The same for points that arrive as rows of distances to the training set: a distance of exactly zero."""
+    """The same for points that arrive as rows of distances to the training set: a distance of exactly zero.
+
+    `columns` says which distances count when the embedding covers only some of the training points.
+    """
+
+    columns: Index | None = None
 
     def __call__(self, distances: Any) -> Index:
         D = np.asarray(distances)
+        D = D if self.columns is None else D[:, self.columns]
         nearest = D.argmin(axis=1)
         return np.where(D[np.arange(D.shape[0]), nearest] == 0, nearest, -1)
 

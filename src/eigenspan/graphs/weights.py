@@ -41,11 +41,11 @@ class Affinity:
         return self.rule.weigh(distances, X)
 
 
-def median_width(X: Any, sample: int = 1000, precomputed: bool = False) -> float:
+def median_width(X: Any, sample: int = 1000, precomputed: bool = False, metric: Any = "euclidean") -> float:
     """Half the median distance among at most 1000 evenly chosen points [S0, §8.6]."""
     n = X.shape[0]
     rows = np.unique(np.linspace(0, n - 1, min(n, sample)).astype(int))
-    D = np.asarray(X[rows][:, rows]) if precomputed else pairwise_distances(X[rows])
+    D = np.asarray(X[rows][:, rows]) if precomputed else pairwise_distances(X[rows], metric=metric)
     pairs = D[np.triu_indices(rows.size, 1)]
     width = float(np.median(pairs)) / 2 if pairs.size else 0.0
     if width <= 0:
@@ -82,7 +82,8 @@ class Heat(BaseEstimator):
 
     def bind(self, graph: NeighbourGraph, X: Any) -> Heat:
         if self.sigma is None:
-            width = median_width(X) if X is not None else float(np.median(graph.distances.data))
+            metric = getattr(graph.finder, "metric", "euclidean")  # the width must be in the units of the edges
+            width = median_width(X, metric=metric) if X is not None else float(np.median(graph.distances.data))
             if not width > 0:
                 raise GraphError("The median edge of the graph has length zero: give Heat(sigma=...).")
         else:
@@ -109,16 +110,21 @@ class LocalScaling(BaseEstimator):
         self.k = k
 
     def bind(self, graph: NeighbourGraph, X: Any) -> _BoundLocalScaling:
-        return _BoundLocalScaling(self.k, _kth_distance(graph.distances, self.k))
+        lengths = graph.distances.data
+        if not np.any(lengths > 0):
+            raise GraphError("All neighbouring points coincide: there is no distance to scale by.")
+        floor = float(lengths[lengths > 0].min())
+        return _BoundLocalScaling(self.k, floor, np.maximum(_kth_distance(graph.distances, self.k), floor))
 
 
 @dataclass(frozen=True, eq=False)
 class _BoundLocalScaling:
     k: int
+    floor: float
     sigma: Array
 
     def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
-        own = self.sigma if X is None else _kth_distance(distances, self.k)
+        own = self.sigma if X is None else np.maximum(_kth_distance(distances, self.k), self.floor)
         rows = np.repeat(np.arange(distances.shape[0]), np.diff(distances.indptr))
         return _with_data(distances, np.exp(-(distances.data**2) / (own[rows] * self.sigma[distances.indices])))
 
@@ -240,16 +246,12 @@ def _with_data(G: sp.csr_array, data: Array) -> sp.csr_array:
 
 
 def _kth_distance(D: sp.csr_array, k: int) -> Array:
-    """Distance of every row's k-th nearest entry (its last where it has fewer), never zero."""
+    """Distance of every row's k-th nearest entry (its last where it has fewer; zero where it has none)."""
     counts = np.diff(D.indptr)
     rows = np.repeat(np.arange(D.shape[0]), counts)
     order = np.lexsort((D.data, rows))
     last = D.indptr[:-1] + np.minimum(k, np.maximum(counts, 1)) - 1
-    sigma = np.where(counts > 0, D.data[order][np.minimum(last, max(D.nnz - 1, 0))] if D.nnz else 0.0, 0.0)
-    positive = D.data[D.data > 0]
-    if positive.size == 0:
-        raise GraphError("All neighbouring points coincide: there is no distance to scale by.")
-    return np.maximum(sigma, positive.min())
+    return np.where(counts > 0, D.data[order][np.minimum(last, max(D.nnz - 1, 0))] if D.nnz else 0.0, 0.0)
 
 
 def _unit_rows(X: Any) -> Any:

@@ -75,7 +75,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit and return the embedding of the training points."""
-        return self.fit(X, y).embedding_
+        return self.fit(X, y).embedding_.copy()
 
     def transform(self, X: Any) -> Any:
         """Embed new points.

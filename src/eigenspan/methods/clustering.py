@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import Interval, StrOptions
 from .._diagnostics import note, stage
 from ..core import Map, Spectrum, TraceProblem, sign_of, solve
-from ..errors import InputError
+from ..errors import DimensionError, InputError
 from ..extend import Walk, WalkRows
 from ..forms import degree, degrees, laplacian
 from ..graphs import affinity, as_graph, components
@@ -117,6 +117,8 @@ class SpectralClustering(ClusterMixin, SpectralReducer):
         n = X.shape[0]
         if self.n_clusters > n:
             raise InputError(f"n_clusters={self.n_clusters} exceeds n_samples={n}.")
+        if self.n_components is not None and self.n_components > n:
+            raise DimensionError(f"n_components={self.n_components} exceeds n_samples={n}.")
         points = None if isinstance(self.graph, str) and self.graph == "precomputed" else X
         self.graph_ = as_graph(self.graph, X, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
         weighted = affinity(self.graph_, self.weights, points)
@@ -140,7 +142,7 @@ class SpectralClustering(ClusterMixin, SpectralReducer):
         N = np.zeros((d.size, count))
         N[np.arange(d.size), labels] = 1.0
         N /= np.sqrt(mass @ N)
-        wanted = min(self.n_components or self.n_clusters, d.size)
+        wanted = self.n_components or self.n_clusters
         more = max(0, wanted - count)
         self.problem_ = TraceProblem(laplacian(W), _unit(W, mass, self.cut), "min", N)
         if more == 0:

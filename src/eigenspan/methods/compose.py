@@ -27,7 +27,7 @@ from ..forms import (
 from ..graphs import affinity, as_graph, encode_labels, reconstruction_weights
 from .base import JOBS, NEIGHBOURS, RIDGE, SEED, SOLVER, FeatureReducer, SpectralReducer
 from .docs import documented
-from .neighbourhood import GRAPH, WEIGHTS, barycentric
+from .neighbourhood import GRAPH, WEIGHTS, barycentric, refuse_distances
 
 Array = NDArray[np.float64]
 
@@ -47,6 +47,7 @@ class _Forms:
     def graph(self) -> Any:
         if self._graph is None:
             e = self.estimator
+            refuse_distances(e.graph, type(e).__name__)
             self._graph = as_graph(e.graph, self.points, n_neighbors=e.n_neighbors, n_jobs=e.n_jobs)
         return self._graph
 

@@ -36,8 +36,9 @@ _ENTRIES = {
     "reduce": """reduce : int or None, default=None
         Keep this many principal axes of X first: for undersampled data, and for sparse X with very many columns.""",
     "ridge": """ridge : float or None, default=None
-        ε in the constraint B + εI. None means 0 for features of full rank and a small ridge, reported in ``diagnostics_``, for
-        kernels, whose feature space could interpolate any embedding of the training points.""",
+        ε that keeps the axes short: B + εI, or A + εI where a PSD form A is minimised. None means 0 for features of full rank
+        and a small ridge, reported in ``diagnostics_``, for kernels, whose feature space could interpolate any embedding of the
+        training points.""",
     "unlabeled": """unlabeled : int or None, default=-1
         The label that marks unlabelled points, besides NaN and None. None makes −1 a class like any other.""",
     "reg": """reg : float, default=1e-3

@@ -104,14 +104,21 @@ class Isomap(LandmarkReducer, GraphEmbedding):
         return pose(Samples(graph.n, extension), maximise=gram(G, psd=False), scale=SqrtEigenvalue())
 
     def _embed_graph(self, graph: NeighbourGraph, points: Array | None) -> tuple[Array, Map]:
-        if self.landmarks is None:
+        wanted = self._wanted(graph.n)
+        if wanted is None:
             return super()._embed_graph(graph, points)
         lengths, M = self._lengths(graph)
-        wanted = min(self.landmarks, graph.n) if isinstance(self.landmarks, Integral) else self.landmarks
-        self.landmarks_ = choose_landmarks(lengths, wanted, random_state=self.random_state)
-        geodesics = np.ascontiguousarray(geodesic_distances(lengths, self.landmarks_).T)
+        if graph.rows is not None and not isinstance(wanted, Integral):
+            wanted = np.flatnonzero(np.isin(graph.rows, wanted))  # given as rows of X, needed as nodes of the component
+        chosen = choose_landmarks(lengths, wanted, random_state=self.random_state)
+        self.landmarks_ = chosen if graph.rows is None else graph.rows[chosen]
+        geodesics = np.ascontiguousarray(geodesic_distances(lengths, chosen).T)
         R = -0.5 * geodesics**2
-        return self._triangulate(R[self.landmarks_].copy(), R, GeodesicGram(graph.finder, geodesics, M))
+        return self._triangulate(R[chosen].copy(), R, GeodesicGram(graph.finder, geodesics, M))
+
+    def _wanted(self, n: int) -> Any:
+        """The landmarks to use, how many or which; None for all pairs."""
+        return self.landmarks
 
 
 @documented
@@ -131,8 +138,8 @@ class LandmarkIsomap(Isomap):
     $graph
     conformal : bool, default=False
         Rescale edges by d_ij/√(M_i M_j), M_i the mean distance to the neighbours.
-    landmarks : int or array of indices, default=200
-        How many (at most all points), or which.
+    landmarks : int, array of indices or None, default=None
+        How many, or which. None means 200, or all points where there are fewer.
     $disconnected
     $solver
     $random_state
@@ -154,8 +161,6 @@ class LandmarkIsomap(Isomap):
     (2000, 2)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {**Isomap._parameter_constraints, "landmarks": LANDMARKS[:-1]}
-
     def __init__(
         self,
         n_components: int = 2,
@@ -163,7 +168,7 @@ class LandmarkIsomap(Isomap):
         n_neighbors: int | None = None,
         graph: Any = None,
         conformal: bool = False,
-        landmarks: Any = 200,
+        landmarks: Any = None,
         disconnected: str = "connect",
         solver: Any = "auto",
         random_state: Any = 0,
@@ -180,3 +185,6 @@ class LandmarkIsomap(Isomap):
             random_state=random_state,
             n_jobs=n_jobs,
         )
+
+    def _wanted(self, n: int) -> Any:
+        return min(200, n) if self.landmarks is None else self.landmarks

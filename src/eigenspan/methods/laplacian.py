@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._compat import StrOptions
 from ..core import Posed, Samples, pose
 from ..extend import Walk, WalkRows
 from ..forms import degree, laplacian
-from ..graphs import Affinity, NeighbourGraph, affinity
+from ..graphs import Affinity, NeighbourGraph, affinity, check_weights_connect
 from .docs import documented
 from .neighbourhood import WEIGHTS, GraphEmbedding, GraphProjection, barycentric, known_rows
 
@@ -51,6 +52,12 @@ class WalkEmbedding(GraphEmbedding):
         )
         self.weights = weights
         self.extension = extension
+
+    def _weigh(self, graph: NeighbourGraph, points: Array | None) -> sp.csr_array:
+        """The weights W, seen to leave the graph in one piece."""
+        self.affinity_ = affinity(graph, self.weights, points)
+        check_weights_connect(self.affinity_.W)
+        return self.affinity_.W
 
     def _samples(
         self, graph: NeighbourGraph, affinity: Affinity, points: Array | None, density: Array | None = None
@@ -105,8 +112,7 @@ class LaplacianEigenmaps(WalkEmbedding):
     """
 
     def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
-        self.affinity_ = affinity(graph, self.weights, points)
-        W = self.affinity_.W
+        W = self._weigh(graph, points)
         return pose(self._samples(graph, self.affinity_, points), minimise=laplacian(W), unit=degree(W))
 
 

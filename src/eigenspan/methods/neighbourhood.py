@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._compat import HasMethods, StrOptions
 from ..core import Form, Map, Posed
-from ..errors import DuplicateWarning, InputError, warn
+from ..errors import DuplicateWarning, GraphError, InputError, warn
 from ..extend import Barycentric, BarycentricRows
 from ..forms import class_graph
 from ..graphs import (
@@ -77,6 +78,8 @@ class GraphEmbedding(SpectralReducer):
         Y, map_ = self._embed_graph(self.graph_, None if precomputed else points)
         if kept is None:
             return Y, map_
+        if precomputed:
+            map_ = replace(map_, known=ZeroDistance(kept))
         everyone = map_(X)
         everyone[kept] = Y
         return everyone, map_
@@ -86,6 +89,15 @@ class GraphEmbedding(SpectralReducer):
 
     def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
         raise NotImplementedError
+
+
+def refuse_distances(graph: Any, name: str) -> None:
+    """A method over coordinates cannot have distances for them."""
+    if isinstance(graph, str) and graph == "precomputed":
+        raise GraphError(
+            f'{name} maps coordinates, so X cannot hold distances as graph="precomputed" says: pass X and the graph itself, as a sparse '
+            "matrix of distances or a pair (indices, distances)."
+        )
 
 
 def known_rows(points: Array | None) -> Callable[[Any], Any]:
@@ -174,6 +186,7 @@ class GraphProjection(FeatureReducer):
         codes = self._codes(points, y)
         if isinstance(self.graph, str) and self.graph == "class":
             return class_graph(codes)
+        refuse_distances(self.graph, type(self).__name__)
         graph = as_graph(self.graph, points, n_neighbors=self.n_neighbors, codes=codes, n_jobs=self.n_jobs)
         _warn_of_duplicates(graph)
         self.graph_ = graph

@@ -144,9 +144,11 @@ def _axes_for(wanted: int | float | None, C: Array) -> int:
     if isinstance(wanted, Integral):
         return int(wanted)
     values = dense.eigenpairs(C, None, "max")[0]
+    if values.size == 0:
+        return 1  # all rows coincide: one axis is already too many, and the solver says so
     if wanted is None:
         return max(1, int(np.sum(values > 1e-12 * values[0])))
-    return int(np.searchsorted(np.cumsum(values) / values.sum(), float(wanted)) + 1)
+    return min(values.size, int(np.searchsorted(np.cumsum(values) / values.sum(), float(wanted)) + 1))
 
 
 def _has_preimage(estimator: Any) -> bool:

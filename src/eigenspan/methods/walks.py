@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._compat import Interval, StrOptions
 from ..core import Diffusion, InverseSqrt, Posed, pose
 from ..forms import degree, degrees, laplacian
-from ..graphs import NeighbourGraph, affinity
+from ..graphs import NeighbourGraph
 from .docs import documented
 from .laplacian import WalkEmbedding
 
@@ -106,8 +106,7 @@ class DiffusionMap(WalkEmbedding):
         self.alpha = alpha
 
     def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
-        self.affinity_ = affinity(graph, self.weights, points)
-        W = sp.csr_array(self.affinity_.W + sp.eye_array(graph.n))
+        W = sp.csr_array(self._weigh(graph, points) + sp.eye_array(graph.n))
         density = degrees(W) ** self.alpha
         S = sp.diags_array(1.0 / density)
         W = sp.csr_array(S @ W @ S)
@@ -198,7 +197,6 @@ class CommuteTimeEmbedding(WalkEmbedding):
         )
 
     def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
-        self.affinity_ = affinity(graph, self.weights, points)
-        W = self.affinity_.W
+        W = self._weigh(graph, points)
         scale = InverseSqrt(float(degrees(W).sum()))
         return pose(self._samples(graph, self.affinity_, points), minimise=laplacian(W), scale=scale)

@@ -11,12 +11,18 @@ from ..errors import InputError
 from ._canvas import INK, frame, new_axes
 from ._colours import SEQUENTIAL, Colours, colours_of
 
+#: Fewer points than this are always all shown.
+_ENOUGH = 200
+#: The share of points at each end that may leave the view, and how much of the range the rest must fill to keep them.
+_TAIL, _SQUEEZED = 0.003, 0.85
+
 
 def scatter(embedding: Any, labels: Any = None, ax: Any = None, title: str | None = None) -> Any:
     """Draw the first two axes of an embedding.
 
     An embedding with one axis is drawn as a strip. Up to 12 classes get colour-blind-safe colours and a legend, more than 12 different
-    real numbers a continuous scale, missing labels grey.
+    real numbers a continuous scale, missing labels grey. A few outliers that would squeeze all other points together stay outside the
+    view, and their number is written in the corner.
 
     Parameters
     ----------
@@ -84,7 +90,34 @@ def draw(ax: Any, Y: NDArray[np.float64], colours: Colours, title: str | None) -
         rasterized=n > 2000,
     )
     frame(ax, title)
+    _crop(ax, Y)
     return drawn
+
+
+def _crop(ax: Any, Y: NDArray[np.float64]) -> None:
+    """Leave a few far outliers out of view, and say how many, where they would squeeze all other points together."""
+    if Y.shape[0] < _ENOUGH:
+        return
+    low, high = np.quantile(Y, [_TAIL, 1 - _TAIL], axis=0)
+    margin = 0.2 * (high - low)
+    low, high = low - margin, high + margin
+    full, shown = np.ptp(Y, axis=0), high - low
+    cut = (shown > 0) & (shown < _SQUEEZED * full)
+    if not cut.any():
+        return
+    for axis, set_limits in enumerate((ax.set_xlim, ax.set_ylim)):
+        if cut[axis]:
+            set_limits(low[axis], high[axis])
+    outside = int(np.any(((low > Y) | (high < Y)) & cut, axis=1).sum())
+    ax.text(
+        *(0.985, 0.015),
+        f"{outside} outside the view",
+        transform=ax.transAxes,
+        ha="right",
+        va="bottom",
+        fontsize=7,
+        color=INK,
+    )
 
 
 def legend_handles(colours: Colours) -> list[Any]:

@@ -17,11 +17,11 @@ def symmetric(A: Array) -> Array:
 def eigenpairs(A: Array, k: int | None = None, sense: str = "min") -> tuple[Array, Array]:
     """The `k` extreme eigenpairs of a symmetric matrix, best first; all of them when `k` is None. Cost O(n³)."""
     n = A.shape[0]
-    if k is None or k >= n:
-        values, vectors = la.eigh(A)
-    else:
-        first = 0 if sense == "min" else n - k
-        values, vectors = la.eigh(A, subset_by_index=(first, first + k - 1))
+    wanted = n if k is None else min(k, n)
+    first = 0 if sense == "min" else n - wanted
+    values, vectors = la.eigh(A, subset_by_index=None if wanted == n else (first, first + wanted - 1))
+    if values.size < wanted:  # LAPACK's subset driver silently loses copies of eigenvalues of high multiplicity
+        values, vectors = (part[..., first : first + wanted] for part in la.eigh(A, driver="evd"))
     return (values, vectors) if sense == "min" else (values[::-1], vectors[:, ::-1])
 
 
@@ -53,6 +53,13 @@ def local_axes(X: Array) -> tuple[Array, Array]:
     """Left singular vectors and singular values of a stack of small matrices ``(..., k, D)``, largest first."""
     U, s, _ = np.linalg.svd(X, full_matrices=False)
     return U, s
+
+
+def pseudo_inverse(M: Array, whole: Array, rtol: float = 1e-10) -> Array:
+    """Of a symmetric block M of the matrix `whole`: eigenvalues below ``rtol`` times the size of the whole count as zero."""
+    values, Q = la.eigh(symmetric(M))
+    keep = values > rtol * max(float(np.abs(whole).max(initial=0.0)), np.finfo(float).tiny)
+    return (Q[:, keep] / values[keep]) @ Q[:, keep].T
 
 
 def nearest_rotation(M: Array) -> Array:

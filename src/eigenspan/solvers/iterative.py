@@ -15,9 +15,9 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
-from sklearn.utils.extmath import randomized_svd
 
 from ..errors import ConvergenceError
+from .dense import eigenpairs, symmetric
 
 Array = NDArray[np.float64]
 Apply = Callable[[Array], Array]
@@ -41,26 +41,26 @@ def top_pairs(
     """The `k` algebraically largest eigenpairs of a symmetric operator, copies of multiple eigenvalues included.
 
     Lanczos from one start vector can miss copies of a repeated eigenvalue. After each solve the found vectors are deflated
-    and one more pair is sought; while it beats the worst found one, it joins them.
+    and one more pair is sought, loosely; while it beats the worst found one, it is computed in full and joins them.
+    Where the Krylov space would be the whole space, the operator is written out and solved densely.
 
     `magnitude` bounds the operator's norm; the excluded directions are moved to ``-magnitude``.
     """
     N = np.zeros((n, 0)) if exclude is None else exclude
+    width = max(2 * k + 10, 30)
 
-    def solve(count: int, hidden: Array, tol: float) -> tuple[Array, Array]:
+    def hiding(hidden: Array) -> Apply:
         compressed = _without(apply, hidden)
+        return lambda x: compressed(x) - magnitude * (hidden @ (hidden.T @ x))
 
-        def shifted(x: Array) -> Array:
-            return compressed(x) - magnitude * (hidden @ (hidden.T @ x))
-
-        operator = LinearOperator((n, n), matvec=shifted, dtype=np.float64)
-        width = min(n, max(2 * count + 10, 30))
+    def solve(count: int, hidden: Array, tol: float, start: Array) -> tuple[Array, Array]:
+        operator = LinearOperator((n, n), matvec=hiding(hidden), dtype=np.float64)
         try:
             return eigsh(
                 operator,
                 count,
                 which="LA",
-                v0=rng.standard_normal(n),
+                v0=start,
                 tol=tol,
                 ncv=width,
                 maxiter=max(300, 30000 // width),
@@ -71,13 +71,16 @@ def top_pairs(
                 'limit: the wanted eigenvalues lie too close together. Use solver="dense" if n allows, or fewer components.'
             ) from failure
 
-    values, vectors = solve(k, N, 0.0)
+    if n <= width + N.shape[1]:
+        M = hiding(N)(np.eye(n))
+        return eigenpairs(symmetric(M), k, "max")
+    values, vectors = solve(k, N, 0.0, rng.standard_normal(n))
     for _ in range(k):
-        if N.shape[1] + k >= n - 1:
+        hidden = np.hstack([N, vectors])
+        new, direction = solve(1, hidden, 1e-8, rng.standard_normal(n))
+        if new[0] <= values.min() + 1e-10 * abs(values.min()) + 1e-14 * magnitude:
             break
-        new, direction = solve(1, np.hstack([N, vectors]), 1e-6)
-        if new[0] <= values.min() + 1e-9 * magnitude:
-            break
+        new, direction = solve(1, hidden, 0.0, direction[:, 0])
         worst = np.argmin(values)  # a missed copy: it displaces the worst pair found so far
         values[worst], vectors[:, worst] = new[0], direction[:, 0]
         vectors, _ = la.qr(vectors, mode="economic")
@@ -95,9 +98,13 @@ def factorised_inverse(S: sp.csr_array, shift: float, U: Array | None = None, c:
     )
     if U is None or c is None or U.shape[1] == 0:
         return lu.solve
-    U = U[:, c != 0]
+    # columns that cancel one another must do so now: a null vector of S among them would be blown up by 1/shift
+    Q, R = la.qr(U, mode="economic")
+    c, V = eigenpairs(symmetric((R * c) @ R.T))
+    kept = np.abs(c) > 1e-14 * np.abs(c).max(initial=0.0)
+    U, c = Q @ V[:, kept], c[kept]
     SU = lu.solve(np.ascontiguousarray(U))
-    core = la.lu_factor(np.diag(1 / c[c != 0]) + U.T @ SU)
+    core = la.lu_factor(np.diag(1 / c) + U.T @ SU)
 
     def solve(b: Array) -> Array:
         x = lu.solve(b)
@@ -106,9 +113,13 @@ def factorised_inverse(S: sp.csr_array, shift: float, U: Array | None = None, c:
     return solve
 
 
-def constrained_inverse(solve: Apply, N: Array | None) -> Apply:
-    """The inverse of a matrix compressed to the complement of `N`, from the inverse of the whole matrix."""
-    if N is None or N.shape[1] == 0:
+def constrained_inverse(solve: Apply, apply: Apply, N: Array, rng: np.random.Generator, size: float) -> Apply:
+    """The inverse of a matrix compressed to the complement of `N`, from the inverse and the products of the whole matrix.
+
+    Where the matrix is nearly singular but its compression is not (N holds no null vector), digits cancel; a trial solve
+    finds out, and two steps of iterative refinement restore them. `size` bounds the norm of the matrix.
+    """
+    if N.shape[1] == 0:
         return solve
     SN = solve(np.ascontiguousarray(N))
     core = la.lu_factor(N.T @ SN)
@@ -118,7 +129,27 @@ def constrained_inverse(solve: Apply, N: Array | None) -> Apply:
         x = x - SN @ la.lu_solve(core, N.T @ x)
         return x - N @ (N.T @ x)
 
-    return constrained
+    compressed = _without(apply, N)
+
+    def refined(b: Array) -> Array:
+        b = b - N @ (N.T @ b)
+        x = constrained(b)
+        for _ in range(2):
+            x = x + constrained(b - compressed(x))
+        return x
+
+    trial = rng.standard_normal(N.shape[0])
+    trial -= N @ (N.T @ trial)
+    x = constrained(trial)
+    exact = la.norm(trial - compressed(x)) <= 1e-12 * max(la.norm(trial), size * la.norm(x))
+    return constrained if exact else refined
+
+
+def smallest_by_inverse(inverse: Apply, n: int, k: int, rng: np.random.Generator, *, exclude: Array) -> Any:
+    """The `k` largest eigenpairs of the inverse of a PSD matrix."""
+    x = inverse(rng.standard_normal(n))
+    magnitude = 2 * float(la.norm(inverse(x)) / max(la.norm(x), np.finfo(float).tiny))
+    return top_pairs(inverse, n, k, rng, exclude=exclude, magnitude=magnitude)
 
 
 def subspace_iteration(
@@ -149,19 +180,16 @@ def subspace_iteration(
     return values, vectors
 
 
-def leading_axes(X: Any, mean: Array, r: int) -> tuple[Array, Array]:
-    """The `r` largest singular values of ``X − 1·mean'`` and their right singular vectors; sparse X is centred implicitly."""
-    if sp.issparse(X):
-        ones = np.ones(X.shape[0])
-        centred: Any = LinearOperator(
-            X.shape,
-            matvec=lambda v: X @ v - ones * (mean @ v),
-            rmatvec=lambda u: X.T @ u - mean * u.sum(),
-            matmat=lambda V: X @ V - np.outer(ones, mean @ V),
-            rmatmat=lambda U: X.T @ U - np.outer(mean, U.sum(axis=0)),
-            dtype=np.float64,
-        )
-    else:
-        centred = np.asarray(X, dtype=np.float64) - mean
-    _, s, Vt = randomized_svd(centred, r, n_iter=7, random_state=0)
-    return s, Vt.T
+def leading_axes(X: Any, mean: Array, r: int, *, oversample: int = 10, iterations: int = 7) -> tuple[Array, Array]:
+    """The `r` largest singular values of ``X − 1·mean'`` and their right singular vectors; sparse X is centred implicitly.
+
+    Randomised block power iteration (Halko, Martinsson, Tropp): O((nnz(X) + nr + Dr)r) a step, never an array larger than n×r.
+    """
+    if not sp.issparse(X):
+        X, mean = np.asarray(X, dtype=np.float64) - mean, np.zeros(X.shape[1])
+    Q = np.random.default_rng(0).standard_normal((X.shape[1], min(r + oversample, *X.shape)))
+    for _ in range(iterations):
+        U, _ = la.qr(X @ Q - mean @ Q, mode="economic")
+        Q, _ = la.qr(X.T @ U - np.outer(mean, U.sum(axis=0)), mode="economic")
+    _, s, Vt = la.svd(X @ Q - mean @ Q, full_matrices=False)
+    return s[:r], Q @ Vt[:r].T

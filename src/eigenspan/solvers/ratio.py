@@ -19,12 +19,12 @@ def trace_ratio(
     Each step takes the extreme `k` eigenvectors of ``A − ρB`` and sets ρ to their ratio; ρ moves monotonically and
     converges quadratically. Cost: a handful of dense eigenproblems of the order of A.
     """
-    rho = np.trace(A) / np.trace(B)
+    rho, size = np.trace(A) / np.trace(B), np.linalg.norm(A) / np.linalg.norm(B)
     for _ in range(iterations):
         values, V = dense.eigenpairs(dense.symmetric(A - rho * B), None, sense)
         V = V[:, :k]
         new = float(np.sum(V * (A @ V)) / np.sum(V * (B @ V)))
-        if abs(new - rho) <= tol * max(1.0, abs(rho)):
+        if abs(new - rho) <= tol * size:
             return new, V, values
         rho = new
     raise ConvergenceError(

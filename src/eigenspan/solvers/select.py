@@ -84,18 +84,21 @@ class ShiftInvert(Solver):
                 'solver="shift-invert" finds the smallest eigenpairs of a sparse positive semidefinite matrix; this problem '
                 f'asks for sense={sense!r}, psd={A.psd}, sparse={A.sparse is not None}. Use solver="auto" or "lanczos".'
             )
-        size = max(A.norm(), np.finfo(float).tiny)
+        size = A.norm() or 1.0
+        shift = self.shift * size
         U: Any = None
         c: Any = None
         if A.low_rank is not None:
             U, c = A.low_rank
             U = U.toarray() if sp.issparse(U) else U
-        inverse = iterative.constrained_inverse(
-            iterative.factorised_inverse(A.sparse, self.shift * size, U, c), exclude
-        )
-        start = rng.standard_normal(A.n)
-        bound = 2 * float(la.norm(inverse(inverse(start))) / max(la.norm(inverse(start)), np.finfo(float).tiny))
-        _, vectors = iterative.top_pairs(inverse, A.n, k, rng, exclude=exclude, magnitude=bound)
+        whole = iterative.factorised_inverse(A.sparse, shift, U, c)
+        hidden, vectors = np.zeros((A.n, 0)) if exclude is None else exclude, np.zeros((A.n, 0))
+        while vectors.shape[1] < k:
+            # eigenvalues far above a null space drown in the rounding of its huge inverse: hide what was found, look again
+            inverse = iterative.constrained_inverse(whole, lambda x: A @ x + shift * x, hidden, rng, size)
+            found, new = iterative.smallest_by_inverse(inverse, A.n, k - vectors.shape[1], rng, exclude=hidden)
+            new = new[:, found >= 1e-6 * found.max()]
+            hidden, vectors = np.hstack([hidden, new]), np.hstack([vectors, new])
         return np.einsum("ij,ij->j", vectors, A @ vectors), vectors
 
 
@@ -207,7 +210,7 @@ class Auto(Solver):
             return [Dense()]
         if A.dense is not None and sense == "min" and A.n <= 5000:
             return [Dense()]
-        if A.dense is None and A.psd and sense == "min":
+        if A.dense is None and A.sparse is not None and A.psd and sense == "min":
             return [ShiftInvert(), Lanczos(), Dense()]
         return [Lanczos(), Dense()]
 

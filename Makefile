@@ -1,0 +1,49 @@
+# Two commands matter: `make demo` and `make test`. Both set up their own environment.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format types doctest unit clean
+
+help: ## this list
+	@echo "make <target>, with PYTHON=python3.12 to choose the interpreter"
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## ?(.*)/  \1	\2/' | expand -t 14
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "eigenspan needs Python 3.11 or newer; choose one with make PYTHON=..."; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing eigenspan and its requirements into $(VENV) (once; about a minute)"
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e ".[test]"
+	@touch $@
+
+setup: $(READY) ## create the virtual environment
+
+demo: $(READY) ## embed the digits with six methods: a table and a picture
+	@$(BIN)/eigenspan demo
+
+test: lint types doctest unit ## everything that is checked: format, lint, types, doctests, tests
+
+lint: $(READY) ## formatting and lint
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+format: $(READY) ## rewrite the sources in the house format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+types: $(READY)
+	$(BIN)/mypy
+
+doctest: $(READY)
+	$(BIN)/pytest --doctest-modules src
+
+unit: $(READY)
+	$(BIN)/pytest -n $(WORKERS) tests
+
+clean: ## remove the environment, caches and pictures of the demo
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis eigenspan-demo*.png
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

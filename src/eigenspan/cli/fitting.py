@@ -1,0 +1,83 @@
+"""From options to a fitted estimator."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from typing import Any
+
+import numpy as np
+
+from ..errors import EigenspanError
+from .console import Refusal, suggestion, working
+
+
+def build(row: Any, components: int, neighbors: int | None, settings: tuple[str, ...]) -> Any:
+    """The estimator of a table row with the user's parameters."""
+    accepted = inspect.signature(row.build).parameters
+    anything = any(p.kind is p.VAR_KEYWORD for p in accepted.values())
+    params: dict[str, Any] = {"n_components": components}
+    if neighbors is not None:
+        if "n_neighbors" not in accepted:
+            raise Refusal(f"{row.name} has no neighbour graph: leave out -k.")
+        params["n_neighbors"] = neighbors
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals or not name:
+            raise Refusal(f"--set takes NAME=VALUE; got {setting!r}.")
+        if name not in accepted and not anything:
+            known = ", ".join(accepted)
+            raise Refusal(f"{row.name} has no parameter {name!r}.{suggestion(name, accepted)} It has {known}.")
+        params[name] = _value(value)
+    try:
+        return row.build(**params)
+    except TypeError as failure:
+        raise Refusal(f"{row.name} cannot be made with these parameters: {failure}.") from failure
+
+
+def _value(text: str) -> Any:
+    """A Python literal where it is one, otherwise the text itself."""
+    if text.lower() in ("none", "true", "false"):
+        return {"none": None, "true": True, "false": False}[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def require_labels(row: Any, estimator: Any, label: str | None) -> None:
+    """Refuse a supervised fit without labels, before anything is read."""
+    if label is None and estimator.__sklearn_tags__().target_tags.required:
+        raise Refusal(f"{row.name} needs labels: name their column with --label.")
+
+
+def standardise(X: Any, scale: str) -> tuple[Any, Any, Any]:
+    """The scaled data, with what was subtracted and divided by."""
+    center, spread = np.zeros(X.shape[1]), np.ones(X.shape[1])
+    if scale == "standard":
+        center, spread = X.mean(axis=0), X.std(axis=0)
+        spread[spread == 0] = 1.0
+    return (X - center) / spread, center, spread
+
+
+def fit(row: Any, estimator: Any, X: Any, label: Any) -> None:
+    """Fit with a spinner; what cannot be fitted is a message, not a traceback."""
+    y = None if label is None or row.supervision == "none" else _classes(label)
+    try:
+        with working(f"Fitting {row.name} to {X.shape[0]} rows"):
+            estimator.fit(X, y)
+    except EigenspanError:
+        raise
+    except (ValueError, TypeError, MemoryError, ArithmeticError, np.linalg.LinAlgError) as failure:
+        raise Refusal(f"{row.name} could not be fitted: {failure}") from failure
+
+
+def _classes(label: Any) -> Any:
+    """Labels as the library takes them: numbers, or text with None for unlabelled rows."""
+    import pandas as pd
+
+    if pd.api.types.is_bool_dtype(label):
+        return label.astype(str).to_numpy(dtype=object)
+    if pd.api.types.is_numeric_dtype(label):
+        return label.to_numpy(dtype=np.float64, na_value=np.nan) if label.isna().any() else label.to_numpy()
+    return np.array([None if pd.isna(value) else str(value) for value in label], dtype=object)

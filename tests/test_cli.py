@@ -1,0 +1,318 @@
+"""The command line, as a user with a messy table meets it."""
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from sklearn.datasets import load_iris
+
+from eigenspan import LPP
+from eigenspan.cli import main
+from eigenspan.cli.bundle import load
+from eigenspan.methods.registry import TABLE, find
+
+
+def run(*arguments, code=0):
+    """Run a command in process: it must end with the expected code and never with a traceback."""
+    result = CliRunner().invoke(main, [str(a) for a in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return " ".join(result.output.split())
+
+
+def refused(*arguments):
+    output = run(*arguments, code=2)
+    assert "Traceback" not in output
+    return output
+
+
+@pytest.fixture
+def iris():
+    data = load_iris(as_frame=True)
+    frame = data.frame.rename(columns=lambda name: name.removesuffix(" (cm)").replace(" ", "_"))
+    frame["target"] = np.array(data.target_names)[frame["target"]]
+    return frame.rename(columns={"target": "species"})
+
+
+@pytest.fixture
+def messy(iris, tmp_path):
+    """Identifiers, text, dates, a constant, an empty column, gaps and an infinity."""
+    frame = iris.copy()
+    frame.insert(0, "id", [f"plant {i}" for i in range(150)])
+    frame["city"] = ["Ulm", "Köln", "Bonn"] * 50
+    frame["when"] = pd.date_range("2024-01-01", periods=150).strftime("%Y-%m-%d")
+    frame["unit"] = 7
+    frame["comment"] = np.nan
+    frame.loc[3, "petal_width"] = np.nan
+    frame.loc[[7, 9], "sepal_length"] = np.nan
+    frame.loc[11, "sepal_width"] = np.inf
+    path = tmp_path / "messy.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+# ------------------------------------------------------------------ catalogue
+def test_help_and_methods_and_info():
+    assert "embed" in run("--help")
+    table = run("methods")
+    assert all(row.name in table for row in TABLE)
+    text = run("info", "lpp")
+    assert "n_neighbors : int or None" in text
+    assert " ".join(find("lpp").source.split()) in text
+    assert "$" not in text
+    assert "scikit-learn" in run("info", "t-sne").replace("sklearn", "scikit-learn")
+    assert "Did you mean 'Isomap'" in refused("info", "isomp")
+
+
+def test_runs_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "eigenspan", "--version"], capture_output=True, text=True, check=True)
+    assert "eigenspan, version" in done.stdout
+
+
+# ----------------------------------------------------------------------- demo
+def test_demo(tmp_path):
+    picture = tmp_path / "new" / "demo.png"
+    output = run("demo", "--output", picture)
+    for name in ("PCA", "LPP", "LLE", "LaplacianEigenmaps", "Isomap", "LDA"):
+        assert re.search(rf"\b{name} \d+\.\d\d \w+ 0\.\d{{3}} \d+\.\d%", output), name
+    assert "1257 to fit, 540 held out" in output
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "demo.png" in output
+
+
+# ---------------------------------------------------------------------- embed
+def test_embed_is_the_library(iris, tmp_path):
+    table, out = tmp_path / "iris.csv", tmp_path / "out.csv"
+    iris.iloc[:, :4] += 0.01 * np.random.default_rng(0).normal(size=(150, 4))  # no ties among the neighbours
+    iris.to_csv(table, index=False)
+    run("embed", table, "--label", "species", "-k", 12, "-d", 3, "-o", out)
+    result = pd.read_csv(out)
+    assert list(result) == ["row", "lpp1", "lpp2", "lpp3", "species"]
+    assert list(result["row"]) == list(range(1, 151))
+    X = iris.drop(columns="species").to_numpy()
+    expected = LPP(3, n_neighbors=12).fit_transform((X - X.mean(0)) / X.std(0))
+    np.testing.assert_allclose(result[["lpp1", "lpp2", "lpp3"]], expected, atol=1e-9)
+
+
+def test_missing_values_are_refused_with_numbers(messy, tmp_path):
+    output = refused("embed", messy, "--label", "species", "-o", tmp_path / "out.csv")
+    assert "4 values missing, in 3 of 4 columns" in output
+    assert "4 of 150 rows" in output
+    assert "drop-rows (keeps 146 rows)" in output
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_what_is_set_aside_is_named(messy, tmp_path):
+    out = tmp_path / "out.csv"
+    output = run("embed", messy, "--label", "species", "--missing", "drop-rows", "-o", out)
+    for remark in (
+        "150 rows, 10 columns",
+        "row identifier: 'id'",
+        "(text): 'city'",
+        "(dates): 'when'",
+        "(empty): 'comment'",
+        "(constant): 'unit'",
+        "1 infinite value in 'sepal_width'",
+        "Dropped 4 rows with missing values (row 4, 8, 10, 12): 146 rows are left",
+        "146 rows and 4 columns",
+    ):
+        assert remark in output
+    result = pd.read_csv(out)
+    assert list(result) == ["id", "lpp1", "lpp2", "species"]
+    assert "plant 3" not in set(result["id"])
+    assert len(result) == 146
+
+
+def test_median_and_dropped_columns(messy, tmp_path):
+    out = tmp_path / "out.tsv"
+    output = run("embed", messy, "--label", "species", "--missing", "median", "-m", "lda", "-o", out)
+    assert "Filled 4 missing values" in output
+    assert list(pd.read_csv(out, sep="\t")) == ["id", "lda1", "lda2", "species"]
+    output = run("embed", messy, "--missing", "drop-columns", "-m", "pca", "-d", 1, "-o", out)
+    assert "Dropped 3 columns with missing values: 'sepal_length', 'sepal_width', 'petal_width'" in output
+
+
+def test_columns_plot_and_settings(messy, tmp_path):
+    out, picture = tmp_path / "out.parquet", tmp_path / "picture.png"
+    options = ["--columns", "petal*,sepal_width", "--missing", "median", "--set", "reg=1e-2", "--set", "n_jobs=none"]
+    output = run("embed", messy, "--label", "species", "-m", "lle", *options, "-o", out, "--plot", picture)
+    assert "150 rows and 3 columns" in output
+    assert len(pd.read_parquet(out)) == 150
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_semicolons_decimal_commas_and_latin_1(iris, tmp_path):
+    table, out = tmp_path / "german.csv", tmp_path / "out.csv"
+    iris["Größe"] = iris["petal_width"] * 1.5
+    iris["Datum"] = "01.02.2024"
+    iris.to_csv(table, index=False, sep=";", decimal=",", encoding="latin-1")
+    output = run("embed", table, "--label", "species", "-o", out, "-m", "pca")
+    assert "Latin-1" in output
+    assert "150 rows and 5 columns" in output
+
+
+def test_marks_for_missing_values(iris, tmp_path):
+    table, out = tmp_path / "marks.csv", tmp_path / "out.csv"
+    frame = iris.astype({"petal_width": object})
+    frame.loc[5, "petal_width"] = "?"
+    frame.to_csv(table, index=False)
+    assert "text among numbers, such as '?'" in run("embed", table, "-m", "pca", "-o", out)
+    output = run("embed", table, "-m", "pca", "-o", out, "--na", "?", "--missing", "drop-rows")
+    assert "149 rows and 4 columns" in output
+
+
+@pytest.mark.parametrize("suffix", ["npz", "npy", "parquet", "csv", "csv.gz"])
+def test_other_formats(suffix, tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    table, out = tmp_path / f"data.{suffix}", tmp_path / "out.csv"
+    if suffix == "npz":
+        np.savez(table, X=X, y=np.arange(40) % 2, extra=np.zeros(3))
+    elif suffix == "npy":
+        np.save(table, X)
+    elif suffix == "parquet":
+        pd.DataFrame(X, columns=list("abcde")).to_parquet(table)
+    else:
+        pd.DataFrame(X).to_csv(table, index=False, header=False)
+    output = run("embed", table, "-m", "pca", "-o", out)
+    assert "40 rows and 5 columns" in output
+    assert ("no header" in output) == suffix.startswith("csv")
+    if suffix == "npz":
+        assert "(vectors beside the matrix): 'y'" in output
+        assert "Left out: 'extra'" in output
+
+
+def test_library_warnings_are_one_line_each(tmp_path):
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(30, 3)), rng.normal(size=(30, 3)) + 1000])
+    np.save(tmp_path / "two.npy", X)
+    result = CliRunner().invoke(main, ["embed", str(tmp_path / "two.npy"), "-m", "le", "-o", str(tmp_path / "out.csv")])
+    lines = [line for line in result.output.splitlines() if line.startswith("Warning: ")]
+    assert len(lines) == 1
+    assert "2 components (of 30, 30 points)" in lines[0]
+    assert result.exit_code == 0
+
+
+def test_unlabelled_rows_are_understood(iris, tmp_path):
+    table, out = tmp_path / "part.csv", tmp_path / "out.csv"
+    iris.loc[::3, "species"] = None
+    iris.to_csv(table, index=False)
+    run("embed", table, "-m", "lda", "--label", "species", "-o", out, "--plot", tmp_path / "part.png")
+    assert pd.read_csv(out)["species"].isna().sum() == 50
+
+
+# ------------------------------------------------------------------- refusals
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (None, "There is no file"),
+        ("", "is empty"),
+        ("a,b\n", "holds no data"),
+        ("a,b\nx,y\nz,w\n", "None of the 2 columns can be embedded"),
+        ("a,b\n1,2\n", "None of the 2 columns can be embedded"),
+        ("a,b\n1,2\n1,2,3,4\n", "cannot be read as a table"),
+    ],
+)
+def test_bad_tables(content, message, tmp_path):
+    table = tmp_path / "bad.csv"
+    if content is not None:
+        table.write_text(content)
+    assert re.search(message, refused("embed", table, "-o", tmp_path / "out.csv"))
+
+
+def test_bad_binary_tables(tmp_path):
+    for name in ("bad.npz", "bad.npy", "bad.parquet"):
+        (tmp_path / name).write_bytes(b"this is not what its name says")
+        assert re.search("not a", refused("embed", tmp_path / name, "-o", tmp_path / "out.csv"))
+    np.savez(tmp_path / "two.npz", A=np.eye(3), B=np.eye(4))
+    assert "A (3, 3), B (4, 4)" in refused("embed", tmp_path / "two.npz", "-o", tmp_path / "out.csv")
+    (tmp_path / "table.docx").write_bytes(b"PK")
+    assert "unknown ending" in refused("embed", tmp_path / "table.docx")
+    assert "is a directory" in refused("embed", tmp_path, "-o", tmp_path / "out.csv")
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["-m", "lppp"], "There is no method 'lppp'. Did you mean 'LPP'?"),
+        (["--label", "specis"], "no column 'specis'. Did you mean 'species'?"),
+        (["--columns", "petal_widht"], "Did you mean 'petal_width'?"),
+        (["--columns", "city"], "'city' hold text"),
+        (["-m", "lda"], "LDA needs labels"),
+        (["-m", "pca", "-k", "3"], "PCA has no neighbour graph"),
+        (["--set", "reguläre=1"], "LPP has no parameter"),
+        (["--set", "reg"], "takes NAME=VALUE"),
+        (["--set", "solver=magic"], "'solver' parameter of LPP"),
+        (["-k", "400"], "n_neighbors=400"),
+        (["-d", "9"], "n_components=9"),
+        (["--plot", "picture.xyz"], "no kind of picture"),
+        (["-o", "nowhere/out.csv"], "no directory 'nowhere'"),
+    ],
+)
+def test_bad_options(messy, options, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert message in refused("embed", messy, "--missing", "median", *options)
+
+
+def test_the_input_is_not_overwritten(messy):
+    before = messy.read_bytes()
+    assert "is the input" in refused("embed", messy, "-o", messy)
+    assert messy.read_bytes() == before
+
+
+# ------------------------------------------------------------------ transform
+@pytest.fixture
+def model(messy, tmp_path):
+    path = tmp_path / "iris.model"
+    run(
+        "embed",
+        messy,
+        "--label",
+        "species",
+        "--missing",
+        "median",
+        "-m",
+        "isomap",
+        "--model",
+        path,
+        "-o",
+        tmp_path / "fit.csv",
+    )
+    return path
+
+
+def test_transform_returns_the_training_embedding(messy, model, tmp_path):
+    out = tmp_path / "new.csv"
+    output = run("transform", model, messy, "--missing", "median", "-o", out)
+    assert "Not used by the model: 'city', 'when', 'unit', 'comment'" in output
+    pd.testing.assert_frame_equal(pd.read_csv(out), pd.read_csv(tmp_path / "fit.csv"), atol=1e-9)
+    assert load(model).columns == ["sepal_length", "sepal_width", "petal_length", "petal_width"]
+
+
+def test_transform_refuses_tables_that_do_not_fit(messy, model, iris, tmp_path):
+    out = tmp_path / "new.csv"
+    assert "4 of 150 rows" in refused("transform", model, messy, "-o", out)
+    iris.drop(columns="petal_width").to_csv(tmp_path / "less.csv", index=False)
+    assert "lacks 1 column" in refused("transform", model, tmp_path / "less.csv", "-o", out)
+    iris.assign(petal_width="wide").to_csv(tmp_path / "text.csv", index=False)
+    assert "'petal_width' hold text" in refused("transform", model, tmp_path / "text.csv", "-o", out)
+
+
+def test_transform_refuses_files_that_are_no_models(messy, model, tmp_path):
+    out = tmp_path / "new.csv"
+    whole = model.read_bytes()
+    broken = tmp_path / "broken.model"
+    for content, message in (
+        (whole[: len(whole) // 2], "is damaged"),
+        (whole[:-1] + b"?", "is damaged"),
+        (whole.replace(b'"version": 1', b'"version": 9', 1), "model format 9"),
+        (b"\x80\x05junk", "not an eigenspan model"),
+        (b"", "not an eigenspan model"),
+    ):
+        broken.write_bytes(content)
+        assert message in refused("transform", broken, messy, "-o", out)
+    assert "no model file" in refused("transform", tmp_path / "absent", messy, "-o", out)
