@@ -55,7 +55,11 @@ def estimators() -> list[Case]:
     variants = [
         _case("TraceReducer", es.TraceReducer()),
         _case("TraceReducer-kernel", es.TraceReducer(basis="kernel")),
-        _case("TraceReducer-samples", es.TraceReducer(basis="samples", minimise="reconstruction", scale="covariance"), lookup=True),
+        _case(
+            "TraceReducer-samples",
+            es.TraceReducer(basis="samples", minimise="reconstruction", scale="covariance"),
+            lookup=True,
+        ),
         _case("TraceReducer-class", es.TraceReducer(minimise="class_laplacian", unit="total")),
         _case("KernelPCA-landmarks", es.KernelPCA(landmarks=25, gamma=0.01)),
         _case("ClassicalMDS-cityblock", es.ClassicalMDS(metric="cityblock")),
@@ -63,7 +67,11 @@ def estimators() -> list[Case]:
         _case("Isomap-landmarks", es.Isomap(landmarks=40)),
         _case("Isomap-conformal", es.Isomap(conformal=True), lookup=True),
         _case("LaplacianEigenmaps-harmonic", es.LaplacianEigenmaps(extension="harmonic", weights="local"), lookup=True),
-        _case("LaplacianEigenmaps-barycentric", es.LaplacianEigenmaps(extension="barycentric", weights="binary"), lookup=True),
+        _case(
+            "LaplacianEigenmaps-barycentric",
+            es.LaplacianEigenmaps(extension="barycentric", weights="binary"),
+            lookup=True,
+        ),
         _case("DiffusionMap-0", es.DiffusionMap(alpha=0, t=2), lookup=True),
         _case("SpectralClustering-ratio", es.SpectralClustering(3, cut="ratio", assign="discretize"), lookup=True),
         _case("LPP-kernel", es.LPP(kernel=es.Kernel("rbf", gamma="median"))),

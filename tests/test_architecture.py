@@ -31,7 +31,13 @@ ORDER = [
 ]
 LEVEL = {name: level for level, names in enumerate(ORDER) for name in names}
 #: The tables of estimators and figures are what these show; they may look sideways.
-SIDEWAYS = {("plotting", "quality"), ("report", "quality"), ("report", "plotting"), ("report", "datasets"), ("report", "dimension")}
+SIDEWAYS = {
+    ("plotting", "quality"),
+    ("report", "quality"),
+    ("report", "plotting"),
+    ("report", "datasets"),
+    ("report", "dimension"),
+}
 EIGEN = re.compile(r"\b(eigsh?|eigh|lobpcg|svds|eigvals|eigvalsh|svd|svdvals)\s*\(")
 
 files = pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -95,7 +101,12 @@ def test_private_scikit_learn_lives_in_compat(path: Path) -> None:
     if path.name == "_compat.py":
         return
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "sklearn" and not node.level:
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.module
+            and node.module.split(".")[0] == "sklearn"
+            and not node.level
+        ):
             names = [*node.module.split("."), *(alias.name for alias in node.names)]
             assert not [name for name in names if name.startswith("_")], f"line {node.lineno}"
 
@@ -110,7 +121,12 @@ def _without_strings(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
     lines = text.splitlines()
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.end_lineno is not None and node.end_lineno > node.lineno:
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and node.end_lineno is not None
+            and node.end_lineno > node.lineno
+        ):
             for number in range(node.lineno - 1, node.end_lineno):
                 lines[number] = ""
     return "\n".join(line.split("  # ")[0] for line in lines)

@@ -10,25 +10,11 @@ import pytest
 from click.testing import CliRunner
 from sklearn.datasets import load_iris
 
+from cli_helpers import refused, run
 from eigenspan import LPP
 from eigenspan.cli import main
 from eigenspan.cli.bundle import load
 from eigenspan.methods.registry import TABLE, find
-
-
-def run(*arguments, code=0):
-    """Run a command in process: it must end with the expected code and never with a traceback."""
-    result = CliRunner().invoke(main, [str(a) for a in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return " ".join(result.output.split())
-
-
-def refused(*arguments):
-    output = run(*arguments, code=2)
-    assert "Traceback" not in output
-    return output
 
 
 @pytest.fixture
@@ -166,26 +152,6 @@ def test_marks_for_missing_values(iris, tmp_path):
     assert "149 rows and 4 columns" in output
 
 
-@pytest.mark.parametrize("suffix", ["npz", "npy", "parquet", "csv", "csv.gz"])
-def test_other_formats(suffix, tmp_path):
-    X = np.random.default_rng(0).normal(size=(40, 5))
-    table, out = tmp_path / f"data.{suffix}", tmp_path / "out.csv"
-    if suffix == "npz":
-        np.savez(table, X=X, y=np.arange(40) % 2, extra=np.zeros(3))
-    elif suffix == "npy":
-        np.save(table, X)
-    elif suffix == "parquet":
-        pd.DataFrame(X, columns=list("abcde")).to_parquet(table)
-    else:
-        pd.DataFrame(X).to_csv(table, index=False, header=False)
-    output = run("embed", table, "-m", "pca", "-o", out)
-    assert "40 rows and 5 columns" in output
-    assert ("no header" in output) == suffix.startswith("csv")
-    if suffix == "npz":
-        assert "(vectors beside the matrix): 'y'" in output
-        assert "Left out: 'extra'" in output
-
-
 def test_library_warnings_are_one_line_each(tmp_path):
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(size=(30, 3)), rng.normal(size=(30, 3)) + 1000])
@@ -206,35 +172,6 @@ def test_unlabelled_rows_are_understood(iris, tmp_path):
 
 
 # ------------------------------------------------------------------- refusals
-@pytest.mark.parametrize(
-    "content, message",
-    [
-        (None, "There is no file"),
-        ("", "is empty"),
-        ("a,b\n", "holds no data"),
-        ("a,b\nx,y\nz,w\n", "None of the 2 columns can be embedded"),
-        ("a,b\n1,2\n", "None of the 2 columns can be embedded"),
-        ("a,b\n1,2\n1,2,3,4\n", "cannot be read as a table"),
-    ],
-)
-def test_bad_tables(content, message, tmp_path):
-    table = tmp_path / "bad.csv"
-    if content is not None:
-        table.write_text(content)
-    assert re.search(message, refused("embed", table, "-o", tmp_path / "out.csv"))
-
-
-def test_bad_binary_tables(tmp_path):
-    for name in ("bad.npz", "bad.npy", "bad.parquet"):
-        (tmp_path / name).write_bytes(b"this is not what its name says")
-        assert re.search("not a", refused("embed", tmp_path / name, "-o", tmp_path / "out.csv"))
-    np.savez(tmp_path / "two.npz", A=np.eye(3), B=np.eye(4))
-    assert "A (3, 3), B (4, 4)" in refused("embed", tmp_path / "two.npz", "-o", tmp_path / "out.csv")
-    (tmp_path / "table.docx").write_bytes(b"PK")
-    assert "unknown ending" in refused("embed", tmp_path / "table.docx")
-    assert "is a directory" in refused("embed", tmp_path, "-o", tmp_path / "out.csv")
-
-
 @pytest.mark.parametrize(
     "options, message",
     [

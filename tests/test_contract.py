@@ -14,8 +14,6 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from conftest import Case, estimators, own
-from helpers import angle, assert_healthy, disparity, pairwise, same_subspace
 from sklearn.base import clone
 from sklearn.datasets import make_swiss_roll
 from sklearn.exceptions import ConvergenceWarning
@@ -27,7 +25,9 @@ from sklearn.utils import estimator_checks as checks
 from threadpoolctl import threadpool_limits
 
 import eigenspan as es
+from conftest import Case, estimators, own
 from eigenspan.errors import EigenspanWarning
+from helpers import angle, assert_healthy, disparity, pairwise, same_subspace
 
 ALL = estimators()
 SPECTRAL = [case for case in ALL if case.spectral]
@@ -64,15 +64,21 @@ def over(cases: list[Case]) -> Any:
 def test_check_estimator(case: Case) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EigenspanWarning)
-        warnings.simplefilter("ignore", ConvergenceWarning)  # one component is one cluster, whatever k-means was asked for
+        warnings.simplefilter(
+            "ignore", ConvergenceWarning
+        )  # one component is one cluster, whatever k-means was asked for
         results = checks.check_estimator(case.make(), on_skip=None, on_fail=None)
-    failed = {result["check_name"]: result["exception"] for result in results if result["status"] not in ("passed", "skipped")}
+    failed = {
+        result["check_name"]: result["exception"] for result in results if result["status"] not in ("passed", "skipped")
+    }
     assert not failed
     assert sum(result["status"] == "passed" for result in results) >= 40
 
 
 @over(DEFAULT)
-@pytest.mark.filterwarnings("ignore:X (does not have valid|has) feature names:UserWarning")  # scikit-learn's checks provoke it
+@pytest.mark.filterwarnings(
+    "ignore:X (does not have valid|has) feature names:UserWarning"
+)  # scikit-learn's checks provoke it
 @pytest.mark.parametrize("check", EXTRA, ids=lambda check: check.__name__.removeprefix("check_"))
 def test_checks_that_check_estimator_does_not_run(case: Case, check: Any) -> None:
     check(case.id, case.make())
@@ -125,14 +131,18 @@ def test_dataframes_in_and_out(case: Case, roll: Any) -> None:
     assert isinstance(out, pd.DataFrame)
     assert list(out.columns) == list(estimator.get_feature_names_out())
     assert list(out.index) == list(frame.index)
-    np.testing.assert_allclose(out.to_numpy(), plain.transform(roll.X), atol=FRAMES.get(case.id, 1e-12) * np.abs(plain.embedding_).max())
+    np.testing.assert_allclose(
+        out.to_numpy(), plain.transform(roll.X), atol=FRAMES.get(case.id, 1e-12) * np.abs(plain.embedding_).max()
+    )
     assert isinstance(case.make().set_output(transform="pandas").fit_transform(frame, roll.y), pd.DataFrame)
 
     table = pl.DataFrame(dict(zip(names, roll.X.T, strict=True)))
     out = case.make().set_output(transform="polars").fit(table, roll.y).transform(table)
     assert isinstance(out, pl.DataFrame)
     assert out.columns == list(estimator.get_feature_names_out())
-    np.testing.assert_allclose(out.to_numpy(), plain.transform(roll.X), atol=FRAMES.get(case.id, 1e-12) * np.abs(plain.embedding_).max())
+    np.testing.assert_allclose(
+        out.to_numpy(), plain.transform(roll.X), atol=FRAMES.get(case.id, 1e-12) * np.abs(plain.embedding_).max()
+    )
 
 
 RBF = es.Kernel("rbf", gamma=0.002)
@@ -164,9 +174,13 @@ SPARSE = {
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_matrix])
 @pytest.mark.parametrize("name", SPARSE)
 def test_sparse_equals_dense(name: str, kind: Any, digits: Any) -> None:
-    X = digits.X * (1 + 1e-3 * np.random.default_rng(0).random(digits.X.shape))  # integer data have ties among their neighbours
+    X = digits.X * (
+        1 + 1e-3 * np.random.default_rng(0).random(digits.X.shape)
+    )  # integer data have ties among their neighbours
     dense, sparse = clone(SPARSE[name]).fit(X, digits.y), clone(SPARSE[name]).fit(kind(X), digits.y)
-    np.testing.assert_allclose(sparse.eigenvalues_, dense.eigenvalues_, rtol=1e-6, atol=1e-9 * np.abs(dense.eigenvalues_).max())
+    np.testing.assert_allclose(
+        sparse.eigenvalues_, dense.eigenvalues_, rtol=1e-6, atol=1e-9 * np.abs(dense.eigenvalues_).max()
+    )
     new = X[::9] + (X[::9] > 0)
     stacked = [np.vstack([e.embedding_, e.transform(Z)]) for e, Z in ((dense, new), (sparse, kind(new)))]
     assert same_subspace(*stacked, degrees=1e-3)
@@ -401,7 +415,13 @@ def test_eigenmaps_are_degree_orthonormal(roll: Any) -> None:
     np.testing.assert_allclose(D @ Y, 0, atol=1e-9)
 
 
-@over([case for case in ALL if case.id in ("KernelPCA", "ClassicalMDS", "ClassicalMDS-cityblock", "ClassicalMDS-lingoes", "Isomap")])
+@over(
+    [
+        case
+        for case in ALL
+        if case.id in ("KernelPCA", "ClassicalMDS", "ClassicalMDS-cityblock", "ClassicalMDS-lingoes", "Isomap")
+    ]
+)
 def test_mds_family_is_scaled_by_root_lambda(case: Case, roll: Any) -> None:
     fitted = case.make().fit(roll.X)
     Y = fitted.embedding_
@@ -409,7 +429,9 @@ def test_mds_family_is_scaled_by_root_lambda(case: Case, roll: Any) -> None:
     np.testing.assert_allclose(Y.mean(axis=0), 0, atol=1e-9 * np.abs(Y).max())
 
 
-@pytest.mark.parametrize("case", [es.LandmarkMDS(landmarks=50), es.LandmarkIsomap(landmarks=50), es.KernelPCA(landmarks=50)])
+@pytest.mark.parametrize(
+    "case", [es.LandmarkMDS(landmarks=50), es.LandmarkIsomap(landmarks=50), es.KernelPCA(landmarks=50)]
+)
 def test_landmark_methods_turn_to_the_principal_axes_of_all_points(case: Any, roll: Any) -> None:
     Y = case.fit(roll.X).embedding_
     C = Y.T @ Y
@@ -431,7 +453,13 @@ def test_unit_embeddings(name: str, digits: Any) -> None:
 
 
 # ---------------------------------------------------------------------- in company
-@over([case for case in ALL if "n_components" in case.template.get_params() and not case.id.startswith("SpectralClustering")])
+@over(
+    [
+        case
+        for case in ALL
+        if "n_components" in case.template.get_params() and not case.id.startswith("SpectralClustering")
+    ]
+)
 def test_pipeline_and_grid_search(case: Case, blobs: Any) -> None:
     pipeline = make_pipeline(StandardScaler(), case.make(), KNeighborsClassifier(3))
     step = pipeline.steps[1][0]

@@ -363,6 +363,19 @@ def test_trace_ratio_is_monotone_and_quick(seed: int) -> None:
     assert np.all(np.diff(ratios) >= -1e-9 * np.abs(ratios[:-1]))
 
 
+def test_trace_ratio_over_a_singular_denominator() -> None:
+    F = np.random.default_rng(0).standard_normal((8, 4))
+    A, B = positive(8, 1), F @ F.T
+    for k in (1, 2, 4):
+        with pytest.raises(UnitError, match="unbounded"):
+            trace_ratio(A, B, k, "max")
+    rho, V, _ = trace_ratio(A, B, 5, "max")  # more axes than null(B) has room for
+    assert rho == pytest.approx(np.trace(V.T @ A @ V) / np.trace(V.T @ B @ V))
+    for wrong in (np.zeros((8, 8)), -np.eye(8)):
+        with pytest.raises(UnitError, match="trace"):
+            trace_ratio(A, wrong, 2, "max")
+
+
 def test_trace_ratio_problem() -> None:
     A, B = scatter_pair(6, 0)
     found = solve(TraceRatio(gram(A.copy(), centre=False), gram(B.copy(), centre=False)), 2)
@@ -453,6 +466,22 @@ def test_unbounded_criterion_gets_a_reported_ridge() -> None:
     null = la.null_space(F.T)  # in the limit, the best directions of A within null(B)
     _, best = la.eigh(null.T @ A @ null)
     assert angle(found.vectors, null @ best[:, -2:]) < 0.1
+
+
+@pytest.mark.parametrize("rank", [10, 7, 3])
+def test_a_psd_cost_is_bounded_where_the_unit_is_singular(rank: int) -> None:
+    """What an axis holds of null(B) is free and takes the value that costs least; no ridge is needed."""
+    rng = np.random.default_rng(0)
+    F, G = rng.standard_normal((10, 6)), rng.standard_normal((10, rank))
+    A, B = G @ G.T, F @ F.T
+    found = solve(TraceProblem(gram(A.copy(), centre=False), gram(B.copy(), centre=False), "min"), 6)
+    Q, N = la.orth(F), la.null_space(F.T)
+    a, b, c = Q.T @ A @ Q, Q.T @ A @ N, N.T @ A @ N
+    expected = la.eigh(a - b @ np.linalg.pinv(c, rcond=1e-10) @ b.T, Q.T @ B @ Q, eigvals_only=True)
+    np.testing.assert_allclose(found.values, expected, atol=1e-9 * np.abs(A).max())
+    np.testing.assert_allclose(found.vectors.T @ B @ found.vectors, np.eye(6), atol=1e-8)
+    np.testing.assert_allclose(np.diag(found.vectors.T @ A @ found.vectors), found.values, atol=1e-8)
+    assert np.abs(A @ found.vectors - B @ found.vectors * found.values).max() < 1e-7 * np.abs(A).max()
 
 
 def test_zero_unit_is_refused() -> None:
@@ -559,6 +588,10 @@ def test_pose_restricts_and_excludes() -> None:
     assert pose(Samples(20), minimise=degree(W)).problem.exclude is None
     ridged = pose(Features.linear(X), minimise=laplacian(W), unit=degree(W), ridge=2.5).problem
     plain = pose(Features.linear(X), minimise=laplacian(W), unit=degree(W)).problem
+    # a ridge keeps axes short: on the cost where a PSD form is minimised, on the unit otherwise
+    np.testing.assert_allclose(ridged.A.to_dense() - plain.A.to_dense(), 2.5 * np.eye(3), atol=1e-10)
+    np.testing.assert_array_equal(ridged.B.to_dense(), plain.B.to_dense())
+    ridged = pose(Features.linear(X), maximise=laplacian(W), unit=degree(W), ridge=2.5).problem
     np.testing.assert_allclose(ridged.B.to_dense() - plain.B.to_dense(), 2.5 * np.eye(3), atol=1e-10)
     d = np.asarray(W.sum(axis=1)).ravel()
     Zd = X - d @ X / d.sum()  # centred with the weights B1

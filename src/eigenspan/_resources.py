@@ -9,7 +9,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from .errors import MemoryLimitError
+from .errors import InputError, MemoryLimitError
 
 #: Set to a number of bytes, or a string such as ``"2G"``, to lower the limit (it never raises it).
 LIMIT_VARIABLE = "EIGENSPAN_MEMORY"
@@ -47,7 +47,13 @@ def available_memory() -> int:
         root = Path("/sys/fs/cgroup")
         limits.append(int((root / "memory.max").read_text()) - int((root / "memory.current").read_text()))
     if LIMIT_VARIABLE in os.environ:
-        limits.append(parse_bytes(os.environ[LIMIT_VARIABLE]))
+        try:
+            limits.append(parse_bytes(os.environ[LIMIT_VARIABLE]))
+        except ValueError:
+            raise InputError(
+                f"The environment variable {LIMIT_VARIABLE}={os.environ[LIMIT_VARIABLE]!r} is no amount of memory: use a "
+                'number of bytes, or a number with K, M, G or T, such as "2G".'
+            ) from None
     return max(0, min(limits, default=2**63))
 
 

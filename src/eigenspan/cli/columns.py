@@ -197,9 +197,9 @@ def _refuse(gaps: Any, columns_may_go: bool) -> Any:
     rows = int(gaps.any(axis=1).sum())
     worst = ", ".join(f"{name!r} {count}" for name, count in per_column.head(5).items())
     more = f" and {len(per_column) - 5} more" if len(per_column) > 5 else ""
-    ways = [f"--missing drop-rows (keeps {gaps.shape[0] - rows} rows)"]
+    ways = [f"--missing drop-rows (keeps {plural(gaps.shape[0] - rows, 'row')})"]
     if columns_may_go:
-        ways.append(f"--missing drop-columns (keeps {gaps.shape[1] - len(per_column)} columns)")
+        ways.append(f"--missing drop-columns (keeps {plural(gaps.shape[1] - len(per_column), 'column')})")
     raise Refusal(
         f"{plural(int(per_column.sum()), 'value')} missing, in {len(per_column)} of {gaps.shape[1]} columns ({worst}{more}) and "
         f"{rows} of {gaps.shape[0]} rows. An embedding needs complete rows: choose {', '.join(ways)} or --missing median."

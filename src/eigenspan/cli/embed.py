@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -49,55 +50,47 @@ def embed(**options: Any) -> None:
     eigenspan embed survey.csv --missing median --method isomap -d 3 -k 15
     eigenspan embed cells.parquet --method lda --label type --model cells.model
     """
-    run(**options)
+    run(SimpleNamespace(**options))
 
 
-def run(
-    *,
-    table: Path,
-    method: str,
-    components: int,
-    neighbors: int | None,
-    label: str | None,
-    identifier: str | None,
-    columns: tuple[str, ...],
-    missing: str,
-    na: tuple[str, ...],
-    scale: str,
-    settings: tuple[str, ...],
-    output: Path | None,
-    plot: Path | None,
-    model: Path | None,
-) -> None:
+def run(o: SimpleNamespace) -> None:
     """The command, after its options."""
     from ..methods.registry import find
-    from .bundle import Bundle, save
     from .columns import prepare
     from .fitting import build, fit, require_labels, standardise
-    from .results import announce, check_plot, draw, frame_of
-    from .tables import check_output, read_table, write_table
+    from .results import check_plot
+    from .tables import check_output, read_table
 
-    row = find(method)
-    estimator = build(row, components, neighbors, settings)
-    require_labels(row, estimator, label)
-    output = output or Path(f"{table.name.split('.')[0]}-{row.name.lower()}.csv")
-    for target in (output, plot, model):
-        check_output(target, table)
-    check_plot(plot)
-    with working(f"Reading {table.name}"):
-        frame = read_table(table, na)
-    say(f"{table.name}: {plural(frame.shape[0], 'row')}, {plural(frame.shape[1], 'column')}.")
-    data = prepare(frame, label=label, identifier=identifier, chosen=columns, missing=missing)
-    X, center, spread = standardise(data.X, scale)
+    row = find(o.method)
+    estimator = build(row, o.components, o.neighbors, o.settings)
+    require_labels(row, estimator, o.label)
+    o.output = o.output or Path(f"{o.table.name.split('.')[0]}-{row.name.lower()}.csv")
+    for target in (o.output, o.plot, o.model):
+        check_output(target, o.table)
+    check_plot(o.plot)
+    with working(f"Reading {o.table.name}"):
+        frame = read_table(o.table, o.na)
+    say(f"{o.table.name}: {plural(frame.shape[0], 'row')}, {plural(frame.shape[1], 'column')}.")
+    data = prepare(frame, label=o.label, identifier=o.identifier, chosen=o.columns, missing=o.missing)
+    X, center, spread = standardise(data.X, o.scale)
     fit(row, estimator, X, data.label)
-    result = frame_of(row.name, data.ids, estimator.embedding_, data.label, getattr(estimator, "labels_", None))
-    write_table(result, output)
-    announce(row.name, estimator, scale)
+    _deliver(o, row.name, estimator, data, (center, spread))
+
+
+def _deliver(o: SimpleNamespace, name: str, estimator: Any, data: Any, scaling: tuple[Any, Any]) -> None:
+    """Write the table and, where asked for, the picture and the model."""
+    from .bundle import Bundle, save
+    from .results import announce, draw, frame_of
+    from .tables import write_table
+
+    clusters = getattr(estimator, "labels_", None)
+    write_table(frame_of(name, data.ids, estimator.embedding_, data.label, clusters), o.output)
+    announce(name, estimator, o.scale)
     console = out()
-    console.print(f"Embedding: {output}", soft_wrap=True)
-    if plot is not None:
-        draw(row.name, estimator.embedding_, data.label, plot)
-        console.print(f"Picture: {plot}", soft_wrap=True)
-    if model is not None:
-        save(Bundle(row.name, estimator, data.columns, center, spread, data.medians, label, identifier), model)
-        console.print(f"Model: {model}", soft_wrap=True)
+    console.print(f"Embedding: {o.output}", soft_wrap=True)
+    if o.plot is not None:
+        draw(name, estimator.embedding_, data.label, o.plot)
+        console.print(f"Picture: {o.plot}", soft_wrap=True)
+    if o.model is not None:
+        save(Bundle(name, estimator, data.columns, *scaling, data.medians, o.label, o.identifier), o.model)
+        console.print(f"Model: {o.model}", soft_wrap=True)

@@ -116,7 +116,8 @@ class Features:
 
     def restrict(self, M: Form) -> Form:
         """``Z'MZ`` as a dense form over the coordinates."""
-        if not sp.issparse(self.raw):
+        n, D = self.raw.shape
+        if not sp.issparse(self.raw) or (self.lift is not None and n * self.dim <= D**2):
             return Form(self.dim, dense=M.quadratic(self.Z), psd=M.psd)
         m1, c = M.ones(), self.offset  # implicit centring: (X − 1c')'M(X − 1c')
         x1 = self.raw.T @ m1
@@ -178,7 +179,11 @@ class Features:
                 32.0 * n**2, f"The {n}×{n} kernel matrix", "Pass landmarks=m to work with m landmark points instead."
             )
             K = gram_matrix(rows, X)
-            lift = _feature_axes(K - K.mean(axis=0) - (K.mean(axis=1) - K.mean())[:, None], rtol, float(np.abs(K).max()))
+            lift = _feature_axes(
+                K - K.mean(axis=0) - (K.mean(axis=1) - K.mean())[:, None], rtol, float(np.abs(K).max())
+            )
+            # zero sums, as centring has it: rounding lets small axes lean on 1, where K itself is large
+            lift -= lift.mean(axis=0)
         else:
             chosen = choose_landmarks(X, landmarks, random_state=random_state, precomputed=rows.kernel == "precomputed")
             full, rows = rows, rows.among(chosen)
@@ -211,7 +216,8 @@ def _feature_axes(K: Array, rtol: float, size: float) -> Array:
 
 
 def _mean(X: Any) -> Array:
-    return np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+    """Column means in double precision (a sparse float32 matrix would be summed in its own)."""
+    return np.ones(X.shape[0]) @ X / X.shape[0] if sp.issparse(X) else np.mean(X, axis=0, dtype=np.float64)
 
 
 def _row_space(X: Any, mean: Array, rtol: float) -> Array | None:
@@ -242,7 +248,11 @@ def _row_space(X: Any, mean: Array, rtol: float) -> Array | None:
         if sp.issparse(X):
             return dense.orthonormal(unit[:, None] * Q[:, values > max(rtol, 1e-12) * max(values[0], 0)], rtol=0.0)
     _, _, axes = dense.principal_axes(np.where(live, (np.asarray(X, dtype=np.float64) - mean) / unit, 0.0), rtol)
-    return dense.orthonormal(unit[:, None] * axes, rtol=0.0) if axes.shape[1] else axes
+    if not axes.shape[1]:
+        return axes
+    lift = dense.orthonormal(unit[:, None] * axes, rtol=0.0)
+    # turned to the principal axes: Z'Z is diagonal there, and a unit form divided by its diagonal is well conditioned
+    return lift @ dense.principal_axes((np.asarray(X, dtype=np.float64) - mean) @ lift, rtol=0.0)[2]
 
 
 def _principal_features(X: Any, r: int) -> Features:

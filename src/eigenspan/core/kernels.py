@@ -102,7 +102,9 @@ def kernel_rows(kernel: Any, X: Any) -> KernelRows:
         return KernelRows(spec, {}, X)
     if spec.name == "precomputed":
         if X.shape[0] != X.shape[1]:
-            raise KernelError(f'kernel="precomputed" takes the square kernel matrix of the training points; X has shape {X.shape}.')
+            raise KernelError(
+                f'kernel="precomputed" takes the square kernel matrix of the training points; X has shape {X.shape}.'
+            )
         return KernelRows("precomputed", {}, None)
     if spec.name not in PAIRWISE_KERNEL_FUNCTIONS:
         raise KernelError(

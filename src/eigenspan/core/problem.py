@@ -176,10 +176,12 @@ def solve(
     excluded = 0 if standard.exclude is None else standard.exclude.shape[1]
     dim = standard.A.n - excluded
     if n_components > dim:
+        what, empty = ("the rank of the centred features", ". All rows coincide.")
+        if problem.exclude is not None:
+            what, empty = ("samples less the constant", ": one point has no extent.")
         raise DimensionError(
-            f"n_components={n_components} exceeds {dim}, the dimension of the problem"
-            + (" (the rank of the centred features)" if problem.exclude is None else " (samples less the constant)")
-            + ((". All rows coincide." if problem.exclude is None else ": one point has no extent.") if dim == 0 else f". Use n_components <= {dim}.")
+            f"n_components={n_components} exceeds {dim}, the dimension of the problem ({what})"
+            + (f". Use n_components <= {dim}." if dim else empty)
         )
     rng = np.random.default_rng(_seed(random_state))
     wanted = min(n_components + 1, dim)

@@ -45,7 +45,8 @@ class SqrtEigenvalue:
         if positive < values.size:
             raise DimensionError(
                 f"n_components={values.size}, but the Gram matrix has only {positive} positive eigenvalues: there are no further "
-                "dimensions to show. " + (f"Use n_components={positive}." if positive else "All rows coincide, or the matrix is negative.")
+                "dimensions to show. "
+                + (f"Use n_components={positive}." if positive else "All rows coincide, or the matrix is negative.")
             )
         return np.sqrt(values)
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import pairwise_distances
 
-from ..core.map import Map
+from ..core.map import Map, Raw
 from ..core.spectrum import Spectrum
+from ..graphs.metric import point_distances
 
 Array = NDArray[np.float64]
 
@@ -34,6 +34,17 @@ class GramExtension:
 
 
 @dataclass(frozen=True, eq=False)
+class FactorExtension:
+    """The same where the Gram matrix is ``RRᵀ`` of centred points: ``y(x) = (x − centre) Rᵀ Y Λ⁻¹``, a linear map."""
+
+    R: Array
+    centre: Array
+
+    def __call__(self, Y: Array, spectrum: Spectrum) -> Map:
+        return Map(Raw(), self.R.T @ (Y / spectrum.values), offset=self.centre)
+
+
+@dataclass(frozen=True, eq=False)
 class DistanceGram:
     """``x -> −½ δ²(x, ·)`` to fixed points, with an additive correction of the distances where one was made."""
 
@@ -48,7 +59,7 @@ class DistanceGram:
             D = np.asarray(X, dtype=np.float64)
             D = D if self.columns is None else D[:, self.columns]
         else:
-            D = pairwise_distances(X, self.points, metric=self.metric)
+            D = point_distances(X, self.points, self.metric)
         return half_squares(D, self.added, self.added_to_squares)
 
 
@@ -77,7 +88,7 @@ class GeodesicGram:
         if self.conformal is not None:
             counts = np.diff(steps.indptr)
             own = np.asarray(steps.sum(axis=1)).ravel() / np.maximum(counts, 1)
-            own = np.maximum(own, self.conformal.min())
+            own = np.where(own > 0, own, self.conformal.min())
             rows = np.repeat(np.arange(steps.shape[0]), counts)
             lengths = lengths / np.sqrt(own[rows] * self.conformal[steps.indices])
         out = np.empty((steps.shape[0], self.geodesics.shape[1]))

@@ -68,7 +68,8 @@ def _check_local(graph: sp.csr_array, points: Array, d: int, needed: int, what: 
         raise DimensionError(
             f"{what}: n_components={d} exceeds n_features={points.shape[1]}, the largest tangent dimension there is."
         )
-    smallest = int(np.diff(graph.indptr).min())
+    counts = np.diff(graph.indptr)
+    smallest = int(counts[counts > 0].min(initial=needed))  # a point without neighbours has no model and costs nothing
     if smallest < needed:
         raise GraphError(
             f"{what} with n_components={d} needs at least {needed} neighbours of every point, but some have {smallest}. "

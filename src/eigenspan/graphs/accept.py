@@ -13,6 +13,7 @@ from .._diagnostics import note, stage
 from ..errors import GraphError
 from .lists import canonical, without_self
 from .neighbours import KNN, DistanceRows, Finder, NeighbourGraph, TransformerRows, check_n_neighbors
+from .weights import median_width
 
 Index = NDArray[np.intp]
 
@@ -44,9 +45,9 @@ def as_graph(
         elif isinstance(graph, tuple) and len(graph) == 2:
             built = _from_pair(*graph, X)
         else:
+            given = repr(graph) if isinstance(graph, str) else type(graph).__name__
             raise GraphError(
-                f"graph={repr(graph) if isinstance(graph, str) else type(graph).__name__} is not understood here. Pass KNN(...), Radius(...), a graph from before, a scikit-learn "
-                "neighbours "
+                f"graph={given} is not understood here. Pass KNN(...), Radius(...), a graph from before, a scikit-learn neighbours "
                 'transformer, a sparse matrix of distances, a pair (indices, distances), "class", or "precomputed".'
             )
         if built.n != n:
@@ -98,7 +99,8 @@ def _from_distance_matrix(X: Any, n_neighbors: int | None) -> NeighbourGraph:
     check_n_neighbors(k, X)
     blocked = np.array(X, dtype=np.float64)
     np.fill_diagonal(blocked, np.inf)
-    return NeighbourGraph(DistanceRows(n, k).relate(blocked), DistanceRows(n, k))
+    finder = DistanceRows(n, k, width=median_width(X, precomputed=True) if np.any(X) else None)
+    return NeighbourGraph(finder.relate(blocked), finder)
 
 
 def check_distance_matrix(X: Any) -> None:

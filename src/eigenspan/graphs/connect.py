@@ -85,14 +85,17 @@ def check_weights_connect(W: sp.csr_array) -> None:
     """Refuse weights that cut a connected graph: an edge many kernel widths long weighs nothing, and what hangs on it has no place."""
     if W.nnz == 0:
         return
-    alive = sp.csr_array((W.data > np.finfo(float).eps * W.data.max(), W.indices, W.indptr), shape=W.shape).astype(np.int8)
+    alive = sp.csr_array((W.data > np.finfo(float).eps * W.data.max(), W.indices, W.indptr), shape=W.shape).astype(
+        np.int8
+    )
     alive.eliminate_zeros()
     count, labels = connected_components(alive, directed=False)
     if count > 1:
         lost = W.shape[0] - int(np.bincount(labels).max())
         raise GraphError(
-            f"The edge weights of {lost} of {W.shape[0]} points vanish next to the largest, {W.data.max():.3g}, and leave the graph in {count} pieces: "
-            'their edges are many kernel widths long. Use weights="local" or "binary", a larger Heat(sigma=...), or drop the outliers.'
+            f"The edge weights of {lost} of {W.shape[0]} points vanish next to the largest, {W.data.max():.3g}, and leave the graph in "
+            f'{count} pieces: their edges are many kernel widths long. Use weights="binary", a larger Heat(sigma=...), or '
+            "drop the outliers."
         )
 
 
@@ -114,10 +117,10 @@ def _bridge(
         sizes = np.bincount(labels)
         links = [_nearest_outside(X, labels, c, precomputed, graph) for c in range(count) if c != sizes.argmax()]
         group = np.arange(count)
-        for i, j, d in sorted(links, key=itemgetter(2)):
-            a, b = group[labels[i]], group[labels[j]]
+        for link in sorted(links, key=itemgetter(2)):
+            a, b = group[labels[link[0]]], group[labels[link[1]]]
             if a != b:
-                edges.append((i, j, d))
+                edges.append(link)
                 group[group == b] = a
         kept, merged = np.unique(group, return_inverse=True)
         count, labels = kept.size, merged[labels]

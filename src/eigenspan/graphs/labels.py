@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from ..errors import LabelError
 
@@ -26,7 +26,8 @@ def encode_labels(
     if y is None:
         raise LabelError(f"{name} requires y to be passed, but the target y is None.")
     y = column_or_1d(y, warn=True)
-    check_consistent_length(X, y)
+    if y.size != X.shape[0]:
+        raise LabelError(f"There are {y.size} labels for {X.shape[0]} samples: {name} needs one label a sample.")
     missing = (
         np.array([v is None or v != v for v in y.tolist()], dtype=bool)
         if y.dtype.kind in "Of"
@@ -50,12 +51,15 @@ def encode_labels(
         raise LabelError(
             f"{name} needs labels, but all {y.size} of them are missing (−1, NaN or None). Use an unsupervised method."
         )
-    check_classification_targets(known)
+    try:
+        check_classification_targets(known)
+    except ValueError as refusal:
+        raise LabelError(f"{name} needs class labels. {refusal}") from refusal
     classes, codes = np.unique(known, return_inverse=True)
     if classes.size < min_classes:
         raise LabelError(
             f"{name} needs at least {min_classes} classes, but the labels contain only one class "
-            f"({classes[0]!r}): nothing can be told apart."
+            f"({classes[0]}): nothing can be told apart."
         )
     out = np.full(y.size, -1, dtype=np.intp)
     out[~missing] = codes

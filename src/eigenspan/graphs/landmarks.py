@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_random_state
 
 from ..errors import InputError
+from .metric import point_distances
 
 Index = NDArray[np.intp]
 CHOICES = ("random", "maxmin", "kmeans++")
@@ -59,7 +59,7 @@ def choose_landmarks(
     walk = [int(rng.randint(n))]
     nearest = np.full(n, np.inf)
     for _ in range(m - 1):
-        column = np.asarray(X[:, walk[-1]]) if precomputed else pairwise_distances(X, X[[walk[-1]]])
+        column = np.asarray(X[:, walk[-1]]) if precomputed else point_distances(X, X[[walk[-1]]])
         nearest = np.minimum(nearest, column.ravel())
         walk.append(int(nearest.argmax()))
     return np.array(list(dict.fromkeys(walk)), dtype=np.intp)

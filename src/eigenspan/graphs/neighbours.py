@@ -57,22 +57,22 @@ class Finder:
         """Distances among the training points themselves, no point its own neighbour."""
         if self.by_radius:
             distances, indices = self.search.radius_neighbors()
-            return ragged(distances, indices, self.n)
+            return self._exact(None, ragged(distances, indices, self.n))
         distances, indices = self.search.kneighbors()
-        return regular(self._exact(None, indices, distances), indices, self.n)
+        return self._exact(None, regular(distances, indices, self.n))
 
     def relate(self, X: Any) -> sp.csr_array:
         """Distances from new points to their neighbours; a point with none within the radius is tied to its nearest."""
         if not self.by_radius:
             distances, indices = self.search.kneighbors(X)
-            return regular(self._exact(X, indices, distances), indices, self.n)
+            return self._exact(X, regular(distances, indices, self.n))
         distances, indices = self.search.radius_neighbors(X)
         alone = np.array([len(row) == 0 for row in indices], dtype=bool)
         if alone.any():
             near, which = self.search.kneighbors(X[alone], n_neighbors=1)
             for i, d, j in zip(np.flatnonzero(alone), near, which, strict=True):
                 distances[i], indices[i] = d, j
-        return ragged(distances, indices, self.n)
+        return self._exact(X, ragged(distances, indices, self.n))
 
     def subset(self, rows: Index) -> Finder:
         """The same search over some of the training points."""
@@ -82,30 +82,34 @@ class Finder:
             return Finder.build(X, radius=self.search.radius, metric=metric, n_jobs=jobs)
         return Finder.build(X, n_neighbors=min(self.search.n_neighbors, rows.size - 1), metric=metric, n_jobs=jobs)
 
-    def _exact(self, X: Any, indices: Index, distances: Array) -> Array:
-        """Recompute tiny distances from differences: blocked products leave 1e-8 where coincident rows have 0."""
+    def _exact(self, X: Any, D: sp.csr_array) -> sp.csr_array:
+        """Recompute tiny distances from differences, in place: blocked products leave 1e-8 where coincident rows have 0."""
         points = self.search._fit_X
         if sp.issparse(points) or self.search.effective_metric_ != "euclidean" or self.search._fit_method != "brute":
-            return distances
+            return D
         X = points if X is None else X
         size = float(np.sqrt(np.max(np.einsum("ij,ij->i", points, points), initial=0.0)))
-        i, a = np.nonzero(distances < 1e-5 * size)
-        distances = np.array(distances)
-        distances[i, a] = np.linalg.norm(np.asarray(X)[i] - points[indices[i, a]], axis=1)
-        return distances
+        tiny = np.flatnonzero(D.data < 1e-5 * size)
+        rows = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))[tiny]
+        D.data[tiny] = np.linalg.norm(np.asarray(X)[rows] - points[D.indices[tiny]], axis=1)
+        return D
 
 
 @dataclass(frozen=True, eq=False)
 class DistanceRows:
-    """A finder for points that arrive as rows of precomputed distances to the n training points."""
+    """A finder for points that arrive as rows of precomputed distances to the n training points.
+
+    `width` is half their median distance, where all of them are known: the default width of a heat kernel.
+    """
 
     n: int
     n_neighbors: int
     columns: Index | None = None
+    width: float | None = None
 
     def subset(self, rows: Index) -> DistanceRows:
         """The same over some of the training points; new rows still hold distances to all of them."""
-        return DistanceRows(rows.size, self.n_neighbors, rows)
+        return replace(self, n=rows.size, columns=rows)
 
     def relate(self, X: Any) -> sp.csr_array:
         if sp.issparse(X):  # absent entries are unknown distances, not zeros
@@ -132,7 +136,10 @@ class TransformerRows:
         if not alone.size:
             return D
         near = Finder.build(self.points, n_neighbors=1, metric=self.metric).relate(X[alone])
-        data, columns = np.insert(D.data, D.indptr[alone], near.data), np.insert(D.indices, D.indptr[alone], near.indices)
+        data, columns = (
+            np.insert(D.data, D.indptr[alone], near.data),
+            np.insert(D.indices, D.indptr[alone], near.indices),
+        )
         counts = np.maximum(np.diff(D.indptr), 1)
         return sp.csr_array((data, columns, np.concatenate([[0], np.cumsum(counts)])), shape=D.shape)
 
@@ -261,11 +268,9 @@ class KNN(BaseEstimator):
             rows.append(members[local.row])
             columns.append(members[local.col])
             values.append(local.data)
-        D = (
-            canonical(np.concatenate(values), np.concatenate(rows), np.concatenate(columns), n)
-            if values
-            else sp.csr_array((n, n))
-        )
+        if not values:
+            raise GraphError(f"No class has two points, so the within-class graph of the {n} points has no edge.")
+        D = canonical(np.concatenate(values), np.concatenate(rows), np.concatenate(columns), n)
         return NeighbourGraph(D, finder, self.symmetry)
 
 

@@ -13,10 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.metrics import pairwise_distances
 
 from .._diagnostics import note, stage
 from ..errors import GraphError
+from .metric import point_distances
 from .neighbours import NeighbourGraph
 
 Array = NDArray[np.float64]
@@ -45,7 +45,7 @@ def median_width(X: Any, sample: int = 1000, precomputed: bool = False, metric: 
     """Half the median distance among at most 1000 evenly chosen points [S0, §8.6]."""
     n = X.shape[0]
     rows = np.unique(np.linspace(0, n - 1, min(n, sample)).astype(int))
-    D = np.asarray(X[rows][:, rows]) if precomputed else pairwise_distances(X[rows], metric=metric)
+    D = np.asarray(X[rows][:, rows]) if precomputed else point_distances(X[rows], metric=metric)
     pairs = D[np.triu_indices(rows.size, 1)]
     width = float(np.median(pairs)) / 2 if pairs.size else 0.0
     if width <= 0:
@@ -83,7 +83,8 @@ class Heat(BaseEstimator):
     def bind(self, graph: NeighbourGraph, X: Any) -> Heat:
         if self.sigma is None:
             metric = getattr(graph.finder, "metric", "euclidean")  # the width must be in the units of the edges
-            width = median_width(X, metric=metric) if X is not None else float(np.median(graph.distances.data))
+            known = getattr(graph.finder, "width", None)
+            width = median_width(X, metric=metric) if X is not None else known or float(np.median(graph.distances.data))
             if not width > 0:
                 raise GraphError("The median edge of the graph has length zero: give Heat(sigma=...).")
         else:
@@ -236,7 +237,9 @@ def affinity(graph: NeighbourGraph, weights: Any, X: Any) -> Affinity:
         if W.nnz and W.data.min() < 0:
             raise GraphError(f"Edge weights must not be negative; the smallest is {W.data.min():.3g}.")
         degrees = np.asarray(W.sum(axis=1)).ravel()
-        if W.nnz and degrees.max() <= 0:
+        if W.nnz == 0:
+            raise GraphError(f"The graph of the {W.shape[0]} points has no edges to weigh.")
+        if degrees.max() <= 0:
             raise GraphError("All edge weights vanish: the kernel width is far too small for these distances.")
         return Affinity(W, rule)
 

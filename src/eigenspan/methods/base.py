@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from .._compat import HasMethods, Interval, StrOptions, fit_context
 from .._diagnostics import collect
@@ -151,6 +151,14 @@ def _is_linear(estimator: Any) -> bool:
     return True
 
 
+def check_embedded(Y: Any, d: int) -> Array:
+    """Points of the embedding space as a finite array of width d."""
+    Y = check_array(Y, dtype=[np.float64, np.float32], ensure_2d=False, input_name="Y")
+    if Y.ndim != 2 or Y.shape[1] != d:
+        raise InputError(f"Y must have shape (n_points, {d}); got {Y.shape}.")
+    return Y
+
+
 class FeatureReducer(SpectralReducer):
     """Methods whose map is linear in the features or, through ``kernel=``, in a kernel's feature space.
 
@@ -223,7 +231,5 @@ class FeatureReducer(SpectralReducer):
         ndarray of shape (n_points, n_features)
         """
         check_is_fitted(self)
-        Y = np.asarray(Y)
-        if Y.ndim != 2 or Y.shape[1] != self.components_.shape[0]:
-            raise InputError(f"Y must have shape (n_points, {self.components_.shape[0]}); got {Y.shape}.")
-        return Y @ np.linalg.pinv(self.components_).T + self.mean_
+        Y = check_embedded(Y, self.components_.shape[0])
+        return (Y @ np.linalg.pinv(self.components_).T + self.mean_).astype(Y.dtype, copy=False)

@@ -146,6 +146,7 @@ class SpectralClustering(ClusterMixin, SpectralReducer):
         more = max(0, wanted - count)
         self.problem_ = TraceProblem(laplacian(W), _unit(W, mass, self.cut), "min", N)
         if more == 0:
+            note(solver="Components")  # the indicators of the components are the answer: nothing to solve
             return Spectrum(np.zeros(count), N, np.zeros(count))
         rest = solve(self.problem_, more, solver=self.solver, random_state=self.random_state)
         return Spectrum(

@@ -11,16 +11,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import pairwise_distances
 
 from .._compat import StrOptions
 from .._diagnostics import note, stage
 from .._resources import require
 from ..core import Map, Posed, Samples, SqrtEigenvalue, TraceProblem, factor_gram, gram, pose, solve
 from ..errors import DimensionError, IndefiniteWarning, warn
-from ..extend import DistanceGram, GramExtension, half_squares
+from ..extend import DistanceGram, FactorExtension, GramExtension, half_squares
 from ..graphs import check_distance_matrix, choose_landmarks
 from ..graphs.landmarks import CHOICES
+from ..graphs.metric import point_distances
 from ..solvers import dense
 from .base import COMPONENTS, SEED, SOLVER, FeatureReducer, SpectralReducer
 from .docs import documented
@@ -98,17 +98,12 @@ class ClassicalMDS(SpectralReducer):
     def _pose(self, X: Any, y: Any) -> Posed:
         n = X.shape[0]
         if self.metric == "euclidean" and self.correction is None:
-            centre = X.mean(axis=0)
-            rows = DistanceGram(X)
-            offset = -0.5 * (np.sum((X - centre) ** 2, axis=1) + np.sum((X - centre) ** 2) / n)
-            form = factor_gram(X)
             _check_rank(self.n_components, X)
-            self._size = (
-                float(np.linalg.norm((X - centre).T @ (X - centre)))
-                if X.shape[1] <= n
-                else float(np.linalg.norm((X - centre) @ (X - centre).T))
-            )
-            return pose(Samples(n, GramExtension(rows, offset)), maximise=form, scale=SqrtEigenvalue())
+            centre = X.mean(axis=0)
+            R = X - centre
+            self._size = float(np.linalg.norm(R.T @ R if X.shape[1] <= n else R @ R.T))
+            form = factor_gram(R, centre=False)
+            return pose(Samples(n, FactorExtension(R, centre)), maximise=form, scale=SqrtEigenvalue())
         require(
             24.0 * n**2,
             f"The {n}×{n} distance matrix",
@@ -117,7 +112,7 @@ class ClassicalMDS(SpectralReducer):
         if self.metric == "precomputed":
             check_distance_matrix(X)
         with stage("distances"):
-            D = np.array(X) if self.metric == "precomputed" else pairwise_distances(X, metric=self.metric)
+            D = np.array(X) if self.metric == "precomputed" else point_distances(X, metric=self.metric)
         added, squares = _correction(D, self.correction)
         G = half_squares(D, added, squares)
         points = None if self.metric == "precomputed" else X

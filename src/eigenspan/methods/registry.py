@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -143,4 +144,12 @@ def make(name: str, /, *args: Any, **params: Any) -> Any:
     >>> eigenspan.make("lpp", 3, n_neighbors=5)
     LPP(n_components=3, n_neighbors=5)
     """
-    return find(name).build(*args, **params)
+    method = find(name)
+    if method.own:
+        allowed = inspect.signature(method.build).parameters
+        for given in params:
+            if given not in allowed:
+                near = difflib.get_close_matches(given, allowed, n=1, cutoff=0.5)
+                hint = f" Did you mean {near[0]!r}?" if near else ""
+                raise InputError(f"{method.name} has no parameter {given!r}.{hint} It has {', '.join(allowed)}.")
+    return method.build(*args, **params)

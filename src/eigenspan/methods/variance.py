@@ -31,12 +31,12 @@ from ..core import (
     pose,
     solve,
 )
-from ..errors import IndefiniteWarning, InputError, KernelError, warn
+from ..errors import IndefiniteWarning, KernelError, warn
 from ..extend import GramExtension
 from ..forms import centring
 from ..graphs.weights import median_width
 from ..solvers import dense
-from .base import COMPONENTS, SEED, SOLVER, FeatureReducer, SpectralReducer
+from .base import COMPONENTS, SEED, SOLVER, FeatureReducer, SpectralReducer, check_embedded
 from .docs import documented
 
 Array = NDArray[np.float64]
@@ -318,9 +318,7 @@ class KernelPCA(SpectralReducer):
         ndarray of shape (n_points, n_features)
         """
         check_is_fitted(self)
-        Y = np.asarray(Y, dtype=np.float64)
-        if Y.ndim != 2 or Y.shape[1] != self.embedding_.shape[1]:
-            raise InputError(f"Y must have shape (n_points, {self.embedding_.shape[1]}); got {Y.shape}.")
+        Y = check_embedded(Y, self.embedding_.shape[1]).astype(np.float64)
         if self.dual_coef_ is not None:
             return (
                 rbf_kernel(Y, np.asarray(self.embedding_, dtype=np.float64), gamma=self.preimage_gamma_)

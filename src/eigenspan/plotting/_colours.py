@@ -12,10 +12,10 @@ from ..errors import LabelError
 
 #: Okabe & Ito's colours, told apart with any colour vision; their black goes last.
 FEW = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442", "#000000")
-#: Petroff's sequence of ten, optimised for colour-vision deficiencies, and two more.
+#: Petroff's ten, made for deficient colour vision too (matplotlib's "petroff10"); then black and a pink of our own, untested for it.
 TWELVE = (
-    *("#3f90da", "#ffa90e", "#bd1f01", "#832db6", "#1b9e77", "#e76300", "#92dadd", "#a96b59", "#e377c2", "#717581"),
-    *("#b9ac70", "#000000"),
+    *("#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd"),
+    *("#000000", "#f7b6d2"),
 )
 SEQUENTIAL = "viridis"
 MISSING = "#d0d3d8"

@@ -138,8 +138,8 @@ def constrained_inverse(solve: Apply, apply: Apply, N: Array, rng: np.random.Gen
             x = x + constrained(b - compressed(x))
         return x
 
-    trial = rng.standard_normal(N.shape[0])
-    trial -= N @ (N.T @ trial)
+    trial: Any = rng.standard_normal(N.shape[0])
+    trial = trial - N @ (N.T @ trial)
     x = constrained(trial)
     exact = la.norm(trial - compressed(x)) <= 1e-12 * max(la.norm(trial), size * la.norm(x))
     return constrained if exact else refined

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ConvergenceError
+from ..errors import ConvergenceError, UnitError
 from . import dense
 
 Array = NDArray[np.float64]
@@ -19,11 +19,21 @@ def trace_ratio(
     Each step takes the extreme `k` eigenvectors of ``A − ρB`` and sets ρ to their ratio; ρ moves monotonically and
     converges quadratically. Cost: a handful of dense eigenproblems of the order of A.
     """
+    if not np.trace(B) > 0:
+        raise UnitError(
+            f"The denominator of the trace ratio has trace {np.trace(B):.3g}: it must be positive semidefinite."
+        )
     rho, size = np.trace(A) / np.trace(B), np.linalg.norm(A) / np.linalg.norm(B)
     for _ in range(iterations):
         values, V = dense.eigenpairs(dense.symmetric(A - rho * B), None, sense)
         V = V[:, :k]
-        new = float(np.sum(V * (A @ V)) / np.sum(V * (B @ V)))
+        length = float(np.sum(V * (B @ V)))
+        if length <= 1e-12 * np.trace(B):
+            raise UnitError(
+                f"The trace ratio is unbounded: the best {k} axes lie in the null space of its denominator. Use more components, "
+                "reduce the features first, or add a ridge to the denominator."
+            )
+        new = float(np.sum(V * (A @ V))) / length
         if abs(new - rho) <= tol * size:
             return new, V, values
         rho = new
