@@ -146,6 +146,7 @@ def flagged(n: int, kind: str, seed: int) -> Form:
         "signed laplacian": lambda: laplacian(sp.csr_array(symmetric(rng, n))),
         "laplacian of a form": lambda: laplacian(factor_gram(rng.standard_normal((n, 1)), centre=False)),
         "laplacian of classes": lambda: laplacian(class_graph(codes)),
+        "laplacian of minus classes": lambda: laplacian(-class_graph(codes)),
         "reconstruction": lambda: reconstruction(row_stochastic(W)),
         "odd reconstruction": lambda: reconstruction(W),
         "within": lambda: within(codes),
@@ -155,7 +156,8 @@ def flagged(n: int, kind: str, seed: int) -> Form:
 
 KINDS = (
     "identity", "diagonal", "positive diagonal", "gram", "factor", "uncentred", "laplacian", "signed laplacian",
-    "laplacian of a form", "laplacian of classes", "reconstruction", "odd reconstruction", "within", "between",
+    "laplacian of a form", "laplacian of classes", "laplacian of minus classes",
+    "reconstruction", "odd reconstruction", "within", "between",
 )  # fmt: skip
 
 

@@ -184,7 +184,7 @@ def test_solver_agrees_with_lapack(case: Case, name: str) -> None:
         found = solve(TraceProblem(A, None, case.sense, N), case.k, solver=SOLVERS[name], random_state=seed)
         np.testing.assert_allclose(found.values, expected, rtol=1e-7, atol=1e-11 * norm)
         np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(case.k), atol=1e-9)
-        assert found.residuals.max() <= 1e-7
+        assert found.residuals.max() <= (1e-8 if name == "randomised" else 1e-10)
         assert angle(found.vectors, V) < 1e-3
         if N is not None:
             assert np.abs(N.T @ found.vectors).max() < 1e-9 * np.abs(N).sum()

@@ -33,7 +33,7 @@ Sense = Literal["min", "max"]
 Basis = Samples | Features | DirectSum
 
 #: Residual, relative to ‖A‖, above which a solver has failed.
-RESIDUAL = 1e-7
+RESIDUAL = 1e-9
 
 
 @dataclass(frozen=True, eq=False)

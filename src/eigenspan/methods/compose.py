@@ -24,7 +24,7 @@ from ..forms import (
     total,
     within,
 )
-from ..graphs import affinity, as_graph, encode_labels, reconstruction_weights
+from ..graphs import affinity, as_graph, encode_labels, ensure_connected, reconstruction_weights
 from .base import JOBS, NEIGHBOURS, RIDGE, SEED, SOLVER, FeatureReducer, SpectralReducer
 from .docs import documented
 from .neighbourhood import GRAPH, WEIGHTS, barycentric, refuse_distances
@@ -49,6 +49,8 @@ class _Forms:
             e = self.estimator
             refuse_distances(e.graph, type(e).__name__)
             self._graph = as_graph(e.graph, self.points, n_neighbors=e.n_neighbors, n_jobs=e.n_jobs)
+            if e.basis == "samples":  # only implicit embeddings need a connected graph
+                self._graph, _ = ensure_connected(self._graph, self.points, e.disconnected)
         return self._graph
 
     def get(self, form: Any) -> Form:
@@ -110,6 +112,8 @@ class TraceReducer(SpectralReducer):
     $n_neighbors
     $graph
     $weights
+    disconnected : {"connect", "raise"}, default="connect"
+        For ``basis="samples"``: bridge a graph that falls apart by its shortest missing edges, with a warning, or raise.
     $ridge
     $unlabeled
     $solver
@@ -146,6 +150,7 @@ class TraceReducer(SpectralReducer):
         "n_neighbors": NEIGHBOURS,
         "graph": GRAPH,
         "weights": WEIGHTS,
+        "disconnected": [StrOptions({"connect", "raise"})],
         "ridge": RIDGE,
         "unlabeled": "no_validation",
         "solver": SOLVER,
@@ -167,6 +172,7 @@ class TraceReducer(SpectralReducer):
         n_neighbors: int | None = None,
         graph: Any = None,
         weights: Any = "heat",
+        disconnected: str = "connect",
         ridge: float | None = None,
         unlabeled: Any = -1,
         solver: Any = "auto",
@@ -184,6 +190,7 @@ class TraceReducer(SpectralReducer):
         self.n_neighbors = n_neighbors
         self.graph = graph
         self.weights = weights
+        self.disconnected = disconnected
         self.ridge = ridge
         self.unlabeled = unlabeled
         self.solver = solver
