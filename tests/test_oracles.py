@@ -39,7 +39,7 @@ from eigenspan import (
     SpectralClustering,
 )
 from eigenspan.core import Features
-from eigenspan.errors import DegenerateWarning, DisconnectedWarning, IndefiniteWarning
+from eigenspan.errors import DegenerateWarning, DisconnectedWarning, GraphError, IndefiniteWarning
 from eigenspan.forms import class_graph, hessian_alignment, modified_alignment, tangent_alignment
 from eigenspan.graphs import affinity, hadamard_power, median_width, reconstruction_weights
 from eigenspan.solvers import dense
@@ -965,3 +965,32 @@ def test_nearest_neighbours_of_new_points(data):
     expected = np.zeros((len(new), len(train)))
     np.put_along_axis(expected, indices, distances, axis=1)
     assert relative(found.toarray(), expected) < 1e-7
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_precomputed_affinities_are_taken_as_they_are(sparse):
+    """``graph="precomputed", weights="precomputed"``: X is the affinity matrix, for training points and for new ones."""
+    X = datasets.load_iris().data + 1e-4 * np.random.default_rng(0).standard_normal((150, 4))
+    fitted = LaplacianEigenmaps(2, n_neighbors=60).fit(X)
+    W = fitted.affinity_.W
+    given = LaplacianEigenmaps(2, graph="precomputed", weights="precomputed").fit(W.toarray())
+    assert angle(given.embedding_, fitted.embedding_) < 1e-6
+    rows = W.toarray()[:5]  # a training point's own row leads back to it: P y = (1 − λ) y
+    np.testing.assert_allclose(given.transform(rows), given.embedding_[:5], atol=1e-9)
+    labels = SpectralClustering(3, graph="precomputed", weights="precomputed").fit_predict(W.toarray())
+    assert adjusted_rand_score(labels, SpectralClustering(3, n_neighbors=60).fit_predict(X)) == 1.0
+    coordinates = LaplacianEigenmaps(2, graph=W if sparse else sp.csr_matrix(W), weights="precomputed").fit(X)
+    assert angle(coordinates.embedding_, fitted.embedding_) < 1e-6
+    near = coordinates.transform(X[:20] + 1e-3)
+    assert np.abs(near - coordinates.embedding_[:20]).max() < 0.5 * np.abs(coordinates.embedding_).max()
+
+
+def test_unusable_affinities_are_refused():
+    W = np.ones((12, 12))
+    with pytest.raises(GraphError, match="not symmetric"):
+        LaplacianEigenmaps(graph="precomputed", weights="precomputed").fit(W + np.triu(W, 1))
+    with pytest.raises(GraphError, match="must not be negative; the smallest is -1"):
+        LaplacianEigenmaps(graph="precomputed", weights="precomputed").fit(-W)
+    apart = np.kron(np.eye(2), np.ones((6, 6)))
+    with pytest.raises(GraphError, match="affinities are disconnected"):
+        LaplacianEigenmaps(graph="precomputed", weights="precomputed").fit(apart)

@@ -7,7 +7,7 @@ from .geodesics import conformal_distances, geodesic_distances
 from .labels import class_indicator, class_pairs, encode_labels, slices
 from .landmarks import choose_landmarks
 from .neighbours import KNN, NeighbourGraph, Radius
-from .rows import RowIndex, ZeroDistance, coincident_groups
+from .rows import RowIndex, Unknown, ZeroDistance, coincident_groups
 from .weights import (
     Affinity,
     Binary,
@@ -34,6 +34,7 @@ __all__ = [
     "Powered",
     "Radius",
     "RowIndex",
+    "Unknown",
     "ZeroDistance",
     "affinity",
     "as_graph",

@@ -12,20 +12,26 @@ from sklearn.base import clone
 from .._diagnostics import note, stage
 from ..errors import GraphError
 from .lists import canonical, without_self
-from .neighbours import KNN, DistanceRows, Finder, NeighbourGraph, TransformerRows, check_n_neighbors
+from .neighbours import KNN, AffinityRows, DistanceRows, Finder, NeighbourGraph, TransformerRows, check_n_neighbors
 from .weights import median_width
 
 Index = NDArray[np.intp]
 
 
 def as_graph(
-    graph: Any, X: Any, *, n_neighbors: int | None = None, codes: Index | None = None, n_jobs: int | None = None
+    graph: Any,
+    X: Any,
+    *,
+    n_neighbors: int | None = None,
+    codes: Index | None = None,
+    n_jobs: int | None = None,
+    affinities: bool = False,
 ) -> NeighbourGraph:
     """Turn what a user passed as ``graph=`` into a `NeighbourGraph` over the rows of X.
 
     None means k-NN with `n_neighbors` (None: ten, or all others where there are fewer); a spec, a graph built before, a
     fitted or unfitted scikit-learn neighbours transformer, a sparse matrix of distances, a pair ``(indices, distances)``, or
-    ``"precomputed"`` when X itself holds the distances.
+    ``"precomputed"`` when X itself holds the distances, or with `affinities` the edge weights.
     """
     n = X.shape[0]
     built: NeighbourGraph
@@ -33,7 +39,7 @@ def as_graph(
         if graph is None:
             built = KNN(default_neighbours(n, n_neighbors), n_jobs=n_jobs).build(X)
         elif isinstance(graph, str) and graph == "precomputed":
-            built = _from_distance_matrix(X, n_neighbors)
+            built = _from_affinities(X) if affinities else _from_distance_matrix(X, n_neighbors)
         elif isinstance(graph, NeighbourGraph):
             built = graph
         elif hasattr(graph, "build"):
@@ -101,6 +107,20 @@ def _from_distance_matrix(X: Any, n_neighbors: int | None) -> NeighbourGraph:
     np.fill_diagonal(blocked, np.inf)
     finder = DistanceRows(n, k, width=median_width(X, precomputed=True) if np.any(X) else None)
     return NeighbourGraph(finder.relate(blocked), finder)
+
+
+def _from_affinities(X: Any) -> NeighbourGraph:
+    """Every positive entry of X is an edge; the diagonal plays no part."""
+    if X.shape[0] != X.shape[1]:
+        raise GraphError(f"Precomputed affinities must be a square matrix; X has shape {X.shape}.")
+    W = sp.csr_array(X).astype(np.float64)
+    W.eliminate_zeros()
+    if W.nnz and W.data.min() < 0:
+        raise GraphError(f"Affinities must not be negative; the smallest is {W.data.min():.3g}.")
+    skew = abs(W - W.T).max() if W.nnz else 0.0
+    if skew > 1e-6 * W.data.max(initial=0.0):
+        raise GraphError(f"The affinities are not symmetric: |w_ij − w_ji| reaches {skew:.3g}. Pass (W + W.T) / 2.")
+    return NeighbourGraph(without_self(W), AffinityRows(W.shape[0]))
 
 
 def check_distance_matrix(X: Any) -> None:

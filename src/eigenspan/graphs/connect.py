@@ -20,7 +20,7 @@ from sklearn.neighbors import NearestNeighbors
 from .._diagnostics import note, stage
 from ..errors import DisconnectedError, DisconnectedWarning, GraphError, warn
 from .lists import canonical
-from .neighbours import NeighbourGraph
+from .neighbours import AffinityRows, NeighbourGraph
 
 Index = NDArray[np.intp]
 POLICIES = ("connect", "largest", "raise")
@@ -106,6 +106,11 @@ def _bridge(
 
     Equally long edges could close a ring, so an edge counts only if its ends are still apart: always components − 1 of them.
     """
+    if isinstance(graph.finder, AffinityRows):
+        raise GraphError(
+            "The precomputed affinities are disconnected, and affinities say nothing about where a bridge would be shortest. Add "
+            'edges, or pass disconnected="largest".'
+        )
     if precomputed and sp.issparse(X):
         raise GraphError(
             "The precomputed sparse graph is disconnected, and without coordinates no bridging edges can be found. Add edges, or pass "

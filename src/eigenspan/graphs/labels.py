@@ -29,9 +29,7 @@ def encode_labels(
     if y.size != X.shape[0]:
         raise LabelError(f"There are {y.size} labels for {X.shape[0]} samples: {name} needs one label a sample.")
     missing = (
-        np.array([v is None or v != v for v in y.tolist()], dtype=bool)
-        if y.dtype.kind in "Of"
-        else np.zeros(y.size, bool)
+        np.array([_is_missing(v) for v in y.tolist()], dtype=bool) if y.dtype.kind in "Of" else np.zeros(y.size, bool)
     )
     known = y[~missing]
     if known.dtype.kind == "O" and known.size:
@@ -64,6 +62,11 @@ def encode_labels(
     out = np.full(y.size, -1, dtype=np.intp)
     out[~missing] = codes
     return out, classes
+
+
+def _is_missing(label: Any) -> bool:
+    """None, NaN, NaT and pandas' NA."""
+    return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)
 
 
 def class_indicator(codes: Index) -> sp.csr_array:

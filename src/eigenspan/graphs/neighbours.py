@@ -124,6 +124,28 @@ class DistanceRows:
 
 
 @dataclass(frozen=True, eq=False)
+class AffinityRows:
+    """A finder for points that arrive as rows of affinities to the n training points: positive entries are edges."""
+
+    n: int
+    columns: Index | None = None
+
+    def subset(self, rows: Index) -> AffinityRows:
+        """The same over some of the training points; new rows still hold affinities to all of them."""
+        return replace(self, n=rows.size, columns=rows)
+
+    def relate(self, X: Any) -> sp.csr_array:
+        W = sp.csr_array(X if self.columns is None else X[:, self.columns]).astype(np.float64)
+        W.eliminate_zeros()
+        alone = np.flatnonzero(np.diff(W.indptr) == 0)
+        if alone.size:
+            raise GraphError(
+                f"{alone.size} of {W.shape[0]} new points (first: {alone[0]}) have no affinity to any training point."
+            )
+        return W
+
+
+@dataclass(frozen=True, eq=False)
 class TransformerRows:
     """A finder that asks a fitted scikit-learn neighbours transformer; a point it finds none for is tied to its nearest."""
 

@@ -71,3 +71,11 @@ class ZeroDistance:
 def coincident_groups(X: Array) -> NDArray[np.intp]:
     """For every row, the index of the first row that equals it."""
     return RowIndex.build(X)(X)
+
+
+@dataclass(frozen=True, eq=False)
+class Unknown:
+    """No row is known: affinities do not say which point a row belongs to."""
+
+    def __call__(self, X: Any) -> Index:
+        return np.full(X.shape[0], -1, dtype=np.intp)

@@ -159,13 +159,22 @@ class _BoundCosine:
 
 
 class Given(BaseEstimator):
-    """The numbers on the edges are affinities already (``weights="precomputed"``)."""
+    """The numbers on the edges are affinities already (``weights="precomputed"``).
 
-    def bind(self, graph: NeighbourGraph, X: Any) -> Given:
-        return self
+    New points that arrive as rows of affinities bring their weights along; for new coordinates there are none, and their
+    neighbours count alike.
+    """
+
+    def bind(self, graph: NeighbourGraph, X: Any) -> _BoundGiven:
+        return _BoundGiven(coordinates=X is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class _BoundGiven:
+    coordinates: bool
 
     def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
-        return distances
+        return _with_data(distances, np.ones(distances.nnz)) if self.coordinates and X is not None else distances
 
 
 class Powered(BaseEstimator):

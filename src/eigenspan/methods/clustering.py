@@ -20,7 +20,7 @@ from ..graphs import affinity, as_graph, components
 from ..solvers import dense
 from .base import JOBS, NEIGHBOURS, SEED, SOLVER, SpectralReducer
 from .docs import documented
-from .neighbourhood import GRAPH, WEIGHTS, known_rows
+from .neighbourhood import GRAPH, WEIGHTS, holds_affinities, known_rows
 
 Array = NDArray[np.float64]
 
@@ -120,12 +120,18 @@ class SpectralClustering(ClusterMixin, SpectralReducer):
         if self.n_components is not None and self.n_components > n:
             raise DimensionError(f"n_components={self.n_components} exceeds n_samples={n}.")
         points = None if isinstance(self.graph, str) and self.graph == "precomputed" else X
-        self.graph_ = as_graph(self.graph, X, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
+        self.graph_ = as_graph(
+            self.graph, X, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs, affinities=holds_affinities(self)
+        )
         weighted = affinity(self.graph_, self.weights, points)
         spectrum = self._indicators(weighted.W)
         Y = spectrum.vectors * sign_of(spectrum.vectors)
         self.eigenvalues_, self.residuals_, self.gap_ = spectrum.values, spectrum.residuals, spectrum.gap
-        walk = Walk(WalkRows(self.graph_.finder, weighted), known_rows(points), eigenfunctions=self.cut == "normalized")
+        walk = Walk(
+            WalkRows(self.graph_.finder, weighted),
+            known_rows(points, holds_affinities(self)),
+            eigenfunctions=self.cut == "normalized",
+        )
         with stage("assignment"):
             self.labels_ = self._assign(Y)
         return Y, walk(Y, spectrum)

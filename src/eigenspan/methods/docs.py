@@ -20,7 +20,8 @@ _ENTRIES = {
         ``"class"`` joins all points of a class, ``KNN(k, within_class=True)`` the near ones among them; then ``fit`` needs y.""",
     "weights": """weights : {"heat", "local", "binary", "cosine", "precomputed"} or weight specification, default="heat"
         Edge weights: ``Heat(sigma)`` = exp(−d²/σ²) with σ half the median distance unless given, ``LocalScaling(k)``, ``Binary()``,
-        ``Cosine()``, ``Powered(weights, alpha)``; ``"precomputed"`` takes the numbers on the graph's edges as they are.""",
+        ``Cosine()``, ``Powered(weights, alpha)``; ``"precomputed"`` takes the numbers on the graph's edges as they are;
+        with ``graph="precomputed"`` X is the matrix of affinities.""",
     "disconnected": """disconnected : {"connect", "largest", "raise"}, default="connect"
         What to do when the graph falls apart: add the shortest bridging edges and warn; embed the largest component, place
         the other points by the map and warn; or raise.""",

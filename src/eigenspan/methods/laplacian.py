@@ -14,7 +14,7 @@ from ..extend import Walk, WalkRows
 from ..forms import degree, laplacian
 from ..graphs import Affinity, NeighbourGraph, affinity, check_weights_connect
 from .docs import documented
-from .neighbourhood import WEIGHTS, GraphEmbedding, GraphProjection, barycentric, known_rows
+from .neighbourhood import WEIGHTS, GraphEmbedding, GraphProjection, barycentric, holds_affinities, known_rows
 
 Array = NDArray[np.float64]
 
@@ -65,7 +65,9 @@ class WalkEmbedding(GraphEmbedding):
         if self.extension == "barycentric":
             return Samples(graph.n, barycentric(graph, points))
         rows = WalkRows(graph.finder, affinity, density)
-        return Samples(graph.n, Walk(rows, known_rows(points), eigenfunctions=self.extension == "nystrom"))
+        return Samples(
+            graph.n, Walk(rows, known_rows(points, holds_affinities(self)), eigenfunctions=self.extension == "nystrom")
+        )
 
 
 @documented

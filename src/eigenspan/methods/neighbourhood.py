@@ -18,6 +18,7 @@ from ..forms import class_graph
 from ..graphs import (
     NeighbourGraph,
     RowIndex,
+    Unknown,
     ZeroDistance,
     affinity,
     as_graph,
@@ -71,14 +72,16 @@ class GraphEmbedding(SpectralReducer):
 
     def _fit(self, X: Any, y: Any) -> tuple[Array, Map]:
         precomputed = isinstance(self.graph, str) and self.graph == "precomputed"
-        graph = as_graph(self.graph, X, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
+        graph = as_graph(
+            self.graph, X, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs, affinities=holds_affinities(self)
+        )
         _warn_of_duplicates(graph)
         self.graph_, kept = ensure_connected(graph, X, self.disconnected, precomputed=precomputed)
         points = X if kept is None else X[kept][:, kept] if precomputed else X[kept]
         Y, map_ = self._embed_graph(self.graph_, None if precomputed else points)
         if kept is None:
             return Y, map_
-        if precomputed:
+        if precomputed and not holds_affinities(self):
             map_ = replace(map_, known=ZeroDistance(kept))
         everyone = map_(X)
         everyone[kept] = Y
@@ -100,9 +103,19 @@ def refuse_distances(graph: Any, name: str) -> None:
         )
 
 
-def known_rows(points: Array | None) -> Callable[[Any], Any]:
-    """The look-up of training points that goes with coordinates, or with rows of distances."""
-    return ZeroDistance() if points is None else RowIndex.build(points)
+def holds_affinities(estimator: Any) -> bool:
+    """X holds edge weights: both the graph and its weights are precomputed."""
+    return all(
+        isinstance(getattr(estimator, name, None), str) and getattr(estimator, name) == "precomputed"
+        for name in ("graph", "weights")
+    )
+
+
+def known_rows(points: Array | None, affinities: bool = False) -> Callable[[Any], Any]:
+    """The look-up of training points that goes with coordinates, or with rows of distances; affinities have none."""
+    if points is not None:
+        return RowIndex.build(points)
+    return Unknown() if affinities else ZeroDistance()
 
 
 def barycentric(graph: NeighbourGraph, points: Array | None, reg: float = 1e-3) -> Barycentric:
