@@ -13,6 +13,7 @@ forms an n×n array. Solvers and bases need only ``M @ Z``, ``M.quadratic(Z)``, 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -187,6 +188,10 @@ class Form:
 
     def norm(self) -> float:
         """An upper bound on the spectral norm, cheap and within a small factor for graph matrices."""
+        return self._norm
+
+    @cached_property
+    def _norm(self) -> float:
         bound = 0.0
         if self.sparse is not None and self.sparse.nnz:
             bound += float(abs(self.sparse).sum(axis=0).max())
@@ -198,7 +203,9 @@ class Form:
             rows, columns = abs(F).sum(axis=1).max(), abs(F).sum(axis=0).max()
             bound += abs(a) * float(rows * columns)
         if self.dense is not None:
-            bound += float(np.linalg.norm(self.dense, ord=1))
+            rows = max(1, 2**20 // max(self.n, 1))  # a block at a time: |M| would be a second n×n array
+            blocks = (self.dense[i : i + rows] for i in range(0, self.n, rows))
+            bound += max((float(np.abs(block).sum(axis=1).max()) for block in blocks), default=0.0)
         return bound
 
     def is_diagonal(self) -> bool:
@@ -238,8 +245,11 @@ def gram(K: Any, *, centre: bool = True, psd: bool = True) -> Form:
     """The form of a dense Gram matrix, centred as ``HKH`` unless told otherwise (in place: K is consumed)."""
     if centre:
         means = K.mean(axis=0)
-        K -= means
-        K -= means[:, None] - means.mean()
+        rows = max(1, 2**18 // max(K.shape[0], 1))  # both corrections while a block of rows is in the cache
+        for i in range(0, K.shape[0], rows):
+            block = K[i : i + rows]
+            block -= means
+            block -= (means[i : i + rows] - means.mean())[:, None]
     return Form(K.shape[0], dense=K, psd=psd, kills_constant=centre)
 
 

@@ -66,7 +66,9 @@ class DistanceGram:
 def half_squares(D: Array, added: float = 0.0, added_to_squares: float = 0.0) -> Array:
     """``−½ (d + c)² − ½ c'`` off the diagonal (Cailliez' c, Lingoes' c'); coincident points stay coincident."""
     if added == 0 and added_to_squares == 0:
-        return -0.5 * D**2
+        G = np.square(D)
+        G *= -0.5
+        return G
     return np.where(D > 0, -0.5 * ((D + added) ** 2 + added_to_squares), 0.0)
 
 
@@ -95,4 +97,4 @@ class GeodesicGram:
         for i in range(steps.shape[0]):
             a, b = steps.indptr[i], steps.indptr[i + 1]
             out[i] = (lengths[a:b, None] + self.geodesics[steps.indices[a:b]]).min(axis=0)
-        return -0.5 * out**2
+        return half_squares(out)

@@ -13,6 +13,9 @@ from ..errors import DisconnectedError
 
 Array = NDArray[np.float64]
 
+#: Up to this many distances the library call is faster than loading the compiled loop.
+_SMALL = 1_000_000
+
 
 def geodesic_distances(graph: sp.csr_array, sources: NDArray[np.intp] | None = None) -> Array:
     """Graph distances from the sources (default: every point) to all points, (q, n). Cost O(q (n log n + m)) for m edges."""
@@ -24,10 +27,19 @@ def geodesic_distances(graph: sp.csr_array, sources: NDArray[np.intp] | None = N
         "Use LandmarkIsomap, or Isomap(landmarks=...), which needs only the distances to some landmarks.",
     )
     with stage("geodesics"):
-        D = np.atleast_2d(dijkstra(graph, directed=False, indices=sources))
+        D = _shortest(graph, np.arange(n) if sources is None else np.asarray(sources))
     if not np.all(np.isfinite(D)):
         raise DisconnectedError("Some points cannot be reached through the graph: it is disconnected.")
     return D
+
+
+def _shortest(graph: sp.csr_array, sources: NDArray[np.intp]) -> Array:
+    """Two exact ways: a library call for small graphs, compiled code where its second of loading pays."""
+    if graph.shape[0] * len(sources) <= _SMALL:
+        return np.atleast_2d(dijkstra(graph, directed=True, indices=sources))
+    from ..compiled.paths import shortest_paths
+
+    return shortest_paths(graph, sources)
 
 
 def conformal_distances(graph: sp.csr_array) -> tuple[sp.csr_array, Array]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import Map, Posed, Samples, SqrtEigenvalue, gram, pose
-from ..extend import GeodesicGram, GramExtension
+from ..extend import GeodesicGram, GramExtension, half_squares
 from ..graphs import NeighbourGraph, choose_landmarks, conformal_distances, geodesic_distances
 from .distances import LANDMARKS, LandmarkReducer
 from .docs import documented
@@ -99,7 +99,7 @@ class Isomap(LandmarkReducer, GraphEmbedding):
     def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
         lengths, M = self._lengths(graph)
         geodesics = geodesic_distances(lengths)
-        G = -0.5 * geodesics**2
+        G = half_squares(geodesics)
         extension = GramExtension(GeodesicGram(graph.finder, geodesics, M), G.mean(axis=0), known_rows(points))
         return pose(Samples(graph.n, extension), maximise=gram(G, psd=False), scale=SqrtEigenvalue())
 
@@ -113,7 +113,7 @@ class Isomap(LandmarkReducer, GraphEmbedding):
         chosen = choose_landmarks(lengths, wanted, random_state=self.random_state)
         self.landmarks_ = chosen if graph.rows is None else graph.rows[chosen]
         geodesics = np.ascontiguousarray(geodesic_distances(lengths, chosen).T)
-        R = -0.5 * geodesics**2
+        R = half_squares(geodesics)
         return self._triangulate(R[chosen].copy(), R, GeodesicGram(graph.finder, geodesics, M))
 
     def _wanted(self, n: int) -> Any:
