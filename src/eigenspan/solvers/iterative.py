@@ -22,6 +22,9 @@ from .dense import eigenpairs, symmetric
 Array = NDArray[np.float64]
 Apply = Callable[[Array], Array]
 
+#: Tolerance of the look for missed copies: an eigenvalue is then known to its square, relative to the largest.
+_GLANCE = 1e-4
+
 
 def _without(apply: Apply, N: Array | None) -> Apply:
     """`apply` compressed to the complement of the columns of `N`."""
@@ -36,7 +39,14 @@ def _without(apply: Apply, N: Array | None) -> Apply:
 
 
 def top_pairs(
-    apply: Apply, n: int, k: int, rng: np.random.Generator, *, exclude: Array | None, magnitude: float
+    apply: Apply,
+    n: int,
+    k: int,
+    rng: np.random.Generator,
+    *,
+    exclude: Array | None,
+    magnitude: float,
+    width: int = 30,
 ) -> Any:
     """The `k` algebraically largest eigenpairs of a symmetric operator, copies of multiple eigenvalues included.
 
@@ -44,16 +54,17 @@ def top_pairs(
     and one more pair is sought, loosely; while it beats the worst found one, it is computed in full and joins them.
     Where the Krylov space would be the whole space, the operator is written out and solved densely.
 
-    `magnitude` bounds the operator's norm; the excluded directions are moved to ``-magnitude``.
+    `magnitude` bounds the operator's norm; the excluded directions are moved to ``-magnitude``. `width` is the least size of the
+    Krylov space: small where the wanted eigenvalues stand apart, as in an inverse.
     """
     N = np.zeros((n, 0)) if exclude is None else exclude
-    width = max(2 * k + 10, 30)
+    width = max(2 * k + 10, width)
 
     def hiding(hidden: Array) -> Apply:
         compressed = _without(apply, hidden)
         return lambda x: compressed(x) - magnitude * (hidden @ (hidden.T @ x))
 
-    def solve(count: int, hidden: Array, tol: float, start: Array) -> tuple[Array, Array]:
+    def solve(count: int, hidden: Array, tol: float, start: Array, width: int = width) -> tuple[Array, Array]:
         operator = LinearOperator((n, n), matvec=hiding(hidden), dtype=np.float64)
         try:
             return eigsh(
@@ -77,7 +88,7 @@ def top_pairs(
     values, vectors = solve(k, N, 0.0, rng.standard_normal(n))
     for _ in range(k):
         hidden = np.hstack([N, vectors])
-        new, direction = solve(1, hidden, 1e-8, rng.standard_normal(n))
+        new, direction = solve(1, hidden, _GLANCE, rng.standard_normal(n), width=10)
         if new[0] <= values.min() + 1e-10 * abs(values.min()) + 1e-14 * magnitude:
             break
         new, direction = solve(1, hidden, 0.0, direction[:, 0])
@@ -149,7 +160,7 @@ def smallest_by_inverse(inverse: Apply, n: int, k: int, rng: np.random.Generator
     """The `k` largest eigenpairs of the inverse of a PSD matrix."""
     x = inverse(rng.standard_normal(n))
     magnitude = 2 * float(la.norm(inverse(x)) / max(la.norm(x), np.finfo(float).tiny))
-    return top_pairs(inverse, n, k, rng, exclude=exclude, magnitude=magnitude)
+    return top_pairs(inverse, n, k, rng, exclude=exclude, magnitude=magnitude, width=16)
 
 
 def subspace_iteration(
