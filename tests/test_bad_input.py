@@ -723,8 +723,8 @@ WIDE = sp.random_array((100, 5000), density=0.01, format="csr", random_state=0)
         (es.LDA(kernel="rbf"), BIG, ["900×900 kernel matrix", "landmarks=m"]),
         (es.TraceReducer(basis="kernel"), BIG, ["900×900 kernel matrix", "landmarks=m"]),
         (es.LLE(solver="dense"), BIG, ["order 900", "shift-invert"]),
-        (es.PCA(), WIDE, ["5000×5000", "763 MB", "reduce=r"]),
-        (es.LPP(), WIDE, ["5000×5000", "reduce=r"]),
+        (es.PCA(), WIDE, ["100×5000", "15.3 MB", "reduce=r"]),
+        (es.LPP(), WIDE, ["100×5000", "reduce=r"]),
     ],
     ids=["Isomap", "KernelPCA", "ClassicalMDS", "LPP", "LDA", "TraceReducer", "LLE", "PCA-sparse", "LPP-sparse"],
 )

@@ -37,10 +37,18 @@ from eigenspan import (
     ModifiedLLE,
     Powered,
     SpectralClustering,
+    TraceReducer,
 )
 from eigenspan.core import Features
-from eigenspan.errors import DegenerateWarning, DisconnectedWarning, GraphError, IndefiniteWarning
-from eigenspan.forms import class_graph, hessian_alignment, modified_alignment, tangent_alignment
+from eigenspan.errors import (
+    DegenerateWarning,
+    DimensionError,
+    DisconnectedWarning,
+    GraphError,
+    IndefiniteWarning,
+    InputError,
+)
+from eigenspan.forms import class_graph, hessian_alignment, laplacian, modified_alignment, tangent_alignment
 from eigenspan.graphs import affinity, hadamard_power, median_width, reconstruction_weights
 from eigenspan.solvers import dense
 from helpers import angle, centred, connected_neighbours, disparity, inner_products, labelled, relative
@@ -311,7 +319,7 @@ def test_shrunk_lda_against_the_definition(data, shrinkage):
     rank = np.linalg.matrix_rank(Xc)
     Q = la.orth(Xc.T, rcond=1e-10)
     W = Q.T @ S_W @ Q
-    W = (1 - shrinkage) * W + shrinkage * np.trace(W) / rank * np.eye(rank)
+    W = (1 - shrinkage) * W + shrinkage * np.trace(W) / X.shape[1] * np.eye(rank)
     V = la.eigh(Q.T @ S_B @ Q, W)[1]
     d = y.max()
     assert angle(LDA(shrinkage=shrinkage).fit(X, y).components_.T, Q @ V[:, ::-1][:, :d]) < DEGREES
@@ -994,3 +1002,69 @@ def test_unusable_affinities_are_refused():
     apart = np.kron(np.eye(2), np.ones((6, 6)))
     with pytest.raises(GraphError, match="affinities are disconnected"):
         LaplacianEigenmaps(graph="precomputed", weights="precomputed").fit(apart)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("shape", [(300, 200), (120, 400)])
+def test_reduced_pca_is_converged_and_keeps_the_books(sparse, shape):
+    """``reduce=`` finds the leading axes of a flat spectrum too, and shares refer to all of the variance."""
+    X = np.random.default_rng(0).standard_normal(shape)
+    data = sp.csr_array(X) if sparse else X
+    full, reduced = PCA(4).fit(X), PCA(4, reduce=6, random_state=3).fit(data)
+    assert angle(reduced.components_.T, full.components_.T) < 1e-5
+    np.testing.assert_allclose(reduced.explained_variance_ratio_, full.explained_variance_ratio_, rtol=1e-9)
+    with pytest.raises(DimensionError, match="reduce= hold only"):
+        PCA(0.9, reduce=6).fit(data)
+
+
+def test_wide_sparse_data_need_no_square_matrix():
+    X = sp.random_array((40, 30000), density=0.01, format="csr", rng=np.random.default_rng(0))
+    ours, theirs = PCA(3).fit(X), decomposition.PCA(3, svd_solver="full").fit(X.toarray())
+    assert angle(ours.components_.T, theirs.components_.T) < 1e-5
+
+
+def test_corrected_distances_are_euclidean_also_where_one_is_zero():
+    D = np.random.default_rng(0).random((12, 12))
+    D = np.triu(D, 1) + np.triu(D, 1).T
+    D[0, 1] = D[1, 0] = 0.0
+    for correction in ("cailliez", "lingoes"):
+        G = ClassicalMDS(2, metric="precomputed", correction=correction).fit(D).problem_.A.to_dense()
+        assert la.eigvalsh(G)[0] > -1e-9 * np.abs(G).max()
+
+
+def test_only_kernels_known_to_be_definite_are_trusted():
+    X = datasets.load_iris().data
+    with pytest.warns(IndefiniteWarning, match="not positive semidefinite"):
+        KernelPCA(2, kernel="poly", coef0=-5).fit(X)
+
+
+def test_preimages_move_with_the_data():
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    near = KernelPCA(2, preimage="ridge").fit(X)
+    far = KernelPCA(2, preimage="ridge").fit(X + 100)
+    np.testing.assert_allclose(
+        far.inverse_transform(far.embedding_) - 100, near.inverse_transform(near.embedding_), atol=1e-6
+    )
+
+
+def test_a_ridge_is_never_ignored():
+    X, y = datasets.load_iris(return_X_y=True)
+    plain, strong = (LDA(2, criterion="trace-ratio", ridge=r).fit(X, y) for r in (None, 1e4))
+    assert angle(plain.components_.T, strong.components_.T) > 0.1
+    with pytest.raises(InputError, match="has no place"):
+        TraceReducer(basis="samples", ridge=1.0).fit(X)
+
+
+def test_hessian_lle_survives_quadratics_that_vanish():
+    """On corners of a cube x² is affine in x: such functions must not turn into random costs."""
+    X = (np.random.default_rng(2).random((40, 5)) > 0.5).astype(float)
+    form = hessian_alignment(X, kneighbors_graph(X, 10, mode="distance"), 2)
+    blocks = la.eigvalsh(form.to_dense())
+    assert blocks[0] > -1e-10
+    assert np.abs(form.ones()).max() < 1e-10
+
+
+def test_asymmetric_weights_have_no_laplacian():
+    W = sp.random_array((20, 20), density=0.3, rng=np.random.default_rng(0), format="csr")
+    with pytest.raises(InputError, match="symmetric"):
+        laplacian(W)

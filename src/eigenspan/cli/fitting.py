@@ -12,11 +12,11 @@ from ..errors import EigenspanError
 from .console import Refusal, suggestion, working
 
 
-def build(row: Any, components: int, neighbors: int | None, settings: tuple[str, ...]) -> Any:
+def build(row: Any, components: int | None, neighbors: int | None, settings: tuple[str, ...]) -> Any:
     """The estimator of a table row with the user's parameters."""
     accepted = inspect.signature(row.build).parameters
     anything = any(p.kind is p.VAR_KEYWORD for p in accepted.values())
-    params: dict[str, Any] = {"n_components": components}
+    params: dict[str, Any] = {} if components is None else {"n_components": components}
     if neighbors is not None:
         if "n_neighbors" not in accepted:
             raise Refusal(f"{row.name} has no neighbour graph: leave out -k.")

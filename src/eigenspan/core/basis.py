@@ -31,7 +31,7 @@ from ..solvers.iterative import leading_axes
 from .form import Form
 from .kernels import gram_matrix, kernel_rows
 from .map import Map, Raw
-from .spectrum import Spectrum
+from .spectrum import Spectrum, seed_of
 
 Array = NDArray[np.float64]
 Extension = Callable[[Array, Spectrum], Map]
@@ -140,7 +140,7 @@ class Features:
 
     # ------------------------------------------------------------------ constructors
     @staticmethod
-    def linear(X: Any, *, reduce: int | None = None, rtol: float = 1e-10) -> Features:
+    def linear(X: Any, *, reduce: int | None = None, rtol: float = 1e-10, random_state: Any = 0) -> Features:
         """The points themselves, restricted to their row space when they do not span all D dimensions.
 
         `reduce` keeps only that many principal axes first: the named way to a sparse X with too many columns, and to "PCA
@@ -148,13 +148,12 @@ class Features:
         """
         n, D = X.shape
         if reduce is not None:
-            return _principal_features(X, min(reduce, n - 1, D))
-        if sp.issparse(X) or n > D:
-            require(
-                32.0 * D**2 + (0 if sp.issparse(X) else 8.0 * n * D),
-                f"The {D}×{D} feature matrices",
-                "Pass reduce=r to keep r principal axes first.",
-            )
+            return _principal_features(X, min(reduce, n - 1, D), random_state)
+        require(
+            32.0 * D * min(n, D) + (0 if sp.issparse(X) else 8.0 * n * D),
+            f"The {min(n, D)}×{D} feature matrices",
+            "Pass reduce=r to keep r principal axes first.",
+        )
         mean = _mean(X)
         lift = _row_space(X, mean, rtol)
         if lift is not None:
@@ -226,6 +225,8 @@ def _row_space(X: Any, mean: Array, rtol: float) -> Array | None:
     Rank is judged on standardised columns, so a feature measured in tiny units still counts.
     """
     n, D = X.shape
+    if sp.issparse(X) and n <= D:
+        X = X.toarray()  # fewer numbers than the D×D products
     if sp.issparse(X):
         X = X.astype(np.float64)
         spread = np.sqrt(np.maximum(np.asarray(X.multiply(X).mean(axis=0)).ravel() - mean**2, 0.0))
@@ -255,10 +256,10 @@ def _row_space(X: Any, mean: Array, rtol: float) -> Array | None:
     return lift @ dense.principal_axes((np.asarray(X, dtype=np.float64) - mean) @ lift, rtol=0.0)[2]
 
 
-def _principal_features(X: Any, r: int) -> Features:
-    """The leading r principal axes of X as features, by randomised SVD with implicit centring."""
+def _principal_features(X: Any, r: int, random_state: Any) -> Features:
+    """The leading r principal axes of X as features."""
     mean = _mean(X)
-    s, axes = leading_axes(X, mean, r)
+    s, axes = leading_axes(X, mean, r, np.random.default_rng(seed_of(random_state)))
     keep = s > 1e-10 * max(s[0], np.finfo(float).tiny)
     note(reduced_to=int(keep.sum()))
     return Features(Raw(), X, axes[:, keep], mean)

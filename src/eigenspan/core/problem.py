@@ -12,7 +12,7 @@ refines, orders and checks what comes back. The rule for a singular B lives here
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -26,7 +26,7 @@ from ..solvers.ratio import trace_ratio
 from .basis import DirectSum, Features, Samples
 from .form import Form, identity
 from .scale import Unit
-from .spectrum import Spectrum, relative_gap
+from .spectrum import Spectrum, relative_gap, seed_of
 
 Array = NDArray[np.float64]
 Sense = Literal["min", "max"]
@@ -151,7 +151,7 @@ def _with_ridge(M: Form, ridge: float | None, relative: float) -> Form:
     if epsilon == 0:
         return M
     note(ridge=epsilon)
-    return replace(M, dense=M.to_dense() + epsilon * np.eye(M.n))
+    return Form(M.n, dense=M.to_dense() + epsilon * np.eye(M.n), psd=M.psd)
 
 
 # ---------------------------------------------------------------------- solving
@@ -183,17 +183,10 @@ def solve(
             f"n_components={n_components} exceeds {dim}, the dimension of the problem ({what})"
             + (f". Use n_components <= {dim}." if dim else empty)
         )
-    rng = np.random.default_rng(_seed(random_state))
+    rng = np.random.default_rng(seed_of(random_state))
     wanted = min(n_components + 1, dim)
     with stage("eigenproblem"):
         return _run(standard, problem.sense, n_components, wanted, as_solver(solver), rng)
-
-
-def _seed(random_state: Any) -> Any:
-    """A seed for the start vectors; a RandomState is drawn from, None is as good as 0 (the result does not depend on it)."""
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31 - 1))
-    return 0 if random_state is None else random_state
 
 
 def _run(standard: _Standard, sense: Sense, k: int, wanted: int, solver: Solver, rng: np.random.Generator) -> Spectrum:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,3 +77,10 @@ def sign_of(Y: Array) -> Array:
         return np.ones(Y.shape[1])
     top = Y[np.abs(Y).argmax(axis=0), np.arange(Y.shape[1])]
     return np.where(top < 0, -1.0, 1.0)
+
+
+def seed_of(random_state: Any) -> Any:
+    """A seed for the start vectors; a RandomState is drawn from, None is as good as 0 (the result does not depend on it)."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    return 0 if random_state is None else random_state

@@ -105,9 +105,10 @@ def hessian_alignment(points: Array, graph: sp.csr_array, d: int) -> Form:
 
     def model(X: Array) -> Array:
         U = _tangent(X, d)
-        ones = np.ones((*U.shape[:2], 1))
-        monomials = np.concatenate([ones, U, U[:, :, pairs[0]] * U[:, :, pairs[1]]], axis=2)
-        return np.linalg.qr(monomials)[0][:, :, 1 + d :]
+        flat = np.concatenate([np.full((*U.shape[:2], 1), X.shape[1] ** -0.5), U], axis=2)
+        quadratics = U[:, :, pairs[0]] * U[:, :, pairs[1]]
+        N, s = dense.local_axes(quadratics - flat @ (flat.transpose(0, 2, 1) @ quadratics))
+        return N * (s > 1e-10)[:, None, :]  # where points coincide, some quadratics are no new functions
 
     return _local(points, graph, model)
 

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..core.form import Form, diagonal
+from ..errors import InputError
 from ..graphs.labels import class_indicator
 
 
@@ -24,6 +25,11 @@ def laplacian(W: Any) -> Form:
         positive = _nowhere_negative(W)
     else:
         W = sp.csr_array(W)
+        probe = np.random.default_rng(0).standard_normal(W.shape[0])
+        if W.nnz and not np.allclose(W @ probe, W.T @ probe, rtol=1e-6, atol=1e-9 * abs(W).max()):
+            raise InputError(
+                "A Laplacian needs symmetric weights, but W differs from its transpose: pass W.maximum(W.T) or (W + W.T) / 2."
+            )
         L = Form(W.shape[0], sparse=sp.csr_array(sp.diags_array(degrees(W)) - W))
         positive = not W.nnz or W.data.min() >= 0
     return Form(

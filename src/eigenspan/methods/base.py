@@ -201,7 +201,7 @@ class FeatureReducer(SpectralReducer):
         if self.kernel is None:
             if self.landmarks is not None:
                 raise InputError("landmarks= stand for the points of a kernel: give kernel= too, or leave it out.")
-            return Features.linear(X, reduce=self.reduce)
+            return Features.linear(X, reduce=self.reduce, random_state=self.random_state)
         if self.reduce is not None:
             raise InputError(
                 "reduce= keeps principal axes of the inputs and does not apply with kernel=: use landmarks= instead."
@@ -220,7 +220,7 @@ class FeatureReducer(SpectralReducer):
 
     @available_if(_is_linear)
     def inverse_transform(self, Y: Any) -> Array:
-        """Points of the input space whose embedding is Y, of least distance from the training mean.
+        """Points of the input space whose embedding is Y, of least distance from ``mean_``.
 
         Parameters
         ----------

@@ -105,7 +105,7 @@ class TraceReducer(SpectralReducer):
     basis : {"linear", "kernel", "samples"}, default="linear"
         The features, a kernel's feature space, or the embedding itself.
     scale : {"unit", "covariance", "sqrt"}, default="unit"
-        As solved, unit covariance, or √λ.
+        As solved; times √n, which is unit covariance under ``unit="embedding"``; or times √λ.
     kernel : str, Kernel or callable, default="rbf"
         For ``basis="kernel"``.
     $landmarks
@@ -126,7 +126,7 @@ class TraceReducer(SpectralReducer):
 
     Examples
     --------
-    LLE's cost and the within-class scatter together, under unit total variance:
+    LPP by hand, and the class graph's Laplacian under unit total variance:
 
     >>> from sklearn.datasets import load_iris
     >>> from eigenspan import TraceReducer
@@ -204,6 +204,12 @@ class TraceReducer(SpectralReducer):
         return any(isinstance(form, str) and form in LABELLED for form in (self.minimise, self.maximise, self.unit))
 
     def _pose(self, X: Any, y: Any) -> Posed:
+        if self.ridge is not None and (
+            self.basis == "samples" or (isinstance(self.unit, str) and self.unit == "projection")
+        ):
+            raise InputError(
+                'ridge= regularises features under a unit form: it has no place with basis="samples" or unit="projection".'
+            )
         if self.minimise is not None and self.maximise is not None:
             raise InputError("Give one of minimise= and maximise=, not both.")
         sense, objective = (

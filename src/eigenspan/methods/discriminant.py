@@ -12,7 +12,7 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 
 from .._compat import Interval, StrOptions
 from .._diagnostics import note
-from ..core import Posed, TraceRatio, pose
+from ..core import Form, Posed, TraceRatio, pose
 from ..errors import DimensionError, InputError
 from ..forms import between, total, within
 from ..graphs import class_indicator, encode_labels
@@ -125,23 +125,21 @@ class LDA(FeatureReducer):
             )
         basis = self._basis(X)
         s = self._amount(basis, codes)
+        level = self._level(basis, codes) if s else 0.0
         if self.criterion == "trace-ratio":
             basis = basis.centred(np.ones(X.shape[0]))
-            A, T = basis.restrict(between(codes)), basis.restrict(total(codes))
-            if s:
-                W = basis.restrict(within(codes))
-                T = A + (1 - s) * W
-                T = T + _multiple_of_identity(s * float(np.mean(W.diagonal())), T.n)
-            return Posed(TraceRatio(A, T), basis)
+            A, W = basis.restrict(between(codes)), basis.restrict(within(codes))
+            identity = Form(A.n, dense=(s * level + (self.ridge or 0.0)) * np.eye(A.n), psd=True)
+            return Posed(TraceRatio(A, A + (1 - s) * W + identity), basis)
         if not s:
             return pose(basis, maximise=between(codes), unit=total(codes), ridge=self.ridge)
-        level = float(np.mean(basis.restrict(within(codes)).diagonal()))
-        return pose(
-            basis,
-            maximise=between(codes),
-            unit=between(codes) + (1 - s) * within(codes),
-            ridge=s * level + (self.ridge or 0.0),
-        )
+        unit = between(codes) + (1 - s) * within(codes)
+        return pose(basis, maximise=between(codes), unit=unit, ridge=s * level + (self.ridge or 0.0))
+
+    def _level(self, basis: Any, codes: Any) -> float:
+        """Mean within-class variance of a feature, features without any counted too."""
+        features = basis.dim if self.kernel is not None else basis.raw.shape[1]
+        return float(basis.restrict(within(codes)).diagonal().sum()) / features
 
     def _amount(self, basis: Any, codes: Any) -> float:
         """The share of the identity in the shrunk covariance."""
@@ -150,7 +148,8 @@ class LDA(FeatureReducer):
         if self.shrinkage == "auto":
             if sp.issparse(basis.raw) and basis.raw.shape[0] * basis.dim > 2**27:
                 raise InputError('shrinkage="auto" needs the data dense: pass a number, or reduce= first.')
-            Z, G = basis.Z[codes >= 0], class_indicator(codes[codes >= 0])
+            Z = basis.Z if self.kernel is not None or self.reduce is not None else _dense(basis.raw)
+            Z, G = Z[codes >= 0], class_indicator(codes[codes >= 0])
             amount = float(ledoit_wolf_shrinkage(Z - G @ (G.T @ Z), assume_centered=True))
         else:
             amount = float(self.shrinkage)
@@ -158,7 +157,5 @@ class LDA(FeatureReducer):
         return amount
 
 
-def _multiple_of_identity(a: float, n: int) -> Any:
-    from ..core import Form
-
-    return Form(n, dense=a * np.eye(n), psd=True)
+def _dense(X: Any) -> Array:
+    return X.toarray() if sp.issparse(X) else X

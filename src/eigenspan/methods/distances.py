@@ -114,7 +114,9 @@ class ClassicalMDS(SpectralReducer):
         with stage("distances"):
             D = np.array(X) if self.metric == "precomputed" else point_distances(X, metric=self.metric)
         added, squares = _correction(D, self.correction)
-        G = half_squares(D, added, squares)
+        G = half_squares(D + added)
+        G -= 0.5 * squares
+        np.fill_diagonal(G, 0.0)  # by place, not by value: two points at distance zero are corrected like any others
         points = None if self.metric == "precomputed" else X
         known = None if self.correction is None else known_rows(points)
         rows = DistanceGram(points, self.metric, added=added, added_to_squares=squares)

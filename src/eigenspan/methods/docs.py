@@ -75,6 +75,8 @@ _ENTRIES = {
 
 _SOURCES = {
     "[S0": "[S0] Kokiopoulou, Chen & Saad (2010), Trace optimization and eigenproblems in dimension reduction methods.",
+    "[S2": "[S2] Chatpatanasiri & Kijsirikul (2009), A unified semi-supervised dimensionality reduction framework for "
+    "manifold learning.",
     "[S4": "[S4] Ghojogh, Ghodsi, Karray & Crowley (2021), Unified framework for spectral dimensionality reduction, maximum "
     "variance unfolding, and kernel learning by semidefinite programming.",
 }

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg as la
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.metaestimators import available_if
@@ -31,7 +32,7 @@ from ..core import (
     pose,
     solve,
 )
-from ..errors import IndefiniteWarning, KernelError, warn
+from ..errors import DimensionError, IndefiniteWarning, KernelError, warn
 from ..extend import GramExtension
 from ..forms import centring
 from ..graphs.weights import median_width
@@ -124,8 +125,8 @@ class PCA(FeatureReducer):
         posed = pose(
             self._basis(X), maximise=centring(n), unit="projection", scale=Whitened(n) if self.whiten else Unit()
         )
-        self._scatter = np.trace(posed.problem.A.dense)
-        self._axes = _axes_for(self.n_components, posed.problem.A.dense)
+        self._scatter = _total_scatter(X)
+        self._axes = _axes_for(self.n_components, posed.problem.A.dense, self._scatter)
         return posed
 
     def _n_axes(self) -> int:
@@ -140,7 +141,15 @@ class PCA(FeatureReducer):
         return Y, map_
 
 
-def _axes_for(wanted: int | float | None, C: Array) -> int:
+def _total_scatter(X: Any) -> float:
+    """``‖X − 1·mean'‖²`` of all features, also where only some principal axes are kept."""
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    if sp.issparse(X):
+        return float(X.multiply(X).sum() - X.shape[0] * (mean @ mean))
+    return float(sum(np.sum((X[i : i + 4096] - mean) ** 2) for i in range(0, X.shape[0], 4096)))
+
+
+def _axes_for(wanted: int | float | None, C: Array, scatter: float) -> int:
     if isinstance(wanted, Integral):
         return int(wanted)
     values = dense.eigenpairs(C, None, "max")[0]
@@ -148,7 +157,21 @@ def _axes_for(wanted: int | float | None, C: Array) -> int:
         return 1  # all rows coincide: one axis is already too many, and the solver says so
     if wanted is None:
         return max(1, int(np.sum(values > 1e-12 * values[0])))
-    return min(values.size, int(np.searchsorted(np.cumsum(values) / values.sum(), float(wanted)) + 1))
+    shares = np.cumsum(values) / scatter
+    if shares[-1] < float(wanted) - 1e-9:
+        raise DimensionError(
+            f"n_components={wanted} asks for that share of the variance, but the {values.size} axes kept by reduce= hold only "
+            f"{shares[-1]:.3g} of it. Use a larger reduce=."
+        )
+    return min(values.size, int(np.searchsorted(shares, float(wanted)) + 1))
+
+
+def _is_definite(kernel: Any, parameters: dict[str, Any]) -> bool:
+    """Kernels that are positive semidefinite on any points; all others have to show it."""
+    if isinstance(kernel, str) and kernel in ("poly", "polynomial"):
+        whole = float(parameters["degree"]).is_integer()
+        return whole and parameters["coef0"] >= 0 and parameters["gamma"] >= 0
+    return isinstance(kernel, str) and kernel in ("rbf", "laplacian", "linear", "cosine", "chi2")
 
 
 def _has_preimage(estimator: Any) -> bool:
@@ -261,7 +284,7 @@ class KernelPCA(SpectralReducer):
         require(24.0 * n**2, f"The {n}×{n} kernel matrix", "Pass landmarks=m to work with m landmark points instead.")
         K = gram_matrix(rows, X)
         extension = GramExtension(rows, K.mean(axis=0))
-        trusted = isinstance(rows.kernel, str) and rows.kernel not in ("precomputed", "sigmoid")
+        trusted = _is_definite(rows.kernel, rows.parameters)
         form = gram(K, psd=trusted)
         if not trusted:
             self._check_definite(form)
@@ -301,7 +324,9 @@ class KernelPCA(SpectralReducer):
         K = rbf_kernel(Y, Y, gamma=1.0 / width**2)
         K[np.diag_indices_from(K)] += self.alpha
         self.preimage_gamma_ = 1.0 / width**2
-        self.dual_coef_ = la.solve(K, X.toarray() if hasattr(X, "toarray") else X, assume_a="pos")
+        points = X.toarray() if sp.issparse(X) else X
+        self.preimage_mean_ = points.mean(axis=0)
+        self.dual_coef_ = la.solve(K, points - self.preimage_mean_, assume_a="pos")
 
     @available_if(_has_preimage)
     def inverse_transform(self, Y: Any, *, iterations: int = 300, tol: float = 1e-9) -> Array:
@@ -323,6 +348,7 @@ class KernelPCA(SpectralReducer):
             return (
                 rbf_kernel(Y, np.asarray(self.embedding_, dtype=np.float64), gamma=self.preimage_gamma_)
                 @ self.dual_coef_
+                + self.preimage_mean_
             )
         rows = self.map_.rows
         points = rows.points.toarray() if hasattr(rows.points, "toarray") else np.asarray(rows.points)
