@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._compat import HasMethods, StrOptions
 from ..core import Form, Map, Posed
-from ..errors import DuplicateWarning, GraphError, InputError, warn
+from ..errors import DimensionError, DuplicateWarning, GraphError, InputError, warn
 from ..extend import Barycentric, BarycentricRows
 from ..forms import class_graph
 from ..graphs import (
@@ -72,6 +72,8 @@ class GraphEmbedding(SpectralReducer):
 
     def _fit(self, X: Any, y: Any) -> tuple[Array, Map]:
         precomputed = isinstance(self.graph, str) and self.graph == "precomputed"
+        if not precomputed and np.all(X[0] == X):
+            raise DimensionError(f"All {X.shape[0]} rows coincide: there are no dimensions to show.")
         graph = as_graph(
             self.graph, X, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs, affinities=holds_affinities(self)
         )
