@@ -37,7 +37,6 @@ from eigenspan.graphs import (
     choose_landmarks,
     class_indicator,
     class_pairs,
-    coincident_groups,
     components,
     conformal_distances,
     encode_labels,
@@ -731,7 +730,6 @@ def test_row_index_finds_the_first_identical_row() -> None:
     near = X.copy()
     near[:, 0] = np.nextafter(near[:, 0], np.inf)
     np.testing.assert_array_equal(index(near), -1)
-    np.testing.assert_array_equal(coincident_groups(X), index(X))
     assert index(X[:0]).size == 0
 
 

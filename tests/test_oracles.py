@@ -983,8 +983,9 @@ def test_precomputed_affinities_are_taken_as_they_are(sparse):
     W = fitted.affinity_.W
     given = LaplacianEigenmaps(2, graph="precomputed", weights="precomputed").fit(W.toarray())
     assert angle(given.embedding_, fitted.embedding_) < 1e-6
-    rows = W.toarray()[:5]  # a training point's own row leads back to it: P y = (1 − λ) y
-    np.testing.assert_allclose(given.transform(rows), given.embedding_[:5], atol=1e-9)
+    rows = W.toarray()[-5:]  # a training point's own row leads back to it: P y = (1 − λ) y
+    assert np.all(rows[:, 0] == 0)  # no affinity to the first point, which must not be taken for distance zero
+    np.testing.assert_allclose(given.transform(rows), given.embedding_[-5:], atol=1e-9)
     labels = SpectralClustering(3, graph="precomputed", weights="precomputed").fit_predict(W.toarray())
     assert adjusted_rand_score(labels, SpectralClustering(3, n_neighbors=60).fit_predict(X)) == 1.0
     coordinates = LaplacianEigenmaps(2, graph=W if sparse else sp.csr_matrix(W), weights="precomputed").fit(X)
@@ -1055,13 +1056,21 @@ def test_a_ridge_is_never_ignored():
         TraceReducer(basis="samples", ridge=1.0).fit(X)
 
 
-def test_hessian_lle_survives_quadratics_that_vanish():
-    """On corners of a cube x² is affine in x: such functions must not turn into random costs."""
-    X = (np.random.default_rng(2).random((40, 5)) > 0.5).astype(float)
-    form = hessian_alignment(X, kneighbors_graph(X, 10, mode="distance"), 2)
-    blocks = la.eigvalsh(form.to_dense())
-    assert blocks[0] > -1e-10
-    assert np.abs(form.ones()).max() < 1e-10
+def test_quadratics_that_are_affine_cost_nothing():
+    """On two values x² is affine in x: Hessian LLE has nothing to charge, and must not charge for something arbitrary."""
+    X = np.repeat([[0.0], [1.0]], 10, axis=0)[np.random.default_rng(0).permutation(20)]
+    everyone = kneighbors_graph(X, 19, mode="distance")
+    assert np.abs(hessian_alignment(X, everyone, 1).to_dense()).max() < 1e-12
+
+
+@pytest.mark.parametrize("D", [2, 30])
+def test_coincident_neighbourhoods_have_no_tangent(D):
+    """Among copies of one point LTSA charges for every difference; an arbitrary tangent would let some pass."""
+    X = np.ones((8, D))
+    graph = sp.csr_array(np.ones((8, 8)) - np.eye(8))
+    expected = 8 * (np.eye(8) - 1 / 8)  # every one of the 8 neighbourhoods is all of them
+    np.testing.assert_allclose(tangent_alignment(X, graph, 2).to_dense(), expected, atol=1e-12)
+    assert np.abs(hessian_alignment(X, graph, 2).to_dense()).max() < 1e-12
 
 
 def test_asymmetric_weights_have_no_laplacian():

@@ -6,6 +6,6 @@ Everything here has been stable since scikit-learn 1.6; if a release moves a nam
 from __future__ import annotations
 
 from sklearn.base import _fit_context as fit_context
-from sklearn.utils._param_validation import HasMethods, Hidden, Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 
-__all__ = ["HasMethods", "Hidden", "Interval", "RealNotInt", "StrOptions", "fit_context"]
+__all__ = ["HasMethods", "Interval", "RealNotInt", "StrOptions", "fit_context"]

@@ -44,12 +44,18 @@ def _assemble(n: int, pieces: list[tuple[Index, Array]]) -> Form:
 
 
 def _tangent(X: Array, d: int) -> Array:
-    """Orthonormal tangent coordinates (b, m, d) of centred neighbourhoods (b, m, D)."""
+    """Orthonormal tangent coordinates (b, m, d) of centred neighbourhoods (b, m, D).
+
+    A neighbourhood of lower dimension, such as one of coincident points, has fewer: its further columns are zero, where a
+    factorisation would fill in arbitrary ones.
+    """
     Xc = X - X.mean(axis=1, keepdims=True)
     if X.shape[2] < X.shape[1]:
-        return dense.local_axes(Xc)[0][:, :, :d]
-    _, U = dense.local_eigenpairs(Xc @ Xc.transpose(0, 2, 1))
-    return U[:, :, ::-1][:, :, :d]
+        U, s = dense.local_axes(Xc)
+    else:
+        values, U = dense.local_eigenpairs(Xc @ Xc.transpose(0, 2, 1))
+        U, s = U[:, :, ::-1], np.sqrt(np.maximum(values[:, ::-1], 0.0))
+    return U[:, :, :d] * (s[:, :d] > 1e-7 * s[:, :1])[:, None, :]
 
 
 def _local(points: Array, graph: sp.csr_array, model: LocalModel) -> Form:
@@ -108,7 +114,7 @@ def hessian_alignment(points: Array, graph: sp.csr_array, d: int) -> Form:
         flat = np.concatenate([np.full((*U.shape[:2], 1), X.shape[1] ** -0.5), U], axis=2)
         quadratics = U[:, :, pairs[0]] * U[:, :, pairs[1]]
         N, s = dense.local_axes(quadratics - flat @ (flat.transpose(0, 2, 1) @ quadratics))
-        return N * (s > 1e-10)[:, None, :]  # where points coincide, some quadratics are no new functions
+        return N * (s > 1e-10)[:, None, :]  # a quadratic that is affine on the points is no new function
 
     return _local(points, graph, model)
 

@@ -7,7 +7,7 @@ from .geodesics import conformal_distances, geodesic_distances
 from .labels import class_indicator, class_pairs, encode_labels, slices
 from .landmarks import choose_landmarks
 from .neighbours import KNN, NeighbourGraph, Radius
-from .rows import RowIndex, Unknown, ZeroDistance, coincident_groups
+from .rows import RowIndex, Unknown, ZeroDistance
 from .weights import (
     Affinity,
     Binary,
@@ -44,7 +44,6 @@ __all__ = [
     "choose_landmarks",
     "class_indicator",
     "class_pairs",
-    "coincident_groups",
     "components",
     "conformal_distances",
     "encode_labels",

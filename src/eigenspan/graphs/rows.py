@@ -68,11 +68,6 @@ class ZeroDistance:
         return np.where(D[np.arange(D.shape[0]), nearest] == 0, nearest, -1)
 
 
-def coincident_groups(X: Array) -> NDArray[np.intp]:
-    """For every row, the index of the first row that equals it."""
-    return RowIndex.build(X)(X)
-
-
 @dataclass(frozen=True, eq=False)
 class Unknown:
     """No row is known: affinities do not say which point a row belongs to."""
