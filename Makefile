@@ -4,14 +4,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PEERS := $(VENV)/.peers
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format types doctest unit clean
+.PHONY: help setup demo test lint format types doctest unit bench bench-full clean
 
 help: ## this list
 	@echo "make <target>, with PYTHON=python3.12 to choose the interpreter"
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## ?(.*)/  \1	\2/' | expand -t 14
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## ?(.*)/  \1	\2/' | expand -t 14
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "eigenspan needs Python 3.11 or newer; choose one with make PYTHON=..."; exit 1; }
@@ -44,6 +45,20 @@ doctest: $(READY)
 unit: $(READY)
 	$(BIN)/pytest -n $(WORKERS) tests
 
+$(PEERS): $(READY) benchmarks/requirements.txt
+	@echo "Installing the libraries to compare with into $(VENV) (once)"
+	@grep -v '^#' benchmarks/requirements.txt | while read -r peer; do \
+	  $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt "$$peer" \
+	    || echo "$$peer cannot be installed here and will be reported as not installed"; \
+	done
+	@touch $@
+
+bench: $(PEERS) ## time, memory and quality beside other libraries: docs/benchmarks.md (about 15 minutes)
+	$(BIN)/python -m benchmarks bench
+
+bench-full: $(PEERS) ## the same at all sizes (about an hour and a half)
+	$(BIN)/python -m benchmarks full
+
 clean: ## remove the environment, caches and pictures of the demo
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis eigenspan-demo*.png
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

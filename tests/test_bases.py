@@ -24,6 +24,7 @@ from eigenspan.core import (
     pose,
     solve,
 )
+from eigenspan.core.moments import Moments
 from eigenspan.errors import IndefiniteWarning, InputError, KernelError, MemoryLimitError
 from eigenspan.forms import centring, laplacian
 from eigenspan.graphs import KNN, affinity
@@ -114,6 +115,24 @@ def test_features_in_odd_units_count_beside_redundant_ones(unit: float, as_spars
     Z = Z / np.abs(Z).max(axis=0)
     seen = Z @ np.linalg.lstsq(Z, odd / unit, rcond=None)[0]
     np.testing.assert_allclose(seen, odd / unit, atol=1e-3)
+
+
+def test_faint_features_beside_redundant_ones_need_the_data() -> None:
+    """The scatter holds the squares of what the data hold: a spread of 1e-7 is there in the one and lost in the other."""
+    X = cloud(200)
+    X = np.column_stack([X, X[:, 0] + 1e-7 * cloud(200, 1, seed=3)[:, 0], X[:, 1]])
+    assert Features.linear(X).dim == 5
+    assert Features.of_moments(Moments.of(X)).dim == 4
+
+
+def test_features_from_moments_alone() -> None:
+    X = np.column_stack([cloud(), np.full(30, 5.0)])
+    for data in (X, np.column_stack([X, X[:, 0] + X[:, 1]]), X[:3]):
+        basis, whole = Features.of_moments(Moments.of(data)), Features.linear(data)
+        assert basis.dim == whole.dim
+        assert angle(basis.lift, whole.lift) < 1e-5
+        np.testing.assert_allclose(basis.lift.T @ basis.lift, np.eye(basis.dim), atol=1e-10)
+    assert Features.of_moments(Moments.of(cloud())).lift is None
 
 
 def test_features_far_from_the_origin() -> None:

@@ -394,6 +394,54 @@ def test_modified_alignment_reconstructs_affinely() -> None:
     assert np.linalg.matrix_rank(exact.to_dense(), tol=1e-8 * exact.norm()) <= 37
 
 
+def modified_loop(X: np.ndarray, graph: Any, d: int, reg: float) -> np.ndarray:
+    """Zhang & Wang's algorithm with its reflections, on neighbourhoods whose smallest eigenvectors are well determined."""
+    M, local = np.zeros((len(X), len(X))), []
+    for i, (a, b) in enumerate(pairwise(graph.indptr)):
+        G = (X[graph.indices[a:b]] - X[i]) @ (X[graph.indices[a:b]] - X[i]).T
+        local.append((i, graph.indices[a:b], G, *np.linalg.eigh(G)))
+    eta = np.median([values[:-d].sum() / values[-d:].sum() for *_, values, _ in local])
+    for i, near, G, values, V in local:
+        k = near.size
+        s = max(1, sum(values[:j].sum() / values[j:].sum() <= eta for j in range(1, k - d + 1)))
+        w = np.linalg.solve(G + reg * np.trace(G) * np.eye(k), np.ones(k))
+        sums = V[:, :s].sum(axis=0)
+        alpha = np.linalg.norm(sums) / np.sqrt(s)
+        h = alpha - sums
+        H = np.eye(s) - 2 * np.outer(h, h) / (h @ h)
+        N = np.vstack([-np.ones((1, s)), (1 - alpha) * np.outer(w / w.sum(), np.ones(s)) + V[:, :s] @ H])
+        members = np.concatenate([[i], near])
+        M[np.ix_(members, members)] += N @ N.T
+    return M
+
+
+@pytest.mark.parametrize("D", [4, 20])
+@pytest.mark.parametrize("reg", [1e-3, 1e-1])
+def test_modified_alignment_against_a_loop(D: int, reg: float) -> None:
+    X = cloud(60, D) * np.logspace(0, -1, D)
+    for graph in (KNN(8).build(X).distances, KNN(7).build(X).undirected()):
+        check(modified_alignment(X, graph, 2, reg), modified_loop(X, graph, 2, reg))
+
+
+@pytest.mark.parametrize("line", [False, True])
+@pytest.mark.parametrize("form", [tangent_alignment, hessian_alignment, modified_alignment])
+def test_coincident_and_collinear_points_in_any_order(form: Any, line: bool) -> None:
+    """Neighbourhoods of less than two dimensions: the form must not invent the missing ones from the order of the points."""
+    X = np.repeat(cloud(4), 10, axis=0)
+    X += line * np.random.default_rng(1).random((40, 1)) * [1.0, 2.0, 3.0]
+    order = np.random.default_rng(0).permutation(40)
+    complete = np.kron(np.eye(4), np.ones((10, 10))) - np.eye(40)
+    M = form(X, sp.csr_array(complete), 2).to_dense()
+    shuffled = form(X[order], sp.csr_array(complete[np.ix_(order, order)]), 2).to_dense()
+    np.testing.assert_allclose(shuffled, M[np.ix_(order, order)], atol=1e-11)
+    free = {
+        tangent_alignment: 2 if line else 1,
+        modified_alignment: 1,
+    }  # of each clique; the ridge bends lines a little
+    if form in free:
+        assert np.linalg.matrix_rank(M, tol=1e-9) == 40 - 4 * free[form]
+
+
 def test_alignment_refuses_what_it_cannot_model() -> None:
     X = cloud()
     graph = KNN(4).build(X).distances

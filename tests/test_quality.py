@@ -30,6 +30,14 @@ def test_blocks_do_not_change_the_answer(pair, monkeypatch):
     assert trustworthiness(*pair) == whole
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+def test_counting_gives_what_sorting_gives(pair, metric, monkeypatch):
+    X, Y = np.round(pair[0]), pair[1]  # whole numbers: many distances are equal
+    sorted_ = trustworthiness(X, Y, 7, metric=metric), continuity(X, Y, 7, metric=metric)
+    monkeypatch.setattr(neighbours, "_SMALL", 0)
+    assert (trustworthiness(X, Y, 7, metric=metric), continuity(X, Y, 7, metric=metric)) == sorted_
+
+
 def test_other_metrics_and_sparse_data(pair):
     X, Y = pair
     D = np.abs(X[:, None, :] - X[None, :, :]).sum(axis=2)

@@ -23,7 +23,18 @@ from eigenspan.errors import (
     UnitError,
 )
 from eigenspan.forms import between, centring, degree, laplacian, reconstruction, within
-from eigenspan.solvers import Auto, Dense, Factor, Lanczos, Randomised, ShiftInvert, Solver, as_solver
+from eigenspan.solvers import (
+    Auto,
+    Chebyshev,
+    Dense,
+    Factor,
+    Lanczos,
+    Multigrid,
+    Randomised,
+    ShiftInvert,
+    Solver,
+    as_solver,
+)
 from eigenspan.solvers.ratio import trace_ratio
 from helpers import angle
 
@@ -31,6 +42,7 @@ SOLVERS: dict[str, Solver] = {
     "dense": Dense(),
     "shift-invert": ShiftInvert(),
     "lanczos": Lanczos(),
+    "chebyshev": Chebyshev(),
     "randomised": Randomised(),
     "factor": Factor(),
     "auto": Auto(),
@@ -76,6 +88,13 @@ def factor(n: int, r: int = 6, seed: int = 0) -> Form:
     return factor_gram(np.random.default_rng(seed).standard_normal((n, r)) * np.arange(1, r + 1), centre=False)
 
 
+def scattered(n: int, k: int = 10) -> Form:
+    """The Laplacian of a random graph: no separator is small, so a factor fills."""
+    rng = np.random.default_rng(0)
+    W = sp.csr_array((np.ones(n * k), rng.integers(n, size=n * k), np.arange(0, n * k + 1, k)), shape=(n, n))
+    return laplacian(sp.csr_array(W + W.T))
+
+
 def blocks(n: int, c: int = 3) -> np.ndarray:
     return np.arange(n) % c
 
@@ -88,7 +107,8 @@ def directions(n: int, q: int = 2, seed: int = 5) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal((n, q))
 
 
-LD, ALL, SPARSE_MIN = "dense lanczos auto", "dense lanczos auto shift-invert", "dense shift-invert auto"
+LD, SPARSE_MIN = "dense lanczos auto", "dense shift-invert auto chebyshev"
+ALL = "dense lanczos auto shift-invert chebyshev"
 
 
 @dataclass(frozen=True)
@@ -230,6 +250,9 @@ def test_long_path_without_exclusion_finds_the_constant() -> None:
         (ShiftInvert(), random_symmetric(9), "min"),
         (ShiftInvert(), decaying_gram(20), "min"),
         (ShiftInvert(), factor(9), "min"),
+        (Chebyshev(), laplacian(path(9)), "max"),
+        (Chebyshev(), factor(9), "min"),
+        (Multigrid(), random_symmetric(9), "min"),
         (Randomised(), laplacian(path(9)), "min"),
         (Randomised(), random_symmetric(9), "max"),
         (Factor(), laplacian(path(9)), "max"),
@@ -257,7 +280,9 @@ def names(chain: list[Solver]) -> str:
 def test_auto_follows_its_table() -> None:
     big = laplacian(path(600))
     assert names(Auto().chain(laplacian(path(500)), 2, "min")) == "Dense"
-    assert names(Auto().chain(big, 2, "min")) == "ShiftInvert Lanczos Dense"
+    assert names(Auto().chain(big, 2, "min")) == "ShiftInvert Chebyshev Dense"
+    assert names(Auto().chain(scattered(8000), 2, "min")) == "Lanczos Chebyshev Dense"
+    assert names(Auto().chain(reconstruction(scattered(8000).sparse), 2, "min")) == "Chebyshev Lanczos Dense"
     assert names(Auto().chain(big, 200, "min")) == "Dense"
     assert names(Auto().chain(big, 2, "max")) == "Lanczos Dense"
     assert names(Auto().chain(random_symmetric(600), 2, "min")) == "Lanczos Dense"
@@ -316,7 +341,7 @@ def test_auto_recovers_from_a_failed_shift_invert(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(ShiftInvert, "pairs", Broken("garbage").pairs)
     with pytest.warns(ConvergenceWarning, match="ShiftInvert reached a relative residual"):
         found = solve(TraceProblem(laplacian(star(600)), None, "min"), 1)
-    assert found.solver == "Lanczos"
+    assert found.solver == "Chebyshev"
     assert angle(found.vectors, ones(600)) < 1e-4
 
 

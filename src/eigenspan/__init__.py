@@ -12,12 +12,13 @@ Specifications
     graphs          KNN, Radius
     weights         Binary, Heat, LocalScaling, Cosine, Powered
     kernels         Kernel
+    landmarks       Landmarks
 Tables
     methods, make
 """
 
 from .core import Kernel
-from .graphs import KNN, Binary, Cosine, Heat, LocalScaling, Powered, Radius
+from .graphs import KNN, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered, Radius
 from .methods.alignment import LLTSA, LTSA, HessianLLE, ModifiedLLE
 from .methods.clustering import SpectralClustering
 from .methods.compose import TraceReducer
@@ -57,6 +58,7 @@ __all__ = [
     "KernelPCA",
     "LandmarkIsomap",
     "LandmarkMDS",
+    "Landmarks",
     "LaplacianEigenmaps",
     "LocalScaling",
     "ModifiedLLE",

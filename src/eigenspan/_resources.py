@@ -1,4 +1,4 @@
-"""How much memory there is, and the refusal to ask for more.
+"""How much memory and how many threads there are, and the refusal to ask for more.
 
 A dense n×n array is allocated only where a method's structure forces one, and only after `require` has agreed.
 """
@@ -6,8 +6,13 @@ A dense n×n array is allocated only where a method's structure forces one, and 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from .errors import InputError, MemoryLimitError
 
@@ -74,3 +79,27 @@ def require(n_bytes: float, what: str, instead: str) -> None:
         raise MemoryLimitError(
             f"{what} would need {human_bytes(n_bytes)}, but only {human_bytes(there)} of memory is available. {instead}"
         )
+
+
+def workers(n_jobs: int | None) -> int:
+    """Threads to use: `n_jobs`, with scikit-learn's meaning of negative numbers, and never more than the processors and any limit
+    that `threadpoolctl` or the environment has put on the linear algebra."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    limit = min([pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"], default=cores)
+    wanted = cores if n_jobs is None else n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+    return max(1, min(wanted, cores, limit))
+
+
+def in_threads(work: Callable[[Any], Any], items: Iterable[Any], n_threads: int) -> list[Any]:
+    """``[work(item) for item in items]`` on several threads, the linear algebra inside on one each.
+
+    An error or an interrupt drops what has not begun and waits for what has: no thread outlives the call.
+    """
+    with threadpool_limits(1, user_api="blas"):
+        if n_threads == 1:
+            return [work(item) for item in items]
+        pool = ThreadPoolExecutor(n_threads)
+        try:
+            return list(pool.map(work, items))
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)

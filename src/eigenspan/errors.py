@@ -20,6 +20,8 @@
     ├── IndefiniteWarning                a Gram matrix has negative eigenvalues
     ├── DuplicateWarning                 coincident rows fill whole neighbourhoods
     ├── ExtensionWarning                 the map to new points is poorly determined
+    ├── SearchWarning                    neighbours that are approximate, or take long to find
+    ├── LocalisationWarning              an axis that lives on a handful of points
     └── ConvergenceWarning               a solver missed its residual and another took over
 
 A message says what was found (with numbers), why it matters and what to change.
@@ -97,6 +99,14 @@ class DuplicateWarning(EigenspanWarning):
 
 class ExtensionWarning(EigenspanWarning):
     """The map to new points is poorly determined."""
+
+
+class SearchWarning(EigenspanWarning):
+    """Neighbours were missed by an approximate search, or an exact one takes long."""
+
+
+class LocalisationWarning(EigenspanWarning):
+    """An axis of the embedding is zero but for a handful of points."""
 
 
 class ConvergenceWarning(EigenspanWarning):

@@ -4,41 +4,51 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+from . import in_pieces
 
 #: Buckets at most: one very long edge must not make the queue longer than the graph.
 _MOST_BUCKETS = 1 << 16
 
 
-def shortest_paths(graph: sp.csr_array, sources: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Distances (q, n) from the sources through an undirected graph given in both directions; inf where there is no way.
+class ShortestPaths:
+    """Distances through an undirected graph given in both directions; inf where there is no way.
 
     Nodes wait in a circle of buckets half a median edge wide and are settled bucket by bucket; a node that improves inside the
     current bucket is scanned again, so the result is exact. The nodes are renumbered first so that neighbours lie close in
-    memory (reverse Cuthill–McKee). Time grows with the edges times the sources; the sources run in parallel.
+    memory (reverse Cuthill–McKee).
     """
-    n = graph.shape[0]
-    order = reverse_cuthill_mckee(sp.csr_matrix(graph), symmetric_mode=True).astype(np.int64)
-    place = np.empty(n, np.int64)
-    place[order] = np.arange(n)
-    moved = sp.csr_array(graph[order][:, order])
-    moved.sort_indices()
-    positive = moved.data[moved.data > 0]
-    width, buckets = 1.0, 2
-    if positive.size:
-        longest = float(positive.max())
-        width = max(0.5 * float(np.median(positive)), longest / (_MOST_BUCKETS - 2))
-        buckets = int(longest / width) + 2
-    out = np.empty((len(sources), n))
-    _from_sources(moved.indptr, moved.indices, moved.data, place[sources], order, width, buckets, out)
-    return out
+
+    def __init__(self, graph: sp.csr_array) -> None:
+        n = graph.shape[0]
+        self.order = reverse_cuthill_mckee(sp.csr_matrix(graph), symmetric_mode=True).astype(np.int64)
+        self.place = np.empty(n, np.int64)
+        self.place[self.order] = np.arange(n)
+        self.moved = sp.csr_array(graph[self.order][:, self.order])
+        self.moved.sort_indices()
+        positive = self.moved.data[self.moved.data > 0]
+        self.width, self.buckets = 1.0, 2
+        if positive.size:
+            longest = float(positive.max())
+            self.width = max(0.5 * float(np.median(positive)), longest / (_MOST_BUCKETS - 2))
+            self.buckets = int(longest / self.width) + 2
+
+    def __call__(self, sources: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Distances (q, n) from the sources. Time grows with the edges times the sources, which run on several threads."""
+        n, G = self.moved.shape[0], self.moved
+        out = np.empty((len(sources), n))
+        step = 1 + 2_000_000 // (n + G.nnz)  # sources in some 20 ms of work
+        queue = (self.place[sources], self.order, self.width, self.buckets)
+        in_pieces(_from_sources, len(sources), step, G.indptr, G.indices, G.data, *queue, out)
+        return out
 
 
-@njit(cache=True, parallel=True, nogil=True)
-def _from_sources(indptr, indices, lengths, sources, order, width, buckets, out):  # type: ignore[no-untyped-def]
-    for s in prange(sources.size):
+@njit(cache=True, nogil=True)
+def _from_sources(first, last, indptr, indices, lengths, sources, order, width, buckets, out):  # type: ignore[no-untyped-def]
+    for s in range(first, last):
         dist = _from_source(indptr, indices, lengths, sources[s], width, buckets)
         for i in range(dist.size):
             out[s, order[i]] = dist[i]

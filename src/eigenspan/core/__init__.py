@@ -7,6 +7,7 @@ from .basis import DirectSum, Features, Samples, cross_form
 from .form import Form, diagonal, factor_gram, gram, identity
 from .kernels import Kernel, KernelRows, gram_matrix, kernel_rows
 from .map import Map, Raw
+from .nystrom import NystromFeatures
 from .problem import Posed, TraceProblem, TraceRatio, pose, solve
 from .scale import Diffusion, InverseSqrt, SqrtEigenvalue, Unit, UnitCovariance, Whitened
 from .spectrum import Spectrum, sign_of
@@ -20,6 +21,7 @@ __all__ = [
     "Kernel",
     "KernelRows",
     "Map",
+    "NystromFeatures",
     "Posed",
     "Raw",
     "Samples",

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -25,16 +25,20 @@ from numpy.typing import NDArray
 from .._diagnostics import note
 from .._resources import require
 from ..errors import IndefiniteWarning, InputError, KernelError, warn
-from ..graphs.landmarks import choose_landmarks
+from ..graphs.landmarks import choose_landmarks, suggested_landmarks
 from ..solvers import dense
 from ..solvers.iterative import leading_axes
 from .form import Form
 from .kernels import gram_matrix, kernel_rows
 from .map import Map, Raw
+from .moments import Moments, Rows, blocks, is_tall, on_disk
 from .spectrum import Spectrum, seed_of
 
 Array = NDArray[np.float64]
 Extension = Callable[[Array, Spectrum], Map]
+
+#: Numbers in a data matrix up to which the rank of redundant features is found from the data instead of their scatter.
+_SMALL = 2**22
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +76,9 @@ class Features:
     ----------
     rows : callable
         Raw feature rows of new points.
-    raw : ndarray or csr_array of shape (n, m)
+    raw : ndarray or csr_array of shape (n, m), or None
+        The samples' rows, which may be float32 or lie in a file: they are then read in blocks, never copied. None where they
+        are not at hand, for a basis that only restricts what was summed over them before.
     lift : ndarray of shape (m, r) or None
         None stands for the identity (the features already have full rank).
     offset : ndarray of shape (m,)
@@ -99,7 +105,12 @@ class Features:
 
     @property
     def dim(self) -> int:
-        return self.raw.shape[1] if self.lift is None else self.lift.shape[1]
+        return self.offset.size if self.lift is None else self.lift.shape[1]
+
+    @property
+    def _is_plain(self) -> bool:
+        """The rows are in memory, dense and in double precision: a centred copy is the fastest."""
+        return not sp.issparse(self.raw) and self.raw.dtype == np.float64 and not on_disk(self.raw)
 
     def _axes(self, V: Array) -> Array:
         return V if self.lift is None else self.lift @ V
@@ -112,19 +123,24 @@ class Features:
         total = float(weights.sum())
         if abs(total) <= 1e-12 * max(float(np.abs(weights).sum()), np.finfo(float).tiny):
             weights, total = np.ones(n), float(n)
-        return replace(self, offset=np.asarray(weights @ self.raw).ravel() / total)
+        return replace(self, offset=_weighted_sum(weights, self.raw) / total)
 
     def restrict(self, M: Form) -> Form:
         """``Z'MZ`` as a dense form over the coordinates."""
         n, D = self.raw.shape
-        if not sp.issparse(self.raw) or (self.lift is not None and n * self.dim <= D**2):
+        if self._is_plain or (self.lift is not None and n * self.dim <= D**2):
             return Form(self.dim, dense=M.quadratic(self.Z), psd=M.psd)
+        if not sp.issparse(self.raw):
+            return self.compress(M.quadratic(Rows(self.raw, self.offset)), psd=M.psd)
         m1, c = M.ones(), self.offset  # implicit centring: (X − 1c')'M(X − 1c')
         x1 = self.raw.T @ m1
         G = M.quadratic(self.raw) - np.outer(x1, c) - np.outer(c, x1) + m1.sum() * np.outer(c, c)
-        if self.lift is not None:
-            G = self.lift.T @ G @ self.lift
-        return Form(self.dim, dense=dense.symmetric(G), psd=M.psd)
+        return self.compress(dense.symmetric(G), psd=M.psd)
+
+    def compress(self, G: Array, *, psd: bool = True) -> Form:
+        """A symmetric D×D matrix over the centred raw features as a form over the coordinates."""
+        G = G if self.lift is None else dense.symmetric(self.lift.T @ G @ self.lift)
+        return Form(self.dim, dense=G, psd=psd)
 
     def constant(self) -> None:
         return None
@@ -133,6 +149,8 @@ class Features:
         if sp.issparse(self.raw):
             coef = self._axes(V)
             return np.asarray(self.raw @ coef - self.offset @ coef)
+        if self.lift is None or not self._is_plain:
+            return Rows(self.raw, self.offset).project(self._axes(V))
         return self.Z @ V
 
     def map(self, V: Array, spectrum: Spectrum) -> Map:
@@ -149,16 +167,33 @@ class Features:
         n, D = X.shape
         if reduce is not None:
             return _principal_features(X, min(reduce, n - 1, D), random_state)
+        in_blocks = is_tall(X) and (X.dtype == np.float32 or on_disk(X))
         require(
-            32.0 * D * min(n, D) + (0 if sp.issparse(X) else 8.0 * n * D),
+            32.0 * D * min(n, D) + (0 if sp.issparse(X) or in_blocks else 8.0 * n * D),
             f"The {min(n, D)}×{D} feature matrices",
             "Pass reduce=r to keep r principal axes first.",
         )
+        if is_tall(X):
+            return Features.of_moments(Moments.of(X), X, rtol=rtol)
         mean = _mean(X)
-        lift = _row_space(X, mean, rtol)
-        if lift is not None:
-            note(rank=lift.shape[1])
-        return Features(Raw(), X, lift, mean)
+        return Features(Raw(), X, _noted(_row_space(X, mean, rtol)), mean)
+
+    @staticmethod
+    def of_moments(moments: Moments, X: Any = None, *, rtol: float = 1e-10) -> Features:
+        """The same from the moments of the rows X, which need not be at hand. Cost O(D³).
+
+        Where features are redundant, a small X in memory is looked at again; else directions whose variance, the features
+        standardised, is below 1e-12 of the largest (1e-5 in single precision) count as none.
+        """
+        live = moments.live()
+        lift: Array | None
+        if moments.spans(int(live.sum())):
+            lift = None if live.all() else np.eye(live.size)[:, live]
+        elif X is not None and X.size <= _SMALL and not on_disk(X):
+            lift = _row_space(X, moments.mean, rtol)
+        else:
+            lift = _scatter_axes(moments)
+        return Features(Raw(), X, _noted(lift), moments.mean)
 
     @staticmethod
     def kernel(
@@ -175,7 +210,9 @@ class Features:
         if landmarks is None:
             n = X.shape[0]
             require(
-                32.0 * n**2, f"The {n}×{n} kernel matrix", "Pass landmarks=m to work with m landmark points instead."
+                32.0 * n**2,
+                f"The {n}×{n} kernel matrix",
+                f"Pass landmarks={suggested_landmarks(n)} beside kernel= to work with that many points instead.",
             )
             K = gram_matrix(rows, X)
             lift = _feature_axes(
@@ -184,7 +221,12 @@ class Features:
             # zero sums, as centring has it: rounding lets small axes lean on 1, where K itself is large
             lift -= lift.mean(axis=0)
         else:
-            chosen = choose_landmarks(X, landmarks, random_state=random_state, precomputed=rows.kernel == "precomputed")
+            given = rows.kernel == "precomputed"
+            chosen = choose_landmarks(
+                X, landmarks, random_state=random_state, precomputed=given, kernel=partial(rows.block, X)
+            )
+            n, m = X.shape[0], chosen.size
+            require(24.0 * n * m, f"The {n}×{m} kernel features", f"Pass fewer: landmarks={max(2, m // 2)}.")
             full, rows = rows, rows.among(chosen)
             K = rows(X)
             among = gram_matrix(full.among(chosen), X[chosen])
@@ -212,6 +254,28 @@ def _feature_axes(K: Array, rtol: float, size: float) -> Array:
         )
     keep = values > max(rtol * top, 1e-14 * K.shape[0] * size)
     return U[:, keep] / np.sqrt(values[keep])
+
+
+def _noted(lift: Array | None) -> Array | None:
+    if lift is not None:
+        note(rank=lift.shape[1])
+    return lift
+
+
+def _weighted_sum(weights: Array, X: Any) -> Array:
+    if sp.issparse(X) or X.dtype == np.float64:
+        return np.asarray(weights @ X).ravel()
+    return np.sum([weights[part] @ X[part].astype(np.float64) for part in blocks(*X.shape)], axis=0)
+
+
+def _scatter_axes(moments: Moments) -> Array:
+    """Orthonormal basis of the row space from the scatter alone, turned to its principal axes."""
+    live, spread = moments.live(), moments.spread()
+    values, Q = dense.eigenpairs(dense.symmetric(moments.correlations()), None, "max")
+    axes = np.zeros((live.size, int(np.sum(values > moments.none * values[0]))))
+    axes[live] = spread[live, None] * Q[:, : axes.shape[1]]
+    axes = dense.orthonormal(axes, rtol=0.0)
+    return axes @ dense.eigenpairs(dense.symmetric(axes.T @ moments.pooled().scatter @ axes), None, "max")[1]
 
 
 def _mean(X: Any) -> Array:

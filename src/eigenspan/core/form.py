@@ -12,6 +12,7 @@ forms an n×n array. Solvers and bases need only ``M @ Z``, ``M.quadratic(Z)``, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -21,8 +22,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from .moments import Rows, blocks
 
 Array = NDArray[np.float64]
+
+#: Numbers in the rows that a block of a graph's rows may touch.
+_GATHERED = 2**22
 
 
 def _toarray(M: Any) -> Array:
@@ -119,7 +124,12 @@ class Form:
         return out
 
     def quadratic(self, Z: Any) -> Array:
-        """``Z'MZ``, symmetric, for dense or sparse Z. A factor form is squared, so the result of a PSD part is PSD."""
+        """``Z'MZ``, symmetric, for dense or sparse Z, or `Rows`, which are read a block at a time.
+
+        A factor form is squared, so the result of a PSD part is PSD.
+        """
+        if isinstance(Z, Rows):
+            return _blockwise_quadratic(self, Z)
         r = Z.shape[1]
         out = np.zeros((r, r))
         if self.sparse is not None:
@@ -228,6 +238,39 @@ def _sparse_quadratic(S: sp.csr_array, Z: Any, columns: int = 256) -> Array:
     for j in range(0, Z.shape[1], columns):
         out[:, j : j + columns] = Z.T @ (S @ Z[:, j : j + columns])
     return out
+
+
+def _gathered(S: sp.csr_array, Z: Rows) -> Iterator[tuple[slice, Array]]:
+    """``S @ Z`` a few rows at a time, with only the rows of Z that these touch in memory."""
+    n, D = S.shape[0], Z.shape[1]
+    step = max(1, _GATHERED * n // max(1, S.nnz * D))
+    for i in range(0, n, step):
+        part = S[i : i + step]
+        touched, places = np.unique(part.indices, return_inverse=True)
+        local = sp.csr_array((part.data, places, part.indptr), shape=(part.shape[0], touched.size))
+        yield slice(i, i + step), local @ Z[touched]
+
+
+def _blockwise_quadratic(M: Form, Z: Rows) -> Array:
+    """``Z'MZ`` without a copy of Z: neighbours are gathered for the graph parts, everything else is one pass over the rows."""
+    D = Z.shape[1]
+    out = np.zeros((D, D))
+    if M.sparse is not None:
+        for part, SZ in _gathered(M.sparse, Z):
+            out += Z[part].T @ SZ
+    for a, F in M.roots:
+        for _, FZ in _gathered(F, Z):
+            out += a * (FZ.T @ FZ)
+    if M.low_rank is not None:
+        U, c = M.low_rank
+        P = np.zeros((U.shape[1], D))
+        for part in blocks(*Z.shape):
+            P += U[part].T @ Z[part]
+        out += (P.T * c) @ P
+    if M.dense is not None:
+        whole = Z[:]
+        out += whole.T @ (M.dense @ whole)
+    return (out + out.T) / 2
 
 
 def identity(n: int) -> Form:

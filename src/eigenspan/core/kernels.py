@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from ..errors import KernelError
+from ..graphs.metric import asymmetry, tiles
 from ..graphs.weights import median_width
 
 Array = NDArray[np.float64]
@@ -80,6 +81,12 @@ class KernelRows:
         """The same kernel against some of the fitted points; of a precomputed one, these columns."""
         return replace(self, points=None if self.points is None else self.points[subset], columns=subset)
 
+    def block(self, X: Any, i: Any, j: Any) -> Array:
+        """``k(x_i, x_j)`` for two sets of rows of the training points X; of a precomputed kernel, of its matrix X."""
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            return np.asarray(X[i].toarray() if sp.issparse(X) else X[i], dtype=np.float64)[:, j]
+        return replace(self, points=X[j], columns=None)(X[i])
+
 
 def _checked(K: Any, rows: int, columns: int) -> Array:
     K = np.asarray(K.toarray() if sp.issparse(K) else K, dtype=np.float64)
@@ -88,7 +95,8 @@ def _checked(K: Any, rows: int, columns: int) -> Array:
             f"The kernel returned shape {K.shape} for {rows} and {columns} points; it must return the {rows}×{columns} matrix of "
             "k(x_i, z_j) when called with two arrays of rows."
         )
-    if not np.all(np.isfinite(K)):
+    step = max(1, 2**20 // max(columns, 1))
+    if not all(np.isfinite(K[i : i + step]).all() for i in range(0, rows, step)):
         raise KernelError(f"The kernel returned {int(np.sum(~np.isfinite(K)))} values that are NaN or infinite.")
     return K
 
@@ -122,14 +130,19 @@ def kernel_rows(kernel: Any, X: Any) -> KernelRows:
 
 
 def gram_matrix(rows: KernelRows, X: Any) -> Array:
-    """``K = k(X, X)``, checked to be square, finite and symmetric; a fresh array."""
-    K = rows(X)
-    K = _checked(np.array(K) if rows.kernel == "precomputed" else K, X.shape[0], X.shape[0])
-    size = np.abs(K).max(initial=0.0)
-    skew = np.abs(K - K.T).max(initial=0.0)
+    """``K = k(X, X)``, checked to be square, finite and symmetric; a fresh array, and no second one on the way."""
+    n = X.shape[0]
+    if isinstance(rows.kernel, str) and rows.kernel != "precomputed":  # symmetric by definition, and already fresh
+        return replace(rows, points=X, columns=None)(X)
+    given = _checked(rows(X), n, n)
+    size, skew = asymmetry(given)
     if skew > 1e-6 * max(size, np.finfo(float).tiny):
         raise KernelError(
             f"The kernel matrix is not symmetric: |K_ij − K_ji| reaches {skew:.3g} where |K_ij| reaches {size:.3g}. Pass a symmetric "
             "kernel, or (K + K.T) / 2 if that is what you mean."
         )
-    return (K + K.T) / 2
+    K = np.empty((n, n))
+    for i, j in tiles(n):
+        K[i, j] = (given[i, j] + given[j, i].T) / 2
+        K[j, i] = K[i, j].T
+    return K

@@ -238,7 +238,7 @@ def _refine(A: Form, U: Array, sense: Sense, N: Array | None, norm: float) -> tu
 def _standardise(problem: TraceProblem) -> _Standard:
     A, B, N = problem.A, problem.B, problem.exclude
     if B is None or B.n == 0:
-        return _Standard(A.assembled(), lambda u: u, None if N is None else dense.orthonormal(N), {})
+        return _Standard(A, lambda u: u, None if N is None else dense.orthonormal(N), {})
     if B.is_diagonal():
         d = B.diagonal()
         if d.min() < -1e-8 * d.max():
@@ -246,7 +246,7 @@ def _standardise(problem: TraceProblem) -> _Standard:
         if d.min() > 1e-14 * d.max():
             s = 1.0 / np.sqrt(d)
             exclude = None if N is None else dense.orthonormal(np.sqrt(d)[:, None] * N)
-            return _Standard(A.scaled(s).assembled(), lambda u: s[:, None] * u, exclude, {})
+            return _Standard(A.scaled(s), lambda u: s[:, None] * u, exclude, {})
     return _whiten(A, B, N, problem.sense)
 
 

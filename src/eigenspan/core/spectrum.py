@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DegenerateWarning, warn
+from ..errors import DegenerateWarning, LocalisationWarning, warn
 
 Array = NDArray[np.float64]
+
+#: Points below which an axis on a few of them is nothing unusual.
+_MANY = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +64,28 @@ class Spectrum:
                 f"Ask for {d + 1} components, or change the graph, kernel or regularisation.",
                 DegenerateWarning,
             )
+
+
+def participation(Y: Array) -> Array:
+    """How many points each axis lives on, ``(Σ y²)² / Σ y⁴``: 1 for a single point, n where all weigh alike."""
+    squares = Y**2 / np.maximum(np.max(np.abs(Y), axis=0), np.finfo(float).tiny) ** 2
+    return squares.sum(axis=0) ** 2 / np.maximum((squares**2).sum(axis=0), np.finfo(float).tiny)
+
+
+def warn_if_localised(Y: Array) -> Array:
+    """The participation of every axis of an embedding of samples, with a warning where one sits on a handful of points."""
+    spread = participation(Y)
+    few = np.flatnonzero(spread < 3.0) if Y.shape[0] >= _MANY else np.zeros(0, dtype=int)
+    if few.size:
+        j = int(few[0])
+        heavy = int(np.abs(Y[:, j]).argmax())
+        warn(
+            f"Axis {j + 1} sits on about {spread[j]:.1f} of the {Y.shape[0]} points (heaviest: row {heavy}) and says nothing about the "
+            "others: such points are hardly tied to the rest. Drop them as outliers, use more neighbours, or ask for more "
+            "components and leave this axis out.",
+            LocalisationWarning,
+        )
+    return spread
 
 
 def relative_gap(last: float, beyond: float, norm: float) -> float:

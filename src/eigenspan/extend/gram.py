@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..core.map import Map, Raw
@@ -18,6 +19,11 @@ from ..core.spectrum import Spectrum
 from ..graphs.metric import point_distances
 
 Array = NDArray[np.float64]
+
+#: Up to this many sums numpy is done before the compiled loop is loaded.
+_SMALL = 100_000_000
+#: Bytes of geodesic distances gathered at once.
+_BLOCK_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +99,23 @@ class GeodesicGram:
             own = np.where(own > 0, own, self.conformal.min())
             rows = np.repeat(np.arange(steps.shape[0]), counts)
             lengths = lengths / np.sqrt(own[rows] * self.conformal[steps.indices])
-        out = np.empty((steps.shape[0], self.geodesics.shape[1]))
+        return half_squares(_first_steps(steps, lengths, self.geodesics))
+
+
+def _first_steps(steps: sp.csr_array, lengths: Array, geodesics: Any) -> Array:
+    """Shortest ways (rows, q) that begin with one of the steps of each row; `geodesics` need only give rows by index."""
+    out = np.empty((steps.shape[0], geodesics.shape[1]))
+    if steps.nnz * out.shape[1] <= _SMALL:
         for i in range(steps.shape[0]):
             a, b = steps.indptr[i], steps.indptr[i + 1]
-            out[i] = (lengths[a:b, None] + self.geodesics[steps.indices[a:b]]).min(axis=0)
-        return half_squares(out)
+            out[i] = (lengths[a:b, None] + geodesics[steps.indices[a:b]]).min(axis=0)
+        return out
+    from ..compiled.steps import first_steps
+
+    step = max(1, int(_BLOCK_BYTES * steps.shape[0] / (8 * steps.nnz * out.shape[1])))
+    for i in range(0, steps.shape[0], step):
+        starts = steps.indptr[i : i + step + 1]
+        part = slice(starts[0], starts[-1])
+        used, where = np.unique(steps.indices[part], return_inverse=True)
+        out[i : i + step] = first_steps(starts - starts[0], where, lengths[part], geodesics[used])
+    return out

@@ -7,7 +7,9 @@ Every M here is sparse, PSD and kills the constant.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,31 +18,78 @@ from numpy.typing import NDArray
 from .._diagnostics import stage
 from ..core.form import Form
 from ..errors import DimensionError, GraphError
-from ..graphs.barycentric import blocks, gather
+from ..graphs.barycentric import blocks, gather, local_work
 from ..graphs.neighbours import neighbourhoods
 from ..solvers import dense
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-LocalModel = Callable[[Array], Array]
+
+#: Up to this much `local_work` numpy is done before the compiled loops are loaded: 14,000 rows of 12 neighbours in 3 dimensions.
+_SMALL = 3e7
+#: A share of a neighbourhood's variance that is only rounding.
+_ROUNDING = 1e-14
 
 
-def with_self(graph: sp.csr_array) -> Iterator[tuple[Index, Index]]:
-    """Neighbourhoods that contain their own point, first: every point then takes part in at least one."""
+@dataclass(frozen=True)
+class Blocks:
+    """How a block of M is made of its factor F (m, q): ``F diag(signs) Fᵀ + level 11ᵀ/m + diag(own, others, …, others)``.
+
+    The first member of a neighbourhood is the point itself. F is much smaller than the block: it alone is kept for every point.
+    """
+
+    signs: Array
+    own: float = 0.0
+    others: float = 0.0
+    level: float = 0.0
+
+    def of(self, F: Array) -> Array:
+        """The blocks (b, m, m) of a stack of factors (b, m, q)."""
+        m = F.shape[1]
+        return (F * self.signs) @ F.transpose(0, 2, 1) + self.level / m + np.diag([self.own, *[self.others] * (m - 1)])
+
+
+def _gathered(points: Any, graph: sp.csr_array) -> Iterator[tuple[Index, Array]]:
+    """Neighbourhoods that contain their own point, first, and their coordinates relative to it: (b, m), (b, m, D)."""
     for rows, columns in neighbourhoods(graph):
-        yield rows, np.hstack([rows[:, None], columns])
+        for r, c in blocks(rows, np.hstack([rows[:, None], columns]), points.shape[1]):
+            yield c, gather(points, c, points[r])
 
 
-def _assemble(n: int, pieces: list[tuple[Index, Array]]) -> Form:
-    """Sum the blocks N_i N_iᵀ: pieces are (members (b, m), N (b, m, q))."""
+def _assemble(n: int, pieces: list[tuple[Index, Array]], shape: Blocks) -> Form:
+    """Sum the blocks of pieces (members (b, m), factors (b, m, q))."""
     rows, columns, data = [], [], []
-    for members, N in pieces:
+    for members, F in pieces:
         m = members.shape[1]
         rows.append(np.repeat(members, m, axis=1).ravel())
         columns.append(np.tile(members, (1, m)).ravel())
-        data.append((N @ N.transpose(0, 2, 1)).ravel())
+        data.append(shape.of(F).ravel())
     M = sp.coo_array((np.concatenate(data), (np.concatenate(rows), np.concatenate(columns))), shape=(n, n)).tocsr()
     return Form(n, sparse=sp.csr_array((M + M.T) / 2), psd=True, kills_constant=True)
+
+
+def _assemble_compiled(starts: Any, members: Any, F: Array, shape: Blocks) -> Form:
+    from ..compiled.assemble import sum_of_blocks
+
+    M = sum_of_blocks(starts, members, F, shape.signs, shape.own, shape.others, shape.level)
+    return Form(M.shape[0], sparse=M, psd=True, kills_constant=True)
+
+
+def _compiled(points: Any, graph: sp.csr_array) -> bool:
+    return not sp.issparse(points) and local_work(graph, points.shape[1]) > _SMALL
+
+
+def _lists(graph: sp.csr_array) -> tuple[Any, Any]:
+    """The neighbourhoods of `_gathered` as lists ``members[starts[i]:starts[i + 1]]``, empty where there are no neighbours."""
+    some = np.diff(graph.indptr) > 0
+    starts = graph.indptr + np.concatenate([[0], np.cumsum(some)])
+    members = np.empty(starts[-1], np.int32)
+    own = starts[:-1][some]
+    others = np.ones(members.size, dtype=bool)
+    others[own] = False
+    members[own] = np.flatnonzero(some)
+    members[others] = graph.indices
+    return starts.astype(np.int64), members
 
 
 def _tangent(X: Array, d: int) -> Array:
@@ -58,24 +107,15 @@ def _tangent(X: Array, d: int) -> Array:
     return U[:, :, :d] * (s[:, :d] > 1e-7 * s[:, :1])[:, None, :]
 
 
-def _local(points: Array, graph: sp.csr_array, model: LocalModel) -> Form:
-    with stage("local models"):
-        pieces = []
-        for rows, members in with_self(graph):
-            for r, c in blocks(rows, members, points.shape[1]):
-                pieces.append((c, model(gather(points, c, points[r]))))
-        if not pieces:
-            raise GraphError("The graph has no edges: there are no neighbourhoods to model.")
-        return _assemble(graph.shape[0], pieces)
-
-
 def _check_local(graph: sp.csr_array, points: Array, d: int, needed: int, what: str) -> None:
     if d > points.shape[1]:
         raise DimensionError(
             f"{what}: n_components={d} exceeds n_features={points.shape[1]}, the largest tangent dimension there is."
         )
+    if not graph.nnz:
+        raise GraphError("The graph has no edges: there are no neighbourhoods to model.")
     counts = np.diff(graph.indptr)
-    smallest = int(counts[counts > 0].min(initial=needed))  # a point without neighbours has no model and costs nothing
+    smallest = int(counts[counts > 0].min())  # a point without neighbours has no model and costs nothing
     if smallest < needed:
         raise GraphError(
             f"{what} with n_components={d} needs at least {needed} neighbours of every point, but some have {smallest}. "
@@ -90,13 +130,15 @@ def tangent_alignment(points: Array, graph: sp.csr_array, d: int) -> Form:
     Cost O(n(k²D + k³)).
     """
     _check_local(graph, points, d, d + 1, "LTSA")
+    shape = Blocks(-np.ones(d), own=1.0, others=1.0, level=-1.0)
+    with stage("local models"):
+        if not _compiled(points, graph):
+            return _assemble(graph.shape[0], [(c, _tangent(X, d)) for c, X in _gathered(points, graph)], shape)
+        from ..compiled.local import tangents
 
-    def model(X: Array) -> Array:
-        m = X.shape[1]
-        U = _tangent(X, d)
-        return np.eye(m) - 1.0 / m - U @ U.transpose(0, 2, 1)  # a projector is its own root
-
-    return _local(points, graph, model)
+        starts, members = _lists(graph)
+        F = tangents(points, starts, members, d)
+        return _assemble_compiled(starts, members, F, shape)
 
 
 def hessian_alignment(points: Array, graph: sp.csr_array, d: int) -> Form:
@@ -107,56 +149,101 @@ def hessian_alignment(points: Array, graph: sp.csr_array, d: int) -> Form:
     """
     quadratic = d * (d + 1) // 2
     _check_local(graph, points, d, d + quadratic, "Hessian LLE")
-    pairs = np.triu_indices(d)
+    shape = Blocks(np.ones(quadratic))
+    with stage("local models"):
+        if not _compiled(points, graph):
+            return _assemble(graph.shape[0], [(c, _quadratics(X, d)) for c, X in _gathered(points, graph)], shape)
+        from ..compiled.local import quadratics
 
-    def model(X: Array) -> Array:
-        U = _tangent(X, d)
-        flat = np.concatenate([np.full((*U.shape[:2], 1), X.shape[1] ** -0.5), U], axis=2)
-        quadratics = U[:, :, pairs[0]] * U[:, :, pairs[1]]
-        N, s = dense.local_axes(quadratics - flat @ (flat.transpose(0, 2, 1) @ quadratics))
-        return N * (s > 1e-10)[:, None, :]  # a quadratic that is affine on the points is no new function
+        starts, members = _lists(graph)
+        F = quadratics(points, starts, members, d)
+        return _assemble_compiled(starts, members, F, shape)
 
-    return _local(points, graph, model)
+
+def _quadratics(X: Array, d: int) -> Array:
+    """Orthonormal functions (b, m, d(d+1)/2) spanning the quadratics in the tangent coordinates beyond the affine ones."""
+    U, pairs = _tangent(X, d), np.triu_indices(d)
+    flat = np.concatenate([np.full((*U.shape[:2], 1), X.shape[1] ** -0.5), U], axis=2)
+    products = U[:, :, pairs[0]] * U[:, :, pairs[1]]
+    N, s = dense.local_axes(products - flat @ (flat.transpose(0, 2, 1) @ products))
+    return N * (s > 1e-10)[:, None, :]  # a quadratic that is affine on the points is no new function
 
 
 def modified_alignment(points: Array, graph: sp.csr_array, d: int, reg: float = 1e-3) -> Form:
     """Modified LLE: several independent reconstruction vectors per point [Zhang & Wang 2006].
 
-    The s_i smallest eigenvectors of the local Gram are reflected so that each reconstructs affinely, and all of them must
-    hold. Cost O(n(k²D + k³)).
+    With V the s_i smallest eigenvectors of the local Gram, ``W_i = (1 − α) w 1ᵀ + V (I − 2hhᵀ)`` reflects them so that each
+    reconstructs affinely, ``α = ‖Vᵀ1‖/√s``, and ``N_i = [−1ᵀ; W_i]``: all of them must hold. Cost O(n(k²D + k³)).
+
+    The reflection takes 1/√s to ``Vᵀ1/‖Vᵀ1‖``, so that with ``û = VVᵀ1/‖VVᵀ1‖`` and ``p = [−1; (1 − α) w + û/√s]``
+
+        ``N_i N_iᵀ = s p pᵀ + diag(0, I − LLᵀ − û ûᵀ)``
+
+    where L are the other, leading eigenvectors: few, and well determined where V is not. Those of a rank-deficient
+    neighbourhood that belong to no variance count to V.
     """
     _check_local(graph, points, d, d + 1, "Modified LLE")
     with stage("local models"):
-        local = []
-        for rows, columns in neighbourhoods(graph):
-            for r, c in blocks(rows, columns, points.shape[1]):
-                X = gather(points, c, points[r])
-                values, V = dense.local_eigenpairs(X @ X.transpose(0, 2, 1))
-                local.append((np.hstack([r[:, None], c]), np.maximum(values, 0.0), V))
-        tails = [np.cumsum(values, axis=1) for _, values, _ in local]  # tail sums, smallest eigenvalues first
-        ratios = [t[:, -d - 1] / np.maximum(t[:, -1] - t[:, -d - 1], np.finfo(float).tiny) for t in tails]
-        eta = float(np.median(np.concatenate(ratios)))
-        pieces = []
-        for (members, values, V), tail in zip(local, tails, strict=True):
-            ratio = tail[:, : -d or None] / np.maximum(tail[:, -1:] - tail[:, : -d or None], np.finfo(float).tiny)
-            counts = np.maximum(1, np.sum(ratio <= eta, axis=1))
-            for s in np.unique(counts):
-                at = counts == s
-                pieces.append((members[at], _reconstructors(values[at], V[at], int(s), reg)))
-        return _assemble(graph.shape[0], pieces)
+        if not _compiled(points, graph):
+            pieces = _reconstructors(list(_leading(points, graph)), d, reg)
+            r = pieces[0][1].shape[2] - 2
+            return _assemble(graph.shape[0], pieces, _modified_blocks(r))
+        from ..compiled.local import reconstructors
+
+        starts, members = _lists(graph)
+        F = reconstructors(points, starts, members, d, reg, _ROUNDING)
+        return _assemble_compiled(starts, members, F, _modified_blocks(F.shape[1] - 2))
 
 
-def _reconstructors(values: Array, V: Array, s: int, reg: float) -> Array:
-    """``[−1; W_i]`` (b, k+1, s) with ``W_i = (1 − α) w 1ᵀ + V_s (I − 2hhᵀ)``: columns sum to zero."""
+def _modified_blocks(r: int) -> Blocks:
+    return Blocks(np.array([-1.0] * (r + 1) + [1.0]), others=1.0)
+
+
+def _leading(points: Array, graph: sp.csr_array) -> Iterator[tuple[Index, Array, Array]]:
+    """Members, eigenvalues (b, r) and eigenvectors (b, k, r) of the local Grams, largest first, filled up to one r by zeros."""
+    r = min(int(np.diff(graph.indptr).max()), points.shape[1])
+    for members, near in _gathered(points, graph):
+        X = near[:, 1:]
+        if X.shape[2] < X.shape[1]:
+            V, s = dense.local_axes(X)
+            values = s**2
+        else:
+            values, V = dense.local_eigenpairs(X @ X.transpose(0, 2, 1))
+            values, V = np.maximum(values[:, ::-1], 0.0), V[:, :, ::-1]
+        more = r - values.shape[1]
+        yield members, np.pad(values, [(0, 0), (0, more)]), np.pad(V, [(0, 0), (0, 0), (0, more)])
+
+
+def _reconstructors(local: list[tuple[Index, Array, Array]], d: int, reg: float) -> list[tuple[Index, Array]]:
+    """Members and factors ``[L, û, √s p]`` (b, m, r + 2) of modified LLE; columns of L that a point does not use are zero."""
+    tiny = np.finfo(float).tiny
+    shares = []
+    for _, values, _ in local:  # column c: all but the d + c largest eigenvalues, over these
+        tails = np.pad(np.cumsum(values[:, ::-1], axis=1)[:, ::-1], [(0, 0), (0, 1)])
+        shares.append(tails[:, d:] / np.maximum(np.cumsum(values, axis=1)[:, d - 1 :], tiny))
+    eta = max(float(np.median(np.concatenate([share[:, 0] for share in shares]))), _ROUNDING)
+    pieces = []
+    for (members, values, V), share in zip(local, shares, strict=True):
+        k, r = V.shape[1:]
+        above = np.sum(share[:, : min(k - 1, r) - d] > eta, axis=1)
+        used = np.arange(r) < (d + above)[:, None]
+        used &= values > _ROUNDING * values[:, :1]
+        pieces.append((members, _reconstructor(values, V, used, reg)))
+    return pieces
+
+
+def _reconstructor(values: Array, V: Array, used: NDArray[np.bool_], reg: float) -> Array:
     ridge = reg * values.sum(axis=1, keepdims=True)
     ridge[ridge <= 0] = 1.0
     sums = V.sum(axis=1)
-    w = np.einsum("bkj,bj->bk", V, sums / (values + ridge))
+    w = 1.0 - np.einsum("bkj,bj->bk", V, sums * values / (values + ridge))  # G + ridge inverted, times ridge and 1
     w /= w.sum(axis=1, keepdims=True)
-    Vs, total = V[:, :, :s], sums[:, :s]
-    alpha = np.linalg.norm(total, axis=1) / np.sqrt(s)
-    h = alpha[:, None] - total
-    length = np.linalg.norm(h, axis=1, keepdims=True)
-    h = np.where(length > 1e-12, h / np.where(length > 0, length, 1.0), 0.0)
-    W = Vs - 2 * np.einsum("bkj,bj->bk", Vs, h)[:, :, None] * h[:, None, :] + ((1 - alpha)[:, None] * w)[:, :, None]
-    return np.concatenate([-np.ones((W.shape[0], 1, s)), W], axis=1)
+    L = V * used[:, None, :]
+    u = 1.0 - np.einsum("bkj,bj->bk", L, sums)
+    length = np.linalg.norm(u, axis=1, keepdims=True)
+    u = np.where(length > 1e-12, u / np.where(length > 0, length, 1.0), 0.0)
+    root = np.sqrt(V.shape[1] - used.sum(axis=1, keepdims=True))
+    F = np.concatenate([L, u[:, :, None], ((root - length) * w + u)[:, :, None]], axis=2)
+    first = np.zeros((F.shape[0], 1, F.shape[2]))
+    first[:, 0, -1:] = -root
+    return np.concatenate([first, F], axis=1)

@@ -3,9 +3,9 @@
 from .accept import as_graph, check_distance_matrix
 from .barycentric import reconstruction_weights
 from .connect import check_weights_connect, components, ensure_connected
-from .geodesics import conformal_distances, geodesic_distances
+from .geodesics import conformal_distances, geodesic_distances, geodesic_table
 from .labels import class_indicator, class_pairs, encode_labels, slices
-from .landmarks import choose_landmarks
+from .landmarks import Landmarks, choose_landmarks, suggested_landmarks
 from .neighbours import KNN, NeighbourGraph, Radius
 from .rows import RowIndex, Unknown, ZeroDistance
 from .weights import (
@@ -29,6 +29,7 @@ __all__ = [
     "Cosine",
     "Given",
     "Heat",
+    "Landmarks",
     "LocalScaling",
     "NeighbourGraph",
     "Powered",
@@ -49,8 +50,10 @@ __all__ = [
     "encode_labels",
     "ensure_connected",
     "geodesic_distances",
+    "geodesic_table",
     "hadamard_power",
     "median_width",
     "reconstruction_weights",
     "slices",
+    "suggested_landmarks",
 ]

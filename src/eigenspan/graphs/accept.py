@@ -12,6 +12,7 @@ from sklearn.base import clone
 from .._diagnostics import note, stage
 from ..errors import GraphError
 from .lists import canonical, without_self
+from .metric import asymmetry
 from .neighbours import KNN, AffinityRows, DistanceRows, Finder, NeighbourGraph, TransformerRows, check_n_neighbors
 from .weights import median_width
 
@@ -132,8 +133,7 @@ def check_distance_matrix(X: Any) -> None:
         raise GraphError(
             f"Distances must not be negative; the smallest entry is {D.min():.3g}. If these are similarities, convert them first."
         )
-    size = D.max(initial=0.0)
-    skew = np.abs(D - D.T).max(initial=0.0)
+    size, skew = asymmetry(D)
     if skew > 1e-6 * max(size, np.finfo(float).tiny):
         raise GraphError(
             f"The distance matrix is not symmetric: |d_ij − d_ji| reaches {skew:.3g} where d_ij reaches {size:.3g}."

@@ -15,12 +15,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import pairwise_distances_argmin_min
-from sklearn.neighbors import NearestNeighbors
 
 from .._diagnostics import note, stage
 from ..errors import DisconnectedError, DisconnectedWarning, GraphError, warn
 from .lists import canonical
 from .neighbours import AffinityRows, NeighbourGraph
+from .search import choose
 
 Index = NDArray[np.intp]
 POLICIES = ("connect", "largest", "raise")
@@ -143,18 +143,16 @@ def _nearest_outside(X: Any, labels: Index, c: int, precomputed: bool, graph: Ne
         block = np.asarray(X)[np.ix_(inside, outside)]
         a, b = np.unravel_index(block.argmin(), block.shape)
         return int(inside[a]), int(outside[b]), float(block[a, b])
-    search = getattr(graph.finder, "search", None)
+    engine = getattr(graph.finder, "engine", None)
     metric = getattr(graph.finder, "metric", "euclidean")
-    if search is not None and inside.size <= _SMALL < outside.size:
-        distances, indices = search.kneighbors(X[inside], n_neighbors=min(inside.size + 1, graph.n))
+    if engine is not None and inside.size <= _SMALL < outside.size:
+        distances, indices = engine.near(X[inside], min(inside.size + 1, graph.n))
         distances = np.where(labels[indices] == c, np.inf, distances)
         a, b = np.unravel_index(distances.argmin(), distances.shape)
         return int(inside[a]), int(indices[a, b]), float(distances[a, b])
     if min(inside.size, outside.size) <= 50:
         nearest, gap = pairwise_distances_argmin_min(X[inside], X[outside], metric=metric)
     else:
-        gap, nearest = (
-            v.ravel() for v in NearestNeighbors(n_neighbors=1, metric=metric).fit(X[outside]).kneighbors(X[inside])
-        )
+        gap, nearest = (v.ravel() for v in choose(X[outside], metric, "auto", None).near(X[inside], 1))
     closest = int(gap.argmin())
     return int(inside[closest]), int(outside[nearest[closest]]), float(gap[closest])

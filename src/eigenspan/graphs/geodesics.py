@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -15,31 +17,56 @@ Array = NDArray[np.float64]
 
 #: Up to this many distances the library call is faster than loading the compiled loop.
 _SMALL = 1_000_000
+#: Tables with more entries than this are kept in single precision.
+_LARGE = 25_000_000
+#: Sources whose distances wait in a buffer at once.
+_BATCH = 16
 
 
 def geodesic_distances(graph: sp.csr_array, sources: NDArray[np.intp] | None = None) -> Array:
     """Graph distances from the sources (default: every point) to all points, (q, n). Cost O(q (n log n + m)) for m edges."""
     n = graph.shape[0]
-    q = n if sources is None else len(sources)
-    require(
-        (16.0 if sources is None else 8.0) * q * n,
-        f"Geodesic distances from {q} to {n} points",
-        "Use LandmarkIsomap, or Isomap(landmarks=...), which needs only the distances to some landmarks.",
-    )
+    chosen = np.arange(n) if sources is None else np.asarray(sources)
+    _check_memory(8.0, len(chosen), n)
     with stage("geodesics"):
-        D = _shortest(graph, np.arange(n) if sources is None else np.asarray(sources))
+        return _reached(_shortest(graph, chosen)(chosen))
+
+
+def geodesic_table(graph: sp.csr_array, sources: NDArray[np.intp]) -> Any:
+    """The same as a table (n, q), a row for each point; in single precision where it is large, far finer than the graph itself."""
+    n, q = graph.shape[0], len(sources)
+    dtype = np.float64 if n * q <= _LARGE else np.float32
+    _check_memory(np.dtype(dtype).itemsize, q, n)
+    table = np.empty((n, q), dtype=dtype)
+    with stage("geodesics"):
+        paths = _shortest(graph, sources)
+        for i in range(0, q, _BATCH):
+            table[:, i : i + _BATCH] = _reached(paths(sources[i : i + _BATCH])).T
+    return table
+
+
+def _check_memory(size: float, q: int, n: int) -> None:
+    suggestion = max(1, min(500, n // 10))
+    require(
+        size * q * n + 8.0 * min(q, _BATCH) * n,
+        f"Geodesic distances from {q} to {n} points",
+        f"Use LandmarkIsomap(landmarks={suggestion}), which needs only the distances to some landmarks.",
+    )
+
+
+def _reached(D: Array) -> Array:
     if not np.all(np.isfinite(D)):
         raise DisconnectedError("Some points cannot be reached through the graph: it is disconnected.")
     return D
 
 
-def _shortest(graph: sp.csr_array, sources: NDArray[np.intp]) -> Array:
+def _shortest(graph: sp.csr_array, sources: NDArray[np.intp]) -> Any:
     """Two exact ways: a library call for small graphs, compiled code where its second of loading pays."""
     if graph.shape[0] * len(sources) <= _SMALL:
-        return np.atleast_2d(dijkstra(graph, directed=True, indices=sources))
-    from ..compiled.paths import shortest_paths
+        return lambda some: np.atleast_2d(dijkstra(graph, directed=True, indices=some))
+    from ..compiled.paths import ShortestPaths
 
-    return shortest_paths(graph, sources)
+    return ShortestPaths(graph)
 
 
 def conformal_distances(graph: sp.csr_array) -> tuple[sp.csr_array, Array]:

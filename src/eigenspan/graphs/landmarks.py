@@ -2,64 +2,214 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from ..errors import InputError
+from ..solvers import dense
 from .metric import point_distances
+from .weights import median_width
 
+Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-CHOICES = ("random", "maxmin", "kmeans++")
+#: ``(i, j) -> K[i, j]`` for two arrays of row numbers.
+KernelBlock = Callable[[Index, Index], Array]
+CHOICES = ("random", "maxmin", "kmeans++", "leverage")
+
+#: Numbers of kernel values held at once.
+_BLOCK = 2**22
+
+
+class Landmarks(BaseEstimator):
+    """Specification of landmark points, for any estimator's ``landmarks=``; a number alone means ``Landmarks(number)``.
+
+    Parameters
+    ----------
+    n : int, default=200
+        How many.
+    choice : {"random", "maxmin", "kmeans++", "leverage"}, default="random"
+        Uniformly; each farthest from those before it; by k-means++ seeding; or with probability proportional to approximate ridge
+        leverage scores, the share each point has in the kernel's feature space. The last three find small far groups that a
+        uniform draw misses. Leverage is that of the method's kernel, and without one that of the Gaussian kernel of the coordinates
+        (or precomputed distances) whose width is half the median distance; it costs O(nm²) time and O(n + m²) memory.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from eigenspan import KernelPCA, Landmarks
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> KernelPCA(2, gamma=1e-3, landmarks=Landmarks(100, choice="leverage")).fit(X).embedding_.shape
+    (1797, 2)
+
+    References
+    ----------
+    Musco & Musco (2017), Recursive sampling for the Nyström method; Arthur & Vassilvitskii (2007) for k-means++.
+    """
+
+    def __init__(self, n: int = 200, *, choice: str = "random") -> None:
+        self.n = n
+        self.choice = choice
+
+
+def suggested_landmarks(n: int, most: int = 1000) -> int:
+    """The number an error message proposes for n points: a tenth of them, at most `most`."""
+    return max(2, min(most, n // 10))
 
 
 def choose_landmarks(
-    X: Any, landmarks: Any, *, how: str = "random", random_state: Any = 0, precomputed: bool = False
+    X: Any,
+    landmarks: Any,
+    *,
+    how: str = "random",
+    random_state: Any = 0,
+    precomputed: bool = False,
+    kernel: KernelBlock | None = None,
 ) -> Index:
     """Indices of landmark points.
 
     Parameters
     ----------
-    landmarks : int or array of int
-        How many, or which.
-    how : {"random", "maxmin", "kmeans++"}
-        Uniformly; each farthest from those before it; or k-means++ seeding. The last two spread better over sparse regions.
+    landmarks : int, Landmarks or array of int
+        How many, how, or which.
+    how : {"random", "maxmin", "kmeans++", "leverage"}
+        The choice where only a number is given.
+    precomputed : bool
+        X holds distances, or with `kernel` the kernel's values.
+    kernel : callable, optional
+        ``(i, j) -> K[i, j]``: whose leverage counts.
     """
     n = X.shape[0]
-    if not isinstance(landmarks, Integral):
-        given = np.asarray(landmarks)
-        chosen = given.astype(np.intp)
-        if (
-            given.dtype.kind not in "iu"
-            or chosen.ndim != 1
-            or chosen.size == 0
-            or chosen.min() < 0
-            or chosen.max() >= n
-            or np.unique(chosen).size != chosen.size
-        ):
-            raise InputError(f"landmarks must be distinct row indices in 0..{n - 1}; got {given!r:.80}.")
-        return chosen
-    m = int(landmarks)
-    if not 1 <= m <= n:
+    if not isinstance(landmarks, (Integral, Landmarks)):
+        return _given(np.asarray(landmarks), n)
+    m, how = (landmarks.n, landmarks.choice) if isinstance(landmarks, Landmarks) else (int(landmarks), how)
+    if how not in CHOICES:
+        raise InputError(f"landmark choice {how!r} must be one of {', '.join(map(repr, CHOICES))}.")
+    if not isinstance(m, Integral) or not 1 <= m <= n:
         raise InputError(f"landmarks={m} must lie between 1 and n_samples={n}.")
     rng = check_random_state(random_state)
     if how == "random":
         return np.sort(rng.choice(n, size=m, replace=False))
-    if how not in CHOICES:
-        raise InputError(f"landmark choice {how!r} must be one of {', '.join(map(repr, CHOICES))}.")
+    if how == "leverage":
+        return _by_leverage(kernel or gaussian_block(X, precomputed), n, m, rng)
+    if precomputed and (how == "kmeans++" or kernel is not None):
+        have, use = ("kernel values", "leverage") if kernel is not None else ("distances", "maxmin")
+        raise InputError(f'Landmarks by "{how}" need coordinates; with precomputed {have} use "{use}" or "random".')
     if how == "kmeans++":
-        if precomputed:
-            raise InputError('Landmarks by "kmeans++" need coordinates; with precomputed distances use "maxmin".')
         from sklearn.cluster import kmeans_plusplus
 
         return np.unique(kmeans_plusplus(X, m, random_state=rng)[1])
-    walk = [int(rng.randint(n))]
-    nearest = np.full(n, np.inf)
+    return _maxmin(X, m, rng, precomputed)
+
+
+def _given(given: Any, n: int) -> Index:
+    chosen = given.astype(np.intp) if given.dtype.kind in "iu" else np.zeros(0, dtype=np.intp)
+    if chosen.ndim != 1 or chosen.size == 0 or chosen.min() < 0 or chosen.max() >= n:
+        distinct = False
+    else:
+        distinct = np.unique(chosen).size == chosen.size
+    if not distinct:
+        raise InputError(f"landmarks must be distinct row indices in 0..{n - 1}; got {given!r:.80}.")
+    return chosen
+
+
+def _maxmin(X: Any, m: int, rng: Any, precomputed: bool) -> Index:
+    walk = [int(rng.randint(X.shape[0]))]
+    nearest = np.full(X.shape[0], np.inf)
     for _ in range(m - 1):
         column = np.asarray(X[:, walk[-1]]) if precomputed else point_distances(X, X[[walk[-1]]])
         nearest = np.minimum(nearest, column.ravel())
         walk.append(int(nearest.argmax()))
     return np.array(list(dict.fromkeys(walk)), dtype=np.intp)
+
+
+# ---------------------------------------------------------------------- leverage
+def gaussian_block(X: Any, precomputed: bool = False) -> KernelBlock:
+    """``exp(−d²/σ²)`` of coordinates or of precomputed distances, σ half the median distance."""
+    width = median_width(X, precomputed=precomputed)
+
+    def block(i: Index, j: Index) -> Array:
+        D = np.asarray(X[np.ix_(i, j)], dtype=np.float64) if precomputed else point_distances(X[i], X[j])
+        return np.exp(-np.square(D / width))
+
+    return block
+
+
+def _by_leverage(kernel: KernelBlock, n: int, m: int, rng: Any) -> Index:
+    """A draw of m points without replacement, probabilities proportional to ridge leverage.
+
+    Recursive: the scores of a set are computed from a weighted sample of a random half of it, which was drawn by its own scores.
+    Up to 2m points make the sample: with m the scores are too noisy to be of use.
+    """
+    pilot = m + min(m, 500)
+    order = rng.permutation(n).astype(np.intp)
+    size = n
+    while size > 2 * pilot:
+        size = (size + 1) // 2
+    sample = order[: min(size, pilot)]
+    weights = np.full(sample.size, np.sqrt(size / sample.size))
+    while True:
+        scores, cells = _leverage(kernel, order[:size], sample, weights, max(1, m // 4))
+        shares = _inclusion(scores, m if size == n else pilot)
+        drawn = _systematic(shares, cells, rng)
+        if size == n:
+            return np.sort(order[drawn])
+        sample, weights = order[drawn], 1.0 / np.sqrt(shares[drawn])
+        size = min(n, 2 * size)
+
+
+def _leverage(kernel: KernelBlock, rows: Index, sample: Index, weights: Array, k: int) -> tuple[Array, Index]:
+    """Approximate ``(K (K + λI)⁻¹)_ii`` of the rows, K seen through weighted sample columns, and each row's nearest sample point.
+
+    λ is what the k leading eigenvalues leave of the trace, divided by k: the scores then sum to at most 2k.
+    """
+    values, U = dense.eigenpairs(dense.symmetric(weights[:, None] * kernel(sample, sample) * weights), None, "max")
+    values = np.maximum(values, 0.0)
+    rest, least = float(values[k:].sum()) / k, 1e-10 * float(values.sum()) / rows.size
+    ridge = max(rest, least, np.finfo(float).tiny)
+    T = (weights[:, None] * U) / np.sqrt(values + ridge)
+    scores, cells = np.empty(rows.size), np.empty(rows.size, dtype=np.intp)
+    step = max(1, _BLOCK // sample.size)
+    for i in range(0, rows.size, step):
+        K = kernel(rows[i : i + step], sample)
+        P = K @ T
+        scores[i : i + step] = _diagonal(kernel, rows[i : i + step]) - np.einsum("ij,ij->i", P, P)
+        cells[i : i + step] = K.argmax(axis=1)
+    return np.clip(scores / ridge, 0.0, 1.0), cells
+
+
+def _systematic(shares: Array, cells: Index, rng: Any) -> Index:
+    """Points drawn with the given probabilities, cell after cell: one with shares for a whole point surely has one drawn."""
+    along = np.argsort(cells, kind="stable")
+    m = round(float(shares.sum()))
+    steps = np.floor(np.cumsum(shares[along]) + rng.random_sample())
+    drawn = along[np.flatnonzero(np.diff(steps, prepend=0.0) > 0)][:m]
+    if drawn.size < m:  # a sum rounded down
+        others = np.setdiff1d(np.arange(shares.size), drawn)
+        drawn = np.append(drawn, others[np.argsort(-shares[others], kind="stable")][: m - drawn.size])
+    return drawn
+
+
+def _diagonal(kernel: KernelBlock, rows: Index, step: int = 256) -> Array:
+    return np.concatenate(
+        [np.diagonal(kernel(rows[i : i + step], rows[i : i + step])) for i in range(0, rows.size, step)]
+    )
+
+
+def _inclusion(scores: Array, m: int) -> Array:
+    """Probabilities proportional to the scores, none above one, that sum to m (or to the number of points)."""
+    p = np.maximum(scores, 1e-3 * max(float(scores.mean()), np.finfo(float).tiny))
+    if p.size <= m:
+        return np.ones(p.size)
+    sure = np.zeros(p.size, dtype=bool)
+    while True:
+        share = (m - int(sure.sum())) / float(p[~sure].sum())
+        over = ~sure & (share * p >= 1.0)
+        if not over.any():
+            return np.where(sure, 1.0, share * p)
+        sure |= over

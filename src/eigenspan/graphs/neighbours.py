@@ -14,10 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.neighbors import NearestNeighbors
 
+from .._diagnostics import note
 from ..errors import GraphError
 from .lists import canonical, keep_zeros, ragged, regular, restore_zeros
+from .search import choose
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -27,8 +28,12 @@ Index = NDArray[np.intp]
 class Finder:
     """Relates new points to the training points of a k-NN or radius graph: ``X -> csr of distances (m, n)``."""
 
-    search: NearestNeighbors
-    by_radius: bool = False
+    engine: Any
+    n_neighbors: int | None = None
+    radius: float | None = None
+    metric: Any = "euclidean"
+    search: str = "auto"
+    n_jobs: int | None = None
 
     @classmethod
     def build(
@@ -38,61 +43,39 @@ class Finder:
         n_neighbors: int | None = None,
         radius: float | None = None,
         metric: Any = "euclidean",
-        n_jobs: Any = None,
+        search: str = "auto",
+        n_jobs: int | None = None,
     ) -> Finder:
-        settings: dict[str, Any] = {"metric": metric, "n_jobs": n_jobs}
-        if radius is not None:
-            return cls(NearestNeighbors(radius=radius, **settings).fit(X), by_radius=True)
-        return cls(NearestNeighbors(n_neighbors=n_neighbors, **settings).fit(X))
+        engine = choose(X, metric, "sklearn" if radius is not None else search, n_jobs)
+        return cls(engine, n_neighbors, radius, metric, search, n_jobs)
 
     @property
     def n(self) -> int:
-        return int(self.search.n_samples_fit_)
-
-    @property
-    def metric(self) -> Any:
-        return self.search.metric
+        return int(self.engine.points.shape[0])
 
     def among(self) -> sp.csr_array:
         """Distances among the training points themselves, no point its own neighbour."""
-        if self.by_radius:
-            distances, indices = self.search.radius_neighbors()
-            return self._exact(None, ragged(distances, indices, self.n))
-        distances, indices = self.search.kneighbors()
-        return self._exact(None, regular(distances, indices, self.n))
+        if self.radius is None:
+            return regular(*self.engine.near(None, self.n_neighbors), self.n)
+        return ragged(*self.engine.within(None, self.radius), self.n)
 
     def relate(self, X: Any) -> sp.csr_array:
         """Distances from new points to their neighbours; a point with none within the radius is tied to its nearest."""
-        if not self.by_radius:
-            distances, indices = self.search.kneighbors(X)
-            return self._exact(X, regular(distances, indices, self.n))
-        distances, indices = self.search.radius_neighbors(X)
+        if self.radius is None:
+            return regular(*self.engine.near(X, self.n_neighbors), self.n)
+        distances, indices = self.engine.within(X, self.radius)
         alone = np.array([len(row) == 0 for row in indices], dtype=bool)
         if alone.any():
-            near, which = self.search.kneighbors(X[alone], n_neighbors=1)
+            near, which = self.engine.near(X[alone], 1)
             for i, d, j in zip(np.flatnonzero(alone), near, which, strict=True):
                 distances[i], indices[i] = d, j
-        return self._exact(X, ragged(distances, indices, self.n))
+        return ragged(distances, indices, self.n)
 
     def subset(self, rows: Index) -> Finder:
         """The same search over some of the training points."""
-        metric, jobs = self.search.metric, self.search.n_jobs
-        X = self.search._fit_X[rows]
-        if self.by_radius:
-            return Finder.build(X, radius=self.search.radius, metric=metric, n_jobs=jobs)
-        return Finder.build(X, n_neighbors=min(self.search.n_neighbors, rows.size - 1), metric=metric, n_jobs=jobs)
-
-    def _exact(self, X: Any, D: sp.csr_array) -> sp.csr_array:
-        """Recompute tiny distances from differences, in place: blocked products leave 1e-8 where coincident rows have 0."""
-        points = self.search._fit_X
-        if sp.issparse(points) or self.search.effective_metric_ != "euclidean" or self.search._fit_method != "brute":
-            return D
-        X = points if X is None else X
-        size = float(np.sqrt(np.max(np.einsum("ij,ij->i", points, points), initial=0.0)))
-        tiny = np.flatnonzero(D.data < 1e-5 * size)
-        rows = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))[tiny]
-        D.data[tiny] = np.linalg.norm(np.asarray(X)[rows] - points[D.indices[tiny]], axis=1)
-        return D
+        k = None if self.n_neighbors is None else min(self.n_neighbors, rows.size - 1)
+        settings: dict[str, Any] = {"metric": self.metric, "search": self.search, "n_jobs": self.n_jobs}
+        return Finder.build(self.engine.points[rows], n_neighbors=k, radius=self.radius, **settings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,7 +227,12 @@ class KNN(BaseEstimator):
     within_class : bool, default=False
         Look for neighbours only among points of the same class; unlabelled points get none. Classes of at most
         `n_neighbors` points are joined completely.
+    search : {"auto", "tree", "exact", "hnsw", "sklearn"}, default="auto"
+        How neighbours are found: by a k-d tree, by products of blocks (exact, any dimension), by a navigable graph
+        (approximate, needs ``eigenspan[ann]``), or by scikit-learn. The choice and, where it is approximate, the measured recall
+        are in ``diagnostics_``.
     n_jobs : int or None, default=None
+        Threads; None means all.
 
     Examples
     --------
@@ -260,19 +248,23 @@ class KNN(BaseEstimator):
         metric: Any = "euclidean",
         symmetry: str = "union",
         within_class: bool = False,
+        search: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.symmetry = symmetry
         self.within_class = within_class
+        self.search = search
         self.n_jobs = n_jobs
 
     def build(self, X: Any, codes: Index | None = None) -> NeighbourGraph:
         _check_symmetry(self.symmetry)
         n, k = X.shape[0], self.n_neighbors
         check_n_neighbors(k, X)
-        finder = Finder.build(X, n_neighbors=k, metric=self.metric, n_jobs=self.n_jobs)
+        settings: dict[str, Any] = {"metric": self.metric, "search": self.search, "n_jobs": self.n_jobs}
+        finder = Finder.build(X, n_neighbors=k, **settings)
+        note(search=finder.engine.name)
         if not self.within_class:
             return NeighbourGraph(finder.among(), finder, self.symmetry)
         if codes is None:
@@ -282,11 +274,7 @@ class KNN(BaseEstimator):
             members = np.flatnonzero(codes == c)
             if members.size < 2:
                 continue
-            local = (
-                Finder.build(X[members], n_neighbors=min(k, members.size - 1), metric=self.metric, n_jobs=self.n_jobs)
-                .among()
-                .tocoo()
-            )
+            local = Finder.build(X[members], n_neighbors=min(k, members.size - 1), **settings).among().tocoo()
             rows.append(members[local.row])
             columns.append(members[local.col])
             values.append(local.data)

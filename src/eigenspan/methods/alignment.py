@@ -45,6 +45,7 @@ class LTSA(_Alignment):
     $n_components
     $n_neighbors
     $graph
+    $landmark_fit
     $disconnected
     $solver
     $random_state
@@ -53,6 +54,7 @@ class LTSA(_Alignment):
     Attributes
     ----------
     $graph_attribute
+    $landmarks_attribute
     $spectral_attributes
 
     Examples
@@ -88,6 +90,7 @@ class HessianLLE(_Alignment):
     $n_components
     $n_neighbors
     $graph
+    $landmark_fit
     $disconnected
     $solver
     $random_state
@@ -96,6 +99,7 @@ class HessianLLE(_Alignment):
     Attributes
     ----------
     $graph_attribute
+    $landmarks_attribute
     $spectral_attributes
 
     Examples
@@ -132,6 +136,7 @@ class ModifiedLLE(LLE):
     $n_neighbors
     $graph
     $reg
+    $landmark_fit
     $disconnected
     $solver
     $random_state
@@ -140,6 +145,7 @@ class ModifiedLLE(LLE):
     Attributes
     ----------
     $graph_attribute
+    $landmarks_attribute
     $spectral_attributes
 
     Examples

@@ -11,6 +11,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
@@ -19,8 +20,10 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from .._compat import HasMethods, Interval, StrOptions, fit_context
 from .._diagnostics import collect
 from .._resources import human_bytes
-from ..core import Features, Posed, sign_of, solve
+from ..core import Features, Posed, Spectrum, sign_of, solve
+from ..core.moments import is_tall, refuse_non_finite
 from ..errors import InputError
+from ..graphs import Landmarks
 from ..solvers.select import NAMES as SOLVERS
 
 Array = NDArray[np.float64]
@@ -32,6 +35,7 @@ SEED = ["random_state"]
 JOBS = [Integral, None]
 NEIGHBOURS = [Interval(Integral, 1, None, closed="left"), None]
 RIDGE = [Interval(Real, 0, None, closed="left"), None]
+LANDMARKS = [Interval(Integral, 1, None, closed="left"), "array-like", Landmarks, None]
 
 
 class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -58,24 +62,24 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         -------
         self
         """
-        X = validate_data(
-            self,
-            X,
-            dtype=[np.float64, np.float32],
-            accept_sparse="csr" if self._accepts_sparse else False,
-            ensure_min_samples=2,
-        )
+        X = self._checked(X, reset=True, finite=not self._reads_moments(X), ensure_min_samples=2)
+        for name in ("_moments", "n_samples_seen_"):
+            self.__dict__.pop(name, None)
         with collect() as record:
-            embedding, self.map_ = self._fit(_double(X), y)
-        record["embedding_memory"] = human_bytes(embedding.nbytes)
+            embedding, self.map_ = self._fit(self._rows(X), y)
         self.diagnostics_ = record
-        self.embedding_ = embedding.astype(X.dtype, copy=False)
-        self._n_features_out = embedding.shape[1]
+        if embedding is not None:
+            record["embedding_memory"] = human_bytes(embedding.nbytes)
+            self.embedding_ = embedding.astype(X.dtype, copy=False)
+        else:
+            self.__dict__.pop("embedding_", None)
+        self._n_features_out = self.map_.coef.shape[1] if embedding is None else embedding.shape[1]
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit and return the embedding of the training points."""
-        return self.fit(X, y).embedding_.copy()
+        self.fit(X, y)
+        return self.embedding_.copy() if "embedding_" in vars(self) else self._placed(X)
 
     def transform(self, X: Any) -> Any:
         """Embed new points.
@@ -89,12 +93,33 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ndarray of shape (n_points, n_components)
         """
         check_is_fitted(self)
-        X = validate_data(
-            self, X, dtype=[np.float64, np.float32], accept_sparse="csr" if self._accepts_sparse else False, reset=False
-        )
-        return self.map_(_double(X)).astype(X.dtype, copy=False)
+        return self._placed(X)
 
-    def _fit(self, X: Any, y: Any) -> tuple[Array, Any]:
+    def _placed(self, X: Any) -> Any:
+        X = self._checked(X, reset=False)
+        return self.map_(self._rows(X)).astype(X.dtype, copy=False)
+
+    def _checked(self, X: Any, *, reset: bool, finite: bool = True, **limits: Any) -> Any:
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            dtype=[np.float64, np.float32],
+            accept_sparse="csr" if self._accepts_sparse else False,
+            ensure_all_finite=finite,
+            **limits,
+        )
+
+    def _reads_moments(self, X: Any) -> bool:
+        """The fit sums over the rows of X in one pass and looks for NaN and infinity on the way."""
+        return False
+
+    def _rows(self, X: Any) -> Any:
+        """The rows as the fit and the map take them."""
+        return _double(X)
+
+    def _fit(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """The embedding, or None where the rows are not kept in memory, and the map."""
         raise NotImplementedError
 
     def _pairwise(self) -> bool:
@@ -123,7 +148,7 @@ def _double(X: Any) -> Any:
 class SpectralReducer(Reducer):
     """Inner contract: ``_pose(X, y) -> Posed``. Adds ``eigenvalues_``, ``residuals_``, ``gap_`` and ``problem_``."""
 
-    def _fit(self, X: Any, y: Any) -> tuple[Array, Any]:
+    def _fit(self, X: Any, y: Any) -> tuple[Any, Any]:
         return self._solve(self._pose(X, y))
 
     def _pose(self, X: Any, y: Any) -> Posed:
@@ -132,15 +157,33 @@ class SpectralReducer(Reducer):
     def _n_axes(self) -> int:
         return self.n_components
 
-    def _solve(self, posed: Posed) -> tuple[Array, Any]:
-        spectrum = solve(posed.problem, self._n_axes() + posed.skip, solver=self.solver, random_state=self.random_state)
-        spectrum = spectrum.without_first(posed.skip)
-        V = spectrum.vectors * posed.scale(spectrum)
+    def _solve(self, posed: Posed) -> tuple[Any, Any]:
+        V, spectrum = self._axes_of(posed)
         Y = posed.basis.embed(V)
         sign = sign_of(Y)
+        return Y * sign, posed.basis.map(V * sign, spectrum)
+
+    def _axes_of(self, posed: Posed) -> tuple[Array, Spectrum]:
+        spectrum = solve(posed.problem, self._n_axes() + posed.skip, solver=self.solver, random_state=self.random_state)
+        spectrum = spectrum.without_first(posed.skip)
         self.eigenvalues_, self.residuals_, self.gap_ = spectrum.values, spectrum.residuals, spectrum.gap
         self.problem_ = posed.problem
-        return Y * sign, posed.basis.map(V * sign, spectrum)
+        return spectrum.vectors * posed.scale(spectrum), spectrum
+
+
+def _sign_of_axes(V: Array) -> Array:
+    """±1 for each axis: the sign that makes its coefficient of largest magnitude positive (the first of equal ones)."""
+    size = np.abs(V)
+    first = np.argmax(size >= (1 - 1e-6) * size.max(axis=0, initial=0.0), axis=0)
+    return np.where(V[first, np.arange(V.shape[1])] < 0, -1.0, 1.0)
+
+
+def from_moments(estimator: Any) -> bool:
+    """``partial_fit`` is there where the moments of the rows are all a method needs."""
+    reason = estimator._needs_rows()
+    if reason is not None:
+        raise AttributeError(f"{type(estimator).__name__} has no partial_fit with {reason}: it needs all rows at once.")
+    return True
 
 
 def _is_linear(estimator: Any) -> bool:
@@ -169,7 +212,7 @@ class FeatureReducer(SpectralReducer):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": COMPONENTS,
         "kernel": [str, callable, HasMethods("get_params"), None],
-        "landmarks": [Interval(Integral, 1, None, closed="left"), "array-like", None],
+        "landmarks": LANDMARKS,
         "reduce": [Interval(Integral, 1, None, closed="left"), None],
         "ridge": RIDGE,
         "solver": SOLVER,
@@ -210,13 +253,73 @@ class FeatureReducer(SpectralReducer):
 
     def _points(self, basis: Features, X: Any) -> Any:
         """Where graphs are built: the inputs, or the kernel's feature space."""
-        return X if self.kernel is None else basis.Z
+        return _double(X) if self.kernel is None else basis.Z
 
-    def _solve(self, posed: Posed) -> tuple[Array, Any]:
-        Y, map_ = super()._solve(posed)
-        if self.kernel is None:
-            self.components_, self.mean_ = map_.coef.T, map_.offset
-        return Y, map_
+    def _rows(self, X: Any) -> Any:
+        """Linear features are read in blocks, as they are."""
+        return X if self.kernel is None and not sp.issparse(X) else _double(X)
+
+    def _solve(self, posed: Posed) -> tuple[Any, Any]:
+        if self.kernel is not None:
+            return super()._solve(posed)
+        basis: Any = posed.basis
+        V, spectrum = self._axes_of(posed)
+        V = V * _sign_of_axes(basis.map(V, spectrum).coef)
+        map_ = basis.map(V, spectrum)
+        self.components_, self.mean_ = map_.coef.T, map_.offset
+        return None if basis.raw is None else basis.embed(V), map_
+
+    def _placed(self, X: Any) -> Any:
+        if self.kernel is not None or not isinstance(X, np.ndarray):
+            return super()._placed(X)
+        X = self._checked(X, reset=False, finite=False)
+        Y = self.map_(X).astype(X.dtype, copy=False)
+        if not np.all(np.isfinite(Y)):  # a NaN in a row is one in its image: no pass over X to look for it
+            refuse_non_finite(X)
+        return Y
+
+    # ------------------------------------------------------------------ from moments
+    def _needs_rows(self) -> str | None:
+        """What asks for more of the data than the moments of its rows; None where nothing does."""
+        return type(self).__name__
+
+    def _reads_moments(self, X: Any) -> bool:
+        return self._needs_rows() is None and is_tall(X)
+
+    def _add_rows(self, X: Any) -> Any:
+        """A checked block for `partial_fit`."""
+        begun = "n_samples_seen_" in vars(self)
+        if not begun and "map_" in vars(self):
+            raise InputError(
+                f"This {type(self).__name__} was fitted to sparse X, or to no more rows than features, and keeps no sums to add rows to: "
+                "begin with partial_fit, on a new estimator or on sklearn.base.clone of this one."
+            )
+        return validate_data(
+            self,
+            X,
+            reset=not begun,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=not (isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64)),
+        )
+
+    def _solve_moments(self, posed: Posed) -> Any:
+        with collect() as record:
+            _, self.map_ = self._solve(posed)
+        self.__dict__.pop("embedding_", None)
+        self.diagnostics_ = record
+        self._n_features_out = self.map_.coef.shape[1]
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "map_" in vars(self)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "embedding_" and "map_" in vars(self):
+            raise AttributeError(
+                f"This {type(self).__name__} read its rows from a file or in parts and holds no embedding of them: call transform(X), "
+                "which works a block of rows at a time."
+            )
+        return self.__getattribute__(name)  # raises what the first look-up raised
 
     @available_if(_is_linear)
     def inverse_transform(self, Y: Any) -> Array:

@@ -9,14 +9,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.covariance import ledoit_wolf_shrinkage
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from .._compat import Interval, StrOptions
-from .._diagnostics import note
-from ..core import Form, Posed, TraceRatio, pose
-from ..errors import DimensionError, InputError
+from .._compat import Interval, StrOptions, fit_context
+from .._diagnostics import note, stage
+from ..core import Features, Form, Posed, TraceProblem, TraceRatio, pose
+from ..core.moments import Moments, class_moments, on_disk
+from ..errors import DimensionError, InputError, LabelError
 from ..forms import between, total, within
 from ..graphs import class_indicator, encode_labels
-from .base import FeatureReducer
+from .base import FeatureReducer, from_moments
 from .docs import documented
 
 Array = NDArray[np.float64]
@@ -32,7 +35,9 @@ class LDA(FeatureReducer):
     over orthonormal V. The constraint is the total scatter, not the within-class scatter: the directions are the same, and data with
     more features than samples need no special care. Use it to separate known classes.
 
-    Cost: O(nD min(n, D) + D³) time, O(nD + D²) memory, never n×n.
+    Cost: O(nD min(n, D) + D³) time, never n×n. For D < n without `kernel`, `reduce` or ``shrinkage="auto"`` it is one pass over X and
+    O(D²) memory beyond the data: X may then be a `numpy.memmap`, of which the fit holds no ``embedding_`` (``transform`` reads it
+    in blocks), and `partial_fit` takes the rows in parts.
 
     Parameters
     ----------
@@ -54,6 +59,8 @@ class LDA(FeatureReducer):
     ----------
     classes_ : ndarray
         The class labels.
+    n_samples_seen_ : int
+        Rows so far, where `partial_fit` can add more.
     $linear_attributes
     $spectral_attributes
 
@@ -114,8 +121,34 @@ class LDA(FeatureReducer):
     def _n_axes(self) -> int:
         return self.classes_.size - 1 if self.n_components is None else self.n_components
 
+    def _needs_rows(self) -> str | None:
+        needs = (
+            ("kernel=", self.kernel is not None),
+            ("reduce=", self.reduce is not None),
+            ('shrinkage="auto"', self.shrinkage == "auto"),
+        )
+        return next((name for name, given in needs if given), None)
+
     def _pose(self, X: Any, y: Any) -> Posed:
         codes, self.classes_ = encode_labels(y, X, unlabeled=self.unlabeled, name="LDA")
+        self._check_axes()
+        if self._reads_moments(X):
+            with stage("moments"):
+                self._moments = class_moments(X, codes, self.classes_.size)
+            return self._pose_moments(*self._moments, None if on_disk(X) else X)
+        basis = self._basis(X)
+        s = self._amount(basis, codes)
+        level = self._level(basis, codes) if s else 0.0
+        if self.criterion == "trace-ratio":
+            basis = basis.centred(np.ones(X.shape[0]))
+            A, W = basis.restrict(between(codes)), basis.restrict(within(codes))
+            return Posed(self._problem(A, W, s, level), basis)
+        if not s:
+            return pose(basis, maximise=between(codes), unit=total(codes), ridge=self.ridge)
+        unit = between(codes) + (1 - s) * within(codes)
+        return pose(basis, maximise=between(codes), unit=unit, ridge=s * level + (self.ridge or 0.0))
+
+    def _check_axes(self) -> None:
         c, d = self.classes_.size, self._n_axes()
         if self.criterion == "ratio-trace" and d > c - 1:
             raise DimensionError(
@@ -123,18 +156,75 @@ class LDA(FeatureReducer):
                 "of c classes span c - 1 dimensions. "
                 f'Use n_components <= {c - 1}, or criterion="trace-ratio".'
             )
-        basis = self._basis(X)
-        s = self._amount(basis, codes)
-        level = self._level(basis, codes) if s else 0.0
-        if self.criterion == "trace-ratio":
-            basis = basis.centred(np.ones(X.shape[0]))
-            A, W = basis.restrict(between(codes)), basis.restrict(within(codes))
-            identity = Form(A.n, dense=(s * level + (self.ridge or 0.0)) * np.eye(A.n), psd=True)
-            return Posed(TraceRatio(A, A + (1 - s) * W + identity), basis)
-        if not s:
-            return pose(basis, maximise=between(codes), unit=total(codes), ridge=self.ridge)
-        unit = between(codes) + (1 - s) * within(codes)
-        return pose(basis, maximise=between(codes), unit=unit, ridge=s * level + (self.ridge or 0.0))
+
+    def _pose_moments(self, labelled: Moments, rest: Moments, X: Any) -> Posed:
+        basis = Features.of_moments(labelled.pooled() + rest, X)
+        s, level = float(self.shrinkage or 0.0), float(np.trace(labelled.scatter)) / basis.offset.size
+        if self.shrinkage is not None:
+            note(shrinkage=s)
+        A, W = basis.compress(labelled.between()), basis.compress(labelled.scatter)
+        return Posed(self._problem(A, W, s, level), basis)
+
+    def _problem(self, A: Form, W: Form, s: float, level: float) -> TraceProblem | TraceRatio:
+        ridge = s * level + (self.ridge or 0.0)
+        unit = A + (1 - s) * W + Form(A.n, dense=ridge * np.eye(A.n), psd=True)
+        return TraceRatio(A, unit) if self.criterion == "trace-ratio" else TraceProblem(A, unit, "max")
+
+    def _solve(self, posed: Posed) -> tuple[Any, Any]:
+        Y, map_ = super()._solve(posed)
+        if "_moments" in vars(self):
+            self.n_samples_seen_ = self._moments[0].n + self._moments[1].n
+        return Y, map_
+
+    @available_if(from_moments)
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Any:
+        """Add rows to those seen before, by ``fit`` too; the result is that of one ``fit`` to all of them, up to rounding.
+
+        The problem is solved anew at every call, O(D³) beside the O(mD²) of m rows: pass D rows or more at a time where you can.
+        Until there are rows of every class in ``classes_`` and classes enough for `n_components`, there is nothing to solve, and
+        ``transform`` says "not fitted".
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features)
+            Dense; m may be one.
+        y : array-like of shape (m,)
+            Class labels, or the mark of unlabelled rows. A class may appear at any time.
+        classes : array-like, optional
+            Classes to expect: needed where the first rows have no label, or only −1 and +1.
+
+        Returns
+        -------
+        self
+        """
+        X = self._add_rows(X)
+        codes, found = self._encode_block(X, y, classes)
+        labelled, rest = class_moments(X, codes, found.size)
+        if "n_samples_seen_" in vars(self):
+            before, others = self._moments
+            labelled = before.regrouped(np.searchsorted(found, self.classes_), found.size) + labelled
+            rest = others + rest
+        self._moments, self.classes_, self.n_samples_seen_ = (labelled, rest), found, labelled.n + rest.n
+        d = self._n_axes()
+        enough = found.size >= (2 if self.criterion == "trace-ratio" else max(d, 1) + 1) and np.all(labelled.counts > 0)
+        posed = self._pose_moments(labelled, rest, None) if enough else None
+        return self if posed is None or posed.problem.A.n < min(d, X.shape[1]) else self._solve_moments(posed)
+
+    def _encode_block(self, X: Any, y: Any, classes: Any) -> tuple[Any, Any]:
+        """Codes of a block's labels among the classes seen or announced so far."""
+        if y is None:
+            return encode_labels(y, X, name="LDA")
+        check_consistent_length(X, y)
+        known = [self.classes_] if "n_samples_seen_" in vars(self) else []
+        parts = [column_or_1d(part) for part in (*known, *([] if classes is None else [classes]), y)]
+        if len({part.dtype.kind in "US" for part in parts if part.dtype.kind != "O"}) > 1:
+            raise LabelError(
+                "The labels are text in one block and numbers in another: they cannot name the same classes."
+            )
+        y = np.concatenate(parts)
+        codes, found = encode_labels(y, y, unlabeled=self.unlabeled, name="LDA", min_classes=1)
+        return codes[y.size - X.shape[0] :], found
 
     def _level(self, basis: Any, codes: Any) -> float:
         """Mean within-class variance of a feature, features without any counted too."""
@@ -158,4 +248,4 @@ class LDA(FeatureReducer):
 
 
 def _dense(X: Any) -> Array:
-    return X.toarray() if sp.issparse(X) else X
+    return X.toarray() if sp.issparse(X) else np.asarray(X, dtype=np.float64)

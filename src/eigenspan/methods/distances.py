@@ -6,7 +6,7 @@ carry them.
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,19 +15,18 @@ from numpy.typing import NDArray
 from .._compat import StrOptions
 from .._diagnostics import note, stage
 from .._resources import require
-from ..core import Map, Posed, Samples, SqrtEigenvalue, TraceProblem, factor_gram, gram, pose, solve
+from ..core import Map, Posed, Samples, SqrtEigenvalue, factor_gram, gram, pose
 from ..errors import DimensionError, IndefiniteWarning, warn
-from ..extend import DistanceGram, FactorExtension, GramExtension, half_squares
-from ..graphs import check_distance_matrix, choose_landmarks
+from ..extend import DistanceGram, FactorExtension, GramExtension
+from ..graphs import check_distance_matrix, choose_landmarks, suggested_landmarks
 from ..graphs.landmarks import CHOICES
 from ..graphs.metric import point_distances
 from ..solvers import dense
-from .base import COMPONENTS, SEED, SOLVER, FeatureReducer, SpectralReducer
+from .base import COMPONENTS, LANDMARKS, SEED, SOLVER, SpectralReducer
 from .docs import documented
 from .neighbourhood import known_rows
 
 Array = NDArray[np.float64]
-LANDMARKS = FeatureReducer._parameter_constraints["landmarks"]
 
 
 @documented
@@ -104,20 +103,19 @@ class ClassicalMDS(SpectralReducer):
             self._size = float(np.linalg.norm(R.T @ R if X.shape[1] <= n else R @ R.T))
             form = factor_gram(R, centre=False)
             return pose(Samples(n, FactorExtension(R, centre)), maximise=form, scale=SqrtEigenvalue())
+        given = isinstance(self.metric, str) and self.metric == "precomputed"
         require(
-            24.0 * n**2,
+            (9.0 if given else 17.0) * n**2,  # another metric is worked out in one more array
             f"The {n}×{n} distance matrix",
-            "Use LandmarkMDS, which needs distances to some landmarks only.",
+            f"Use LandmarkMDS(landmarks={suggested_landmarks(n)}), which needs distances to that many points only.",
         )
-        if self.metric == "precomputed":
+        if given:
             check_distance_matrix(X)
         with stage("distances"):
-            D = np.array(X) if self.metric == "precomputed" else point_distances(X, metric=self.metric)
+            D = X if given else point_distances(X, metric=self.metric)
         added, squares = _correction(D, self.correction)
-        G = half_squares(D + added)
-        G -= 0.5 * squares
-        np.fill_diagonal(G, 0.0)  # by place, not by value: two points at distance zero are corrected like any others
-        points = None if self.metric == "precomputed" else X
+        G = _corrected_half_squares(D, added, squares, out=np.empty_like(D) if given else D)
+        points = None if given else X
         known = None if self.correction is None else known_rows(points)
         rows = DistanceGram(points, self.metric, added=added, added_to_squares=squares)
         extension = GramExtension(rows, G.mean(axis=0), known)
@@ -134,9 +132,7 @@ class ClassicalMDS(SpectralReducer):
         return Y, map_
 
     def _report_negative(self, form: Any) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # only the value is wanted: a repeated bottom eigenvalue does not matter
-            low = float(solve(TraceProblem(form, None, "min"), 1).values[0])
+        low = _lowest(form)
         note(smallest_eigenvalue=low)
         if -low > 0.1 * self.eigenvalues_[0] or -low > self.eigenvalues_[-1]:
             warn(
@@ -146,6 +142,26 @@ class ClassicalMDS(SpectralReducer):
                 "distances Euclidean.",
                 IndefiniteWarning,
             )
+
+
+def _lowest(form: Any, width: int = 8) -> float:
+    """The smallest eigenvalue of a Gram matrix, to a few per cent: Rayleigh–Ritz on a Krylov space of nine blocks."""
+    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((form.n, min(width, form.n))))[0]
+    for _ in range(8):
+        Q = np.linalg.qr(np.hstack([Q, form @ Q[:, -width:]]))[0]
+    return float(dense.eigenpairs(dense.symmetric(Q.T @ (form @ Q)), 1, "min")[0][0])
+
+
+def _corrected_half_squares(D: Array, added: float, squares: float, *, out: Array) -> Array:
+    """``−½ ((d + c)² + c')`` off the diagonal, a block of rows at a time; `out` may be D itself."""
+    rows = max(1, 2**18 // D.shape[0])
+    for i in range(0, D.shape[0], rows):
+        block = np.add(D[i : i + rows], added, out=out[i : i + rows])
+        np.square(block, out=block)
+        block += squares
+        block *= -0.5
+    np.fill_diagonal(out, 0.0)  # by place, not by value: two points at distance zero are corrected like any others
+    return out
 
 
 def _check_rank(d: int, X: Array) -> None:
@@ -172,11 +188,11 @@ def _correction(D: Array, kind: str | None) -> tuple[float, float]:
 class LandmarkReducer(SpectralReducer):
     """MDS on landmarks, every other point triangulated from its distances to them [de Silva & Tenenbaum 2004]."""
 
-    def _triangulate(self, H: Array, R: Array, rows: Any) -> tuple[Array, Map]:
-        """`H` and `R` are −½ squared distances among landmarks (q, q) and from all points to them (n, q)."""
+    def _triangulate(self, H: Array, rows: Any, place: Callable[[Map], Array]) -> tuple[Array, Map]:
+        """From `H`, −½ squared distances among the q landmarks; `place` takes all points through the map it is given."""
         extension = GramExtension(rows, H.mean(axis=0))
         _, map_ = self._solve(pose(Samples(H.shape[0], extension), maximise=gram(H, psd=False), scale=SqrtEigenvalue()))
-        Y = (R - map_.offset) @ map_.coef
+        Y = place(map_)
         centre = Y.mean(axis=0)
         turn = dense.eigenpairs(dense.symmetric((Y - centre).T @ (Y - centre)), None, "max")[
             1
@@ -196,15 +212,15 @@ class LandmarkMDS(LandmarkReducer):
     Classical MDS on q landmarks, all other points triangulated from their squared distances to them, the result turned to its
     principal axes. The distance method for large n.
 
-    Cost: O(nqD + q³) time, 8nq bytes.
+    Cost: O(nqD + q³) time; 40q² bytes, since distances from all points are computed a block of rows at a time.
 
     Parameters
     ----------
     $n_components
-    landmarks : int, array of indices or None, default=None
-        How many, or which. None means 200, or all points where there are fewer.
-    choice : {"random", "maxmin", "kmeans++"}, default="maxmin"
-        How landmarks are chosen when only their number is given.
+    landmarks : int, Landmarks, array of indices or None, default=None
+        How many, how, or which. None means 200, or all points where there are fewer.
+    choice : {"random", "maxmin", "kmeans++", "leverage"}, default="maxmin"
+        How landmarks are chosen when only their number is given (see `Landmarks`).
     metric : str or callable, default="euclidean"
         Any metric of scikit-learn's pairwise_distances, or ``"precomputed"``.
     $solver
@@ -262,6 +278,7 @@ class LandmarkMDS(LandmarkReducer):
         rows = DistanceGram(
             None if precomputed else X[self.landmarks_], self.metric, columns=self.landmarks_ if precomputed else None
         )
+        q = self.landmarks_.size
+        require(40.0 * q**2, f"Distances among {q} landmarks", f"Use LandmarkMDS(landmarks={max(2, q // 2)}).")
         with stage("distances"):
-            R = rows(X)
-        return self._triangulate(R[self.landmarks_].copy(), R, rows)
+            return self._triangulate(rows(X[self.landmarks_]), rows, lambda map_: map_(X))

@@ -32,8 +32,14 @@ _ENTRIES = {
         None works on the features themselves. A kernel turns the method into its kernel form: a name such as ``"rbf"``,
         ``Kernel("poly", degree=2)``, a function of two arrays of rows, or ``"precomputed"`` when X is the kernel matrix. The graph is
         then built in the kernel's feature space.""",
-    "landmarks": """landmarks : int, array of indices or None, default=None
+    "landmarks": """landmarks : int, Landmarks, array of indices or None, default=None
         With a kernel: approximate its feature space on this many (or these) training points, O(nm²) instead of O(n³).""",
+    "landmark_fit": """landmarks : int, Landmarks, array of indices or None, default=None
+        Fit on this many (or these) training points alone, the graph built among them, and place all other rows by the map for
+        new points: the cost of a fit on m points and of n look-ups of neighbours among them, O(m) memory beyond data and
+        embedding. What is finer than the landmarks' spacing is interpolated.""",
+    "landmarks_attribute": """landmarks_ : ndarray of int
+        The rows chosen, where `landmarks` is given; graph, weights and eigenvalues are then those of these rows.""",
     "reduce": """reduce : int or None, default=None
         Keep this many principal axes of X first: for undersampled data, and for sparse X with very many columns.""",
     "ridge": """ridge : float or None, default=None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -9,9 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import Map, Posed, Samples, SqrtEigenvalue, gram, pose
+from ..errors import InputError
 from ..extend import GeodesicGram, GramExtension, half_squares
-from ..graphs import NeighbourGraph, choose_landmarks, conformal_distances, geodesic_distances
-from .distances import LANDMARKS, LandmarkReducer
+from ..graphs import (
+    Landmarks,
+    NeighbourGraph,
+    choose_landmarks,
+    conformal_distances,
+    geodesic_distances,
+    geodesic_table,
+)
+from .distances import LandmarkReducer
 from .docs import documented
 from .neighbourhood import GraphEmbedding, known_rows
 
@@ -27,7 +36,7 @@ class Isomap(LandmarkReducer, GraphEmbedding):
     with Δ̂ the lengths of shortest paths through the neighbour graph [S0, §4.2]. Use it for one curved, densely sampled sheet
     whose intrinsic geometry is flat and without holes.
 
-    Cost: O(n² log n) time and 16n² bytes for all pairs; with q landmarks O(qn log n) and 8qn bytes.
+    Cost: O(n² log n) time and 8n² bytes for all pairs; with q landmarks O(qn log n) and 8qn bytes.
 
     Parameters
     ----------
@@ -36,8 +45,8 @@ class Isomap(LandmarkReducer, GraphEmbedding):
     $graph
     conformal : bool, default=False
         Rescale edges by d_ij/√(M_i M_j), M_i the mean distance to the neighbours: for sheets sampled unevenly or bent conformally.
-    landmarks : int, array of indices or None, default=None
-        Use geodesics to these points only (see `LandmarkIsomap`).
+    landmarks : int, Landmarks, array of indices or None, default=None
+        Use geodesics to these points only, through the graph of all points (see `LandmarkIsomap`).
     $disconnected
     $solver
     $random_state
@@ -64,7 +73,6 @@ class Isomap(LandmarkReducer, GraphEmbedding):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GraphEmbedding._parameter_constraints,
         "conformal": ["boolean"],
-        "landmarks": LANDMARKS,
     }
 
     def __init__(
@@ -84,13 +92,16 @@ class Isomap(LandmarkReducer, GraphEmbedding):
             n_components,
             n_neighbors=n_neighbors,
             graph=graph,
+            landmarks=landmarks,
             disconnected=disconnected,
             solver=solver,
             random_state=random_state,
             n_jobs=n_jobs,
         )
         self.conformal = conformal
-        self.landmarks = landmarks
+
+    def _landmark_rows(self, X: Any) -> None:
+        return None  # geodesics run through the graph of all points, to the landmarks only
 
     def _lengths(self, graph: NeighbourGraph) -> tuple[Any, Array | None]:
         lengths = graph.undirected()
@@ -98,27 +109,73 @@ class Isomap(LandmarkReducer, GraphEmbedding):
 
     def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
         lengths, M = self._lengths(graph)
-        geodesics = geodesic_distances(lengths)
-        G = half_squares(geodesics)
-        extension = GramExtension(GeodesicGram(graph.finder, geodesics, M), G.mean(axis=0), known_rows(points))
-        return pose(Samples(graph.n, extension), maximise=gram(G, psd=False), scale=SqrtEigenvalue())
+        G = _half_squares_in_place(geodesic_distances(lengths))
+        means = G.mean(axis=0)
+        form = gram(G, psd=False)
+        kept: Any = KeptGeodesics(form.dense, means)
+        rows = GeodesicGram(graph.finder, kept, M)
+        extension = GramExtension(rows, means, known_rows(points))
+        return pose(Samples(graph.n, extension), maximise=form, scale=SqrtEigenvalue())
 
     def _embed_graph(self, graph: NeighbourGraph, points: Array | None) -> tuple[Array, Map]:
         wanted = self._wanted(graph.n)
         if wanted is None:
             return super()._embed_graph(graph, points)
         lengths, M = self._lengths(graph)
-        if graph.rows is not None and not isinstance(wanted, Integral):
+        if graph.rows is not None and not isinstance(wanted, (Integral, Landmarks)):
             wanted = np.flatnonzero(np.isin(graph.rows, wanted))  # given as rows of X, needed as nodes of the component
-        chosen = choose_landmarks(lengths, wanted, random_state=self.random_state)
+        if points is None and isinstance(wanted, Landmarks) and wanted.choice != "random":
+            raise InputError(
+                f'Landmarks by "{wanted.choice}" need coordinates, and graph="precomputed" has none: choose them by "random", or '
+                "give their rows."
+            )
+        chosen = choose_landmarks(lengths if points is None else points, wanted, random_state=self.random_state)
         self.landmarks_ = chosen if graph.rows is None else graph.rows[chosen]
-        geodesics = np.ascontiguousarray(geodesic_distances(lengths, chosen).T)
-        R = half_squares(geodesics)
-        return self._triangulate(R[chosen].copy(), R, GeodesicGram(graph.finder, geodesics, M))
+        geodesics = geodesic_table(lengths, chosen)
+        rows = GeodesicGram(graph.finder, geodesics, M)
+        return self._triangulate(
+            half_squares(geodesics[chosen].astype(np.float64)), rows, lambda map_: _placed(geodesics, map_)
+        )
 
     def _wanted(self, n: int) -> Any:
         """The landmarks to use, how many or which; None for all pairs."""
         return self.landmarks
+
+
+@dataclass(frozen=True, eq=False)
+class KeptGeodesics:
+    """Rows of the geodesic distances of all pairs, recovered from their centred Gram matrix: the one n×n array that is kept.
+
+    ``δ²_ij = −2 (G_ij + m_i + m_j − mean(m))`` with m the column means of −½δ² before centring.
+    """
+
+    centred: Array
+    means: Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.centred.shape
+
+    def __getitem__(self, rows: Any) -> Array:
+        rows = np.asarray(rows)
+        D = self.centred[rows] + self.means
+        D += (self.means[rows] - self.means.mean())[:, None]
+        D *= -2.0
+        D[np.arange(rows.size), rows] = 0.0
+        return np.sqrt(np.maximum(D, 0.0, out=D), out=D)
+
+
+def _half_squares_in_place(D: Array) -> Array:
+    np.square(D, out=D)
+    D *= -0.5
+    return D
+
+
+def _placed(geodesics: Array, map_: Map) -> Array:
+    """The map of points whose geodesics are known, a block of rows at a time."""
+    step = max(1, 2**20 // geodesics.shape[1])
+    blocks = (geodesics[i : i + step].astype(np.float64) for i in range(0, geodesics.shape[0], step))
+    return np.vstack([(half_squares(block) - map_.offset) @ map_.coef for block in blocks])
 
 
 @documented
@@ -129,7 +186,7 @@ class LandmarkIsomap(Isomap):
 
     Classical MDS on the landmarks' geodesic distances and triangulation of all other points: the Isomap for large n.
 
-    Cost: O(qn log n + q³) time, 8qn bytes.
+    Cost: O(qn log n + q³) time, 8qn bytes, or 4qn where that exceeds 200 MB.
 
     Parameters
     ----------
@@ -138,8 +195,8 @@ class LandmarkIsomap(Isomap):
     $graph
     conformal : bool, default=False
         Rescale edges by d_ij/√(M_i M_j), M_i the mean distance to the neighbours.
-    landmarks : int, array of indices or None, default=None
-        How many, or which. None means 200, or all points where there are fewer.
+    landmarks : int, Landmarks, array of indices or None, default=None
+        How many, how, or which. None means 200, or all points where there are fewer.
     $disconnected
     $solver
     $random_state

@@ -35,6 +35,7 @@ class WalkEmbedding(GraphEmbedding):
         n_neighbors: int | None = None,
         graph: Any = None,
         weights: Any = "heat",
+        landmarks: Any = None,
         disconnected: str = "connect",
         extension: str = "nystrom",
         solver: Any = "auto",
@@ -45,6 +46,7 @@ class WalkEmbedding(GraphEmbedding):
             n_components,
             n_neighbors=n_neighbors,
             graph=graph,
+            landmarks=landmarks,
             disconnected=disconnected,
             solver=solver,
             random_state=random_state,
@@ -87,6 +89,7 @@ class LaplacianEigenmaps(WalkEmbedding):
     $n_neighbors
     $graph
     $weights
+    $landmark_fit
     $disconnected
     $extension
     $solver
@@ -96,6 +99,7 @@ class LaplacianEigenmaps(WalkEmbedding):
     Attributes
     ----------
     $graph_attribute
+    $landmarks_attribute
     affinity_ : Affinity
         Edge weights (``affinity_.W``) and the rule that made them.
     $spectral_attributes

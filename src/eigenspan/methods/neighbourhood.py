@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,25 +11,29 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._compat import HasMethods, StrOptions
+from .._diagnostics import stage
 from ..core import Form, Map, Posed
 from ..errors import DimensionError, DuplicateWarning, GraphError, InputError, warn
 from ..extend import Barycentric, BarycentricRows
 from ..forms import class_graph
 from ..graphs import (
+    Landmarks,
     NeighbourGraph,
     RowIndex,
     Unknown,
     ZeroDistance,
     affinity,
     as_graph,
+    choose_landmarks,
     class_pairs,
     encode_labels,
     ensure_connected,
 )
 from ..graphs.connect import POLICIES
-from .base import COMPONENTS, JOBS, NEIGHBOURS, SEED, SOLVER, FeatureReducer, SpectralReducer
+from .base import COMPONENTS, JOBS, LANDMARKS, NEIGHBOURS, SEED, SOLVER, FeatureReducer, SpectralReducer
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 GRAPH = [str, HasMethods("build"), HasMethods("transform"), "sparse matrix", tuple, NeighbourGraph, None]
 WEIGHTS = [str, HasMethods("bind")]
@@ -38,18 +42,21 @@ WEIGHTS = [str, HasMethods("bind")]
 class GraphEmbedding(SpectralReducer):
     """Implicit methods over a connected neighbour graph: ``_pose_graph(graph, points) -> Posed``.
 
-    Adds ``graph_``, which other estimators accept as ``graph=``.
+    Adds ``graph_``, which other estimators accept as ``graph=``. With landmarks the method is fitted on these rows alone, and
+    its map places all others.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": COMPONENTS,
         "n_neighbors": NEIGHBOURS,
         "graph": GRAPH,
+        "landmarks": LANDMARKS,
         "disconnected": [StrOptions(set(POLICIES))],
         "solver": SOLVER,
         "random_state": SEED,
         "n_jobs": JOBS,
     }
+    graph_: NeighbourGraph
 
     def __init__(
         self,
@@ -57,6 +64,7 @@ class GraphEmbedding(SpectralReducer):
         *,
         n_neighbors: int | None = None,
         graph: Any = None,
+        landmarks: Any = None,
         disconnected: str = "connect",
         solver: Any = "auto",
         random_state: Any = 0,
@@ -65,13 +73,48 @@ class GraphEmbedding(SpectralReducer):
         self.n_components = n_components
         self.n_neighbors = n_neighbors
         self.graph = graph
+        self.landmarks = landmarks
         self.disconnected = disconnected
         self.solver = solver
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def _fit(self, X: Any, y: Any) -> tuple[Array, Map]:
-        precomputed = isinstance(self.graph, str) and self.graph == "precomputed"
+        self.__dict__.pop("landmarks_", None)
+        chosen = self._landmark_rows(X)
+        if chosen is None:
+            return self._fit_points(X)
+        self.landmarks_ = chosen
+        precomputed = _holds_pairs(self)
+        Y, map_ = self._fit_points(X[np.ix_(chosen, chosen)] if precomputed else X[chosen])
+        within = self.graph_.rows
+        self.graph_ = replace(self.graph_, rows=chosen if within is None else chosen[within])
+        if precomputed:
+            known = None if map_.known is None else OnColumns(map_.known, chosen)
+            map_ = replace(map_, rows=OnColumns(map_.rows, chosen), known=known)
+        with stage("placing"):
+            everyone = map_(X)
+        everyone[chosen] = Y
+        return everyone, map_
+
+    def _landmark_rows(self, X: Any) -> Index | None:
+        """The rows to fit on; None for all of them."""
+        if self.landmarks is None:
+            return None
+        if isinstance(self.graph, (NeighbourGraph, tuple)) or sp.issparse(self.graph):
+            raise GraphError(
+                f"{type(self).__name__}(landmarks=...) builds the graph among the landmarks, but graph= is a graph over all "
+                f"{X.shape[0]} points already. Pass n_neighbors=, KNN(...) or Radius(...), or leave landmarks out."
+            )
+        if holds_affinities(self) and isinstance(self.landmarks, Landmarks) and self.landmarks.choice != "random":
+            raise InputError(
+                f'Landmarks by "{self.landmarks.choice}" need coordinates or distances; of affinities choose them by "random", '
+                "or give their rows."
+            )
+        return choose_landmarks(X, self.landmarks, random_state=self.random_state, precomputed=_holds_pairs(self))
+
+    def _fit_points(self, X: Any) -> tuple[Array, Map]:
+        precomputed = _holds_pairs(self)
         if not precomputed and np.all(X[0] == X):
             raise DimensionError(f"All {X.shape[0]} rows coincide: there are no dimensions to show.")
         graph = as_graph(
@@ -94,6 +137,22 @@ class GraphEmbedding(SpectralReducer):
 
     def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
         raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class OnColumns:
+    """Rows or a look-up over the landmarks, for points that arrive as rows over all training points."""
+
+    inner: Callable[[Any], Any]
+    columns: Index
+
+    def __call__(self, X: Any) -> Any:
+        return self.inner(X[:, self.columns])
+
+
+def _holds_pairs(estimator: Any) -> bool:
+    """X holds distances or affinities among the points instead of coordinates."""
+    return isinstance(estimator.graph, str) and estimator.graph == "precomputed"
 
 
 def refuse_distances(graph: Any, name: str) -> None:

@@ -36,6 +36,7 @@ class LLE(GraphEmbedding):
     $n_neighbors
     $graph
     $reg
+    $landmark_fit
     $disconnected
     $solver
     $random_state
@@ -44,6 +45,7 @@ class LLE(GraphEmbedding):
     Attributes
     ----------
     $graph_attribute
+    $landmarks_attribute
     weights_ : csr_array of shape (n_samples, n_samples)
         Reconstruction weights, rows summing to one.
     $spectral_attributes
@@ -70,6 +72,7 @@ class LLE(GraphEmbedding):
         n_neighbors: int | None = None,
         graph: Any = None,
         reg: float = 1e-3,
+        landmarks: Any = None,
         disconnected: str = "connect",
         solver: Any = "auto",
         random_state: Any = 0,
@@ -79,6 +82,7 @@ class LLE(GraphEmbedding):
             n_components,
             n_neighbors=n_neighbors,
             graph=graph,
+            landmarks=landmarks,
             disconnected=disconnected,
             solver=solver,
             random_state=random_state,

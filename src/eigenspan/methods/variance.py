@@ -1,9 +1,9 @@
-"""Variance: PCA and kernel PCA, ``max Tr(V'Z'HZV)  s.t.  V'V = I``."""
+"""Variance in the feature space of a kernel: kernel PCA. PCA itself is next door, in ``pca``."""
 
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,156 +14,32 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import HasMethods, Interval, RealNotInt, StrOptions
+from .._compat import HasMethods, Interval, StrOptions
 from .._resources import require
 from ..core import (
-    Features,
+    Form,
     Kernel,
     Map,
+    NystromFeatures,
     Posed,
     Samples,
     SqrtEigenvalue,
     TraceProblem,
-    Unit,
-    Whitened,
     gram,
     gram_matrix,
     kernel_rows,
     pose,
     solve,
 )
-from ..errors import DimensionError, IndefiniteWarning, KernelError, warn
+from ..errors import IndefiniteWarning, KernelError, warn
 from ..extend import GramExtension
-from ..forms import centring
+from ..graphs.landmarks import suggested_landmarks
 from ..graphs.weights import median_width
-from ..solvers import dense
 from .base import COMPONENTS, SEED, SOLVER, FeatureReducer, SpectralReducer, check_embedded
 from .docs import documented
+from .pca import PCA as PCA
 
 Array = NDArray[np.float64]
-
-
-@documented
-class PCA(FeatureReducer):
-    """Principal component analysis.
-
-    .. math:: \\max_V \\operatorname{Tr}(V^T X^T H X V) \\quad \\text{s.t. } V^T V = I
-
-    with H the centring matrix [S0, eq. 22]. The linear map that keeps the most variance; the first thing to try on any data,
-    and the yardstick for everything else.
-
-    Cost: O(nD²) time and O(D²) memory beyond the data for D < n, O(n²D) for D ≥ n. Sparse X is centred implicitly.
-
-    Parameters
-    ----------
-    n_components : int, float in (0, 1) or None, default=2
-        Number of axes, the share of the variance they must explain, or None for all axes with any variance.
-    whiten : bool, default=False
-        Scale every axis to unit variance.
-    $reduce
-    $solver
-    $random_state
-
-    Attributes
-    ----------
-    $linear_attributes
-    explained_variance_ : ndarray of shape (n_components,)
-        Sample variance along each axis.
-    explained_variance_ratio_ : ndarray of shape (n_components,)
-        Its share of the total variance.
-    n_components_ : int
-        Number of axes kept.
-    $spectral_attributes
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from eigenspan import PCA
-    >>> X, _ = load_iris(return_X_y=True)
-    >>> pca = PCA(2).fit(X)
-    >>> pca.explained_variance_ratio_.round(3)
-    array([0.925, 0.053])
-    >>> pca.transform(X[:3]).shape
-    (3, 2)
-
-    References
-    ----------
-    [S0] §4.1.
-    """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0, 1, closed="neither"),
-            None,
-        ],
-        "whiten": ["boolean"],
-        "reduce": FeatureReducer._parameter_constraints["reduce"],
-        "solver": SOLVER,
-        "random_state": SEED,
-    }
-    kernel = None  # a class fact, not a parameter: KernelPCA is the kernel form
-    landmarks = None
-
-    def __init__(
-        self,
-        n_components: int | float | None = 2,
-        *,
-        whiten: bool = False,
-        reduce: int | None = None,
-        solver: Any = "auto",
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.whiten = whiten
-        self.reduce = reduce
-        self.solver = solver
-        self.random_state = random_state
-
-    def _pose(self, X: Any, y: Any) -> Posed:
-        n = X.shape[0]
-        posed = pose(
-            self._basis(X), maximise=centring(n), unit="projection", scale=Whitened(n) if self.whiten else Unit()
-        )
-        self._scatter = _total_scatter(X)
-        self._axes = _axes_for(self.n_components, posed.problem.A.dense, self._scatter)
-        return posed
-
-    def _n_axes(self) -> int:
-        return self._axes
-
-    def _fit(self, X: Any, y: Any) -> tuple[Array, Map]:
-        Y, map_ = super()._fit(X, y)
-        self.explained_variance_ = self.eigenvalues_ / (X.shape[0] - 1)
-        self.explained_variance_ratio_ = self.eigenvalues_ / self._scatter
-        self.n_components_ = self._axes
-        del self._scatter, self._axes
-        return Y, map_
-
-
-def _total_scatter(X: Any) -> float:
-    """``‖X − 1·mean'‖²`` of all features, also where only some principal axes are kept."""
-    mean = np.asarray(X.mean(axis=0)).ravel()
-    if sp.issparse(X):
-        return float(X.multiply(X).sum() - X.shape[0] * (mean @ mean))
-    return float(sum(np.sum((X[i : i + 4096] - mean) ** 2) for i in range(0, X.shape[0], 4096)))
-
-
-def _axes_for(wanted: int | float | None, C: Array, scatter: float) -> int:
-    if isinstance(wanted, Integral):
-        return int(wanted)
-    values = dense.eigenpairs(C, None, "max")[0]
-    if values.size == 0:
-        return 1  # all rows coincide: one axis is already too many, and the solver says so
-    if wanted is None:
-        return max(1, int(np.sum(values > 1e-12 * values[0])))
-    shares = np.cumsum(values) / scatter
-    if shares[-1] < float(wanted) - 1e-9:
-        raise DimensionError(
-            f"n_components={wanted} asks for that share of the variance, but the {values.size} axes kept by reduce= hold only "
-            f"{shares[-1]:.3g} of it. Use a larger reduce=."
-        )
-    return min(values.size, int(np.searchsorted(shares, float(wanted)) + 1))
 
 
 def _is_definite(kernel: Any, parameters: dict[str, Any]) -> bool:
@@ -189,7 +65,8 @@ class KernelPCA(SpectralReducer):
 
     PCA in the feature space of a kernel [S0, eq. 60]. Use it when linear axes miss curved structure that a kernel can express.
 
-    Cost: O(n²D) for the kernel matrix and O(n²d) a Lanczos sweep, 16n² bytes; with m landmarks O(nm²), 8nm bytes.
+    Cost: O(n²D) for the kernel matrix and O(n²d) a Lanczos sweep, 8n² bytes; with m landmarks O(nmD + nm²) and O(m²) bytes: it is
+    then PCA of the Nyström features K_mm^{−½} k_m(x), whose moments are summed a block of rows at a time.
 
     Parameters
     ----------
@@ -214,6 +91,8 @@ class KernelPCA(SpectralReducer):
 
     Attributes
     ----------
+    landmarks_ : ndarray of int
+        The rows chosen, where `landmarks` is given.
     $spectral_attributes
 
     Examples
@@ -277,11 +156,19 @@ class KernelPCA(SpectralReducer):
         )
 
     def _pose(self, X: Any, y: Any) -> Posed:
+        self.__dict__.pop("landmarks_", None)
         if self.landmarks is not None:
-            basis = Features.kernel(self._spec(), X, landmarks=self.landmarks, random_state=self.random_state)
-            return pose(basis, maximise=centring(X.shape[0]), unit="projection")
+            basis: Any = NystromFeatures.build(self._spec(), X, self.landmarks, random_state=self.random_state)
+            self.landmarks_ = basis.rows.columns
+            scatter = Form(basis.lift.shape[1], dense=basis.scatter, psd=True)
+            return Posed(TraceProblem(scatter, None, "max"), basis)
         n, rows = X.shape[0], kernel_rows(self._spec(), X)
-        require(24.0 * n**2, f"The {n}×{n} kernel matrix", "Pass landmarks=m to work with m landmark points instead.")
+        known = isinstance(rows.kernel, str) and rows.kernel != "precomputed"
+        require(
+            (9.0 if known else 17.0) * n**2,  # a function hands over a matrix of its own
+            f"The {n}×{n} kernel matrix",
+            f"Use KernelPCA(landmarks={suggested_landmarks(n)}), which works with that many points instead.",
+        )
         K = gram_matrix(rows, X)
         extension = GramExtension(rows, K.mean(axis=0))
         trusted = _is_definite(rows.kernel, rows.parameters)
@@ -320,7 +207,12 @@ class KernelPCA(SpectralReducer):
                 )
             self.dual_coef_ = None
             return
-        width = median_width(Y)
+        n, width = Y.shape[0], median_width(Y)
+        require(
+            24.0 * n**2,
+            f"The {n}×{n} matrix of the regression behind inverse_transform",
+            "Leave preimage= out, or fit on fewer points.",
+        )
         K = rbf_kernel(Y, Y, gamma=1.0 / width**2)
         K[np.diag_indices_from(K)] += self.alpha
         self.preimage_gamma_ = 1.0 / width**2

@@ -41,6 +41,7 @@ class DiffusionMap(WalkEmbedding):
     $n_neighbors
     $graph
     $weights
+    $landmark_fit
     $disconnected
     $extension
     $solver
@@ -50,6 +51,7 @@ class DiffusionMap(WalkEmbedding):
     Attributes
     ----------
     $graph_attribute
+    $landmarks_attribute
     affinity_ : Affinity
         Edge weights before the density normalisation, without self-loops.
     walk_eigenvalues_ : ndarray of shape (n_components,)
@@ -85,6 +87,7 @@ class DiffusionMap(WalkEmbedding):
         n_neighbors: int | None = None,
         graph: Any = None,
         weights: Any = "heat",
+        landmarks: Any = None,
         disconnected: str = "connect",
         extension: str = "nystrom",
         solver: Any = "auto",
@@ -96,6 +99,7 @@ class DiffusionMap(WalkEmbedding):
             n_neighbors=n_neighbors,
             graph=graph,
             weights=weights,
+            landmarks=landmarks,
             disconnected=disconnected,
             extension=extension,
             solver=solver,
@@ -139,6 +143,7 @@ class CommuteTimeEmbedding(WalkEmbedding):
     $n_neighbors
     $graph
     $weights
+    $landmark_fit
     $disconnected
     extension : {"harmonic", "barycentric"}, default="harmonic"
         How new points are placed: weighted mean of their neighbours, or local reconstruction.
@@ -149,6 +154,7 @@ class CommuteTimeEmbedding(WalkEmbedding):
     Attributes
     ----------
     $graph_attribute
+    $landmarks_attribute
     affinity_ : Affinity
         Edge weights.
     $spectral_attributes
@@ -178,6 +184,7 @@ class CommuteTimeEmbedding(WalkEmbedding):
         n_neighbors: int | None = None,
         graph: Any = None,
         weights: Any = "heat",
+        landmarks: Any = None,
         disconnected: str = "connect",
         extension: str = "harmonic",
         solver: Any = "auto",
@@ -189,6 +196,7 @@ class CommuteTimeEmbedding(WalkEmbedding):
             n_neighbors=n_neighbors,
             graph=graph,
             weights=weights,
+            landmarks=landmarks,
             disconnected=disconnected,
             extension=extension,
             solver=solver,

@@ -15,6 +15,8 @@ from ._check import as_points, check_neighbours
 
 #: Size of one block of distances, blocks of rows against all points.
 _BLOCK_BYTES = 32 * 2**20
+#: Up to this many points sorting is done before the compiled loop is loaded.
+_SMALL = 5_000
 
 
 def trustworthiness(X: Any, Y: Any, n_neighbors: int = 5, *, metric: Any = "euclidean") -> float:
@@ -131,6 +133,10 @@ def _distances(A: Any, rows: slice, metric: Any) -> NDArray[np.float64]:
 def _excess(D: NDArray[np.float64], neighbours: NDArray[np.intp], start: int, k: int) -> float:
     """Σ max(0, rank − k) over a block of rows; a point's rank is one more than the number of points nearer than it."""
     own = np.arange(D.shape[0])
+    if D.shape[1] > _SMALL:
+        from ..compiled.ranks import excess_ranks
+
+        return float(excess_ranks(D, neighbours, start + own).sum())
     D[own, start + own] = np.inf
     wanted = np.take_along_axis(D, neighbours, axis=1)
     D.sort(axis=1)

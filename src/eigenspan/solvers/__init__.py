@@ -1,8 +1,30 @@
-"""Eigensolvers, and the only calls of LAPACK, ARPACK and SuperLU in the library.
+"""Eigensolvers, and the only calls of LAPACK, ARPACK, SuperLU, CHOLMOD and pyamg in the library.
 
-`Auto` holds the decision table; `Dense`, `ShiftInvert`, `Lanczos`, `Randomised` and `Factor` can be asked for by name.
+`Auto` holds the decision table; the others can be asked for by name.
 """
 
-from .select import Auto, Dense, Factor, Lanczos, Randomised, ShiftInvert, Solver, as_solver
+from .select import (
+    Auto,
+    Chebyshev,
+    Dense,
+    Factor,
+    Lanczos,
+    Multigrid,
+    Randomised,
+    ShiftInvert,
+    Solver,
+    as_solver,
+)
 
-__all__ = ["Auto", "Dense", "Factor", "Lanczos", "Randomised", "ShiftInvert", "Solver", "as_solver"]
+__all__ = [
+    "Auto",
+    "Chebyshev",
+    "Dense",
+    "Factor",
+    "Lanczos",
+    "Multigrid",
+    "Randomised",
+    "ShiftInvert",
+    "Solver",
+    "as_solver",
+]

@@ -1,4 +1,4 @@
-"""Krylov and subspace iterations for large symmetric matrices: the library's only calls of ARPACK and SuperLU.
+"""Krylov and subspace iterations for large symmetric matrices: the library's only calls of ARPACK, SuperLU and CHOLMOD.
 
 Every function takes a matrix that offers ``@``, an orthonormal block `exclude` of directions that may not be found, and a
 seeded generator, and returns raw ``(values, vectors)``. Ordering, Rayleigh–Ritz refinement, residuals and signs belong to
@@ -8,6 +8,7 @@ seeded generator, and returns raw ``(values, vectors)``. Ordering, Rayleigh–Ri
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 
+from .._diagnostics import note
+from .._resources import human_bytes
 from ..errors import ConvergenceError
 from .dense import eigenpairs, symmetric
 
@@ -47,6 +50,7 @@ def top_pairs(
     exclude: Array | None,
     magnitude: float,
     width: int = 30,
+    tol: float = 0.0,
 ) -> Any:
     """The `k` algebraically largest eigenpairs of a symmetric operator, copies of multiple eigenvalues included.
 
@@ -55,7 +59,8 @@ def top_pairs(
     Where the Krylov space would be the whole space, the operator is written out and solved densely.
 
     `magnitude` bounds the operator's norm; the excluded directions are moved to ``-magnitude``. `width` is the least size of the
-    Krylov space: small where the wanted eigenvalues stand apart, as in an inverse.
+    Krylov space: small where the wanted eigenvalues stand apart, as in an inverse. `tol` is the residual to reach, relative to the
+    eigenvalue; 0 is rounding.
     """
     N = np.zeros((n, 0)) if exclude is None else exclude
     width = max(2 * k + 10, width)
@@ -85,40 +90,50 @@ def top_pairs(
     if n <= width + N.shape[1]:
         M = hiding(N)(np.eye(n))
         return eigenpairs(symmetric(M), k, "max")
-    values, vectors = solve(k, N, 0.0, rng.standard_normal(n))
+    values, vectors = solve(k, N, tol, rng.standard_normal(n))
     for _ in range(k):
         hidden = np.hstack([N, vectors])
         new, direction = solve(1, hidden, _GLANCE, rng.standard_normal(n), width=10)
         if new[0] <= values.min() + 1e-10 * abs(values.min()) + 1e-14 * magnitude:
             break
-        new, direction = solve(1, hidden, 0.0, direction[:, 0])
+        new, direction = solve(1, hidden, tol, direction[:, 0])
         worst = np.argmin(values)  # a missed copy: it displaces the worst pair found so far
         values[worst], vectors[:, worst] = new[0], direction[:, 0]
         vectors, _ = la.qr(vectors, mode="economic")
     return values, vectors
 
 
+def _factorised(S: sp.csc_array) -> Apply:
+    """Solves with a sparse positive definite matrix: CHOLMOD where scikit-sparse is installed, SuperLU in symmetric mode otherwise."""
+    try:
+        from sksparse.cholmod import CholmodError, cholesky
+    except ImportError:
+        pass
+    else:
+        with suppress(CholmodError):  # singular to rounding: SuperLU does not mind
+            factor = cholesky(sp.csc_matrix(S))
+            note(factorised_by="CHOLMOD")
+            return factor
+    lu = splu(S, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    note(factorised_by="SuperLU", factor_memory=human_bytes(12.0 * lu.nnz))
+    return lu.solve
+
+
 def factorised_inverse(S: sp.csr_array, shift: float, U: Array | None = None, c: Array | None = None) -> Apply:
-    """``b -> (S + U diag(c) U' + shift I)⁻¹ b`` by one sparse LU in symmetric mode and the Woodbury identity."""
-    n = S.shape[0]
-    lu = splu(
-        (S + shift * sp.eye_array(n)).tocsc(),
-        permc_spec="MMD_AT_PLUS_A",
-        diag_pivot_thresh=0.0,
-        options={"SymmetricMode": True},
-    )
+    """``b -> (S + U diag(c) U' + shift I)⁻¹ b`` by one sparse symmetric factorisation and the Woodbury identity."""
+    direct = _factorised(sp.csc_array(S + shift * sp.eye_array(S.shape[0])))
     if U is None or c is None or U.shape[1] == 0:
-        return lu.solve
+        return direct
     # columns that cancel one another must do so now: a null vector of S among them would be blown up by 1/shift
     Q, R = la.qr(U, mode="economic")
     c, V = eigenpairs(symmetric((R * c) @ R.T))
     kept = np.abs(c) > 1e-14 * np.abs(c).max(initial=0.0)
     U, c = Q @ V[:, kept], c[kept]
-    SU = lu.solve(np.ascontiguousarray(U))
+    SU = direct(np.ascontiguousarray(U))
     core = la.lu_factor(np.diag(1 / c) + U.T @ SU)
 
     def solve(b: Array) -> Array:
-        x = lu.solve(b)
+        x = direct(b)
         return x - SU @ la.lu_solve(core, U.T @ x)
 
     return solve

@@ -10,9 +10,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from .._resources import require
+from .._diagnostics import note
+from .._resources import available_memory, human_bytes, require
 from ..errors import InputError
-from . import dense, iterative
+from . import chebyshev, dense, fill, iterative, multigrid
 
 Array = NDArray[np.float64]
 Pairs = tuple[Array, Array]
@@ -31,7 +32,10 @@ class Matrix(Protocol):
     def dense(self) -> Any: ...
     @property
     def low_rank(self) -> tuple[Any, Array] | None: ...
+    @property
+    def roots(self) -> tuple[tuple[float, sp.csr_array], ...]: ...
     def __matmul__(self, Z: Array) -> Array: ...
+    def assembled(self) -> Any: ...
     def to_dense(self) -> Array: ...
     def norm(self) -> float: ...
 
@@ -79,11 +83,8 @@ class ShiftInvert(Solver):
         self.shift = shift
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
-        if sense != "min" or not A.psd or A.dense is not None or A.sparse is None:
-            raise InputError(
-                'solver="shift-invert" finds the smallest eigenpairs of a sparse positive semidefinite matrix; this problem '
-                f'asks for sense={sense!r}, psd={A.psd}, sparse={A.sparse is not None}. Use solver="auto" or "lanczos".'
-            )
+        _check_sparse_smallest("shift-invert", A, sense)
+        A = A.assembled()
         size = A.norm() or 1.0
         shift = self.shift * size
         U: Any = None
@@ -102,6 +103,63 @@ class ShiftInvert(Solver):
         return np.einsum("ij,ij->j", vectors, A @ vectors), vectors
 
 
+class Chebyshev(Solver):
+    """Chebyshev-filtered block Krylov iteration: the smallest eigenpairs of a sparse PSD matrix, by products alone.
+
+    Right where the intrinsic dimension is high and a factor would fill: the wanted eigenvalues are then not too small. A form kept
+    as FᵀF stays in factors. Memory O(n d); the two threads share the columns of the block.
+
+    Parameters
+    ----------
+    degree : int, default=400
+        Largest degree of the filter; the spectrum decides how much of it is used.
+    cycles : int, default=60
+        At most this many restarts.
+    tol : float, default=3e-10
+        Residual relative to the matrix norm. The iteration goes on until the angle to the wanted subspace is small too.
+    """
+
+    def __init__(self, degree: int = 400, cycles: int = 60, tol: float = 3e-10) -> None:
+        self.degree = degree
+        self.cycles = cycles
+        self.tol = tol
+
+    def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
+        _check_sparse_smallest("chebyshev", A, sense)
+        if 10 * (k + 16) >= A.n:
+            return Dense().pairs(A, k, sense, exclude, rng)
+        return chebyshev.smallest_by_filter(
+            A, k, rng, exclude=exclude, tol=self.tol, cycles=self.cycles, degree=self.degree
+        )
+
+
+class Multigrid(Solver):
+    """LOBPCG preconditioned by algebraic multigrid: the smallest eigenpairs of a sparse graph Laplacian. Needs ``eigenspan[amg]``.
+
+    Time and memory O(n d) an iteration whatever the intrinsic dimension; for Laplacians whose factor fills and whose gaps are
+    tiny. Forms of second derivatives (LLE, LTSA) are poorly conditioned for it.
+
+    Parameters
+    ----------
+    iterations : int, default=200
+        At most this many LOBPCG steps.
+    tol : float, default=3e-10
+        Residual relative to the matrix norm.
+    """
+
+    def __init__(self, iterations: int = 200, tol: float = 3e-10) -> None:
+        self.iterations = iterations
+        self.tol = tol
+
+    def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
+        _check_sparse_smallest("amg", A, sense)
+        if 10 * (k + 16) >= A.n:
+            return Dense().pairs(A, k, sense, exclude, rng)
+        return multigrid.smallest_by_multigrid(
+            A.assembled(), k, rng, exclude=exclude, tol=self.tol, iterations=self.iterations
+        )
+
+
 class Lanczos(Solver):
     """Lanczos on A (largest) or on ``‖A‖I − A`` (smallest): products only, no factorisation, any symmetric matrix.
 
@@ -113,8 +171,10 @@ class Lanczos(Solver):
         size = max(A.norm(), np.finfo(float).tiny)
         sign = 1.0 if sense == "max" else -1.0
         lift = 0.0 if sense == "max" or not A.psd else size
+        # flipped, the wanted eigenvalues crowd below ‖A‖: a wider space, and a residual that is small against ‖A‖ is enough
+        crowded: dict[str, Any] = {"width": 60, "tol": 1e-11} if lift and A.dense is None else {}
         values, vectors = iterative.top_pairs(
-            lambda x: sign * (A @ x) + lift * x, A.n, k, rng, exclude=exclude, magnitude=2 * size
+            lambda x: sign * (A @ x) + lift * x, A.n, k, rng, exclude=exclude, magnitude=2 * size, **crowded
         )
         return sign * (values - lift), vectors
 
@@ -188,40 +248,68 @@ class Auto(Solver):
     n ≤ 500, or more than a quarter of the      Dense
     spectrum of n ≤ 5000
     dense, smallest, n ≤ 5000                   Dense
-    sparse (+ low rank), PSD, smallest          ShiftInvert, Lanczos, Dense
+    sparse (+ low rank), PSD, smallest:
+    its factor fits and is quick                ShiftInvert, Chebyshev, Dense
+    its factor would fill                       Lanczos, Chebyshev, Dense
+    the same, kept as FᵀF                       Chebyshev, Lanczos, Dense
     anything else                               Lanczos, Dense
     ==========================================  ==========================================
 
-    The next solver in a row runs only when the one before it misses its residual, and a `ConvergenceWarning` says so.
+    Fill is predicted from the separators of the matrix's graph (`solvers.fill`), which tell low intrinsic dimension from high;
+    the prediction is in the diagnostics. The next solver in a row runs only when the one before it misses its residual, and a
+    `ConvergenceWarning` says so.
     """
 
     dense_below: int = 500
+    quick: float = 2.0
 
     def chain(self, A: Matrix, k: int, sense: str) -> list[Solver]:
-        if (
-            A.low_rank is not None
-            and A.sparse is None
-            and A.dense is None
-            and sense == "max"
-            and np.all(A.low_rank[1] >= 0)
-        ):
+        sparse = A.sparse is not None or bool(A.roots)
+        if A.low_rank is not None and not sparse and A.dense is None and sense == "max" and np.all(A.low_rank[1] >= 0):
             return [Factor()]
         if self.dense_below >= A.n or (4 * k > A.n and A.n <= 5000) or k >= A.n - 1:
             return [Dense()]
         if A.dense is not None and sense == "min" and A.n <= 5000:
             return [Dense()]
-        if A.dense is None and A.sparse is not None and A.psd and sense == "min":
-            return [ShiftInvert(), Lanczos(), Dense()]
+        if A.dense is None and sparse and A.psd and sense == "min":
+            if self._factorise(A):
+                return [ShiftInvert(), Chebyshev(), Dense()]
+            return [Chebyshev(), Lanczos(), Dense()] if A.roots else [Lanczos(), Chebyshev(), Dense()]
         return [Lanczos(), Dense()]
+
+    def _factorise(self, A: Matrix) -> bool:
+        parts = [] if A.sparse is None else [fill.predict_fill(A.sparse)]
+        parts += [fill.predict_fill(F, squared=True) for _, F in A.roots]
+        worst = max(parts, key=lambda part: part.seconds)
+        fits = worst.bytes <= 0.5 * available_memory()
+        note(
+            predicted_factor={
+                "separator": worst.separator,
+                "seconds": worst.seconds,
+                "memory": human_bytes(worst.bytes),
+            }
+        )
+        return fits and worst.seconds <= max(self.quick, worst.seconds_without)
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         return self.chain(A, k, sense)[0].pairs(A, k, sense, exclude, rng)
+
+
+def _check_sparse_smallest(name: str, A: Matrix, sense: str) -> None:
+    sparse = A.sparse is not None or bool(A.roots)
+    if sense != "min" or not A.psd or A.dense is not None or not sparse:
+        raise InputError(
+            f'solver="{name}" finds the smallest eigenpairs of a sparse positive semidefinite matrix; this problem asks for '
+            f'sense={sense!r}, psd={A.psd}, sparse={sparse and A.dense is None}. Use solver="auto" or "lanczos".'
+        )
 
 
 NAMES: dict[str, type[Solver]] = {
     "auto": Auto,
     "dense": Dense,
     "shift-invert": ShiftInvert,
+    "chebyshev": Chebyshev,
+    "amg": Multigrid,
     "lanczos": Lanczos,
     "randomised": Randomised,
     "factor": Factor,

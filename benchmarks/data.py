@@ -1,0 +1,102 @@
+"""The data of the tasks: functions of the number of rows, always the same for the same number."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+Arrays = dict[str, Any]
+
+
+class MissingDataError(Exception):
+    """The data of a task are not on this machine."""
+
+
+def roll(n: int) -> Arrays:
+    """Swiss roll in three dimensions; `truth` is the sheet it was rolled from (arc length, height)."""
+    from sklearn.datasets import make_swiss_roll
+
+    X, t = make_swiss_roll(n, random_state=0)
+    arc = 0.5 * (t * np.sqrt(1 + t**2) + np.arcsinh(t))
+    return {"X": X, "truth": np.column_stack([arc, X[:, 1]])}
+
+
+def roll_graph(n: int) -> Arrays:
+    """The same with W, its symmetric 12-nearest-neighbour graph with weights 0 and 1."""
+    import eigenspan
+
+    made = roll(n)
+    W = eigenspan.KNN(12).build(made["X"]).undirected()
+    W = sp.csr_array((np.ones(W.nnz), W.indices.astype(np.int32), W.indptr.astype(np.int32)), shape=W.shape)
+    return made | {"W": W}
+
+
+def mnist(n: int) -> Arrays:
+    """`n` random MNIST digits, their 50 leading principal components, and their labels."""
+    images, y = _mnist(n)
+    X = images - images.mean(axis=0)
+    axes = np.linalg.eigh(X.T @ X)[1][:, :-51:-1]
+    return {"X": X @ axes, "y": y}
+
+
+def mnist_images(n: int) -> Arrays:
+    """`n` random MNIST digits as 784 pixels."""
+    return dict(zip("Xy", _mnist(n), strict=True))
+
+
+def _mnist(n: int) -> tuple[Any, Any]:
+    folder = os.environ.get("EIGENSPAN_DATA")
+    path = Path(folder or ".") / "mnist.npz"
+    if folder is None or not path.exists():
+        raise MissingDataError(
+            "mnist.npz (X of shape 70000×784, y) is looked for in the folder named by EIGENSPAN_DATA"
+        )
+    with np.load(path) as stored:
+        rows = np.sort(np.random.default_rng(0).permutation(len(stored["y"]))[:n])
+        return stored["X"][rows].astype(np.float64), stored["y"][rows]
+
+
+def decaying(n: int, d: int, dtype: Any = np.float64) -> Arrays:
+    """Gaussian data of which the i-th hidden axis has standard deviation 1/√i, far from the origin."""
+    rng = np.random.default_rng(0)
+    axes = np.linalg.qr(rng.standard_normal((d, d)))[0] / np.sqrt(np.arange(1, d + 1))[:, None]
+    X = np.empty((n, d), dtype)
+    for i in range(0, n, 10_000):
+        X[i : i + 10_000] = rng.standard_normal((min(10_000, n - i), d)) @ axes + 3.0
+    return {"X": X}
+
+
+def classes(n: int, d: int = 784, c: int = 10) -> Arrays:
+    """`c` Gaussian classes with one covariance of decaying spectrum, their means as far apart as it is wide."""
+    y = np.random.default_rng(1).integers(c, size=n)
+    centres = np.random.default_rng(2).standard_normal((c, d)) / np.sqrt(d)
+    return {"X": decaying(n, d)["X"] + centres[y], "y": y}
+
+
+def clusters(n: int, d: int = 20, c: int = 20) -> Arrays:
+    """`c` Gaussian clusters of unit width."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(c, size=n)
+    return {"X": rng.standard_normal((c, d))[y] * 2.0 + rng.standard_normal((n, d)), "y": y}
+
+
+def distances(n: int) -> Arrays:
+    """Gaussian points in ten dimensions with unequal axes, their distances, and as `truth` their two principal components."""
+    from scipy.spatial.distance import pdist, squareform
+
+    X = np.random.default_rng(0).standard_normal((n, 10)) / np.arange(1, 11)
+    U, s, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    return {"X": X, "D": squareform(pdist(X)), "truth": U[:, :2] * s[:2]}
+
+
+def words(n: int, d: int = 100, topics: int = 300) -> Arrays:
+    """Synthetic stand-in for word vectors: heavy-tailed topics of Zipf-distributed sizes, rows of unit length."""
+    rng = np.random.default_rng(0)
+    share = 1.0 / np.arange(1, topics + 1)
+    y = rng.choice(topics, size=n, p=share / share.sum())
+    X = rng.standard_t(4, (topics, d))[y] + rng.standard_t(4, (n, d))
+    return {"X": X / np.linalg.norm(X, axis=1, keepdims=True)}

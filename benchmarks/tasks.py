@@ -1,0 +1,216 @@
+"""The table of tasks: which data, who takes part, at which sizes, and how results are graded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from . import contenders as by
+from . import data, quality
+
+HALF_DECADES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+GAMMA = 0.01
+
+
+@dataclass(frozen=True)
+class Task:
+    """One comparison; the first contender is ours, and the others are measured against it.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        Where all contenders meet. The short suite takes the first `short` of them.
+    growth : tuple of int
+        Further sizes at which only ours runs, for the growth curve; the short suite stops at 100,000.
+    warm : int
+        Rows of the fit before the timed one, which loads libraries and compiles loops.
+    limit : float
+        Seconds a run may take in the full suite.
+    mapped : bool
+        Hand the data over as a memory map of their file.
+    """
+
+    name: str
+    title: str
+    make: Callable[[int], dict[str, Any]]
+    contenders: tuple[by.Contender, ...]
+    sizes: tuple[int, ...]
+    grade: quality.Grade
+    short: int = 0
+    growth: tuple[int, ...] = ()
+    warm: int = 1500
+    limit: float = 600.0
+    mapped: bool = False
+
+    def at(self, size: int) -> tuple[by.Contender, ...]:
+        """Who runs at this size."""
+        return self.contenders if size in self.sizes else self.contenders[:1]
+
+    def planned(self, full: bool) -> list[int]:
+        """The sizes of a suite."""
+        if full:
+            return sorted({*self.sizes, *self.growth})
+        return sorted({*self.sizes[: self.short], *(n for n in self.growth if n <= 100_000)})
+
+
+_local = partial(by.sklearn, "manifold.LocallyLinearEmbedding", eigen_solver="arpack")
+#: scikit-learn counts a point among its own neighbours here, and so gets one more than we do.
+_spectral = partial(by.sklearn, "manifold.SpectralEmbedding", keep=by.on_own_graph)
+_truth = quality.each({"Procrustes to truth": quality.to_truth})
+_agree = {f"Procrustes to {by.SKLEARN}": quality.to_peer(by.SKLEARN)}
+_seeds = {"degrees between seeds": quality.between_seeds}
+
+
+def _sheet(name: str, method: str, theirs: str, *more: by.Contender, growth: bool = False) -> Task:
+    """LLE and its relatives on the Swiss roll."""
+    return Task(
+        name, f"{method}, Swiss roll, k = 12", data.roll,
+        (by.ours(method, n_neighbors=12), _local(method=theirs, n_neighbors=12, upto=50_000), *more),
+        (10_000, 50_000, 1_000_000) if growth else (10_000, 50_000),
+        quality.each({"R² of truth": quality.explains_truth}), short=1, growth=HALF_DECADES if growth else (),
+    )  # fmt: skip
+
+
+def _digits(name: str, method: str, *peers: by.Contender, **ours: Any) -> Task:
+    """Graph embeddings of MNIST."""
+    return Task(
+        name, f"{method}, MNIST reduced to 50 principal components, k = 10", data.mnist,
+        (by.ours(method, n_neighbors=10, **ours), *peers), (10_000, 70_000),
+        quality.each(_seeds | {"5-NN accuracy": quality.five_nearest}), short=1, warm=500, limit=180.0,
+    )  # fmt: skip
+
+
+def _pca(
+    name: str, title: str, make: Any, n: int, *kinds: str, more: tuple[by.Contender, ...] = (), **rest: Any
+) -> Task:
+    """Principal components, by us and by scikit-learn's solvers of the given kinds."""
+    peer = partial(by.sklearn, "decomposition.PCA", keep=by.components, n_components=50)
+    return Task(
+        name, f"PCA to 50 components, {title}", make,
+        (by.ours("PCA", n_components=50, keep=by.components), *(peer(kind=kind, svd_solver=kind) for kind in kinds), *more),
+        (n,), quality.principal_axes, **rest,
+    )  # fmt: skip
+
+
+def _mds(name: str, title: str, **given: str) -> Task:
+    """Classical MDS by both libraries; the exact answer is known."""
+    both = (by.ours("ClassicalMDS", **given), by.sklearn("manifold.ClassicalMDS", **given))
+    return Task(name, f"Classical MDS, {title}", data.distances, both, (2_000, 10_000), _truth, short=1)
+
+
+def _knn(name: str, title: str, make: Any, n: int, peers: int = 2, short: int = 0) -> Task:
+    """Neighbour search alone; the second peer is an approximate one, for many features."""
+    grade = quality.each({"recall": quality.recall})
+    return Task(name, f"12 nearest neighbours, {title}", make, by.knn_contenders()[: 1 + peers], (n,), grade, short)
+
+
+TASKS: tuple[Task, ...] = (
+    Task(
+        "isomap", "Isomap, all pairs, Swiss roll, k = 12", data.roll,
+        (by.ours("Isomap", n_neighbors=12), by.sklearn("manifold.Isomap", n_neighbors=12), by.tapkee("isomap", 12)),
+        (2_000, 5_000, 10_000), quality.each({"Procrustes to truth": quality.to_truth} | _agree), short=2,
+    ),
+    Task(
+        "landmark-isomap", "Isomap with 200 landmarks, Swiss roll, k = 12", data.roll,
+        (by.ours("LandmarkIsomap", n_neighbors=12, landmarks=200), by.tapkee("l-isomap", 12, landmarks=200, upto=100_000)),
+        (10_000, 100_000, 1_000_000), _truth, short=2, growth=HALF_DECADES,
+    ),
+    _sheet("lle", "LLE", "standard", by.tapkee("lle", 12, upto=50_000), growth=True),
+    _sheet("hessian-lle", "HessianLLE", "hessian", by.tapkee("hlle", 12)),
+    _sheet("ltsa", "LTSA", "ltsa", by.tapkee("ltsa", 12, upto=50_000), growth=True),
+    _sheet("modified-lle", "ModifiedLLE", "modified"),
+    Task(
+        "eigenmaps", "Laplacian eigenmaps, Swiss roll, k = 12", data.roll_graph,
+        (
+            by.ours("LaplacianEigenmaps", n_neighbors=12, weights="binary", keep=by.on_own_graph),
+            _spectral(kind="arpack", eigen_solver="arpack", n_neighbors=13, upto=200_000),
+            _spectral(kind="amg", eigen_solver="amg", n_neighbors=13, needs="pyamg", upto=200_000),
+            by.tapkee("la", 12, gaussian_kernel_width=1e12, upto=100_000),
+        ),
+        (50_000, 200_000, 1_000_000), quality.walk_vectors, short=1, growth=HALF_DECADES,
+    ),
+    Task(
+        "eigenmaps-graph", "Laplacian eigenmaps of one given graph (that of the Swiss roll)", data.roll_graph,
+        (
+            by.Contender(by.OURS, by.eigenmaps_of_graph, by.on_own_graph),
+            _spectral(kind="arpack", eigen_solver="arpack", x="W", affinity="precomputed", upto=200_000),
+            _spectral(kind="amg", eigen_solver="amg", x="W", affinity="precomputed", needs="pyamg", upto=200_000),
+        ),
+        (50_000, 200_000, 1_000_000), quality.walk_vectors, short=1,
+    ),
+    _digits(
+        "mnist-eigenmaps", "LaplacianEigenmaps", _spectral(eigen_solver="arpack", n_neighbors=11),
+        by.tapkee("la", 10, gaussian_kernel_width=1e12), weights="binary", keep=by.on_own_graph,
+    ),
+    _digits("mnist-lle", "LLE", _local(method="standard", n_neighbors=10), by.tapkee("lle", 10)),
+    _digits("mnist-ltsa", "LTSA", _local(method="ltsa", n_neighbors=10), by.tapkee("ltsa", 10)),
+    Task(
+        "mnist-picture", "A picture of MNIST reduced to 50 principal components; ours by Laplacian eigenmaps", data.mnist,
+        (
+            by.ours("LaplacianEigenmaps", n_neighbors=10),
+            by.estimator("UMAP", "umap.UMAP", needs="umap", seeded=False),  # a seed would take its second thread
+            by.Contender("openTSNE", by.tsne, needs="openTSNE"),
+            by.estimator("PaCMAP", "pacmap.PaCMAP", needs="pacmap", seeded=False),
+        ),
+        (70_000,), quality.each({"5-NN accuracy": quality.five_nearest}), warm=500,
+    ),
+    _pca("pca", "784 features", partial(data.decaying, d=784), 100_000, "covariance_eigh", "randomized", short=1),
+    _pca(
+        "pca-float32", "784 features in single precision", partial(data.decaying, d=784, dtype=np.float32), 100_000,
+        "covariance_eigh", "randomized", short=1,
+    ),
+    _pca("pca-narrow", "100 features", partial(data.decaying, d=100), 1_000_000, "covariance_eigh", growth=HALF_DECADES),
+    _pca(
+        "pca-file", "100 features in single precision, from a memory-mapped file", partial(data.decaying, d=100, dtype=np.float32),
+        1_000_000, "covariance_eigh", mapped=True,
+        more=(
+            by.sklearn("decomposition.IncrementalPCA", kind="incremental", keep=by.components, n_components=50, batch_size=10_000),
+            by.Contender("one read of the file", by.read_once),
+        ),
+    ),
+    _mds("mds-points", "from points in ten dimensions", metric="euclidean"),
+    _mds("mds-distances", "from their distances", x="D", metric="precomputed"),
+    Task(
+        "lda", "LDA, 784 features, ten classes", data.classes,
+        (
+            by.ours("LDA", y="y", keep=by.components),
+            by.sklearn("discriminant_analysis.LinearDiscriminantAnalysis", kind="eigen", solver="eigen", y="y", keep=by.scalings),
+            by.sklearn("discriminant_analysis.LinearDiscriminantAnalysis", kind="svd", solver="svd", y="y", keep=by.scalings),
+        ),
+        (20_000, 100_000), quality.discriminant_axes, short=1,
+    ),
+    Task(
+        "kernel-pca", "Kernel PCA, Gaussian kernel, 20 features", data.clusters,
+        (
+            by.ours("KernelPCA", kernel="rbf", gamma=GAMMA),
+            by.sklearn("decomposition.KernelPCA", kernel="rbf", gamma=GAMMA, n_components=2, eigen_solver="arpack"),
+        ),
+        (2_000, 10_000), quality.each({"kernel variance": quality.kernel_variance(GAMMA)} | _agree), short=1,
+    ),
+    Task(
+        "kernel-pca-landmarks", "Kernel PCA with 1,000 landmarks, Gaussian kernel, 20 features", data.clusters,
+        (by.ours("KernelPCA", kernel="rbf", gamma=GAMMA, landmarks=1000), by.nystroem_pca(GAMMA, 1000)),
+        (200_000,), quality.each({"kernel variance": quality.kernel_variance(GAMMA)}),
+    ),
+    _knn("knn-3", "Swiss roll, 3 features", data.roll, 100_000, peers=1, short=1),
+    _knn("knn-50", "clusters, 50 features", partial(data.clusters, d=50), 100_000),
+    _knn("knn-mnist", "MNIST, 784 features", data.mnist_images, 70_000),
+    _pca("words-pca", "synthetic word vectors, 100 features", data.words, 100_000, "covariance_eigh"),
+    Task(
+        "words-lpp", "LPP, synthetic word vectors, 100 features, k = 10", data.words,
+        (by.ours("LPP", n_neighbors=10), by.tapkee("lpp", 10, gaussian_kernel_width=1.0)),
+        (100_000,), quality.each(_seeds), limit=180.0,
+    ),
+    Task(
+        "words-eigenmaps", "Laplacian eigenmaps, synthetic word vectors, 100 features, k = 10", data.words,
+        (
+            by.ours("LaplacianEigenmaps", n_neighbors=10, weights="binary", keep=by.on_own_graph),
+            _spectral(eigen_solver="arpack", n_neighbors=11),
+        ),
+        (100_000,), quality.each(_seeds), limit=180.0,
+    ),
+)  # fmt: skip

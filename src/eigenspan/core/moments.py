@@ -1,0 +1,278 @@
+"""Counts, means and scatter of rows read once, in blocks: all that PCA and discriminant analysis need of the data.
+
+The rows may lie in a file (`numpy.memmap`) or arrive in parts; neither a copy of them nor anything else with n rows is
+made. `Moments` of parts add up to those of the whole, and every block is summed about a point among its own rows, so that
+data far from the origin keep their digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .._resources import in_threads, require, workers
+from ..errors import InputError
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.intp]
+
+#: Rows and numbers of one block: small enough for a float32 sum to keep six digits, large enough for the matrix products.
+_ROWS, _NUMBERS = 4096, 2**22
+
+#: Rows whose mean a block is summed about; strips of blocks, which threads share out (whatever their number: the sums are the same).
+_PILOT, _STRIPS = 64, 8
+
+#: Eigenvalues of the correlations, relative to the largest, that rounding cannot explain, and those that it can: in double and
+#: in single precision. What lies between is there, but only its first digits are known.
+_SURE, _NONE = {False: 1e-9, True: 1e-5}, {False: 1e-12, True: 1e-5}
+
+
+def blocks(n: int, D: int, rows: int | None = None) -> Iterator[slice]:
+    """Slices of rows to read at once."""
+    step = max(64, min(_ROWS if rows is None else rows, _NUMBERS // max(D, 1)))
+    return (slice(i, min(i + step, n)) for i in range(0, n, step))
+
+
+def on_disk(X: Any) -> bool:
+    """X is, or looks into, a memory-mapped file."""
+    while X is not None and not isinstance(X, np.memmap):
+        X = getattr(X, "base", None)
+    return X is not None
+
+
+def is_tall(X: Any) -> bool:
+    """A float array with more rows than columns: its D×D scatter is the small summary."""
+    return (
+        isinstance(X, np.ndarray)
+        and X.ndim == 2
+        and X.shape[0] > X.shape[1]
+        and X.dtype in (np.float32, np.float64)
+        and X.dtype.isnative
+    )
+
+
+def refuse_non_finite(X: Any, first: int = 0) -> None:
+    """Raise at the first NaN or infinity of X, its rows counted from `first`; do nothing where there is none."""
+    for part in blocks(*X.shape):
+        bad = np.argwhere(~np.isfinite(X[part]))
+        if len(bad):
+            row, column = bad[0]
+            what = "NaN" if np.isnan(X[part][row, column]) else "infinity"
+            raise InputError(
+                f"Input X contains {what}, first in row {first + part.start + row}, column {column}: sums over the rows have no "
+                "value. Drop such rows, or fill them in (sklearn.impute)."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of X about an origin, handed out in double precision some at a time."""
+
+    X: Any
+    origin: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.X.shape
+
+    def __getitem__(self, which: Any) -> Array:
+        return np.asarray(np.subtract(self.X[which], self.origin, dtype=np.float64))
+
+    def project(self, V: Array) -> Array:
+        """``(X − 1·origin') V`` a block at a time."""
+        out = np.empty((self.shape[0], V.shape[1]))
+        shift = self.origin @ V
+
+        def place(part: slice) -> None:
+            if self.X.dtype == np.float64:
+                np.matmul(self.X[part], V, out=out[part])
+                out[part] -= shift
+            else:
+                np.matmul(self[part], V, out=out[part])
+
+        _each(place, blocks(*self.shape, rows=1024), self.shape[0] > _ROWS)
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Groups of rows: how many, their means, and the scatter about those means.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (g,)
+    means : ndarray of shape (g, D)
+        Zero for a group without rows.
+    scatter : ndarray of shape (D, D)
+        ``Σ (x − mean of its group)(x − mean of its group)'`` over all rows.
+    single : bool
+        Products were taken in single precision.
+    """
+
+    counts: Array
+    means: Array
+    scatter: Array
+    single: bool = False
+
+    @staticmethod
+    def of(X: Any, codes: Codes | None = None, groups: int = 1, *, single: bool = False) -> Moments:
+        """Of the rows of X in one pass, grouped by `codes`; rows with a negative code are left out. Cost O(nD²).
+
+        `single` multiplies blocks in single precision and adds them up in double, about twice as fast: the scatter is then
+        right to about 1e-6 of its largest eigenvalue, which is what rounding X to single precision leaves of it.
+        """
+        n, D = X.shape
+        parts = list(blocks(n, D))
+        each = max(1, -(-len(parts) // _STRIPS))
+        strips = [parts[i : i + each] for i in range(0, len(parts), each)]
+
+        def read(strip: list[slice]) -> Moments:
+            return _of_strip(X, codes, groups, single, strip)
+
+        require(
+            8.0 * D**2 * (len(strips) + 6),
+            f"Scatter matrices of {D} features",
+            "Pass reduce=r to keep r principal axes first.",
+        )
+        whole = Moments.nothing(groups, D, single)
+        for some in _each(read, strips, n * D > _NUMBERS):
+            whole._absorb(some.counts, some.means, some.scatter)
+        return replace(whole, scatter=(whole.scatter + whole.scatter.T) / 2)
+
+    @staticmethod
+    def nothing(groups: int, D: int, single: bool = False) -> Moments:
+        """Of no rows."""
+        return Moments(np.zeros(groups), np.zeros((groups, D)), np.zeros((D, D)), single)
+
+    def _absorb(self, counts: Array, means: Array, products: Any, inside: Any = 0.0) -> None:
+        """Add rows in place (Chan, Golub & LeVeque): `products` are those about the points ``means − inside``."""
+        both = np.maximum(self.counts + counts, 1.0)
+        gap = np.where(counts[:, None] > 0, means - self.means, 0.0)
+        rows = np.vstack([gap, np.broadcast_to(inside, gap.shape)])
+        self.scatter[...] += products
+        self.scatter[...] += (rows.T * np.concatenate([self.counts * counts / both, -counts])) @ rows
+        self.means[...] += gap * (counts / both)[:, None]
+        self.counts[...] += counts
+
+    def __add__(self, other: Moments) -> Moments:
+        """Of both sets of rows together."""
+        both = Moments(self.counts.copy(), self.means.copy(), self.scatter.copy(), self.single or other.single)
+        both._absorb(other.counts, other.means, other.scatter)
+        return both
+
+    @property
+    def n(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def mean(self) -> Array:
+        return self.counts @ self.means / max(self.n, 1)
+
+    def between(self) -> Array:
+        """Scatter of the group means about the mean, every group counted with its rows."""
+        gap = (self.means - self.mean) * np.sqrt(self.counts)[:, None]
+        return gap.T @ gap
+
+    def pooled(self) -> Moments:
+        """The same rows as one group."""
+        if self.counts.size == 1:
+            return self
+        return Moments(np.array([float(self.n)]), self.mean[None], self.scatter + self.between(), self.single)
+
+    def regrouped(self, places: Codes, groups: int) -> Moments:
+        """The same with group i at ``places[i]`` of `groups`."""
+        counts, means = np.zeros(groups), np.zeros((groups, self.means.shape[1]))
+        counts[places], means[places] = self.counts, self.means
+        return Moments(counts, means, self.scatter, self.single)
+
+    def spread(self) -> Array:
+        """Standard deviation of every column."""
+        variance = np.diagonal(self.scatter) + self.counts @ (self.means - self.mean) ** 2
+        return np.sqrt(np.maximum(variance, 0.0) / max(self.n, 1))
+
+    def live(self) -> NDArray[np.bool_]:
+        """The columns that vary."""
+        return self.spread() > 1e-13 * np.abs(self.mean)
+
+    def correlations(self) -> Array:
+        """Among the columns that vary."""
+        live, d = self.live(), self.spread()[self.live()]
+        return self.pooled().scatter[np.ix_(live, live)] / (self.n * np.outer(d, d))
+
+    @property
+    def none(self) -> float:
+        """Eigenvalues of the correlations below this, relative to the largest, count as none."""
+        return _NONE[self.single]
+
+    def spans(self, k: int) -> bool:
+        """The rows surely span k dimensions: k eigenvalues of the correlations are more than rounding. Cost O(D³)."""
+        R = self.correlations()
+        if k == 0 or len(R) < k:
+            return k == 0
+        level = _SURE[self.single] * np.abs(R).sum(axis=0).max()
+        # the block-diagonal factor has as many positive eigenvalues as the matrix: Sylvester's law of inertia
+        D = la.ldl(R - level * np.eye(len(R)))[1]
+        paired = np.diagonal(D, 1) != 0  # a 2×2 block has one of either sign
+        alone = ~(np.append(paired, False) | np.append(False, paired))
+        return int(paired.sum() + np.sum(np.diagonal(D)[alone] > 0)) >= k
+
+
+def class_moments(X: Any, codes: Codes, classes: int) -> tuple[Moments, Moments]:
+    """Of the labelled rows by class, and of the unlabelled ones (a second pass, only where there are any)."""
+    labelled = Moments.of(X, codes, classes)
+    rest = np.where(codes < 0, 0, -1) if labelled.n < len(codes) else np.full(0, -1)
+    return labelled, Moments.of(X[: rest.size], rest, 1)
+
+
+def _of_strip(X: Any, codes: Codes | None, groups: int, single: bool, parts: list[slice]) -> Moments:
+    """Of some blocks, one after the other in the same memory."""
+    D, dtype = X.shape[1], np.float32 if single else np.float64
+    whole = Moments.nothing(groups, D, single)
+    space = np.empty((max(part.stop - part.start for part in parts), D), dtype), np.empty((D, D), dtype)
+    for part in parts:
+        block, code = X[part], None if codes is None else codes[part]
+        if code is not None and code.min() < 0:
+            block, code = block[code >= 0], code[code >= 0]
+        if len(block) and not _add_block(whole, block, code, *space):
+            double = np.empty(block.shape), np.empty((D, D))
+            if not (single and _add_block(whole, block, code, *double)):
+                refuse_non_finite(X[part], part.start)
+                raise InputError(
+                    "Input X contains values so large that their squares overflow: divide X by a constant first."
+                )
+    return whole
+
+
+def _add_block(whole: Moments, block: Any, code: Any, centred: Any, products: Any) -> bool:
+    """Add a few rows, multiplied in the precision of the given memory; False, and nothing added, where that does not hold them."""
+    z, dtype = centred[: len(block)], centred.dtype
+    origin = block[:_PILOT].mean(axis=0, dtype=np.float64).astype(dtype)
+    with np.errstate(all="ignore"):
+        np.subtract(block, origin, out=z)
+        np.matmul(z.T, z, out=products)
+        size = float(np.trace(products, dtype=np.float64))
+    least, most = (1e-28, 1e36) if dtype == np.float32 else (-1.0, np.finfo(float).max)
+    if not least < size <= most:  # squares vanish, overflow, or are none
+        return False
+    groups = whole.counts.size
+    counts = np.array([float(len(z))]) if code is None else np.bincount(code, minlength=groups).astype(float)
+    inside = _group_sums(z, code, groups) / np.maximum(counts, 1.0)[:, None]
+    whole._absorb(counts, origin + inside, products, inside)
+    return True
+
+
+def _group_sums(z: Any, code: Any, groups: int) -> Array:
+    if code is None:
+        return (np.ones(len(z), dtype=z.dtype) @ z)[None].astype(np.float64)
+    return sp.csc_array((np.ones(len(z)), code, np.arange(len(z) + 1)), shape=(groups, len(z))) @ z
+
+
+def _each(work: Callable[[Any], Any], items: Iterable[Any], large: bool) -> list[Any]:
+    """On several threads where it pays: many small products share one thread of BLAS better than they share two."""
+    return in_threads(work, items, workers(None)) if large else [work(item) for item in items]

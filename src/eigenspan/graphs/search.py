@@ -1,0 +1,302 @@
+"""Engines of the search for nearest neighbours.
+
+=====================================================  ===========================================================
+points                                                 engine (``search=``)
+=====================================================  ===========================================================
+Euclidean, few features or low intrinsic dimension     ``"tree"``: k-d tree, queried in its own order
+Euclidean, otherwise                                   ``"exact"``: products of blocks, every result proven
+Euclidean, where that takes more than half a minute    ``"hnsw"``: a navigable graph (faiss), its recall measured
+sparse, or another metric                              ``"sklearn"``: scikit-learn's NearestNeighbors
+=====================================================  ===========================================================
+
+The first two are exact and find the same neighbours; coincident points are at distance zero exactly. ``search="auto"`` takes
+the third only where faiss is installed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
+from sklearn.neighbors import NearestNeighbors
+
+from .._diagnostics import note
+from .._resources import in_threads, workers
+from ..errors import GraphError, SearchWarning, warn
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+Lists = tuple[Array, Index]
+
+SEARCHES = ("auto", "tree", "exact", "hnsw", "sklearn")
+
+#: Up to this many features a tree may pay; below the lower number it always does.
+_TREE_ALWAYS, _TREE_AT_MOST = 8, 15
+#: Intrinsic dimension up to which a tree beats products of blocks.
+_TREE_DIMENSION = 7.0
+#: Pairs times features: about half a minute of products on two cores, then about as many seconds as this many times more.
+_PATIENCE = 2e12
+#: Pairs times features up to which plain distances are quicker than loading the compiled loop.
+_SMALL = 3e8
+#: Candidates kept beyond k, so that rounding in the products cannot push a neighbour out unnoticed.
+_SPARE = 8
+#: Recall below which approximate neighbours are not to be trusted, and the points it is measured on.
+_RECALL, _SAMPLE = 0.95, 1000
+
+
+def choose(X: Any, metric: Any, search: str, n_jobs: int | None) -> Any:
+    """The engine for the training points X."""
+    euclidean = isinstance(metric, str) and metric in ("euclidean", "l2") and not sp.issparse(X)
+    if search not in SEARCHES:
+        raise GraphError(f"search={search!r} must be one of {', '.join(map(repr, SEARCHES))}.")
+    if not euclidean or search == "sklearn":
+        if search not in ("auto", "sklearn"):
+            raise GraphError(
+                f'search={search!r} needs dense points and the Euclidean metric; got metric={metric!r}. Use search="auto".'
+            )
+        return LibrarySearch(NearestNeighbors(metric=metric, n_jobs=n_jobs).fit(X))
+    if search == "auto":
+        search = _automatic(X)
+    return {"tree": TreeSearch, "exact": BlockSearch, "hnsw": HnswSearch}[search](X, n_jobs)
+
+
+def _automatic(X: Array) -> str:
+    n, D = X.shape
+    if _TREE_ALWAYS >= D or (_TREE_AT_MOST >= D and _intrinsic_dimension(X) <= _TREE_DIMENSION):
+        return "tree"
+    work = float(n) ** 2 * D
+    if work <= _PATIENCE:
+        return "exact"
+    if find_spec("faiss") is not None:
+        return "hnsw"
+    warn(
+        f"An exact search for the neighbours of {n} points with {D} features takes about {work / 4e12:.0f} minutes on two cores. "
+        'pip install "eigenspan[ann]" adds an approximate search whose recall is measured; PCA to fewer features also helps.',
+        SearchWarning,
+    )
+    return "exact"
+
+
+def _intrinsic_dimension(X: Array, k: int = 10) -> float:
+    """Maximum likelihood from the neighbour distances of 200 points (Levina & Bickel), good enough to choose an engine."""
+    sample = np.random.default_rng(0).choice(X.shape[0], size=min(200, X.shape[0]), replace=False)
+    distances = cKDTree(X, balanced_tree=False).query(X[sample], min(k + 1, X.shape[0]))[0][:, 1:]
+    distances = distances[distances[:, 0] > 0]
+    ratios = np.log(distances[:, -1:] / distances[:, :-1])
+    return 1.0 / max(float(np.mean(ratios)), 1e-3) if ratios.size else 0.0
+
+
+def _sorted(squares: Array, indices: Index, k: int) -> Lists:
+    """The k nearest of each row's candidates by distance, then by index."""
+    order = np.lexsort((indices, squares), axis=1)[:, :k]
+    return np.sqrt(np.take_along_axis(squares, order, axis=1)), np.take_along_axis(indices, order, axis=1)
+
+
+def _without_self(distances: Array, indices: Index, own: Index) -> Lists:
+    """Lists of k from lists of k + 1: the point itself left out, or the last where copies crowd it out."""
+    at = np.where((indices == own[:, None]).any(axis=1), (indices == own[:, None]).argmax(axis=1), indices.shape[1] - 1)
+    keep = np.arange(indices.shape[1])[None, :] != at[:, None]
+    return distances[keep].reshape(own.size, -1), indices[keep].reshape(own.size, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSearch:
+    """k-d tree: O(n log n) to build, O(log n) a query where the dimension is low."""
+
+    name: ClassVar[str] = "tree"
+    points: Array
+    n_jobs: int | None = None
+    tree: cKDTree = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tree", cKDTree(self.points, balanced_tree=False))
+
+    def near(self, X: Array | None, k: int) -> Lists:
+        threads = workers(self.n_jobs)
+        if X is not None:
+            distances, indices = self.tree.query(X, np.arange(1, k + 1), workers=threads)
+            return distances, indices
+        order = self.tree.indices  # points of one leaf after another: their neighbours are still in the cache
+        found, which = self.tree.query(self.points[order], np.arange(1, k + 2), workers=threads)
+        distances, indices = np.empty((order.size, k)), np.empty((order.size, k), dtype=np.intp)
+        distances[order], indices[order] = _without_self(found, which, order)
+        return distances, indices
+
+
+@dataclass(frozen=True, eq=False)
+class BlockSearch:
+    """All distances, a block at a time: O(mnD) by matrix products in single precision about the mean.
+
+    More candidates than wanted are kept and measured again from differences in double precision. Where the bound on the
+    rounding of the products leaves room for a missed neighbour, the query is searched again by differences alone.
+    """
+
+    name: ClassVar[str] = "exact"
+    points: Array
+    n_jobs: int | None = None
+
+    def near(self, X: Array | None, k: int) -> Lists:
+        queries = self.points if X is None else X
+        m, n = queries.shape[0], self.points.shape[0]
+        own = np.arange(m) if X is None else np.full(m, -1)
+        if float(m) * n * self.points.shape[1] <= _SMALL:
+            return self._by_distances(queries, own, k)
+        return self._by_products(queries, own, k)
+
+    def _by_distances(self, queries: Array, own: Index, k: int) -> Lists:
+        n = self.points.shape[0]
+        distances, indices = np.empty((len(queries), k)), np.empty((len(queries), k), dtype=np.intp)
+        step = max(1, 2**22 // n)
+        for i in range(0, len(queries), step):
+            squares = cdist(queries[i : i + step], self.points, "sqeuclidean")
+            mine = own[i : i + step]
+            squares[mine >= 0, mine[mine >= 0]] = np.inf
+            limit = np.partition(squares, k - 1, axis=1)[:, k - 1 : k]
+            for r, row in enumerate(squares):  # by value, then by index: ties must not depend on the partition
+                near = np.flatnonzero(row <= limit[r])
+                near = near[np.argsort(row[near], kind="stable")[:k]]
+                distances[i + r], indices[i + r] = np.sqrt(row[near]), near
+        return distances, indices
+
+    def _by_products(self, queries: Array, own: Index, k: int, rows: int = 256, columns: int = 2048) -> Lists:
+        from ..compiled.nearest import exact_squares, keep_nearest, scan_exactly
+
+        n, D = self.points.shape
+        K = min(k + _SPARE, n - int(own.size > 0 and own[0] >= 0))
+        centre = self.points.mean(axis=0, dtype=np.float64)
+        P = (self.points - centre).astype(np.float32)
+        squares = np.einsum("ij,ij->i", P, P)
+        reach = float(np.sqrt(squares.max()))
+        P *= -2
+        distances, indices = np.empty((len(queries), k)), np.empty((len(queries), k), dtype=np.intp)
+
+        def search(start: int) -> int:
+            block, mine = np.ascontiguousarray(queries[start : start + rows]), own[start : start + rows]
+            Q = (block - centre).astype(np.float32)
+            values = np.full((len(block), K), np.inf, dtype=np.float32)
+            which = np.full((len(block), K), -1, dtype=np.intp)
+            for j in range(0, n, columns):
+                keep_nearest(Q @ P[j : j + columns].T, squares[j : j + columns], j, mine, values, which)
+            exact = np.empty((len(block), K))
+            exact_squares(block, self.points, which, exact)
+            size = np.einsum("ij,ij->i", Q, Q).astype(np.float64)
+            rounding = 1.2e-7 * (D + 8) * (np.sqrt(size) + reach) ** 2
+            proven = np.sort(exact, axis=1)[:, k - 1] + rounding < values[:, -1] + size
+            doubtful = np.flatnonzero(~proven) if n - 1 > K else np.zeros(0, dtype=np.intp)
+            if doubtful.size:
+                again, at = np.full((doubtful.size, k), np.inf), np.full((doubtful.size, k), -1, dtype=np.intp)
+                scan_exactly(block[doubtful], self.points, mine[doubtful], again, at)
+                exact[doubtful], which[doubtful] = np.inf, n
+                exact[doubtful, :k], which[doubtful, :k] = again, at
+            distances[start : start + rows], indices[start : start + rows] = _sorted(exact, which, k)
+            return doubtful.size
+
+        repeated = sum(in_threads(search, range(0, len(queries), rows), workers(self.n_jobs)))
+        if len(queries) == n:
+            note(searched_again=repeated)
+        return distances, indices
+
+
+@dataclass(frozen=True, eq=False)
+class HnswSearch:
+    """Approximate neighbours by a hierarchical navigable graph (faiss): about O(log n) a query in any dimension.
+
+    The recall on 1,000 of the points is noted in the diagnostics, and a warning is given where it is below 0.95.
+    """
+
+    name: ClassVar[str] = "hnsw"
+    points: Array
+    n_jobs: int | None = None
+    links: int = 32
+    effort: int = 128
+    index: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        faiss = _faiss()
+        faiss.omp_set_num_threads(workers(self.n_jobs))
+        index = faiss.IndexHNSWFlat(self.points.shape[1], self.links)
+        index.hnsw.efConstruction = self.effort
+        index.hnsw.efSearch = self.effort
+        index.add(np.ascontiguousarray(self.points - self.points.mean(axis=0), dtype=np.float32))
+        object.__setattr__(self, "index", index)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "index": _faiss().serialize_index(self.index)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({**state, "index": _faiss().deserialize_index(state["index"])})
+
+    def near(self, X: Array | None, k: int) -> Lists:
+        from ..compiled.nearest import exact_squares
+
+        queries = np.ascontiguousarray(self.points if X is None else X)
+        centred = np.ascontiguousarray(queries - self.points.mean(axis=0), dtype=np.float32)
+        _, which = self.index.search(centred, min(k + _SPARE, self.points.shape[0]))
+        which = which.astype(np.intp)
+        if X is None:
+            which = _without_self(np.zeros(which.shape), which, np.arange(which.shape[0]))[1]
+        short = np.flatnonzero(which.min(axis=1) < 0)  # a corner of the graph that its search could not leave
+        exact = np.empty(which.shape)
+        exact_squares(queries, self.points, np.maximum(which, 0), exact)
+        distances, indices = _sorted(exact, which, k)
+        if short.size:
+            lists = BlockSearch(self.points, self.n_jobs).near(queries[short], k + (X is None))
+            distances[short], indices[short] = _without_self(*lists, short) if X is None else lists
+        if X is None:
+            self._report(distances)
+        return distances, indices
+
+    def _report(self, distances: Array) -> None:
+        n, k = distances.shape
+        sample = np.sort(np.random.default_rng(0).choice(n, size=min(_SAMPLE, n), replace=False))
+        lists = BlockSearch(self.points, self.n_jobs).near(self.points[sample], k + 1)
+        farthest = _without_self(*lists, sample)[0][:, -1:]
+        recall = float(np.mean(distances[sample] <= farthest * (1 + 1e-9)))
+        note(recall=recall)
+        if recall < _RECALL:
+            warn(
+                f"The approximate search found {recall:.1%} of the true neighbours of {sample.size} sampled points: the graph lacks "
+                'edges it should have. Use KNN(search="exact"), or reduce the number of features first.',
+                SearchWarning,
+            )
+
+
+def _faiss() -> Any:
+    try:
+        import faiss
+    except ImportError:
+        raise GraphError(
+            'search="hnsw" needs faiss, which is not installed: pip install "eigenspan[ann]". search="exact" needs nothing more.'
+        ) from None
+    return faiss
+
+
+@dataclass(frozen=True, eq=False)
+class LibrarySearch:
+    """scikit-learn's search, for any metric and for sparse points."""
+
+    name: ClassVar[str] = "sklearn"
+    model: NearestNeighbors
+
+    @property
+    def points(self) -> Any:
+        return self.model._fit_X
+
+    def near(self, X: Any, k: int) -> Lists:
+        return self.model.kneighbors(X, n_neighbors=k)
+
+    def within(self, X: Any, radius: float) -> tuple[Any, Any]:
+        """Ragged lists of all points at most `radius` away."""
+        distances, indices = self.model.radius_neighbors(X, radius=radius)
+        points = self.points
+        if sp.issparse(points) or self.model.effective_metric_ != "euclidean" or self.model._fit_method != "brute":
+            return distances, indices
+        for i, j in enumerate(indices):  # products leave 1e-8 where coincident rows have 0
+            distances[i] = np.linalg.norm(points[j] - (points if X is None else X)[i], axis=1)
+        return distances, indices

@@ -1,0 +1,155 @@
+"""Chebyshev-filtered block Krylov iteration: the smallest eigenpairs of a sparse PSD matrix that cannot be factorised.
+
+A polynomial of high degree in the matrix lifts the bottom of the spectrum out of the rest; the filtered blocks of a few steps
+are kept, orthonormalised, and the best vectors in their span start the next cycle. Only products are needed, so a matrix
+given as FᵀF stays in factors, where its smallest eigenvalues keep the digits that squaring would cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from .._resources import in_threads, workers
+from ..errors import ConvergenceError
+from .dense import eigenpairs, symmetric
+
+Array = NDArray[np.float64]
+
+#: Vectors in a block beyond those wanted, at least; blocks are multiples of 8 wide. Filtered blocks kept in a cycle.
+_GUARD, _BLOCKS = 6, 4
+#: Damping of the unwanted spectrum by one filter: cosh of this number.
+_DAMPING = 3.5
+#: Sine of the angle to the wanted subspace at which the iteration may stop.
+_ANGLE = 1e-5
+
+
+class Recurrence:
+    """Products of a matrix, compressed to the complement of `exclude`, with blocks, fused with the terms of a recurrence."""
+
+    def __init__(self, A: Any, exclude: Array) -> None:
+        from ..compiled.products import add_product
+
+        self._add = add_product
+        image = A @ exclude
+        leak = la.norm(image - exclude @ (exclude.T @ image)) if exclude.shape[1] else 0.0
+        self._leaks = exclude if leak > 1e-12 * A.norm() else None  # invariant directions never come back by themselves
+        self._low_rank = A.low_rank
+        self._chains = [] if A.sparse is None else [(A.sparse,)]
+        self._chains += [(F, F.T.tocsr() * a) for a, F in A.roots]
+
+    def __call__(self, V: Array, alpha: float, X: Array, beta: float, Z: Array, gamma: float, out: Array) -> Array:
+        """``out = alpha A V + beta X + gamma Z``."""
+        for *inner, last in self._chains:
+            W = V
+            for M in inner:
+                W = self._product(M, W, 1.0, W, 0.0, W, 0.0, np.empty_like(W))
+            self._product(last, W, alpha, X, beta, Z, gamma, out)
+            X, beta, Z, gamma = out, 1.0, out, 0.0
+        if self._low_rank is not None:
+            U, c = self._low_rank
+            out += alpha * np.asarray(U @ ((U.T @ V).T * c).T)
+        if self._leaks is not None:
+            out -= self._leaks @ (self._leaks.T @ out)
+        return out
+
+    def _product(
+        self, M: Any, V: Array, alpha: float, X: Array, beta: float, Z: Array, gamma: float, out: Array
+    ) -> Array:
+        self._add(M.indptr, M.indices, M.data, V, alpha, X, beta, Z, gamma, out)
+        return out
+
+    def by_columns(self, work: Callable[[Array], Array], V: Array) -> Array:
+        """`work` on groups of columns, one for each thread."""
+        threads = workers(None)
+        groups = [np.ascontiguousarray(part) for part in np.array_split(V, min(threads, V.shape[1]), axis=1)]
+        return np.hstack(in_threads(work, groups, threads))
+
+
+def spectral_bound(A: Any, rng: np.random.Generator) -> float:
+    """An upper bound on the largest eigenvalue: a loose Lanczos value and a margin, never above the norm's own bound."""
+    operator = LinearOperator((A.n, A.n), matvec=A.__matmul__, dtype=np.float64)
+    largest = eigsh(operator, 1, which="LA", v0=rng.standard_normal(A.n), tol=1e-2, return_eigenvectors=False)[0]
+    return min(A.norm(), 1.03 * float(largest))
+
+
+def filtered(multiply: Recurrence, V: Array, degree: int, low: float, high: float) -> Array:
+    """``p(A) V`` with the Chebyshev polynomial that is least on [low, high] among those with p(0) = 1."""
+    return multiply.by_columns(lambda part: _filter(multiply, part, degree, low, high), V)
+
+
+def _filter(multiply: Recurrence, V: Array, degree: int, low: float, high: float) -> Array:
+    centre, half = (low + high) / 2, (high - low) / 2
+    first = -half / centre
+    previous, current, spare = V, np.empty_like(V), np.empty_like(V)
+    multiply(V, first / half, V, -first * centre / half, V, 0.0, current)
+    ratio = first
+    for _ in range(1, degree):
+        new = 1.0 / (2.0 / first - ratio)
+        multiply(current, 2 * new / half, current, -2 * new * centre / half, previous, -ratio * new, spare)
+        if previous is V:
+            previous = np.empty_like(V)  # the caller's block stays as it is
+        previous, current, spare, ratio = current, spare, previous, new
+    return current
+
+
+def smallest_by_filter(
+    A: Any, k: int, rng: np.random.Generator, *, exclude: Array | None, tol: float, cycles: int, degree: int
+) -> tuple[Array, Array]:
+    """The `k` smallest eigenpairs of a PSD matrix, `degree` the largest degree of the filter.
+
+    Stops when every residual is at most `tol` times the norm and, as far as the gap beyond them is resolved, the sine of the
+    angle to the wanted subspace is below 1e-5.
+    """
+    N = np.zeros((A.n, 0)) if exclude is None else exclude
+    multiply, width = Recurrence(A, N), -(-(k + _GUARD) // 8) * 8
+    high, norm = spectral_bound(A, rng), A.norm()
+    V = _orthonormal(rng.standard_normal((A.n, width)), N)
+    values, V, residuals = _ritz(multiply, V, width)
+    best, stalled = np.inf, 0
+    for _ in range(cycles):
+        chosen = int(np.clip(_DAMPING / 2 * np.sqrt(high / max(values[-1], 1e-300)), 10, degree))
+        low = min(max(values[-1], high * (_DAMPING / (2 * chosen)) ** 2), 0.9 * high)
+        basis, block = V, V
+        for _ in range(_BLOCKS):
+            block = _orthonormal(filtered(multiply, block, chosen, low, high), np.hstack([N, basis]))
+            if block.shape[1] == 0:
+                break
+            basis = np.hstack([basis, block])
+        values, V, residuals = _ritz(multiply, basis, width)
+        worst = float(residuals[:k].max())
+        if worst <= tol * norm and worst <= _ANGLE * max(values[k] - values[k - 1], 0.0):
+            break
+        stalled = 0 if worst < 0.5 * best else stalled + 1
+        best = min(best, worst)
+        if stalled >= 3 and worst <= tol * norm:
+            break  # rounding: the gap is below what the residual can resolve
+    else:
+        if worst > tol * norm:
+            raise ConvergenceError(
+                f"a relative residual of {worst / norm:.1e} after {cycles} cycles of degree {chosen}"
+            )
+    return values[:k], V[:, :k]
+
+
+def _orthonormal(V: Array, basis: Array) -> Array:
+    """An orthonormal basis of what the columns of V add to an orthonormal basis; directions that add nothing are dropped."""
+    V = V / np.maximum(la.norm(V, axis=0), np.finfo(float).tiny)
+    for _ in range(2):
+        V = V - basis @ (basis.T @ V)
+        values, turn = eigenpairs(symmetric(V.T @ V))
+        kept = values > 1e-16 * max(values[-1], 1e-300) if _ == 0 else values > 0.5
+        V = V @ (turn[:, kept] / np.sqrt(values[kept]))
+    return np.ascontiguousarray(V)
+
+
+def _ritz(multiply: Recurrence, V: Array, width: int) -> tuple[Array, Array, Array]:
+    AV = multiply.by_columns(lambda part: multiply(part, 1.0, part, 0.0, part, 0.0, np.empty_like(part)), V)
+    values, S = eigenpairs(symmetric(V.T @ AV), width, "min")
+    V, AV = np.ascontiguousarray(V @ S), AV @ S
+    return values, V, la.norm(AV - V * values, axis=0)

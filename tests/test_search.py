@@ -1,0 +1,216 @@
+"""Engines of the neighbour search against all distances, and what each says when it cannot be trusted."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.spatial.distance import cdist
+from threadpoolctl import threadpool_limits
+
+from eigenspan import KNN, LaplacianEigenmaps
+from eigenspan._diagnostics import collect
+from eigenspan._resources import in_threads, workers
+from eigenspan.errors import GraphError, SearchWarning
+from eigenspan.graphs import search
+
+ENGINES = {"tree": search.TreeSearch, "exact": search.BlockSearch, "hnsw": search.HnswSearch}
+
+
+def cloud(n: int = 400, D: int = 20, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((n, D))
+
+
+def nearest(E: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    order = np.argsort(E, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(E, order, axis=1), order
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Small problems take the path of large ones."""
+    monkeypatch.setattr(search, "_SMALL", 0.0)
+    yield
+
+
+# ---------------------------------------------------------------------- exact engines
+@pytest.mark.parametrize("name", ["tree", "exact"])
+@pytest.mark.parametrize("n, D, k", [(400, 3, 1), (400, 20, 7), (300, 70, 299), (30, 4, 25), (700, 5, 12)])
+def test_engines_find_the_nearest(name: str, n: int, D: int, k: int, compiled: None) -> None:
+    X, Z = cloud(n, D), cloud(50, D, seed=1)
+    engine = ENGINES[name](X)
+    E = cdist(X, X)
+    np.fill_diagonal(E, np.inf)
+    for found, expected in ((engine.near(None, k), nearest(E, k)), (engine.near(Z, k), nearest(cdist(Z, X), k))):
+        np.testing.assert_allclose(found[0], expected[0], rtol=1e-12)
+        np.testing.assert_array_equal(found[1], expected[1])
+
+
+def test_products_and_distances_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = np.round(cloud(600, 6), 1)  # a grid: many ties
+    plain = search.BlockSearch(X).near(None, 9)
+    monkeypatch.setattr(search, "_SMALL", 0.0)
+    products = search.BlockSearch(X).near(None, 9)
+    np.testing.assert_array_equal(plain[1], products[1])
+    np.testing.assert_allclose(plain[0], products[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e7])
+def test_far_from_the_origin(offset: float, compiled: None) -> None:
+    X = cloud(500, 30) + offset
+    found = search.BlockSearch(X).near(None, 6)
+    E = cdist(X, X)
+    np.fill_diagonal(E, np.inf)
+    np.testing.assert_array_equal(found[1], nearest(E, 6)[1])
+
+
+def test_clusters_too_tight_for_single_precision_are_searched_again(compiled: None) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((8, 20))[rng.integers(8, size=400)] + 1e-5 * rng.standard_normal((400, 20))
+    with collect() as record:
+        found = search.BlockSearch(X).near(None, 6)
+    E = cdist(X, X)
+    np.fill_diagonal(E, np.inf)
+    np.testing.assert_array_equal(found[1], nearest(E, 6)[1])
+    assert record["searched_again"] == 400
+
+
+def test_well_spread_points_are_not_searched_again(compiled: None) -> None:
+    with collect() as record:
+        search.BlockSearch(cloud(600, 30)).near(None, 6)
+    assert record["searched_again"] < 6
+
+
+@pytest.mark.parametrize("name", ["tree", "exact"])
+def test_thousands_of_copies(name: str, compiled: None) -> None:
+    X = cloud(5000, 12)
+    X[:3000] = X[0]
+    distances, indices = ENGINES[name](X).near(None, 5)
+    assert np.all(distances[:3000] == 0)
+    assert np.all(indices != np.arange(5000)[:, None])
+    assert np.all(indices[:3000] < 3000)
+    assert all(np.unique(row).size == 5 for row in indices[::97])
+
+
+@pytest.mark.parametrize("name", ["tree", "exact"])
+def test_results_do_not_depend_on_threads_or_on_company(name: str, compiled: None) -> None:
+    X, Z = cloud(900, 9), cloud(300, 9, seed=1)
+    one, two = ENGINES[name](X, 1), ENGINES[name](X, 2)
+    for a, b in zip((*one.near(None, 8), *one.near(Z, 8)), (*two.near(None, 8), *two.near(Z, 8)), strict=True):
+        np.testing.assert_array_equal(a, b)
+    alone = one.near(Z[7:8], 8)
+    np.testing.assert_array_equal(alone[0][0], two.near(Z, 8)[0][7])
+
+
+def test_single_precision_points() -> None:
+    X = cloud(300, 20).astype(np.float32)
+    found = search.BlockSearch(X).near(None, 5)
+    E = cdist(X.astype(float), X.astype(float))
+    np.fill_diagonal(E, np.inf)
+    np.testing.assert_array_equal(found[1], nearest(E, 5)[1])
+
+
+# ---------------------------------------------------------------------- choice
+def engine_for(X: Any, **settings: Any) -> str:
+    return KNN(5, **settings).build(X).finder.engine.name
+
+
+def test_choice_by_metric_and_dimension(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert engine_for(cloud(200, 3)) == "tree"
+    assert engine_for(cloud(2000, 14)) == "exact"
+    flat = cloud(2000, 2) @ cloud(2, 14, seed=3)
+    assert engine_for(flat) == "tree"
+    assert engine_for(cloud(200, 40)) == "exact"
+    assert engine_for(cloud(200, 3), metric="manhattan") == "sklearn"
+    assert engine_for(sp.csr_array(cloud(200, 3))) == "sklearn"
+    assert engine_for(cloud(200, 3), search="exact") == "exact"
+    monkeypatch.setattr(search, "_PATIENCE", 1e5)
+    monkeypatch.setattr(search, "find_spec", lambda name: None)
+    with pytest.warns(SearchWarning, match=r"eigenspan\[ann\]"):
+        assert engine_for(cloud(200, 40)) == "exact"
+
+
+def test_refusals() -> None:
+    with pytest.raises(GraphError, match="'hnsw'"):
+        KNN(5, search="magic").build(cloud())
+    with pytest.raises(GraphError, match="Euclidean"):
+        KNN(5, search="tree", metric="cosine").build(cloud())
+
+
+def test_missing_backend_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    with pytest.raises(GraphError, match=r'pip install "eigenspan\[ann\]"'):
+        KNN(5, search="hnsw").build(cloud())
+
+
+def test_the_choice_is_in_the_diagnostics() -> None:
+    assert LaplacianEigenmaps(n_neighbors=8).fit(cloud(200, 3)).diagnostics_["search"] == "tree"
+
+
+# ---------------------------------------------------------------------- approximate
+def test_approximate_neighbours_report_their_recall(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("faiss")
+    monkeypatch.setattr(search, "_PATIENCE", 1e5)
+    X = cloud(3000, 25)
+    with collect() as record:
+        graph = KNN(8).build(X)
+    assert graph.finder.engine.name == "hnsw" == record["search"]
+    assert record["recall"] > 0.99
+    truth = search.BlockSearch(X).near(None, 8)[1]
+    hits = np.mean(
+        [np.intersect1d(a, b).size for a, b in zip(truth, graph.finder.engine.near(None, 8)[1], strict=True)]
+    )
+    assert hits / 8 == pytest.approx(record["recall"], abs=0.01)
+    again = pickle.loads(pickle.dumps(graph.finder)).relate(X[:20] + 0.01)
+    np.testing.assert_array_equal(again.indices, graph.finder.relate(X[:20] + 0.01).indices)
+
+
+def test_low_recall_warns() -> None:
+    """A navigable graph loses its way among copies."""
+    pytest.importorskip("faiss")
+    X = cloud(5000, 12)
+    X[:3000] = X[0]
+    with pytest.warns(SearchWarning, match=r"found \d+\.\d% of the true neighbours"):
+        distances, indices = search.HnswSearch(X).near(None, 5)
+    assert np.all(indices >= 0)
+    assert np.all(indices != np.arange(5000)[:, None])
+    np.testing.assert_allclose(distances, np.linalg.norm(X[indices] - X[:, None], axis=2))
+
+
+# ---------------------------------------------------------------------- threads
+def test_workers_respect_every_limit() -> None:
+    with threadpool_limits(1, user_api="blas"):
+        assert workers(None) == 1 == workers(2)
+    assert workers(1) == 1
+    assert workers(-1) == workers(None)
+    assert workers(1000) == workers(None)
+
+
+def test_no_thread_outlives_an_interrupt() -> None:
+    before = threading.active_count()
+    begun = []
+
+    def work(item: int) -> None:
+        begun.append(item)
+        time.sleep(0.002)
+        if item == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        in_threads(work, range(500), 2)
+    assert threading.active_count() == before
+    assert len(begun) < 500
+    assert in_threads(lambda i: i * i, range(5), 2) == [0, 1, 4, 9, 16]
+
+
+def test_import_does_not_load_the_compiler() -> None:
+    code = "import sys, eigenspan; sys.exit('numba' in sys.modules or 'faiss' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
