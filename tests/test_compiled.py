@@ -10,8 +10,9 @@ import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import pdist
 
-import eigenspan.compiled as compiled
-from eigenspan.compiled import factors, in_pieces, threads
+from eigenspan import _resources
+from eigenspan._resources import threads, workers
+from eigenspan.compiled import factors, in_pieces
 from eigenspan.compiled.pairs import pair_histogram
 from eigenspan.compiled.paths import ShortestPaths
 from eigenspan.compiled.ranks import excess_ranks
@@ -103,35 +104,31 @@ def test_pieces_cover_the_range_once() -> None:
             assert sorted(found) == [(i, min(i + step, n)) for i in range(0, n, step)]
 
 
-def used_threads(jobs: int | None) -> int:
+def used_threads() -> int:
     """Threads that meet when each piece waits for as many others as are allowed."""
     seen: set[int] = set()
-    allowed = compiled._limit.get() if jobs is None else jobs
-    barrier = threading.Barrier(allowed or 1, timeout=20)
+    barrier = threading.Barrier(workers(), timeout=20)
 
     def kernel(start: int, stop: int) -> None:
         seen.add(threading.get_ident())
         barrier.wait()
 
-    with threads(jobs):
-        in_pieces(kernel, 6, 1)
+    in_pieces(kernel, 6 * workers(), 1)
     return len(seen)
 
 
 def test_threads_limits_the_loops_and_puts_the_limit_back() -> None:
-    assert used_threads(1) == 1
-    assert used_threads(2) == 2
-    assert used_threads(3) == 3
+    everything = workers()
+    assert used_threads() == everything
     with threads(1):
-        assert used_threads(None) == 1
-        with threads(2):
-            assert used_threads(None) == 2
-        assert used_threads(None) == 1
-    assert compiled._limit.get() is None
-    with threads(-1):
-        assert (compiled._limit.get() or 0) >= 1
+        assert used_threads() == 1
+        with threads(2):  # the outer limit holds
+            assert used_threads() == 1
+    with threads(2):
+        assert used_threads() == min(2, everything)
     with threads(-10_000):
-        assert compiled._limit.get() == 1
+        assert workers() == 1
+    assert workers() == everything
 
 
 def test_what_a_piece_raises_comes_out_and_the_rest_is_dropped() -> None:
@@ -404,8 +401,8 @@ def test_the_same_on_one_thread_and_on_two(name: str, monkeypatch: pytest.Monkey
         pieces.append(args)
         return plain(pool, *args)
 
-    plain = compiled.ThreadPoolExecutor.submit
-    monkeypatch.setattr(compiled.ThreadPoolExecutor, "submit", submit)
+    plain = _resources.ThreadPoolExecutor.submit
+    monkeypatch.setattr(_resources.ThreadPoolExecutor, "submit", submit)
     with threads(1):
         one = work()
     assert not pieces

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -35,10 +34,9 @@ def nearest(E: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.fixture
-def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small problems take the path of large ones."""
     monkeypatch.setattr(search, "_SMALL", 0.0)
-    yield
 
 
 # ---------------------------------------------------------------------- exact engines

@@ -80,7 +80,7 @@ def test_blocks_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("eigenspan.core.moments._NUMBERS", 1000)
     some = []
     for threads in (1, 3):
-        monkeypatch.setattr("eigenspan.core.moments.workers", lambda n_jobs, threads=threads: threads)
+        monkeypatch.setattr("eigenspan.core.moments.workers", lambda threads=threads: threads)
         some.append(class_moments(X, codes, 4))
     for one, two, reference in zip(*some, whole, strict=True):
         np.testing.assert_array_equal(one.scatter, two.scatter)

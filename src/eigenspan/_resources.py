@@ -6,9 +6,10 @@ A dense n×n array is allocated only where a method's structure forces one, and 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from .errors import InputError, MemoryLimitError
 
 #: Set to a number of bytes, or a string such as ``"2G"``, to lower the limit (it never raises it).
 LIMIT_VARIABLE = "EIGENSPAN_MEMORY"
+
+_limit: ContextVar[int | None] = ContextVar("eigenspan_threads", default=None)
 
 _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -81,13 +84,29 @@ def require(n_bytes: float, what: str, instead: str) -> None:
         )
 
 
-def workers(n_jobs: int | None) -> int:
-    """Threads to use: `n_jobs`, with scikit-learn's meaning of negative numbers, and never more than the processors and any limit
-    that `threadpoolctl` or the environment has put on the linear algebra."""
+@contextmanager
+def threads(n_jobs: int | None) -> Iterator[None]:
+    """Use at most `n_jobs` threads inside the block; results do not depend on it.
+
+    Negative numbers count back from all processors (-1: all of them, -2: all but one); None leaves the present limit.
+    """
+    token = _limit.set(workers(n_jobs))
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def workers(n_jobs: int | None = None) -> int:
+    """Threads to use: `n_jobs`, and never more than the processors, than `threads` allows, or than the limit that `threadpoolctl`
+    or the environment has put on the linear algebra."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    limit = min([pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"], default=cores)
-    wanted = cores if n_jobs is None else n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
-    return max(1, min(wanted, cores, limit))
+    limits = [cores, *(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")]
+    if n_jobs is not None:
+        limits.append(n_jobs if n_jobs > 0 else cores + 1 + n_jobs)
+    if (allowed := _limit.get()) is not None:
+        limits.append(allowed)
+    return max(1, min(limits))
 
 
 def in_threads(work: Callable[[Any], Any], items: Iterable[Any], n_threads: int) -> list[Any]:
@@ -95,11 +114,22 @@ def in_threads(work: Callable[[Any], Any], items: Iterable[Any], n_threads: int)
 
     An error or an interrupt drops what has not begun and waits for what has: no thread outlives the call.
     """
+    pieces, results = iter(enumerate(items)), {}
+
+    def run() -> None:
+        for place, item in pieces:
+            results[place] = work(item)
+
     with threadpool_limits(1, user_api="blas"):
-        if n_threads == 1:
-            return [work(item) for item in items]
-        pool = ThreadPoolExecutor(n_threads)
-        try:
-            return list(pool.map(work, items))
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+        if n_threads <= 1:
+            run()
+        else:
+            pool = ThreadPoolExecutor(n_threads)
+            try:
+                for done in as_completed([pool.submit(run) for _ in range(n_threads)]):
+                    done.result()
+            finally:
+                for _ in pieces:  # what has not begun when one fails
+                    pass
+                pool.shutdown()
+    return [results[place] for place in range(len(results))]

@@ -275,4 +275,4 @@ def _group_sums(z: Any, code: Any, groups: int) -> Array:
 
 def _each(work: Callable[[Any], Any], items: Iterable[Any], large: bool) -> list[Any]:
     """On several threads where it pays: many small products share one thread of BLAS better than they share two."""
-    return in_threads(work, items, workers(None)) if large else [work(item) for item in items]
+    return in_threads(work, items, workers()) if large else [work(item) for item in items]

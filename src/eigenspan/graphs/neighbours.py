@@ -55,16 +55,18 @@ class Finder:
 
     def among(self) -> sp.csr_array:
         """Distances among the training points themselves, no point its own neighbour."""
-        if self.radius is None:
-            return regular(*self.engine.near(None, self.n_neighbors), self.n)
-        return ragged(*self.engine.within(None, self.radius), self.n)
+        return self._lists(None)
 
     def relate(self, X: Any) -> sp.csr_array:
         """Distances from new points to their neighbours; a point with none within the radius is tied to its nearest."""
+        return self._lists(X)
+
+    def _lists(self, X: Any) -> sp.csr_array:
         if self.radius is None:
-            return regular(*self.engine.near(X, self.n_neighbors), self.n)
+            distances, indices = self.engine.near(X, self.n_neighbors)
+            return regular(distances, indices, self.n)
         distances, indices = self.engine.within(X, self.radius)
-        alone = np.array([len(row) == 0 for row in indices], dtype=bool)
+        alone = np.array([X is not None and len(row) == 0 for row in indices], dtype=bool)
         if alone.any():
             near, which = self.engine.near(X[alone], 1)
             for i, d, j in zip(np.flatnonzero(alone), near, which, strict=True):

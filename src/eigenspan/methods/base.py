@@ -18,10 +18,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from .._compat import HasMethods, Interval, StrOptions, fit_context
-from .._diagnostics import collect
-from .._resources import human_bytes
-from ..core import Features, Posed, Spectrum, sign_of, solve
+from .._diagnostics import collect, note
+from .._resources import human_bytes, threads
+from ..core import Features, Posed, Samples, Spectrum, sign_of, solve
 from ..core.moments import is_tall, refuse_non_finite
+from ..core.spectrum import warn_if_localised
 from ..errors import InputError
 from ..graphs import Landmarks
 from ..solvers.select import NAMES as SOLVERS
@@ -65,7 +66,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X = self._checked(X, reset=True, finite=not self._reads_moments(X), ensure_min_samples=2)
         for name in ("_moments", "n_samples_seen_"):
             self.__dict__.pop(name, None)
-        with collect() as record:
+        with collect() as record, threads(getattr(self, "n_jobs", None)):
             embedding, self.map_ = self._fit(self._rows(X), y)
         self.diagnostics_ = record
         if embedding is not None:
@@ -160,6 +161,8 @@ class SpectralReducer(Reducer):
     def _solve(self, posed: Posed) -> tuple[Any, Any]:
         V, spectrum = self._axes_of(posed)
         Y = posed.basis.embed(V)
+        if isinstance(posed.basis, Samples) and getattr(posed.problem, "sense", "max") == "min":
+            note(participation=warn_if_localised(Y))
         sign = sign_of(Y)
         return Y * sign, posed.basis.map(V * sign, spectrum)
 

@@ -40,16 +40,16 @@ class Recurrence:
         leak = la.norm(image - exclude @ (exclude.T @ image)) if exclude.shape[1] else 0.0
         self._leaks = exclude if leak > 1e-12 * A.norm() else None  # invariant directions never come back by themselves
         self._low_rank = A.low_rank
-        self._chains = [] if A.sparse is None else [(A.sparse,)]
-        self._chains += [(F, F.T.tocsr() * a) for a, F in A.roots]
+        self._chains: list[list[Any]] = [] if A.sparse is None else [[A.sparse]]
+        self._chains += [[F, F.T.tocsr() * a] for a, F in A.roots]
 
     def __call__(self, V: Array, alpha: float, X: Array, beta: float, Z: Array, gamma: float, out: Array) -> Array:
         """``out = alpha A V + beta X + gamma Z``."""
-        for *inner, last in self._chains:
+        for chain in self._chains:
             W = V
-            for M in inner:
+            for M in chain[:-1]:
                 W = self._product(M, W, 1.0, W, 0.0, W, 0.0, np.empty_like(W))
-            self._product(last, W, alpha, X, beta, Z, gamma, out)
+            self._product(chain[-1], W, alpha, X, beta, Z, gamma, out)
             X, beta, Z, gamma = out, 1.0, out, 0.0
         if self._low_rank is not None:
             U, c = self._low_rank
@@ -66,7 +66,7 @@ class Recurrence:
 
     def by_columns(self, work: Callable[[Array], Array], V: Array) -> Array:
         """`work` on groups of columns, one for each thread."""
-        threads = workers(None)
+        threads = workers()
         groups = [np.ascontiguousarray(part) for part in np.array_split(V, min(threads, V.shape[1]), axis=1)]
         return np.hstack(in_threads(work, groups, threads))
 

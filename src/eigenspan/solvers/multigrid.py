@@ -31,12 +31,12 @@ def smallest_by_multigrid(
     norm = A.norm()
     shifted = sp.csr_matrix(A.sparse + 1e-10 * norm * sp.eye_array(A.n))
     smooth = np.ones((A.n, 1)) if exclude is None else exclude[:, :1]  # what the coarse levels must represent
-    seed = np.random.get_state()
-    np.random.seed(int(rng.integers(2**31)))  # pyamg estimates spectral radii from the global generator
+    state = np.random.get_state()  # noqa: NPY002, pyamg estimates spectral radii from the global generator
+    np.random.seed(int(rng.integers(2**31)))  # noqa: NPY002
     try:
         preconditioner = smoothed_aggregation_solver(shifted, B=smooth).aspreconditioner()
     finally:
-        np.random.set_state(seed)
+        np.random.set_state(state)  # noqa: NPY002
     start = rng.standard_normal((A.n, k + _GUARD))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # whoever called measures the residuals itself
