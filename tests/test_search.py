@@ -15,9 +15,9 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from threadpoolctl import threadpool_limits
 
-from eigenspan import KNN, LaplacianEigenmaps
+from eigenspan import KNN, LaplacianEigenmaps, _resources
 from eigenspan._diagnostics import collect
-from eigenspan._resources import in_threads, workers
+from eigenspan._resources import in_threads, threads, workers
 from eigenspan.errors import GraphError, SearchWarning
 from eigenspan.graphs import search
 
@@ -99,7 +99,10 @@ def test_thousands_of_copies(name: str, compiled: None) -> None:
 
 
 @pytest.mark.parametrize("name", ["tree", "exact"])
-def test_results_do_not_depend_on_threads_or_on_company(name: str, compiled: None) -> None:
+def test_results_do_not_depend_on_threads_or_on_company(
+    name: str, compiled: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_resources, "threadpool_info", list)
     X, Z = cloud(900, 9), cloud(300, 9, seed=1)
     one, two = ENGINES[name](X, 1), ENGINES[name](X, 2)
     for a, b in zip((*one.near(None, 8), *one.near(Z, 8)), (*two.near(None, 8), *two.near(Z, 8)), strict=True):
@@ -184,12 +187,29 @@ def test_low_recall_warns() -> None:
 
 
 # ---------------------------------------------------------------------- threads
-def test_workers_respect_every_limit() -> None:
+def test_workers_respect_every_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_resources.os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
     with threadpool_limits(1, user_api="blas"):
-        assert workers(None) == 1 == workers(2)
-    assert workers(1) == 1
-    assert workers(-1) == workers(None)
-    assert workers(1000) == workers(None)
+        assert workers() == 1 == workers(2)
+    monkeypatch.setattr(_resources, "threadpool_info", list)
+    assert [workers(n) for n in (None, 1, 3, 1000, -1, -3, -100)] == [8, 1, 3, 8, 8, 6, 1]
+    with threads(4):
+        assert [workers(n) for n in (None, 3, 1000, -1)] == [4, 3, 4, 4]
+
+
+def test_the_jobs_of_an_estimator_reach_every_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_resources, "threadpool_info", list)
+    monkeypatch.setattr(_resources.os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
+    seen = []
+
+    class Spy(KNN):
+        def build(self, X: Any, codes: Any = None) -> Any:
+            seen.append(workers())
+            return super().build(X, codes)
+
+    for jobs in (None, 3):
+        LaplacianEigenmaps(graph=Spy(5), n_jobs=jobs).fit(cloud(60, 3))
+    assert seen == [8, 3]
 
 
 def test_no_thread_outlives_an_interrupt() -> None:

@@ -22,6 +22,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..solvers.dense import symmetric_product
 from .moments import Rows, blocks
 
 Array = NDArray[np.float64]
@@ -120,7 +121,7 @@ class Form:
         for a, F in self.roots:
             out += a * (F.T @ (F @ Z))
         if self.dense is not None:
-            out += self.dense @ Z
+            out += symmetric_product(self.dense, Z)
         return out
 
     def quadratic(self, Z: Any) -> Array:

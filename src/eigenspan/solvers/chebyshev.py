@@ -26,7 +26,7 @@ _GUARD, _BLOCKS = 6, 4
 #: Damping of the unwanted spectrum by one filter: cosh of this number.
 _DAMPING = 3.5
 #: Sine of the angle to the wanted subspace at which the iteration may stop.
-_ANGLE = 1e-5
+_ANGLE = 1e-4
 
 
 class Recurrence:
@@ -104,7 +104,7 @@ def smallest_by_filter(
     """The `k` smallest eigenpairs of a PSD matrix, `degree` the largest degree of the filter.
 
     Stops when every residual is at most `tol` times the norm and, as far as the gap beyond them is resolved, the sine of the
-    angle to the wanted subspace is below 1e-5.
+    angle to the wanted subspace is below 1e-4.
     """
     N = np.zeros((A.n, 0)) if exclude is None else exclude
     multiply, width = Recurrence(A, N), -(-(k + _GUARD) // 8) * 8

@@ -172,7 +172,9 @@ class Lanczos(Solver):
         sign = 1.0 if sense == "max" else -1.0
         lift = 0.0 if sense == "max" or not A.psd else size
         # flipped, the wanted eigenvalues crowd below ‖A‖: a wider space, and a residual that is small against ‖A‖ is enough
-        crowded: dict[str, Any] = {"width": 60, "tol": 1e-11} if lift and A.dense is None else {}
+        crowded: dict[str, Any] = (
+            {"width": 60, "tol": 1e-11} if lift and A.dense is None else {"threaded": A.dense is not None}
+        )
         values, vectors = iterative.top_pairs(
             lambda x: sign * (A @ x) + lift * x, A.n, k, rng, exclude=exclude, magnitude=2 * size, **crowded
         )
