@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 #: Up to this much `local_work` numpy is done before the compiled loops are loaded: 14,000 rows of 12 neighbours in 3 dimensions.
-_SMALL = 3e7
+_SMALL = 1.2e7
 #: A share of a neighbourhood's variance that is only rounding.
 _ROUNDING = 1e-14
 

@@ -18,6 +18,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from .._resources import in_threads, workers
 from ..errors import ConvergenceError
 from .dense import eigenpairs, symmetric
+from .iterative import new_directions
 
 Array = NDArray[np.float64]
 
@@ -109,7 +110,7 @@ def smallest_by_filter(
     N = np.zeros((A.n, 0)) if exclude is None else exclude
     multiply, width = Recurrence(A, N), -(-(k + _GUARD) // 8) * 8
     high, norm = spectral_bound(A, rng), A.norm()
-    V = _orthonormal(rng.standard_normal((A.n, width)), N)
+    V = new_directions(rng.standard_normal((A.n, width)), N)
     values, V, residuals = _ritz(multiply, V, width)
     best, stalled = np.inf, 0
     for _ in range(cycles):
@@ -117,7 +118,7 @@ def smallest_by_filter(
         low = min(max(values[-1], high * (_DAMPING / (2 * chosen)) ** 2), 0.9 * high)
         basis, block = V, V
         for _ in range(_BLOCKS):
-            block = _orthonormal(filtered(multiply, block, chosen, low, high), np.hstack([N, basis]))
+            block = new_directions(filtered(multiply, block, chosen, low, high), np.hstack([N, basis]))
             if block.shape[1] == 0:
                 break
             basis = np.hstack([basis, block])
@@ -135,17 +136,6 @@ def smallest_by_filter(
                 f"a relative residual of {worst / norm:.1e} after {cycles} cycles of degree {chosen}"
             )
     return values[:k], V[:, :k]
-
-
-def _orthonormal(V: Array, basis: Array) -> Array:
-    """An orthonormal basis of what the columns of V add to an orthonormal basis; directions that add nothing are dropped."""
-    V = V / np.maximum(la.norm(V, axis=0), np.finfo(float).tiny)
-    for _ in range(2):
-        V = V - basis @ (basis.T @ V)
-        values, turn = eigenpairs(symmetric(V.T @ V))
-        kept = values > 1e-16 * max(values[-1], 1e-300) if _ == 0 else values > 0.5
-        V = V @ (turn[:, kept] / np.sqrt(values[kept]))
-    return np.ascontiguousarray(V)
 
 
 def _ritz(multiply: Recurrence, V: Array, width: int) -> tuple[Array, Array, Array]:

@@ -54,7 +54,7 @@ def predict_fill(S: sp.csr_array, *, squared: bool = False) -> Fill:
     if squared:
         ones = sp.csr_array((np.ones(S.nnz, dtype=np.int8), S.indices, S.indptr), shape=S.shape)
         pattern = sp.csr_array(ones + ones.T)
-        nnz, order = float(np.sum(np.diff(S.indptr).astype(np.float64) ** 2)), 2
+        nnz, order = 0.3 * float(np.sum(np.diff(S.indptr).astype(np.float64) ** 2)), 2  # paths of two steps meet
     elif S.nnz > n and np.sum(S.data > 0) > 1.5 * n:
         order = 2  # a Laplacian has positive entries on its diagonal only
     s = separator(pattern) * (2 if squared else 1)
