@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,14 +13,17 @@ import pytest
 import scipy.linalg as la
 import scipy.sparse as sp
 
+from eigenspan import LTSA
+from eigenspan._diagnostics import collect
 from eigenspan.core import Features, Form, Samples, TraceProblem, TraceRatio, diagonal, factor_gram, gram, pose, solve
-from eigenspan.core.spectrum import relative_gap, sign_of
+from eigenspan.core.spectrum import participation, relative_gap, sign_of
 from eigenspan.errors import (
     ConvergenceError,
     ConvergenceWarning,
     DegenerateWarning,
     DimensionError,
     InputError,
+    LocalisationWarning,
     RidgeWarning,
     UnitError,
 )
@@ -35,6 +40,7 @@ from eigenspan.solvers import (
     Solver,
     as_solver,
 )
+from eigenspan.solvers.fill import predict_fill, separator
 from eigenspan.solvers.ratio import trace_ratio
 from helpers import angle
 
@@ -343,6 +349,140 @@ def test_auto_recovers_from_a_failed_shift_invert(monkeypatch: pytest.MonkeyPatc
         found = solve(TraceProblem(laplacian(star(600)), None, "min"), 1)
     assert found.solver == "Chebyshev"
     assert angle(found.vectors, ones(600)) < 1e-4
+
+
+# ---------------------------------------------------------------------- high intrinsic dimension
+def test_filtered_iteration_on_a_matrix_that_would_fill() -> None:
+    """Independent seeds, one subspace, and the values of a dense solve."""
+    form = scattered(1500, 6)
+    problem = TraceProblem(form, None, "min", ones(1500))
+    first, second = (solve(problem, 3, solver="chebyshev", random_state=seed) for seed in (0, 1))
+    exact = solve(problem, 3, solver="dense")
+    np.testing.assert_allclose(first.values, exact.values, rtol=1e-9)
+    assert angle(first.vectors, second.vectors) < 1e-4
+    assert angle(first.vectors, exact.vectors) < 1e-4
+
+
+def test_a_factored_form_keeps_its_small_eigenvalues() -> None:
+    """λ = 1e-10 of the norm: squaring is the form's business, not the solver's."""
+    n = 900
+    F = sp.diags_array(np.concatenate([[1e-5, 2e-5, 3e-5, 4e-5], np.linspace(0.05, 1, n - 4)]), format="csr")
+    form = Form(n, roots=((1.0, sp.csr_array(F)),), psd=True)
+    found = solve(TraceProblem(form, None, "min"), 2, solver="chebyshev")
+    np.testing.assert_allclose(found.values, [1e-10, 4e-10], rtol=1e-6)
+    assert angle(found.vectors, np.eye(n)[:, :2]) < 1e-4
+
+
+def test_filtered_iteration_gives_up_with_its_residual() -> None:
+    with pytest.raises(ConvergenceError, match=r"residual of .* after 2 cycles"):
+        solve(TraceProblem(laplacian(path(3000)), None, "min", ones(3000)), 2, solver=Chebyshev(degree=10, cycles=2))
+
+
+def test_multigrid_against_lapack() -> None:
+    pytest.importorskip("pyamg")
+    W = sp.kron(sp.eye_array(40), path(40)) + sp.kron(path(40), sp.eye_array(40)) * 1.5
+    problem = TraceProblem(laplacian(sp.csr_array(W)), None, "min", ones(1600))
+    state = np.random.get_state()[1].copy()  # noqa: NPY002
+    found, exact = (solve(problem, 3, solver=name) for name in ("amg", "dense"))
+    np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002, the global generator is left alone
+    assert found.solver == "Multigrid"
+    np.testing.assert_allclose(found.values, exact.values, rtol=1e-8)
+    assert angle(found.vectors, exact.vectors) < 1e-5
+
+
+def test_missing_multigrid_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyamg", None)
+    with pytest.raises(InputError, match=r"eigenspan\[amg\]"):
+        solve(TraceProblem(laplacian(path(600)), None, "min"), 1, solver="amg")
+
+
+class Cholmod(types.ModuleType):
+    """A stand-in for scikit-sparse, which is not everywhere: same call, SuperLU inside."""
+
+    class CholmodError(Exception):
+        pass
+
+    singular = False
+
+    def cholesky(self, A: Any) -> Any:
+        if self.singular:
+            raise self.CholmodError("not positive definite")
+        return sp.linalg.splu(A).solve
+
+
+@pytest.mark.parametrize("singular, used", [(False, "CHOLMOD"), (True, "SuperLU")])
+def test_cholmod_is_used_where_it_is_installed(singular: bool, used: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = Cholmod("sksparse.cholmod")
+    module.singular = singular
+    monkeypatch.setitem(sys.modules, "sksparse", types.ModuleType("sksparse"))
+    monkeypatch.setitem(sys.modules, "sksparse.cholmod", module)
+    with collect() as record:
+        found = solve(TraceProblem(laplacian(path(700)), None, "min", ones(700)), 2)
+    assert record["factorised_by"] == used
+    np.testing.assert_allclose(found.values, 2 - 2 * np.cos(np.pi * np.arange(1, 3) / 700), rtol=1e-7)
+
+
+# ---------------------------------------------------------------------- predicted fill
+def grid(*sizes: int) -> sp.csr_array:
+    total = sp.csr_array((1, 1))
+    for m in sizes:
+        total = sp.kron(total, sp.eye_array(m)) + sp.kron(sp.eye_array(total.shape[0]), path(m))
+    return sp.csr_array(total)
+
+
+@pytest.mark.parametrize("sizes", [(3000,), (60, 60), (20, 200), (16, 16, 16), (8, 8, 8, 8)], ids=str)
+def test_predicted_fill_is_near_the_truth(sizes: tuple[int, ...]) -> None:
+    L = laplacian(grid(*sizes)).sparse
+    lu = sp.linalg.splu(
+        sp.csc_array(L + 1e-9 * sp.eye_array(L.shape[0])),
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
+    )
+    assert 1 / 4 < predict_fill(L).entries / lu.nnz < 4
+
+
+def test_separators_tell_sheets_from_clouds() -> None:
+    assert separator(path(3000)) == 1
+    assert separator(path(20000)) <= 2  # longer than the walk goes
+    assert separator(grid(40, 40)) <= 40
+    assert separator(scattered(2000).sparse) > 500
+    sheet, cloud = predict_fill(laplacian(grid(70, 70)).sparse), predict_fill(scattered(4900).sparse)
+    assert sheet.seconds < 1 < 2 < cloud.seconds
+    assert sheet.seconds < sheet.seconds_without
+    assert cloud.seconds > cloud.seconds_without
+
+
+def test_the_prediction_and_the_factor_are_in_the_diagnostics() -> None:
+    with collect() as record:
+        solve(TraceProblem(laplacian(grid(30, 30)), None, "min", ones(900)), 2)
+    assert record["predicted_factor"]["separator"] <= 30
+    assert record["solver"] == "ShiftInvert"
+    assert record["factor_memory"].endswith("B")
+
+
+def test_a_factor_that_does_not_fit_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EIGENSPAN_MEMORY", "100K")
+    assert names(Auto().chain(laplacian(grid(40, 40)), 2, "min")) == "Lanczos Chebyshev Dense"
+
+
+# ---------------------------------------------------------------------- axes on a handful of points
+def test_participation_counts_points() -> None:
+    Y = np.zeros((200, 4))
+    Y[7, 0] = -3.0
+    Y[:50, 1] = 1.0
+    Y[:, 2] = np.where(np.arange(200) % 2, 1, -1)
+    Y[3, 3], Y[4, 3] = 1e-200, -1e-200
+    np.testing.assert_allclose(participation(Y), [1, 50, 200, 2])
+
+
+def test_an_axis_on_one_point_warns() -> None:
+    """Of a cloud and a far outlier tied to it by one edge, the first axis of LTSA is the outlier."""
+    X = np.random.default_rng(0).standard_normal((300, 4))
+    X[0] = 1000.0
+    with pytest.warns(LocalisationWarning, match=r"row 0\b"):
+        found = LTSA(1, n_neighbors=6).fit(X)
+    assert found.diagnostics_["participation"][0] < 1.1
 
 
 # ---------------------------------------------------------------------- trace ratio

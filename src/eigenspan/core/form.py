@@ -176,9 +176,9 @@ class Form:
         S = sp.diags_array(s)
         return replace(
             self,
-            sparse=None if self.sparse is None else sp.csr_array(S @ self.sparse @ S),
+            sparse=None if self.sparse is None else _scaled(self.sparse, s, s),
             low_rank=None if self.low_rank is None else (S @ self.low_rank[0], self.low_rank[1]),
-            roots=tuple((a, sp.csr_array(F @ S)) for a, F in self.roots),
+            roots=tuple((a, _scaled(F, np.ones(F.shape[0]), s)) for a, F in self.roots),
             dense=None if self.dense is None else s[:, None] * self.dense * s,
             kills_constant=False,
         )
@@ -225,6 +225,13 @@ class Form:
             return False
         rows = np.repeat(np.arange(self.n), np.diff(self.sparse.indptr))
         return bool(np.all((rows == self.sparse.indices) | (self.sparse.data == 0)))
+
+
+def _scaled(M: sp.csr_array, left: Array, right: Array) -> sp.csr_array:
+    """``diag(left) M diag(right)`` without a sparse product."""
+    data = M.data * right[M.indices]
+    data *= np.repeat(left, np.diff(M.indptr))
+    return sp.csr_array((data, M.indices, M.indptr), shape=M.shape)
 
 
 def _sum(a: Any, b: Any) -> Any:

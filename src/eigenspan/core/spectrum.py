@@ -68,7 +68,7 @@ class Spectrum:
 
 def participation(Y: Array) -> Array:
     """How many points each axis lives on, ``(Σ y²)² / Σ y⁴``: 1 for a single point, n where all weigh alike."""
-    squares = Y**2 / np.maximum(np.max(np.abs(Y), axis=0), np.finfo(float).tiny) ** 2
+    squares = (Y / np.maximum(np.max(np.abs(Y), axis=0), np.finfo(float).tiny)) ** 2
     return squares.sum(axis=0) ** 2 / np.maximum((squares**2).sum(axis=0), np.finfo(float).tiny)
 
 

@@ -31,7 +31,11 @@ _SMALL = 1000
 
 def components(graph: NeighbourGraph) -> tuple[int, Index]:
     """Number of components of the undirected graph and the component of each point."""
-    count, labels = connected_components(graph.undirected(), directed=False)
+    D = graph.distances
+    if graph.symmetry == "mutual":
+        D = graph.undirected()
+    edges = sp.csr_array((np.ones(D.nnz), D.indices, D.indptr), shape=D.shape)  # explicit zeros are edges too
+    count, labels = connected_components(edges, directed=False)
     return int(count), labels
 
 

@@ -44,10 +44,16 @@ def canonical(data: Array, rows: Any, columns: Any, n: int) -> sp.csr_array:
 
 def regular(distances: Array, indices: Index, n: int) -> sp.csr_array:
     m, k = indices.shape
+    indices = indices.astype(index_type(n, m * k), copy=False)
     order = np.argsort(indices, axis=1, kind="stable")
     data = np.take_along_axis(np.asarray(distances, dtype=np.float64), order, axis=1)
     columns = np.take_along_axis(indices, order, axis=1)
-    return sp.csr_array((data.ravel(), columns.ravel(), np.arange(0, m * k + 1, k)), shape=(m, n))
+    return sp.csr_array((data.ravel(), columns.ravel(), np.arange(0, m * k + 1, k, dtype=indices.dtype)), shape=(m, n))
+
+
+def index_type(n: int, nnz: int) -> Any:
+    """Half the memory for indices wherever they fit."""
+    return np.int32 if max(n, nnz) < 2**31 else np.int64
 
 
 def ragged(distances: Any, indices: Any, n: int) -> sp.csr_array:

@@ -50,12 +50,12 @@ _ENTRIES = {
         The label that marks unlabelled points, besides NaN and None. None makes −1 a class like any other.""",
     "reg": """reg : float, default=1e-3
         Ridge on the local Gram matrices, relative to their trace.""",
-    "solver": """solver : {"auto", "dense", "shift-invert", "lanczos", "randomised", "factor"} or Solver, default="auto"
+    "solver": """solver : {"auto", "dense", "shift-invert", "lanczos", "chebyshev", "amg", "randomised", "factor"} or Solver, default="auto"
         Eigensolver; ``help(eigenspan.solvers.Auto)`` shows the decision table.""",
     "random_state": """random_state : int, RandomState or None, default=0
         Seeds start vectors and random choices. The same seed gives the same result.""",
     "n_jobs": """n_jobs : int or None, default=None
-        Threads for the neighbour search.""",
+        Threads at most; None means as many as there are processors. The result does not depend on it.""",
     "spectral_attributes": """embedding_ : ndarray of shape (n_samples, n_components)
         Embedding of the training points.
     eigenvalues_ : ndarray of shape (n_components,)

@@ -190,9 +190,8 @@ def barycentric(graph: NeighbourGraph, points: Array | None, reg: float = 1e-3) 
 
 def _warn_of_duplicates(graph: NeighbourGraph) -> None:
     D = graph.distances
-    farthest = np.zeros(graph.n)
-    np.maximum.at(farthest, np.repeat(np.arange(graph.n), np.diff(D.indptr)), D.data)
-    buried = int(np.sum((farthest == 0) & (np.diff(D.indptr) > 0)))
+    starts = D.indptr[:-1][np.diff(D.indptr) > 0]
+    buried = int(np.sum(np.maximum.reduceat(D.data, starts) == 0)) if starts.size else 0
     if buried:
         warn(
             f"{buried} of {graph.n} points have only exact copies of themselves as neighbours: their neighbourhoods have no extent. Drop "

@@ -112,7 +112,9 @@ def _factorised(S: sp.csc_array) -> Apply:
             factor = cholesky(sp.csc_matrix(S))
             note(factorised_by="CHOLMOD")
             return factor
-    order = reverse_cuthill_mckee(sp.csr_matrix(S), symmetric_mode=True)  # neighbours close in memory: a quarter off the time
+    order = reverse_cuthill_mckee(
+        sp.csr_matrix(S), symmetric_mode=True
+    )  # neighbours close in memory: a quarter off the time
     place = np.argsort(order)
     lu = splu(
         sp.csc_array(S[order][:, order]),
