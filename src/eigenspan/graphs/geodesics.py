@@ -39,9 +39,13 @@ def geodesic_table(graph: sp.csr_array, sources: NDArray[np.intp]) -> Any:
     _check_memory(np.dtype(dtype).itemsize, q, n)
     table = np.empty((n, q), dtype=dtype)
     with stage("geodesics"):
-        paths = _shortest(graph, sources)
+        if n * q <= _SMALL:
+            return np.ascontiguousarray(_reached(_shortest(graph, sources)(sources)).T)
+        from ..compiled.paths import ShortestPaths
+
+        paths = ShortestPaths(graph, single=dtype == np.float32)
         for i in range(0, q, _BATCH):
-            table[:, i : i + _BATCH] = _reached(paths(sources[i : i + _BATCH])).T
+            table[paths.order, i : i + _BATCH] = _reached(paths.renumbered(sources[i : i + _BATCH])).T
     return table
 
 
