@@ -48,9 +48,9 @@ class Contender:
 
 def estimator(
     name: str, path: str, *, x: str = "X", y: str | None = None, seeded: bool = True, keep: Any = nothing,
-    needs: str = "", upto: int = 10**9, **params: Any,
+    needs: str = "", upto: int = 10**9, embed: bool = True, **params: Any,
 ) -> Contender:  # fmt: skip
-    """``fit_transform`` of the class at `path`, with the seed and the number of jobs where it takes them."""
+    """``fit_transform`` of the class at `path`, or only ``fit``, with the seed and the number of jobs where it takes them."""
     module, cls = path.rsplit(".", 1)
 
     def fit(data: Arrays, seed: int) -> tuple[Any, Any]:
@@ -58,7 +58,8 @@ def estimator(
         common = {"n_jobs": THREADS} | ({"random_state": seed} if seeded else {})
         known = made.get_params()
         made.set_params(**{k: v for k, v in common.items() if k in known})
-        return made, made.fit_transform(data[x], *([] if y is None else [data[y]]))
+        given = [data[x]] if y is None else [data[x], data[y]]
+        return (made, made.fit_transform(*given)) if embed else (made.fit(*given), None)
 
     return Contender(name, fit, keep, needs, upto)
 

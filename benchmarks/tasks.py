@@ -27,7 +27,7 @@ class Task:
     growth : tuple of int
         Further sizes at which only ours runs, for the growth curve; the short suite stops at 100,000.
     warm : int
-        Rows of the fit before the timed one, which loads libraries and compiles loops.
+        Rows of the fit before the timed one, which loads libraries and compiled loops: enough of them to be worth the loops.
     limit : float
         Seconds a run may take in the full suite.
     mapped : bool
@@ -71,7 +71,7 @@ def _sheet(name: str, method: str, theirs: str, *more: by.Contender, growth: boo
         name, f"{method}, Swiss roll, k = 12", data.roll,
         (by.ours(method, n_neighbors=12), _local(method=theirs, n_neighbors=12, upto=50_000), *more),
         (10_000, 50_000, 1_000_000) if growth else (10_000, 50_000),
-        quality.each({"R² of truth": quality.explains_truth}), short=1, growth=HALF_DECADES if growth else (),
+        quality.each({"R² of truth": quality.explains_truth}), short=1, growth=HALF_DECADES if growth else (), warm=6000,
     )  # fmt: skip
 
 
@@ -85,13 +85,20 @@ def _digits(name: str, method: str, *peers: by.Contender, **ours: Any) -> Task:
 
 
 def _pca(
-    name: str, title: str, make: Any, n: int, *kinds: str, more: tuple[by.Contender, ...] = (), **rest: Any
+    name: str,
+    title: str,
+    make: Any,
+    n: int,
+    *kinds: str,
+    more: tuple[by.Contender, ...] = (),
+    embed: bool = True,
+    **rest: Any,
 ) -> Task:
     """Principal components, by us and by scikit-learn's solvers of the given kinds."""
-    peer = partial(by.sklearn, "decomposition.PCA", keep=by.components, n_components=50)
+    peer = partial(by.sklearn, "decomposition.PCA", keep=by.components, n_components=50, embed=embed)
     return Task(
         name, f"PCA to 50 components, {title}", make,
-        (by.ours("PCA", n_components=50, keep=by.components), *(peer(kind=kind, svd_solver=kind) for kind in kinds), *more),
+        (by.ours("PCA", n_components=50, keep=by.components, embed=embed), *(peer(kind=kind, svd_solver=kind) for kind in kinds), *more),
         (n,), quality.principal_axes, **rest,
     )  # fmt: skip
 
@@ -117,7 +124,7 @@ TASKS: tuple[Task, ...] = (
     Task(
         "landmark-isomap", "Isomap with 200 landmarks, Swiss roll, k = 12", data.roll,
         (by.ours("LandmarkIsomap", n_neighbors=12, landmarks=200), by.tapkee("l-isomap", 12, landmarks=200, upto=100_000)),
-        (10_000, 100_000, 1_000_000), _truth, short=2, growth=HALF_DECADES,
+        (10_000, 100_000, 1_000_000), _truth, short=2, growth=HALF_DECADES, warm=6000,
     ),
     _sheet("lle", "LLE", "standard", by.tapkee("lle", 12, upto=50_000), growth=True),
     _sheet("hessian-lle", "HessianLLE", "hessian", by.tapkee("hlle", 12)),
@@ -165,10 +172,13 @@ TASKS: tuple[Task, ...] = (
     ),
     _pca("pca-narrow", "100 features", partial(data.decaying, d=100), 1_000_000, "covariance_eigh", growth=HALF_DECADES),
     _pca(
-        "pca-file", "100 features in single precision, from a memory-mapped file", partial(data.decaying, d=100, dtype=np.float32),
-        1_000_000, "covariance_eigh", mapped=True,
+        "pca-file", "100 features in single precision, from a memory-mapped file, fit only",
+        partial(data.decaying, d=100, dtype=np.float32), 1_000_000, "covariance_eigh", mapped=True, embed=False,
         more=(
-            by.sklearn("decomposition.IncrementalPCA", kind="incremental", keep=by.components, n_components=50, batch_size=10_000),
+            by.sklearn(
+                "decomposition.IncrementalPCA", kind="incremental", keep=by.components, embed=False,
+                n_components=50, batch_size=10_000,
+            ),
             by.Contender("one read of the file", by.read_once),
         ),
     ),

@@ -25,7 +25,7 @@ from ..solvers import dense
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Up to this much `local_work` numpy is done before the compiled loops are loaded: 14,000 rows of 12 neighbours in 3 dimensions.
+#: Up to this much `local_work` numpy is done before the compiled loops are loaded: 5,600 rows of 12 neighbours in 3 dimensions.
 _SMALL = 1.2e7
 #: A share of a neighbourhood's variance that is only rounding.
 _ROUNDING = 1e-14

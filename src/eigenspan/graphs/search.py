@@ -40,7 +40,7 @@ SEARCHES = ("auto", "tree", "exact", "hnsw", "sklearn")
 _TREE_ALWAYS, _TREE_AT_MOST = 8, 15
 #: Intrinsic dimension up to which a tree beats products of blocks.
 _TREE_DIMENSION = 7.0
-#: Pairs times features: about half a minute of products on two cores, then about as many seconds as this many times more.
+#: Pairs times features that take half a minute or so of products on two cores.
 _PATIENCE = 2e12
 #: Pairs times features up to which plain distances are quicker than loading the compiled loop.
 _SMALL = 3e8
@@ -76,7 +76,7 @@ def _automatic(X: Array) -> str:
     if find_spec("faiss") is not None:
         return "hnsw"
     warn(
-        f"An exact search for the neighbours of {n} points with {D} features takes about {work / 4e12:.0f} minutes on two cores. "
+        f"An exact search for the neighbours of {n} points with {D} features takes about {work / 3e12:.0f} minutes on two cores. "
         'pip install "eigenspan[ann]" adds an approximate search whose recall is measured; PCA to fewer features also helps.',
         SearchWarning,
     )
