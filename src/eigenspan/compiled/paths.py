@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from numba import njit
@@ -42,9 +44,10 @@ class ShortestPaths:
         """Distances (q, n) from the sources. Time grows with the edges times the sources, which run on several threads."""
         return self._distances(sources, self.order)
 
-    def renumbered(self, sources: NDArray[np.intp]) -> NDArray[np.float64]:
-        """The same with the nodes in the order of ``self.order``."""
-        return self._distances(sources, np.arange(self.order.size))
+    def into(self, table: NDArray[Any], column: int, sources: NDArray[np.intp]) -> None:
+        """Write the distances from the sources into columns of a table (n, q), from `column` on."""
+        block = self._distances(sources, np.arange(self.order.size))  # in our own order, where writing is cheap
+        in_pieces(_spread, self.order.size, 65536, block, self.order, column, table)
 
     def _distances(self, sources: NDArray[np.intp], order: NDArray[np.int64]) -> NDArray[np.float64]:
         n, G = self.moved.shape[0], self.moved
@@ -61,6 +64,13 @@ def _from_sources(first, last, indptr, indices, lengths, sources, order, width, 
         dist = _from_source(indptr, indices, lengths, sources[s], width, buckets)
         for i in range(dist.size):
             out[s, order[i]] = dist[i]
+
+
+@njit(cache=True, nogil=True)
+def _spread(first, last, block, order, column, table):  # type: ignore[no-untyped-def]
+    for i in range(first, last):
+        for s in range(block.shape[0]):
+            table[order[i], column + s] = block[s, i]
 
 
 @njit(cache=True, nogil=True)
