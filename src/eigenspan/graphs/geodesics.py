@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import dijkstra
 from .._diagnostics import stage
 from .._resources import require
 from ..errors import DisconnectedError
+from .landmarks import suggested_landmarks
 
 Array = NDArray[np.float64]
 
@@ -50,11 +51,10 @@ def geodesic_table(graph: sp.csr_array, sources: NDArray[np.intp]) -> Any:
 
 
 def _check_memory(size: float, q: int, n: int) -> None:
-    suggestion = max(1, min(500, n // 10))
     require(
         size * q * n + 8.0 * min(q, _BATCH) * n,
         f"Geodesic distances from {q} to {n} points",
-        f"Use LandmarkIsomap(landmarks={suggestion}), which needs only the distances to some landmarks.",
+        f"Use LandmarkIsomap(landmarks={suggested_landmarks(n, 500)}), which needs only the distances to some landmarks.",
     )
 
 

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from .._resources import in_threads, workers
 from ..errors import ConvergenceError
 from .dense import eigenpairs, symmetric
-from .iterative import new_directions
+from .iterative import new_directions, spectral_bound
 
 Array = NDArray[np.float64]
 
@@ -70,13 +69,6 @@ class Recurrence:
         threads = workers()
         groups = [np.ascontiguousarray(part) for part in np.array_split(V, min(threads, V.shape[1]), axis=1)]
         return np.hstack(in_threads(work, groups, threads))
-
-
-def spectral_bound(A: Any, rng: np.random.Generator) -> float:
-    """An upper bound on the largest eigenvalue: a loose Lanczos value and a margin, never above the norm's own bound."""
-    operator = LinearOperator((A.n, A.n), matvec=A.__matmul__, dtype=np.float64)
-    largest = eigsh(operator, 1, which="LA", v0=rng.standard_normal(A.n), tol=1e-2, return_eigenvectors=False)[0]
-    return min(A.norm(), 1.03 * float(largest))
 
 
 def filtered(multiply: Recurrence, V: Array, degree: int, low: float, high: float) -> Array:

@@ -183,6 +183,14 @@ def smallest_by_inverse(inverse: Apply, n: int, k: int, rng: np.random.Generator
     return top_pairs(inverse, n, k, rng, exclude=exclude, magnitude=0.0, width=16, tol=1e-12)
 
 
+def spectral_bound(A: Any, rng: np.random.Generator) -> float:
+    """An upper bound on the largest eigenvalue: a loose Lanczos value and a margin, never above the norm's own bound."""
+    operator = LinearOperator((A.n, A.n), matvec=A.__matmul__, dtype=np.float64)
+    with threadpool_limits(1, user_api="blas"):
+        largest = eigsh(operator, 1, which="LA", v0=rng.standard_normal(A.n), tol=1e-2, return_eigenvectors=False)[0]
+    return min(A.norm(), 1.03 * float(largest))
+
+
 def new_directions(V: Array, basis: Array) -> Array:
     """An orthonormal basis of what the columns of V add to an orthonormal basis; directions that add nothing are dropped."""
     V = V / np.maximum(la.norm(V, axis=0), np.finfo(float).tiny)

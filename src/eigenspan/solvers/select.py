@@ -107,7 +107,7 @@ class Chebyshev(Solver):
     """Chebyshev-filtered block Krylov iteration: the smallest eigenpairs of a sparse PSD matrix, by products alone.
 
     Right where the intrinsic dimension is high and a factor would fill: the wanted eigenvalues are then not too small. A form kept
-    as FᵀF stays in factors. Memory O(n d); the two threads share the columns of the block.
+    as FᵀF stays in factors. Memory O(n d); threads share the columns of the block.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class Chebyshev(Solver):
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         _check_sparse_smallest("chebyshev", A, sense)
-        if 10 * (k + 16) >= A.n:
+        if _few(A, k):
             return Dense().pairs(A, k, sense, exclude, rng)
         return chebyshev.smallest_by_filter(
             A, k, rng, exclude=exclude, tol=self.tol, cycles=self.cycles, degree=self.degree
@@ -153,7 +153,7 @@ class Multigrid(Solver):
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         _check_sparse_smallest("amg", A, sense)
-        if 10 * (k + 16) >= A.n:
+        if _few(A, k):
             return Dense().pairs(A, k, sense, exclude, rng)
         return multigrid.smallest_by_multigrid(
             A.assembled(), k, rng, exclude=exclude, tol=self.tol, iterations=self.iterations
@@ -295,6 +295,11 @@ class Auto(Solver):
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         return self.chain(A, k, sense)[0].pairs(A, k, sense, exclude, rng)
+
+
+def _few(A: Matrix, k: int) -> bool:
+    """A block of vectors would be a good part of the space: LAPACK is quicker, and sure."""
+    return 10 * (k + 16) >= A.n
 
 
 def _check_sparse_smallest(name: str, A: Matrix, sense: str) -> None:
