@@ -118,7 +118,7 @@ def used_threads() -> int:
 
 
 def test_threads_limits_the_loops_and_puts_the_limit_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_resources, "threadpool_info", list)
+    monkeypatch.setattr(_resources, "blas_pools", list)
     monkeypatch.setattr(_resources.os, "sched_getaffinity", lambda pid: {0, 1, 2}, raising=False)
     everything = workers()
     assert used_threads() == everything == 3
@@ -396,7 +396,7 @@ SEVERAL_PIECES: dict[str, Callable[[], Callable[[], Any]]] = {
 def test_the_same_on_one_thread_and_on_two(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (alignment, barycentric):
         monkeypatch.setattr(module, "_SMALL", -1)
-    monkeypatch.setattr(_resources, "threadpool_info", list)  # the limit that the tests put on the linear algebra
+    monkeypatch.setattr(_resources, "blas_pools", list)  # the limit that the tests put on the linear algebra
     monkeypatch.setattr(_resources.os, "sched_getaffinity", lambda pid: {0, 1}, raising=False)
     work = SEVERAL_PIECES[name]()
     pieces: list[Any] = []

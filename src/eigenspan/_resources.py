@@ -6,14 +6,16 @@ A dense n×n array is allocated only where a method's structure forces one, and 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from .errors import InputError, MemoryLimitError
 
@@ -97,11 +99,27 @@ def threads(n_jobs: int | None) -> Iterator[None]:
         _limit.reset(token)
 
 
+def blas_pools() -> list[Any]:
+    """What threadpoolctl tells of every linear algebra library that is loaded."""
+    return _controller(len(sys.modules)).select(user_api="blas").info()
+
+
+def one_blas_thread() -> Any:
+    """A context in which linear algebra keeps to the thread that asks for it."""
+    return _controller(len(sys.modules)).limit(limits=1, user_api="blas")
+
+
+@lru_cache(maxsize=1)
+def _controller(modules: int) -> ThreadpoolController:
+    """Looking for the libraries takes milliseconds, and only an import can bring a new one."""
+    return ThreadpoolController()
+
+
 def workers(n_jobs: int | None = None) -> int:
     """Threads to use: `n_jobs`, and never more than the processors, than `threads` allows, or than the limit that `threadpoolctl`
     or the environment has put on the linear algebra."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    limits = [cores, *(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")]
+    limits = [cores, *(pool["num_threads"] for pool in blas_pools())]
     if n_jobs is not None:
         limits.append(n_jobs if n_jobs > 0 else cores + 1 + n_jobs)
     if (allowed := _limit.get()) is not None:
@@ -120,7 +138,7 @@ def in_threads(work: Callable[[Any], Any], items: Iterable[Any], n_threads: int)
         for place, item in pieces:
             results[place] = work(item)
 
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         if n_threads <= 1:
             run()
         else:

@@ -1,8 +1,8 @@
 """Counts, means and scatter of rows read once, in blocks: all that PCA and discriminant analysis need of the data.
 
 The rows may lie in a file (`numpy.memmap`) or arrive in parts; neither a copy of them nor anything else with n rows is
-made. `Moments` of parts add up to those of the whole, and every block is summed about a point among its own rows, so that
-data far from the origin keep their digits.
+made. `Moments` of parts add up to those of the whole, and data far from the origin are
+summed about a point among their own rows, so that they keep their digits.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ _ROWS, _NUMBERS = 4096, 2**22
 
 #: Rows whose mean a block is summed about; strips of blocks, which threads share out (whatever their number: the sums are the same).
 _PILOT, _STRIPS = 64, 8
+
+#: Squared mean over variance of a column that costs no digits worth a subtraction, by bytes of a number.
+_NEAR = {4: 1.0, 8: 100.0}
 
 #: Eigenvalues of the correlations, relative to the largest, that rounding cannot explain, and those that it can: in double and
 #: in single precision. What lies between is there, but only its first digits are known.
@@ -85,16 +88,16 @@ class Rows:
         return np.asarray(np.subtract(self.X[which], self.origin, dtype=np.float64))
 
     def project(self, V: Array) -> Array:
-        """``(X − 1·origin') V`` a block at a time."""
+        """``(X − 1·origin') V`` a block at a time, multiplied in the precision of X."""
         out = np.empty((self.shape[0], V.shape[1]))
-        shift = self.origin @ V
+        dtype = self.X.dtype if self.X.dtype in (np.float32, np.float64) else np.float64
+        # zero in double precision, where X V − origin' V loses nothing that X had
+        near = np.zeros_like(self.origin) if dtype == np.float64 else self.origin.astype(dtype)
+        axes, shift = V.astype(dtype), (self.origin - near) @ V
 
         def place(part: slice) -> None:
-            if self.X.dtype == np.float64:
-                np.matmul(self.X[part], V, out=out[part])
-                out[part] -= shift
-            else:
-                np.matmul(self[part], V, out=out[part])
+            rows = self.X[part] if dtype == np.float64 else np.subtract(self.X[part], near)
+            np.subtract(rows @ axes, shift, out=out[part])
 
         _each(place, blocks(*self.shape, rows=1024), self.shape[0] > _ROWS)
         return out
@@ -215,9 +218,11 @@ class Moments:
         R = self.correlations()
         if k == 0 or len(R) < k:
             return k == 0
-        level = _SURE[self.single] * np.abs(R).sum(axis=0).max()
+        shifted = R - _SURE[self.single] * np.abs(R).sum(axis=0).max() * np.eye(len(R))
+        if la.lapack.dpotrf(shifted)[1] == 0:  # all of them, and that is quickly seen
+            return True
         # the block-diagonal factor has as many positive eigenvalues as the matrix: Sylvester's law of inertia
-        D = la.ldl(R - level * np.eye(len(R)))[1]
+        D = la.ldl(shifted)[1]
         paired = np.diagonal(D, 1) != 0  # a 2×2 block has one of either sign
         alone = ~(np.append(paired, False) | np.append(False, paired))
         return int(paired.sum() + np.sum(np.diagonal(D)[alone] > 0)) >= k
@@ -231,40 +236,56 @@ def class_moments(X: Any, codes: Codes, classes: int) -> tuple[Moments, Moments]
 
 
 def _of_strip(X: Any, codes: Codes | None, groups: int, single: bool, parts: list[slice]) -> Moments:
-    """Of some blocks, one after the other in the same memory."""
+    """Of some blocks, one after the other in the same memory, their products summed about one point among the first rows."""
     D, dtype = X.shape[1], np.float32 if single else np.float64
-    whole = Moments.nothing(groups, D, single)
-    space = np.empty((max(part.stop - part.start for part in parts), D), dtype), np.empty((D, D), dtype)
+    origin = _origin(X[parts[0]][:_PILOT], dtype)
+    counts, sums, scatter = np.zeros(groups), np.zeros((groups, D)), np.zeros((D, D))
+    centred = np.empty((max(part.stop - part.start for part in parts), D), dtype) if origin.any() else None
+    products = np.empty((D, D), dtype)
     for part in parts:
         block, code = X[part], None if codes is None else codes[part]
         if code is not None and code.min() < 0:
             block, code = block[code >= 0], code[code >= 0]
-        if len(block) and not _add_block(whole, block, code, *space):
-            double = np.empty(block.shape), np.empty((D, D))
-            if not (single and _add_block(whole, block, code, *double)):
+        z = _about(block, origin, centred)
+        if len(block) and not _multiply(z, products):
+            z, double = _about(block, origin.astype(np.float64), np.empty(block.shape)), np.empty((D, D))
+            if not (single and _multiply(z, double)):
                 refuse_non_finite(X[part], part.start)
                 raise InputError(
                     "Input X contains values so large that their squares overflow: divide X by a constant first."
                 )
-    return whole
+            scatter += double
+        elif len(block):
+            scatter += products
+        counts += len(block) if code is None else np.bincount(code, minlength=groups)
+        sums += _group_sums(z, code, groups)
+    inside = sums / np.maximum(counts, 1.0)[:, None]
+    scatter -= (inside.T * counts) @ inside
+    return Moments(counts, np.where(counts[:, None] > 0, origin + inside, 0.0), scatter, single)
 
 
-def _add_block(whole: Moments, block: Any, code: Any, centred: Any, products: Any) -> bool:
-    """Add a few rows, multiplied in the precision of the given memory; False, and nothing added, where that does not hold them."""
-    z, dtype = centred[: len(block)], centred.dtype
-    origin = block[:_PILOT].mean(axis=0, dtype=np.float64).astype(dtype)
+def _origin(rows: Any, dtype: Any) -> Array:
+    """Zero where the rows lie about it, and nothing need be subtracted; else their mean."""
     with np.errstate(all="ignore"):
-        np.subtract(block, origin, out=z)
+        mean = rows.mean(axis=0, dtype=np.float64)
+        near = np.all(mean**2 <= _NEAR[np.dtype(dtype).itemsize] * rows.var(axis=0, dtype=np.float64))
+    return np.zeros_like(mean, dtype=dtype) if near else mean.astype(dtype)
+
+
+def _about(block: Any, origin: Any, space: Any) -> Any:
+    if space is None:
+        return np.ascontiguousarray(block, dtype=origin.dtype)
+    with np.errstate(all="ignore"):
+        return np.subtract(block, origin, out=space[: len(block)])
+
+
+def _multiply(z: Any, products: Any) -> bool:
+    """``z'z`` in the precision of z; False where that does not hold it: squares vanish, overflow, or are none."""
+    with np.errstate(all="ignore"):
         np.matmul(z.T, z, out=products)
         size = float(np.trace(products, dtype=np.float64))
-    least, most = (1e-28, 1e36) if dtype == np.float32 else (-1.0, np.finfo(float).max)
-    if not least < size <= most:  # squares vanish, overflow, or are none
-        return False
-    groups = whole.counts.size
-    counts = np.array([float(len(z))]) if code is None else np.bincount(code, minlength=groups).astype(float)
-    inside = _group_sums(z, code, groups) / np.maximum(counts, 1.0)[:, None]
-    whole._absorb(counts, origin + inside, products, inside)
-    return True
+    least, most = (1e-28, 1e36) if z.dtype == np.float32 else (-1.0, np.finfo(float).max)
+    return least < size <= most
 
 
 def _group_sums(z: Any, code: Any, groups: int) -> Array:

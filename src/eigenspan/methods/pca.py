@@ -118,10 +118,12 @@ class PCA(FeatureReducer):
         if self._reads_moments(X):
             with stage("moments"):
                 moments = Moments.of(X, single=X.dtype == np.float32)
-                if X.dtype == np.float32 and not self._is_sure(moments):
+                sure = self._is_sure(moments)
+                if moments.single and not sure:
                     moments = Moments.of(X)
+                    sure = self._is_sure(moments)
             self._moments = moments
-            return self._pose_moments(moments, None if on_disk(X) else X)
+            return self._pose_moments(moments, None if on_disk(X) else X, sure)
         posed = pose(self._basis(X), maximise=centring(n), unit="projection", scale=self._scale(n))
         return self._posed(posed, n, _total_scatter(X))
 
@@ -129,9 +131,9 @@ class PCA(FeatureReducer):
         """As many axes as wanted are there beyond doubt: the rank of the features does not matter."""
         return isinstance(self.n_components, Integral) and moments.spans(int(self.n_components))
 
-    def _pose_moments(self, moments: Moments, X: Any) -> Posed:
+    def _pose_moments(self, moments: Moments, X: Any, sure: bool) -> Posed:
         basis = Features(Raw(), X, None, moments.mean)
-        if not self._is_sure(moments):
+        if not sure:
             basis = Features.of_moments(moments, X)
         problem = TraceProblem(basis.compress(moments.scatter), None, "max")
         return self._posed(Posed(problem, basis, self._scale(moments.n)), moments.n, float(np.trace(moments.scatter)))
@@ -181,7 +183,9 @@ class PCA(FeatureReducer):
         self._moments = self._moments + moments if "n_samples_seen_" in vars(self) else moments
         self.n_samples_seen_ = self._moments.n
         wanted = self.n_components if isinstance(self.n_components, Integral) else 1
-        posed = self._pose_moments(self._moments, None) if self.n_samples_seen_ > 1 else None
+        posed = None
+        if self.n_samples_seen_ > 1:
+            posed = self._pose_moments(self._moments, None, self._is_sure(self._moments))
         if posed is None or posed.problem.A.n < min(wanted, self._moments.means.shape[1]):
             return self
         return self._solve_moments(posed)

@@ -17,10 +17,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
-from threadpoolctl import threadpool_limits
 
 from .._diagnostics import note
-from .._resources import human_bytes
+from .._resources import human_bytes, one_blas_thread
 from ..errors import ConvergenceError
 from .dense import eigenpairs, symmetric
 
@@ -77,7 +76,7 @@ def top_pairs(
         operator = LinearOperator((n, n), matvec=hiding(hidden), dtype=np.float64)
         settings: dict[str, Any] = {"tol": tol, "ncv": width, "maxiter": max(300, 30000 // width)}
         try:
-            with nullcontext() if threaded else threadpool_limits(1, user_api="blas"):
+            with nullcontext() if threaded else one_blas_thread():
                 return eigsh(operator, count, which="LA", v0=start, **settings)
         except ArpackNoConvergence as failure:
             raise ConvergenceError(
@@ -186,7 +185,7 @@ def smallest_by_inverse(inverse: Apply, n: int, k: int, rng: np.random.Generator
 def spectral_bound(A: Any, rng: np.random.Generator) -> float:
     """An upper bound on the largest eigenvalue: a loose Lanczos value and a margin, never above the norm's own bound."""
     operator = LinearOperator((A.n, A.n), matvec=A.__matmul__, dtype=np.float64)
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         largest = eigsh(operator, 1, which="LA", v0=rng.standard_normal(A.n), tol=1e-2, return_eigenvectors=False)[0]
     return min(A.norm(), 1.03 * float(largest))
 
