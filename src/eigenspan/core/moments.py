@@ -219,7 +219,9 @@ class Moments:
         if k == 0 or len(R) < k:
             return k == 0
         shifted = R - _SURE[self.single] * np.abs(R).sum(axis=0).max() * np.eye(len(R))
-        if la.lapack.dpotrf(shifted)[1] == 0:  # all of them, and that is quickly seen
+        # a form that is positive on some k-dimensional subspace has k positive eigenvalues, and most subspaces will do
+        Q = np.eye(len(R)) if 2 * k > len(R) else np.random.default_rng(0).standard_normal((len(R), k))
+        if la.lapack.dpotrf(Q.T @ shifted @ Q)[1] == 0:
             return True
         # the block-diagonal factor has as many positive eigenvalues as the matrix: Sylvester's law of inertia
         D = la.ldl(shifted)[1]
@@ -242,6 +244,8 @@ def _of_strip(X: Any, codes: Codes | None, groups: int, single: bool, parts: lis
     counts, sums, scatter = np.zeros(groups), np.zeros((groups, D)), np.zeros((D, D))
     centred = np.empty((max(part.stop - part.start for part in parts), D), dtype) if origin.any() else None
     products = np.empty((D, D), dtype)
+    if centred is None and codes is None and not single:
+        parts = [slice(parts[0].start, parts[-1].stop)]  # nothing to copy and no digits to lose: larger products are faster
     for part in parts:
         block, code = X[part], None if codes is None else codes[part]
         if code is not None and code.min() < 0:
