@@ -45,7 +45,8 @@ D = pairwise(X)
 K = np.exp(-(D**2))
 
 LINEAR = ["PCA", "LPP", "OLPP", "NPP", "ONPP", "LLTSA", "LDA"]
-NEIGHBOURS = [case.id for case in own() if "n_neighbors" in case.template.get_params()]
+PAIRS = [case.id for case in own() if "axes" in case.template.get_params()]
+NEIGHBOURS = [case.id for case in own() if "n_neighbors" in case.template.get_params() and case.id not in PAIRS]
 IMPLICIT = [case.id for case in own() if "disconnected" in case.template.get_params()]
 LOCAL = ["ModifiedLLE", "HessianLLE", "LTSA"]
 
@@ -103,6 +104,10 @@ def test_two_samples_are_few(case: Case) -> None:
     if case.id in LOCAL or case.id == "LLTSA":
         with pytest.raises(GraphError, match=says("n_components=1 needs at least 2 neighbours", "some have 1")):
             case.make(**params).fit(X[:2], [0, 1])
+        return
+    if case.id in ("LFDA", "MFA", "LDE"):
+        with pytest.raises(LabelError, match=says("no class has two labelled samples", "gamma > 0")):
+            quietly(lambda: case.make(**params).fit(X[:2], [0, 1]))
         return
     Y = quietly(lambda: case.make(**params).fit(X[:2], [0, 1]).embedding_)
     assert_healthy(Y, 2)
@@ -206,11 +211,11 @@ def test_new_points_far_away(case: Case) -> None:
 
 
 # ---------------------------------------------------------------------- too many neighbours, too many components
-@pytest.mark.parametrize("name", NEIGHBOURS)
+@pytest.mark.parametrize("name", NEIGHBOURS + PAIRS)
 def test_as_many_neighbours_as_points(name: str) -> None:
     with pytest.raises(GraphError, match=says("n_neighbors=30", "n_samples - 1 = 29")):
-        es.make(name, n_neighbors=30).fit(X)
-    assert_healthy(quietly(lambda: es.make(name, n_neighbors=29).fit(X).embedding_), 30)
+        es.make(name, n_neighbors=30).fit(X, Y3)
+    assert_healthy(quietly(lambda: es.make(name, n_neighbors=29).fit(X, Y3).embedding_), 30)
 
 
 TOO_MANY = {

@@ -6,7 +6,8 @@ Methods
     laplacian       LaplacianEigenmaps, DiffusionMap, CommuteTimeEmbedding, SpectralClustering, LPP, OLPP
     reconstruction  LLE, NPP, ONPP
     alignment       ModifiedLLE, HessianLLE, LTSA, LLTSA
-    discriminant    LDA
+    discriminant    LDA, LFDA, MFA, DNE, LDE, MMC
+    semi-supervised SSLFDA, SSDNE, SSMFA, SSFDA, SSMMC, SELF
     by hand         TraceReducer, External
 Specifications
     graphs          KNN, Radius
@@ -22,29 +23,44 @@ from .graphs import KNN, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered,
 from .methods.alignment import LLTSA, LTSA, HessianLLE, ModifiedLLE
 from .methods.clustering import SpectralClustering
 from .methods.compose import TraceReducer
+from .methods.costs import LFDA
 from .methods.discriminant import LDA
 from .methods.distances import ClassicalMDS, LandmarkMDS
 from .methods.external import External
 from .methods.geodesics import Isomap, LandmarkIsomap
 from .methods.laplacian import LPP, OLPP, LaplacianEigenmaps
+from .methods.margins import DNE, LDE, MFA, SSDNE, SSMFA
 from .methods.reconstruction import LLE, NPP, ONPP
 from .methods.registry import make, methods
+from .methods.semisupervised import MMC, SELF, SELFDA, SSFDA, SSLFDA, SSMMC
 from .methods.variance import PCA, KernelPCA
 from .methods.walks import CommuteTimeEmbedding, DiffusionMap
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "DNE",
     "KNN",
     "LDA",
+    "LDE",
+    "LFDA",
     "LLE",
     "LLTSA",
     "LPP",
     "LTSA",
+    "MFA",
+    "MMC",
     "NPP",
     "OLPP",
     "ONPP",
     "PCA",
+    "SELF",
+    "SELFDA",
+    "SSDNE",
+    "SSFDA",
+    "SSLFDA",
+    "SSMFA",
+    "SSMMC",
     "Binary",
     "ClassicalMDS",
     "CommuteTimeEmbedding",

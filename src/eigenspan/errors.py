@@ -101,6 +101,10 @@ class ExtensionWarning(EigenspanWarning):
     """The map to new points is poorly determined."""
 
 
+class LabelWarning(EigenspanWarning):
+    """Labels leave part of a criterion undetermined."""
+
+
 class SearchWarning(EigenspanWarning):
     """Neighbours were missed by an approximate search, or an exact one takes long."""
 

@@ -8,11 +8,13 @@ from .form import Form, diagonal, factor_gram, gram, identity
 from .kernels import Kernel, KernelRows, gram_matrix, kernel_rows
 from .map import Map, Raw
 from .nystrom import NystromFeatures
-from .problem import Posed, TraceProblem, TraceRatio, pose, solve
-from .scale import Diffusion, InverseSqrt, SqrtEigenvalue, Unit, UnitCovariance, Whitened
+from .pairwise import Pairwise
+from .problem import Posed, TraceProblem, TraceRatio, is_singular, pose, solve, with_ridge
+from .scale import AxisWeights, Diffusion, InverseSqrt, SqrtEigenvalue, Unit, UnitCovariance, Whitened
 from .spectrum import Spectrum, sign_of
 
 __all__ = [
+    "AxisWeights",
     "Diffusion",
     "DirectSum",
     "Features",
@@ -22,6 +24,7 @@ __all__ = [
     "KernelRows",
     "Map",
     "NystromFeatures",
+    "Pairwise",
     "Posed",
     "Raw",
     "Samples",
@@ -38,8 +41,10 @@ __all__ = [
     "gram",
     "gram_matrix",
     "identity",
+    "is_singular",
     "kernel_rows",
     "pose",
     "sign_of",
     "solve",
+    "with_ridge",
 ]

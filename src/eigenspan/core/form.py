@@ -1,10 +1,10 @@
 """Quadratic forms on the samples, ``y -> y'My``, kept in the cheapest structure that represents them exactly.
 
-A `Form` is a sum of up to four parts::
+A `Form` is a sum of up to five parts::
 
-    M  =  sparse  +  U diag(c) U'  +  Σ a FᵀF  +  dense
-          graphs     class means      LLE         Gram matrices
-                     centring         factors     that the method forces
+    M  =  sparse  +  U diag(c) U'  +  Σ a FᵀF  +  Σ a P        +  dense
+          graphs     class means      LLE         all pairs,      Gram matrices
+                     centring         factors     blockwise       that the method forces
 
 Addition and scalar multiplication act on the parts, so ``laplacian(W) + 0.1 * class_scatter(y)`` is literal and never
 forms an n×n array. Solvers and bases need only ``M @ Z``, ``M.quadratic(Z)``, the diagonal and the parts.
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..solvers.dense import symmetric_product
 from .moments import Rows, blocks
+from .pairwise import Pairwise
 
 Array = NDArray[np.float64]
 
@@ -54,6 +55,8 @@ class Form:
         The part ``U diag(c) U'``; U is (n, r), dense or sparse.
     roots : tuple of (a, F), optional
         The part ``Σ a FᵀF`` with sparse F of n columns.
+    pairs : tuple of (a, P), optional
+        The part ``Σ a P`` with `Pairwise` affinities P.
     dense : ndarray of shape (n, n), optional
     psd : bool
         M is known to be positive semidefinite.
@@ -65,6 +68,7 @@ class Form:
     sparse: sp.csr_array | None = None
     low_rank: tuple[Any, Array] | None = None
     roots: tuple[tuple[float, sp.csr_array], ...] = ()
+    pairs: tuple[tuple[float, Pairwise], ...] = ()
     dense: Any = None
     psd: bool = False
     kills_constant: bool = False
@@ -85,6 +89,7 @@ class Form:
             sparse=_sum(self.sparse, other.sparse),
             low_rank=low,
             roots=self.roots + other.roots,
+            pairs=self.pairs + other.pairs,
             dense=_sum(self.dense, other.dense),
             psd=self.psd and other.psd,
             kills_constant=self.kills_constant and other.kills_constant,
@@ -97,6 +102,7 @@ class Form:
             sparse=None if self.sparse is None else self.sparse * a,
             low_rank=None if self.low_rank is None else (self.low_rank[0], a * self.low_rank[1]),
             roots=tuple((a * b, F) for b, F in self.roots),
+            pairs=tuple((a * b, P) for b, P in self.pairs),
             dense=None if self.dense is None else a * self.dense,
             psd=self.psd and a >= 0,
         )
@@ -120,6 +126,8 @@ class Form:
             out += U @ ((U.T @ Z).T * c).T
         for a, F in self.roots:
             out += a * (F.T @ (F @ Z))
+        for a, P in self.pairs:
+            out += a * (P @ Z)
         if self.dense is not None:
             out += symmetric_product(self.dense, Z)
         return out
@@ -142,6 +150,8 @@ class Form:
         for a, F in self.roots:
             FZ = F @ Z
             out += a * _toarray(FZ.T @ FZ)
+        for a, pairs in self.pairs:
+            out += a * pairs.quadratic(_toarray(Z))
         if self.dense is not None:
             out += _toarray(Z.T @ (self.dense @ _toarray(Z)))
         return (out + out.T) / 2
@@ -159,6 +169,8 @@ class Form:
             out += np.asarray((U.multiply(U) if sp.issparse(U) else U * U) @ c).ravel()
         for a, F in self.roots:
             out += a * np.asarray(F.multiply(F).sum(axis=0)).ravel()
+        for a, P in self.pairs:
+            out += a * P.diagonal()
         if self.dense is not None:
             out += np.diagonal(self.dense)
         return out
@@ -179,19 +191,22 @@ class Form:
             sparse=None if self.sparse is None else _scaled(self.sparse, s, s),
             low_rank=None if self.low_rank is None else (S @ self.low_rank[0], self.low_rank[1]),
             roots=tuple((a, _scaled(F, np.ones(F.shape[0]), s)) for a, F in self.roots),
+            pairs=tuple((a, P.scaled(s)) for a, P in self.pairs),
             dense=None if self.dense is None else s[:, None] * self.dense * s,
             kills_constant=False,
         )
 
     def to_dense(self) -> Array:
         """M as an n×n array: for small problems and for tests."""
-        if self.sparse is None and self.low_rank is None and not self.roots and self.dense is not None:
+        if self.dense is not None and self.sparse is None and self.low_rank is None and not (self.roots or self.pairs):
             return self.dense
         out = np.zeros((self.n, self.n)) if self.dense is None else self.dense.copy()
         if self.sparse is not None:
             out += self.sparse.toarray()
         for a, F in self.roots:
             out += a * (F.T @ F).toarray()
+        for a, P in self.pairs:
+            out += a * P.to_dense()
         if self.low_rank is not None:
             U, c = _toarray(self.low_rank[0]), self.low_rank[1]
             out += (U * c) @ U.T
@@ -213,6 +228,8 @@ class Form:
         for a, F in self.roots:
             rows, columns = abs(F).sum(axis=1).max(), abs(F).sum(axis=0).max()
             bound += abs(a) * float(rows * columns)
+        for a, P in self.pairs:
+            bound += abs(a) * float((P @ np.ones(self.n)).max(initial=0.0))
         if self.dense is not None:
             rows = max(1, 2**20 // max(self.n, 1))  # a block at a time: |M| would be a second n×n array
             blocks = (self.dense[i : i + rows] for i in range(0, self.n, rows))
@@ -221,7 +238,7 @@ class Form:
 
     def is_diagonal(self) -> bool:
         """Only a diagonal part: such a unit form is divided out instead of factorised."""
-        if self.low_rank is not None or self.dense is not None or self.roots or self.sparse is None:
+        if self.low_rank is not None or self.dense is not None or self.roots or self.pairs or self.sparse is None:
             return False
         rows = np.repeat(np.arange(self.n), np.diff(self.sparse.indptr))
         return bool(np.all((rows == self.sparse.indices) | (self.sparse.data == 0)))
@@ -269,6 +286,8 @@ def _blockwise_quadratic(M: Form, Z: Rows) -> Array:
     for a, F in M.roots:
         for _, FZ in _gathered(F, Z):
             out += a * (FZ.T @ FZ)
+    for a, pairs in M.pairs:
+        out += a * pairs.quadratic(Z)
     if M.low_rank is not None:
         U, c = M.low_rank
         P = np.zeros((U.shape[1], D))

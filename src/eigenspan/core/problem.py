@@ -123,9 +123,9 @@ def pose(
     if B is not None and not isinstance(basis, Samples):
         relative = getattr(basis, "relative_ridge", 0.0) if relative_ridge is None else relative_ridge
         if sense == "min" and form.psd:
-            A = _with_ridge(A, ridge, relative)
+            A = with_ridge(A, ridge, relative)
         else:
-            B = _with_ridge(B, ridge, relative)
+            B = with_ridge(B, ridge, relative)
     exclude = basis.constant() if form.kills_constant else None
     return Posed(TraceProblem(A, B, sense, exclude), basis, scale or Unit(), skip)
 
@@ -144,7 +144,8 @@ def _objective(minimise: Form | None, maximise: Form | None) -> tuple[Form, Sens
     raise InputError("Give exactly one of minimise= and maximise=.")
 
 
-def _with_ridge(M: Form, ridge: float | None, relative: float) -> Form:
+def with_ridge(M: Form, ridge: float | None, relative: float = 0.0) -> Form:
+    """``M + εI``, ε given or relative to the mean eigenvalue, and noted."""
     epsilon = ridge if ridge is not None else relative * float(M.diagonal().sum()) / max(M.n, 1)
     if epsilon < 0:
         raise InputError(f"ridge={epsilon:g} must not be negative.")
@@ -152,6 +153,13 @@ def _with_ridge(M: Form, ridge: float | None, relative: float) -> Form:
         return M
     note(ridge=epsilon)
     return Form(M.n, dense=M.to_dense() + epsilon * np.eye(M.n), psd=M.psd)
+
+
+def is_singular(B: Form) -> bool:
+    """B, scaled to unit diagonal, is not positive definite beyond rounding. Cost O(m³/3)."""
+    M = dense.symmetric(B.to_dense())
+    d = np.sqrt(np.maximum(np.diagonal(M), 0.0))
+    return not d.all() or dense.is_singular(M / np.outer(d, d))
 
 
 # ---------------------------------------------------------------------- solving

@@ -84,3 +84,24 @@ class Diffusion:
     def __call__(self, spectrum: Spectrum) -> Array:
         walk = 1.0 - spectrum.values
         return np.sqrt(self.volume) * np.sign(walk) ** (self.time % 2 == 1) * np.abs(walk) ** self.time
+
+
+@dataclass(frozen=True)
+class AxisWeights:
+    """One of the four weightings of axes [S2, §2.3]: 1, 1/‖v‖, √|λ| and √|λ|/‖v‖.
+
+    A cost that can be negative is best where it is most so: there √max(−λ, 0) is taken, and an axis that only costs has no weight.
+    """
+
+    kind: str = "unit"
+    signed: bool = True
+
+    def __call__(self, spectrum: Spectrum) -> Array:
+        factors = np.ones(spectrum.values.size)
+        if self.kind.startswith("eigenvalue"):
+            factors = np.sqrt(np.maximum(-spectrum.values if self.signed else spectrum.values, 0.0))
+            if not factors.any():
+                raise DimensionError(
+                    f'axes={self.kind!r} weighs the axes by roots of their gain, but none of the {factors.size} has any: use axes="unit".'
+                )
+        return factors / np.linalg.norm(spectrum.vectors, axis=0) if self.kind.endswith("norm") else factors

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,15 +33,13 @@ def laplacian(W: Any) -> Form:
             )
         L = Form(W.shape[0], sparse=sp.csr_array(sp.diags_array(degrees(W)) - W))
         positive = not W.nnz or W.data.min() >= 0
-    return Form(
-        L.n, sparse=L.sparse, low_rank=L.low_rank, roots=L.roots, dense=L.dense, psd=bool(positive), kills_constant=True
-    )
+    return replace(L, psd=bool(positive), kills_constant=True)
 
 
 def _nowhere_negative(W: Form) -> bool:
     """No entry of W can be negative because none of its parts has one (sufficient, and true of class graphs)."""
     parts = [W.sparse, W.dense, *(F for _, F in W.roots)]
-    scales = [a for a, _ in W.roots]
+    scales = [a for a, _ in W.roots + W.pairs]
     if W.low_rank is not None:
         parts.append(W.low_rank[0])
         scales.extend(W.low_rank[1])

@@ -4,9 +4,9 @@ from .accept import as_graph, check_distance_matrix
 from .barycentric import reconstruction_weights
 from .connect import check_weights_connect, components, ensure_connected
 from .geodesics import conformal_distances, geodesic_distances, geodesic_table
-from .labels import class_indicator, class_pairs, encode_labels, slices
+from .labels import allies, class_indicator, class_pairs, encode_labels, rivals, slices
 from .landmarks import Landmarks, choose_landmarks, suggested_landmarks
-from .neighbours import KNN, NeighbourGraph, Radius
+from .neighbours import KNN, NeighbourGraph, Radius, check_n_neighbors
 from .rows import RowIndex, Unknown, ZeroDistance
 from .weights import (
     Affinity,
@@ -38,9 +38,11 @@ __all__ = [
     "Unknown",
     "ZeroDistance",
     "affinity",
+    "allies",
     "as_graph",
     "as_weights",
     "check_distance_matrix",
+    "check_n_neighbors",
     "check_weights_connect",
     "choose_landmarks",
     "class_indicator",
@@ -54,6 +56,7 @@ __all__ = [
     "hadamard_power",
     "median_width",
     "reconstruction_weights",
+    "rivals",
     "slices",
     "suggested_landmarks",
 ]

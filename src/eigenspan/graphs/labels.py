@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from ..errors import LabelError
+from ..errors import LabelError, LabelWarning, warn
+from .lists import canonical
+from .neighbours import KNN, Finder, NeighbourGraph
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -90,3 +92,34 @@ def class_pairs(codes: Index) -> sp.csr_array:
     P.setdiag(0)
     P.eliminate_zeros()
     return P
+
+
+def allies(points: Any, codes: Index, k: int, n_jobs: int | None = None) -> NeighbourGraph:
+    """Every labelled point and its k nearest of the same class (all of a class with no more), found class by class.
+
+    A class with one point has no pairs: it is named in a warning.
+    """
+    counts = np.bincount(codes[codes >= 0])
+    if np.any(counts == 1):
+        warn(
+            f"{np.sum(counts == 1)} of {counts.size} classes have one labelled sample only, and so no pair of neighbours within the "
+            "class: nothing holds them together. Label more of them if they matter.",
+            LabelWarning,
+        )
+    if counts.max() < 2:
+        return NeighbourGraph(sp.csr_array((codes.size, codes.size)), None)
+    return KNN(min(k, codes.size - 1), within_class=True, n_jobs=n_jobs).build(points, codes)
+
+
+def rivals(points: Any, codes: Index, k: int, n_jobs: int | None = None) -> NeighbourGraph:
+    """Every labelled point and its k nearest among the points of other classes, searched class by class. Cost O(n²D) at most."""
+    rows, columns, values = [], [], []
+    for c in range(codes.max() + 1):
+        members, others = np.flatnonzero(codes == c), np.flatnonzero((codes >= 0) & (codes != c))
+        finder = Finder.build(points[others], n_neighbors=min(k, others.size), n_jobs=n_jobs)
+        near = finder.relate(points[members]).tocoo()
+        rows.append(members[near.row])
+        columns.append(others[near.col])
+        values.append(near.data)
+    D = canonical(np.concatenate(values), np.concatenate(rows), np.concatenate(columns), codes.size)
+    return NeighbourGraph(D, None)

@@ -46,6 +46,25 @@ _ENTRIES = {
         ε that keeps the axes short: B + εI, or A + εI where a PSD form A is minimised. None means 0 for features of full rank
         and a small ridge, reported in ``diagnostics_``, for kernels, whose feature space could interpolate any embedding of the
         training points.""",
+    "ridge_unit": """ridge : float or None, default=None
+        ε that keeps the axes short: B + εI. None means γ where B is singular and γ > 0 [S2, §2.3]; otherwise 0, a small
+        ridge for kernels, and where B is singular a small one with a warning. It is in ``diagnostics_``.""",
+    "gamma": """gamma : float
+        γ, the weight of the neighbours of all points, labelled or not; 0 leaves them out.""",
+    "alpha": """alpha : float, default=1.0
+        Hadamard power of their affinities [S2, eq. 9]: larger values count near pairs more and far ones less.""",
+    "pair_neighbors": """n_neighbors : int or None, default=None
+        Nearest points of the same class (all of a smaller class), and the neighbour that sets the local scale of affinities.
+        None means 3, or 7 for the local scales of all pairs in a class.""",
+    "n_rivals": """n_rivals : int or None, default=None
+        Nearest points of other classes; None means as many as `n_neighbors`.""",
+    "graph_unlabelled": """graph : "all" or graph specification, default="all"
+        Pairs in the affinity of unlabelled points: all of them as in [S2, eq. 7], O(n²) in blocks, or the edges of a neighbour
+        graph such as ``KNN(10)``, which is the choice for many points.""",
+    "axes": """axes : {"unit", "norm", "eigenvalue", "eigenvalue-norm"}, default="unit"
+        Weights of the axes [S2, §2.3]: as solved, of length one, times the root of what each axis gains, or both.""",
+    "classes_attribute": """classes_ : ndarray
+        The class labels.""",
     "unlabeled": """unlabeled : int or None, default=-1
         The label that marks unlabelled points, besides NaN and None. None makes −1 a class like any other.""",
     "reg": """reg : float, default=1e-3

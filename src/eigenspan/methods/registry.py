@@ -12,12 +12,15 @@ from typing import Any
 from ..errors import InputError
 from .alignment import LLTSA, LTSA, HessianLLE, ModifiedLLE
 from .clustering import SpectralClustering
+from .costs import LFDA
 from .discriminant import LDA
 from .distances import ClassicalMDS, LandmarkMDS
 from .external import External
 from .geodesics import Isomap, LandmarkIsomap
 from .laplacian import LPP, OLPP, LaplacianEigenmaps
+from .margins import DNE, LDE, MFA, SSDNE, SSMFA
 from .reconstruction import LLE, NPP, ONPP
+from .semisupervised import MMC, SELFDA, SSFDA, SSLFDA, SSMMC
 from .variance import PCA, KernelPCA
 from .walks import CommuteTimeEmbedding, DiffusionMap
 
@@ -76,6 +79,17 @@ TABLE: tuple[Method, ...] = (
     Method("LTSA", "alignment", "min Σ S N Nᵀ Sᵀ, tangent spaces", "embedding", "samples", "none", _SPARSE, "Zhang & Zha 2004", LTSA),
     Method("LLTSA", "alignment", "min Σ S N Nᵀ Sᵀ, tangent spaces", "embedding", "linear or kernel", "optional", _DENSE_D, "Zhang et al. 2007", LLTSA),
     Method("LDA", "discriminant", "max S_B", "total scatter", "linear or kernel", "labels", "n D min(n, D)", "S0 eqs. 38–45", LDA, ("fda", "kfda")),
+    Method("LFDA", "discriminant", "min L of near pairs and −1/n across", "near pairs of a class", "linear or kernel", "labels", _DENSE_D, "S2 §2.1.1", LFDA),
+    Method("MFA", "discriminant", "max L of rivals", "L of allies", "linear or kernel", "labels", _DENSE_D, "S2 §2.1.1", MFA),
+    Method("DNE", "discriminant", "min L of allies − rivals", "projection", "linear or kernel", "labels", _DENSE_D, "S2 §2.1.1", DNE),
+    Method("LDE", "discriminant", "max L of weighted rivals", "L of weighted allies", "linear or kernel", "labels", _DENSE_D, "Chen et al. 2005", LDE),
+    Method("MMC", "discriminant", "max S_B − S_W", "projection", "linear or kernel", "labels", "n D² + D³", "S2 §3.2", MMC),
+    Method("SSLFDA", "semi-supervised", "LFDA + γ L of all points", "near pairs of a class", "linear or kernel", "some labels", "n² D, or " + _DENSE_D, "S2 §2.1.2", SSLFDA),
+    Method("SSDNE", "semi-supervised", "DNE + γ L of all points", "projection", "linear or kernel", "some labels", "n² D, or " + _DENSE_D, "S2 §2.1.2", SSDNE),
+    Method("SSMFA", "semi-supervised", "MFA + γ L of all points", "L of allies", "linear or kernel", "some labels", "n² D, or " + _DENSE_D, "S2 §2.1.2", SSMFA),
+    Method("SSFDA", "semi-supervised", "min γ L of all points − S_B", "S_W", "linear or kernel", "some labels", "n² D, or " + _DENSE_D, "S2 §3.2", SSFDA),
+    Method("SSMMC", "semi-supervised", "MMC − γ L of all points", "projection", "linear or kernel", "some labels", "n² D, or " + _DENSE_D, "S2 eq. 12", SSMMC),
+    Method("SELFDA", "semi-supervised", "max (1−β) local S_B + β variance", "(1−β) local S_W + β I", "linear or kernel", "some labels", _DENSE_D, "S2 eq. 11", SELFDA, ("self",)),
     Method("FactorAnalysis", "external", "likelihood", "—", "linear", "none", "n D² per step", "scikit-learn", _external("sklearn.decomposition", "FactorAnalysis"), own=False),
     Method("FastICA", "external", "negentropy", "—", "linear", "none", "n D² per step", "scikit-learn", _external("sklearn.decomposition", "FastICA", random_state=0), ("ica",), own=False),
     Method("NCA", "external", "leave-one-out accuracy", "—", "linear", "labels", "n² D per step", "scikit-learn", _external("sklearn.neighbors", "NeighborhoodComponentsAnalysis", random_state=0), own=False),

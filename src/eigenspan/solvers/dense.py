@@ -11,6 +11,9 @@ from scipy.linalg.blas import dsymv
 
 Array = NDArray[np.float64]
 
+#: Reciprocal condition number down to which a Cholesky factor loses no digits that matter.
+_WELL_CONDITIONED = 1e-6
+
 
 def symmetric(A: Array) -> Array:
     """The symmetric part (rounding in Z'MZ leaves an asymmetry of a few ulp)."""
@@ -39,11 +42,23 @@ def whitener(B: Array, rtol: float = 1e-10) -> tuple[Array, Array, Array]:
     """Factor a unit matrix: ``(T, null, values)`` with ``T'BT = I`` on its range and ``null`` spanning the rest.
 
     Directions with eigenvalue at or below ``rtol`` times the largest count as null; negative values are returned for
-    the caller to judge.
+    the caller to judge. A matrix that is well conditioned is factorised by Cholesky, ten times as fast; of its values only
+    the extremes are returned, and estimated.
     """
+    L, failed = la.lapack.dpotrf(B, lower=1)
+    if B.size and not failed:
+        norm = float(np.abs(B).sum(axis=0).max())
+        reciprocal = la.lapack.dpocon(L, norm, uplo="L")[0]
+        if reciprocal > _WELL_CONDITIONED:
+            return la.lapack.dtrtri(L, lower=1)[0].T, np.empty((len(B), 0)), norm * np.array([reciprocal, 1.0])
     values, Q = la.eigh(B)
     keep = values > rtol * max(values[-1], 0.0)
     return Q[:, keep] / np.sqrt(values[keep]), Q[:, ~keep], values
+
+
+def is_singular(B: Array, rtol: float = 1e-10) -> bool:
+    """An eigenvalue of a PSD matrix is at or below ``rtol`` times its largest, or very nearly."""
+    return la.lapack.dpotrf(B - rtol * np.abs(B).sum(axis=0).max(initial=0.0) * np.eye(len(B)))[1] != 0
 
 
 def principal_axes(X: Array, rtol: float = 1e-10) -> tuple[Array, Array, Array]:

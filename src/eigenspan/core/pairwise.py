@@ -1,0 +1,133 @@
+"""Affinities of all pairs, computed a block at a time and never held at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._resources import in_threads, workers
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: Rows and columns of a block: its few copies stay in the cache of one core.
+_ROWS, _COLUMNS = 256, 2048
+
+#: Pieces that threads share out, whatever their number: sums come out the same.
+_PIECES = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Pairwise:
+    """The symmetric matrix ``m_i m_j exp(−‖x_i − x_j‖²/(σ_i σ_j))`` over the pairs inside each group, zero elsewhere.
+
+    Products with it cost O(n²(D + r)) time for r columns and O(n) memory.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, D)
+        Best near the origin: distances are taken from products.
+    sigma : ndarray of shape (n,)
+        Local scales, positive.
+    mass : ndarray of shape (n,)
+        Not negative.
+    groups : tuple of index arrays
+        Points that form pairs with one another; those in no group form none.
+    """
+
+    points: Array
+    sigma: Array
+    mass: Array
+    groups: tuple[Index, ...]
+
+    @property
+    def n(self) -> int:
+        return self.points.shape[0]
+
+    def _pieces(self) -> list[list[tuple[Index, Index]]]:
+        """Blocks (rows, columns) on and above the diagonal, dealt out in equal parts."""
+        blocks = [
+            (members[i : i + _ROWS], members[j : j + _COLUMNS])
+            for members in self.groups
+            for i in range(0, members.size, _ROWS)
+            for j in range(i, members.size, _COLUMNS)
+        ]
+        return [blocks[i::_PIECES] for i in range(min(_PIECES, len(blocks)))]
+
+    def _halves(self, piece: list[tuple[Index, Index]]) -> Iterator[tuple[Index, Index, Array]]:
+        """The upper triangle, its diagonal halved: the matrix is the sum of this and its transpose."""
+        for rows, columns in piece:
+            A, B = self.points[rows], self.points[columns]
+            w = A @ (-2.0 * B.T)
+            w += np.einsum("ij,ij->i", A, A)[:, None]
+            w += np.einsum("ij,ij->i", B, B)
+            np.maximum(w, 0.0, out=w)
+            w *= -1.0 / self.sigma[rows][:, None]
+            w *= 1.0 / self.sigma[columns]
+            np.exp(w, out=w)
+            w *= self.mass[rows][:, None]
+            w *= self.mass[columns]
+            if rows[0] == columns[0]:
+                w[:, : rows.size] = np.triu(w[:, : rows.size], 1)
+                w[np.diag_indices(rows.size)] = self.mass[rows] ** 2 / 2
+            yield rows, columns, w
+
+    def __matmul__(self, Z: Array) -> Array:
+        def multiply(piece: list[tuple[Index, Index]]) -> Array:
+            out = np.zeros(Z.shape)
+            for rows, columns, w in self._halves(piece):
+                out[rows] += w @ Z[columns]
+                out[columns] += w.T @ Z[rows]
+            return out
+
+        return sum(self._each(multiply), np.zeros(Z.shape))
+
+    def quadratic(self, Z: Any) -> Array:
+        """``Z'WZ`` for dense Z or anything that hands out its rows."""
+        r = Z.shape[1]
+
+        def multiply(piece: list[tuple[Index, Index]]) -> Array:
+            out = np.zeros((r, r))
+            for rows, columns, w in self._halves(piece):
+                out += Z[rows].T @ (w @ Z[columns])
+            return out
+
+        half = sum(self._each(multiply), np.zeros((r, r)))
+        return half + half.T
+
+    def square_sum(self) -> float:
+        """``Σ w_ij²``, the diagonal included."""
+
+        def add(piece: list[tuple[Index, Index]]) -> float:
+            return sum(2.0 * float(np.sum(w * w)) for _, _, w in self._halves(piece))
+
+        corners = sum(float(np.sum(self.mass[members] ** 4)) for members in self.groups)
+        return sum(self._each(add)) + 0.5 * corners
+
+    def _each(self, work: Any) -> list[Any]:
+        return in_threads(work, self._pieces(), workers())
+
+    def diagonal(self) -> Array:
+        out = np.zeros(self.n)
+        for members in self.groups:
+            out[members] = self.mass[members] ** 2
+        return out
+
+    def to_dense(self) -> Array:
+        out = np.zeros((self.n, self.n))
+        for piece in self._pieces():
+            for rows, columns, w in self._halves(piece):
+                out[np.ix_(rows, columns)] += w
+        return out + out.T
+
+    def powered(self, alpha: float) -> Pairwise:
+        """Every entry to the power `alpha`."""
+        return replace(self, sigma=self.sigma / np.sqrt(alpha), mass=self.mass**alpha)
+
+    def scaled(self, s: Array) -> Pairwise:
+        """``diag(s) W diag(s)`` for s not negative."""
+        return replace(self, mass=self.mass * s)

@@ -1,0 +1,244 @@
+"""Costs on pairs, labelled and unlabelled: ``min Σ c_ij ‖y_i − y_j‖²`` with ``C = C_ℓ + γ C_u`` [S2].
+
+A method is what its labels say, `_labelled`: a form and a unit. The neighbours of all points, γ times, come on top in one
+place, so that every supervised method here is semi-supervised too; the names that begin with SS only set γ.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._compat import Interval, StrOptions
+from ..core import AxisWeights, Features, Form, Posed, TraceProblem, is_singular, with_ridge
+from ..errors import DimensionError, LabelError
+from ..forms import laplacian, local_fisher, pair_affinity
+from ..graphs import LocalScaling, NeighbourGraph, Powered, affinity, allies, as_graph, check_n_neighbors, encode_labels
+from .base import JOBS, NEIGHBOURS, FeatureReducer
+from .docs import documented
+from .neighbourhood import GRAPH
+
+Array = NDArray[np.float64]
+
+AXES = [StrOptions({"unit", "norm", "eigenvalue", "eigenvalue-norm"})]
+POSITIVE = [Interval(Real, 0, None, closed="neither")]
+NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
+
+
+class PairCosts(FeatureReducer):
+    """The framework: ``min Tr(V'Z'(A_ℓ + γ L_u)ZV)  s.t.  V'BV = I``, a subclass saying A_ℓ and B."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **FeatureReducer._parameter_constraints,
+        "gamma": NOT_NEGATIVE,
+        "alpha": POSITIVE,
+        "n_neighbors": NEIGHBOURS,
+        "graph": [StrOptions({"all"}), *(kind for kind in GRAPH if kind not in (str, None))],
+        "axes": AXES,
+        "unlabeled": "no_validation",
+        "n_jobs": JOBS,
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        gamma: float = 0.0,
+        alpha: float = 1.0,
+        n_neighbors: int | None = None,
+        graph: Any = "all",
+        axes: str = "unit",
+        kernel: Any = None,
+        landmarks: Any = None,
+        reduce: int | None = None,
+        ridge: float | None = None,
+        unlabeled: Any = -1,
+        solver: Any = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            kernel=kernel,
+            landmarks=landmarks,
+            reduce=reduce,
+            ridge=ridge,
+            solver=solver,
+            random_state=random_state,
+        )
+        self.gamma = gamma
+        self.alpha = alpha
+        self.n_neighbors = n_neighbors
+        self.graph = graph
+        self.axes = axes
+        self.unlabeled = unlabeled
+        self.n_jobs = n_jobs
+
+    def _needs_labels(self) -> bool:
+        return True
+
+    @property
+    def _k(self) -> int:
+        """Neighbours, three as in [S2, §4.1] unless given."""
+        return 3 if self.n_neighbors is None else self.n_neighbors
+
+    def _labelled(self, points: Any, codes: Any) -> tuple[Form, Form | None]:
+        """What the labels say: the form to minimise, and the unit (None for orthonormal axes)."""
+        raise NotImplementedError
+
+    def _unlabelled(self, points: Any) -> Form:
+        """``L_u``: neighbouring points, labelled or not, stay close [S2, §2.1.2]."""
+        weights = Powered(LocalScaling(self._k), self.alpha) if self.alpha != 1 else LocalScaling(self._k)
+        if isinstance(self.graph, str) and self.graph == "all":
+            return laplacian(pair_affinity(points, weights, n_jobs=self.n_jobs))
+        graph = as_graph(self.graph, points, n_neighbors=None, n_jobs=self.n_jobs)
+        return laplacian(affinity(graph, weights, points).W)
+
+    def _pose(self, X: Any, y: Any) -> Posed:
+        codes, self.classes_ = encode_labels(y, X, unlabeled=self.unlabeled, name=type(self).__name__)
+        basis = self._basis(X).centred(np.ones(X.shape[0]))
+        points = checked_points(self, basis, X)
+        form, unit = self._labelled(points, codes)
+        A, B = basis.restrict(form), None if unit is None else basis.restrict(unit)
+        return self._combined(basis, A, basis.restrict(self._unlabelled(points)) if self.gamma else None, B)
+
+    def _combined(self, basis: Features, A: Form, smooth: Form | None, B: Form | None) -> Posed:
+        """The problem over the coordinates from its parts: nothing here depends on the number of samples."""
+        A = A if smooth is None else A + self.gamma * smooth
+        if B is not None:
+            if not (self.gamma or self.ridge or B.diagonal().any()):
+                raise LabelError(
+                    f"{type(self).__name__} measures in units of what varies within a class, but no class has two labelled samples that "
+                    "differ: label more samples, use gamma > 0 with unlabelled ones, or give ridge=."
+                )
+            if self.ridge is None and self.gamma and is_singular(B):
+                B = with_ridge(B, self.gamma)
+            else:
+                B = with_ridge(B, self.ridge, basis.relative_ridge)
+        return Posed(TraceProblem(A, B, "min"), basis, AxisWeights(self.axes))
+
+
+def checked_points(estimator: Any, basis: Features, X: Any) -> Any:
+    """Where neighbours are looked for, if there can be any."""
+    if basis.dim == 0:
+        raise DimensionError(f"All {X.shape[0]} rows coincide: there are no dimensions to show.")
+    if estimator.n_neighbors is not None:
+        check_n_neighbors(estimator.n_neighbors, X)
+    return estimator._points(basis, X)
+
+
+def ones_on(graph: NeighbourGraph) -> Form:
+    """Cost one on every undirected edge."""
+    S = graph.undirected()
+    S.data = np.ones(S.nnz)
+    return Form(graph.n, sparse=S)
+
+
+@documented
+class LFDA(PairCosts):
+    """Local Fisher discriminant analysis, supervised or semi-supervised.
+
+    .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T X^T (D^{wit} - C^{wit}) X V = I
+
+    with :math:`C = C^{bet} + \\gamma C^u` [S2, eq. 2 and §2.1.1]: classes apart, but only *near* points of a class together, so
+    that a class may be several clusters or a curved sheet, and there may be more than c − 1 axes. With γ = 0 the labelled
+    points decide alone; `SSLFDA` is the same with γ = 1.
+
+    Cost: neighbours class by class, then O(nkD + nD² + D³) time and O(nD + D²) memory, never n×n. ``affinity="local"`` and γ > 0
+    with ``graph="all"`` are O(n²D) time in blocks.
+
+    Parameters
+    ----------
+    $n_components
+    affinity : {"neighbours", "local"}, default="neighbours"
+        Which points of a class are near: its k nearest, all alike [S2]; or all pairs, weighed by exp(−d²/(σ_i σ_j)) with σ the
+        distance to the k-th neighbour in the class [Sugiyama 2007].
+    $gamma
+    $alpha
+    $pair_neighbors
+    $graph_unlabelled
+    $axes
+    $kernel
+    $landmarks
+    $reduce
+    $ridge_unit
+    $unlabeled
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $classes_attribute
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from eigenspan import LFDA
+    >>> X, y = load_digits(return_X_y=True)
+    >>> LFDA(10, reduce=40).fit(X, y).transform(X[:3]).shape
+    (3, 10)
+
+    References
+    ----------
+    Sugiyama (2007), Dimensionality reduction of multimodal labeled data by local Fisher discriminant analysis; [S2] §2.1.1.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **PairCosts._parameter_constraints,
+        "affinity": [StrOptions({"neighbours", "local"})],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        affinity: str = "neighbours",
+        gamma: float = 0.0,
+        alpha: float = 1.0,
+        n_neighbors: int | None = None,
+        graph: Any = "all",
+        axes: str = "unit",
+        kernel: Any = None,
+        landmarks: Any = None,
+        reduce: int | None = None,
+        ridge: float | None = None,
+        unlabeled: Any = -1,
+        solver: Any = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            gamma=gamma,
+            alpha=alpha,
+            n_neighbors=n_neighbors,
+            graph=graph,
+            axes=axes,
+            kernel=kernel,
+            landmarks=landmarks,
+            reduce=reduce,
+            ridge=ridge,
+            unlabeled=unlabeled,
+            solver=solver,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.affinity = affinity
+
+    def _labelled(self, points: Any, codes: Any) -> tuple[Form, Form]:
+        bet, wit = local_fisher(nearness(self, points, codes), codes)
+        return laplacian(bet), laplacian(wit)
+
+
+def nearness(estimator: Any, points: Any, codes: Any) -> Form:
+    """Affinity of the points of a class, as ``affinity=`` says."""
+    k = estimator.n_neighbors
+    if estimator.affinity == "local":
+        return pair_affinity(points, LocalScaling(k or 7), codes=codes, n_jobs=estimator.n_jobs)
+    return ones_on(allies(points, codes, k or 3, estimator.n_jobs))

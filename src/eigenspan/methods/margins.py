@@ -1,0 +1,367 @@
+"""Margins between classes: points of a class near one another against the nearest points of other classes."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from ..core import Form
+from ..forms import laplacian
+from ..graphs import affinity, allies, rivals
+from .base import NEIGHBOURS
+from .costs import PairCosts, ones_on
+from .docs import documented
+from .neighbourhood import WEIGHTS
+from .preset import preset
+
+
+class _Margins(PairCosts):
+    """Methods with a graph of allies and one of rivals."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**PairCosts._parameter_constraints, "n_rivals": NEIGHBOURS}
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_rivals: int | None = None,
+        gamma: float = 0.0,
+        alpha: float = 1.0,
+        n_neighbors: int | None = None,
+        graph: Any = "all",
+        axes: str = "unit",
+        kernel: Any = None,
+        landmarks: Any = None,
+        reduce: int | None = None,
+        ridge: float | None = None,
+        unlabeled: Any = -1,
+        solver: Any = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            gamma=gamma,
+            alpha=alpha,
+            n_neighbors=n_neighbors,
+            graph=graph,
+            axes=axes,
+            kernel=kernel,
+            landmarks=landmarks,
+            reduce=reduce,
+            ridge=ridge,
+            unlabeled=unlabeled,
+            solver=solver,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.n_rivals = n_rivals
+
+    def _weigh(self, graph: Any, points: Any) -> Form:
+        return ones_on(graph)
+
+    def _allies(self, points: Any, codes: Any) -> Form:
+        """``C_I``: every point and its nearest of the same class."""
+        return self._weigh(allies(points, codes, self._k, self.n_jobs), points)
+
+    def _rivals(self, points: Any, codes: Any) -> Form:
+        """``C_E``: every point and its nearest of other classes."""
+        return self._weigh(rivals(points, codes, self.n_rivals or self._k, self.n_jobs), points)
+
+
+@documented
+class DNE(_Margins):
+    """Discriminant neighbourhood embedding, supervised or semi-supervised.
+
+    .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T V = I
+
+    with :math:`C = C^I - C^E + \\gamma C^u` [S2, §2.1.1]: near points of a class are drawn together, near points of different
+    classes pushed apart, by an orthonormal projection. Each axis is worth as much as its eigenvalue is negative. With γ = 0 the
+    labelled points decide alone; `SSDNE` is the same with γ = 1.
+
+    Cost: neighbours within and across classes, then O(nkD + D³) time and O(nD + D²) memory; γ > 0 with ``graph="all"``
+    adds O(n²D) in blocks.
+
+    Parameters
+    ----------
+    $n_components
+    $n_rivals
+    $gamma
+    $alpha
+    $pair_neighbors
+    $graph_unlabelled
+    $axes
+    $kernel
+    $landmarks
+    $reduce
+    ridge : float or None, default=None
+        Has no effect on orthonormal axes; accepted so that methods can be exchanged.
+    $unlabeled
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $classes_attribute
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenspan import DNE
+    >>> X, y = load_iris(return_X_y=True)
+    >>> DNE(2).fit(X, y).transform(X[:3]).shape
+    (3, 2)
+
+    References
+    ----------
+    Zhang, Xue, Sun, Guo & Lu (2007), Optimal dimensionality of metric space for classification; [S2] §2.1.1.
+    """
+
+    def _labelled(self, points: Any, codes: Any) -> tuple[Form, None]:
+        return laplacian(self._allies(points, codes) - self._rivals(points, codes)), None
+
+
+@documented
+class MFA(_Margins):
+    """Marginal Fisher analysis, supervised or semi-supervised.
+
+    .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T X^T (D^I - C^I) X V = I
+
+    with :math:`C = -C^E + \\gamma C^u` [S2, §2.1.1]: the nearest points of different classes as far apart as can be, in
+    units of the distance between near points of the same class. With γ = 0 the labelled points decide alone; `SSMFA` is the same
+    with γ = 1.
+
+    Cost: as `DNE`.
+
+    Parameters
+    ----------
+    $n_components
+    $n_rivals
+    $gamma
+    $alpha
+    $pair_neighbors
+    $graph_unlabelled
+    $axes
+    $kernel
+    $landmarks
+    $reduce
+    $ridge_unit
+    $unlabeled
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $classes_attribute
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from eigenspan import MFA
+    >>> X, y = load_wine(return_X_y=True)
+    >>> MFA(2, n_neighbors=5, n_rivals=20).fit(X, y).transform(X[:3]).shape
+    (3, 2)
+
+    References
+    ----------
+    Yan et al. (2007), Graph embedding and extensions; [S2] §2.1.1.
+    """
+
+    def _labelled(self, points: Any, codes: Any) -> tuple[Form, Form]:
+        return -laplacian(self._rivals(points, codes)), laplacian(self._allies(points, codes))
+
+
+@documented
+class LDE(_Margins):
+    """Local discriminant embedding, supervised or semi-supervised.
+
+    .. math:: \\max_V \\operatorname{Tr}(V^T X^T L^E X V) \\quad \\text{s.t. } V^T X^T L^I X V = I
+
+    with the Laplacians of the weighted edges between near points of different classes and of the same class: `MFA` with
+    weights that fall off with distance. γ adds the neighbours of all points to the cost as there.
+
+    Cost: as `DNE`.
+
+    Parameters
+    ----------
+    $n_components
+    weights : {"heat", "local", "binary", "cosine"} or weight specification, default="heat"
+        Weights of the edges within and across classes, such as ``Heat(sigma)``.
+    $n_rivals
+    $gamma
+    $alpha
+    $pair_neighbors
+    $graph_unlabelled
+    $axes
+    $kernel
+    $landmarks
+    $reduce
+    $ridge_unit
+    $unlabeled
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $classes_attribute
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from eigenspan import LDE
+    >>> X, y = load_wine(return_X_y=True)
+    >>> LDE(2, n_neighbors=5).fit(X, y).transform(X[:3]).shape
+    (3, 2)
+
+    References
+    ----------
+    Chen, Chang & Liu (2005), Local discriminant embedding and its variants; [S2] §2.1.1.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**_Margins._parameter_constraints, "weights": WEIGHTS}
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        weights: Any = "heat",
+        n_rivals: int | None = None,
+        gamma: float = 0.0,
+        alpha: float = 1.0,
+        n_neighbors: int | None = None,
+        graph: Any = "all",
+        axes: str = "unit",
+        kernel: Any = None,
+        landmarks: Any = None,
+        reduce: int | None = None,
+        ridge: float | None = None,
+        unlabeled: Any = -1,
+        solver: Any = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            n_rivals=n_rivals,
+            gamma=gamma,
+            alpha=alpha,
+            n_neighbors=n_neighbors,
+            graph=graph,
+            axes=axes,
+            kernel=kernel,
+            landmarks=landmarks,
+            reduce=reduce,
+            ridge=ridge,
+            unlabeled=unlabeled,
+            solver=solver,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.weights = weights
+
+    def _weigh(self, graph: Any, points: Any) -> Form:
+        if not graph.distances.nnz:
+            return ones_on(graph)
+        return Form(graph.n, sparse=affinity(graph, self.weights, points).W)
+
+    def _labelled(self, points: Any, codes: Any) -> tuple[Form, Form]:
+        return -laplacian(self._rivals(points, codes)), laplacian(self._allies(points, codes))
+
+
+@documented
+@preset(gamma=1.0)
+class SSDNE(DNE):
+    """Semi-supervised discriminant neighbourhood embedding: `DNE` with γ = 1 [S2, §2.1.2].
+
+    .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T V = I,\\quad C = C^I - C^E + \\gamma C^u
+
+    Cost: as `DNE`.
+
+    Parameters
+    ----------
+    $n_components
+    $n_rivals
+    $gamma
+    $alpha
+    $pair_neighbors
+    $graph_unlabelled
+    $axes
+    $kernel
+    $landmarks
+    $reduce
+    ridge : float or None, default=None
+        Has no effect on orthonormal axes; accepted so that methods can be exchanged.
+    $unlabeled
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $classes_attribute
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from eigenspan import SSDNE
+    >>> X, y = load_digits(return_X_y=True)
+    >>> some = np.where(np.arange(len(y)) < 100, y, -1)  # the rest has no label
+    >>> SSDNE(10, alpha=4).fit(X, some).transform(X[:3]).shape
+    (3, 10)
+    """
+
+
+@documented
+@preset(gamma=1.0)
+class SSMFA(MFA):
+    """Semi-supervised marginal Fisher analysis: `MFA` with γ = 1 [S2, §2.1.2].
+
+    .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T X^T (D^I - C^I) X V = I,\\quad C = -C^E + \\gamma C^u
+
+    Cost: as `DNE`.
+
+    Parameters
+    ----------
+    $n_components
+    $n_rivals
+    $gamma
+    $alpha
+    $pair_neighbors
+    $graph_unlabelled
+    $axes
+    $kernel
+    $landmarks
+    $reduce
+    $ridge_unit
+    $unlabeled
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $classes_attribute
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from eigenspan import SSMFA
+    >>> X, y = load_wine(return_X_y=True)
+    >>> some = np.where(np.arange(len(y)) % 3 == 0, y, -1)
+    >>> SSMFA(2).fit(X, some).transform(X[:3]).shape
+    (3, 2)
+    """

@@ -1,0 +1,372 @@
+"""Semi-supervised discriminants: class scatters, local or not, with what the unlabelled points say."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+from .._compat import Interval
+from ..core import AxisWeights, Form, Posed, pose
+from ..forms import between, centring, laplacian, local_fisher, within
+from ..graphs import encode_labels
+from .base import JOBS, NEIGHBOURS, FeatureReducer
+from .costs import AXES, LFDA, NOT_NEGATIVE, PairCosts, checked_points, nearness
+from .docs import documented
+from .preset import preset
+
+
+@documented
+@preset(gamma=1.0)
+class SSLFDA(LFDA):
+    """Semi-supervised local Fisher discriminant analysis: `LFDA` with γ = 1 [S2, §2.1.2].
+
+    .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T X^T (D^{wit} - C^{wit}) X V = I
+
+    with :math:`C = C^{bet} + \\gamma C^u`: labelled points of different classes apart, near points of a class and near points
+    without labels together.
+
+    Cost: as `LFDA`; ``graph="all"`` is O(n²D) time in blocks, ``graph=KNN(k)`` the sparse choice for many points.
+
+    Parameters
+    ----------
+    $n_components
+    affinity : {"neighbours", "local"}, default="neighbours"
+        Which labelled points of a class are near: see `LFDA`.
+    $gamma
+    $alpha
+    $pair_neighbors
+    $graph_unlabelled
+    $axes
+    $kernel
+    $landmarks
+    $reduce
+    $ridge_unit
+    $unlabeled
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $classes_attribute
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from eigenspan import SSLFDA
+    >>> X, y = load_digits(return_X_y=True)
+    >>> some = np.where(np.arange(len(y)) < 100, y, -1)  # the rest has no label
+    >>> SSLFDA(10, alpha=4).fit(X, some).transform(X[:3]).shape
+    (3, 10)
+    """
+
+
+@documented
+class MMC(PairCosts):
+    """Maximum margin criterion, supervised or semi-supervised.
+
+    .. math:: \\max_V \\operatorname{Tr}(V^T (S_B - w S_W) V) \\quad \\text{s.t. } V^T V = I
+
+    Class means apart and classes tight, by an orthonormal projection: no scatter is inverted, so small samples need no care. γ
+    takes off the Laplacian of the neighbours of all points, which is Song et al.'s SS-MMC [S2, eq. 12].
+
+    Cost: O(nD² + D³) time; γ > 0 with ``graph="all"`` adds O(n²D) in blocks.
+
+    Parameters
+    ----------
+    $n_components
+    weight : float, default=1.0
+        w, the weight of the scatter within classes.
+    $gamma
+    $alpha
+    $pair_neighbors
+    $graph_unlabelled
+    $axes
+    $kernel
+    $landmarks
+    $reduce
+    ridge : float or None, default=None
+        Has no effect on orthonormal axes; accepted so that methods can be exchanged.
+    $unlabeled
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $classes_attribute
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from eigenspan import MMC
+    >>> X, y = load_wine(return_X_y=True)
+    >>> MMC(2).fit(X, y).transform(X[:3]).shape
+    (3, 2)
+
+    References
+    ----------
+    Li, Jiang & Zhang (2006), Efficient and robust feature extraction by maximum margin criterion; [S2] §3.2.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**PairCosts._parameter_constraints, "weight": NOT_NEGATIVE}
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        weight: float = 1.0,
+        gamma: float = 0.0,
+        alpha: float = 1.0,
+        n_neighbors: int | None = None,
+        graph: Any = "all",
+        axes: str = "unit",
+        kernel: Any = None,
+        landmarks: Any = None,
+        reduce: int | None = None,
+        ridge: float | None = None,
+        unlabeled: Any = -1,
+        solver: Any = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            gamma=gamma,
+            alpha=alpha,
+            n_neighbors=n_neighbors,
+            graph=graph,
+            axes=axes,
+            kernel=kernel,
+            landmarks=landmarks,
+            reduce=reduce,
+            ridge=ridge,
+            unlabeled=unlabeled,
+            solver=solver,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.weight = weight
+
+    def _labelled(self, points: Any, codes: Any) -> tuple[Form, None]:
+        return self.weight * within(codes) - between(codes), None
+
+
+@documented
+@preset(gamma=1.0)
+class SSMMC(MMC):
+    """Semi-supervised maximum margin criterion: `MMC` with γ = 1 [S2, eq. 12].
+
+    .. math:: \\min_V \\operatorname{Tr}(V^T (w S_W - S_B + \\gamma X^T L^u X) V) \\quad \\text{s.t. } V^T V = I
+
+    Cost: as `MMC`.
+
+    Parameters
+    ----------
+    $n_components
+    weight : float, default=1.0
+        w, the weight of the scatter within classes.
+    $gamma
+    $alpha
+    $pair_neighbors
+    $graph_unlabelled
+    $axes
+    $kernel
+    $landmarks
+    $reduce
+    ridge : float or None, default=None
+        Has no effect on orthonormal axes; accepted so that methods can be exchanged.
+    $unlabeled
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $classes_attribute
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from eigenspan import SSMMC
+    >>> X, y = load_wine(return_X_y=True)
+    >>> SSMMC(2).fit(X, np.where(np.arange(len(y)) % 3 == 0, y, -1)).transform(X[:3]).shape
+    (3, 2)
+    """
+
+
+@documented
+@preset(gamma=1.0)
+class SSFDA(PairCosts):
+    """Semi-supervised Fisher discriminant analysis.
+
+    .. math:: \\min_V \\operatorname{Tr}(V^T (\\gamma X^T L^u X - S_B) V) \\quad \\text{s.t. } V^T S_W V = I
+
+    Fisher's criterion on the labelled points, with the neighbours of all points kept close [S2, §3.2]. Classes must be one cluster
+    each: `SSLFDA` is the one for several.
+
+    Cost: O(nD² + D³) time; ``graph="all"`` adds O(n²D) in blocks.
+
+    Parameters
+    ----------
+    $n_components
+    $gamma
+    $alpha
+    $pair_neighbors
+    $graph_unlabelled
+    $axes
+    $kernel
+    $landmarks
+    $reduce
+    $ridge_unit
+    $unlabeled
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $classes_attribute
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from eigenspan import SSFDA
+    >>> X, y = load_wine(return_X_y=True)
+    >>> SSFDA(2).fit(X, np.where(np.arange(len(y)) % 3 == 0, y, -1)).transform(X[:3]).shape
+    (3, 2)
+
+    References
+    ----------
+    Song, Nie, Zhang & Xiang (2008), A unified framework for semi-supervised dimensionality reduction; [S2] §3.2.
+    """
+
+    def _labelled(self, points: Any, codes: Any) -> tuple[Form, Form]:
+        return -between(codes), within(codes)
+
+
+@documented
+class SELFDA(FeatureReducer):
+    """SELF, the semi-supervised local Fisher discriminant analysis of Sugiyama et al.: between `LFDA` and `PCA`.
+
+    .. math:: \\max_V \\operatorname{Tr}(V^T ((1 - \\beta) S^{lb} + \\beta S^t) V)
+        \\quad \\text{s.t. } V^T ((1 - \\beta) S^{lw} + \\beta I) V = I
+
+    The labelled points speak through LFDA's local scatters, all points through their variance; β = 0 is LFDA and β = 1 PCA. Use it
+    where directions of large variance matter; where the unlabelled points lie on curved sheets or in clusters, `SSLFDA`
+    follows them better [S2, §3.1].
+
+    Cost: as `LFDA`.
+
+    Parameters
+    ----------
+    $n_components
+    beta : float in [0, 1], default=0.5
+        The share of the unlabelled points.
+    affinity : {"neighbours", "local"}, default="local"
+        Which labelled points of a class are near: see `LFDA`.
+    $pair_neighbors
+    $axes
+    $kernel
+    $landmarks
+    $reduce
+    ridge : float or None, default=None
+        Added to β, which keeps the axes short.
+    $unlabeled
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $classes_attribute
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from eigenspan import SELF
+    >>> X, y = load_wine(return_X_y=True)
+    >>> SELF(2).fit(X, np.where(np.arange(len(y)) % 3 == 0, y, -1)).transform(X[:3]).shape
+    (3, 2)
+
+    References
+    ----------
+    Sugiyama, Idé, Nakajima & Sese (2010), Semi-supervised local Fisher discriminant analysis for dimensionality reduction;
+    [S2] eq. 11, whose γ is β/(1 − β).
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **FeatureReducer._parameter_constraints,
+        "beta": [Interval(Real, 0, 1, closed="both")],
+        "affinity": LFDA._parameter_constraints["affinity"],
+        "n_neighbors": NEIGHBOURS,
+        "axes": AXES,
+        "unlabeled": "no_validation",
+        "n_jobs": JOBS,
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        beta: float = 0.5,
+        affinity: str = "local",
+        n_neighbors: int | None = None,
+        axes: str = "unit",
+        kernel: Any = None,
+        landmarks: Any = None,
+        reduce: int | None = None,
+        ridge: float | None = None,
+        unlabeled: Any = -1,
+        solver: Any = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            kernel=kernel,
+            landmarks=landmarks,
+            reduce=reduce,
+            ridge=ridge,
+            solver=solver,
+            random_state=random_state,
+        )
+        self.beta = beta
+        self.affinity = affinity
+        self.n_neighbors = n_neighbors
+        self.axes = axes
+        self.unlabeled = unlabeled
+        self.n_jobs = n_jobs
+
+    def _needs_labels(self) -> bool:
+        return True
+
+    def _pose(self, X: Any, y: Any) -> Posed:
+        codes, self.classes_ = encode_labels(y, X, unlabeled=self.unlabeled, name="SELF")
+        basis = self._basis(X)
+        bet, wit = local_fisher(nearness(self, checked_points(self, basis, X), codes), codes)
+        return pose(
+            basis,
+            maximise=self.beta * centring(X.shape[0]) - (1 - self.beta) * laplacian(bet),
+            unit=(1 - self.beta) * laplacian(wit),
+            ridge=self.beta + (self.ridge or 0.0) if self.beta else self.ridge,
+            scale=AxisWeights(self.axes, signed=False),
+        )
+
+
+#: Its name in the papers. A class of that name would be the step "self" of a pipeline, which scikit-learn cannot hold.
+SELF = SELFDA
