@@ -14,6 +14,8 @@ Specifications
     weights         Binary, Heat, LocalScaling, Cosine, Powered
     kernels         Kernel
     landmarks       Landmarks
+Choosing parameters
+    labels          SemiSupervisedKFold, LabelledOnly, RegularizedSearch
 Tables
     methods, make
 """
@@ -32,6 +34,7 @@ from .methods.laplacian import LPP, OLPP, LaplacianEigenmaps
 from .methods.margins import DNE, LDE, MFA, SSDNE, SSMFA
 from .methods.reconstruction import LLE, NPP, ONPP
 from .methods.registry import make, methods
+from .methods.selection import LabelledOnly, RegularizedSearch, SemiSupervisedKFold
 from .methods.semisupervised import MMC, SELF, SELFDA, SSFDA, SSLFDA, SSMMC
 from .methods.variance import PCA, KernelPCA
 from .methods.walks import CommuteTimeEmbedding, DiffusionMap
@@ -72,6 +75,7 @@ __all__ = [
     "Isomap",
     "Kernel",
     "KernelPCA",
+    "LabelledOnly",
     "LandmarkIsomap",
     "LandmarkMDS",
     "Landmarks",
@@ -80,6 +84,8 @@ __all__ = [
     "ModifiedLLE",
     "Powered",
     "Radius",
+    "RegularizedSearch",
+    "SemiSupervisedKFold",
     "SpectralClustering",
     "TraceReducer",
     "make",

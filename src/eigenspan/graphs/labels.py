@@ -116,10 +116,14 @@ def rivals(points: Any, codes: Index, k: int, n_jobs: int | None = None) -> Neig
     rows, columns, values = [], [], []
     for c in range(codes.max() + 1):
         members, others = np.flatnonzero(codes == c), np.flatnonzero((codes >= 0) & (codes != c))
+        if not (members.size and others.size):
+            continue
         finder = Finder.build(points[others], n_neighbors=min(k, others.size), n_jobs=n_jobs)
         near = finder.relate(points[members]).tocoo()
         rows.append(members[near.row])
         columns.append(others[near.col])
         values.append(near.data)
+    if not values:
+        return NeighbourGraph(sp.csr_array((codes.size, codes.size)), None)
     D = canonical(np.concatenate(values), np.concatenate(rows), np.concatenate(columns), codes.size)
     return NeighbourGraph(D, None)

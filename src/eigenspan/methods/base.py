@@ -244,6 +244,8 @@ class FeatureReducer(SpectralReducer):
         self.random_state = random_state
 
     def _basis(self, X: Any) -> Features:
+        if "_features" in vars(self):  # a search over other parameters has built them before
+            return self._features
         if self.kernel is None:
             if self.landmarks is not None:
                 raise InputError("landmarks= stand for the points of a kernel: give kernel= too, or leave it out.")

@@ -18,6 +18,11 @@ _ENTRIES = {
         Overrides `n_neighbors`: ``KNN(15, metric="cosine")``, ``Radius(0.5)``, the ``graph_`` of a fitted estimator, a scikit-learn
         neighbours transformer, a sparse matrix of distances, or a pair ``(indices, distances)``. With labels:
         ``"class"`` joins all points of a class, ``KNN(k, within_class=True)`` the near ones among them; then ``fit`` needs y.""",
+    "graph_all": """graph : graph specification or None, default=None
+        Overrides `n_neighbors`: ``KNN(15, metric="cosine")``, ``Radius(0.5)``, the ``graph_`` of a fitted estimator, a scikit-learn
+        neighbours transformer, a sparse matrix of distances, or a pair ``(indices, distances)``. With labels:
+        ``"class"`` joins all points of a class, ``KNN(k, within_class=True)`` the near ones among them; then ``fit`` needs y.
+        ``"all"`` joins all points, O(n²D) in blocks: with ``weights=Powered("local", alpha)`` this is LPP* [S2, §4.1].""",
     "weights": """weights : {"heat", "local", "binary", "cosine", "precomputed"} or weight specification, default="heat"
         Edge weights: ``Heat(sigma)`` = exp(−d²/σ²) with σ half the median distance unless given, ``LocalScaling(k)``, ``Binary()``,
         ``Cosine()``, ``Powered(weights, alpha)``; ``"precomputed"`` takes the numbers on the graph's edges as they are;

@@ -186,7 +186,7 @@ class LPP(_LocalityPreserving):
     ----------
     $n_components
     $n_neighbors
-    $graph_supervised
+    $graph_all
     weights : {"heat", "local", "binary", "cosine", "precomputed"} or weight specification, default=None
         Edge weights, ``Heat()`` unless given; with ``graph="class"`` the class averages 1/n_k.
     $kernel
@@ -237,7 +237,7 @@ class OLPP(_LocalityPreserving):
     ----------
     $n_components
     $n_neighbors
-    $graph_supervised
+    $graph_all
     weights : {"heat", "local", "binary", "cosine", "precomputed"} or weight specification, default=None
         Edge weights, ``Heat()`` unless given; with ``graph="class"`` the class averages 1/n_k.
     $kernel

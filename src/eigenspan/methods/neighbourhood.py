@@ -15,7 +15,7 @@ from .._diagnostics import stage
 from ..core import Form, Map, Posed
 from ..errors import DimensionError, DuplicateWarning, GraphError, InputError, warn
 from ..extend import Barycentric, BarycentricRows
-from ..forms import class_graph
+from ..forms import class_graph, pair_affinity
 from ..graphs import (
     Landmarks,
     NeighbourGraph,
@@ -114,16 +114,26 @@ class GraphEmbedding(SpectralReducer):
         return choose_landmarks(X, self.landmarks, random_state=self.random_state, precomputed=_holds_pairs(self))
 
     def _fit_points(self, X: Any) -> tuple[Array, Map]:
-        precomputed = _holds_pairs(self)
-        if not precomputed and np.all(X[0] == X):
+        return self._fit_connected(X, self._build_graph(X), self._embed_graph)
+
+    def _build_graph(self, X: Any) -> NeighbourGraph:
+        """The neighbour graph as it is, in one piece or several."""
+        if not _holds_pairs(self) and np.all(X[0] == X):
             raise DimensionError(f"All {X.shape[0]} rows coincide: there are no dimensions to show.")
         graph = as_graph(
             self.graph, X, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs, affinities=holds_affinities(self)
         )
         _warn_of_duplicates(graph)
+        return graph
+
+    def _fit_connected(
+        self, X: Any, graph: NeighbourGraph, embed: Callable[..., tuple[Array, Map]]
+    ) -> tuple[Array, Map]:
+        """``embed(graph, points)`` on the graph that the policy for disconnected ones makes of it."""
+        precomputed = _holds_pairs(self)
         self.graph_, kept = ensure_connected(graph, X, self.disconnected, precomputed=precomputed)
         points = X if kept is None else X[kept][:, kept] if precomputed else X[kept]
-        Y, map_ = self._embed_graph(self.graph_, None if precomputed else points)
+        Y, map_ = embed(self.graph_, None if precomputed else points)
         if kept is None:
             return Y, map_
         if precomputed and not holds_affinities(self):
@@ -266,7 +276,9 @@ class GraphProjection(FeatureReducer):
         return graph
 
     def _weights(self, points: Any, y: Any, weights: Any) -> Any:
-        """Affinity W: sparse, or the class graph when no other weights were asked for."""
+        """Affinity W: sparse, of all pairs in blocks, or the class graph when no other weights were asked for."""
+        if isinstance(self.graph, str) and self.graph == "all":
+            return pair_affinity(points, weights or "heat", n_jobs=self.n_jobs)
         graph = self._neighbours(points, y)
         if not isinstance(graph, Form):
             return affinity(graph, weights or "heat", points).W

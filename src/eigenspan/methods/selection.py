@@ -1,0 +1,338 @@
+"""Choosing γ, α and k with few labels: folds that keep the unlabelled points, classifiers that leave them out, and a search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, TransformerMixin, clone
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from .._compat import HasMethods, Interval, fit_context
+from .._diagnostics import collect
+from .._resources import threads
+from ..errors import InputError, LabelError
+from ..graphs import encode_labels
+from .base import FeatureReducer
+from .costs import PairCosts, checked_points
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+class SemiSupervisedKFold(BaseEstimator):
+    """Folds of the labelled points; all unlabelled ones are in every training part and in no test part.
+
+    Every class is dealt out in turn, so that folds are stratified also where a class has fewer points than there are folds.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+    shuffle : bool, default=True
+    random_state : int, RandomState or None, default=0
+    unlabeled : int or None, default=-1
+        The label that marks unlabelled points, besides NaN and None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenspan import SemiSupervisedKFold
+    >>> y = np.array([0, 0, 1, 1, -1, -1, -1])
+    >>> for train, test in SemiSupervisedKFold(2, shuffle=False).split(y, y):
+    ...     print(train, test)
+    [1 3 4 5 6] [0 2]
+    [0 2 4 5 6] [1 3]
+    """
+
+    def __init__(self, n_splits: int = 5, *, shuffle: bool = True, random_state: Any = 0, unlabeled: Any = -1) -> None:
+        self.n_splits = n_splits
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.unlabeled = unlabeled
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """The number of folds."""
+        return self.n_splits
+
+    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[Index, Index]]:
+        """Indices ``(train, test)`` of every fold."""
+        y = column_or_1d(y)
+        codes, _ = encode_labels(y, y, unlabeled=self.unlabeled, name="SemiSupervisedKFold")
+        for test in self.folds(codes):
+            yield np.setdiff1d(np.arange(y.size), test), test
+
+    def folds(self, codes: Index) -> list[Index]:
+        """The labelled points of every fold, from class codes."""
+        labelled = int(np.sum(codes >= 0))
+        if not 2 <= self.n_splits <= labelled:
+            raise LabelError(
+                f"n_splits={self.n_splits} must lie between 2 and the number of labelled points, {labelled}."
+            )
+        rng = check_random_state(self.random_state)
+        classes = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
+        dealt = np.concatenate([rng.permutation(members) if self.shuffle else members for members in classes])
+        return [np.sort(dealt[fold :: self.n_splits]) for fold in range(self.n_splits)]
+
+
+def _has(name: str) -> Any:
+    def check(self: Any) -> bool:
+        getattr(self.estimator if not hasattr(self, "estimator_") else self.estimator_, name)
+        return True
+
+    return available_if(check)
+
+
+class LabelledOnly(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """A classifier fitted to the labelled rows alone: the last step of a semi-supervised pipeline.
+
+    The steps before it see all rows; without it a classifier would learn "unlabelled" as a class.
+
+    Parameters
+    ----------
+    estimator : classifier
+    unlabeled : int or None, default=-1
+        The label that marks unlabelled points, besides NaN and None.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted.
+    classes_ : ndarray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from eigenspan import SSLFDA, LabelledOnly, SemiSupervisedKFold
+    >>> X, y = load_wine(return_X_y=True)
+    >>> some = np.where(np.arange(len(y)) % 4 == 0, y, -1)
+    >>> steps = make_pipeline(StandardScaler(), SSLFDA(2), LabelledOnly(KNeighborsClassifier(1)))
+    >>> search = GridSearchCV(steps, {"sslfda__gamma": [0.1, 1.0]}, cv=SemiSupervisedKFold(5)).fit(X, some)
+    >>> bool(search.score(X[some == -1], y[some == -1]) > 0.9)
+    True
+    """
+
+    def __init__(self, estimator: Any, *, unlabeled: Any = -1) -> None:
+        self.estimator = estimator
+        self.unlabeled = unlabeled
+
+    def fit(self, X: Any, y: Any) -> LabelledOnly:
+        """Fit the classifier to the rows with a label."""
+        codes, classes = encode_labels(y, X, unlabeled=self.unlabeled, name="LabelledOnly", min_classes=1)
+        rows = np.flatnonzero(codes >= 0)
+        labelled = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+        self.estimator_ = clone(self.estimator).fit(labelled, classes[codes[rows]])
+        self.classes_ = self.estimator_.classes_
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Classes of new points."""
+        check_is_fitted(self)
+        return self.estimator_.predict(X)
+
+    @_has("predict_proba")
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of the classes of new points."""
+        check_is_fitted(self)
+        return self.estimator_.predict_proba(X)
+
+    @_has("decision_function")
+    def decision_function(self, X: Any) -> Any:
+        """Scores of the classes of new points."""
+        check_is_fitted(self)
+        return self.estimator_.decision_function(X)
+
+
+def _middle(scores: Array, shape: list[int]) -> int:
+    """Of the best candidates, numbered through a grid of this shape, the one nearest to the mean of their places."""
+    tied = np.flatnonzero(scores >= scores.max() - 1e-12)
+    places = np.stack(np.unravel_index(tied, shape), axis=1) / np.maximum(np.array(shape) - 1, 1)
+    return int(tied[np.argmin(np.sum((places - places.mean(axis=0)) ** 2, axis=1).round(12))])
+
+
+class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
+    """Search for γ, α and other parameters with few labels: the held-out labels are hidden, their points are not.
+
+    Every candidate is fitted to all points with the labels of one fold hidden, and the hidden ones are guessed by their nearest
+    labelled neighbours in the embedding. With few labels many candidates are equally good: the one in their middle is taken,
+    nearest to the mean of their places in the grid (so list values in order). For the methods with γ and α the parts of the problem
+    that do not depend on labels are computed once per α, and a candidate costs one small eigenproblem. A fold that would leave a
+    single class is passed over.
+
+    Parameters
+    ----------
+    estimator : transformer
+        Such as `SSLFDA`; with a ``fit(X, y)`` that takes unlabelled points.
+    param_grid : dict
+        Values to try, in order. Unless given, γ from 0.01 to 100 and α from 1 to 8, as far as the estimator has them.
+    cv : int or SemiSupervisedKFold, default=5
+    n_neighbors : int, default=1
+        Neighbours that vote.
+    random_state : int, RandomState or None, default=0
+        Deals out the folds.
+
+    Attributes
+    ----------
+    best_estimator_ : transformer
+        Fitted to all points and labels.
+    best_params_ : dict
+    best_score_ : float
+        Share of hidden labels guessed by the best candidate.
+    results_ : list of (dict, float)
+        Every candidate and its score.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from eigenspan import SSLFDA, RegularizedSearch
+    >>> X, y = load_digits(return_X_y=True)
+    >>> X, y = X[:400], y[:400]
+    >>> some = np.where(np.arange(400) < 60, y, -1)
+    >>> search = RegularizedSearch(SSLFDA(9), {"gamma": [0.1, 10.0], "alpha": [1, 4]}).fit(X, some)
+    >>> sorted(search.best_params_), search.transform(X).shape
+    (['alpha', 'gamma'], (400, 9))
+
+    References
+    ----------
+    [S2] §4.1 chooses γ and α by cross-validation.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": [HasMethods(["fit", "transform"])],
+        "param_grid": [dict, None],
+        "cv": [Interval(Integral, 2, None, closed="left"), HasMethods("folds")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self, estimator: Any, param_grid: Any = None, *, cv: Any = 5, n_neighbors: int = 1, random_state: Any = 0
+    ) -> None:
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.cv = cv
+        self.n_neighbors = n_neighbors
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any) -> RegularizedSearch:
+        """Score every candidate, and fit the best to all points."""
+        mark = getattr(self.estimator, "unlabeled", -1)
+        rows = X if hasattr(X, "shape") else np.asarray(X)
+        codes, classes = encode_labels(y, rows, unlabeled=mark, name="RegularizedSearch")
+        folds = self._folds(codes)
+        grid = self._grid()
+        candidates = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+        if not candidates:
+            raise InputError("param_grid holds no candidate: give every parameter at least one value.")
+        hidden = []
+        for fold in folds:
+            masked = codes.copy()
+            masked[fold] = -1
+            if np.unique(masked[masked >= 0]).size > 1:
+                hidden.append((masked, fold, codes[fold]))
+        if not hidden:
+            raise LabelError(
+                f"Whichever fold of the {np.sum(codes >= 0)} labels is hidden, only one class is left: label more points."
+            )
+        score = self._shared(X) if self._is_shared(candidates) else self._plain(X, classes)
+        scores = np.array([score(candidate, hidden) for candidate in candidates])
+        best = _middle(scores, [len(values) for values in grid.values()])
+        self.results_ = list(zip(candidates, scores.tolist(), strict=True))
+        self.best_params_, self.best_score_ = candidates[best], float(scores[best])
+        self.best_estimator_ = clone(self.estimator).set_params(**self.best_params_).fit(X, y)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Embed new points by the best candidate."""
+        check_is_fitted(self)
+        return self.best_estimator_.transform(X)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Search, and return the embedding of the training points by the best candidate."""
+        return self.fit(X, y).best_estimator_.embedding_.copy()
+
+    def _grid(self) -> Any:
+        if self.param_grid is not None:
+            return self.param_grid
+        known = self.estimator.get_params()
+        grid = {"gamma": [0.01, 0.1, 1.0, 10.0, 100.0], "alpha": [1, 2, 4, 8]}
+        return {name: values for name, values in grid.items() if name in known}
+
+    def _folds(self, codes: Index) -> list[Index]:
+        if hasattr(self.cv, "folds"):
+            return self.cv.folds(codes)
+        return SemiSupervisedKFold(self.cv, random_state=self.random_state).folds(codes)
+
+    def _votes(self, Y: Array, codes: Index, fold: Index, truth: Index) -> float:
+        """How many hidden labels the nearest labelled points guess."""
+        known = np.flatnonzero(codes >= 0)
+        D = np.sum(Y[fold] ** 2, axis=1)[:, None] - 2 * Y[fold] @ Y[known].T + np.sum(Y[known] ** 2, axis=1)
+        k = min(self.n_neighbors, known.size)
+        near = codes[known][np.argsort(D, axis=1, kind="stable")[:, :k]]
+        votes = np.array([np.bincount(row, minlength=int(codes.max()) + 1).argmax() for row in near])
+        return float(np.sum(votes == truth))
+
+    def _plain(self, X: Any, classes: Any) -> Any:
+        """Candidates fitted one by one, once only where labels do not matter."""
+        template = clone(self.estimator)
+        features = None
+        if isinstance(template, FeatureReducer) and not {"kernel", "landmarks", "reduce"} & set(self._grid()):
+            features = template._basis(template._rows(template._checked(X, reset=True, ensure_min_samples=2)))
+
+        def embed(candidate: dict[str, Any], y: Any) -> Array:
+            estimator = clone(self.estimator).set_params(**candidate)
+            if features is not None:
+                estimator._features = features
+            return estimator.fit_transform(X, y)
+
+        def score(candidate: dict[str, Any], hidden: list[Any]) -> float:
+            right = 0.0
+            Y = None if get_tags(template).target_tags.required else embed(candidate, None)
+            for masked, fold, truth in hidden:
+                y = np.where(masked >= 0, classes[masked].astype(object), None)
+                right += self._votes(embed(candidate, y) if Y is None else Y, masked, fold, truth)
+            return right / sum(fold.size for _, fold, _ in hidden)
+
+        return score
+
+    def _is_shared(self, candidates: list[dict[str, Any]]) -> bool:
+        return isinstance(self.estimator, PairCosts) and all(set(c) <= {"gamma", "alpha"} for c in candidates)
+
+    def _shared(self, X: Any) -> Any:
+        """Candidates from parts: features once, neighbours of all points once per α, labels once per fold."""
+        estimator = clone(self.estimator)
+        X = estimator._rows(estimator._checked(X, reset=True, ensure_min_samples=2))
+        basis = estimator._basis(X).centred(np.ones(X.shape[0]))
+        points = checked_points(estimator, basis, X)
+        smooth: dict[float, Any] = {}
+        parts: list[Any] = []
+
+        def score(candidate: dict[str, Any], hidden: list[Any]) -> float:
+            estimator.set_params(**candidate)
+            with collect(), threads(estimator.n_jobs):
+                if not parts:
+                    for masked, _, _ in hidden:
+                        form, unit = estimator._labelled(points, masked)
+                        parts.append((basis.restrict(form), None if unit is None else basis.restrict(unit)))
+                if estimator.gamma and estimator.alpha not in smooth:
+                    smooth[estimator.alpha] = basis.restrict(estimator._unlabelled(points))
+                right = 0.0
+                for (masked, fold, truth), (A, B) in zip(hidden, parts, strict=True):
+                    posed = estimator._combined(basis, A, smooth.get(estimator.alpha) if estimator.gamma else None, B)
+                    V, _ = estimator._axes_of(posed)
+                    right += self._votes(basis.embed(V), masked, fold, truth)
+            return right / sum(fold.size for _, fold, _ in hidden)
+
+        return score
