@@ -145,7 +145,7 @@ class LFDA(PairCosts):
 
     with :math:`C = C^{bet} + \\gamma C^u` [S2, eq. 2 and §2.1.1]: classes apart, but only *near* points of a class together, so
     that a class may be several clusters or a curved sheet, and there may be more than c − 1 axes. With γ = 0 the labelled
-    points decide alone; `SSLFDA` is the same with γ = 1.
+    points decide alone; `SSLFDA` is the same with γ = 1 and α = 4.
 
     Cost: neighbours class by class, then O(nkD + nD² + D³) time and O(nD + D²) memory, never n×n. ``affinity="local"`` and γ > 0
     with ``graph="all"`` are O(n²D) time in blocks.

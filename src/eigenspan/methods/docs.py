@@ -56,8 +56,9 @@ _ENTRIES = {
         ridge for kernels, and where B is singular a small one with a warning. It is in ``diagnostics_``.""",
     "gamma": """gamma : float
         γ, the weight of the neighbours of all points, labelled or not; 0 leaves them out.""",
-    "alpha": """alpha : float, default=1.0
-        Hadamard power of their affinities [S2, eq. 9]: larger values count near pairs more and far ones less.""",
+    "alpha": """alpha : float
+        Hadamard power of their affinities [S2, eq. 9]: larger values count near pairs more and far ones less. At 1 the many far pairs
+        can outweigh the labels.""",
     "pair_neighbors": """n_neighbors : int or None, default=None
         Nearest points of the same class (all of a smaller class), and the neighbour that sets the local scale of affinities.
         None means 3, or 7 for the local scales of all pairs in a class.""",

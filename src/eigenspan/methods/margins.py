@@ -76,7 +76,7 @@ class DNE(_Margins):
 
     with :math:`C = C^I - C^E + \\gamma C^u` [S2, §2.1.1]: near points of a class are drawn together, near points of different
     classes pushed apart, by an orthonormal projection. Each axis is worth as much as its eigenvalue is negative. With γ = 0 the
-    labelled points decide alone; `SSDNE` is the same with γ = 1.
+    labelled points decide alone; `SSDNE` is the same with γ = 1 and α = 4.
 
     Cost: neighbours within and across classes, then O(nkD + D³) time and O(nD + D²) memory; γ > 0 with ``graph="all"``
     adds O(n²D) in blocks.
@@ -131,7 +131,7 @@ class MFA(_Margins):
 
     with :math:`C = -C^E + \\gamma C^u` [S2, §2.1.1]: the nearest points of different classes as far apart as can be, in
     units of the distance between near points of the same class. With γ = 0 the labelled points decide alone; `SSMFA` is the same
-    with γ = 1.
+    with γ = 1 and α = 4.
 
     Cost: as `DNE`.
 
@@ -277,9 +277,9 @@ class LDE(_Margins):
 
 
 @documented
-@preset(gamma=1.0)
+@preset(gamma=1.0, alpha=4.0)
 class SSDNE(DNE):
-    """Semi-supervised discriminant neighbourhood embedding: `DNE` with γ = 1 [S2, §2.1.2].
+    """Semi-supervised discriminant neighbourhood embedding: `DNE` with γ = 1 and α = 4 [S2, §2.1.2].
 
     .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T V = I,\\quad C = C^I - C^E + \\gamma C^u
 
@@ -317,15 +317,15 @@ class SSDNE(DNE):
     >>> from eigenspan import SSDNE
     >>> X, y = load_digits(return_X_y=True)
     >>> some = np.where(np.arange(len(y)) < 100, y, -1)  # the rest has no label
-    >>> SSDNE(10, alpha=4).fit(X, some).transform(X[:3]).shape
+    >>> SSDNE(10).fit(X, some).transform(X[:3]).shape
     (3, 10)
     """
 
 
 @documented
-@preset(gamma=1.0)
+@preset(gamma=1.0, alpha=4.0)
 class SSMFA(MFA):
-    """Semi-supervised marginal Fisher analysis: `MFA` with γ = 1 [S2, §2.1.2].
+    """Semi-supervised marginal Fisher analysis: `MFA` with γ = 1 and α = 4 [S2, §2.1.2].
 
     .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T X^T (D^I - C^I) X V = I,\\quad C = -C^E + \\gamma C^u
 

@@ -16,9 +16,9 @@ from .preset import preset
 
 
 @documented
-@preset(gamma=1.0)
+@preset(gamma=1.0, alpha=4.0)
 class SSLFDA(LFDA):
-    """Semi-supervised local Fisher discriminant analysis: `LFDA` with γ = 1 [S2, §2.1.2].
+    """Semi-supervised local Fisher discriminant analysis: `LFDA` with γ = 1 and α = 4 [S2, §2.1.2].
 
     .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T X^T (D^{wit} - C^{wit}) X V = I
 
@@ -59,7 +59,7 @@ class SSLFDA(LFDA):
     >>> from eigenspan import SSLFDA
     >>> X, y = load_digits(return_X_y=True)
     >>> some = np.where(np.arange(len(y)) < 100, y, -1)  # the rest has no label
-    >>> SSLFDA(10, alpha=4).fit(X, some).transform(X[:3]).shape
+    >>> SSLFDA(10).fit(X, some).transform(X[:3]).shape
     (3, 10)
     """
 
@@ -158,9 +158,9 @@ class MMC(PairCosts):
 
 
 @documented
-@preset(gamma=1.0)
+@preset(gamma=1.0, alpha=4.0)
 class SSMMC(MMC):
-    """Semi-supervised maximum margin criterion: `MMC` with γ = 1 [S2, eq. 12].
+    """Semi-supervised maximum margin criterion: `MMC` with γ = 1 and α = 4 [S2, eq. 12].
 
     .. math:: \\min_V \\operatorname{Tr}(V^T (w S_W - S_B + \\gamma X^T L^u X) V) \\quad \\text{s.t. } V^T V = I
 
@@ -204,7 +204,7 @@ class SSMMC(MMC):
 
 
 @documented
-@preset(gamma=1.0)
+@preset(gamma=1.0, alpha=4.0)
 class SSFDA(PairCosts):
     """Semi-supervised Fisher discriminant analysis.
 
