@@ -57,7 +57,7 @@ def test_every_error_and_warning_is_explained(name):
     assert f"| `{name}` |" in (ROOT / "docs" / "bad-input.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "docs" / "quickstart.md"], ids=lambda path: path.name)
+@pytest.mark.parametrize("page", [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("quickstart", "labels"))], ids=lambda path: path.name)
 def test_the_code_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = blocks(page)
