@@ -8,6 +8,7 @@ Methods
     alignment       ModifiedLLE, HessianLLE, LTSA, LLTSA
     discriminant    LDA, LFDA, MFA, DNE, LDE, MMC
     semi-supervised SSLFDA, SSDNE, SSMFA, SSFDA, SSMMC, SELF
+    known places    Anchored
     by hand         TraceReducer, External
 Specifications
     graphs          KNN, Radius
@@ -23,6 +24,7 @@ Tables
 from .core import Kernel
 from .graphs import KNN, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered, Radius
 from .methods.alignment import LLTSA, LTSA, HessianLLE, ModifiedLLE
+from .methods.anchored import Anchored
 from .methods.clustering import SpectralClustering
 from .methods.compose import TraceReducer
 from .methods.costs import LFDA
@@ -64,6 +66,7 @@ __all__ = [
     "SSLFDA",
     "SSMFA",
     "SSMMC",
+    "Anchored",
     "Binary",
     "ClassicalMDS",
     "CommuteTimeEmbedding",

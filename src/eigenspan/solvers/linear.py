@@ -26,7 +26,7 @@ _SMALL = 5000
 
 
 def solve_positive(M: Matrix, right: Array, size: float) -> Array:
-    """``M⁻¹ right`` for a sparse (+ low rank) positive definite M, with one step of refinement.
+    """``M⁻¹ right`` for a sparse (+ low rank) positive definite M.
 
     Raises `numpy.linalg.LinAlgError` where the smallest eigenvalue is rounding next to `size`, and refuses, before factorising, a
     factor that would not fit into memory.
@@ -46,7 +46,6 @@ def solve_positive(M: Matrix, right: Array, size: float) -> Array:
     if not smallest > _SINGULAR * size:
         raise np.linalg.LinAlgError(f"smallest eigenvalue {smallest:.1e}, largest about {size:.1e}")
     Y = inverse(right)
-    Y = Y + inverse(right - A @ Y)
     # row by row: rows with a large diagonal must not hide what is left in the others
     left = np.linalg.norm((right - A @ Y) / A.diagonal()[:, None])
     residual = float(left / max(np.linalg.norm(Y), np.finfo(float).tiny))

@@ -1,0 +1,379 @@
+"""Graph embeddings with known coordinates: some points are told where they lie, and the form of the method places the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_array
+
+from .._compat import Interval, StrOptions
+from .._diagnostics import note, stage
+from .._resources import threads
+from ..core import Form, Map, Posed, Samples, diagonal, identity, pose, solve
+from ..core.spectrum import warn_if_localised
+from ..errors import DegenerateWarning, GraphError, InputError, warn
+from ..graphs import NeighbourGraph, components
+from ..solvers import dense
+from ..solvers.linear import solve_positive
+from .base import Reducer
+from .docs import documented
+from .geodesics import Isomap, LandmarkIsomap
+from .neighbourhood import GraphEmbedding, barycentric
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@documented
+class Anchored(Reducer):
+    """A graph embedding that keeps to the known coordinates of some points.
+
+    .. math:: \\min_Y \\operatorname{Tr}(Y^T M Y) \\quad \\text{with } Y_1 \\text{ known,}
+
+    M the form that the wrapped method minimises. With the known points first, ``form`` says what is solved:
+
+    * ``"exact"``: :math:`Y_1` is as given, and :math:`M_{22} Y_2 = -M_{21} Y_1` (Yang et al.).
+    * ``"noisy"``: :math:`\\min_Y \\operatorname{Tr}(Y^T M Y) + \\beta\\mu \\lVert Y_1 - G \\rVert_F^2` for given coordinates G, with μ the
+      mean diagonal entry of M: :math:`(M + \\beta\\mu E) Y = \\beta\\mu E G`, E the identity on the known points. β → ∞ is ``"exact"``.
+    * ``"spectral"``: :math:`\\min_Y \\operatorname{Tr}(Y^T (M + \\beta\\mu P) Y)` under the wrapped method's unit, the constant excluded
+      (Zhang, Zha & Zhang). P acts on the known points as the projector onto the complement of [1, G]: what it costs is the part of
+      :math:`Y_1` that is no affine function of G. The affine map that takes :math:`Y_1` closest to G is then applied to all points:
+      the known ones shape the axes and fix the frame, but none is met exactly.
+
+    Isomap has no form over neighbours. There M = I − QQᵀ, with Q an orthonormal basis of the constant and Isomap's axes: LTSA's
+    projector for one neighbourhood that holds all points, in geodesic coordinates. (λ_max I − K has only the first axis at no cost, and
+    shrinks the others.) Unknown points are then an affine image of their Isomap, and new ones that of Isomap's own map.
+
+    In ``"exact"`` and ``"noisy"`` the embedding lies in the affine hull of the known coordinates: know at least d + 1 points, in
+    general position. They hold the components of a neighbour graph in place, so it is not bridged, and every component needs
+    known points. The spectral form and Isomap follow the wrapped method's ``disconnected``.
+
+    Use it where a few coordinates were measured: positions of sensors, poses, ages. LTSA, Hessian LLE and modified LLE, whose forms
+    vanish for affine coordinates of a flat sheet, do best; Laplacian forms pull all points towards the mean of the known ones.
+
+    Cost: that of the wrapped method, in ``"exact"`` and ``"noisy"`` with one sparse factorisation instead of its eigenproblem. Isomap
+    has its n×n geodesics and its eigenproblem in every form.
+
+    Parameters
+    ----------
+    embedding : graph embedding
+        Unfitted: `LTSA`, `HessianLLE`, `ModifiedLLE`, `LLE`, `LaplacianEigenmaps`, `DiffusionMap`, `CommuteTimeEmbedding` or `Isomap`,
+        without landmarks. Its ``n_components`` is the number of coordinates of a point; scales and ``extension`` play no part.
+    form : {"exact", "noisy", "spectral"}, default="exact"
+        The known coordinates are kept, trusted as far as `beta` says, or known up to what an affine map can mend.
+    beta : float, default=1.0
+        Weight of the known coordinates in ``"noisy"`` and ``"spectral"``, relative to the mean diagonal entry of M (in ``"noisy"``, of
+        each component): at 1 a known point is tied to its coordinates as tightly as an average point to its neighbours.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        Coordinates of the training points, in the frame of the known ones.
+    known_ : ndarray of bool, shape (n_samples,)
+        Which points had coordinates.
+    $graph_attribute
+    eigenvalues_, residuals_, gap_, problem_ : ndarray, ndarray, float, TraceProblem
+        As in the wrapped method, for ``form="spectral"`` only.
+    map_ : Map
+        The function behind ``transform``: new points are rebuilt from their neighbours (barycentric), or go through Isomap's map.
+    diagnostics_ : dict
+        Seconds per stage, known points, graph components, residual and other facts of the fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_s_curve
+    >>> from eigenspan import LTSA, Anchored
+    >>> X, t = make_s_curve(600, random_state=0)
+    >>> Y = np.full((600, 2), np.nan)
+    >>> Y[::60] = np.column_stack([t, X[:, 1]])[::60]
+    >>> anchored = Anchored(LTSA(2, n_neighbors=12)).fit(X, Y)
+    >>> bool(np.abs(anchored.embedding_[:, 0] - t).max() < 0.1)
+    True
+
+    References
+    ----------
+    Yang, Fu, Zha & Barlow (2006), Semi-supervised nonlinear dimensionality reduction; Zhang, Zha & Zhang (2008), Spectral methods
+    for semi-supervised manifold learning; [S0] §6.2.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "embedding": [GraphEmbedding],
+        "form": [StrOptions({"exact", "noisy", "spectral"})],
+        "beta": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(self, embedding: Any, *, form: str = "exact", beta: float = 1.0) -> None:
+        self.embedding = embedding
+        self.form = form
+        self.beta = beta
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Place all points among the known ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples, n_components)
+            The known coordinates, and rows of NaN for the other points; one dimension will do for one component. All points may be
+            known: ``"exact"`` then returns them, and only the map is new.
+
+        Returns
+        -------
+        self
+        """
+        return super().fit(X, y)
+
+    def _needs_labels(self) -> bool:
+        return True
+
+    def _pairwise(self) -> bool:
+        return isinstance(self.embedding, GraphEmbedding) and self.embedding._pairwise()
+
+    def _fit(self, X: Any, y: Any) -> tuple[Array, Map]:
+        for name in ("eigenvalues_", "residuals_", "gap_", "problem_"):
+            self.__dict__.pop(name, None)
+        embedding = self._wrapped()
+        G = _coordinates(y, X.shape[0], embedding.n_components)
+        self.known_ = ~np.isnan(G[:, 0])
+        whole = self.form == "spectral" or isinstance(embedding, Isomap)
+        if whole:
+            _check_enough(G[self.known_], self.form)
+        note(known=int(self.known_.sum()))
+        with threads(embedding.n_jobs):
+            graph = embedding._build_graph(X)
+            if whole:
+                out = embedding._fit_connected(X, graph, partial(self._fit_whole, embedding, G))
+                self.graph_ = embedding.graph_
+                return out
+            self.graph_ = graph
+            return self._fit_pieces(embedding, G, graph, None if embedding._pairwise() else X)
+
+    def _wrapped(self) -> Any:
+        embedding = clone(self.embedding)
+        embedding._validate_params()
+        if embedding.landmarks is not None or isinstance(embedding, LandmarkIsomap):
+            raise InputError(
+                f"Anchored needs the form of all points, but {embedding!r:.80} has landmarks only. Leave landmarks out"
+                + (": wrap Isomap." if isinstance(embedding, LandmarkIsomap) else ".")
+            )
+        return embedding
+
+    # ------------------------------------------------------------------ exact and noisy, a component at a time
+    def _fit_pieces(self, embedding: Any, G: Array, graph: NeighbourGraph, points: Any) -> tuple[Array, Map]:
+        extend = _rebuilding(embedding, graph, points)
+        count, labels = components(graph)
+        note(components=count)
+        _check_anchors(G, labels, count)
+        Y = G.copy()
+        for piece in range(count):
+            rows = np.flatnonzero(labels == piece)
+            if self.form == "exact" and self.known_[rows].all():
+                continue
+            part = graph if count == 1 else graph.subset(rows)
+            M = embedding._pose_graph(part, points[rows]).problem.A
+            Y[rows] = self._solve_system(M, G[rows])
+        return Y, extend(Y)
+
+    def _solve_system(self, M: Form, G: Array) -> Array:
+        known = ~np.isnan(G[:, 0])
+        centre = G[known].mean(axis=0)  # M kills the constant: a shift of all coordinates changes no digit this way
+        Y = np.where(known[:, None], G - centre, 0.0)
+        with stage("linear system"):
+            if self.form == "noisy":
+                tie = diagonal(np.where(known, self.beta * _mean_diagonal(M), 0.0))
+                return _solved(M + tie, tie @ Y, M.norm()) + centre
+            if not known.all():
+                free = np.flatnonzero(~known)
+                Y[free] = _solved(_restricted(M, free), -(M @ Y)[free], M.norm())
+        Y += centre
+        Y[known] = G[known]
+        return Y
+
+    # ------------------------------------------------------------------ the spectral form, and Isomap in every form
+    def _fit_whole(self, embedding: Any, G: Array, graph: NeighbourGraph, points: Any) -> tuple[Array, Map]:
+        if graph.n < G.shape[0]:
+            inside = self.known_[graph.rows]
+            if inside.sum() < self.known_.sum():
+                raise InputError(
+                    f"{self.known_.sum() - inside.sum()} of {self.known_.sum()} known points lie outside the largest component, which "
+                    'is all that disconnected="largest" embeds. Use "connect", more neighbours, or leave their coordinates out.'
+                )
+            G = G[graph.rows]
+        posed = embedding._pose_graph(graph, points)
+        if posed.problem.sense == "max":
+            M, extend = _of_axes(embedding, posed)
+        else:
+            M, extend = posed.problem.A, _rebuilding(embedding, graph, points)
+        if self.form == "spectral":
+            Y = self._solve_spectral(embedding, posed.problem.B, M, G)
+        else:
+            _check_anchors(G, np.zeros(graph.n, dtype=np.intp), 1)
+            Y = self._solve_system(M, G)
+        return Y, extend(Y)
+
+    def _solve_spectral(self, embedding: Any, unit: Form | None, M: Form, G: Array) -> Array:
+        known = ~np.isnan(G[:, 0])
+        form = M + self.beta * _mean_diagonal(M) * _not_affine(G, known)
+        form = replace(form, psd=True, kills_constant=True)
+        problem = pose(Samples(M.n), minimise=form, unit="embedding" if unit is None else unit).problem
+        spectrum = solve(problem, G.shape[1], solver=embedding.solver, random_state=embedding.random_state)
+        self.eigenvalues_, self.residuals_, self.gap_ = spectrum.values, spectrum.residuals, spectrum.gap
+        self.problem_ = problem
+        Z = spectrum.vectors
+        note(participation=warn_if_localised(Z))
+        rank = _rank(Z[known])
+        if rank < Z.shape[1]:
+            raise InputError(
+                f"On the {known.sum()} known points the {Z.shape[1]} axes found span only {rank} dimensions: the affine map to their "
+                "coordinates is not determined. Give the coordinates of more points, spread over the data, or a smaller beta."
+            )
+        return _with_constant(Z) @ _affine(Z[known], G[known])
+
+
+def _coordinates(y: Any, n: int, d: int) -> Array:
+    """The given coordinates, (n, d), with rows of NaN for unknown points."""
+    if y is None:
+        raise InputError(
+            f"Anchored requires y to be passed, but the target y is None. Pass an array of shape ({n}, {d}): the known coordinates, and "
+            "rows of NaN for the other points."
+        )
+    G = np.array(
+        check_array(y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0, input_name="y")
+    )
+    shape, G = G.shape, G[:, None] if G.ndim == 1 and d == 1 else G
+    if G.shape != (n, d):
+        raise InputError(
+            f"The known coordinates have shape {shape}, but there are {n} points with n_components={d} coordinates each: pass shape "
+            f"({n}, {d}), rows of NaN for the points that are not known."
+        )
+    if np.isinf(G).any():
+        raise InputError(
+            f"{np.isinf(G).any(axis=1).sum()} rows of known coordinates hold infinity. Unknown points are NaN."
+        )
+    missing = np.isnan(G)
+    partly = np.flatnonzero(missing.any(axis=1) & ~missing.all(axis=1))
+    if partly.size:
+        raise InputError(
+            f"{partly.size} rows of coordinates (first: {partly[0]}) are NaN in part: a point is known in all its {d} coordinates or in "
+            "none. Fill them in, or make them NaN altogether."
+        )
+    if missing.all():
+        raise InputError(
+            f"None of the {n} points has known coordinates: all rows of y are NaN. Fit the wrapped method itself, without y."
+        )
+    return G
+
+
+def _check_enough(G: Array, form: str) -> None:
+    """Refuse known points that do not determine the affine map which the spectral form, and Isomap in every form, fits to them."""
+    m, d = G.shape
+    if m < d + 1:
+        raise InputError(
+            f"{m} points have known coordinates, but an affine map of the embedding is fitted to them, and in {d} dimensions it takes "
+            f"{d + 1} points to determine one: give the coordinates of at least {d + 1}, in general position."
+        )
+    rank = _rank(G)
+    if form == "spectral" and rank < d:
+        raise InputError(
+            f"The {m} known points span only {rank} of {d} dimensions: no axes can be told from them. Give points in general position, "
+            f"or use n_components={max(rank, 1)} and as many coordinates."
+        )
+
+
+def _check_anchors(G: Array, labels: NDArray[np.intp], count: int) -> None:
+    """Refuse components without known points, and warn of those whose known points span too little."""
+    known = ~np.isnan(G[:, 0])
+    held = np.bincount(labels[known], minlength=count)
+    if np.any(held == 0):
+        lost = np.isin(labels, np.flatnonzero(held == 0))
+        raise GraphError(
+            f"{np.sum(held == 0)} of the {count} components of the neighbour graph, with {lost.sum()} of {known.size} points (first: "
+            f"{np.flatnonzero(lost)[0]}), hold no known point: nothing says where they lie. Give the coordinates of a few points in each, "
+            "or use more neighbours or a larger radius; graph= with the graph_ of a fitted embedding, which is bridged, joins them too."
+        )
+    d = G.shape[1]
+    pieces = np.unique(labels[~known])
+    ranks = np.array([_rank(G[known & (labels == piece)]) for piece in pieces])
+    if np.any(ranks < d):
+        where = "" if count == 1 else f" of {np.sum(ranks < d)} of {count} components of the neighbour graph"
+        warn(
+            f"The known points{where} span only {ranks.min()} of {d} dimensions, and the others can only be placed among them. Give "
+            f"the coordinates of at least {d + 1} points in general position"
+            + ("." if count == 1 else ", in each component."),
+            DegenerateWarning,
+        )
+
+
+def _rank(Y: Array) -> int:
+    """Dimensions that points span around their mean."""
+    return dense.principal_axes(Y - Y.mean(axis=0), rtol=1e-9)[1].size
+
+
+def _mean_diagonal(M: Form) -> float:
+    return float(M.diagonal().mean())
+
+
+def _restricted(M: Form, rows: NDArray[np.intp]) -> Form:
+    """The rows and columns of a sparse and low-rank form."""
+    M = M.assembled()
+    S: Any = M.sparse
+    low = None if M.low_rank is None else (M.low_rank[0][rows], M.low_rank[1])
+    return Form(rows.size, sparse=sp.csr_array(S[rows][:, rows]), low_rank=low, psd=M.psd)
+
+
+def _solved(M: Form, right: Array, size: float) -> Array:
+    try:
+        return solve_positive(M, right, size)
+    except np.linalg.LinAlgError as found:
+        raise InputError(
+            f"The known points do not determine the other coordinates: the linear system of {M.n} points is singular ({found}). Give the "
+            'coordinates of more points, in general position and in every part of the data, or a larger beta in form="noisy".'
+        ) from found
+
+
+def _rebuilding(embedding: Any, graph: NeighbourGraph, points: Any) -> Callable[[Array], Map]:
+    """The map that rebuilds new points from their neighbours."""
+    extension = barycentric(graph, points, getattr(embedding, "reg", 1e-3))
+    return lambda Y: Map(extension.rows, Y, known=extension.known, embedding=Y)
+
+
+def _of_axes(embedding: Any, posed: Posed) -> tuple[Form, Callable[[Array], Map]]:
+    """``I − QQ'`` for the largest axes of a Gram matrix, and the affine image of their map."""
+    V, spectrum = embedding._axes_of(posed)
+    own: Any = posed.basis.map(V, spectrum)
+    n = V.shape[0]
+    Q = np.column_stack([np.full(n, n**-0.5), V / np.linalg.norm(V, axis=0)])
+    M = identity(n) + Form(n, low_rank=(Q, -np.ones(Q.shape[1])))
+
+    def extend(Y: Array) -> Map:
+        shift, *turn = _affine(V, Y)
+        return replace(own, coef=own.coef @ np.array(turn), shift=shift, embedding=Y)
+
+    return replace(M, psd=True, kills_constant=True), extend
+
+
+def _not_affine(G: Array, known: Mask) -> Form:
+    """On the known points, the projector onto the complement of [1, G]."""
+    U = dense.principal_axes(G[known] - G[known].mean(axis=0))[0]
+    T = np.zeros((G.shape[0], U.shape[1] + 1))
+    T[known] = np.column_stack([np.full(U.shape[0], U.shape[0] ** -0.5), U])
+    return diagonal(known.astype(float)) + Form(G.shape[0], low_rank=(T, -np.ones(T.shape[1])))
+
+
+def _with_constant(Z: Array) -> Array:
+    return np.column_stack([np.ones(Z.shape[0]), Z])
+
+
+def _affine(Z: Array, Y: Array) -> Array:
+    """Coefficients (1 + d, d) of the affine function of Z closest to Y, its value at zero first."""
+    turn = np.linalg.lstsq(Z - Z.mean(axis=0), Y - Y.mean(axis=0), rcond=None)[0]
+    return np.vstack([Y.mean(axis=0) - Z.mean(axis=0) @ turn, turn])
