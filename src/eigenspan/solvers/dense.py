@@ -12,7 +12,7 @@ from scipy.linalg.blas import dsymv
 Array = NDArray[np.float64]
 
 #: Reciprocal condition number down to which a Cholesky factor loses no digits that matter.
-_WELL_CONDITIONED = 1e-6
+_WELL_CONDITIONED = 1e-8
 
 
 def symmetric(A: Array) -> Array:
