@@ -11,7 +11,7 @@ import eigenspan
 from eigenspan import errors, plotting, quality
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 MODULES = {"eigenspan": eigenspan, "eigenspan.quality": quality, "eigenspan.plotting": plotting}
 NAMES = [(module, name) for module, contents in MODULES.items() for name in contents.__all__]
 RAISED = [name for name, value in vars(errors).items() if inspect.isclass(value) and issubclass(value, Exception)]
