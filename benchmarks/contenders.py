@@ -77,6 +77,14 @@ def eigenmaps_of_graph(data: Arrays, seed: int) -> tuple[Any, Any]:
     return made, made.fit_transform(data["X"])
 
 
+def sslfda_of_neighbours(data: Arrays, seed: int) -> tuple[Any, Any]:
+    """Semi-supervised local Fisher analysis over the ten nearest neighbours, half of the labels hidden."""
+    from eigenspan import KNN, SSLFDA
+
+    made = SSLFDA(9, graph=KNN(10), random_state=seed, n_jobs=THREADS)
+    return made, made.fit_transform(data["X"], data["some"])
+
+
 def sklearn(path: str, *, kind: str = "", **rest: Any) -> Contender:
     return estimator(f"{SKLEARN} {kind}".strip(), f"sklearn.{path}", **rest)
 

@@ -84,6 +84,13 @@ def clusters(n: int, d: int = 20, c: int = 20) -> Arrays:
     return {"X": rng.standard_normal((c, d))[y] * 2.0 + rng.standard_normal((n, d)), "y": y}
 
 
+def modes(n: int, d: int = 100, c: int = 10) -> Arrays:
+    """`c` classes of three Gaussian clusters each, and as `some` the labels of every second point, −1 elsewhere."""
+    made = clusters(n, d, 3 * c)
+    y = made["y"] % c
+    return {"X": made["X"], "y": y, "some": np.where(np.arange(n) % 2 == 0, y, -1)}
+
+
 def distances(n: int) -> Arrays:
     """Gaussian points in ten dimensions with unequal axes, their distances, and as `truth` their two principal components."""
     from scipy.spatial.distance import pdist, squareform

@@ -45,7 +45,7 @@ D = pairwise(X)
 K = np.exp(-(D**2))
 
 LINEAR = ["PCA", "LPP", "OLPP", "NPP", "ONPP", "LLTSA", "LDA"]
-PAIRS = [case.id for case in own() if "axes" in case.template.get_params()]
+PAIRS = [case.id for case in own() if {"axes", "n_neighbors"} <= set(case.template.get_params())]
 NEIGHBOURS = [case.id for case in own() if "n_neighbors" in case.template.get_params() and case.id not in PAIRS]
 IMPLICIT = [case.id for case in own() if "disconnected" in case.template.get_params()]
 LOCAL = ["ModifiedLLE", "HessianLLE", "LTSA"]

@@ -6,13 +6,13 @@ Methods
     laplacian       LaplacianEigenmaps, DiffusionMap, CommuteTimeEmbedding, SpectralClustering, LPP, OLPP
     reconstruction  LLE, NPP, ONPP
     alignment       ModifiedLLE, HessianLLE, LTSA, LLTSA
-    discriminant    LDA, LFDA, MFA, DNE, LDE, MMC
-    semi-supervised SSLFDA, SSDNE, SSMFA, SSFDA, SSMMC, SELF
+    discriminant    LDA, LFDA, MFA, DNE, LDE, MMC, SupervisedPCA, RoweisDA
+    semi-supervised SSLFDA, SSDNE, SSMFA, SSFDA, SSMMC, SELF, SDA, SDACCCP, SODA, SSDR
     known places    Anchored
     by hand         TraceReducer, External
 Specifications
     graphs          KNN, Radius
-    weights         Binary, Heat, LocalScaling, Cosine, Powered
+    weights         Binary, Heat, LocalScaling, Cosine, Powered, PathSimilarity
     kernels         Kernel
     landmarks       Landmarks
 Choosing parameters
@@ -23,6 +23,7 @@ Tables
 
 from .core import Kernel
 from .graphs import KNN, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered, Radius
+from .graphs.paths import PathSimilarity
 from .methods.alignment import LLTSA, LTSA, HessianLLE, ModifiedLLE
 from .methods.anchored import Anchored
 from .methods.clustering import SpectralClustering
@@ -33,11 +34,15 @@ from .methods.distances import ClassicalMDS, LandmarkMDS
 from .methods.external import External
 from .methods.geodesics import Isomap, LandmarkIsomap
 from .methods.laplacian import LPP, OLPP, LaplacianEigenmaps
+from .methods.links import SSDR
 from .methods.margins import DNE, LDE, MFA, SSDNE, SSMFA
+from .methods.propagation import SDACCCP, SODA
 from .methods.reconstruction import LLE, NPP, ONPP
 from .methods.registry import make, methods
+from .methods.sda import SDA
 from .methods.selection import LabelledOnly, RegularizedSearch, SemiSupervisedKFold
 from .methods.semisupervised import MMC, SELF, SELFDA, SSFDA, SSLFDA, SSMMC
+from .methods.supervised import RoweisDA, SupervisedPCA
 from .methods.variance import PCA, KernelPCA
 from .methods.walks import CommuteTimeEmbedding, DiffusionMap
 
@@ -59,9 +64,13 @@ __all__ = [
     "OLPP",
     "ONPP",
     "PCA",
+    "SDA",
+    "SDACCCP",
     "SELF",
     "SELFDA",
+    "SODA",
     "SSDNE",
+    "SSDR",
     "SSFDA",
     "SSLFDA",
     "SSMFA",
@@ -85,11 +94,14 @@ __all__ = [
     "LaplacianEigenmaps",
     "LocalScaling",
     "ModifiedLLE",
+    "PathSimilarity",
     "Powered",
     "Radius",
     "RegularizedSearch",
+    "RoweisDA",
     "SemiSupervisedKFold",
     "SpectralClustering",
+    "SupervisedPCA",
     "TraceReducer",
     "make",
     "methods",

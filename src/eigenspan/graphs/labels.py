@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from .._diagnostics import stage
 from ..errors import LabelError, LabelWarning, warn
 from .lists import canonical
 from .neighbours import KNN, Finder, NeighbourGraph
@@ -108,7 +109,8 @@ def allies(points: Any, codes: Index, k: int, n_jobs: int | None = None) -> Neig
         )
     if counts.max() < 2:
         return NeighbourGraph(sp.csr_array((codes.size, codes.size)), None)
-    return KNN(min(k, codes.size - 1), within_class=True, n_jobs=n_jobs).build(points, codes)
+    with stage("neighbours"):
+        return KNN(min(k, codes.size - 1), within_class=True, n_jobs=n_jobs).build(points, codes)
 
 
 def rivals(points: Any, codes: Index, k: int, n_jobs: int | None = None) -> NeighbourGraph:
@@ -118,8 +120,9 @@ def rivals(points: Any, codes: Index, k: int, n_jobs: int | None = None) -> Neig
         members, others = np.flatnonzero(codes == c), np.flatnonzero((codes >= 0) & (codes != c))
         if not (members.size and others.size):
             continue
-        finder = Finder.build(points[others], n_neighbors=min(k, others.size), n_jobs=n_jobs)
-        near = finder.relate(points[members]).tocoo()
+        with stage("rivals"):
+            finder = Finder.build(points[others], n_neighbors=min(k, others.size), n_jobs=n_jobs)
+            near = finder.relate(points[members]).tocoo()
         rows.append(members[near.row])
         columns.append(others[near.col])
         values.append(near.data)

@@ -18,9 +18,13 @@ from .distances import ClassicalMDS, LandmarkMDS
 from .external import External
 from .geodesics import Isomap, LandmarkIsomap
 from .laplacian import LPP, OLPP, LaplacianEigenmaps
+from .links import SSDR
 from .margins import DNE, LDE, MFA, SSDNE, SSMFA
+from .propagation import SDACCCP, SODA
 from .reconstruction import LLE, NPP, ONPP
+from .sda import SDA
 from .semisupervised import MMC, SELFDA, SSFDA, SSLFDA, SSMMC
+from .supervised import RoweisDA, SupervisedPCA
 from .variance import PCA, KernelPCA
 from .walks import CommuteTimeEmbedding, DiffusionMap
 
@@ -84,12 +88,18 @@ TABLE: tuple[Method, ...] = (
     Method("DNE", "discriminant", "min L of allies − rivals", "projection", "linear or kernel", "labels", _DENSE_D, "S2 §2.1.1", DNE),
     Method("LDE", "discriminant", "max L of weighted rivals", "L of weighted allies", "linear or kernel", "labels", _DENSE_D, "Chen et al. 2005", LDE),
     Method("MMC", "discriminant", "max S_B − S_W", "projection", "linear or kernel", "labels", "n D² + D³", "S2 §3.2", MMC),
+    Method("SupervisedPCA", "discriminant", "max H K_y H", "projection", "linear or kernel", "labels", "n D min(n, D)", "Barshan et al. 2011", SupervisedPCA, ("spca",)),
+    Method("RoweisDA", "discriminant", "max r1 K_y + (1−r1) I", "r2 S_W + (1−r2) I", "linear or kernel", "labels", "n D min(n, D)", "Ghojogh et al. 2020", RoweisDA, ("rda",)),
     Method("SSLFDA", "semi-supervised", "LFDA + γ L of all points", "near pairs of a class", "linear or kernel", "some labels", "n² D, or " + _DENSE_D, "S2 §2.1.2", SSLFDA),
     Method("SSDNE", "semi-supervised", "DNE + γ L of all points", "projection", "linear or kernel", "some labels", "n² D, or " + _DENSE_D, "S2 §2.1.2", SSDNE),
     Method("SSMFA", "semi-supervised", "MFA + γ L of all points", "L of allies", "linear or kernel", "some labels", "n² D, or " + _DENSE_D, "S2 §2.1.2", SSMFA),
     Method("SSFDA", "semi-supervised", "min γ L of all points − S_B", "S_W", "linear or kernel", "some labels", "n² D, or " + _DENSE_D, "S2 §3.2", SSFDA),
     Method("SSMMC", "semi-supervised", "MMC − γ L of all points", "projection", "linear or kernel", "some labels", "n² D, or " + _DENSE_D, "S2 eq. 12", SSMMC),
     Method("SELFDA", "semi-supervised", "max (1−β) local S_B + β variance", "(1−β) local S_W + β I", "linear or kernel", "some labels", _DENSE_D, "S2 eq. 11", SELFDA, ("self",)),
+    Method("SSDR", "semi-supervised", "max variance + α apart − β together", "projection", "linear or kernel", "some labels", "n D² + D³", "S0 eq. 46", SSDR),
+    Method("SDA", "semi-supervised", "max S_B", "S_T + μ L", "linear or kernel", "some labels", _DENSE_D, "S0 eq. 47", SDA),
+    Method("SDACCCP", "semi-supervised", "max S_B of labels found by CCCP", "total scatter", "linear or kernel", "some labels", "n D min(n, D)", "S0 §6.1", SDACCCP),
+    Method("SODA", "semi-supervised", "max soft S_B / soft S_T", "projection", "linear or kernel", "some labels", _DENSE_D, "S0 §6.1", SODA),
     Method("FactorAnalysis", "external", "likelihood", "—", "linear", "none", "n D² per step", "scikit-learn", _external("sklearn.decomposition", "FactorAnalysis"), own=False),
     Method("FastICA", "external", "negentropy", "—", "linear", "none", "n D² per step", "scikit-learn", _external("sklearn.decomposition", "FastICA", random_state=0), ("ica",), own=False),
     Method("NCA", "external", "leave-one-out accuracy", "—", "linear", "labels", "n² D per step", "scikit-learn", _external("sklearn.neighbors", "NeighborhoodComponentsAnalysis", random_state=0), own=False),

@@ -1,0 +1,146 @@
+"""Discriminant analysis smoothed over a graph of all points, labelled or not: SDA."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._compat import Interval
+from ..core import AxisWeights, Form, Posed, pose
+from ..errors import GraphError
+from ..forms import between, laplacian, total
+from ..graphs import encode_labels
+from ..graphs.paths import PathSimilarity
+from .costs import AXES, NOT_NEGATIVE
+from .docs import documented
+from .neighbourhood import WEIGHTS, GraphProjection
+from .supervised import Bounded
+
+Array = NDArray[np.float64]
+
+
+@documented
+class SDA(Bounded, GraphProjection):
+    """Semi-supervised discriminant analysis.
+
+    .. math:: \\max_V \\operatorname{Tr}(V^T S_B V) \\quad \\text{s.t. } V^T (S_T + \\mu X^T L X + \\varepsilon I) V = I
+
+    [S0, eq. 47]: LDA of the points with labels, whose directions must not tear apart neighbours among *all* points. L is the graph
+    Laplacian, so that μ multiplies :math:`a^T X^T L X a = \\tfrac12 \\sum_{ij} W_{ij} (a^T x_i - a^T x_j)^2`; [S0] prints the
+    regulariser without the ½ and the eigenproblem with L, so its μ in the one is half of that in the other. The scatters are those
+    of the labelled points, L sums over all edges: with few labels μ weighs more. Use it when labels are few and classes follow the
+    shape of the data.
+
+    Cost: neighbours, then O(nkD + nD² + D³) time and O(nD + D²) memory; path-based weights of all pairs are O(nD²) too.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Number of directions. None means c − 1, which is also the most that c classes have.
+    mu : float, default=0.1
+        μ, the weight of the neighbours of all points. 0 is LDA of the labelled points.
+    $n_neighbors
+    $graph_supervised
+    weights : {"binary", "heat", "local", "cosine", "path", "precomputed"} or weight specification, default="binary"
+        Edge weights; 1 on every edge is what [S0] has. ``"path"`` is `PathSimilarity`: all pairs, robust to outliers.
+    $axes
+    $kernel
+    $landmarks
+    $reduce
+    $ridge
+    $unlabeled
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $classes_attribute
+    $graph_attribute
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from eigenspan import SDA
+    >>> X, y = load_digits(return_X_y=True)
+    >>> some = np.where(np.arange(len(y)) < 100, y, -1)  # the rest has no label
+    >>> SDA(mu=0.01).fit(X, some).transform(X[:3]).shape
+    (3, 9)
+
+    References
+    ----------
+    Cai, He & Han (2007), Semi-supervised discriminant analysis; [S0] §6.1; for ``"path"`` Zhang & Yeung (2008), Semi-supervised
+    discriminant analysis using robust path-based similarity.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **GraphProjection._parameter_constraints,
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "mu": NOT_NEGATIVE,
+        "weights": WEIGHTS,
+        "axes": AXES,
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        mu: float = 0.1,
+        n_neighbors: int | None = None,
+        graph: Any = None,
+        weights: Any = "binary",
+        axes: str = "unit",
+        kernel: Any = None,
+        landmarks: Any = None,
+        reduce: int | None = None,
+        ridge: float | None = None,
+        unlabeled: Any = -1,
+        solver: Any = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_components,  # type: ignore[arg-type]
+            n_neighbors=n_neighbors,
+            graph=graph,
+            kernel=kernel,
+            landmarks=landmarks,
+            reduce=reduce,
+            ridge=ridge,
+            unlabeled=unlabeled,
+            solver=solver,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.mu = mu
+        self.weights = weights
+        self.axes = axes
+
+    def _pose(self, X: Any, y: Any) -> Posed:
+        codes, self.classes_ = encode_labels(y, X, unlabeled=self.unlabeled, name="SDA")
+        basis = self._basis(X)
+        c = self.classes_.size
+        self._bound(basis, c - 1, f"there are {c} classes")
+        unit = total(codes)
+        if self.mu:
+            unit = unit + self.mu * laplacian(self._affinity(self._points(basis, X), y))
+        scale = AxisWeights(self.axes, signed=False)
+        return pose(basis, maximise=between(codes), unit=unit, ridge=self.ridge, scale=scale)
+
+    def _affinity(self, points: Any, y: Any) -> Any:
+        rule = PathSimilarity() if isinstance(self.weights, str) and self.weights == "path" else self.weights
+        if not (isinstance(rule, PathSimilarity) and rule.pairs == "all"):
+            return self._weights(points, y, rule)
+        graph = self._neighbours(points, y)
+        if isinstance(graph, Form):
+            raise GraphError(
+                'Path-based weights need a graph of neighbours, and graph="class" has no distances: use KNN(k).'
+            )
+        tree: Any = rule.tree(graph, points)
+        return Form(graph.n, pairs=((1.0 / graph.n, tree),))
