@@ -21,19 +21,17 @@ CLAIMS = {
 FAILS, FINDS = 75, 95
 
 
-def accuracies(toy, gamma=1.0):
-    return {name: toys.fitted(toy, method)[0] for name, method in toys.methods(gamma).items()}
-
-
-def holds(found, claims):
-    fail, find, _ = claims
-    return all(found[name] < FAILS for name in fail) and all(found[name] > FINDS for name in find)
+def holds(figure, **seed):
+    """Whether all claims of a figure hold, and the accuracies that say so."""
+    toy, (fail, find, _) = getattr(toys, figure)(**seed), CLAIMS[figure]
+    found = {name: toys.fitted(toy, toys.methods()[name])[0] for name in (*fail, *find)}
+    return all(found[name] < FAILS for name in fail) and all(found[name] > FINDS for name in find), found
 
 
 @pytest.mark.parametrize("figure", CLAIMS)
 def test_the_figure_shows_what_the_paper_says(figure):
-    found = accuracies(getattr(toys, figure)())
-    assert holds(found, CLAIMS[figure]), found
+    shown, found = holds(figure)
+    assert shown, found
 
 
 @pytest.mark.parametrize("figure", CLAIMS)
@@ -47,8 +45,8 @@ def test_the_axes_that_are_found_are_the_right_ones(figure):
 
 @pytest.mark.parametrize("figure", CLAIMS)
 def test_other_seeds_show_the_same(figure):
-    draws = [accuracies(getattr(toys, figure)(seed)) for seed in range(100, 112)]
-    assert np.mean([holds(found, CLAIMS[figure]) for found in draws]) >= 0.75, draws
+    draws = [holds(figure, seed=seed) for seed in range(100, 112)]
+    assert sum(shown for shown, _ in draws) >= 9, draws
 
 
 @pytest.mark.parametrize("figure", CLAIMS)
@@ -64,16 +62,6 @@ def test_no_mixture_of_lfda_and_pca_finds_figure_5():
     assert max(mixed) < FAILS
     assert mixed[0] == toys.fitted(toy, toys.methods()["LFDA"])[0]
     assert mixed[-1] == toys.fitted(toy, toys.methods()["PCA"])[0]
-
-
-def test_gamma_matters_as_the_script_says():
-    share = {
-        (figure, gamma): np.mean(
-            [accuracies(getattr(toys, figure)(seed), gamma)["SS-LFDA"] > FINDS for seed in range(12)]
-        )
-        for figure, gamma in (("figure_4", 10.0), ("figure_5", 0.1), ("figure_6", 0.1))
-    }
-    assert max(share.values()) < 0.75, share
 
 
 def test_accuracy_is_that_of_the_nearest_labelled_point_on_the_axis():

@@ -9,7 +9,7 @@ from .kernels import Kernel, KernelRows, gram_matrix, kernel_rows
 from .map import Map, Raw
 from .nystrom import NystromFeatures
 from .pairwise import Pairwise
-from .problem import Posed, TraceProblem, TraceRatio, is_singular, pose, solve, with_ridge
+from .problem import Posed, TraceProblem, TraceRatio, pose, solve, with_ridge
 from .scale import AxisWeights, Diffusion, InverseSqrt, SqrtEigenvalue, Unit, UnitCovariance, Whitened
 from .spectrum import Spectrum, sign_of
 
@@ -41,7 +41,6 @@ __all__ = [
     "gram",
     "gram_matrix",
     "identity",
-    "is_singular",
     "kernel_rows",
     "pose",
     "sign_of",

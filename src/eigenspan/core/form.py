@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..solvers.dense import symmetric_product
+from ..solvers.dense import is_singular, symmetric_product
 from .moments import Rows, blocks
 from .pairwise import Pairwise
 
@@ -235,6 +235,13 @@ class Form:
             blocks = (self.dense[i : i + rows] for i in range(0, self.n, rows))
             bound += max((float(np.abs(block).sum(axis=1).max()) for block in blocks), default=0.0)
         return bound
+
+    @cached_property
+    def is_singular(self) -> bool:
+        """M, scaled to unit diagonal, is not positive definite beyond rounding. Dense, O(n³): for forms over features."""
+        M = self.to_dense()
+        d = np.sqrt(np.maximum(np.diagonal(M), 0.0))
+        return not d.all() or is_singular(M / np.outer(d, d))
 
     def is_diagonal(self) -> bool:
         """Only a diagonal part: such a unit form is divided out instead of factorised."""

@@ -155,13 +155,6 @@ def with_ridge(M: Form, ridge: float | None, relative: float = 0.0) -> Form:
     return Form(M.n, dense=M.to_dense() + epsilon * np.eye(M.n), psd=M.psd)
 
 
-def is_singular(B: Form) -> bool:
-    """B, scaled to unit diagonal, is not positive definite beyond rounding. Cost O(m³/3)."""
-    M = dense.symmetric(B.to_dense())
-    d = np.sqrt(np.maximum(np.diagonal(M), 0.0))
-    return not d.all() or dense.is_singular(M / np.outer(d, d))
-
-
 # ---------------------------------------------------------------------- solving
 @dataclass(frozen=True, eq=False)
 class _Standard:

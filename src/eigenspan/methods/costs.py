@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._compat import Interval, StrOptions
-from ..core import AxisWeights, Features, Form, Posed, TraceProblem, is_singular, with_ridge
+from ..core import AxisWeights, Features, Form, Posed, TraceProblem, with_ridge
 from ..errors import DimensionError, LabelError
 from ..forms import laplacian, local_fisher, pair_affinity
 from ..graphs import LocalScaling, NeighbourGraph, Powered, affinity, allies, as_graph, check_n_neighbors, encode_labels
@@ -114,7 +114,7 @@ class PairCosts(FeatureReducer):
                     f"{type(self).__name__} measures in units of what varies within a class, but no class has two labelled samples that "
                     "differ: label more samples, use gamma > 0 with unlabelled ones, or give ridge=."
                 )
-            if self.ridge is None and self.gamma and is_singular(B):
+            if self.ridge is None and self.gamma and B.is_singular:
                 B = with_ridge(B, self.gamma)
             else:
                 B = with_ridge(B, self.ridge, basis.relative_ridge)
