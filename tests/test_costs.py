@@ -324,6 +324,15 @@ def test_a_class_of_one() -> None:
     assert np.all(np.isfinite(fitted.embedding_))
 
 
+@pytest.mark.parametrize("features", [2, 8, 13])
+def test_one_rival(features: int) -> None:
+    """Two classes, one of a single point: every other point has one rival, whichever way neighbours are searched."""
+    codes = np.zeros(40, dtype=np.intp)
+    codes[3] = 1
+    graph = rivals(WINE[:40, :features], codes, 3)
+    np.testing.assert_array_equal(np.diff(graph.distances.indptr), np.where(codes == 1, 3, 1))
+
+
 def test_weights_that_have_no_all_pairs_form() -> None:
     with pytest.raises(GraphError, match="Heat, LocalScaling or Powered"):
         es.LPP(2, graph="all", weights="cosine").fit(WINE)

@@ -85,6 +85,8 @@ def _automatic(X: Array) -> str:
 
 def _intrinsic_dimension(X: Array, k: int = 10) -> float:
     """Maximum likelihood from the neighbour distances of 200 points (Levina & Bickel), good enough to choose an engine."""
+    if X.shape[0] < 3:
+        return 0.0
     sample = np.random.default_rng(0).choice(X.shape[0], size=min(200, X.shape[0]), replace=False)
     distances = cKDTree(X, balanced_tree=False).query(X[sample], min(k + 1, X.shape[0]))[0][:, 1:]
     distances = distances[distances[:, 0] > 0]
