@@ -177,7 +177,7 @@ class MFA(_Margins):
 
 
 @documented
-class LDE(_Margins):
+class LDE(MFA):
     """Local discriminant embedding, supervised or semi-supervised.
 
     .. math:: \\max_V \\operatorname{Tr}(V^T X^T L^E X V) \\quad \\text{s.t. } V^T X^T L^I X V = I
@@ -226,7 +226,7 @@ class LDE(_Margins):
     Chen, Chang & Liu (2005), Local discriminant embedding and its variants; [S2] §2.1.1.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {**_Margins._parameter_constraints, "weights": WEIGHTS}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**MFA._parameter_constraints, "weights": WEIGHTS}
 
     def __init__(
         self,
@@ -271,9 +271,6 @@ class LDE(_Margins):
         if not graph.distances.nnz:
             return ones_on(graph)
         return Form(graph.n, sparse=affinity(graph, self.weights, points).W)
-
-    def _labelled(self, points: Any, codes: Any) -> tuple[Form, Form]:
-        return -laplacian(self._rivals(points, codes)), laplacian(self._allies(points, codes))
 
 
 @documented
