@@ -20,6 +20,7 @@ from ..graphs import LocalScaling, NeighbourGraph, Powered, affinity, allies, as
 from .base import JOBS, NEIGHBOURS, FeatureReducer
 from .docs import documented
 from .neighbourhood import GRAPH
+from .parameters import parameters
 
 Array = NDArray[np.float64]
 
@@ -138,6 +139,7 @@ def ones_on(graph: NeighbourGraph) -> Form:
 
 
 @documented
+@parameters(affinity="neighbours")
 class LFDA(PairCosts):
     """Local Fisher discriminant analysis, supervised or semi-supervised.
 
@@ -189,47 +191,12 @@ class LFDA(PairCosts):
     Sugiyama (2007), Dimensionality reduction of multimodal labeled data by local Fisher discriminant analysis; [S2] §2.1.1.
     """
 
+    affinity: str
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **PairCosts._parameter_constraints,
         "affinity": [StrOptions({"neighbours", "local"})],
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        affinity: str = "neighbours",
-        gamma: float = 0.0,
-        alpha: float = 1.0,
-        n_neighbors: int | None = None,
-        graph: Any = "all",
-        axes: str = "unit",
-        kernel: Any = None,
-        landmarks: Any = None,
-        reduce: int | None = None,
-        ridge: float | None = None,
-        unlabeled: Any = -1,
-        solver: Any = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_components,
-            gamma=gamma,
-            alpha=alpha,
-            n_neighbors=n_neighbors,
-            graph=graph,
-            axes=axes,
-            kernel=kernel,
-            landmarks=landmarks,
-            reduce=reduce,
-            ridge=ridge,
-            unlabeled=unlabeled,
-            solver=solver,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.affinity = affinity
 
     def _labelled(self, points: Any, codes: Any) -> tuple[Form, Form]:
         bet, wit = local_fisher(nearness(self, points, codes), codes)

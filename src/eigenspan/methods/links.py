@@ -14,12 +14,14 @@ from ..forms import every_pair, laplacian, other_class, same_class
 from .base import FeatureReducer
 from .costs import NOT_NEGATIVE
 from .docs import documented
+from .parameters import parameters
 from .supervised import LabelledProjection
 
 Index = NDArray[np.intp]
 
 
 @documented
+@parameters(n_components=2, alpha=1.0, beta=20.0, must_link=None, cannot_link=None, normalise=True)
 class SSDR(LabelledProjection):
     """Semi-supervised dimensionality reduction from labels or from pairs.
 
@@ -76,6 +78,12 @@ class SSDR(LabelledProjection):
     Zhang, Zhou & Chen (2007), Semi-supervised dimensionality reduction; [S0] §6.1.
     """
 
+    alpha: float
+    beta: float
+    must_link: Any
+    cannot_link: Any
+    normalise: bool
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LabelledProjection._parameter_constraints,
         "n_components": FeatureReducer._parameter_constraints["n_components"],
@@ -85,41 +93,6 @@ class SSDR(LabelledProjection):
         "cannot_link": ["array-like", None],
         "normalise": ["boolean"],
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        alpha: float = 1.0,
-        beta: float = 20.0,
-        must_link: Any = None,
-        cannot_link: Any = None,
-        normalise: bool = True,
-        axes: str = "unit",
-        kernel: Any = None,
-        landmarks: Any = None,
-        reduce: int | None = None,
-        ridge: float | None = None,
-        unlabeled: Any = -1,
-        solver: Any = "auto",
-        random_state: Any = 0,
-    ) -> None:
-        super().__init__(
-            n_components,
-            axes=axes,
-            kernel=kernel,
-            landmarks=landmarks,
-            reduce=reduce,
-            ridge=ridge,
-            unlabeled=unlabeled,
-            solver=solver,
-            random_state=random_state,
-        )
-        self.alpha = alpha
-        self.beta = beta
-        self.must_link = must_link
-        self.cannot_link = cannot_link
-        self.normalise = normalise
 
     def _needs_labels(self) -> bool:
         return self.must_link is None and self.cannot_link is None

@@ -11,50 +11,16 @@ from .base import NEIGHBOURS
 from .costs import PairCosts, ones_on
 from .docs import documented
 from .neighbourhood import WEIGHTS
-from .preset import preset
+from .parameters import parameters
 
 
+@parameters(n_rivals=None)
 class _Margins(PairCosts):
     """Methods with a graph of allies and one of rivals."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {**PairCosts._parameter_constraints, "n_rivals": NEIGHBOURS}
+    n_rivals: int | None
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_rivals: int | None = None,
-        gamma: float = 0.0,
-        alpha: float = 1.0,
-        n_neighbors: int | None = None,
-        graph: Any = "all",
-        axes: str = "unit",
-        kernel: Any = None,
-        landmarks: Any = None,
-        reduce: int | None = None,
-        ridge: float | None = None,
-        unlabeled: Any = -1,
-        solver: Any = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_components,
-            gamma=gamma,
-            alpha=alpha,
-            n_neighbors=n_neighbors,
-            graph=graph,
-            axes=axes,
-            kernel=kernel,
-            landmarks=landmarks,
-            reduce=reduce,
-            ridge=ridge,
-            unlabeled=unlabeled,
-            solver=solver,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.n_rivals = n_rivals
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**PairCosts._parameter_constraints, "n_rivals": NEIGHBOURS}
 
     def _weigh(self, graph: Any, points: Any) -> Form:
         return ones_on(graph)
@@ -177,6 +143,7 @@ class MFA(_Margins):
 
 
 @documented
+@parameters(weights="heat")
 class LDE(MFA):
     """Local discriminant embedding, supervised or semi-supervised.
 
@@ -226,46 +193,9 @@ class LDE(MFA):
     Chen, Chang & Liu (2005), Local discriminant embedding and its variants; [S2] §2.1.1.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {**MFA._parameter_constraints, "weights": WEIGHTS}
+    weights: Any
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        weights: Any = "heat",
-        n_rivals: int | None = None,
-        gamma: float = 0.0,
-        alpha: float = 1.0,
-        n_neighbors: int | None = None,
-        graph: Any = "all",
-        axes: str = "unit",
-        kernel: Any = None,
-        landmarks: Any = None,
-        reduce: int | None = None,
-        ridge: float | None = None,
-        unlabeled: Any = -1,
-        solver: Any = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_components,
-            n_rivals=n_rivals,
-            gamma=gamma,
-            alpha=alpha,
-            n_neighbors=n_neighbors,
-            graph=graph,
-            axes=axes,
-            kernel=kernel,
-            landmarks=landmarks,
-            reduce=reduce,
-            ridge=ridge,
-            unlabeled=unlabeled,
-            solver=solver,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.weights = weights
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**MFA._parameter_constraints, "weights": WEIGHTS}
 
     def _weigh(self, graph: Any, points: Any) -> Form:
         if not graph.distances.nnz:
@@ -274,7 +204,7 @@ class LDE(MFA):
 
 
 @documented
-@preset(gamma=1.0, alpha=4.0)
+@parameters(gamma=1.0, alpha=4.0)
 class SSDNE(DNE):
     """Semi-supervised discriminant neighbourhood embedding: `DNE` with γ = 1 and α = 4 [S2, §2.1.2].
 
@@ -320,7 +250,7 @@ class SSDNE(DNE):
 
 
 @documented
-@preset(gamma=1.0, alpha=4.0)
+@parameters(gamma=1.0, alpha=4.0)
 class SSMFA(MFA):
     """Semi-supervised marginal Fisher analysis: `MFA` with γ = 1 and α = 4 [S2, §2.1.2].
 

@@ -23,6 +23,7 @@ from ..graphs import class_indicator, encode_labels
 from ..solvers import dense
 from .docs import documented
 from .neighbourhood import WEIGHTS, GraphProjection
+from .parameters import parameters
 from .supervised import Bounded, LabelledProjection
 
 Array = NDArray[np.float64]
@@ -32,6 +33,7 @@ SHARE = [Interval(Real, 0, 1, closed="right")]
 
 
 @documented
+@parameters(threshold=0.9, max_iter=100)
 class SDACCCP(LabelledProjection):
     """Semi-supervised discriminant analysis that finds the missing labels by the concave–convex procedure.
 
@@ -93,40 +95,14 @@ class SDACCCP(LabelledProjection):
     Zhang & Yeung (2008), Semi-supervised discriminant analysis via CCCP; [S0] §6.1.
     """
 
+    threshold: float
+    max_iter: int
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LabelledProjection._parameter_constraints,
         "threshold": [Interval(Real, 0, 1, closed="both")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        threshold: float = 0.9,
-        max_iter: int = 100,
-        axes: str = "unit",
-        kernel: Any = None,
-        landmarks: Any = None,
-        reduce: int | None = None,
-        ridge: float | None = None,
-        unlabeled: Any = -1,
-        solver: Any = "auto",
-        random_state: Any = 0,
-    ) -> None:
-        super().__init__(
-            n_components,
-            axes=axes,
-            kernel=kernel,
-            landmarks=landmarks,
-            reduce=reduce,
-            ridge=ridge,
-            unlabeled=unlabeled,
-            solver=solver,
-            random_state=random_state,
-        )
-        self.threshold = threshold
-        self.max_iter = max_iter
 
     def _pose(self, X: Any, y: Any) -> Posed:
         given = self._encode(X, y)
@@ -208,6 +184,7 @@ def posterior(Z: Array, codes: Index) -> Array:
 
 
 @documented
+@parameters(n_components=None, trust=1.0, novelty=0.01, weights="heat")
 class SODA(Bounded, GraphProjection):
     """Semi-supervised orthogonal discriminant analysis via label propagation.
 
@@ -270,6 +247,10 @@ class SODA(Bounded, GraphProjection):
     Nie, Xiang, Jia & Zhang (2009), Semi-supervised orthogonal discriminant analysis via label propagation; [S0] §6.1.
     """
 
+    trust: float
+    novelty: float
+    weights: Any
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GraphProjection._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -277,41 +258,6 @@ class SODA(Bounded, GraphProjection):
         "novelty": SHARE,
         "weights": WEIGHTS,
     }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        trust: float = 1.0,
-        novelty: float = 0.01,
-        n_neighbors: int | None = None,
-        graph: Any = None,
-        weights: Any = "heat",
-        kernel: Any = None,
-        landmarks: Any = None,
-        reduce: int | None = None,
-        ridge: float | None = None,
-        unlabeled: Any = -1,
-        solver: Any = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_components,  # type: ignore[arg-type]
-            n_neighbors=n_neighbors,
-            graph=graph,
-            kernel=kernel,
-            landmarks=landmarks,
-            reduce=reduce,
-            ridge=ridge,
-            unlabeled=unlabeled,
-            solver=solver,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.trust = trust
-        self.novelty = novelty
-        self.weights = weights
 
     def _pose(self, X: Any, y: Any) -> Posed:
         codes, self.classes_ = encode_labels(y, X, unlabeled=self.unlabeled, name="SODA")

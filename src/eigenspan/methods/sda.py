@@ -17,12 +17,14 @@ from ..graphs.paths import PathSimilarity
 from .costs import AXES, NOT_NEGATIVE
 from .docs import documented
 from .neighbourhood import WEIGHTS, GraphProjection
+from .parameters import parameters
 from .supervised import Bounded
 
 Array = NDArray[np.float64]
 
 
 @documented
+@parameters(n_components=None, mu=0.1, weights="binary", axes="unit")
 class SDA(Bounded, GraphProjection):
     """Semi-supervised discriminant analysis.
 
@@ -79,6 +81,10 @@ class SDA(Bounded, GraphProjection):
     discriminant analysis using robust path-based similarity.
     """
 
+    mu: float
+    weights: Any
+    axes: str
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GraphProjection._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -86,41 +92,6 @@ class SDA(Bounded, GraphProjection):
         "weights": WEIGHTS,
         "axes": AXES,
     }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        mu: float = 0.1,
-        n_neighbors: int | None = None,
-        graph: Any = None,
-        weights: Any = "binary",
-        axes: str = "unit",
-        kernel: Any = None,
-        landmarks: Any = None,
-        reduce: int | None = None,
-        ridge: float | None = None,
-        unlabeled: Any = -1,
-        solver: Any = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_components,  # type: ignore[arg-type]
-            n_neighbors=n_neighbors,
-            graph=graph,
-            kernel=kernel,
-            landmarks=landmarks,
-            reduce=reduce,
-            ridge=ridge,
-            unlabeled=unlabeled,
-            solver=solver,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.mu = mu
-        self.weights = weights
-        self.axes = axes
 
     def _pose(self, X: Any, y: Any) -> Posed:
         codes, self.classes_ = encode_labels(y, X, unlabeled=self.unlabeled, name="SDA")

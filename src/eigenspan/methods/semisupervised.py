@@ -12,11 +12,11 @@ from ..graphs import encode_labels
 from .base import JOBS, NEIGHBOURS, FeatureReducer
 from .costs import AXES, LFDA, NOT_NEGATIVE, PairCosts, checked_points, nearness
 from .docs import documented
-from .preset import preset
+from .parameters import parameters
 
 
 @documented
-@preset(gamma=1.0, alpha=4.0)
+@parameters(gamma=1.0, alpha=4.0)
 class SSLFDA(LFDA):
     """Semi-supervised local Fisher discriminant analysis: `LFDA` with γ = 1 and α = 4 [S2, §2.1.2].
 
@@ -65,6 +65,7 @@ class SSLFDA(LFDA):
 
 
 @documented
+@parameters(weight=1.0)
 class MMC(PairCosts):
     """Maximum margin criterion, supervised or semi-supervised.
 
@@ -114,51 +115,16 @@ class MMC(PairCosts):
     Li, Jiang & Zhang (2006), Efficient and robust feature extraction by maximum margin criterion; [S2] §3.2.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {**PairCosts._parameter_constraints, "weight": NOT_NEGATIVE}
+    weight: float
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        weight: float = 1.0,
-        gamma: float = 0.0,
-        alpha: float = 1.0,
-        n_neighbors: int | None = None,
-        graph: Any = "all",
-        axes: str = "unit",
-        kernel: Any = None,
-        landmarks: Any = None,
-        reduce: int | None = None,
-        ridge: float | None = None,
-        unlabeled: Any = -1,
-        solver: Any = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_components,
-            gamma=gamma,
-            alpha=alpha,
-            n_neighbors=n_neighbors,
-            graph=graph,
-            axes=axes,
-            kernel=kernel,
-            landmarks=landmarks,
-            reduce=reduce,
-            ridge=ridge,
-            unlabeled=unlabeled,
-            solver=solver,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.weight = weight
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**PairCosts._parameter_constraints, "weight": NOT_NEGATIVE}
 
     def _labelled(self, points: Any, codes: Any) -> tuple[Form, None]:
         return self.weight * within(codes) - between(codes), None
 
 
 @documented
-@preset(gamma=1.0, alpha=4.0)
+@parameters(gamma=1.0, alpha=4.0)
 class SSMMC(MMC):
     """Semi-supervised maximum margin criterion: `MMC` with γ = 1 and α = 4 [S2, eq. 12].
 
@@ -204,7 +170,7 @@ class SSMMC(MMC):
 
 
 @documented
-@preset(gamma=1.0, alpha=4.0)
+@parameters(gamma=1.0, alpha=4.0)
 class SSFDA(PairCosts):
     """Semi-supervised Fisher discriminant analysis.
 
@@ -257,6 +223,7 @@ class SSFDA(PairCosts):
 
 
 @documented
+@parameters(beta=0.5, affinity="local", n_neighbors=None, axes="unit", unlabeled=-1, n_jobs=None)
 class SELFDA(FeatureReducer):
     """SELF, the semi-supervised local Fisher discriminant analysis of Sugiyama et al.: between `LFDA` and `PCA`.
 
@@ -309,6 +276,13 @@ class SELFDA(FeatureReducer):
     [S2] eq. 11, whose γ is β/(1 − β).
     """
 
+    beta: float
+    affinity: str
+    n_neighbors: int | None
+    axes: str
+    unlabeled: Any
+    n_jobs: int | None
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **FeatureReducer._parameter_constraints,
         "beta": [Interval(Real, 0, 1, closed="both")],
@@ -318,39 +292,6 @@ class SELFDA(FeatureReducer):
         "unlabeled": "no_validation",
         "n_jobs": JOBS,
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        beta: float = 0.5,
-        affinity: str = "local",
-        n_neighbors: int | None = None,
-        axes: str = "unit",
-        kernel: Any = None,
-        landmarks: Any = None,
-        reduce: int | None = None,
-        ridge: float | None = None,
-        unlabeled: Any = -1,
-        solver: Any = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_components,
-            kernel=kernel,
-            landmarks=landmarks,
-            reduce=reduce,
-            ridge=ridge,
-            solver=solver,
-            random_state=random_state,
-        )
-        self.beta = beta
-        self.affinity = affinity
-        self.n_neighbors = n_neighbors
-        self.axes = axes
-        self.unlabeled = unlabeled
-        self.n_jobs = n_jobs
 
     def _needs_labels(self) -> bool:
         return True

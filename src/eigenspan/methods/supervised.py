@@ -20,6 +20,7 @@ from ..solvers import as_solver
 from .base import FeatureReducer
 from .costs import AXES
 from .docs import documented
+from .parameters import parameters
 
 Array = NDArray[np.float64]
 
@@ -48,8 +49,12 @@ class Bounded:
             )
 
 
+@parameters(n_components=None, axes="unit", unlabeled=-1)
 class LabelledProjection(Bounded, FeatureReducer):
     """Linear and kernel projections that need y and weigh their axes."""
+
+    axes: str
+    unlabeled: Any
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **FeatureReducer._parameter_constraints,
@@ -57,31 +62,6 @@ class LabelledProjection(Bounded, FeatureReducer):
         "axes": AXES,
         "unlabeled": "no_validation",
     }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        axes: str = "unit",
-        kernel: Any = None,
-        landmarks: Any = None,
-        reduce: int | None = None,
-        ridge: float | None = None,
-        unlabeled: Any = -1,
-        solver: Any = "auto",
-        random_state: Any = 0,
-    ) -> None:
-        super().__init__(
-            n_components,  # type: ignore[arg-type]
-            kernel=kernel,
-            landmarks=landmarks,
-            reduce=reduce,
-            ridge=ridge,
-            solver=solver,
-            random_state=random_state,
-        )
-        self.axes = axes
-        self.unlabeled = unlabeled
 
     def _encode(self, X: Any, y: Any, min_classes: int = 2) -> Any:
         codes, self.classes_ = encode_labels(
@@ -162,6 +142,7 @@ class _LabelKernel(LabelledProjection):
 
 
 @documented
+@parameters(labels="delta", width=None)
 class SupervisedPCA(_LabelKernel):
     """Supervised principal component analysis, for classes and for numbers.
 
@@ -218,35 +199,6 @@ class SupervisedPCA(_LabelKernel):
     and regression on subspaces and submanifolds.
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        labels: str = "delta",
-        width: float | None = None,
-        axes: str = "unit",
-        kernel: Any = None,
-        landmarks: Any = None,
-        reduce: int | None = None,
-        ridge: float | None = None,
-        unlabeled: Any = -1,
-        solver: Any = "auto",
-        random_state: Any = 0,
-    ) -> None:
-        super().__init__(
-            n_components,
-            axes=axes,
-            kernel=kernel,
-            landmarks=landmarks,
-            reduce=reduce,
-            ridge=ridge,
-            unlabeled=unlabeled,
-            solver=solver,
-            random_state=random_state,
-        )
-        self.labels = labels
-        self.width = width
-
     def _pose(self, X: Any, y: Any) -> Posed:
         K, most, why = self._label_kernel(X, y)
         basis = self._basis(X)
@@ -255,6 +207,7 @@ class SupervisedPCA(_LabelKernel):
 
 
 @documented
+@parameters(n_components=2, r1=0.5, r2=0.5, labels="delta", width=None)
 class RoweisDA(_LabelKernel):
     """Roweis discriminant analysis: PCA, supervised PCA and Fisher's discriminant as corners of a square.
 
@@ -311,45 +264,15 @@ class RoweisDA(_LabelKernel):
     Ghojogh, Karray & Crowley (2020), Generalized subspace learning by Roweis discriminant analysis.
     """
 
+    r1: float
+    r2: float
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **_LabelKernel._parameter_constraints,
         "n_components": FeatureReducer._parameter_constraints["n_components"],
         "r1": [Interval(Real, 0, 1, closed="both")],
         "r2": [Interval(Real, 0, 1, closed="both")],
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        r1: float = 0.5,
-        r2: float = 0.5,
-        labels: str = "delta",
-        width: float | None = None,
-        axes: str = "unit",
-        kernel: Any = None,
-        landmarks: Any = None,
-        reduce: int | None = None,
-        ridge: float | None = None,
-        unlabeled: Any = -1,
-        solver: Any = "auto",
-        random_state: Any = 0,
-    ) -> None:
-        super().__init__(
-            n_components,
-            axes=axes,
-            kernel=kernel,
-            landmarks=landmarks,
-            reduce=reduce,
-            ridge=ridge,
-            unlabeled=unlabeled,
-            solver=solver,
-            random_state=random_state,
-        )
-        self.r1 = r1
-        self.r2 = r2
-        self.labels = labels
-        self.width = width
 
     def _pose(self, X: Any, y: Any) -> Posed:
         K, most, why = self._label_kernel(X, y)
