@@ -29,8 +29,17 @@ POSITIVE = [Interval(Real, 0, None, closed="neither")]
 NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
 
 
+@parameters(gamma=0.0, alpha=1.0, n_neighbors=None, graph="all", axes="unit", unlabeled=-1, n_jobs=None)
 class PairCosts(FeatureReducer):
     """The framework: ``min Tr(V'Z'(A_ℓ + γ L_u)ZV)  s.t.  V'BV = I``, a subclass saying A_ℓ and B."""
+
+    gamma: float
+    alpha: float
+    n_neighbors: int | None
+    graph: Any
+    axes: str
+    unlabeled: Any
+    n_jobs: int | None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **FeatureReducer._parameter_constraints,
@@ -42,41 +51,6 @@ class PairCosts(FeatureReducer):
         "unlabeled": "no_validation",
         "n_jobs": JOBS,
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        gamma: float = 0.0,
-        alpha: float = 1.0,
-        n_neighbors: int | None = None,
-        graph: Any = "all",
-        axes: str = "unit",
-        kernel: Any = None,
-        landmarks: Any = None,
-        reduce: int | None = None,
-        ridge: float | None = None,
-        unlabeled: Any = -1,
-        solver: Any = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_components,
-            kernel=kernel,
-            landmarks=landmarks,
-            reduce=reduce,
-            ridge=ridge,
-            solver=solver,
-            random_state=random_state,
-        )
-        self.gamma = gamma
-        self.alpha = alpha
-        self.n_neighbors = n_neighbors
-        self.graph = graph
-        self.axes = axes
-        self.unlabeled = unlabeled
-        self.n_jobs = n_jobs
 
     def _needs_labels(self) -> bool:
         return True

@@ -21,11 +21,13 @@ from ..forms import between, total, within
 from ..graphs import class_indicator, encode_labels
 from .base import FeatureReducer, from_moments
 from .docs import documented
+from .parameters import parameters
 
 Array = NDArray[np.float64]
 
 
 @documented
+@parameters(n_components=None, criterion="ratio-trace", shrinkage=None, unlabeled=-1)
 class LDA(FeatureReducer):
     """Linear discriminant analysis, and through ``kernel=`` kernel Fisher discriminant analysis.
 
@@ -80,6 +82,10 @@ class LDA(FeatureReducer):
     [S0] §5.2, §7.2; Wang et al. (2007) for the trace ratio; Ledoit & Wolf (2004).
     """
 
+    criterion: str
+    shrinkage: Any
+    unlabeled: Any
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **FeatureReducer._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -87,33 +93,6 @@ class LDA(FeatureReducer):
         "shrinkage": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"}), None],
         "unlabeled": "no_validation",
     }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        criterion: str = "ratio-trace",
-        shrinkage: Any = None,
-        kernel: Any = None,
-        landmarks: Any = None,
-        reduce: int | None = None,
-        ridge: float | None = None,
-        unlabeled: Any = -1,
-        solver: Any = "auto",
-        random_state: Any = 0,
-    ) -> None:
-        super().__init__(
-            n_components,  # type: ignore[arg-type]
-            kernel=kernel,
-            landmarks=landmarks,
-            reduce=reduce,
-            ridge=ridge,
-            solver=solver,
-            random_state=random_state,
-        )
-        self.criterion = criterion
-        self.shrinkage = shrinkage
-        self.unlabeled = unlabeled
 
     def _needs_labels(self) -> bool:
         return True

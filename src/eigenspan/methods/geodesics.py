@@ -23,11 +23,13 @@ from ..graphs import (
 from .distances import LandmarkReducer
 from .docs import documented
 from .neighbourhood import GraphEmbedding, known_rows
+from .parameters import parameters
 
 Array = NDArray[np.float64]
 
 
 @documented
+@parameters(conformal=False)
 class Isomap(LandmarkReducer, GraphEmbedding):
     """Isomap: classical MDS of geodesic distances.
 
@@ -70,35 +72,12 @@ class Isomap(LandmarkReducer, GraphEmbedding):
     Tenenbaum, de Silva, Langford (2000); de Silva & Tenenbaum (2003) for the conformal and landmark forms.
     """
 
+    conformal: bool
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GraphEmbedding._parameter_constraints,
         "conformal": ["boolean"],
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int | None = None,
-        graph: Any = None,
-        conformal: bool = False,
-        landmarks: Any = None,
-        disconnected: str = "connect",
-        solver: Any = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_components,
-            n_neighbors=n_neighbors,
-            graph=graph,
-            landmarks=landmarks,
-            disconnected=disconnected,
-            solver=solver,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.conformal = conformal
 
     def _landmark_rows(self, X: Any) -> None:
         return None  # geodesics run through the graph of all points, to the landmarks only
@@ -217,31 +196,6 @@ class LandmarkIsomap(Isomap):
     >>> LandmarkIsomap(2, landmarks=50).fit_transform(X).shape
     (2000, 2)
     """
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int | None = None,
-        graph: Any = None,
-        conformal: bool = False,
-        landmarks: Any = None,
-        disconnected: str = "connect",
-        solver: Any = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_components,
-            n_neighbors=n_neighbors,
-            graph=graph,
-            conformal=conformal,
-            landmarks=landmarks,
-            disconnected=disconnected,
-            solver=solver,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
 
     def _wanted(self, n: int) -> Any:
         return min(200, n) if self.landmarks is None else self.landmarks

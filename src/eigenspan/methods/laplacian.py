@@ -15,45 +15,23 @@ from ..forms import degree, laplacian
 from ..graphs import Affinity, NeighbourGraph, affinity, check_weights_connect
 from .docs import documented
 from .neighbourhood import WEIGHTS, GraphEmbedding, GraphProjection, barycentric, holds_affinities, known_rows
+from .parameters import parameters
 
 Array = NDArray[np.float64]
 
 
+@parameters(weights="heat", extension="nystrom")
 class WalkEmbedding(GraphEmbedding):
     """Graph embeddings extended by their random walk."""
+
+    weights: Any
+    extension: str
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GraphEmbedding._parameter_constraints,
         "weights": WEIGHTS,
         "extension": [StrOptions({"nystrom", "harmonic", "barycentric"})],
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int | None = None,
-        graph: Any = None,
-        weights: Any = "heat",
-        landmarks: Any = None,
-        disconnected: str = "connect",
-        extension: str = "nystrom",
-        solver: Any = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_components,
-            n_neighbors=n_neighbors,
-            graph=graph,
-            landmarks=landmarks,
-            disconnected=disconnected,
-            solver=solver,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.weights = weights
-        self.extension = extension
 
     def _weigh(self, graph: NeighbourGraph, points: Array | None) -> sp.csr_array:
         """The weights W, seen to leave the graph in one piece."""
@@ -122,44 +100,16 @@ class LaplacianEigenmaps(WalkEmbedding):
         return pose(self._samples(graph, self.affinity_, points), minimise=laplacian(W), unit=degree(W))
 
 
+@parameters(weights=None)
 class _LocalityPreserving(GraphProjection):
     """LPP and OLPP differ in their unit only."""
+
+    weights: Any
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GraphProjection._parameter_constraints,
         "weights": [*WEIGHTS, None],
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int | None = None,
-        graph: Any = None,
-        weights: Any = None,
-        kernel: Any = None,
-        landmarks: Any = None,
-        reduce: int | None = None,
-        ridge: float | None = None,
-        unlabeled: Any = -1,
-        solver: Any = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_components,
-            n_neighbors=n_neighbors,
-            graph=graph,
-            kernel=kernel,
-            landmarks=landmarks,
-            reduce=reduce,
-            ridge=ridge,
-            unlabeled=unlabeled,
-            solver=solver,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.weights = weights
 
     def _unit(self, W: Any) -> Any:
         raise NotImplementedError

@@ -31,6 +31,7 @@ from ..graphs import (
 )
 from ..graphs.connect import POLICIES
 from .base import COMPONENTS, JOBS, LANDMARKS, NEIGHBOURS, SEED, SOLVER, FeatureReducer, SpectralReducer
+from .parameters import parameters
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -210,11 +211,17 @@ def _warn_of_duplicates(graph: NeighbourGraph) -> None:
         )
 
 
+@parameters(n_neighbors=None, graph=None, unlabeled=-1, n_jobs=None)
 class GraphProjection(FeatureReducer):
     """Projective and kernel methods over a graph, which is never bridged, and may be the graph of the classes.
 
     ``graph="class"`` joins all points of a class [S0, §5.1]; ``graph=KNN(k, within_class=True)`` only near ones.
     """
+
+    n_neighbors: int | None
+    graph: Any
+    unlabeled: Any
+    n_jobs: int | None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **FeatureReducer._parameter_constraints,
@@ -223,35 +230,6 @@ class GraphProjection(FeatureReducer):
         "unlabeled": "no_validation",
         "n_jobs": JOBS,
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int | None = None,
-        graph: Any = None,
-        kernel: Any = None,
-        landmarks: Any = None,
-        reduce: int | None = None,
-        ridge: float | None = None,
-        unlabeled: Any = -1,
-        solver: Any = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_components,
-            kernel=kernel,
-            landmarks=landmarks,
-            reduce=reduce,
-            ridge=ridge,
-            solver=solver,
-            random_state=random_state,
-        )
-        self.n_neighbors = n_neighbors
-        self.graph = graph
-        self.unlabeled = unlabeled
-        self.n_jobs = n_jobs
 
     def _needs_labels(self) -> bool:
         return (isinstance(self.graph, str) and self.graph == "class") or bool(

@@ -41,7 +41,7 @@ def parameters(**defaults: Any) -> Callable[[Class], Class]:
 
         spelled = [first, *rest[:position], *new, *rest[position:]]
         initialise.__signature__ = inspect.Signature(spelled)  # type: ignore[attr-defined]
-        initialise.__qualname__ = f"{cls.__qualname__}.__init__"
+        initialise.__name__, initialise.__qualname__ = "__init__", f"{cls.__qualname__}.__init__"
         cls.__init__ = initialise
         return cls
 

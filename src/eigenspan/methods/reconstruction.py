@@ -14,12 +14,14 @@ from ..forms import reconstruction, row_stochastic
 from ..graphs import NeighbourGraph, reconstruction_weights
 from .docs import documented
 from .neighbourhood import WEIGHTS, GraphEmbedding, GraphProjection, barycentric
+from .parameters import parameters
 
 Array = NDArray[np.float64]
 REG = [Interval(Real, 0, None, closed="left")]
 
 
 @documented
+@parameters(reg=0.001)
 class LLE(GraphEmbedding):
     """Locally linear embedding.
 
@@ -63,32 +65,9 @@ class LLE(GraphEmbedding):
     Roweis & Saul (2000); [S0] §3.1.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {**GraphEmbedding._parameter_constraints, "reg": REG}
+    reg: float
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int | None = None,
-        graph: Any = None,
-        reg: float = 1e-3,
-        landmarks: Any = None,
-        disconnected: str = "connect",
-        solver: Any = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_components,
-            n_neighbors=n_neighbors,
-            graph=graph,
-            landmarks=landmarks,
-            disconnected=disconnected,
-            solver=solver,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.reg = reg
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**GraphEmbedding._parameter_constraints, "reg": REG}
 
     def _pose_graph(self, graph: NeighbourGraph, points: Any) -> Posed:
         extension = barycentric(graph, points, self.reg)
@@ -96,47 +75,18 @@ class LLE(GraphEmbedding):
         return pose(Samples(graph.n, extension), minimise=reconstruction(self.weights_), scale=UnitCovariance(graph.n))
 
 
+@parameters(weights=None, reg=0.001)
 class _NeighbourhoodPreserving(GraphProjection):
     """NPP and ONPP differ in their unit, and in what may be skipped."""
+
+    weights: Any
+    reg: float
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GraphProjection._parameter_constraints,
         "weights": [*WEIGHTS, None],
         "reg": REG,
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int | None = None,
-        graph: Any = None,
-        weights: Any = None,
-        reg: float = 1e-3,
-        kernel: Any = None,
-        landmarks: Any = None,
-        reduce: int | None = None,
-        ridge: float | None = None,
-        unlabeled: Any = -1,
-        solver: Any = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_components,
-            n_neighbors=n_neighbors,
-            graph=graph,
-            kernel=kernel,
-            landmarks=landmarks,
-            reduce=reduce,
-            ridge=ridge,
-            unlabeled=unlabeled,
-            solver=solver,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.weights = weights
-        self.reg = reg
 
     def _reconstruction(self, points: Any, y: Any) -> Form:
         """The form of the chosen weights: barycentric unless others were asked for, class averages for the class graph."""
@@ -202,6 +152,7 @@ class NPP(_NeighbourhoodPreserving):
 
 
 @documented
+@parameters(skip_smallest=0)
 class ONPP(_NeighbourhoodPreserving):
     """Orthogonal neighbourhood preserving projections.
 
@@ -252,45 +203,12 @@ class ONPP(_NeighbourhoodPreserving):
     Kokiopoulou & Saad (2007); [S0] §4.4, §8.4.
     """
 
+    skip_smallest: int
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **_NeighbourhoodPreserving._parameter_constraints,
         "skip_smallest": [Interval(Integral, 0, None, closed="left")],
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        skip_smallest: int = 0,
-        n_neighbors: int | None = None,
-        graph: Any = None,
-        weights: Any = None,
-        reg: float = 1e-3,
-        kernel: Any = None,
-        landmarks: Any = None,
-        reduce: int | None = None,
-        ridge: float | None = None,
-        unlabeled: Any = -1,
-        solver: Any = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_components,
-            n_neighbors=n_neighbors,
-            graph=graph,
-            weights=weights,
-            reg=reg,
-            kernel=kernel,
-            landmarks=landmarks,
-            reduce=reduce,
-            ridge=ridge,
-            unlabeled=unlabeled,
-            solver=solver,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.skip_smallest = skip_smallest
 
     def _pose(self, X: Any, y: Any) -> Posed:
         basis = self._basis(X)

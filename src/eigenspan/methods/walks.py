@@ -15,11 +15,13 @@ from ..forms import degree, degrees, laplacian
 from ..graphs import NeighbourGraph
 from .docs import documented
 from .laplacian import WalkEmbedding
+from .parameters import parameters
 
 Array = NDArray[np.float64]
 
 
 @documented
+@parameters(t=1, alpha=1)
 class DiffusionMap(WalkEmbedding):
     """Diffusion map.
 
@@ -72,42 +74,14 @@ class DiffusionMap(WalkEmbedding):
     Coifman & Lafon (2006).
     """
 
+    t: float
+    alpha: float
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **WalkEmbedding._parameter_constraints,
         "t": [Interval(Real, 0, None, closed="left")],
         "alpha": [Interval(Real, 0, 1, closed="both")],
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        t: float = 1,
-        alpha: float = 1,
-        n_neighbors: int | None = None,
-        graph: Any = None,
-        weights: Any = "heat",
-        landmarks: Any = None,
-        disconnected: str = "connect",
-        extension: str = "nystrom",
-        solver: Any = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_components,
-            n_neighbors=n_neighbors,
-            graph=graph,
-            weights=weights,
-            landmarks=landmarks,
-            disconnected=disconnected,
-            extension=extension,
-            solver=solver,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.t = t
-        self.alpha = alpha
 
     def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
         W = sp.csr_array(self._weigh(graph, points) + sp.eye_array(graph.n))
@@ -126,6 +100,7 @@ class DiffusionMap(WalkEmbedding):
 
 
 @documented
+@parameters(extension="harmonic")
 class CommuteTimeEmbedding(WalkEmbedding):
     """Commute-time embedding.
 
@@ -176,33 +151,6 @@ class CommuteTimeEmbedding(WalkEmbedding):
         **WalkEmbedding._parameter_constraints,
         "extension": [StrOptions({"harmonic", "barycentric"})],
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int | None = None,
-        graph: Any = None,
-        weights: Any = "heat",
-        landmarks: Any = None,
-        disconnected: str = "connect",
-        extension: str = "harmonic",
-        solver: Any = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_components,
-            n_neighbors=n_neighbors,
-            graph=graph,
-            weights=weights,
-            landmarks=landmarks,
-            disconnected=disconnected,
-            extension=extension,
-            solver=solver,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
 
     def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
         W = self._weigh(graph, points)
