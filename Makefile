@@ -53,10 +53,10 @@ $(PEERS): $(READY) benchmarks/requirements.txt
 	done
 	@touch $@
 
-bench: $(PEERS) ## time, memory and quality beside other libraries: docs/benchmarks.md (about 15 minutes)
+bench: $(PEERS) ## time, memory and quality beside other libraries: docs/benchmarks.md 
 	$(BIN)/python -m benchmarks bench
 
-bench-full: $(PEERS) ## the same at all sizes (about an hour and a half)
+bench-full: $(PEERS) ## the same at all sizes (hours)
 	$(BIN)/python -m benchmarks full
 
 clean: ## remove the environment, caches and pictures of the demo

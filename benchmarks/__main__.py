@@ -56,8 +56,8 @@ def _suite_command(name: str, full: bool, text: str) -> None:
         _suite(tasks, full, repeats, resume)
 
 
-_suite_command("bench", False, "The short suite, about a quarter of an hour.")
-_suite_command("full", True, "All sizes, about an hour and a half.")
+_suite_command("bench", False, "The short suite.")
+_suite_command("full", True, "All sizes: hours, with --resume to go on.")
 
 
 @main.command()

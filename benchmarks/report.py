@@ -15,7 +15,7 @@ RATIOS, GROWTH = "benchmark-ratios.png", "benchmark-growth.png"
 TOP = """# Benchmarks
 
 *This page is written by `python -m benchmarks report` from `{source}`. Do not edit it: change the results by measuring
-again, with `make bench` (about a quarter of an hour) or `make bench-full` (about an hour and a half).*
+again, with `make bench` or, at all sizes, `make bench-full`.*
 """
 METHOD = """
 ## Method
