@@ -34,6 +34,8 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
 from threadpoolctl import threadpool_limits
 
 from eigenspan import (
@@ -179,6 +181,23 @@ def run(name: str, labels: int, kernel: bool, seed: int) -> dict[str, Any]:
     return out
 
 
+def hindsight(name: str, labels: int, kernel: bool, seed: int) -> dict[str, Any]:
+    """The best test accuracy on the grid, chosen by looking at the test labels: no result, but a bound for any choice."""
+    X, y = load(name)
+    known, unlabelled, test = split(name, y, labels, seed)
+    train = np.concatenate([known, unlabelled])
+    given = np.where(np.arange(train.size) < labels, y[train], -1)
+    spec = Kernel("poly", degree=2, gamma=1.0, coef0=1.0) if kernel else None
+    out: dict[str, Any] = {"set": name, "labels": labels, "kernel": kernel, "seed": seed}
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore", EigenspanWarning)
+        for method in METHODS:
+            reducer, grid = candidate(method, SETS[name].d, spec)
+            fits = [clone(reducer).set_params(**values) for values in ParameterGrid(grid)]
+            out[method] = max(accuracy(one.fit(X[train], given), X, y, known, test) for one in fits)
+    return out
+
+
 # ---------------------------------------------------------------------- report
 def summarise(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """One row a cell: ours and the paper's, with errors, and how many combined errors lie between."""
@@ -258,6 +277,19 @@ def _verdict(rows: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
+def comparison(rows: list[dict[str, Any]]) -> list[str]:
+    """Best on the grid in hindsight beside the paper's, for the methods with something to choose."""
+    chosen = [method for method in METHODS if candidate(method, 1, None)[1]]
+    lines = ["| | " + " | ".join(chosen) + " |", "|---|" + "---:|" * len(chosen)]
+    for table, kernel, name in dict.fromkeys((r["table"], r["kernel"], r["set"]) for r in rows):
+        cells = {r["method"]: r for r in rows if (r["table"], r["kernel"], r["set"]) == (table, kernel, name)}
+        head = f"{name}, {'kernel' if kernel else 'linear'}, table {table}"
+        lines.append(
+            f"| {head} | " + " | ".join(f"{cells[m]['ours']:.1f} ({cells[m]['paper']:.1f})" for m in chosen) + " |"
+        )
+    return lines
+
+
 def figure(rows: list[dict[str, Any]], path: Path) -> None:
     """Ours against the paper's, one panel a method."""
     import matplotlib.pyplot as plt
@@ -300,6 +332,7 @@ def main() -> None:
         "--out", type=Path, default=Path("s2"), help="folder of the page, the figure and the raw results"
     )
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--hindsight", action="store_true", help="choose by the test labels: a bound, not a result")
     parser.add_argument("--again", type=Path, help="write the page anew from these raw results instead of running")
     options = parser.parse_args()
     if options.again is not None:
@@ -316,7 +349,12 @@ def main() -> None:
         for labels in SETS[name].labels
         for kernel in (False, True)
     ]
-    runs = Parallel(n_jobs=options.jobs, verbose=1)(delayed(run)(*job) for job in todo)
+    runs = Parallel(n_jobs=options.jobs, verbose=1)(
+        delayed(hindsight if options.hindsight else run)(*job) for job in todo
+    )
+    if options.hindsight:
+        print("\n".join(comparison(summarise(list(runs)))))
+        return
     write(
         list(runs),
         options.out,
