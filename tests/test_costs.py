@@ -380,6 +380,20 @@ def test_the_quick_search_is_the_plain_one(monkeypatch: pytest.MonkeyPatch) -> N
         np.testing.assert_array_equal(quick.transform(WINE), plain.transform(WINE))
 
 
+def test_a_score_is_of_hidden_labels() -> None:
+    some = np.where(np.arange(178) % 6 == 0, CULTIVAR, -1)
+    search = es.RegularizedSearch(es.SSLFDA(2), {"gamma": [0.3]}, cv=es.SemiSupervisedKFold(3)).fit(WINE, some)
+    right = 0
+    for train, test in es.SemiSupervisedKFold(3).split(WINE, some):
+        hidden = some.copy()
+        hidden[test] = -1
+        Y = es.SSLFDA(2, gamma=0.3).fit_transform(WINE, hidden)
+        known = train[some[train] >= 0]
+        right += np.sum(KNeighborsClassifier(1).fit(Y[known], some[known]).predict(Y[test]) == some[test])
+    assert search.best_score_ == pytest.approx(right / np.sum(some >= 0))
+    assert 0 < search.best_score_ < 1
+
+
 def test_the_middle_of_equals_is_taken() -> None:
     X, truth = make_blobs(60, centers=[[0, 0], [50, 50]], random_state=0)
     some = np.where(np.arange(60) % 3 == 0, truth, -1)
