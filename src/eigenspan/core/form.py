@@ -56,7 +56,7 @@ class Form:
     roots : tuple of (a, F), optional
         The part ``Σ a FᵀF`` with sparse F of n columns.
     pairs : tuple of (a, P), optional
-        The part ``Σ a P`` with `Pairwise` affinities P.
+        The part ``Σ a P`` with affinities P of all pairs that are never written out: `Pairwise`, or anything with its products.
     dense : ndarray of shape (n, n), optional
     psd : bool
         M is known to be positive semidefinite.

@@ -245,9 +245,8 @@ def _of_strip(X: Any, codes: Codes | None, groups: int, single: bool, parts: lis
     centred = np.empty((max(part.stop - part.start for part in parts), D), dtype) if origin.any() else None
     products = np.empty((D, D), dtype)
     if centred is None and codes is None and not single:
-        parts = [
-            slice(parts[0].start, parts[-1].stop)
-        ]  # nothing to copy and no digits to lose: larger products are faster
+        # nothing to copy and no digits to lose: larger products are faster
+        parts = [slice(parts[0].start, parts[-1].stop)]
     for part in parts:
         block, code = X[part], None if codes is None else codes[part]
         if code is not None and code.min() < 0:

@@ -1,7 +1,7 @@
 """Costs on pairs, labelled and unlabelled: ``min Σ c_ij ‖y_i − y_j‖²`` with ``C = C_ℓ + γ C_u`` [S2].
 
 A method is what its labels say, `_labelled`: a form and a unit. The neighbours of all points, γ times, come on top in one
-place, so that every supervised method here is semi-supervised too; the names that begin with SS only set γ.
+place, so that every supervised method here is semi-supervised too; the names that begin with SS only set γ and α.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class PairCosts(FeatureReducer):
 
     def _unlabelled(self, points: Any) -> Form:
         """``L_u``: neighbouring points, labelled or not, stay close [S2, §2.1.2]."""
-        weights = Powered(LocalScaling(self._k), self.alpha) if self.alpha != 1 else LocalScaling(self._k)
+        weights = Powered(LocalScaling(self._k), self.alpha)
         if isinstance(self.graph, str) and self.graph == "all":
             return laplacian(pair_affinity(points, weights, n_jobs=self.n_jobs))
         graph = as_graph(self.graph, points, n_neighbors=None, n_jobs=self.n_jobs)

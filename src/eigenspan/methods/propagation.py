@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.linalg import cg
 from scipy.special import softmax
 from sklearn.utils.validation import column_or_1d
 
@@ -17,10 +16,11 @@ from .._compat import Interval
 from .._diagnostics import note, stage
 from .._resources import require
 from ..core import Features, Form, Posed, TraceRatio, diagonal, pose, with_ridge
-from ..errors import ConvergenceError, ConvergenceWarning, warn
+from ..errors import ConvergenceWarning, warn
 from ..forms import between, centring, total
 from ..graphs import class_indicator, encode_labels
 from ..solvers import dense
+from ..solvers.linear import solve_by_products
 from .docs import documented
 from .neighbourhood import WEIGHTS, GraphProjection
 from .parameters import parameters
@@ -293,18 +293,9 @@ def propagate(W: sp.csr_array, codes: Index, n_classes: int, *, trust: float, no
         d = degrees[free] / (1.0 - held)
         A = sp.csr_array(sp.diags_array(d) - W[free][:, free])
         right = (d * held)[:, None] * Y[free] + W[free][:, ~free] @ Y[~free]
-        F[free] = np.column_stack([_solved(A, b) for b in right.T])
+        F[free] = np.column_stack([solve_by_products(A, b) for b in right.T])
     F = np.clip(F, 0.0, 1.0)
     return np.column_stack([F, np.maximum(1.0 - F.sum(axis=1), 0.0)])
-
-
-def _solved(A: sp.csr_array, b: Array) -> Array:
-    x, failed = cg(A, b, rtol=1e-12, M=sp.diags_array(1.0 / A.diagonal()))
-    if failed:
-        raise ConvergenceError(
-            f"Labels did not settle in {failed} steps of conjugate gradients: raise novelty=, or trust= where it is small."
-        )
-    return np.asarray(x)
 
 
 def soft_scatters(F: Array) -> tuple[Form, Form]:
