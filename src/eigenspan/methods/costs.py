@@ -132,25 +132,7 @@ class LFDA(PairCosts):
     affinity : {"neighbours", "local"}, default="neighbours"
         Which points of a class are near: its k nearest, all alike [S2]; or all pairs, weighed by exp(−d²/(σ_i σ_j)) with σ the
         distance to the k-th neighbour in the class [Sugiyama 2007].
-    $gamma
-    $alpha
-    $pair_neighbors
-    $graph_unlabelled
-    $axes
-    $kernel
-    $landmarks
-    $reduce
-    $ridge_unit
-    $unlabeled
-    $solver
-    $random_state
-    $n_jobs
-
-    Attributes
-    ----------
-    $classes_attribute
-    $linear_attributes
-    $spectral_attributes
+    $cost_parameters
 
     Examples
     --------

@@ -51,6 +51,8 @@ _ENTRIES = {
         ε that keeps the axes short: B + εI, or A + εI where a PSD form A is minimised. None means 0 for features of full rank
         and a small ridge, reported in ``diagnostics_``, for kernels, whose feature space could interpolate any embedding of the
         training points.""",
+    "ridge_orthonormal": """ridge : float or None, default=None
+        Has no effect on orthonormal axes; accepted so that methods can be exchanged.""",
     "ridge_unit": """ridge : float or None, default=None
         ε that keeps the axes short: B + εI. None means γ where B is singular and γ > 0 [S2, §2.3]; otherwise 0, a small
         ridge for kernels, and where B is singular a small one with a warning. It is in ``diagnostics_``.""",
@@ -103,6 +105,28 @@ _ENTRIES = {
         The neighbour graph, accepted by other estimators as ``graph=``.""",
 }
 
+_COSTS = """$gamma
+    $alpha
+    $pair_neighbors
+    $graph_unlabelled
+    $axes
+    $kernel
+    $landmarks
+    $reduce
+    $ridge_unit
+    $unlabeled
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $classes_attribute
+    $linear_attributes
+    $spectral_attributes"""
+
+#: Lists of entries that whole families share.
+_LISTS = {"cost_parameters": _COSTS, "cost_parameters_orthonormal": _COSTS.replace("$ridge_unit", "$ridge_orthonormal")}
 
 _SOURCES = {
     "[S0": "[S0] Kokiopoulou, Chen & Saad (2010), Trace optimization and eigenproblems in dimension reduction methods.",
@@ -115,7 +139,7 @@ _SOURCES = {
 
 def documented(cls: Any) -> Any:
     """Class decorator: fill ``$name`` in the docstring with the shared description, and spell out the sources it cites."""
-    text = Template(cls.__doc__).safe_substitute(_ENTRIES).rstrip()
+    text = Template(Template(cls.__doc__).safe_substitute(_LISTS)).safe_substitute(_ENTRIES).rstrip()
     cited = [entry for mark, entry in _SOURCES.items() if mark in text and entry not in text]
     if cited and "References\n" not in text:
         text += "\n\n    References\n    ----------"

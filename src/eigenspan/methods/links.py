@@ -50,8 +50,7 @@ class SSDR(LabelledProjection):
     $kernel
     $landmarks
     $reduce
-    ridge : float or None, default=None
-        Has no effect on orthonormal axes; accepted so that methods can be exchanged.
+    $ridge_orthonormal
     $unlabeled
     $solver
     $random_state

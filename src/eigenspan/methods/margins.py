@@ -51,26 +51,7 @@ class DNE(_Margins):
     ----------
     $n_components
     $n_rivals
-    $gamma
-    $alpha
-    $pair_neighbors
-    $graph_unlabelled
-    $axes
-    $kernel
-    $landmarks
-    $reduce
-    ridge : float or None, default=None
-        Has no effect on orthonormal axes; accepted so that methods can be exchanged.
-    $unlabeled
-    $solver
-    $random_state
-    $n_jobs
-
-    Attributes
-    ----------
-    $classes_attribute
-    $linear_attributes
-    $spectral_attributes
+    $cost_parameters_orthonormal
 
     Examples
     --------
@@ -105,25 +86,7 @@ class MFA(_Margins):
     ----------
     $n_components
     $n_rivals
-    $gamma
-    $alpha
-    $pair_neighbors
-    $graph_unlabelled
-    $axes
-    $kernel
-    $landmarks
-    $reduce
-    $ridge_unit
-    $unlabeled
-    $solver
-    $random_state
-    $n_jobs
-
-    Attributes
-    ----------
-    $classes_attribute
-    $linear_attributes
-    $spectral_attributes
+    $cost_parameters
 
     Examples
     --------
@@ -160,25 +123,7 @@ class LDE(MFA):
     weights : {"heat", "local", "binary", "cosine"} or weight specification, default="heat"
         Weights of the edges within and across classes, such as ``Heat(sigma)``.
     $n_rivals
-    $gamma
-    $alpha
-    $pair_neighbors
-    $graph_unlabelled
-    $axes
-    $kernel
-    $landmarks
-    $reduce
-    $ridge_unit
-    $unlabeled
-    $solver
-    $random_state
-    $n_jobs
-
-    Attributes
-    ----------
-    $classes_attribute
-    $linear_attributes
-    $spectral_attributes
+    $cost_parameters
 
     Examples
     --------
@@ -216,26 +161,7 @@ class SSDNE(DNE):
     ----------
     $n_components
     $n_rivals
-    $gamma
-    $alpha
-    $pair_neighbors
-    $graph_unlabelled
-    $axes
-    $kernel
-    $landmarks
-    $reduce
-    ridge : float or None, default=None
-        Has no effect on orthonormal axes; accepted so that methods can be exchanged.
-    $unlabeled
-    $solver
-    $random_state
-    $n_jobs
-
-    Attributes
-    ----------
-    $classes_attribute
-    $linear_attributes
-    $spectral_attributes
+    $cost_parameters_orthonormal
 
     Examples
     --------
@@ -262,25 +188,7 @@ class SSMFA(MFA):
     ----------
     $n_components
     $n_rivals
-    $gamma
-    $alpha
-    $pair_neighbors
-    $graph_unlabelled
-    $axes
-    $kernel
-    $landmarks
-    $reduce
-    $ridge_unit
-    $unlabeled
-    $solver
-    $random_state
-    $n_jobs
-
-    Attributes
-    ----------
-    $classes_attribute
-    $linear_attributes
-    $spectral_attributes
+    $cost_parameters
 
     Examples
     --------

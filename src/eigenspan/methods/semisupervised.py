@@ -32,25 +32,7 @@ class SSLFDA(LFDA):
     $n_components
     affinity : {"neighbours", "local"}, default="neighbours"
         Which labelled points of a class are near: see `LFDA`.
-    $gamma
-    $alpha
-    $pair_neighbors
-    $graph_unlabelled
-    $axes
-    $kernel
-    $landmarks
-    $reduce
-    $ridge_unit
-    $unlabeled
-    $solver
-    $random_state
-    $n_jobs
-
-    Attributes
-    ----------
-    $classes_attribute
-    $linear_attributes
-    $spectral_attributes
+    $cost_parameters
 
     Examples
     --------
@@ -81,26 +63,7 @@ class MMC(PairCosts):
     $n_components
     weight : float, default=1.0
         w, the weight of the scatter within classes.
-    $gamma
-    $alpha
-    $pair_neighbors
-    $graph_unlabelled
-    $axes
-    $kernel
-    $landmarks
-    $reduce
-    ridge : float or None, default=None
-        Has no effect on orthonormal axes; accepted so that methods can be exchanged.
-    $unlabeled
-    $solver
-    $random_state
-    $n_jobs
-
-    Attributes
-    ----------
-    $classes_attribute
-    $linear_attributes
-    $spectral_attributes
+    $cost_parameters_orthonormal
 
     Examples
     --------
@@ -137,26 +100,7 @@ class SSMMC(MMC):
     $n_components
     weight : float, default=1.0
         w, the weight of the scatter within classes.
-    $gamma
-    $alpha
-    $pair_neighbors
-    $graph_unlabelled
-    $axes
-    $kernel
-    $landmarks
-    $reduce
-    ridge : float or None, default=None
-        Has no effect on orthonormal axes; accepted so that methods can be exchanged.
-    $unlabeled
-    $solver
-    $random_state
-    $n_jobs
-
-    Attributes
-    ----------
-    $classes_attribute
-    $linear_attributes
-    $spectral_attributes
+    $cost_parameters_orthonormal
 
     Examples
     --------
@@ -184,25 +128,7 @@ class SSFDA(PairCosts):
     Parameters
     ----------
     $n_components
-    $gamma
-    $alpha
-    $pair_neighbors
-    $graph_unlabelled
-    $axes
-    $kernel
-    $landmarks
-    $reduce
-    $ridge_unit
-    $unlabeled
-    $solver
-    $random_state
-    $n_jobs
-
-    Attributes
-    ----------
-    $classes_attribute
-    $linear_attributes
-    $spectral_attributes
+    $cost_parameters
 
     Examples
     --------

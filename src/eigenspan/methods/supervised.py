@@ -167,8 +167,7 @@ class SupervisedPCA(_LabelKernel):
     $kernel
     $landmarks
     $reduce
-    ridge : float or None, default=None
-        Has no effect on orthonormal axes; accepted so that methods can be exchanged.
+    $ridge_orthonormal
     unlabeled : int or None, default=-1
         The class label that marks unlabelled points, besides NaN and None. None makes −1 a class like any other. Among numbers
         (``"rbf"``, ``"linear"``) only NaN and None mark them.
