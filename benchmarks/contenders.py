@@ -128,6 +128,26 @@ def read_once(data: Arrays, seed: int) -> tuple[Any, Any]:
     return sum(float(X[i : i + 10_000].sum(dtype=np.float64)) for i in range(0, len(X), 10_000)), None
 
 
+def cone_program(solver: str, upto: int) -> Contender:
+    """Maximum variance unfolding as one writes it with cvxpy; kept are a factor of K and the duals of the pairs."""
+
+    def fit(data: Arrays, seed: int) -> tuple[Any, Any]:
+        import cvxpy as cp
+
+        n, (i, j) = len(data["X"]), data["pairs"].T
+        K = cp.Variable((n, n), PSD=True)
+        v = cp.diag(K)[i] + cp.diag(K)[j] - 2 * K[i, j]
+        bounds = v <= data["squares"]
+        cp.Problem(cp.Maximize(cp.trace(K)), [bounds, cp.sum(K) == 0]).solve(solver=solver)
+        return bounds.dual_value, None if K.value is None else K.value
+
+    def keep(duals: Any, K: Any) -> Arrays:
+        values, V = np.linalg.eigh((K + K.T) / 2)
+        return {"F": V * np.sqrt(np.maximum(values, 0.0)), "w": np.maximum(duals, 0.0)}
+
+    return Contender(f"cvxpy, {solver}", fit, keep, needs="cvxpy", upto=upto)
+
+
 def knn_contenders(k: int = 12) -> tuple[Contender, ...]:
     """Neighbour lists of all points; the result is kept as an array of k columns."""
 
@@ -168,6 +188,11 @@ def components(fitted: Any, Y: Any) -> Arrays:
 
 def scalings(fitted: Any, Y: Any) -> Arrays:
     return {"V": fitted.scalings_[:, : Y.shape[1]]}
+
+
+def unfolded(fitted: Any, Y: Any) -> Arrays:
+    """What a certificate is recomputed from."""
+    return {"F": fitted.embedding_full_, "w": fitted.certificate_.weights, "iterations": fitted.n_iter_}
 
 
 def on_own_graph(fitted: Any, Y: Any) -> Arrays:

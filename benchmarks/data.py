@@ -35,6 +35,27 @@ def roll_graph(n: int) -> Arrays:
     return made | {"W": W}
 
 
+def roll_pairs(n: int, k: int) -> Arrays:
+    """Swiss roll with the pairs of its k-nearest-neighbour graph, bridged where it falls apart, and their squared distances."""
+    return _with_pairs(roll(n), k)
+
+
+def digit_pairs(n: int, k: int) -> Arrays:
+    """The first `n` of scikit-learn's 8×8 digits, with pairs in the same way."""
+    from sklearn.datasets import load_digits
+
+    return _with_pairs({"X": load_digits().data[:n]}, k)
+
+
+def _with_pairs(made: Arrays, k: int) -> Arrays:
+    from eigenspan import KNN
+    from eigenspan.graphs import ensure_connected
+
+    graph, _ = ensure_connected(KNN(k).build(made["X"]), made["X"], "connect")
+    upper = sp.coo_array(sp.triu(graph.undirected(), 1))
+    return made | {"pairs": np.column_stack([upper.row, upper.col]), "squares": upper.data**2}
+
+
 def mnist(n: int) -> Arrays:
     """`n` random MNIST digits, their 50 leading principal components, and their labels."""
     images, y = _mnist(n)

@@ -86,6 +86,26 @@ def five_nearest(data: Arrays, runs: list[Arrays], everyone: Runs) -> float:
     return float(np.mean(counts.argmax(axis=1) == y))
 
 
+def unfolding_gap(data: Arrays, runs: list[Arrays], everyone: Runs) -> float:
+    """Relative gap of an unfolding: the variance left when no pair is too long, against what the duals prove.
+
+    ``(UB − LB) / UB`` with ``LB = ‖HF‖² / max(v/d)`` and ``UB = wᵀd / λ₂(L(w))``; 1 where the duals prove nothing.
+    """
+    F, w, d = centred(runs[0]["F"]), runs[0]["w"], data["squares"]
+    i, j = data["pairs"].T
+    lower = np.sum(F**2) / np.max(np.sum((F[i] - F[j]) ** 2, axis=1) / d)
+    n = len(F)
+    W = sp.csr_array((np.tile(w, 2), (np.concatenate([i, j]), np.concatenate([j, i]))), shape=(n, n))
+    L = sp.csc_array(sp.diags_array(np.asarray(W.sum(axis=1)).ravel()) - W)
+    if n <= 500:
+        second = la.eigvalsh(L.toarray())[1]
+    else:
+        second = np.sort(
+            eigsh(L, 2, sigma=-0.05 * L.diagonal().mean() * 1e-3, return_eigenvectors=False, v0=np.arange(n) - n / 2.0)
+        )[1]
+    return float(1.0 - lower * second / (w @ d)) if second > 0 else 1.0
+
+
 def recall(data: Arrays, runs: list[Arrays], everyone: Runs) -> float:
     """Share of the true neighbours of 1,000 rows that were found."""
     from sklearn.neighbors import NearestNeighbors

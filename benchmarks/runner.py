@@ -20,7 +20,7 @@ from . import ROOT, THREADS, limit_threads
 from .worker import MARK
 
 PACKAGES = (
-    "eigenspan", "numpy", "scipy", "scikit-learn", "numba", "tapkee", "umap-learn", "openTSNE", "pacmap", "pyamg", "faiss-cpu",
+    "eigenspan", "numpy", "scipy", "scikit-learn", "numba", "tapkee", "umap-learn", "openTSNE", "pacmap", "pyamg", "faiss-cpu", "cvxpy",
 )  # fmt: skip
 #: A run of more seconds than this is not repeated.
 LONG = 120.0

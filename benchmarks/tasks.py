@@ -115,6 +115,15 @@ def _knn(name: str, title: str, make: Any, n: int, peers: int = 2, short: int = 
     return Task(name, f"12 nearest neighbours, {title}", make, by.knn_contenders()[: 1 + peers], (n,), grade, short)
 
 
+def _mvu(name: str, title: str, make: Any, k: int, sizes: tuple[int, ...], short: int, *peers: by.Contender) -> Task:
+    """Maximum variance unfolding to a certified gap of 1e-3; the gap is recomputed from the embedding and the duals."""
+    grade = quality.each({"true gap": quality.unfolding_gap})
+    ours = by.ours("MVU", n_neighbors=k, keep=by.unfolded)
+    return Task(
+        name, f"Maximum variance unfolding, {title}", partial(make, k=k), (ours, *peers), sizes, grade, short, warm=300
+    )
+
+
 TASKS: tuple[Task, ...] = (
     Task(
         "isomap", "Isomap, all pairs, Swiss roll, k = 12", data.roll,
@@ -216,6 +225,12 @@ TASKS: tuple[Task, ...] = (
         (by.ours("KernelPCA", kernel="rbf", gamma=GAMMA, landmarks=1000), by.nystroem_pca(GAMMA, 1000)),
         (200_000,), quality.each({"kernel variance": quality.kernel_variance(GAMMA)}),
     ),
+    _mvu(
+        "mvu", "Swiss roll, k = 8", data.roll_pairs, 8, (100, 200, 2_000), 2,
+        by.cone_program("SCS", 200), by.cone_program("CLARABEL", 200),
+    ),
+    _mvu("mvu-large", "Swiss roll, k = 6", data.roll_pairs, 6, (20_000, 50_000), 0),
+    _mvu("mvu-digits", "8×8 digits, k = 6", data.digit_pairs, 6, (1_797,), 1),
     _knn("knn-3", "Swiss roll, 3 features", data.roll, 100_000, peers=1, short=1),
     _knn("knn-50", "clusters, 50 features", partial(data.clusters, d=50), 100_000),
     _knn("knn-mnist", "MNIST, 784 features", data.mnist_images, 70_000),

@@ -117,7 +117,7 @@ def test_two_samples_are_few(case: Case) -> None:
 def test_one_feature_linear(name: str) -> None:
     words = ["n_features=1"] if name == "LLTSA" else ["exceeds 1", "rank of the centred features", "n_components <= 1"]
     with pytest.raises(DimensionError, match=says("n_components=2", *words)):
-        es.make(name).fit(X[:, :1], Y3)
+        es.make(name, n_components=2).fit(X[:, :1], Y3)
     assert_healthy(es.make(name, n_components=1).fit(X[:, :1], Y3).embedding_, 30)
 
 

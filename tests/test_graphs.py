@@ -475,8 +475,8 @@ def bridges(before: NeighbourGraph, after: NeighbourGraph) -> dict[tuple[int, in
 
 @pytest.mark.parametrize(
     "sizes",
-    [[8, 5], [9, 7, 5, 4, 4], [4] * 100, [1500, 6, 5], [400, 1100, 30]],
-    ids=["2", "5", "100", "large", "two large"],
+    [[8, 5], [9, 7, 5, 4, 4], [4] * 100, [1500, 6, 5], [400, 1100, 30], [210, 230, 250, 270, 290, 40, 9]],
+    ids=["2", "5", "100", "large", "two large", "five large"],
 )
 @pytest.mark.parametrize("precomputed", [False, True])
 def test_bridges_are_a_shortest_connection(sizes: list[int], precomputed: bool) -> None:

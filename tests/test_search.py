@@ -19,7 +19,7 @@ from eigenspan import KNN, LaplacianEigenmaps, _resources
 from eigenspan._diagnostics import collect
 from eigenspan._resources import in_threads, threads, workers
 from eigenspan.errors import GraphError, SearchWarning
-from eigenspan.graphs import search
+from eigenspan.graphs import allies, rivals, search
 
 ENGINES = {"tree": search.TreeSearch, "exact": search.BlockSearch, "hnsw": search.HnswSearch}
 
@@ -81,6 +81,34 @@ def test_clusters_too_tight_for_single_precision_are_searched_again(compiled: No
     assert record["searched_again"] == 400
 
 
+@pytest.mark.parametrize("n, k", [(40, 25), (34, 25), (35, 25)])
+def test_rounding_is_no_excuse_with_few_points(n: int, k: int, compiled: None) -> None:
+    """Two clusters too tight for single precision: of the candidates, all points but a few or but one, the wrong ones are left out."""
+    rng = np.random.default_rng(0)
+    X, Z = (np.where(np.arange(n) % 2, 1.0, -1.0)[:, None] + 1e-8 * rng.standard_normal((n, 20)) for _ in range(2))
+    E = cdist(X, X)
+    np.fill_diagonal(E, np.inf)
+    for found, expected in ((search.BlockSearch(X).near(None, k), E), (search.BlockSearch(X).near(Z, k), cdist(Z, X))):
+        np.testing.assert_array_equal(found[1], nearest(expected, k)[1])
+
+
+def test_the_last_neighbour_is_proven_not_the_first(compiled: None) -> None:
+    """One point is near; those on a sphere about the query differ in distance by less than single precision can tell."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 20))
+    X *= (1 + 1e-9 * rng.permutation(400))[:, None] / np.linalg.norm(X, axis=1, keepdims=True)
+    X[7] *= 0.01
+    found = search.BlockSearch(X).near(np.zeros((3, 20)), 6)
+    np.testing.assert_array_equal(found[1], nearest(cdist(np.zeros((3, 20)), X), 6)[1])
+
+
+def test_leaving_out_the_point_itself() -> None:
+    distances, indices = np.array([[0.0, 1, 2], [0, 0, 0]]), np.array([[4, 0, 3], [7, 8, 9]])
+    kept, which = search._without_self(distances, indices, np.array([0, 1]))
+    np.testing.assert_array_equal(which, [[4, 3], [7, 8]])  # the last, where copies crowd it out
+    np.testing.assert_array_equal(kept, [[0, 2], [0, 0]])
+
+
 def test_well_spread_points_are_not_searched_again(compiled: None) -> None:
     with collect() as record:
         search.BlockSearch(cloud(600, 30)).near(None, 6)
@@ -119,6 +147,26 @@ def test_single_precision_points() -> None:
     np.testing.assert_array_equal(found[1], nearest(E, 5)[1])
 
 
+@pytest.mark.parametrize("small, plain", [(9000, True), (8999, False)])
+def test_many_small_searches_are_one_large(small: int, plain: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten classes of thirty: together they are worth loading the compiled loop for, or not."""
+    X, codes = cloud(300, 20), np.arange(300) % 10
+    E = cdist(X, X)
+    np.fill_diagonal(E, np.inf)
+    monkeypatch.setattr(search, "_SMALL", search.cost(small, 1, 20))
+    unused = "_by_products" if plain else "_by_distances"
+    monkeypatch.setattr(search.BlockSearch, unused, lambda *args: pytest.fail(unused))
+    found = allies(X, codes, 4).distances
+    np.testing.assert_array_equal(
+        found.indices.reshape(300, 4), np.sort(nearest(np.where(codes[:, None] == codes, E, np.inf), 4)[1], axis=1)
+    )
+    monkeypatch.setattr(search, "_SMALL", search.cost(small * 9, 1, 20))
+    found = rivals(X, codes, 4).distances
+    np.testing.assert_array_equal(
+        found.indices.reshape(300, 4), np.sort(nearest(np.where(codes[:, None] != codes, E, np.inf), 4)[1], axis=1)
+    )
+
+
 # ---------------------------------------------------------------------- choice
 def engine_for(X: Any, **settings: Any) -> str:
     return KNN(5, **settings).build(X).finder.engine.name
@@ -137,6 +185,14 @@ def test_choice_by_metric_and_dimension(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(search, "find_spec", lambda name: None)
     with pytest.warns(SearchWarning, match=r"eigenspan\[ann\]"):
         assert engine_for(cloud(200, 40)) == "exact"
+
+
+@pytest.mark.parametrize("m", [1, 2, 4, 7])
+def test_intrinsic_dimension(m: int) -> None:
+    X = np.random.default_rng(0).random((3000, m)) @ np.linalg.qr(cloud(15, 15))[0][:m]
+    assert 0.75 * m < search._intrinsic_dimension(X) < 1.25 * m
+    assert search._intrinsic_dimension(np.ones((50, 4))) == 0
+    assert search._intrinsic_dimension(X[:2]) == 0
 
 
 def test_refusals() -> None:
@@ -184,6 +240,25 @@ def test_low_recall_warns() -> None:
     assert np.all(indices >= 0)
     assert np.all(indices != np.arange(5000)[:, None])
     np.testing.assert_allclose(distances, np.linalg.norm(X[indices] - X[:, None], axis=2))
+
+
+def test_lists_that_the_navigable_graph_cuts_short_are_searched_again() -> None:
+    pytest.importorskip("faiss")
+    X, Z = cloud(400, 20), cloud(30, 20, seed=1)
+    engine = search.HnswSearch(X)
+    whole = engine.index
+
+    class Short:
+        def search(self, queries: Any, k: int) -> Any:
+            distances, which = whole.search(queries, k)
+            which[3, 1:] = -1
+            return distances, which
+
+    object.__setattr__(engine, "index", Short())
+    E = cdist(X, X)
+    np.fill_diagonal(E, np.inf)
+    np.testing.assert_array_equal(engine.near(None, 5)[1][3], nearest(E, 5)[1][3])
+    np.testing.assert_array_equal(engine.near(Z, 5)[1][3], nearest(cdist(Z, X), 5)[1][3])
 
 
 # ---------------------------------------------------------------------- threads

@@ -13,10 +13,10 @@ import pytest
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from eigenspan import LTSA
+from eigenspan import KNN, LTSA
 from eigenspan._diagnostics import collect
 from eigenspan.core import Features, Form, Samples, TraceProblem, TraceRatio, diagonal, factor_gram, gram, pose, solve
-from eigenspan.core.spectrum import participation, relative_gap, sign_of
+from eigenspan.core.spectrum import participation, relative_gap, sign_of, warn_if_localised
 from eigenspan.errors import (
     ConvergenceError,
     ConvergenceWarning,
@@ -41,6 +41,7 @@ from eigenspan.solvers import (
     as_solver,
 )
 from eigenspan.solvers.fill import predict_fill, separator
+from eigenspan.solvers.multigrid import smallest_by_multigrid
 from eigenspan.solvers.ratio import trace_ratio
 from helpers import angle
 
@@ -390,6 +391,28 @@ def test_multigrid_against_lapack() -> None:
     assert angle(found.vectors, exact.vectors) < 1e-5
 
 
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_multigrid_converges_soon_in_any_unit(scale: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    pyamg = pytest.importorskip("pyamg")
+    seen = []
+    build = pyamg.smoothed_aggregation_solver
+    monkeypatch.setattr(pyamg, "smoothed_aggregation_solver", lambda M, B: seen.append(B) or build(M, B=B))
+    W = grid(50, 50) * scale
+    d = np.sqrt(np.linspace(1, 30, 2500))
+    A = laplacian(W).scaled(1 / d)
+    exclude = (d / np.linalg.norm(d))[:, None]
+    found = []
+    for seed in (1, 2):  # of numpy's own generator, on which nothing may depend
+        np.random.seed(seed)  # noqa: NPY002
+        settings = {"exclude": exclude, "tol": 1e-12, "iterations": 30}
+        found.append(smallest_by_multigrid(A, 3, np.random.default_rng(0), **settings))
+    values, V = found[0]
+    np.testing.assert_array_equal(found[1][1], V)
+    assert np.linalg.norm(A @ V - V * values, axis=0).max() < 1e-9 * A.norm()
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(A.to_dense())[1:4], rtol=1e-7)
+    np.testing.assert_array_equal(seen[0], exclude)
+
+
 def test_missing_multigrid_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyamg", None)
     with pytest.raises(InputError, match=r"eigenspan\[amg\]"):
@@ -453,6 +476,54 @@ def test_separators_tell_sheets_from_clouds() -> None:
     assert cloud.seconds > cloud.seconds_without
 
 
+def test_the_separator_is_the_neck() -> None:
+    dumbbell = sp.lil_array(sp.block_diag([grid(15, 15), path(3), grid(15, 15)]))
+    for a, b in ((224, 225), (227, 228)):
+        dumbbell[a, b] = dumbbell[b, a] = 1.0
+    assert separator(sp.csr_array(dumbbell)) == 1
+    strip = sp.lil_array(sp.block_diag([grid(5, 200), sp.csr_array((1, 1))]))
+    strip[1000, 500] = strip[500, 1000] = (
+        1.0  # the point of least degree hangs in the middle: a walk must not begin there
+    )
+    assert separator(sp.csr_array(strip)) <= 6
+
+
+def test_the_factor_of_a_complete_graph_is_dense() -> None:
+    n = 1000
+    fill = predict_fill(laplacian(sp.csr_array(np.ones((n, n)) - np.eye(n))).sparse)
+    assert fill.entries == n**2
+    assert fill.operations == pytest.approx(n**3 / 3)
+    assert fill.seconds > 2 * fill.entries / 1e7  # arithmetic, more than writing
+
+
+def test_products_grow_with_the_length_of_the_graph() -> None:
+    """Twice for a Laplacian, four times for second derivatives, assembled or as a factor."""
+    forms = [laplacian(grid(10, length)).sparse for length in (300, 600)]
+    for matrices, squared, growth in (
+        (forms, False, 2),
+        ([sp.csr_array(L @ L) for L in forms], False, 4),
+        (forms, True, 4),
+    ):
+        short, long = (predict_fill(M, squared=squared).products / M.nnz for M in matrices)
+        assert 0.8 * growth < long / short < 1.1 * growth
+
+
+def test_the_fill_of_a_square_is_that_of_paths_of_two_steps() -> None:
+    L = laplacian(grid(40, 60)).sparse
+    F = sp.csr_array(sp.tril(L))  # a walk along its rows alone would be stuck at once
+    squared = predict_fill(F, squared=True)
+    assert squared.separator == 2 * separator(L)
+    sheet = KNN(10).build(np.random.default_rng(0).random((2400, 2))).distances
+    for G in (F, sp.csr_array(sheet + 2 * sp.eye_array(2400))):
+        lu = sp.linalg.splu(
+            sp.csc_array(G.T @ G + 1e-9 * sp.eye_array(2400)),
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
+        assert 1 / 4 < predict_fill(G, squared=True).entries / lu.nnz < 4
+
+
 def test_the_prediction_and_the_factor_are_in_the_diagnostics() -> None:
     with collect() as record:
         solve(TraceProblem(laplacian(grid(30, 30)), None, "min", ones(900)), 2)
@@ -474,6 +545,18 @@ def test_participation_counts_points() -> None:
     Y[:, 2] = np.where(np.arange(200) % 2, 1, -1)
     Y[3, 3], Y[4, 3] = 1e-200, -1e-200
     np.testing.assert_allclose(participation(Y), [1, 50, 200, 2])
+
+
+def test_the_first_axis_on_fewer_than_three_of_a_hundred_points_is_named() -> None:
+    Y = np.random.default_rng(0).standard_normal((100, 4))
+    Y[:, 1], Y[:, 2:] = 0.0, 0.0
+    Y[40:43, 1] = 1.0
+    assert warn_if_localised(Y[:, :2])[1] == pytest.approx(3)
+    Y[[60, 70], 2], Y[80, 3] = [1.0, -1.1], 1.0
+    with pytest.warns(LocalisationWarning, match=r"Axis 3 sits on about 2\.0 of the 100 points \(heaviest: row 70\)"):
+        warn_if_localised(Y)
+    few = np.delete(Y, 0, axis=0)
+    assert warn_if_localised(few)[3] == pytest.approx(1)  # two of 99 points are nothing unusual
 
 
 def test_an_axis_on_one_point_warns() -> None:

@@ -8,16 +8,18 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.linalg as la
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_digits, make_blobs, make_swiss_roll
+from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import NearestCentroid
 from sklearn.utils import estimator_checks as checks
 
 import eigenspan as es
-from eigenspan.core import Features, Raw
+from eigenspan.core import Features, Raw, TraceProblem, TraceRatio
 from eigenspan.errors import (
     ConvergenceWarning,
     DimensionError,
@@ -25,6 +27,7 @@ from eigenspan.errors import (
     GraphError,
     InputError,
     LabelError,
+    LabelWarning,
     MemoryLimitError,
     RidgeWarning,
 )
@@ -32,6 +35,7 @@ from eigenspan.graphs import KNN, Heat
 from eigenspan.graphs.paths import MergeTree, PathSimilarity, merge_tree, robustness
 from eigenspan.methods.links import SSDR
 from eigenspan.methods.propagation import SDACCCP, SODA, assign, propagate, soft_scatters
+from eigenspan.methods.registry import TABLE
 from eigenspan.methods.sda import SDA
 from eigenspan.methods.supervised import RoweisDA, SupervisedPCA
 from helpers import angle, labelled, pairwise
@@ -52,6 +56,10 @@ VARIANTS = [
 ]
 SUPERVISED = [pytest.param(e, id=str(e).replace("\n", "").replace(" ", "")[:60]) for e in VARIANTS]
 EACH = [pytest.param(e, id=type(e).__name__) for e in ALL]
+REGISTRY = [m.build() for m in TABLE if m.own and "labels" in m.supervision and m.basis == "linear or kernel"]
+every = pytest.mark.parametrize("estimator", REGISTRY, ids=lambda estimator: type(estimator).__name__)
+#: Those that look for neighbours within a class, and so say when a class has no pair.
+ALLIES = {"LFDA", "SSLFDA", "MFA", "SSMFA", "LDE", "DNE", "SSDNE"}
 
 
 def some(y: Any, every: int = 3) -> Any:
@@ -657,10 +665,12 @@ def test_pickle_clone_and_new_points(estimator: Any, data: Any) -> None:
     assert clone(estimator).__sklearn_tags__().target_tags.required
 
 
-@pytest.mark.parametrize("estimator", EACH)
-def test_linear_kernel_is_the_linear_method(estimator: Any, data: Any) -> None:
+@every
+@pytest.mark.parametrize("axes", ["unit", "eigenvalue-norm"])
+def test_linear_kernel_is_the_linear_method(estimator: Any, axes: str, data: Any) -> None:
     X, y = data
-    plain, kernel = (clone(estimator).set_params(kernel=k, ridge=0.0).fit(X, some(y)) for k in (None, "linear"))
+    settings = {"ridge": 0.0, "axes": axes}
+    plain, kernel = (clone(estimator).set_params(kernel=k, **settings).fit(X, some(y)) for k in (None, "linear"))
     assert angle(plain.embedding_, kernel.embedding_) < 1e-5
     np.testing.assert_allclose(
         pairwise(plain.embedding_), pairwise(kernel.embedding_), atol=1e-6 * pairwise(plain.embedding_).max()
@@ -689,31 +699,81 @@ def test_landmarks_and_reduce(estimator: Any, data: Any) -> None:
     assert angle(whole.embedding_, reduced.embedding_) < 1e-5
 
 
-@pytest.mark.parametrize("estimator", EACH)
-def test_unlabelled_points_have_three_marks(estimator: Any, data: Any) -> None:
+def marks(y: Any) -> dict[str, Any]:
+    """The same labels with those that are missing (−1) marked in other ways."""
+    return {
+        "nan": np.where(y < 0, np.nan, y),
+        "None": [None if v < 0 else int(v) for v in y],
+        "text": np.array([None if v < 0 else f"class {v}" for v in y], dtype=object),
+        "string": pd.Series([None if v < 0 else f"class {v}" for v in y], dtype="string"),
+        "categories": pd.Categorical([None if v < 0 else f"class {v}" for v in y]),
+        "text and -1": np.array([-1 if v < 0 else f"class {v}" for v in y], dtype=object),
+    }
+
+
+def test_methods_of_labels_are_in_the_registry() -> None:
+    labels = {"LDA", "LFDA", "MFA", "DNE", "MMC", "LDE", "SupervisedPCA", "RoweisDA"}
+    few = {"SDA", "SSDR", "SELFDA", "SSLFDA", "SSDNE", "SSMFA", "SSFDA", "SSMMC", "SODA", "SDACCCP"}
+    assert {type(estimator).__name__ for estimator in REGISTRY} >= labels | few
+
+
+@every
+def test_kernels_missing_labels_weighted_axes_and_new_points(estimator: Any, data: Any) -> None:
+    """What every method of labels accepts."""
     X, y = data
-    expected = clone(estimator).fit(X, some(y)).embedding_
-    nan = np.where(some(y) < 0, np.nan, y)
-    text = np.array([None if v < 0 else f"class {v}" for v in some(y)], dtype=object)
-    for marked in (nan, text):
-        np.testing.assert_allclose(clone(estimator).fit(X, marked).embedding_, expected, atol=1e-12)
-    shifted = clone(estimator).set_params(unlabeled=9).fit(X, np.where(some(y) < 0, 9, y - 1))
-    np.testing.assert_allclose(shifted.embedding_, expected, atol=1e-12)
+    partly, new = some(y), X[::7] + 0.01
+    expected = clone(estimator).fit(X, partly).embedding_
+    for kind, marked in marks(partly).items():
+        found = clone(estimator).fit(X, marked).embedding_
+        np.testing.assert_allclose(found, expected, atol=1e-12 * np.abs(expected).max(), err_msg=kind)
+    shifted = clone(estimator).set_params(unlabeled=9).fit(X, np.where(partly < 0, 9, y - 1))
+    np.testing.assert_allclose(shifted.embedding_, expected, atol=1e-12 * np.abs(expected).max())
+    for kernel in (None, es.Kernel("rbf", gamma="median")):
+        plain = clone(estimator).set_params(kernel=kernel).fit(X, partly).embedding_
+        for kind in ("norm", "eigenvalue", "eigenvalue-norm"):
+            fitted = clone(estimator).set_params(kernel=kernel, axes=kind).fit(X, partly)
+            Y = fitted.embedding_
+            factors = np.linalg.norm(Y, axis=0) / np.linalg.norm(plain, axis=0)
+            np.testing.assert_allclose(Y, factors * plain, atol=1e-9 * np.abs(Y).max())
+            np.testing.assert_allclose(fitted.transform(X), Y, atol=1e-7 * np.abs(Y).max())
+            assert fitted.transform(new).shape == (len(new), Y.shape[1])
+            assert np.all(np.isfinite(fitted.transform(new)))
 
 
-@pytest.mark.parametrize("estimator", [pytest.param(e, id=type(e).__name__) for e in ALL if hasattr(e, "axes")])
+def gains(fitted: Any, X: Any, y: Any) -> Any:
+    """What each axis adds to the criterion; of a trace ratio, what it has of the one scatter in units of the other."""
+    problem = fitted.problem_
+    if isinstance(problem, TraceProblem):
+        return -fitted.eigenvalues_ if problem.sense == "min" else fitted.eigenvalues_
+    S_B, S_W = (
+        soft(X, fitted.label_distributions_[:, :-1]) if hasattr(fitted, "label_distributions_") else scatters(X, y)
+    )
+    V, S_T = fitted.components_, S_B + S_W + fitted.diagnostics_.get("ridge", 0.0) * np.eye(X.shape[1])
+    return np.sum(V @ S_B * V, axis=1) / np.sum(V @ S_T * V, axis=1)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [*REGISTRY, es.LDA(4, criterion="trace-ratio"), es.LDA(2, shrinkage=0.3), es.LDA(2, shrinkage="auto")],
+    ids=lambda e: str(e).replace(" ", "")[:50],
+)
 def test_axes_are_weighed(estimator: Any, data: Any) -> None:
     X, y = data
     plain = clone(estimator).fit(X, y)
-    V, values = plain.components_, plain.eigenvalues_
-    lengths = np.linalg.norm(V, axis=1)
-    for kind, factor in (
-        ("norm", 1 / lengths),
-        ("eigenvalue", np.sqrt(values)),
-        ("eigenvalue-norm", np.sqrt(values) / lengths),
-    ):
+    V = plain.components_
+    lengths, roots = np.linalg.norm(V, axis=1), np.sqrt(np.maximum(gains(plain, X, y), 0))
+    assert np.any(roots > 0)
+    for kind, factor in (("norm", 1 / lengths), ("eigenvalue", roots), ("eigenvalue-norm", roots / lengths)):
         fitted = clone(estimator).set_params(axes=kind).fit(X, y)
         np.testing.assert_allclose(fitted.components_, factor[:, None] * V, rtol=1e-9, atol=1e-12 * np.abs(V).max())
+
+
+def test_an_axis_along_which_nothing_varies_gains_nothing(data: Any) -> None:
+    X, y = data
+    fitted = es.LDA(8, criterion="trace-ratio", axes="eigenvalue").fit(X, np.where(np.arange(120) < 8, y, -1))
+    lengths = np.sort(np.linalg.norm(fitted.components_, axis=1))  # eight points span seven dimensions
+    assert lengths[0] == 0 < lengths[1]
+    assert lengths[-1] <= 1
 
 
 def test_unlabelled_points_correct_a_discriminant_of_few_labels() -> None:
@@ -755,33 +815,122 @@ def test_few_labels_on_real_data() -> None:
 
 
 # ---------------------------------------------------------------------- bad input
-@pytest.mark.parametrize("estimator", EACH)
-def test_labels_that_cannot_be_used(estimator: Any, data: Any) -> None:
+@every
+@pytest.mark.parametrize(
+    "labels, message",
+    [
+        (lambda y: None, "{name} requires y to be passed"),
+        (lambda y: np.full(120, -1), "{name} needs labels, but all 120 of them are missing"),
+        (lambda y: [None] * 120, "all 120 of them are missing"),
+        (lambda y: np.append(y, 0), "121 labels for 120 samples"),
+        (lambda y: y[:7], "7 labels for 120 samples"),
+        (lambda y: np.c_[y, y], r"{name} needs one label a sample.*\(120, 2\)"),
+        (
+            lambda y: y + np.arange(120) / 256,
+            r"{name} needs class labels.*continuous.*120 distinct values.*such as 0\.015625",
+        ),
+        (lambda y: np.where(y == 0, 1, -1), r"exactly \{{-1, \+1\}}.*unlabeled=None"),
+        (lambda y: np.where(y == 0, "a", y.astype(object)), r"30 of 120 labels are text, such as 'a'.*such as 1:"),
+        (lambda y: np.full(120, "rosé"), r"{name} needs at least 2 classes.*only one class \(rosé\)"),
+        (lambda y: np.ones(120), r"only one class \(1\.0\)"),
+        (lambda y: np.where(y == 3, 3, -1), r"only one class \(3\)"),
+    ],
+    ids=["none", "-1", "Nones", "long", "short", "2d", "continuous", "+-1", "mixed", "one", "1", "one and none"],
+)
+def test_labels_that_cannot_be_used(estimator: Any, labels: Any, message: str, data: Any) -> None:
     X, y = data
-    name = type(estimator).__name__
-    with pytest.raises(LabelError, match=f"{name} requires y"):
-        clone(estimator).fit(X)
-    with pytest.raises(LabelError, match="all 120 of them are missing"):
-        clone(estimator).fit(X, np.full(120, -1))
-    with pytest.raises(LabelError, match="121 labels for 120 samples"):
-        clone(estimator).fit(X, np.append(y, 0))
-    with pytest.raises(LabelError, match="class labels"):
-        clone(estimator).fit(X, X[:, 0])
-    with pytest.raises(LabelError, match=r"exactly \{-1, \+1\}"):
-        clone(estimator).fit(X, np.where(y == 0, 1, -1))
-    if name != "SSDR":
-        with pytest.raises(LabelError, match="only one class"):
-            clone(estimator).fit(X, np.zeros(120, dtype=int))
+    name = "SELF" if isinstance(estimator, es.SELF) else type(estimator).__name__
+    method = clone(estimator)
+    if name == "SSDR" and "only one class" in message:  # which tells what belongs together
+        assert np.all(np.isfinite(method.fit(X, labels(y)).embedding_))
+        return
+    with pytest.raises(LabelError, match=message.format(name=name)):
+        method.fit_transform(X, labels(y))
+    with pytest.raises(NotFittedError):
+        method.transform(X)
 
 
-@pytest.mark.parametrize("estimator", EACH)
-def test_a_class_with_one_sample_and_labels_for_all(estimator: Any, data: Any) -> None:
+@every
+def test_identifiers_are_suspicious_and_rare_labels_are_not(estimator: Any, data: Any) -> None:
+    X, _ = data
+    method = clone(estimator).set_params(n_components=1)
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        try:
+            method.fit(X, np.arange(120) // 1.5)
+        except LabelError as refusal:
+            assert "no class has two" in str(refusal)  # noqa: PT017
+    told = [str(w.message) for w in given if "identifiers" in str(w.message)]
+    assert bool(told) == (not isinstance(estimator, SSDR))  # which asks only who is alike
+    assert all(issubclass(w.category, EigenspanWarning) for w in given)
+    assert all("80 classes of 120 samples" in message for message in told)
+    rare = np.where(np.arange(120) < 30, np.arange(120) // 2 % 15, -1)
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        method.fit(X, rare)  # fifteen classes of two labels each
+    assert not [w for w in given if "identifiers" in str(w.message)]
+
+
+@every
+def test_labels_of_every_kind(estimator: Any, data: Any) -> None:
+    X, y = data
+    expected = clone(estimator).fit(X, y)
+    words = np.array(["a", "b", "c", "d"])[y]
+    for labels in (words, words.astype(object), y.astype(float), y.tolist(), y[:, None] == [0, 1, 2, 3]):
+        labels = labels.argmax(axis=1) if np.ndim(labels) == 2 else labels
+        fitted = clone(estimator).fit(X, labels)
+        np.testing.assert_array_equal(fitted.embedding_, expected.embedding_)
+        np.testing.assert_array_equal(fitted.classes_, np.unique(np.asarray(labels)))
+    two = clone(estimator).fit(X, y > 1)
+    np.testing.assert_array_equal(two.embedding_, clone(estimator).fit(X, np.where(y > 1, "yes", "no")).embedding_)
+
+
+@every
+def test_classes_of_one_sample(estimator: Any, data: Any) -> None:
+    """They are told apart, or named; where no class has a pair, a unit of pairs within classes has no length."""
     X, y = data
     single = np.where(np.arange(120) == 7, 9, y)
-    for labels in (single, np.where((np.arange(120) < 30) & (single != 9), single, np.where(single == 9, 9, -1)), y):
-        fitted = clone(estimator).fit(X, labels)
+    few = np.where((np.arange(120) < 30) | (single == 9), single, -1)
+    for labels in (single, few):
+        with warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("always")
+            fitted = clone(estimator).fit(X, labels)
+        told = [str(w.message) for w in given if issubclass(w.category, LabelWarning)]
+        assert len(told) == len(given) == (type(estimator).__name__ in ALLIES)
+        assert all("1 of 5 classes have one labelled sample" in message for message in told)
         assert np.all(np.isfinite(fitted.embedding_))
-        assert len(fitted.classes_) == len(np.unique(labels[labels >= 0]))
+        np.testing.assert_array_equal(fitted.classes_, [0, 1, 2, 3, 9])
+    one_each = np.where(np.arange(120) < 4, y, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LabelWarning)
+        if type(estimator).__name__ in ("LFDA", "MFA", "LDE"):
+            with pytest.raises(LabelError, match=r"no class has two labelled samples.*gamma > 0.*ridge="):
+                clone(estimator).fit(X, one_each)
+        else:
+            assert np.all(np.isfinite(clone(estimator).fit(X, one_each).embedding_))
+
+
+@every
+@pytest.mark.parametrize("known", [40, 8])
+def test_a_singular_unit_is_reported(estimator: Any, known: int) -> None:
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(40) < known, np.arange(40) % 4, -1)
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        fitted = clone(estimator).fit(rng.standard_normal((40, 60)), y)
+    assert np.all(np.isfinite(fitted.embedding_))
+    told = [str(w.message) for w in given if issubclass(w.category, RidgeWarning)]
+    assert len(told) == len(given)
+    if isinstance(fitted.problem_, TraceRatio) or fitted.problem_.B is None:
+        assert not told
+        return
+    B = fitted.problem_.B.to_dense()
+    rank = int(np.linalg.matrix_rank(B, hermitian=True))
+    if rank < len(B):
+        assert fitted.diagnostics_.get("rank_of_unit") == rank or f"has rank {rank} of {len(B)}" in told[0]
+    assert bool(told) == (type(estimator).__name__ in ("LFDA", "MFA", "LDE"))
+    if type(estimator).__name__ in ("SSLFDA", "SSMFA", "SSFDA"):
+        assert fitted.diagnostics_["ridge"] == 1.0
 
 
 @pytest.mark.parametrize(
@@ -805,15 +954,33 @@ def test_no_more_axes_than_the_labels_have(estimator: Any, most: int, why: str, 
         assert clone(estimator).set_params(n_components=None).fit(X, y).embedding_.shape == (120, default)
 
 
-@pytest.mark.parametrize("estimator", EACH)
-def test_no_more_axes_than_features(estimator: Any, data: Any) -> None:
+@every
+def test_no_more_axes_than_the_criterion_or_the_features_have(estimator: Any, data: Any) -> None:
     X, y = data
-    with pytest.raises(DimensionError, match=r"n_components=\d+(, but| exceeds)"):
+    four = clone(estimator).set_params(n_components=4)
+    if type(estimator).__name__ in ("LDA", "SupervisedPCA", "SDA", "SDACCCP"):
+        with pytest.raises(DimensionError, match=r"n_components=4, but .*4 classes.*n_components <= 3"):
+            four.fit(X, y)
+    else:
+        assert four.fit(X, y).embedding_.shape == (120, 4)
+    with pytest.raises(DimensionError, match=r"n_components=9(, but .*4 classes| exceeds 8)"):
         clone(estimator).set_params(n_components=9).fit(X, y)
-    if estimator.n_components is None:  # four classes in two features
-        assert clone(estimator).fit(X[:, :2], y).embedding_.shape == (120, 2)
-    with pytest.raises(DimensionError, match="coincide"):
+    assert clone(estimator).fit(X[:, :2], y).embedding_.shape == (120, 2)  # four classes in two features
+    with pytest.raises(DimensionError, match=r"[Aa]ll .*rows coincide"):
         clone(estimator).set_params(n_components=1).fit(np.ones((20, 3)), np.arange(20) % 2)
+
+
+def test_lda_takes_all_the_axes_there_are(data: Any) -> None:
+    X, y = data
+    for features, settings in ((2, {}), (8, {"reduce": 2}), (8, {"kernel": "rbf"}), (2, {"criterion": "trace-ratio"})):
+        fitted = es.LDA(**settings).fit(X[:, :features], y)
+        assert fitted.embedding_.shape == (120, 3 if "kernel" in settings else 2)
+    constant = np.column_stack([X[:, :1], np.full(120, 7.0), X[:, :1] * 2])
+    assert es.LDA().fit(constant, y).embedding_.shape == (120, 1)
+    in_parts = es.LDA()
+    for rows in np.array_split(np.arange(120), 5):
+        in_parts.partial_fit(X[rows, :2], y[rows])
+    assert angle(in_parts.components_.T, es.LDA().fit(X[:, :2], y).components_.T) < 1e-6
 
 
 @pytest.mark.parametrize(

@@ -379,6 +379,34 @@ def test_sliced_inverse_regression_on_classes_is_lda(data):
     assert relative(found.values, values[:d] ** 2) < 1e-8
 
 
+def unequal_classes():
+    """Classes of 150, 60, 25 and 8 points in seven correlated features."""
+    rng = np.random.default_rng(5)
+    y = np.repeat([0, 1, 2, 3], [150, 60, 25, 8])
+    return (rng.standard_normal((243, 7)) + rng.standard_normal((4, 7))[y]) @ rng.standard_normal((7, 7)) - 4, y
+
+
+@pytest.mark.parametrize("make", [unequal_classes, lambda: labelled("wine")], ids=["unequal", "wine"])
+def test_directions_of_sliced_inverse_regression_are_those_of_lda(make):
+    """Li's recipe with a class for a slice: standardise, weigh the slice means by their shares, rotate, and transform back."""
+    X, y = make()
+    c = np.unique(y).size
+    Z = X - X.mean(axis=0)
+    values, Q = np.linalg.eigh(Z.T @ Z / len(Z))
+    root = Q / np.sqrt(values) @ Q.T  # Σ^{-1/2}
+    M = np.zeros((X.shape[1], X.shape[1]))
+    for k in range(c):
+        mean = (Z[y == k] @ root).mean(axis=0)
+        M += np.mean(y == k) * np.outer(mean, mean)
+    gains, eta = np.linalg.eigh(M)
+    directions = root @ eta[:, ::-1][:, : c - 1]
+    lda = LDA().fit(X, y)
+    assert angle(lda.components_.T, directions) < DEGREES
+    assert relative(lda.eigenvalues_, gains[::-1][: c - 1]) < 1e-8
+    for j in range(1, c):  # the directions one by one, not only all together
+        assert angle(lda.components_[:j].T, directions[:, :j]) < DEGREES
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_sliced_inverse_regression_finds_the_direction(seed):
     rng = np.random.default_rng(seed)

@@ -8,6 +8,7 @@ Methods
     alignment       ModifiedLLE, HessianLLE, LTSA, LLTSA
     discriminant    LDA, LFDA, MFA, DNE, LDE, MMC, SupervisedPCA, RoweisDA
     semi-supervised SSLFDA, SSDNE, SSMFA, SSFDA, SSMMC, SELF, SDA, SDACCCP, SODA, SSDR
+    unfolding       MVU, SupervisedMVU, SMVU1, SMVU2, ColoredMVU
     known places    Anchored
     by hand         TraceReducer, External
 Specifications
@@ -27,6 +28,7 @@ from .graphs.paths import PathSimilarity
 from .methods.alignment import LLTSA, LTSA, HessianLLE, ModifiedLLE
 from .methods.anchored import Anchored
 from .methods.clustering import SpectralClustering
+from .methods.coloured_unfolding import SMVU2, ColoredMVU
 from .methods.compose import TraceReducer
 from .methods.costs import LFDA
 from .methods.discriminant import LDA
@@ -43,6 +45,8 @@ from .methods.sda import SDA
 from .methods.selection import LabelledOnly, RegularizedSearch, SemiSupervisedKFold
 from .methods.semisupervised import MMC, SELF, SELFDA, SSFDA, SSLFDA, SSMMC
 from .methods.supervised import RoweisDA, SupervisedPCA
+from .methods.supervised_unfolding import SMVU1, SupervisedMVU
+from .methods.unfolding import MVU, UnfoldingCertificate
 from .methods.variance import PCA, KernelPCA
 from .methods.walks import CommuteTimeEmbedding, DiffusionMap
 
@@ -60,6 +64,7 @@ __all__ = [
     "LTSA",
     "MFA",
     "MMC",
+    "MVU",
     "NPP",
     "OLPP",
     "ONPP",
@@ -68,6 +73,8 @@ __all__ = [
     "SDACCCP",
     "SELF",
     "SELFDA",
+    "SMVU1",
+    "SMVU2",
     "SODA",
     "SSDNE",
     "SSDR",
@@ -78,6 +85,7 @@ __all__ = [
     "Anchored",
     "Binary",
     "ClassicalMDS",
+    "ColoredMVU",
     "CommuteTimeEmbedding",
     "Cosine",
     "DiffusionMap",
@@ -101,8 +109,10 @@ __all__ = [
     "RoweisDA",
     "SemiSupervisedKFold",
     "SpectralClustering",
+    "SupervisedMVU",
     "SupervisedPCA",
     "TraceReducer",
+    "UnfoldingCertificate",
     "make",
     "methods",
 ]

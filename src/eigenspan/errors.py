@@ -20,6 +20,7 @@
     ├── IndefiniteWarning                a Gram matrix has negative eigenvalues
     ├── DuplicateWarning                 coincident rows fill whole neighbourhoods
     ├── ExtensionWarning                 the map to new points is poorly determined
+    ├── LabelWarning                     labels that leave part of a criterion undetermined, or look like identifiers
     ├── SearchWarning                    neighbours that are approximate, or take long to find
     ├── LocalisationWarning              an axis that lives on a handful of points
     └── ConvergenceWarning               a solver missed its residual and another took over

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -20,7 +21,16 @@ from numpy.typing import NDArray
 
 from .._diagnostics import note, stage
 from .._resources import require
-from ..errors import ConvergenceError, ConvergenceWarning, DimensionError, InputError, RidgeWarning, UnitError, warn
+from ..errors import (
+    ConvergenceError,
+    ConvergenceWarning,
+    DegenerateWarning,
+    DimensionError,
+    InputError,
+    RidgeWarning,
+    UnitError,
+    warn,
+)
 from ..solvers import Solver, as_solver, dense
 from ..solvers.ratio import trace_ratio
 from .basis import DirectSum, Features, Samples
@@ -34,6 +44,10 @@ Basis = Samples | Features | DirectSum
 
 #: Residual, relative to ‖A‖, above which a solver has failed.
 RESIDUAL = 1e-9
+#: Relative distance below which neighbouring eigenvalues coincide.
+TIED = 1e-8
+#: Sine of the angle that the residuals leave open, above which a subspace is not resolved.
+BLUR = 1e-2
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,8 +233,31 @@ def _run(standard: _Standard, sense: Sense, k: int, wanted: int, solver: Solver,
     gap = relative_gap(values[k - 1], beyond, norm) if values.size > k else np.inf
     note(solver=name, **standard.facts)
     spectrum = Spectrum(values[:k], standard.back(U[:, :k]), residuals[:k], gap, beyond, name, norm, standard.facts)
-    spectrum.warn_if_degenerate()
+    _report_resolution(spectrum)
     return spectrum
+
+
+def _report_resolution(spectrum: Spectrum) -> None:
+    """Say what the solution leaves open, whatever solver found it.
+
+    A warning where the subspace is not determined, by the problem or by the residual; a note of the axes that share an
+    eigenvalue, of which only the span is determined.
+    """
+    spectrum.warn_if_degenerate()
+    values, d = spectrum.values, spectrum.values.size
+    residual, distance = spectrum.norm * spectrum.residuals.max(), abs(spectrum.beyond - values[-1])
+    if spectrum.gap >= TIED and residual > BLUR * distance:
+        warn(
+            f"Eigenvalues {d} and {d + 1} ({values[-1]:.6g} and {spectrum.beyond:.6g}) are {distance:.1e} apart, and the residual of "
+            f"{spectrum.solver} is {residual:.1e}: it determines the {d}-dimensional subspace to "
+            f"{np.degrees(np.arcsin(min(1.0, residual / distance))):.1g}° at best. Ask for another number of components, or use "
+            'solver="shift-invert", or "dense" if n allows.',
+            DegenerateWarning,
+        )
+    tied = [relative_gap(a, b, spectrum.norm) < TIED for a, b in pairwise(values)]
+    groups = np.split(np.arange(1, d + 1), np.flatnonzero(~np.array(tied, dtype=bool)) + 1)
+    if any(tied):
+        note(tied_axes=[tuple(group.tolist()) for group in groups if group.size > 1])
 
 
 def _refine(A: Form, U: Array, sense: Sense, N: Array | None, norm: float) -> tuple[Array, Array, Array]:

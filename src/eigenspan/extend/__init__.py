@@ -2,16 +2,21 @@
 
 from .barycentric import Barycentric, BarycentricRows
 from .gram import DistanceGram, FactorExtension, GeodesicGram, GramExtension, half_squares
+from .smoother import Eigenfunctions, KernelMap, eigenfunctions, kernel_map
 from .walk import Walk, WalkRows
 
 __all__ = [
     "Barycentric",
     "BarycentricRows",
     "DistanceGram",
+    "Eigenfunctions",
     "FactorExtension",
     "GeodesicGram",
     "GramExtension",
+    "KernelMap",
     "Walk",
     "WalkRows",
+    "eigenfunctions",
     "half_squares",
+    "kernel_map",
 ]

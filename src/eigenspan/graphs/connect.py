@@ -7,14 +7,12 @@ the components may be the answer.
 from __future__ import annotations
 
 from dataclasses import replace
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
-from sklearn.metrics import pairwise_distances_argmin_min
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from .._diagnostics import note, stage
 from ..errors import DisconnectedError, DisconnectedWarning, GraphError, warn
@@ -22,11 +20,14 @@ from .lists import canonical
 from .neighbours import AffinityRows, NeighbourGraph
 from .search import choose
 
+Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 POLICIES = ("connect", "largest", "raise")
 
-#: Components up to this size look for their nearest outsider in one shared index.
-_SMALL = 1000
+#: Components up to this size look for their nearest outsider in the index of all points.
+_SMALL = 200
+#: Distances held at a time.
+_ENTRIES = 2**22
 
 
 def components(graph: NeighbourGraph) -> tuple[int, Index]:
@@ -106,9 +107,9 @@ def check_weights_connect(W: sp.csr_array) -> None:
 def _bridge(
     graph: NeighbourGraph, X: Any, labels: Index, precomputed: bool
 ) -> tuple[NeighbourGraph, list[tuple[int, int, float]]]:
-    """Borůvka rounds: every component but the largest takes its shortest edge to the outside, until one is left.
+    """Borůvka rounds: components take their shortest edge to the outside, until one component is left.
 
-    Equally long edges could close a ring, so an edge counts only if its ends are still apart: always components − 1 of them.
+    Equally long edges could close a ring, so of the edges of a round only a spanning forest counts: always components − 1 in all.
     """
     if isinstance(graph.finder, AffinityRows):
         raise GraphError(
@@ -123,16 +124,14 @@ def _bridge(
     edges: list[tuple[int, int, float]] = []
     count = int(labels.max()) + 1
     while count > 1:
-        sizes = np.bincount(labels)
-        links = [_nearest_outside(X, labels, c, precomputed, graph) for c in range(count) if c != sizes.argmax()]
-        group = np.arange(count)
-        for link in sorted(links, key=itemgetter(2)):
-            a, b = group[labels[link[0]]], group[labels[link[1]]]
-            if a != b:
-                edges.append(link)
-                group[group == b] = a
-        kept, merged = np.unique(group, return_inverse=True)
-        count, labels = kept.size, merged[labels]
+        i, j, d = _ways_out(graph, X, labels, precomputed)
+        rank = np.empty(d.size)
+        rank[np.argsort(d, kind="stable")] = np.arange(1, d.size + 1)  # neither ties nor zeros among the weights
+        links = sp.csr_array((rank, (labels[i], labels[j])), shape=(count, count))
+        for e in np.flatnonzero(np.isin(rank, minimum_spanning_tree(links).data)):
+            edges.append((int(i[e]), int(j[e]), float(d[e])))
+        count, merged = connected_components(links, directed=False)
+        labels = merged[labels]
     i, j = (np.array([edge[end] for edge in edges], dtype=np.intp) for end in (0, 1))
     d = np.array([length for _, _, length in edges])
     C = graph.distances.tocoo()
@@ -141,22 +140,63 @@ def _bridge(
     return replace(graph, distances=D), edges
 
 
-def _nearest_outside(X: Any, labels: Index, c: int, precomputed: bool, graph: NeighbourGraph) -> tuple[int, int, float]:
-    inside, outside = np.flatnonzero(labels == c), np.flatnonzero(labels != c)
-    if precomputed:
-        block = np.asarray(X)[np.ix_(inside, outside)]
-        a, b = np.unravel_index(block.argmin(), block.shape)
-        return int(inside[a]), int(outside[b]), float(block[a, b])
+def _ways_out(graph: NeighbourGraph, X: Any, labels: Index, precomputed: bool) -> tuple[Index, Index, Array]:
+    """The shortest edges out of components, one each: the small ones first, and never out of the largest."""
+    sizes = np.bincount(labels)
+    asking = np.arange(sizes.size) != sizes.argmax()
     engine = getattr(graph.finder, "engine", None)
-    metric = getattr(graph.finder, "metric", "euclidean")
-    if engine is not None and inside.size <= _SMALL < outside.size:
-        distances, indices = engine.near(X[inside], min(inside.size + 1, graph.n))
-        distances = np.where(labels[indices] == c, np.inf, distances)
-        a, b = np.unravel_index(distances.argmin(), distances.shape)
-        return int(inside[a]), int(indices[a, b]), float(distances[a, b])
-    if min(inside.size, outside.size) <= 50:
-        nearest, gap = pairwise_distances_argmin_min(X[inside], X[outside], metric=metric)
-    else:
-        gap, nearest = (v.ravel() for v in choose(X[outside], metric, "auto", None).near(X[inside], 1))
-    closest = int(gap.argmin())
-    return int(inside[closest]), int(outside[nearest[closest]]), float(gap[closest])
+    small = asking & (sizes <= (0 if precomputed or engine is None else _SMALL))
+    points = np.flatnonzero((small if small.any() else asking)[labels])
+    d = np.full(points.size, np.inf)
+    if precomputed:
+        nearest, d = _in_matrix(np.asarray(X), labels, points)
+    elif small.any():
+        nearest, d = _in_shared_index(engine, X, labels, points, sizes)
+    if not np.isfinite(d).any():  # components are large, or an approximate index knows no way out
+        nearest, d = _by_halves(X, labels, points, getattr(graph.finder, "metric", "euclidean"))
+    order = np.lexsort((d, labels[points]))
+    first = order[np.unique(labels[points][order], return_index=True)[1]]
+    first = first[np.isfinite(d[first])]
+    return points[first], nearest[first], d[first]
+
+
+def _in_matrix(E: Array, labels: Index, points: Index) -> tuple[Index, Array]:
+    """The nearest point of another component, and how far it is, from a matrix of all distances."""
+    nearest, d = np.empty(points.size, dtype=np.intp), np.empty(points.size)
+    step = max(1, _ENTRIES // labels.size)
+    for part in (slice(a, a + step) for a in range(0, points.size, step)):
+        block = np.where(labels[points[part], None] == labels, np.inf, E[points[part]])
+        nearest[part], d[part] = block.argmin(axis=1), block.min(axis=1)
+    return nearest, d
+
+
+def _in_shared_index(engine: Any, X: Any, labels: Index, points: Index, sizes: Index) -> tuple[Index, Array]:
+    """The same in small components: of as many neighbours as the component has points, one more is outside."""
+    nearest, d = np.zeros(points.size, dtype=np.intp), np.full(points.size, np.inf)
+    doublings = np.ceil(np.log2(sizes[labels[points]])).astype(int)
+    for doubling in np.unique(doublings):
+        of_size = np.flatnonzero(doublings == doubling)
+        k = min(int(sizes[labels[points[of_size]]].max()) + 1, labels.size)
+        for part in np.array_split(of_size, -(-of_size.size * k // _ENTRIES)):
+            distances, indices = engine.near(X[points[part]], k)
+            outside = labels[indices] != labels[points[part], None]
+            distances = np.where(outside, distances, np.inf)
+            at = distances.argmin(axis=1)[:, None]
+            nearest[part] = np.take_along_axis(indices, at, axis=1)[:, 0]
+            d[part] = np.take_along_axis(distances, at, axis=1)[:, 0]
+    return nearest, d
+
+
+def _by_halves(X: Any, labels: Index, points: Index, metric: Any) -> tuple[Index, Array]:
+    """The same in components of any size: two labels differ in some binary digit, so one search a digit and side meets all others."""
+    nearest, d = np.zeros(points.size, dtype=np.intp), np.full(points.size, np.inf)
+    for digit in range(int(labels.max()).bit_length()):
+        side = labels >> digit & 1
+        for one in (0, 1):
+            asking, there = np.flatnonzero(side[points] == one), np.flatnonzero(side != one)
+            if asking.size == 0 or there.size == 0:
+                continue
+            distances, indices = (v.ravel() for v in choose(X[there], metric, "auto", None).near(X[points[asking]], 1))
+            closer = distances < d[asking]
+            d[asking[closer]], nearest[asking[closer]] = distances[closer], there[indices[closer]]
+    return nearest, d

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from .._diagnostics import stage
+from .._diagnostics import note, stage
 from ..errors import LabelError, LabelWarning, warn
 from .lists import canonical
-from .neighbours import KNN, Finder, NeighbourGraph
+from .neighbours import NeighbourGraph
+from .search import choose, cost
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -28,48 +28,78 @@ def encode_labels(
     """
     if y is None:
         raise LabelError(f"{name} requires y to be passed, but the target y is None.")
-    y = column_or_1d(y, warn=True)
+    try:
+        y = column_or_1d(y, warn=True)
+    except ValueError as refusal:
+        raise LabelError(f"{name} needs one label a sample. {refusal}") from None
     if y.size != X.shape[0]:
         raise LabelError(f"There are {y.size} labels for {X.shape[0]} samples: {name} needs one label a sample.")
-    missing = (
-        np.array([_is_missing(v) for v in y.tolist()], dtype=bool) if y.dtype.kind in "Of" else np.zeros(y.size, bool)
-    )
-    known = y[~missing]
-    if known.dtype.kind == "O" and known.size:
-        known = np.array(known.tolist())
-    marks = np.unique(known) if known.size else known
-    numeric = known.dtype.kind in "iuf"
-    if unlabeled is not None and numeric and marks.size == 2 and set(marks.tolist()) == {-1, 1} and unlabeled == -1:
-        raise LabelError(
-            "The labels are exactly {-1, +1}, which can mean two classes or one class with unlabelled points. If -1 is a class, pass "
-            "unlabeled=None; if it marks unlabelled points, there is only one class: pass labels 0..c-1 and -1."
-        )
-    if unlabeled is not None:
-        marked = np.array([v == unlabeled for v in known.tolist()], dtype=bool)
-        missing[np.flatnonzero(~missing)[marked]] = True
-        known = known[~marked]
+    missing, known = _split(y, unlabeled)
     if known.size == 0:
         raise LabelError(
             f"{name} needs labels, but all {y.size} of them are missing (−1, NaN or None). Use an unsupervised method."
         )
-    try:
-        check_classification_targets(known)
-    except ValueError as refusal:
-        raise LabelError(f"{name} needs class labels. {refusal}") from refusal
     classes, codes = np.unique(known, return_inverse=True)
+    _refuse_continuous(classes, y.size, name)
     if classes.size < min_classes:
         raise LabelError(
             f"{name} needs at least {min_classes} classes, but the labels contain only one class "
             f"({classes[0]}): nothing can be told apart."
+        )
+    if y.size > 20 and 2 * classes.size > y.size and min_classes > 1:
+        warn(
+            f"The labels name {classes.size} classes of {y.size} samples: are they identifiers, or numbers to be predicted? "
+            f"{name} takes them for classes.",
+            LabelWarning,
         )
     out = np.full(y.size, -1, dtype=np.intp)
     out[~missing] = codes
     return out, classes
 
 
+def _refuse_continuous(classes: NDArray[Any], n: int, name: str) -> None:
+    """Numbers to be predicted are no classes."""
+    if classes.dtype.kind != "f":
+        return
+    parts = classes[~np.isfinite(classes) | (classes != np.floor(classes))]
+    if parts.size:
+        raise LabelError(
+            f"{name} needs class labels, but y is continuous: it has {classes.size} distinct values in {n} samples, such as "
+            f'{parts[0]:.6g}. Bin them into classes; SupervisedPCA(labels="rbf") takes numbers as they are.'
+        )
+
+
+def _split(y: NDArray[Any], unlabeled: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+    """Where labels are missing, and the others, all of one kind."""
+    missing = np.array([y.dtype.kind in "Of" and _is_missing(label) for label in y.tolist()], dtype=bool)
+    marked = np.zeros(y.size, dtype=bool)
+    if unlabeled is not None:
+        marked[~missing] = [label == unlabeled for label in y[~missing].tolist()]
+    known = y[~(missing | marked)]
+    known = _plain(known) if known.dtype.kind == "O" else known
+    if unlabeled == -1 and marked.any() and known.dtype.kind in "iuf" and known.size and np.all(known == 1):
+        raise LabelError(
+            "The labels are exactly {-1, +1}, which can mean two classes or one class with unlabelled points. If -1 is a class, pass "
+            "unlabeled=None; if it marks unlabelled points, there is only one class: pass labels 0..c-1 and -1."
+        )
+    return missing | marked, known
+
+
 def _is_missing(label: Any) -> bool:
     """None, NaN, NaT and pandas' NA."""
     return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)
+
+
+def _plain(labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels of one kind out of an array of objects."""
+    text = [isinstance(label, str) for label in labels]
+    if any(text) and not all(text):
+        word, other = labels[text.index(True)], labels[text.index(False)]
+        raise LabelError(
+            f"{sum(text)} of {len(text)} labels are text, such as {word!r}, and the others are not, such as {other!r}: write all of them "
+            "the same way, or NaN or None for those unknown."
+        )
+    return np.array(labels.tolist())
 
 
 def class_indicator(codes: Index) -> sp.csr_array:
@@ -107,26 +137,32 @@ def allies(points: Any, codes: Index, k: int, n_jobs: int | None = None) -> Neig
             "class: nothing holds them together. Label more of them if they matter.",
             LabelWarning,
         )
-    if counts.max() < 2:
-        return NeighbourGraph(sp.csr_array((codes.size, codes.size)), None)
+    members = [np.flatnonzero(codes == c) for c in range(counts.size)]
     with stage("neighbours"):
-        return KNN(min(k, codes.size - 1), within_class=True, n_jobs=n_jobs).build(points, codes)
+        return _nearest(points, [(rows, rows) for rows in members], k, n_jobs)
 
 
 def rivals(points: Any, codes: Index, k: int, n_jobs: int | None = None) -> NeighbourGraph:
     """Every labelled point and its k nearest among the points of other classes, searched class by class. Cost O(n²D) at most."""
-    rows, columns, values = [], [], []
-    for c in range(codes.max() + 1):
-        members, others = np.flatnonzero(codes == c), np.flatnonzero((codes >= 0) & (codes != c))
-        if not (members.size and others.size):
+    sides = [(np.flatnonzero(codes == c), np.flatnonzero((codes >= 0) & (codes != c))) for c in range(codes.max() + 1)]
+    with stage("rivals"):
+        return _nearest(points, sides, k, n_jobs)
+
+
+def _nearest(points: Any, searches: list[tuple[Index, Index]], k: int, n_jobs: int | None) -> NeighbourGraph:
+    """The points of each first set and their k nearest in the second (all of a smaller one); of one and the same set, the others."""
+    work = sum(cost(rows.size, among.size, points.shape[1]) for rows, among in searches)
+    found: list[tuple[Array, Index, Index]] = []
+    for rows, among in searches:
+        wanted = min(k, among.size - (among is rows))
+        if wanted < 1 or not rows.size:
             continue
-        with stage("rivals"):
-            finder = Finder.build(points[others], n_neighbors=min(k, others.size), n_jobs=n_jobs)
-            near = finder.relate(points[members]).tocoo()
-        rows.append(members[near.row])
-        columns.append(others[near.col])
-        values.append(near.data)
-    if not values:
-        return NeighbourGraph(sp.csr_array((codes.size, codes.size)), None)
-    D = canonical(np.concatenate(values), np.concatenate(rows), np.concatenate(columns), codes.size)
-    return NeighbourGraph(D, None)
+        engine = choose(points[among], "euclidean", "auto", n_jobs, work)
+        note(search=engine.name)
+        distances, indices = engine.near(None if among is rows else points[rows], wanted)
+        found.append((distances.ravel(), np.repeat(rows, wanted), among[indices.ravel()]))
+    n = points.shape[0]
+    if not found:
+        return NeighbourGraph(sp.csr_array((n, n)), None)
+    values, ends, others = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return NeighbourGraph(canonical(values, ends, others, n), None)

@@ -42,16 +42,16 @@ _TREE_ALWAYS, _TREE_AT_MOST = 8, 15
 _TREE_DIMENSION = 7.0
 #: Pairs times features that take half a minute or so of products on two cores.
 _PATIENCE = 2e12
-#: Pairs times features up to which plain distances are quicker than loading the compiled loop.
-_SMALL = 3e8
+#: Cost up to which plain distances are quicker than loading the compiled loop: pairs times features, every pair with some more.
+_SMALL, _PAIR = 4e8, 25
 #: Candidates kept beyond k, so that rounding in the products cannot push a neighbour out unnoticed.
 _SPARE = 8
 #: Recall below which approximate neighbours are not to be trusted, and the points it is measured on.
 _RECALL, _SAMPLE = 0.95, 1000
 
 
-def choose(X: Any, metric: Any, search: str, n_jobs: int | None) -> Any:
-    """The engine for the training points X."""
+def choose(X: Any, metric: Any, search: str, n_jobs: int | None, work: float = 0.0) -> Any:
+    """The engine for the training points X; `work` is the cost of all the searches that this is one of."""
     euclidean = isinstance(metric, str) and metric in ("euclidean", "l2") and not sp.issparse(X)
     if search not in SEARCHES:
         raise GraphError(f"search={search!r} must be one of {', '.join(map(repr, SEARCHES))}.")
@@ -63,7 +63,14 @@ def choose(X: Any, metric: Any, search: str, n_jobs: int | None) -> Any:
         return LibrarySearch(NearestNeighbors(metric=metric, n_jobs=n_jobs).fit(X))
     if search == "auto":
         search = _automatic(X)
-    return {"tree": TreeSearch, "exact": BlockSearch, "hnsw": HnswSearch}[search](X, n_jobs)
+    if search == "exact":
+        return BlockSearch(X, n_jobs, work)
+    return TreeSearch(X, n_jobs) if search == "tree" else HnswSearch(X, n_jobs)
+
+
+def cost(queries: int, points: int, features: int) -> float:
+    """Of all distances from `queries` to `points`, in units of a nanosecond or less."""
+    return float(queries) * points * (features + _PAIR)
 
 
 def _automatic(X: Array) -> str:
@@ -137,17 +144,19 @@ class BlockSearch:
 
     More candidates than wanted are kept and measured again from differences in double precision. Where the bound on the
     rounding of the products leaves room for a missed neighbour, the query is searched again by differences alone.
+    A search that is small, and no part of a larger `work`, is made by differences from the start.
     """
 
     name: ClassVar[str] = "exact"
     points: Array
     n_jobs: int | None = None
+    work: float = 0.0
 
     def near(self, X: Array | None, k: int) -> Lists:
         queries = self.points if X is None else X
         m, n = queries.shape[0], self.points.shape[0]
         own = np.arange(m) if X is None else np.full(m, -1)
-        if float(m) * n * self.points.shape[1] <= _SMALL:
+        if max(self.work, cost(m, n, self.points.shape[1])) <= _SMALL:
             return self._by_distances(queries, own, k)
         return self._by_products(queries, own, k)
 
@@ -170,7 +179,8 @@ class BlockSearch:
         from ..compiled.nearest import exact_squares, keep_nearest, scan_exactly
 
         n, D = self.points.shape
-        K = min(k + _SPARE, n - int(own.size > 0 and own[0] >= 0))
+        others = n - int(own.size > 0 and own[0] >= 0)
+        K = min(k + _SPARE, others)
         centre = self.points.mean(axis=0, dtype=np.float64)
         P = (self.points - centre).astype(np.float32)
         squares = np.einsum("ij,ij->i", P, P)
@@ -190,7 +200,7 @@ class BlockSearch:
             size = np.einsum("ij,ij->i", Q, Q).astype(np.float64)
             rounding = 1.2e-7 * (D + 8) * (np.sqrt(size) + reach) ** 2
             proven = np.sort(exact, axis=1)[:, k - 1] + rounding < values[:, -1] + size
-            doubtful = np.flatnonzero(~proven) if n - 1 > K else np.zeros(0, dtype=np.intp)
+            doubtful = np.flatnonzero(~proven) if others > K else np.zeros(0, dtype=np.intp)
             if doubtful.size:
                 again, at = np.full((doubtful.size, k), np.inf), np.full((doubtful.size, k), -1, dtype=np.intp)
                 scan_exactly(block[doubtful], self.points, mine[doubtful], again, at)

@@ -27,6 +27,7 @@ from .base import Reducer
 from .docs import documented
 from .geodesics import Isomap, LandmarkIsomap
 from .neighbourhood import GraphEmbedding, barycentric
+from .unfolding import Unfolding
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -160,6 +161,10 @@ class Anchored(Reducer):
     def _wrapped(self) -> Any:
         embedding = clone(self.embedding)
         embedding._validate_params()
+        if isinstance(embedding, Unfolding):
+            raise InputError(
+                f"Anchored needs a form over neighbours, and {type(embedding).__name__} learns a Gram matrix instead: wrap LTSA, LLE or Isomap."
+            )
         if embedding.landmarks is not None or isinstance(embedding, LandmarkIsomap):
             raise InputError(
                 f"Anchored needs the form of all points, but {embedding!r:.80} has landmarks only. Leave landmarks out"

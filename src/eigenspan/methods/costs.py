@@ -6,6 +6,7 @@ place, so that every supervised method here is semi-supervised too; the names th
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._compat import Interval, StrOptions
-from ..core import AxisWeights, Features, Form, Posed, TraceProblem, with_ridge
+from ..core import AxisWeights, Features, Form, Posed, Spectrum, TraceProblem, TraceRatio, with_ridge
 from ..errors import DimensionError, LabelError
 from ..forms import laplacian, local_fisher, pair_affinity
 from ..graphs import LocalScaling, NeighbourGraph, Powered, affinity, allies, as_graph, check_n_neighbors, encode_labels
@@ -27,6 +28,20 @@ Array = NDArray[np.float64]
 AXES = [StrOptions({"unit", "norm", "eigenvalue", "eigenvalue-norm"})]
 POSITIVE = [Interval(Real, 0, None, closed="neither")]
 NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
+
+
+@dataclass(frozen=True, eq=False)
+class RatioWeights:
+    """The weightings of axes for a trace ratio, whose eigenvalues sum to zero: an axis v gains ``v'Av / v'Bv``."""
+
+    problem: TraceRatio
+    kind: str
+
+    def __call__(self, spectrum: Spectrum) -> Array:
+        V = spectrum.vectors
+        above, below = (np.einsum("ij,ij->j", V, M @ V) for M in (self.problem.A, self.problem.B))
+        gains = np.divide(above, below, out=np.zeros_like(above), where=below > 1e-12 * below.max())
+        return AxisWeights(self.kind, signed=False)(replace(spectrum, values=gains))
 
 
 @parameters(gamma=0.0, alpha=1.0, n_neighbors=None, graph="all", axes="unit", unlabeled=-1, n_jobs=None)

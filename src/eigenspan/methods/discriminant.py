@@ -14,12 +14,13 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from .._compat import Interval, StrOptions, fit_context
 from .._diagnostics import note, stage
-from ..core import Features, Form, Posed, TraceProblem, TraceRatio, pose
+from ..core import AxisWeights, Features, Form, Posed, TraceProblem, TraceRatio, pose
 from ..core.moments import Moments, class_moments, on_disk
 from ..errors import DimensionError, InputError, LabelError
 from ..forms import between, total, within
 from ..graphs import class_indicator, encode_labels
 from .base import FeatureReducer, from_moments
+from .costs import AXES, RatioWeights
 from .docs import documented
 from .parameters import parameters
 
@@ -27,7 +28,7 @@ Array = NDArray[np.float64]
 
 
 @documented
-@parameters(n_components=None, criterion="ratio-trace", shrinkage=None, unlabeled=-1)
+@parameters(n_components=None, criterion="ratio-trace", shrinkage=None, axes="unit", unlabeled=-1)
 class LDA(FeatureReducer):
     """Linear discriminant analysis, and through ``kernel=`` kernel Fisher discriminant analysis.
 
@@ -44,11 +45,13 @@ class LDA(FeatureReducer):
     Parameters
     ----------
     n_components : int or None, default=None
-        Number of directions. None means c − 1, which is also the most the ratio trace of c classes has.
+        Number of directions. None means c − 1, which is also the most the ratio trace of c classes has, or all there are in features
+        of lower rank.
     criterion : {"ratio-trace", "trace-ratio"}, default="ratio-trace"
         The classical criterion, or the orthogonal one, which may have more than c − 1 directions.
     shrinkage : float in [0, 1], "auto" or None, default=None
         Pull the within-class covariance towards a multiple of the identity; ``"auto"`` is Ledoit and Wolf's amount.
+    $axes
     $kernel
     $landmarks
     $reduce
@@ -84,13 +87,16 @@ class LDA(FeatureReducer):
 
     criterion: str
     shrinkage: Any
+    axes: str
     unlabeled: Any
+    _most: int
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **FeatureReducer._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "criterion": [StrOptions({"ratio-trace", "trace-ratio"})],
         "shrinkage": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"}), None],
+        "axes": AXES,
         "unlabeled": "no_validation",
     }
 
@@ -98,6 +104,9 @@ class LDA(FeatureReducer):
         return True
 
     def _n_axes(self) -> int:
+        return min(self._wanted(), self._most) if self.n_components is None else self.n_components
+
+    def _wanted(self) -> int:
         return self.classes_.size - 1 if self.n_components is None else self.n_components
 
     def _needs_rows(self) -> str | None:
@@ -121,14 +130,15 @@ class LDA(FeatureReducer):
         if self.criterion == "trace-ratio":
             basis = basis.centred(np.ones(X.shape[0]))
             A, W = basis.restrict(between(codes)), basis.restrict(within(codes))
-            return Posed(self._problem(A, W, s, level), basis)
+            return self._posed(A, W, s, level, basis)
+        scale = AxisWeights(self.axes, signed=False)
         if not s:
-            return pose(basis, maximise=between(codes), unit=total(codes), ridge=self.ridge)
+            return pose(basis, maximise=between(codes), unit=total(codes), ridge=self.ridge, scale=scale)
         unit = between(codes) + (1 - s) * within(codes)
-        return pose(basis, maximise=between(codes), unit=unit, ridge=s * level + (self.ridge or 0.0))
+        return pose(basis, maximise=between(codes), unit=unit, ridge=s * level + (self.ridge or 0.0), scale=scale)
 
     def _check_axes(self) -> None:
-        c, d = self.classes_.size, self._n_axes()
+        c, d = self.classes_.size, self._wanted()
         if self.criterion == "ratio-trace" and d > c - 1:
             raise DimensionError(
                 f"n_components={d}, but {c} classes have at most {c - 1} discriminant directions: the means "
@@ -142,14 +152,18 @@ class LDA(FeatureReducer):
         if self.shrinkage is not None:
             note(shrinkage=s)
         A, W = basis.compress(labelled.between()), basis.compress(labelled.scatter)
-        return Posed(self._problem(A, W, s, level), basis)
+        return self._posed(A, W, s, level, basis)
 
-    def _problem(self, A: Form, W: Form, s: float, level: float) -> TraceProblem | TraceRatio:
+    def _posed(self, A: Form, W: Form, s: float, level: float, basis: Features) -> Posed:
         ridge = s * level + (self.ridge or 0.0)
         unit = A + (1 - s) * W + Form(A.n, dense=ridge * np.eye(A.n), psd=True)
-        return TraceRatio(A, unit) if self.criterion == "trace-ratio" else TraceProblem(A, unit, "max")
+        if self.criterion == "trace-ratio":
+            ratio = TraceRatio(A, unit)
+            return Posed(ratio, basis, RatioWeights(ratio, self.axes))
+        return Posed(TraceProblem(A, unit, "max"), basis, AxisWeights(self.axes, signed=False))
 
     def _solve(self, posed: Posed) -> tuple[Any, Any]:
+        self._most = max(posed.problem.A.n, 1)
         Y, map_ = super()._solve(posed)
         if "_moments" in vars(self):
             self.n_samples_seen_ = self._moments[0].n + self._moments[1].n
@@ -185,7 +199,7 @@ class LDA(FeatureReducer):
             labelled = before.regrouped(np.searchsorted(found, self.classes_), found.size) + labelled
             rest = others + rest
         self._moments, self.classes_, self.n_samples_seen_ = (labelled, rest), found, labelled.n + rest.n
-        d = self._n_axes()
+        d = self._wanted()
         enough = found.size >= (2 if self.criterion == "trace-ratio" else max(d, 1) + 1) and np.all(labelled.counts > 0)
         posed = self._pose_moments(labelled, rest, None) if enough else None
         return self if posed is None or posed.problem.A.n < min(d, X.shape[1]) else self._solve_moments(posed)

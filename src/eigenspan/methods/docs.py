@@ -73,7 +73,7 @@ _ENTRIES = {
         Weights of the axes [S2, §2.3]: as solved, of length one, times the root of what each axis gains, or both.""",
     "classes_attribute": """classes_ : ndarray
         The class labels.""",
-    "unlabeled": """unlabeled : int or None, default=-1
+    "unlabeled": """unlabeled : int, str or None, default=-1
         The label that marks unlabelled points, besides NaN and None. None makes −1 a class like any other.""",
     "reg": """reg : float, default=1e-3
         Ridge on the local Gram matrices, relative to their trace.""",
@@ -125,10 +125,57 @@ _COSTS = """$gamma
     $linear_attributes
     $spectral_attributes"""
 
+_UNFOLDING = """tol : float, default=1e-3
+        Certified relative gap at which to stop.
+    rank : int or None, default=None
+        Columns of the Gram matrix's factor to begin with; more are added where the certificate asks for them. None means 3, or one more
+        than `n_components`.
+    method : {"auto", "low-rank", "dense"}, default="auto"
+        Sparse low-rank steps for bounds on pairs, dense ones, up to a thousand points or so, for other constraints.
+    extension : {"barycentric", "eigenfunctions", "kernel-map"}, default="barycentric"
+        How new points are placed: by local reconstruction, by smoothed eigenfunctions of K [S4, eqs. 63–67], or by normalised
+        kernels fitted to the embedding [S4, eqs. 68–77]. Training points always return their own embedding.
+    max_iter : int, default=300
+    time_limit : float or None, default=None
+        Seconds after which the best certified point is returned, with a warning; Ctrl-C does the same.
+    callback : callable or None, default=None
+        Called with a dict (iteration, lower, upper, gap, rank, seconds, factor) each time the bounds are computed.
+    verbose : int, default=0
+        1 prints these.
+    $landmark_fit
+    $disconnected
+    $solver
+    $random_state
+    $n_jobs"""
+
+_FORM = """band : float, default=0.05
+        Share by which squared distances may shrink with ``constraint="band"``.
+    price : float or "auto", default="auto"
+        ν of ``constraint="slack"``: the objective is charged ν Σ t^power. "auto" makes a stretch of one per cent cost what an
+        average edge gains.
+    power : {1, 2}, default=2
+        1 charges the stretch itself and leaves most edges exact, 2 its square and spreads it."""
+
+_UNFOLDED = """embedding_full_ : ndarray of shape (n_samples, r)
+        The whole unfolding, ``K = embedding_full_ @ embedding_full_.T``, on its principal axes.
+    spectrum_ : ndarray of shape (r,)
+        Variance (sum of squares) along them: the eigenvalues of K.
+    suggested_dimension_ : int
+        Where the spectrum drops most.
+    certificate_ : UnfoldingCertificate
+        Bounds on the optimum, edges and weights; see ``help(eigenspan.UnfoldingCertificate)``.
+    solution_ : Solution
+        What the solver returned; ``solution_.verify()`` proves the bounds anew.
+    n_iter_ : int
+        Steps of the solver."""
+
 #: Lists of entries that whole families share.
-_LISTS = {"cost_parameters": _COSTS, "cost_parameters_orthonormal": _COSTS.replace("$ridge_unit", "$ridge_orthonormal")}
+_LISTS = {
+    "unfolding_parameters": _UNFOLDING, "unfolding_attributes": _UNFOLDED, "unfolding_form": _FORM, "cost_parameters": _COSTS, "cost_parameters_orthonormal": _COSTS.replace("$ridge_unit", "$ridge_orthonormal"),
+}  # fmt: skip
 
 _SOURCES = {
+    "[S1": "[S1] Saul, Weinberger, Sha, Ham & Lee (2006), Spectral methods for dimensionality reduction.",
     "[S0": "[S0] Kokiopoulou, Chen & Saad (2010), Trace optimization and eigenproblems in dimension reduction methods.",
     "[S2": "[S2] Chatpatanasiri & Kijsirikul (2009), A unified semi-supervised dimensionality reduction framework for "
     "manifold learning.",

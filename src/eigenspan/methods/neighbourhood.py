@@ -122,10 +122,14 @@ class GraphEmbedding(SpectralReducer):
         if not _holds_pairs(self) and np.all(X[0] == X):
             raise DimensionError(f"All {X.shape[0]} rows coincide: there are no dimensions to show.")
         graph = as_graph(
-            self.graph, X, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs, affinities=holds_affinities(self)
+            self.graph, X, n_neighbors=self._n_near(X), n_jobs=self.n_jobs, affinities=holds_affinities(self)
         )
         _warn_of_duplicates(graph)
         return graph
+
+    def _n_near(self, X: Any) -> int | None:
+        """Neighbours of every point; None for the library's default."""
+        return self.n_neighbors
 
     def _fit_connected(
         self, X: Any, graph: NeighbourGraph, embed: Callable[..., tuple[Array, Map]]

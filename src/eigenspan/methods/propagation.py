@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +21,7 @@ from ..forms import between, centring, total
 from ..graphs import class_indicator, encode_labels
 from ..solvers import dense
 from ..solvers.linear import solve_by_products
+from .costs import AXES, RatioWeights
 from .docs import documented
 from .neighbourhood import WEIGHTS, GraphProjection
 from .parameters import parameters
@@ -184,7 +185,7 @@ def posterior(Z: Array, codes: Index) -> Array:
 
 
 @documented
-@parameters(n_components=None, trust=1.0, novelty=0.01, weights="heat")
+@parameters(n_components=None, trust=1.0, novelty=0.01, weights="heat", axes="unit")
 class SODA(Bounded, GraphProjection):
     """Semi-supervised orthogonal discriminant analysis via label propagation.
 
@@ -209,6 +210,9 @@ class SODA(Bounded, GraphProjection):
     $n_neighbors
     $graph_supervised
     $weights
+    axes : {"unit", "norm", "eigenvalue", "eigenvalue-norm"}, default="unit"
+        Weights of the axes [S2, §2.3], which all have length one: as they are, or times the root of what each of them gains,
+        :math:`v^T \\tilde S_B v / v^T (\\tilde S_T + \\varepsilon I) v`.
     $kernel
     $landmarks
     $reduce
@@ -250,6 +254,7 @@ class SODA(Bounded, GraphProjection):
     trust: float
     novelty: float
     weights: Any
+    axes: str
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GraphProjection._parameter_constraints,
@@ -257,6 +262,7 @@ class SODA(Bounded, GraphProjection):
         "trust": SHARE,
         "novelty": SHARE,
         "weights": WEIGHTS,
+        "axes": AXES,
     }
 
     def _pose(self, X: Any, y: Any) -> Posed:
@@ -273,8 +279,8 @@ class SODA(Bounded, GraphProjection):
         self.transduction_[reached] = self.classes_[np.argmax(F[reached, :c], axis=1)]
         S_B, S_T = soft_scatters(F[:, :c])
         posed = pose(basis, maximise=S_B, unit=S_T, ridge=self.ridge, relative_ridge=1.0)
-        problem: Any = posed.problem
-        return Posed(TraceRatio(problem.A, problem.B), posed.basis)
+        ratio = TraceRatio(posed.problem.A, cast("Form", posed.problem.B))
+        return Posed(ratio, posed.basis, RatioWeights(ratio, self.axes))
 
 
 def propagate(W: sp.csr_array, codes: Index, n_classes: int, *, trust: float, novelty: float) -> Array:

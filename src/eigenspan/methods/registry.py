@@ -12,6 +12,7 @@ from typing import Any
 from ..errors import InputError
 from .alignment import LLTSA, LTSA, HessianLLE, ModifiedLLE
 from .clustering import SpectralClustering
+from .coloured_unfolding import SMVU2, ColoredMVU
 from .costs import LFDA
 from .discriminant import LDA
 from .distances import ClassicalMDS, LandmarkMDS
@@ -25,6 +26,8 @@ from .reconstruction import LLE, NPP, ONPP
 from .sda import SDA
 from .semisupervised import MMC, SELFDA, SSFDA, SSLFDA, SSMMC
 from .supervised import RoweisDA, SupervisedPCA
+from .supervised_unfolding import SMVU1, SupervisedMVU
+from .unfolding import MVU
 from .variance import PCA, KernelPCA
 from .walks import CommuteTimeEmbedding, DiffusionMap
 
@@ -100,6 +103,11 @@ TABLE: tuple[Method, ...] = (
     Method("SDA", "semi-supervised", "max S_B", "S_T + μ L", "linear or kernel", "some labels", _DENSE_D, "S0 eq. 47", SDA),
     Method("SDACCCP", "semi-supervised", "max S_B of labels found by CCCP", "total scatter", "linear or kernel", "some labels", "n D min(n, D)", "S0 §6.1", SDACCCP),
     Method("SODA", "semi-supervised", "max soft S_B / soft S_T", "projection", "linear or kernel", "some labels", _DENSE_D, "S0 §6.1", SODA),
+    Method("MVU", "unfolding", "max tr K", "distances of neighbours", "samples", "none", "40 sparse factorisations of order n r", "S4 eq. 47", MVU, ("sde", "semidefiniteembedding")),
+    Method("SupervisedMVU", "unfolding", "max tr K, neighbours within classes", "distances of neighbours", "samples", "some labels", "as MVU", "S4 §6.1", SupervisedMVU),
+    Method("SMVU1", "unfolding", "max tr K of each class, centred", "distances of neighbours and classes", "samples", "some labels", "n³ + (nk)³ per step", "S4 eq. 55", SMVU1),
+    Method("SMVU2", "unfolding", "max c(σ_B − σ_W)", "distances of neighbours", "samples", "some labels", "n³ + (nk)³ per step", "S4 eq. 59", SMVU2, ("fishermvu",)),
+    Method("ColoredMVU", "unfolding", "max tr(K H K_l H)", "distances of neighbours", "samples", "some labels", "n³ + (nk)³ per step", "S4 eq. 61", ColoredMVU, ("colouredmvu", "muhsic")),
     Method("FactorAnalysis", "external", "likelihood", "—", "linear", "none", "n D² per step", "scikit-learn", _external("sklearn.decomposition", "FactorAnalysis"), own=False),
     Method("FastICA", "external", "negentropy", "—", "linear", "none", "n D² per step", "scikit-learn", _external("sklearn.decomposition", "FastICA", random_state=0), ("ica",), own=False),
     Method("NCA", "external", "leave-one-out accuracy", "—", "linear", "labels", "n² D per step", "scikit-learn", _external("sklearn.neighbors", "NeighborhoodComponentsAnalysis", random_state=0), own=False),

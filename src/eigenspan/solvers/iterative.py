@@ -30,7 +30,7 @@ Apply = Callable[[Array], Array]
 _GLANCE = 1e-4
 
 
-def _without(apply: Apply, N: Array | None) -> Apply:
+def without(apply: Apply, N: Array | None) -> Apply:
     """`apply` compressed to the complement of the columns of `N`."""
     if N is None or N.shape[1] == 0:
         return apply
@@ -61,15 +61,15 @@ def top_pairs(
     Where the Krylov space would be the whole space, the operator is written out and solved densely.
 
     `magnitude` bounds the operator's norm; the excluded directions are moved to ``-magnitude``. `width` is the least size of the
-    Krylov space: small where the wanted eigenvalues stand apart, as in an inverse. `tol` is the residual to reach, relative to the
-    eigenvalue; 0 is rounding. Linear algebra between the products runs on one thread, which is twice as fast as on two for such thin
-    matrices, unless `threaded` says that the products themselves need them all.
+    Krylov space. `tol` is the residual to reach, relative to the eigenvalue; 0 is rounding. Linear algebra between the products
+    runs on one thread, which is twice as fast as on two for such thin matrices, unless `threaded` says that the products
+    themselves need them all.
     """
     N = np.zeros((n, 0)) if exclude is None else exclude
     width = max(2 * k + 10, width)
 
     def hiding(hidden: Array) -> Apply:
-        compressed = _without(apply, hidden)
+        compressed = without(apply, hidden)
         return lambda x: compressed(x) - magnitude * (hidden @ (hidden.T @ x))
 
     def solve(count: int, hidden: Array, tol: float, start: Array, width: int = width) -> tuple[Array, Array]:
@@ -111,12 +111,12 @@ def _factorised(S: sp.csc_array) -> Apply:
             factor = cholesky(sp.csc_matrix(S))
             note(factorised_by="CHOLMOD")
             return factor
-    order = reverse_cuthill_mckee(
-        sp.csr_matrix(S), symmetric_mode=True
-    )  # neighbours close in memory: a quarter off the time
-    place = np.argsort(order)
+    rows = sp.csr_matrix((S.data, S.indices, S.indptr), shape=S.shape)  # symmetric: its columns are its rows
+    order = reverse_cuthill_mckee(rows, symmetric_mode=True)  # neighbours close in memory: a quarter off the time
+    place = np.argsort(order).astype(S.indices.dtype)
+    rows = rows[order]
     lu = splu(
-        sp.csc_array(S[order][:, order]),
+        sp.csc_array((rows.data, place[rows.indices], rows.indptr), shape=S.shape),
         permc_spec="MMD_AT_PLUS_A",
         diag_pivot_thresh=0.0,
         options={"SymmetricMode": True},
@@ -127,7 +127,8 @@ def _factorised(S: sp.csc_array) -> Apply:
 
 def factorised_inverse(S: sp.csr_array, shift: float, U: Array | None = None, c: Array | None = None) -> Apply:
     """``b -> (S + U diag(c) U' + shift I)⁻¹ b`` by one sparse symmetric factorisation and the Woodbury identity."""
-    direct = _factorised(sp.csc_array(S + shift * sp.eye_array(S.shape[0])))
+    shifted = sp.csr_array(S + shift * sp.eye_array(S.shape[0]))
+    direct = _factorised(sp.csc_array((shifted.data, shifted.indices, shifted.indptr), shape=S.shape))  # symmetric
     if U is None or c is None or U.shape[1] == 0:
         return direct
     # columns that cancel one another must do so now: a null vector of S among them would be blown up by 1/shift
@@ -161,7 +162,7 @@ def constrained_inverse(solve: Apply, apply: Apply, N: Array, rng: np.random.Gen
         x = x - SN @ la.lu_solve(core, N.T @ x)
         return x - N @ (N.T @ x)
 
-    compressed = _without(apply, N)
+    compressed = without(apply, N)
 
     def refined(b: Array) -> Array:
         b = b - N @ (N.T @ b)
@@ -175,11 +176,6 @@ def constrained_inverse(solve: Apply, apply: Apply, N: Array, rng: np.random.Gen
     x = constrained(trial)
     exact = la.norm(trial - compressed(x)) <= 1e-12 * max(la.norm(trial), size * la.norm(x))
     return constrained if exact else refined
-
-
-def smallest_by_inverse(inverse: Apply, n: int, k: int, rng: np.random.Generator, *, exclude: Array) -> Any:
-    """The `k` largest eigenpairs of the inverse of a PSD matrix."""
-    return top_pairs(inverse, n, k, rng, exclude=exclude, magnitude=0.0, width=16, tol=1e-12)
 
 
 def spectral_bound(A: Any, rng: np.random.Generator) -> float:
@@ -213,7 +209,7 @@ def subspace_iteration(
     tol: float,
 ) -> Any:
     """The `k` largest eigenpairs of a PSD operator by randomised block power iteration (Halko, Martinsson, Tropp)."""
-    compressed = _without(apply, exclude)
+    compressed = without(apply, exclude)
     width = min(n, k + oversample)
     Q = rng.standard_normal((n, width))
     values, vectors = np.zeros(k), Q[:, :k]

@@ -13,10 +13,13 @@ from sklearn.base import BaseEstimator
 from .._diagnostics import note
 from .._resources import available_memory, human_bytes, require
 from ..errors import InputError
-from . import chebyshev, dense, fill, iterative, multigrid
+from . import chebyshev, dense, fill, iterative, lanczos, multigrid
 
 Array = NDArray[np.float64]
 Pairs = tuple[Array, Array]
+
+#: Residual relative to the norm that is rounding in the matrix.
+_ROUNDING = 1e-16
 
 
 class Matrix(Protocol):
@@ -41,7 +44,7 @@ class Matrix(Protocol):
 
 
 class Solver(BaseEstimator):
-    """Base of the solver specs. `pairs` returns raw eigenpairs of one symmetric matrix."""
+    """Base of the solver specs. `pairs` returns raw eigenpairs of one symmetric matrix; the last may be rough, as it tells the gap."""
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         raise NotImplementedError
@@ -71,7 +74,8 @@ class Dense(Solver):
 class ShiftInvert(Solver):
     """Lanczos on ``(A + sI)⁻¹`` by one sparse LU factorisation: the smallest eigenpairs of a sparse PSD matrix.
 
-    Time and memory follow the fill of the factor, small where the data's intrinsic dimension is low.
+    Time and memory follow the fill of the factor, small where the data's intrinsic dimension is low. Eigenvectors whose
+    eigenvalues differ by no more than rounding in the matrix are not told apart: of a cluster of these, any are returned.
 
     Parameters
     ----------
@@ -92,14 +96,23 @@ class ShiftInvert(Solver):
         if A.low_rank is not None:
             U, c = A.low_rank
             U = U.toarray() if sp.issparse(U) else U
-        whole = iterative.factorised_inverse(A.sparse, shift, U, c)
+        inverse_of_whole, solves = iterative.factorised_inverse(A.sparse, shift, U, c), 0
+
+        def whole(b: Array) -> Array:
+            nonlocal solves
+            solves += 1 if b.ndim == 1 else b.shape[1]
+            return inverse_of_whole(b)
+
         hidden, vectors = np.zeros((A.n, 0)) if exclude is None else exclude, np.zeros((A.n, 0))
         while vectors.shape[1] < k:
             # eigenvalues far above a null space drown in the rounding of its huge inverse: hide what was found, look again
             inverse = iterative.constrained_inverse(whole, lambda x: A @ x + shift * x, hidden, rng, size)
-            found, new = iterative.smallest_by_inverse(inverse, A.n, k - vectors.shape[1], rng, exclude=hidden)
+            found, new = lanczos.largest_of_inverse(
+                inverse, A.n, k - vectors.shape[1], rng, exclude=hidden, floor=_ROUNDING * size
+            )
             new = new[:, found >= 1e-6 * found.max()]
             hidden, vectors = np.hstack([hidden, new]), np.hstack([vectors, new])
+        note(solves=solves)
         return np.einsum("ij,ij->j", vectors, A @ vectors), vectors
 
 

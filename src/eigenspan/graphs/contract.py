@@ -1,0 +1,66 @@
+"""Coincident points as one point with a mass, and the edges of a graph as a list of pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Contraction:
+    """Points joined by edges of length zero, each group one point.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,)
+        The group of each point.
+    first : ndarray of shape (g,)
+        One point of each group.
+    """
+
+    labels: Index
+    first: Index
+
+    @property
+    def masses(self) -> Array:
+        return np.bincount(self.labels).astype(np.float64)
+
+    def sum(self, C: Any) -> Any:
+        """An n×n form over points that coincide within groups, as a form over the groups."""
+        n, g = self.labels.size, self.first.size
+        if n == g:
+            return C
+        S = sp.csr_array((np.ones(n), (np.arange(n), self.labels)), shape=(n, g))
+        return S.T @ C @ S
+
+
+def contract(lengths: sp.csr_array) -> tuple[Contraction, Index, Array]:
+    """Groups of coincident points of an undirected graph, the pairs (m, 2) of groups it joins, and their lengths."""
+    U = sp.coo_array(sp.triu(lengths, 1))
+    n, same = lengths.shape[0], U.data == 0
+    copies = sp.csr_array((np.ones(int(same.sum())), (U.row[same], U.col[same])), shape=(n, n))
+    _, labels = connected_components(copies, directed=False)
+    _, first = np.unique(labels, return_index=True)
+    i, j = labels[U.row[~same]], labels[U.col[~same]]
+    apart = i != j
+    i, j, d = np.minimum(i, j)[apart], np.maximum(i, j)[apart], U.data[~same][apart]
+    order = np.lexsort((d, j, i))
+    i, j, d = i[order], j[order], d[order]
+    new = np.ones(i.size, dtype=bool)
+    new[1:] = (np.diff(i) != 0) | (np.diff(j) != 0)
+    return Contraction(labels, first), np.column_stack([i[new], j[new]]).astype(np.intp), d[new]
+
+
+def common_neighbours(graph: sp.csr_array) -> Index:
+    """Pairs (m, 2), i < j, that have a neighbour in common: rows of the directed graph list the neighbours of each point."""
+    A = sp.csr_array((np.ones(graph.nnz, dtype=np.int32), graph.indices, graph.indptr), shape=graph.shape)
+    shared = sp.coo_array(sp.triu(A.T @ A, 1))
+    return np.column_stack([shared.row, shared.col]).astype(np.intp)

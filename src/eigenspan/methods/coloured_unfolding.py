@@ -1,0 +1,233 @@
+"""Unfoldings whose objective is made of labels: Fisher's criterion, and coloured maximum variance unfolding."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from .._compat import Interval, StrOptions
+from .._diagnostics import note
+from ..errors import KernelError, LabelError
+from ..graphs import median_width
+from ..graphs.contract import Contraction
+from ..solvers.sdp import Program
+from .docs import documented
+from .parameters import parameters
+from .supervised import targets
+from .supervised_unfolding import LabelledUnfolding, representatives
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+@documented
+@parameters(constraint="band")
+class SMVU2(LabelledUnfolding):
+    """Unfolding by Fisher's criterion: class representatives apart, the points of each class near theirs.
+
+    .. math:: \\max_{K \\succeq 0,\\ K1 = 0} c \\Bigl( \\sum_{r,s} v_{rs} - \\sum_k \\frac{1}{n_k} \\sum_{i \\in k} v_{i r_k} \\Bigr)
+              \\quad\\text{s.t.}\\quad (1 - \\epsilon) \\lVert x_i - x_j \\rVert^2 \\le v_{ij} \\le \\lVert x_i - x_j \\rVert^2
+              \\ \\text{ for neighbours}
+
+    with :math:`v_{ij} = K_{ii} - 2K_{ij} + K_{jj}` and :math:`r_k` the point nearest to the mean of class k, of c classes [S4, eqs. 51,
+    56–59]: C is the Laplacian of the pairs of representatives less that of every point and its own, sparse and indefinite; T = [I; −I],
+    b = [d; −(1 − ε) d] for squared distances d. The default is the band: bounds from above alone let a class shrink into its
+    representative, all but the points that tie it to other classes. Unlabelled points are in the constraints only.
+
+    Cost: dense, O(n³ + m³) a step for m constraints, 20 or so steps: up to several hundred points; ``landmarks=500`` for more.
+
+    Parameters
+    ----------
+    $n_components
+    n_neighbors : int or None, default=None
+        Neighbours of every point, of any class. None means 8, or all other points where there are fewer.
+    $graph
+    constraint : {"inequality", "slack", "band"}, default="band"
+        ``v ≤ d``; ``v ≤ d + t`` at a price for t; ``(1 − band) d ≤ v ≤ d``, for the squared distances v of neighbours.
+    $unfolding_form
+    $unlabeled
+    $unfolding_parameters
+
+    Attributes
+    ----------
+    $classes_attribute
+    $unfolding_attributes
+    $graph_attribute
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from eigenspan import SMVU2
+    >>> X, y = load_wine(return_X_y=True)
+    >>> X = scale(X)
+    >>> SMVU2(2, n_neighbors=5, landmarks=60).fit(X, y).transform(X[:3]).shape
+    (3, 2)
+
+    References
+    ----------
+    Wei, Chen & Song (2016), Developments of two supervised maximum variance unfolding algorithms for process classification.
+    """
+
+    _min_classes = 2
+
+    def _program(self, pairs: Index, bounds: Array, groups: Contraction, rows: Index) -> Program:
+        self._check_memory(groups.first.size, len(pairs))
+        X, codes = self._training
+        if np.unique(codes[rows][codes[rows] >= 0]).size < 2:
+            raise _nothing_left(rows.size)
+        return self._bounded(pairs, bounds, groups, fisher_cost(X[rows], codes[rows]))
+
+
+@documented
+@parameters(constraint="band", label_kernel="delta", width=None)
+class ColoredMVU(LabelledUnfolding):
+    """Coloured maximum variance unfolding: the embedding that depends most on the labels, for classes and for numbers.
+
+    .. math:: \\max_{K \\succeq 0,\\ K1 = 0} \\operatorname{tr}(K H K_l H) \\quad\\text{s.t.}\\quad
+              (1 - \\epsilon) \\lVert x_i - x_j \\rVert^2 \\le K_{ii} - 2K_{ij} + K_{jj} \\le \\lVert x_i - x_j \\rVert^2
+              \\ \\text{ for neighbours}
+
+    [S4, eqs. 60–62], the Hilbert–Schmidt criterion between embedding and labels: :math:`C = H K_l H` with H centring over the points that
+    have a label, T = [I; −I], b = [d; −(1 − ε) d] for squared distances d. :math:`K_l = I` is `MVU`. The default is the band: C has rank
+    c − 1 for c classes and one a target for a linear kernel, and with bounds from above alone K has no more, so that all else is crushed.
+    Unlabelled points are in the constraints only.
+
+    Cost: dense, O(n³ + m³) a step for m constraints, 20 or so steps: up to several hundred points; ``landmarks=500`` for more.
+
+    Parameters
+    ----------
+    $n_components
+    n_neighbors : int or None, default=None
+        Neighbours of every point, of any class. None means 8, or all other points where there are fewer.
+    $graph
+    label_kernel : {"delta", "linear", "rbf"}, callable or array of shape (n_samples, n_samples), default="delta"
+        K_l: 1 within a class; y_i·y_j or exp(−(y_i − y_j)²/w²) for numbers (of several columns if need be); a function of two arrays of
+        rows of numbers; or the matrix itself, and then y is not read.
+    width : float or None, default=None
+        w of ``"rbf"``; None means half the median distance of the targets.
+    constraint : {"inequality", "slack", "band"}, default="band"
+        ``v ≤ d``; ``v ≤ d + t`` at a price for t; ``(1 − band) d ≤ v ≤ d``, for the squared distances v of neighbours.
+    $unfolding_form
+    unlabeled : int or None, default=-1
+        The class label that marks unlabelled points, besides NaN and None. None makes −1 a class like any other. Among numbers
+        only NaN and None mark them.
+    $unfolding_parameters
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The class labels (``label_kernel="delta"``).
+    $unfolding_attributes
+    $graph_attribute
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from eigenspan import ColoredMVU
+    >>> X, y = load_wine(return_X_y=True)
+    >>> X = scale(X)
+    >>> ColoredMVU(2, n_neighbors=5, landmarks=60).fit(X, y).transform(X[:3]).shape
+    (3, 2)
+
+    References
+    ----------
+    Song, Smola, Borgwardt & Gretton (2007), Colored maximum variance unfolding.
+    """
+
+    label_kernel: Any
+    width: float | None
+    _min_classes = 2
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **LabelledUnfolding._parameter_constraints,
+        "label_kernel": [StrOptions({"delta", "linear", "rbf"}), callable, "array-like"],
+        "width": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    def _needs_labels(self) -> bool:
+        return isinstance(self.label_kernel, str) or callable(self.label_kernel)
+
+    def _encode(self, X: Any, y: Any, name: str) -> Any:
+        """Class codes, rows of numbers, or the kernel itself."""
+        if not self._needs_labels():
+            return _label_matrix(self.label_kernel, X.shape[0])
+        if isinstance(self.label_kernel, str) and self.label_kernel == "delta":
+            return super()._encode(X, y, name)
+        T = targets(y, X, name)
+        if isinstance(self.label_kernel, str) and self.label_kernel == "rbf":
+            self._width = median_width(T[~np.isnan(T).any(axis=1)]) if self.width is None else float(self.width)
+            note(label_width=self._width)
+        return T
+
+    def _program(self, pairs: Index, bounds: Array, groups: Contraction, rows: Index) -> Program:
+        self._check_memory(groups.first.size, len(pairs))
+        return self._bounded(pairs, bounds, groups, self._cost(rows))
+
+    def _cost(self, rows: Index) -> Array:
+        """H K_l H over the points with a label, zero elsewhere."""
+        labels, C = self._training[1], np.zeros((rows.size, rows.size))
+        if not self._needs_labels():
+            return _centred(labels[np.ix_(rows, rows)])
+        own = labels[rows]
+        known = own >= 0 if own.ndim == 1 else ~np.isnan(own).any(axis=1)
+        if known.any():
+            C[np.ix_(known, known)] = _centred(self._kernel(own[known]))
+        if not np.any(np.abs(C) > 1e-12):
+            raise _nothing_left(rows.size)
+        return C
+
+    def _kernel(self, T: Any) -> Array:
+        if callable(self.label_kernel):
+            return _label_matrix(self.label_kernel(T, T), len(T))
+        if self.label_kernel == "delta":
+            return np.asarray(T[:, None] == T, dtype=np.float64)
+        if self.label_kernel == "rbf":
+            return np.asarray(np.exp(-cdist(T, T, "sqeuclidean") / self._width**2))
+        T = T - T.mean(axis=0)
+        return np.asarray(T @ T.T)
+
+
+def fisher_cost(points: Array, codes: Index) -> sp.csr_array:
+    """c(σ_B − σ_W) [S4, eqs. 56–58] as ⟨C, K⟩: a difference of two Laplacians, with zero row sums."""
+    ends = representatives(points, codes)
+    known, c = np.flatnonzero(codes >= 0), ends.size
+    _, own, counts = np.unique(codes[known], return_inverse=True, return_counts=True)
+    between, n = ends[np.column_stack(np.triu_indices(c, 1))], codes.size
+    pairs = np.vstack([between, np.column_stack([known, ends[own]])])
+    weights = np.concatenate([np.full(len(between), 2.0 * c), -c / counts[own]])  # σ_B counts ordered pairs
+    rows = np.repeat(np.arange(len(pairs)), 2)
+    B = sp.csr_array((np.tile([1.0, -1.0], len(pairs)), (rows, pairs.ravel())), shape=(len(pairs), n))
+    return sp.csr_array(B.T @ sp.diags_array(weights) @ B)
+
+
+def _label_matrix(K: Any, n: int) -> Array:
+    K = np.asarray(K, dtype=np.float64)
+    if K.shape != (n, n) or not np.all(np.isfinite(K)):
+        raise KernelError(
+            f"The label kernel must be a finite matrix of shape ({n}, {n}), a row for each label; got shape {K.shape}."
+        )
+    if np.abs(K - K.T).max() > 1e-8 * max(np.abs(K).max(), np.finfo(float).tiny):
+        raise KernelError(f"The label kernel is not symmetric: entries differ by up to {np.abs(K - K.T).max():.3g}.")
+    return (K + K.T) / 2
+
+
+def _centred(K: Array) -> Array:
+    """H K H."""
+    means = K.mean(axis=0)
+    return np.asarray(K - means - means[:, None] + means.mean())
+
+
+def _nothing_left(n: int) -> LabelError:
+    return LabelError(
+        f"The labels of the {n} points that are unfolded do not differ, and nothing can be told apart: choose landmarks of every class, or "
+        'disconnected="connect".'
+    )

@@ -1,0 +1,7 @@
+"""Semidefinite programs over Gram matrices: one problem, two interior points, and certificates that anyone can check."""
+
+from .certificate import Certificate, Solution
+from .choose import METHODS, solve_program
+from .program import Program, Slack
+
+__all__ = ["METHODS", "Certificate", "Program", "Slack", "Solution", "solve_program"]

@@ -1,0 +1,71 @@
+"""The Newton matrix of a low-rank unfolding: blocks of r×r on the edges of a graph, factorised sparsely."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+from scipy.sparse.linalg import splu
+
+from ..._resources import require
+from ..fill import predict_fill
+from .certificate import negative_pivots, symmetric_lu
+from .program import Program
+
+Array = NDArray[np.float64]
+
+
+class NewtonMatrix:
+    """``H = Σ_e A_e ⊗ [2 g_e I + 4 ω_e δ_e δ_eᵀ] − 2 M ⊗ I + shift``, A_e the Laplacian of edge e and δ_e its difference.
+
+    The nodes are put once into an order of little fill; the blocks of every later matrix are written straight into it.
+    """
+
+    def __init__(self, program: Program, r: int) -> None:
+        assert program.pairs is not None
+        n, pairs = program.n, program.pairs
+        pattern = sp.csr_array(program.laplacian(np.ones(len(pairs))) + sp.eye_array(n))
+        require(
+            r * r * predict_fill(pattern).bytes,
+            f"The Newton matrix of an unfolding of {n} points in {r} columns",
+            "Use LandmarkMVU, or landmarks= to unfold some of the points and place the others.",
+        )
+        first = reverse_cuthill_mckee(sp.csr_matrix(pattern), symmetric_mode=True)
+        # an ordering by minimum degree is the better for neighbours that start close to each other
+        lu = symmetric_lu(sp.csc_array(pattern[first][:, first]))
+        self.order = first[np.argsort(lu.perm_c)]
+        place = np.argsort(self.order)
+        i, j = place[pairs[:, 0]], place[pairs[:, 1]]
+        rows, columns = np.concatenate([np.arange(n), i, j]), np.concatenate([np.arange(n), j, i])
+        numbered = sp.csr_array((np.arange(1.0, rows.size + 1.0), (rows, columns)), shape=(n, n))
+        numbered.sort_indices()
+        self.taken = numbered.data.astype(np.intp) - 1
+        self.indices, self.indptr = numbered.indices, numbered.indptr
+        self.ends = abs(program.directions).T.tocsr()
+        self.masses = program.cost
+
+    def solver(self, delta: Array, g: Array, omega: Array, shift: float) -> Any:
+        """A function ``b -> H⁻¹ b`` on (n, r), or None where H is not positive definite."""
+        (m, r), n = delta.shape, self.masses.size
+        blocks = (4.0 * omega)[:, None, None] * delta[:, :, None] * delta[:, None, :]
+        diagonal = np.arange(r)
+        blocks[:, diagonal, diagonal] += 2.0 * g[:, None]
+        own = (self.ends @ blocks.reshape(m, r * r)).reshape(n, r, r)
+        own[:, diagonal, diagonal] += shift - 2.0 * self.masses[:, None]
+        data = np.concatenate([own[self.order], -blocks, -blocks])[self.taken]
+        H = sp.bsr_array((data, self.indices, self.indptr), shape=(n * r, n * r)).tocsr()
+        H = sp.csc_array((H.data, H.indices, H.indptr), shape=H.shape)  # symmetric: rows are columns
+        lu = splu(H, permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        if negative_pivots(lu):
+            return None
+        order = self.order
+
+        def solve(b: Array) -> Array:
+            x = np.empty_like(b)
+            x[order] = lu.solve(np.ascontiguousarray(b[order]).ravel()).reshape(n, r)
+            return x
+
+        return solve

@@ -1,0 +1,213 @@
+"""One semidefinite program for every kind of unfolding.
+
+.. math:: \\max_{K \\succeq 0,\\ Kc = 0} \\langle C, K \\rangle - \\nu \\sum_i t_i^p
+          \\quad\\text{s.t.}\\quad T v - t \\le b \\ (\\text{or} = b), \\qquad v_e = \\beta_e^T K \\beta_e
+
+The rows β_e of `directions` are differences of unit vectors where K is the Gram matrix of the points themselves, so that v_e is
+the squared distance of a pair. The dual has one weight for each row:
+
+.. math:: \\min_w b^T w + \\tfrac{1}{4\\nu}\\lVert w \\rVert^2_{(p=2)} \\quad\\text{s.t.}\\quad
+          L(T^T w) \\succeq C \\ \\text{on}\\ c^\\perp, \\qquad w \\ge 0 \\ \\text{on inequalities}, \\quad w \\le \\nu_{(p=1)}
+
+with ``L(g) = Σ g_e β_e β_eᵀ``, a graph's Laplacian.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from ...errors import DisconnectedError, InputError
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Slack:
+    """What it costs to break a constraint by t: ``price · t`` (power 1) or ``price · t²`` (power 2)."""
+
+    power: int
+    price: float
+
+    def cost(self, excess: Array) -> float:
+        return float(self.price * np.sum(np.abs(excess) ** self.power))
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """The problem above. Build it with `Program.of_pairs`, or give the directions.
+
+    Attributes
+    ----------
+    directions : sparse array or ndarray of shape (p, N)
+    bounds : ndarray of shape (m,)
+    cost : ndarray of shape (N,) or (N, N), or sparse array
+        C; a vector is its diagonal.
+    centre : ndarray of shape (N,)
+        c with ``K c = 0``. The directions are orthogonal to the ones vector, so every embedding can be moved there.
+    combine : sparse array of shape (m, p) or None
+        T; None is the identity.
+    equal : ndarray of bool, shape (m,), or None
+        Which rows are equations; None for none of them.
+    slack : Slack or None
+    pairs : ndarray of shape (p, 2) or None
+        The pairs of points, where the directions are their differences.
+    """
+
+    directions: Any
+    bounds: Array
+    cost: Any
+    centre: Array
+    combine: sp.csr_array | None = None
+    equal: NDArray[np.bool_] | None = None
+    slack: Slack | None = None
+    pairs: Index | None = None
+
+    @classmethod
+    def of_pairs(
+        cls,
+        n: int,
+        pairs: Index,
+        bounds: Array,
+        *,
+        cost: Any = None,
+        masses: Array | None = None,
+        lower: Array | None = None,
+        combine: sp.csr_array | None = None,
+        equal: NDArray[np.bool_] | None = None,
+        slack: Slack | None = None,
+    ) -> Program:
+        """Squared distances of pairs of n points, bounded; by default the sum of squared norms, times `masses`, is maximised.
+
+        `lower` adds the rows ``v_e ≥ lower_e`` (a band).
+        """
+        pairs = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
+        rows = np.repeat(np.arange(len(pairs)), 2)
+        signs = np.tile([1.0, -1.0], len(pairs))
+        directions = sp.csr_array((signs, (rows, pairs.ravel())), shape=(len(pairs), n))
+        masses = np.ones(n) if masses is None else np.asarray(masses, dtype=np.float64)
+        bounds = np.asarray(bounds, dtype=np.float64)
+        if lower is not None:
+            eye = sp.eye_array(len(pairs))
+            combine, bounds = sp.csr_array(sp.vstack([eye, -eye])), np.concatenate([bounds, -np.asarray(lower)])
+        cost = masses if cost is None else cost
+        return cls(directions, bounds, cost, masses, combine, equal, slack, pairs)
+
+    # ------------------------------------------------------------------ sizes and facts
+    @property
+    def n(self) -> int:
+        """Order of K."""
+        return int(self.directions.shape[1])
+
+    @property
+    def equations(self) -> NDArray[np.bool_]:
+        return np.zeros(self.bounds.size, dtype=bool) if self.equal is None else np.asarray(self.equal)
+
+    @cached_property
+    def signs(self) -> Array:
+        """Of each row of T: 1 where none of its entries is negative, -1 where none is positive, 0 elsewhere."""
+        if self.combine is None:
+            return np.ones(self.bounds.size)
+        total, size = (np.asarray(T.sum(axis=1)).ravel() for T in (self.combine, abs(self.combine)))
+        return np.where(np.abs(total) >= size * (1 - 1e-12), np.sign(total), 0.0)
+
+    @cached_property
+    def is_monotone(self) -> bool:
+        """Only ``T v ≤ b`` with b ≥ 0 and ``T v = 0``: shrinking K keeps it feasible, and a bound from below follows."""
+        return self.slack is None and bool(np.all(np.where(self.equations, self.bounds == 0, self.bounds >= 0)))
+
+    @property
+    def has_lower_bound(self) -> bool:
+        """Any embedding proves a bound from below: it can be shrunk until no bound is broken, or pays for what it breaks."""
+        return self.slack is not None or (self.is_monotone and bool(np.all(self.bounds > 0)))
+
+    @cached_property
+    def is_graph(self) -> bool:
+        """Bounds from above, and perhaps below, on the distances of pairs, and a variance to maximise: what the low-rank solver takes."""
+        if self.pairs is None or self.equations.any() or np.ndim(self.cost) != 1:
+            return False
+        T = self.combine
+        single = T is None or bool(np.all(np.diff(T.indptr) == 1) and np.all(np.abs(T.data) == 1))
+        return single and bool(np.allclose(self.cost, self.centre))
+
+    def check_bounded(self) -> None:
+        """Refuse a problem without an optimum: pieces that no constraint ties together can be moved apart for ever."""
+        if self.pairs is None:
+            return
+        bounded = np.ones(len(self.pairs), dtype=bool)
+        if self.combine is not None:
+            fixing = (self.bounds > 0) | ~self.equations
+            bounded = np.asarray((self.combine[fixing] > 0).sum(axis=0)).ravel() > 0
+        i, j = self.pairs[bounded].T
+        count, labels = connected_components(
+            sp.csr_array((np.ones(i.size), (i, j)), shape=(self.n, self.n)), directed=False
+        )
+        if count > 1:
+            sizes = np.sort(np.bincount(labels))[::-1]
+            listed = ", ".join(map(str, sizes[:5])) + (", …" if count > 5 else "")
+            raise DisconnectedError(
+                f"The constraints leave {count} pieces (of {listed} points; one point of each: "
+                f"{', '.join(str(int(np.argmax(labels == c))) for c in range(min(count, 5)))}{', …' if count > 5 else ''}) that nothing "
+                "ties together: they can move apart without end and the variance has no maximum. Bridge them with pairs between them, "
+                "or use more neighbours."
+            )
+
+    # ------------------------------------------------------------------ the maps of the problem
+    def squares(self, F: Array) -> Array:
+        """v of ``K = F Fᵀ``."""
+        BF = self.directions @ F
+        return np.einsum("er,er->e", BF, BF)
+
+    def rows(self, v: Array) -> Array:
+        """T v."""
+        return v if self.combine is None else self.combine @ v
+
+    def pull(self, w: Array) -> Array:
+        """g = Tᵀ w."""
+        return w if self.combine is None else self.combine.T @ w
+
+    def laplacian(self, g: Array) -> Any:
+        """L(g), sparse where the directions are."""
+        B = self.directions
+        if sp.issparse(B):
+            return sp.csr_array(B.T @ sp.diags_array(g) @ B)
+        return B.T @ (g[:, None] * B)
+
+    def centred(self, F: Array) -> Array:
+        """The same embedding moved so that ``cᵀ F = 0``."""
+        return F - (self.centre @ F) / self.centre.sum()
+
+    def variance(self, F: Array) -> float:
+        """⟨C, F Fᵀ⟩ of a centred F."""
+        CF = self.cost[:, None] * F if np.ndim(self.cost) == 1 else self.cost @ F
+        return float(np.vdot(F, CF))
+
+    def excess(self, F: Array) -> Array:
+        """By how much each row is broken, in the units of its bound; negative where an equation falls short."""
+        left = self.rows(self.squares(F)) - self.bounds
+        return np.where(self.equations, left, np.maximum(left, 0.0))
+
+    def scaled(self, size: float) -> Program:
+        """The same problem in units in which squared distances are `size` times smaller; K and the optimum shrink likewise."""
+        slack = self.slack
+        if slack is not None and slack.power == 2:
+            slack = replace(slack, price=slack.price * size)
+        return replace(self, bounds=self.bounds / size, slack=slack)
+
+
+def check_program(program: Program) -> None:
+    """Refuse bounds that no Gram matrix meets, or that are no numbers."""
+    if not np.all(np.isfinite(program.bounds)):
+        raise InputError(f"{int(np.sum(~np.isfinite(program.bounds)))} of {program.bounds.size} bounds are not finite.")
+    if program.combine is None and program.slack is None and np.any(program.bounds < 0):
+        raise InputError(
+            f"{int(np.sum(program.bounds < 0))} squared distances are bounded by a negative number: no points are so near."
+        )
+    program.check_bounded()
