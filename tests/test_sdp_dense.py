@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from eigenspan.errors import DisconnectedError, InputError, MemoryLimitError
-from eigenspan.solvers.sdp import dense
+from eigenspan.solvers.sdp import dense, solve_program
 from eigenspan.solvers.sdp.dense import dense_interior_point
 from eigenspan.solvers.sdp.program import Program, Slack
 from sdp_helpers import PROGRAMS, cloud, line, neighbours, optimum
@@ -222,5 +222,5 @@ def test_slack_too_cheap_is_refused() -> None:
     """On a chain of two the gain per unit of squared distance is one half."""
     pair = np.array([[0, 1]])
     with pytest.raises(InputError, match=r"more than 0\.5"):
-        dense_interior_point(Program.of_pairs(2, pair, np.ones(1), slack=Slack(1, 0.4)))
+        solve_program(Program.of_pairs(2, pair, np.ones(1), slack=Slack(1, 0.4)))
     assert dense_interior_point(Program.of_pairs(2, pair, np.ones(1), slack=Slack(1, 0.6))).value == pytest.approx(0.5)

@@ -9,6 +9,7 @@ Methods
     discriminant    LDA, LFDA, MFA, DNE, LDE, MMC, SupervisedPCA, RoweisDA
     semi-supervised SSLFDA, SSDNE, SSMFA, SSFDA, SSMMC, SELF, SDA, SDACCCP, SODA, SSDR
     unfolding       MVU, SupervisedMVU, SMVU1, SMVU2, ColoredMVU
+    kernels learned KernelLearner
     known places    Anchored
     by hand         TraceReducer, External
 Specifications
@@ -35,6 +36,7 @@ from .methods.discriminant import LDA
 from .methods.distances import ClassicalMDS, LandmarkMDS
 from .methods.external import External
 from .methods.geodesics import Isomap, LandmarkIsomap
+from .methods.kernel_learning import KernelLearner
 from .methods.laplacian import LPP, OLPP, LaplacianEigenmaps
 from .methods.links import SSDR
 from .methods.margins import DNE, LDE, MFA, SSDNE, SSMFA
@@ -94,6 +96,7 @@ __all__ = [
     "HessianLLE",
     "Isomap",
     "Kernel",
+    "KernelLearner",
     "KernelPCA",
     "LabelledOnly",
     "LandmarkIsomap",

@@ -151,8 +151,8 @@ _UNFOLDING = """tol : float, default=1e-3
 _FORM = """band : float, default=0.05
         Share by which squared distances may shrink with ``constraint="band"``.
     price : float or "auto", default="auto"
-        ν of ``constraint="slack"``: the objective is charged ν Σ t^power. "auto" makes a stretch of one per cent cost what an
-        average edge gains.
+        ν of ``constraint="slack"``: the objective is charged ν Σ t^power. "auto" lets an average
+        edge stretch by 0.2 per cent (power 2), or asks thirty times what an average edge gains (power 1).
     power : {1, 2}, default=2
         1 charges the stretch itself and leaves most edges exact, 2 its square and spreads it."""
 

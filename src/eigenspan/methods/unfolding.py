@@ -34,8 +34,9 @@ _NOTHING = 1e-11
 _SOURCES, _NEIGHBOURS = 300, 8
 #: Columns of data that a band can begin with.
 _FEW = 15
-#: A stretch of this share of an edge costs as much, by default, as an average edge gains.
-_STRETCH = 0.01
+#: Slack at its own price: the squared stretch at which an edge of average weight comes to rest, as a share of an average squared length,
+#: and the linear price in average weights. Weights are very unequal, so both must be strict for the heaviest edges to hold.
+_STRETCH, _TIMES = 0.002, 30.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,7 +281,7 @@ class BoundedUnfolding(Unfolding):
         Y = geodesic_start(groups.first.size, pairs, np.sqrt(bounds), 2, seed_of(self.random_state))
         CY = groups.masses[:, None] * Y if cost is None else cost @ Y
         weight = abs(float(np.vdot(Y, CY))) / float(bounds.sum())
-        return 4.0 * weight if self.power == 1 else weight / (2.0 * _STRETCH * float(bounds.mean()))
+        return _TIMES * weight if self.power == 1 else weight / (2.0 * _STRETCH * float(bounds.mean()))
 
 
 @documented

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError
-from .certificate import Solution
+from .certificate import Solution, check_price
 from .dense import dense_interior_point
 from .low_rank import Callback, low_rank_interior_point
 from .program import Program, check_program
@@ -39,6 +39,7 @@ def solve_program(
     for the low-rank solver.
     """
     check_program(program)
+    check_price(program)
     if method == "low-rank" and not program.is_graph:
         raise InputError(
             'method="low-rank" solves bounds on the distances of pairs and a variance to maximise, and this program has other constraints '

@@ -17,7 +17,6 @@ from ..._resources import require
 from .certificate import (
     Certificate,
     Solution,
-    check_price,
     largest_ratio,
     lower_bound,
     net_value,
@@ -65,7 +64,6 @@ def dense_interior_point(
         is interrupted returns its best point too.
     """
     check_program(program)
-    check_price(program)
     _check_memory(program)
     began, history, status, iteration = time.monotonic(), [], "iterations", 0
     space, best = Space.of(program), _Best(program)
