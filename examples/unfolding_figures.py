@@ -2,7 +2,7 @@
 
     python examples/unfolding_figures.py --out folder
 
-draws, and prints what can be checked of, four examples (``--fast`` for fewer points and no animation):
+draws, and prints what can be checked of, these examples (``--fast`` for fewer points, without animation and tables):
 
 - **Swiss roll** (Saul et al. 2006, fig. 1.3; Ghojogh et al. 2021, fig. 2). ``unfolding-roll.png`` and ``unfolding-roll.gif``. Gram
   matrices that keep the bounds form a convex set, so that every mixture (1 − s) XXᵀ + s K of the data and their unfolding keeps them
@@ -14,14 +14,16 @@ draws, and prints what can be checked of, four examples (``--fast`` for fewer po
   curve nor its k: here sin φ + 2 sin 2φ, cos φ − 2 cos 2φ, −sin 3φ at equal steps of φ, and four neighbours.
 - **Teapots** (fig. 1.6 right), from the folder EIGENSPAN_DATA. ``unfolding-teapots.png``. The paper has 400 views of a full turn, these
   are 100. Three neighbours are all adjacent views, and the curve is a ring in the order of the turn. With four there is one edge
-  between a view and almost its opposite, handle and spout both out of sight, which ties the ring in the middle.
+  between a view and almost its opposite, handle and spout both out of sight, which ties the ring in the middle: it is pulled flat.
 - **New points** of the Swiss roll, by the three extensions.
+- **Tables** of what neighbours and constraints do to the sheet, and of a sheet with a hole, which Isomap's paths go around.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,10 +34,20 @@ from scipy.spatial import procrustes
 from sklearn.datasets import make_swiss_roll
 
 from eigenspan import MVU, Isomap
+from eigenspan.errors import ConvergenceWarning
 
 WIDTH = 21.0
 EXTENSIONS = ("barycentric", "eigenfunctions", "kernel-map")
 RAMP = "viridis"
+#: What to ask of `MVU` for the table of forms.
+FORMS: dict[str, dict[str, Any]] = {
+    "k = 8": {"n_neighbors": 8},
+    "k = 10": {"n_neighbors": 10},
+    "k = 15": {"n_neighbors": 15},
+    "k = 10, `common_neighbors=True`": {"n_neighbors": 10, "common_neighbors": True},
+    'k = 10, `constraint="slack"`': {"n_neighbors": 10, "constraint": "slack"},
+    'k = 10, `constraint="band"`, 200 steps': {"n_neighbors": 10, "constraint": "band", "max_iter": 200},
+}
 
 
 # ---------------------------------------------------------------------- Swiss roll
@@ -107,7 +119,7 @@ class Curve:
 
     def shares(self) -> tuple[Any, Any]:
         """Eigenvalues of both, ten at most, over their sum."""
-        return tuple(values / values.sum() for values in (self.mvu.spectrum_, self.isomap.eigenvalues_))  # type: ignore[return-value]
+        return tuple(values / values.sum() for values in (self.mvu.spectrum_, self.isomap.eigenvalues_))
 
 
 def unfold_curve(X: Any, k: int) -> Curve:
@@ -134,11 +146,11 @@ def turns(Y: Any) -> tuple[float, bool]:
     return float(steps.sum() / (2 * np.pi)), bool(np.all(steps > 0) or np.all(steps < 0))
 
 
-def shortcuts(X: Any, curve: Curve) -> Any:
+def shortcuts(curve: Curve) -> Any:
     """Edges between points more than k places apart along the curve."""
     edges = curve.mvu.certificate_.edges
     apart = np.abs(edges[:, 0] - edges[:, 1])
-    return edges[np.minimum(apart, len(X) - apart) > curve.k]
+    return edges[np.minimum(apart, len(curve.X) - apart) > curve.k]
 
 
 def axes_for(shares: Any, part: float = 0.99) -> int:
@@ -185,6 +197,31 @@ def table(found: dict[str, dict[str, float]]) -> str:
     return "\n".join(lines)
 
 
+# ---------------------------------------------------------------------- tables of the sheet
+def forms(n: int = 1000, asked: dict[str, dict[str, Any]] | None = None) -> str:
+    """Length and width of the unfolded sheet over the true ones (standard deviations), gap and residual of each form."""
+    X, sheet = swiss_roll(n)
+    lines = ["| | length | width | certified gap | Procrustes residual |", "|---|---:|---:|---:|---:|"]
+    for name, settings in (FORMS if asked is None else asked).items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            mvu = MVU(2, random_state=0, **settings).fit(X)
+        length, width = mvu.embedding_.std(axis=0) / sheet.std(axis=0)
+        residual = 100 * procrustes(sheet, mvu.embedding_)[2]
+        lines.append(f"| {name} | {length:.2f} | {width:.2f} | {100 * mvu.certificate_.gap:.2f} % | {residual:.3f} % |")
+    return "\n".join(lines)
+
+
+def with_hole(n: int = 2500, k: int = 10) -> dict[str, float]:
+    """Procrustes residuals where a window, half as long as the sheet and more than half as wide, is cut out of it."""
+    X, sheet = swiss_roll(n)
+    off = np.abs(sheet - [sheet[:, 0].mean(), WIDTH / 2])
+    kept = (off[:, 0] > 25) | (off[:, 1] > 6)
+    X, sheet = X[kept], sheet[kept]
+    fitted = {"MVU": MVU(2, n_neighbors=k, random_state=0).fit(X), "Isomap": Isomap(2, n_neighbors=k).fit(X)}
+    return {name: float(procrustes(sheet, method.embedding_)[2]) for name, method in fitted.items()}
+
+
 # ---------------------------------------------------------------------- drawing
 def figure(width: float, height: float) -> Any:
     from matplotlib.figure import Figure
@@ -203,28 +240,26 @@ def draw_rolled(ax: Any, roll: Roll, s: float, rows: Any) -> None:
     ax.scatter(P[:, 0], P[:, 1], P[:, 2], c=roll.sheet[rows, 0], s=2, cmap=RAMP, linewidths=0)
     length = np.ptp(roll.mvu.embedding_[:, 0]) / 2
     ax.set(xlim=(-length, length), ylim=(-15, 15), zlim=(-15, 15))
-    ax.set_box_aspect((3, 1, 1), zoom=1.5)
-    ax.view_init(elev=25, azim=-70)
+    ax.set_box_aspect((3, 1, 1), zoom=1.6)
+    ax.view_init(elev=20, azim=-75)
     ax.set_axis_off()
     share = np.sum(mixture(roll, s) ** 2) / np.sum(roll.mvu.embedding_**2)
-    ax.set_title(f"{100 * share:.0f} % of the variance", fontsize=9, y=0.95)
+    ax.set_title(f"{100 * share:.0f} % of the variance", fontsize=9)
 
 
 def picture_roll(roll: Roll) -> Any:
-    """Rolled to flat through feasible mixtures; the solver's steps; the spectrum."""
-    drawn = figure(12, 4.2)
-    columns = 5
-    rows = np.random.default_rng(0).permutation(len(roll.X))[:2000]
-    for place, s in enumerate((0.0, 0.03, 0.15, 0.5, 1.0)):
-        draw_rolled(drawn.add_subplot(2, columns + 1, place + 1, projection="3d"), roll, s, rows)
-    chosen = np.unique(np.linspace(0, len(roll.records) - 1, columns).round().astype(int))
+    """Rolled to flat through feasible mixtures; below, the solver's steps and the spectrum."""
+    drawn = figure(11, 3.6)
+    rows = np.random.default_rng(0).permutation(len(roll.X))[:1200]
+    for place, s in enumerate((0.0, 0.15, 0.35, 0.6, 1.0)):
+        draw_rolled(drawn.add_subplot(2, 5, place + 1, projection="3d"), roll, s, rows)
+    chosen = np.unique(np.linspace(0, len(roll.records) - 1, 4).round().astype(int))
     for place, (step, gap, Y) in enumerate(roll.records[r] for r in chosen):
-        ax = drawn.add_subplot(2, columns + 1, columns + 2 + place)
+        ax = drawn.add_subplot(2, 5, place + 6)
         ax.scatter(*Y[rows].T, c=roll.sheet[rows, 0], s=1, cmap=RAMP, linewidths=0)
-        ax.set(xlim=(-60, 60), ylim=(-15, 15), xticks=[], yticks=[])
+        ax.set(xlim=(-60, 60), ylim=(-20, 20), xticks=[], yticks=[], aspect="equal")
         ax.set_title(f"step {step}, gap {100 * gap:.2g} %", fontsize=9)
-    ax = drawn.add_subplot(1, columns + 1, columns + 1)
-    bars(ax, roll.mvu.spectrum_ / roll.mvu.spectrum_.sum(), "spectrum")
+    bars(drawn.add_subplot(2, 5, 10), roll.mvu.spectrum_ / roll.mvu.spectrum_.sum(), "spectrum")
     return drawn
 
 
@@ -239,7 +274,7 @@ def animate_roll(roll: Roll, path: Path, frames: int = 40) -> None:
         ax.clear()
         draw_rolled(ax, roll, (number / (frames - 1)) ** 2, rows)
 
-    FuncAnimation(drawn, frame, frames=frames).save(path, writer=PillowWriter(fps=12))  # type: ignore[arg-type]
+    FuncAnimation(drawn, frame, frames=frames).save(path, writer=PillowWriter(fps=12))
 
 
 def picture_curves(curves: list[Curve], names: list[str]) -> Any:
@@ -274,11 +309,12 @@ def tell_curve(name: str, curve: Curve) -> str:
     around, monotone = turns(curve.mvu.embedding_)
     radius = np.linalg.norm(curve.mvu.embedding_, axis=1)
     ours, theirs = curve.shares()
+    order, across = "in" if monotone else "not in", len(shortcuts(curve))
     return "\n".join(
         [
             f"{name}, {len(curve.X)} points, k = {curve.k}: certified gap {curve.mvu.certificate_.gap:.1e}, dimension "
-            f"{curve.mvu.suggested_dimension_}, {len(shortcuts(curve.X, curve))} edges across, winding number {around:.0f}, "
-            f"{'in' if monotone else 'not in'} order, radius {radius.min() / radius.mean():.2f} to {radius.max() / radius.mean():.2f} of its mean",
+            f"{curve.mvu.suggested_dimension_}, edges across {across}, winding number {around:.0f}, {order} order, "
+            f"radius {radius.min() / radius.mean():.2f} to {radius.max() / radius.mean():.2f} of its mean",
             f"  MVU    {' '.join(f'{v:.4f}' for v in np.pad(ours, (0, 10))[:10])}  axes for 99 %: {axes_for(ours)}",
             f"  Isomap {' '.join(f'{v:.4f}' for v in theirs)}  axes for 99 %: {axes_for(theirs)}",
         ]
@@ -308,6 +344,9 @@ def main(arguments: list[str] | None = None) -> None:
         names = [f"teapots, k = {curve.k}" for curve in curves]
         picture_curves(curves, names).savefig(options.out / "unfolding-teapots.png", dpi=70)
     print(table(new_points(1000 if options.fast else 1500)))
+    if not options.fast:
+        print("Sheet with a hole: " + ", ".join(f"{name} {100 * v:.2f} %" for name, v in with_hole().items()))
+        print(forms())
 
 
 if __name__ == "__main__":

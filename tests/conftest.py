@@ -37,7 +37,7 @@ class Case:
 _LOOKUP = {
     "Isomap", "LaplacianEigenmaps", "DiffusionMap", "CommuteTimeEmbedding", "SpectralClustering",
     "LLE", "ModifiedLLE", "HessianLLE", "LTSA", "MVU", "SupervisedMVU", "SMVU1",
-    "SMVU2", "ColoredMVU",
+    "SMVU2", "ColoredMVU", "LandmarkMVU", "RelaxedMVU", "LaplacianMVU", "ActionRespectingEmbedding",
 }  # fmt: skip
 
 

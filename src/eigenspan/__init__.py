@@ -8,7 +8,7 @@ Methods
     alignment       ModifiedLLE, HessianLLE, LTSA, LLTSA
     discriminant    LDA, LFDA, MFA, DNE, LDE, MMC, SupervisedPCA, RoweisDA
     semi-supervised SSLFDA, SSDNE, SSMFA, SSFDA, SSMMC, SELF, SDA, SDACCCP, SODA, SSDR
-    unfolding       MVU, SupervisedMVU, SMVU1, SMVU2, ColoredMVU
+    unfolding       MVU, LandmarkMVU, RelaxedMVU, LaplacianMVU, ActionRespectingEmbedding, SupervisedMVU, SMVU1, SMVU2, ColoredMVU
     kernels learned KernelLearner
     known places    Anchored
     by hand         TraceReducer, External
@@ -37,7 +37,9 @@ from .methods.distances import ClassicalMDS, LandmarkMDS
 from .methods.external import External
 from .methods.geodesics import Isomap, LandmarkIsomap
 from .methods.kernel_learning import KernelLearner
+from .methods.landmark_unfolding import LandmarkMVU
 from .methods.laplacian import LPP, OLPP, LaplacianEigenmaps
+from .methods.laplacian_unfolding import LaplacianMVU
 from .methods.links import SSDR
 from .methods.margins import DNE, LDE, MFA, SSDNE, SSMFA
 from .methods.propagation import SDACCCP, SODA
@@ -49,6 +51,7 @@ from .methods.semisupervised import MMC, SELF, SELFDA, SSFDA, SSLFDA, SSMMC
 from .methods.supervised import RoweisDA, SupervisedPCA
 from .methods.supervised_unfolding import SMVU1, SupervisedMVU
 from .methods.unfolding import MVU, UnfoldingCertificate
+from .methods.unfolding_variants import ActionRespectingEmbedding, RelaxedMVU
 from .methods.variance import PCA, KernelPCA
 from .methods.walks import CommuteTimeEmbedding, DiffusionMap
 
@@ -84,6 +87,7 @@ __all__ = [
     "SSLFDA",
     "SSMFA",
     "SSMMC",
+    "ActionRespectingEmbedding",
     "Anchored",
     "Binary",
     "ClassicalMDS",
@@ -101,14 +105,17 @@ __all__ = [
     "LabelledOnly",
     "LandmarkIsomap",
     "LandmarkMDS",
+    "LandmarkMVU",
     "Landmarks",
     "LaplacianEigenmaps",
+    "LaplacianMVU",
     "LocalScaling",
     "ModifiedLLE",
     "PathSimilarity",
     "Powered",
     "Radius",
     "RegularizedSearch",
+    "RelaxedMVU",
     "RoweisDA",
     "SemiSupervisedKFold",
     "SpectralClustering",

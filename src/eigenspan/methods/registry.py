@@ -18,7 +18,9 @@ from .discriminant import LDA
 from .distances import ClassicalMDS, LandmarkMDS
 from .external import External
 from .geodesics import Isomap, LandmarkIsomap
+from .landmark_unfolding import LandmarkMVU
 from .laplacian import LPP, OLPP, LaplacianEigenmaps
+from .laplacian_unfolding import LaplacianMVU
 from .links import SSDR
 from .margins import DNE, LDE, MFA, SSDNE, SSMFA
 from .propagation import SDACCCP, SODA
@@ -28,6 +30,7 @@ from .semisupervised import MMC, SELFDA, SSFDA, SSLFDA, SSMMC
 from .supervised import RoweisDA, SupervisedPCA
 from .supervised_unfolding import SMVU1, SupervisedMVU
 from .unfolding import MVU
+from .unfolding_variants import ActionRespectingEmbedding, RelaxedMVU
 from .variance import PCA, KernelPCA
 from .walks import CommuteTimeEmbedding, DiffusionMap
 
@@ -104,6 +107,10 @@ TABLE: tuple[Method, ...] = (
     Method("SDACCCP", "semi-supervised", "max S_B of labels found by CCCP", "total scatter", "linear or kernel", "some labels", "n D min(n, D)", "S0 §6.1", SDACCCP),
     Method("SODA", "semi-supervised", "max soft S_B / soft S_T", "projection", "linear or kernel", "some labels", _DENSE_D, "S0 §6.1", SODA),
     Method("MVU", "unfolding", "max tr K", "distances of neighbours", "samples", "none", "40 sparse factorisations of order n r", "S4 eq. 47", MVU, ("sde", "semidefiniteembedding")),
+    Method("LandmarkMVU", "unfolding", "max tr QLQᵀ", "distances of neighbours", "samples", "none", "a sparse factorisation + q³ per step", "S4 eq. 89", LandmarkMVU, ("lmvu", "landmarksde")),
+    Method("RelaxedMVU", "unfolding", "max tr K", "rescaled distances of near neighbours", "samples", "none", "as MVU", "S4 §8.2", RelaxedMVU),
+    Method("LaplacianMVU", "unfolding", "max tr Y − ν Σ (v − d)²", "smooth embeddings", "samples", "none", "sparse eigenproblem + m⁶ per step", "Weinberger et al. 2007", LaplacianMVU),
+    Method("ActionRespectingEmbedding", "unfolding", "max tr K", "distances of neighbours, equal under equal actions", "samples", "actions", "n³ + (nk)³ per step", "S4 eq. 79", ActionRespectingEmbedding, ("are",)),
     Method("SupervisedMVU", "unfolding", "max tr K, neighbours within classes", "distances of neighbours", "samples", "some labels", "as MVU", "S4 §6.1", SupervisedMVU),
     Method("SMVU1", "unfolding", "max tr K of each class, centred", "distances of neighbours and classes", "samples", "some labels", "n³ + (nk)³ per step", "S4 eq. 55", SMVU1),
     Method("SMVU2", "unfolding", "max c(σ_B − σ_W)", "distances of neighbours", "samples", "some labels", "n³ + (nk)³ per step", "S4 eq. 59", SMVU2, ("fishermvu",)),

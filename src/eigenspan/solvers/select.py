@@ -107,10 +107,9 @@ class ShiftInvert(Solver):
         while vectors.shape[1] < k:
             # eigenvalues far above a null space drown in the rounding of its huge inverse: hide what was found, look again
             inverse = iterative.constrained_inverse(whole, lambda x: A @ x + shift * x, hidden, rng, size)
-            found, new = lanczos.largest_of_inverse(
+            _, new = lanczos.largest_of_inverse(
                 inverse, A.n, k - vectors.shape[1], rng, exclude=hidden, floor=_ROUNDING * size
             )
-            new = new[:, found >= 1e-6 * found.max()]
             hidden, vectors = np.hstack([hidden, new]), np.hstack([vectors, new])
         note(solves=solves)
         return np.einsum("ij,ij->j", vectors, A @ vectors), vectors

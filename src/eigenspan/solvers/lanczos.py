@@ -1,0 +1,160 @@
+"""Lanczos for operators whose products are dear, such as the inverse of a large sparse matrix.
+
+The inverse sets the wanted eigenvalues far apart, so that one or two dozen products find them. The iteration keeps its basis
+orthogonal throughout and looks at the residuals after every product instead of only when the basis is full, which is half the
+products that a restarted iteration takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as la
+from numpy.typing import NDArray
+
+from .._resources import one_blas_thread
+from ..errors import ConvergenceError
+from .dense import eigenpairs, symmetric
+from .iterative import without
+
+Array = NDArray[np.float64]
+Apply = Callable[[Array], Array]
+
+#: Residual, relative to the eigenvalue, of a wanted pair and of the last one, whose value (good to the square) tells the gap.
+_TIGHT, _ROUGH = 1e-10, 1e-6
+#: Eigenvalues below this share of the largest lie in the rounding of the products.
+_REACH = 1e-6
+#: Products at which a look for missed copies may end, and the relative residual at which it does.
+_LOOK, _GLANCE = 6, 1e-4
+#: At most this many products from one start.
+_PRODUCTS = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class Ritz:
+    """Approximate eigenpairs, largest first, from an orthonormal basis in rows and what the last product added to it."""
+
+    values: Array
+    turn: Array
+    basis: Array
+    rest: Array
+
+    @property
+    def residuals(self) -> Array:
+        return la.norm(self.rest) * np.abs(self.turn[-1])
+
+    def vectors(self, count: int) -> Array:
+        """The first `count` of them, in columns."""
+        return np.ascontiguousarray((self.turn[:, :count].T @ self.basis).T)
+
+
+def steps(apply: Apply, start: Array, width: int, keep: int, rng: np.random.Generator) -> Iterator[Ritz]:
+    """The Ritz pairs after every product, without end; a basis of `width` vectors is cut back to its best `keep`."""
+    Q, T = np.empty((width + 1, start.size)), np.zeros((width, width))
+    Q[0] = start / la.norm(start)
+    m = 0
+    while True:
+        w = _orthogonal(apply(Q[m]), Q[: m + 1], T[: m + 1, m])
+        if not np.isfinite(T[m, m]):
+            raise ConvergenceError("a product is not finite")
+        m += 1
+        T[m - 1, :m] = T[:m, m - 1]
+        values, turn = eigenpairs(T[:m, :m], None, "max")
+        yield Ritz(values, turn, Q[:m], w)
+        if la.norm(w) <= 1e-14 * np.abs(values).max():  # an invariant subspace: go on from anywhere outside it
+            w = _orthogonal(apply(rng.standard_normal(start.size)), Q[:m], np.zeros(m))
+        if m == width:
+            Q[:keep] = turn[:, :keep].T @ Q[:m]
+            T[:] = np.diag(np.concatenate([values[:keep], np.zeros(width - keep)]))
+            m = keep
+        Q[m] = w / la.norm(w)
+
+
+def _orthogonal(w: Array, Q: Array, coefficients: Array) -> Array:
+    """What the rows of Q leave of w; the rest is added to the coefficients. Twice is enough."""
+    for _ in range(2):
+        h = Q @ w
+        w = w - h @ Q
+        coefficients += h
+    return w
+
+
+def largest_of_inverse(
+    apply: Apply, n: int, k: int, rng: np.random.Generator, *, exclude: Array, floor: float
+) -> tuple[Array, Array]:
+    """The largest eigenpairs of the inverse of a PSD matrix, up to `k` of them, copies of multiple eigenvalues included.
+
+    Pairs that settle are hidden, and a new start looks for the others; with `k` of them, another looks for one that was missed,
+    as a single start misses copies. Fewer than `k` are returned where the others are too small beside the first. The last pair is
+    rough. Residuals below `floor`, as residuals of the matrix itself, are its rounding: pairs that settle slowly need not go below.
+    """
+    width = max(2 * k + 20, 40)
+    if n <= 2 * width + exclude.shape[1]:
+        values, vectors = eigenpairs(symmetric(without(apply, exclude)(np.eye(n))), k, "max")
+        within = _within_reach(values)
+        return values[:within], vectors[:, :within]
+    values, vectors, looks = np.zeros(0), np.zeros((n, 0)), 0
+    with one_blas_thread():
+        while looks <= k:
+            hidden = np.hstack([exclude, vectors])
+            compressed = without(apply, hidden)
+            start = rng.standard_normal(n)
+            start -= hidden @ (hidden.T @ start)
+            if values.size == k:
+                looks += 1
+                start, missed = _look(compressed, start, values.min(), floor, rng)
+                if not missed:
+                    break
+            rough = values.size == 0
+            new, found, settled = _search(compressed, start, max(k - values.size, 1), width, floor, rough, rng)
+            if values.size and new[0] < _REACH * values.max():
+                break
+            order = np.argsort(np.concatenate([values, new]))[::-1][:k]
+            vectors = np.linalg.qr(np.hstack([vectors, found]))[0][:, order]
+            values = np.concatenate([values, new])[order]
+            if not settled:
+                break
+        # the rounding of the iteration is a residual of the matrix at its far end: one more product takes it away
+        return values, np.linalg.qr(without(apply, exclude)(vectors))[0]
+
+
+def _search(
+    apply: Apply, start: Array, k: int, width: int, floor: float, rough: bool, rng: np.random.Generator
+) -> tuple[Array, Array, bool]:
+    """The first `k` pairs, or as many as settle soon; where none does, what the products allowed have come to, and False."""
+    before = 0
+    for count, ritz in enumerate(steps(apply, start, width, (k + width) // 2, rng), 1):
+        if ritz.values.size <= k:
+            continue
+        values = ritz.values[: _within_reach(ritz.values[:k])]
+        allowed = np.where(rough & (np.arange(values.size) == k - 1), _ROUGH, _TIGHT)
+        if count > width:  # these are slow: do not ask for more than there is to know
+            allowed = np.maximum(allowed, floor * values)
+        good = ritz.residuals[: values.size] <= allowed * values
+        settled = values.size if good.all() else int(good.argmin())
+        full = ritz.values.size == width
+        if settled == values.size or (full and 0 < settled == before) or count >= _PRODUCTS:
+            break
+        before = settled if full else before
+    found = settled or values.size
+    return values[:found], ritz.vectors(found), settled > 0
+
+
+def _within_reach(values: Array) -> int:
+    """How many of these eigenvalues, largest first, stand out from the rounding of the largest."""
+    if not values[0] > 0:
+        raise ConvergenceError("the inverse is not positive: the matrix is not positive semidefinite, beyond rounding")
+    return int(np.sum(values >= _REACH * values[0]))
+
+
+def _look(apply: Apply, start: Array, worst: float, floor: float, rng: np.random.Generator) -> tuple[Array, bool]:
+    """Whether an eigenvalue beyond the `worst` one found was missed, and its direction, roughly."""
+    for count, ritz in enumerate(steps(apply, start, 40, 10, rng), 1):
+        top, residual = ritz.values[0], ritz.residuals[0]
+        if top > worst * (1 + 1e-10 + floor * worst):
+            return ritz.vectors(1)[:, 0], True
+        if count >= _LOOK and (top + residual < worst or residual <= _GLANCE * top or count >= _PRODUCTS):
+            break
+    return start, False
