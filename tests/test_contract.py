@@ -34,7 +34,14 @@ SPECTRAL = [case for case in ALL if case.spectral]
 DEFAULT = [*own(), *(case for case in ALL if case.id in ("TraceReducer", "External"))]
 EUCLIDEAN = [case for case in ALL if case.id not in ("ClassicalMDS-cityblock", "ClassicalMDS-lingoes", "External")]
 #: Their landmarks are drawn by row number: another order of the rows draws others.
-DRAWN = {"LandmarkMDS", "LandmarkIsomap", "Isomap-landmarks", "KernelPCA-landmarks", "NPP-kernel-landmarks"}
+DRAWN = {
+    "LandmarkMDS",
+    "LandmarkIsomap",
+    "Isomap-landmarks",
+    "KernelPCA-landmarks",
+    "NPP-kernel-landmarks",
+    "LandmarkMVU",
+}
 #: A polynomial kernel sees where the origin is.
 ORIGIN = {"ONPP-kernel", "LLTSA-kernel"}
 

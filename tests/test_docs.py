@@ -57,7 +57,10 @@ def test_every_error_and_warning_is_explained(name):
     assert f"| `{name}` |" in (ROOT / "docs" / "bad-input.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["README", "docs/quickstart", "docs/labels", "docs/unfolding", "docs/unfolding-labels", "docs/kernel-learning"])
+@pytest.mark.parametrize(
+    "name",
+    ["README", "docs/quickstart", "docs/labels", "docs/unfolding", "docs/unfolding-labels", "docs/kernel-learning"],
+)
 def test_the_code_runs(name, tmp_path, monkeypatch):
     page = ROOT / f"{name}.md"
     monkeypatch.chdir(tmp_path)

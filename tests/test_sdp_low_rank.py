@@ -197,7 +197,7 @@ def test_coincident_points_are_contracted():
 
 
 def test_a_factor_that_does_not_fit_is_refused_before_it_is_made(monkeypatch):
-    X, pairs, d = roll(300)
+    _, pairs, d = roll(300)
     monkeypatch.setenv("EIGENSPAN_MEMORY", "100K")
     with pytest.raises(MemoryLimitError, match="LandmarkMVU"):
         low_rank_interior_point(Program.of_pairs(300, pairs, d))

@@ -196,7 +196,7 @@ def test_frames_and_single_precision():
     [([0.97, 0.03, 1e-12], 2), ([0.5, 0.5], 2), ([1.0, 1e-9, 1e-9], 1), ([0.5, 0.3, 0.2, 1e-7], 3), ([0.0, 0.0], 1)],
 )
 def test_the_dimension_is_where_the_spectrum_drops(spectrum, dimension):
-    assert suggested_dimension(np.array(spectrum), 1e-3) == dimension
+    assert suggested_dimension(np.array(spectrum)) == dimension
 
 
 def test_bad_parameters_are_named():

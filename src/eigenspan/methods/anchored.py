@@ -163,7 +163,8 @@ class Anchored(Reducer):
         embedding._validate_params()
         if isinstance(embedding, Unfolding):
             raise InputError(
-                f"Anchored needs a form over neighbours, and {type(embedding).__name__} learns a Gram matrix instead: wrap LTSA, LLE or Isomap."
+                f"Anchored needs a form over neighbours, and {type(embedding).__name__} learns a Gram matrix instead: "
+                "wrap LTSA, LLE or Isomap."
             )
         if embedding.landmarks is not None or isinstance(embedding, LandmarkIsomap):
             raise InputError(

@@ -139,7 +139,8 @@ _UNFOLDING = """tol : float, default=1e-3
     time_limit : float or None, default=None
         Seconds after which the best certified point is returned, with a warning; Ctrl-C does the same.
     callback : callable or None, default=None
-        Called with a dict (iteration, lower, upper, gap, rank, seconds, factor) each time the bounds are computed.
+        Called with a dict (iteration, lower, upper, gap, seconds; of the low-rank solver also rank and factor) each time the bounds are
+        computed.
     verbose : int, default=0
         1 prints these.
     $landmark_fit
@@ -171,8 +172,12 @@ _UNFOLDED = """embedding_full_ : ndarray of shape (n_samples, r)
 
 #: Lists of entries that whole families share.
 _LISTS = {
-    "unfolding_parameters": _UNFOLDING, "unfolding_attributes": _UNFOLDED, "unfolding_form": _FORM, "cost_parameters": _COSTS, "cost_parameters_orthonormal": _COSTS.replace("$ridge_unit", "$ridge_orthonormal"),
-}  # fmt: skip
+    "unfolding_parameters": _UNFOLDING,
+    "unfolding_attributes": _UNFOLDED,
+    "unfolding_form": _FORM,
+    "cost_parameters": _COSTS,
+    "cost_parameters_orthonormal": _COSTS.replace("$ridge_unit", "$ridge_orthonormal"),
+}
 
 _SOURCES = {
     "[S1": "[S1] Saul, Weinberger, Sha, Ham & Lee (2006), Spectral methods for dimensionality reduction.",

@@ -30,6 +30,8 @@ Index = NDArray[np.intp]
 
 #: Share of the largest variance below which an axis is rounding.
 _NOTHING = 1e-11
+#: Share of all variance that counts as none where the spectrum drops.
+_NO_SHARE = 1e-9
 #: Geodesic sources of the start, and neighbours unless told.
 _SOURCES, _NEIGHBOURS = 300, 8
 #: Columns of data that a band can begin with.
@@ -120,7 +122,7 @@ class Unfolding(GraphEmbedding):
         F = self._unfold(graph, points)
         self.embedding_full_ = F
         self.spectrum_ = np.sum(F**2, axis=0)
-        self.suggested_dimension_ = suggested_dimension(self.spectrum_, self.solution_.gap)
+        self.suggested_dimension_ = suggested_dimension(self.spectrum_)
         extension = self._extension(graph, points, F)
         Y, map_ = self._solve(pose(Samples(graph.n, extension), maximise=factor_gram(F), scale=SqrtEigenvalue()))
         missing = self.n_components - Y.shape[1]
@@ -361,11 +363,10 @@ class MVU(BoundedUnfolding):
         return with_pairs(lengths, common_neighbours(graph.distances), points)
 
 
-def suggested_dimension(spectrum: Array, gap: float) -> int:
-    """Axes before the largest drop of the spectrum; what is below the certified gap counts as no variance at all."""
+def suggested_dimension(spectrum: Array) -> int:
+    """Axes before the largest drop of the spectrum, of which nothing is left below a billionth of the variance."""
     shares = np.sort(spectrum)[::-1] / max(float(spectrum.sum()), np.finfo(float).tiny)
-    floor = max(1e-2 * abs(gap), 1e-9) if np.isfinite(gap) else 1e-3
-    padded = np.maximum(np.append(shares, 0.0), floor)
+    padded = np.maximum(np.append(shares, 0.0), _NO_SHARE)
     return int(np.argmax(padded[:-1] / padded[1:])) + 1
 
 

@@ -5,10 +5,12 @@
     scatter    one embedding
     grid       several, side by side, with one legend
     spectrum   the eigenvalues of a fitted estimator
+    plot_deviations  how far the edges of `RelaxedMVU` stray
 """
 
+from .deviations import plot_deviations
 from .panels import grid
 from .points import scatter
 from .spectra import spectrum
 
-__all__ = ["grid", "scatter", "spectrum"]
+__all__ = ["grid", "plot_deviations", "scatter", "spectrum"]

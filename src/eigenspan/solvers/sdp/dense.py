@@ -291,7 +291,7 @@ class _Best:
 
     def offer(self, F: Array, w: Array) -> tuple[float, float]:
         """Take what is better; returns the value and the violation of F."""
-        program = self.program
+        program, before = self.program, (self.lower, self.upper)
         ratio = largest_ratio(program, w)[0]
         upper = upper_bound(program, w, ratio)
         if self.dual is None or upper < self.upper:
@@ -302,7 +302,8 @@ class _Best:
         if self.factor is None or better:
             self.lower, self.violation, self.factor = lower, violation, F
         missing = self._missing(self.lower, self.violation)
-        self.age = 0 if missing < 0.99 * self.missing else self.age + 1
+        moved = self.upper < 0.99 * before[1] or self.lower > before[0] + 0.01 * abs(before[0])
+        self.age = 0 if moved or missing < 0.99 * self.missing else self.age + 1
         self.missing = min(missing, self.missing)
         return net_value(program, F), violation
 

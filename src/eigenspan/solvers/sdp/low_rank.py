@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
+from .best import Best
 from .certificate import (
     Certificate,
     Solution,
@@ -29,7 +30,6 @@ from .certificate import (
     net_value,
     shrink,
     symmetric_lu,
-    upper_bound,
 )  # fmt: skip
 from .newton import NewtonMatrix
 from .program import Program
@@ -245,34 +245,6 @@ def _to_boundary(x: Array, change: Array) -> float:
     return min(1.0, _REACH * float(np.min(-x[falling] / change[falling], initial=np.inf)))
 
 
-class _Best:
-    """The best bounds met so far, and where."""
-
-    def __init__(self, program: Program, R: Array, w: Array, tol: float) -> None:
-        self.program, self.factor, self.weights = program, R, w
-        proved = program.is_monotone or program.slack is not None
-        self.allowed = np.inf if proved else 0.1 * tol  # a bound from below that is proved needs no feasible point
-        self.lower, self.upper, self.violation = -np.inf, np.inf, np.inf
-
-    def offer_factor(self, R: Array) -> None:
-        lower, violation = lower_bound(self.program, R)
-        kept, before = (max(v, self.allowed) for v in (violation, self.violation))
-        if kept < before or (kept == before and lower > self.lower):
-            self.lower, self.violation, self.factor = lower, violation, R
-
-    def offer_weights(self, w: Array, ratio: float) -> None:
-        upper = upper_bound(self.program, w, ratio)
-        if upper < self.upper:
-            self.upper, self.weights = upper, ratio * w
-
-    @property
-    def gap(self) -> float:
-        return (self.upper - self.lower) / abs(self.upper) if np.isfinite(self.upper) else np.inf
-
-    def is_certified(self, tol: float) -> bool:
-        return abs(self.gap) < tol and self.violation <= self.allowed
-
-
 def low_rank_interior_point(
     program: Program,
     *,
@@ -296,7 +268,7 @@ def low_rank_interior_point(
     began = time.monotonic()
     inside = None if interior is None else interior / np.sqrt(size)
     state = _begin(scaled, start, inside, tol, rank, np.random.default_rng(random_state))
-    best, history, status, iteration, quiet = _Best(scaled, state.R, state.w, tol), [], "iterations", 0, 0
+    best, history, status, iteration, quiet = Best(scaled, state.R, state.w, tol), [], "iterations", 0, 0
     try:
         for iteration in range(max_iter):
             best.offer_factor(state.R)
@@ -339,7 +311,7 @@ def _begin(
     return _Unfolding(program, np.sqrt(1.0 - 0.5 * share) * R, tol, warm=True)
 
 
-def _certify(state: _Unfolding, best: _Best) -> dict[str, Any]:
+def _certify(state: _Unfolding, best: Best) -> dict[str, Any]:
     """Bounds at the present point; then leave a saddle, or lower the barrier."""
     with stage("bounds"):
         k = min(state.R.shape[1] + 2, 6, state.program.n - 2)
@@ -382,7 +354,7 @@ def _columns(program: Program, start: Array | None, rank: int, rng: np.random.Ge
 def _finish(
     program: Program,
     state: _Unfolding,
-    best: _Best,
+    best: Best,
     size: float,
     iteration: int,
     status: str,
