@@ -380,6 +380,8 @@ def knee(deviations: Array) -> float:
         return np.inf
     below = np.linspace(0, 1, deviations.size) - (deviations - low) / (high - low)
     first, median, third = np.quantile(deviations, [0.25, 0.5, 0.75])
-    fence = third * (third / max(first, np.finfo(float).tiny)) ** 1.5
+    if first <= 1e-9 * third:  # copies among the points: most edges have no extent to compare with
+        return np.inf
+    fence = third * (third / first) ** 1.5
     limit = float(max(deviations[below.argmax()], fence, 4.0 * median))
     return limit if limit < high else np.inf
