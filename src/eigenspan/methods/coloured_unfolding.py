@@ -49,16 +49,7 @@ class SMVU2(LabelledUnfolding):
     $graph
     constraint : {"inequality", "slack", "band"}, default="band"
         ``v ≤ d``; ``v ≤ d + t`` at a price for t; ``(1 − band) d ≤ v ≤ d``, for the squared distances v of neighbours.
-    $unfolding_form
-    $unlabeled
-    $unfolding_parameters
-
-    Attributes
-    ----------
-    $classes_attribute
-    $unfolding_attributes
-    $graph_attribute
-    $spectral_attributes
+    $unfolding_of_labels
 
     Examples
     --------

@@ -170,11 +170,23 @@ _UNFOLDED = """embedding_full_ : ndarray of shape (n_samples, r)
     n_iter_ : int
         Steps of the solver."""
 
+_LABELLED = f"""{_FORM}
+    $unlabeled
+    {_UNFOLDING}
+
+    Attributes
+    ----------
+    $classes_attribute
+    {_UNFOLDED}
+    $graph_attribute
+    $spectral_attributes"""
+
 #: Lists of entries that whole families share.
 _LISTS = {
     "unfolding_parameters": _UNFOLDING,
     "unfolding_attributes": _UNFOLDED,
     "unfolding_form": _FORM,
+    "unfolding_of_labels": _LABELLED,
     "cost_parameters": _COSTS,
     "cost_parameters_orthonormal": _COSTS.replace("$ridge_unit", "$ridge_orthonormal"),
 }

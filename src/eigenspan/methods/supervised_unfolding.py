@@ -126,16 +126,7 @@ class SupervisedMVU(LabelledUnfolding):
         [S4, eq. 51], which keep the layout of the classes; or the c − 1 shortest edges between classes, which let them swing apart.
     constraint : {"inequality", "slack", "band"}, default="inequality"
         ``v ≤ d``; ``v ≤ d + t`` at a price for t; ``(1 − band) d ≤ v ≤ d``, for the squared distances v of these pairs.
-    $unfolding_form
-    $unlabeled
-    $unfolding_parameters
-
-    Attributes
-    ----------
-    $classes_attribute
-    $unfolding_attributes
-    $graph_attribute
-    $spectral_attributes
+    $unfolding_of_labels
 
     Examples
     --------
@@ -223,16 +214,7 @@ class SMVU1(LabelledUnfolding):
     constraint : {"inequality", "slack", "band"}, default="slack"
         ``v ≤ d``; ``v ≤ d + t`` at a price for t; ``(1 − band) d ≤ v ≤ d``, for the squared distances v of neighbours. The equations
         of the representatives are exact but with "slack".
-    $unfolding_form
-    $unlabeled
-    $unfolding_parameters
-
-    Attributes
-    ----------
-    $classes_attribute
-    $unfolding_attributes
-    $graph_attribute
-    $spectral_attributes
+    $unfolding_of_labels
 
     Examples
     --------

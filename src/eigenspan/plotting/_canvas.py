@@ -33,3 +33,13 @@ def frame(ax: Any, title: str | None) -> None:
     ax.margins(0.04)
     if title:
         ax.set_title(title, fontsize=11, color=INK)
+
+
+def finish(ax: Any, x: str, y: str, title: str) -> Any:
+    """Name the axes and the picture, and leave out the frame on the far sides."""
+    ax.set_xlabel(x, color=INK)
+    ax.set_ylabel(y, color=INK)
+    ax.set_title(title, fontsize=11, color=INK)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    return ax

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ._canvas import INK, QUIET, new_axes
+from ._canvas import QUIET, finish, new_axes
 from ._colours import FEW
 
 
@@ -49,9 +49,4 @@ def plot_deviations(estimator: Any, ax: Any = None, title: str | None = None) ->
     if np.isfinite(estimator.threshold_):
         ax.axhline(estimator.threshold_, color=FEW[1], linewidth=0.8)
     ax.set_yscale("log" if values[0] > 0 else "linear")
-    ax.set_xlabel("edge", color=INK)
-    ax.set_ylabel("deviation", color=INK)
-    ax.set_title(title or type(estimator).__name__, fontsize=11, color=INK)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    return ax
+    return finish(ax, "edge", "deviation", title or type(estimator).__name__)

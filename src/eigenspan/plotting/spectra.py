@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ._canvas import INK, QUIET, new_axes
+from ._canvas import QUIET, finish, new_axes
 from ._colours import FEW
 
 
@@ -49,9 +49,4 @@ def spectrum(estimator: Any, ax: Any = None, title: str | None = None) -> Any:
     ax.axhline(0, color=QUIET, linewidth=0.6)
     ax.set_xlim(0.5, values.size + 0.5)
     ax.set_xticks(position if values.size <= 15 else np.unique(np.linspace(1, values.size, 8).astype(int)))
-    ax.set_xlabel("axis", color=INK)
-    ax.set_ylabel("eigenvalue", color=INK)
-    ax.set_title(title or type(estimator).__name__, fontsize=11, color=INK)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    return ax
+    return finish(ax, "axis", "eigenvalue", title or type(estimator).__name__)
