@@ -302,7 +302,7 @@ class _Best:
         if self.factor is None or better:
             self.lower, self.violation, self.factor = lower, violation, F
         missing = self._missing(self.lower, self.violation)
-        moved = self.upper < 0.99 * before[1] or self.lower > before[0] + 0.01 * abs(before[0])
+        moved = 0 < self.upper < 0.99 * before[1] or before[0] + 0.01 * abs(before[0]) < self.lower < self.upper
         self.age = 0 if moved or missing < 0.99 * self.missing else self.age + 1
         self.missing = min(missing, self.missing)
         return net_value(program, F), violation
