@@ -205,12 +205,12 @@ TASKS: tuple[Task, ...] = (
     Task(
         "lfda", "LFDA to nine dimensions, 100 features, ten classes of three clusters", data.modes,
         (by.ours("LFDA", n_components=9, y="y"),), (5_000, 50_000), quality.each({"5-NN accuracy": quality.five_nearest}),
-        short=1, growth=(5_000, 15_000, 50_000),
+        short=1, growth=(5_000, 15_000, 50_000), warm=15_000,
     ),
     Task(
         "sslfda", "SSLFDA to nine dimensions, ten neighbours, half of the labels hidden, the same data", data.modes,
         (by.Contender(by.OURS, by.sslfda_of_neighbours, by.residual),), (5_000, 50_000),
-        quality.each({"5-NN accuracy": quality.five_nearest}), short=1, growth=(5_000, 15_000, 50_000),
+        quality.each({"5-NN accuracy": quality.five_nearest}), short=1, growth=(5_000, 15_000, 50_000), warm=15_000,
     ),
     Task(
         "kernel-pca", "Kernel PCA, Gaussian kernel, 20 features", data.clusters,
