@@ -1,4 +1,4 @@
-"""Krylov and subspace iterations for large symmetric matrices: the library's only calls of ARPACK, SuperLU and CHOLMOD.
+"""Krylov and subspace iterations for large symmetric matrices, and the calls of SuperLU and CHOLMOD behind shift-invert.
 
 Every function takes a matrix that offers ``@``, an orthonormal block `exclude` of directions that may not be found, and a
 seeded generator, and returns raw ``(values, vectors)``. Ordering, Rayleigh–Ritz refinement, residuals and signs belong to

@@ -297,9 +297,9 @@ def centred_basis(c: Array) -> Array:
     return np.asarray((np.eye(c.size) - np.outer(u, u))[:, 1:])
 
 
-def symmetric_lu(A: sp.csc_array) -> Any:
+def symmetric_lu(A: sp.csc_array, order: str = "MMD_AT_PLUS_A") -> Any:
     """Factors of a symmetric matrix without pivoting, so that the signs of the pivots tell its inertia."""
-    return splu(A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    return splu(A, permc_spec=order, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 
 
 def negative_pivots(lu: Any) -> int:

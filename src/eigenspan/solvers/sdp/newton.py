@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import reverse_cuthill_mckee
-from scipy.sparse.linalg import splu
 
 from ..._resources import require
 from ..fill import predict_fill
@@ -58,7 +57,7 @@ class NewtonMatrix:
         data = np.concatenate([own[self.order], -blocks, -blocks])[self.taken]
         H = sp.bsr_array((data, self.indices, self.indptr), shape=(n * r, n * r)).tocsr()
         H = sp.csc_array((H.data, H.indices, H.indptr), shape=H.shape)  # symmetric: rows are columns
-        lu = splu(H, permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        lu = symmetric_lu(H, "NATURAL")
         if negative_pivots(lu):
             return None
         order = self.order
