@@ -97,7 +97,11 @@ def test_common_neighbours_add_pairs_and_lower_the_optimum():
 def test_forms_of_the_constraint_nest():
     X, _ = sheet(120)
     plain = MVU(2).fit(X).certificate_
-    band = MVU(2, constraint="band", band=0.1).fit(X).certificate_
+    banded = MVU(2, constraint="band", band=0.1).fit(X)
+    band, R = banded.certificate_, banded.embedding_full_
+    v = np.sum((R[band.edges[:, 0]] - R[band.edges[:, 1]]) ** 2, axis=1) / band.squared_distances
+    assert v.min() > 0.899
+    assert v.max() < 1.001
     slack = MVU(2, constraint="slack").fit(X).certificate_
     assert band.lower <= plain.upper
     assert plain.lower <= slack.upper
