@@ -19,7 +19,7 @@ from eigenspan import KNN, LaplacianEigenmaps, _resources
 from eigenspan._diagnostics import collect
 from eigenspan._resources import in_threads, threads, workers
 from eigenspan.errors import GraphError, SearchWarning
-from eigenspan.graphs import allies, rivals, search
+from eigenspan.graphs import allies, rivals, search, tiles
 
 ENGINES = {"tree": search.TreeSearch, "exact": search.BlockSearch, "hnsw": search.HnswSearch}
 
@@ -100,6 +100,44 @@ def test_the_last_neighbour_is_proven_not_the_first(compiled: None) -> None:
     X[7] *= 0.01
     found = search.BlockSearch(X).near(np.zeros((3, 20)), 6)
     np.testing.assert_array_equal(found[1], nearest(cdist(np.zeros((3, 20)), X), 6)[1])
+
+
+@pytest.fixture
+def small_tiles(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"_POINTS": 40, "_SAMPLE": 20, "_WIDTH": 32, "_WORTHWHILE": 0}.items():
+        monkeypatch.setattr(tiles, name, value)
+    monkeypatch.setattr(search, "_ROWS", 16)
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.0, 6.0, 1e3])
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_tiles_that_are_passed_over_hold_no_neighbour(spread: float, offset: float, small_tiles: None) -> None:
+    rng = np.random.default_rng(3)
+    member = rng.integers(12, size=1500)
+    centres, Z = spread * rng.standard_normal((12, 15)), rng.standard_normal((90, 15)) * (1 + spread) + offset
+    X = centres[member] + rng.standard_t(3, (1500, 15)) + offset  # with outliers, which lie in the outermost tiles
+    X[::50] = X[1::50]
+    engine = search.BlockSearch(X)
+    with collect() as record:
+        own = engine.near(None, 9)
+    E = cdist(X, X)
+    np.fill_diagonal(E, np.inf)
+    for found, expected in ((own, nearest(E, 9)), (engine.near(Z, 9), nearest(cdist(Z, X), 9))):
+        np.testing.assert_allclose(found[0], expected[0], atol=1e-12 * (1 + offset))
+        assert np.mean(found[1] == expected[1]) > 0.995  # copies may change places
+    assert record["scanned"] <= (0.25 if spread > 100 else 1.0)
+
+
+def test_a_tile_lies_between_two_spheres_about_its_centre(small_tiles: None) -> None:
+    P = cloud(900, 6)
+    made = tiles.Tiles.of(P)
+    np.testing.assert_array_equal(np.sort(made.order), np.arange(900))
+    bounds = made.bounds(tiles.centre_distances(P[:40], made.centres))
+    for t, start in enumerate(made.starts[:-1]):
+        members = made.order[start : made.starts[t + 1]]
+        r = np.linalg.norm(P[members] - made.centres[made.cell[t]], axis=1)
+        np.testing.assert_allclose([r.min(), r.max()], [made.inner[t], made.outer[t]], atol=1e-6)
+        assert np.all(bounds[:, t] <= cdist(P[:40], P[members]).min(axis=1) + 1e-6)
 
 
 def test_leaving_out_the_point_itself() -> None:

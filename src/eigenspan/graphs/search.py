@@ -44,6 +44,8 @@ _TREE_DIMENSION = 7.0
 _PATIENCE = 2e12
 #: Cost up to which plain distances are quicker than loading the compiled loop: pairs times features, every pair with some more.
 _SMALL, _PAIR = 4e8, 25
+#: Queries searched for at once.
+_ROWS = 256
 #: Candidates kept beyond k, so that rounding in the products cannot push a neighbour out unnoticed.
 _SPARE = 8
 #: Recall below which approximate neighbours are not to be trusted, and the points it is measured on.
@@ -142,6 +144,9 @@ class TreeSearch:
 class BlockSearch:
     """All distances, a block at a time: O(mnD) by matrix products in single precision about the mean.
 
+    Points are kept in tiles of near ones, and tiles that cannot hold a neighbour of any query of a block are passed over: data in
+    separate clusters cost the pairs within them.
+
     More candidates than wanted are kept and measured again from differences in double precision. Where the bound on the
     rounding of the products leaves room for a missed neighbour, the query is searched again by differences alone.
     A search that is small, and no part of a larger `work`, is made by differences from the start.
@@ -175,43 +180,61 @@ class BlockSearch:
                 distances[i + r], indices[i + r] = np.sqrt(row[near]), near
         return distances, indices
 
-    def _by_products(self, queries: Array, own: Index, k: int, rows: int = 256, columns: int = 2048) -> Lists:
+    def _by_products(self, queries: Array, own: Index, k: int) -> Lists:
         from ..compiled.nearest import exact_squares, keep_nearest, scan_exactly
+        from .tiles import Tiles, centre_distances, nearest_centre
 
         n, D = self.points.shape
         others = n - int(own.size > 0 and own[0] >= 0)
         K = min(k + _SPARE, others)
         centre = self.points.mean(axis=0, dtype=np.float64)
         P = (self.points - centre).astype(np.float32)
+        tiles = Tiles.of(P)
+        P = P[tiles.order]
         squares = np.einsum("ij,ij->i", P, P)
         reach = float(np.sqrt(squares.max()))
         P *= -2
+        place = np.full(n + 1, -1)  # of each point among the tiles; the last is that of a query that is no point
+        place[tiles.order] = np.arange(n)
+        by_cell = (
+            tiles.order if others < n else np.argsort(nearest_centre(queries - centre, tiles.centres)[0], kind="stable")
+        )
         distances, indices = np.empty((len(queries), k)), np.empty((len(queries), k), dtype=np.intp)
 
-        def search(start: int) -> int:
-            block, mine = np.ascontiguousarray(queries[start : start + rows]), own[start : start + rows]
+        def search(start: int) -> tuple[int, int]:
+            at = by_cell[start : start + _ROWS]
+            block, mine = queries[at], place[own[at]]
             Q = (block - centre).astype(np.float32)
-            values = np.full((len(block), K), np.inf, dtype=np.float32)
-            which = np.full((len(block), K), -1, dtype=np.intp)
-            for j in range(0, n, columns):
-                keep_nearest(Q @ P[j : j + columns].T, squares[j : j + columns], j, mine, values, which)
-            exact = np.empty((len(block), K))
-            exact_squares(block, self.points, which, exact)
             size = np.einsum("ij,ij->i", Q, Q).astype(np.float64)
             rounding = 1.2e-7 * (D + 8) * (np.sqrt(size) + reach) ** 2
+            values = np.full((len(block), K), np.inf, dtype=np.float32)
+            which = np.full((len(block), K), -1, dtype=np.intp)
+            to_centres = centre_distances(Q, tiles.centres)
+            bounds = tiles.bounds(to_centres) - 1e-7 * np.sqrt(D + 8) * (np.sqrt(size) + reach)[:, None]
+            scanned = 0
+            for t in np.argsort(to_centres.mean(axis=0)[tiles.cell], kind="stable"):
+                if np.all(bounds[:, t] > np.sqrt(values[:, -1] + size + rounding)):
+                    continue
+                tile = slice(tiles.starts[t], tiles.starts[t + 1])
+                keep_nearest(Q @ P[tile].T, squares[tile], tile.start, mine, values, which)
+                scanned += (tile.stop - tile.start) * len(block)
+            which = np.append(tiles.order, -1)[which]
+            exact = np.empty((len(block), K))
+            exact_squares(block, self.points, which, exact)
             proven = np.sort(exact, axis=1)[:, k - 1] + rounding < values[:, -1] + size
             doubtful = np.flatnonzero(~proven) if others > K else np.zeros(0, dtype=np.intp)
             if doubtful.size:
-                again, at = np.full((doubtful.size, k), np.inf), np.full((doubtful.size, k), -1, dtype=np.intp)
-                scan_exactly(block[doubtful], self.points, mine[doubtful], again, at)
+                again, found = np.full((doubtful.size, k), np.inf), np.full((doubtful.size, k), -1, dtype=np.intp)
+                scan_exactly(block[doubtful], self.points, own[at[doubtful]], again, found)
                 exact[doubtful], which[doubtful] = np.inf, n
-                exact[doubtful, :k], which[doubtful, :k] = again, at
-            distances[start : start + rows], indices[start : start + rows] = _sorted(exact, which, k)
-            return doubtful.size
+                exact[doubtful, :k], which[doubtful, :k] = again, found
+            distances[at], indices[at] = _sorted(exact, which, k)
+            return doubtful.size, scanned
 
-        repeated = sum(in_threads(search, range(0, len(queries), rows), workers(self.n_jobs)))
+        counts = np.array(in_threads(search, range(0, len(queries), _ROWS), workers(self.n_jobs)))
         if len(queries) == n:
-            note(searched_again=repeated)
+            repeated, scanned = counts.sum(axis=0)
+            note(searched_again=int(repeated), scanned=float(scanned) / n**2)
         return distances, indices
 
 
