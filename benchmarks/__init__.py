@@ -8,6 +8,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 OURS = "eigenspan"
 THREADS = 2
+#: Runs of every contender unless told otherwise.
+REPEATS = 3
 
 
 def limit_threads(environ: MutableMapping[str, str]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from . import limit_threads
+from . import REPEATS, limit_threads
 
 limit_threads(os.environ)  # before anything loads BLAS
 
@@ -50,7 +50,7 @@ def _suite(names: tuple[str, ...], full: bool, repeats: int, resume: bool) -> No
 def _suite_command(name: str, full: bool, text: str) -> None:
     @main.command(name, help=f"{text} Given TASKS, only those are measured anew.")
     @click.argument("tasks", nargs=-1)
-    @click.option("--repeats", default=3, show_default=True, help="Runs of every contender.")
+    @click.option("--repeats", default=REPEATS, show_default=True, help="Runs of every contender.")
     @click.option("--resume", is_flag=True, help="Keep what the results hold already and measure the rest.")
     def command(tasks: tuple[str, ...], repeats: int, resume: bool) -> None:
         _suite(tasks, full, repeats, resume)

@@ -12,11 +12,12 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from functools import partial
 from importlib import metadata, util
 from pathlib import Path
 from typing import Any
 
-from . import ROOT, THREADS, limit_threads
+from . import REPEATS, ROOT, THREADS, limit_threads
 from .worker import MARK
 
 PACKAGES = (
@@ -132,7 +133,7 @@ def _scrub(text: str) -> str:
 
 # ---------------------------------------------------------------------- suites
 def run_suite(
-    tasks: Iterable[Any], path: Path, *, full: bool, repeats: int = 3, short_limit: float = 60.0, resume: bool = False,
+    tasks: Iterable[Any], path: Path, *, full: bool, repeats: int = REPEATS, short_limit: float = 60.0, resume: bool = False,
     keep: bool = False, table: str = "benchmarks.tasks", say: Say = print,
 ) -> None:  # fmt: skip
     """Measure `tasks` and write `path` after each size; `keep` retains other entries of the file, `resume` also these."""
@@ -182,7 +183,9 @@ def versions() -> dict[str, str]:
 def _commit() -> str:
     """The commit measured, with a plus sign where the tree differs from it."""
     try:
-        shown = subprocess.run(["git", "describe", "--always", "--dirty=+"], cwd=ROOT, capture_output=True, text=True)
+        ask = partial(subprocess.run, cwd=ROOT, capture_output=True, text=True)
+        shown = ask(["git", "describe", "--always"]).stdout.strip()
+        changed = ask(["git", "diff", "--quiet", "HEAD", "--", "src", "benchmarks", ":!benchmarks/results"]).returncode
     except OSError:
         return ""
-    return shown.stdout.strip()
+    return shown + "+" * (bool(shown) and changed == 1)

@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 from scipy.interpolate import LinearNDInterpolator
+from scipy.linalg import orthogonal_procrustes
 from scipy.spatial import procrustes
 from sklearn.datasets import make_swiss_roll
 
@@ -163,25 +164,22 @@ def new_points(n: int = 1500, n_new: int = 1000, k: int = 10) -> dict[str, dict[
     """Errors of the three extensions, and of the training points, in per cent of the width of the sheet.
 
     `median` and `p95` are distances from where the embedding of the training points, interpolated over the sheet, has the point; points
-    outside their hull are left out. `sheet` is the median distance from the true place, after the affine map of the training embedding to
-    theirs.
+    outside their hull are left out. `sheet` is the median distance from the true place, after the shift and rotation that bring the
+    training points nearest to theirs, and `training` their own.
     """
     X, sheet = swiss_roll(n + n_new)
     X, sheet, new, place = X[:n], sheet[:n], X[n:], sheet[n:]
     found = {}
     for extension in EXTENSIONS:
-        mvu = MVU(2, n_neighbors=k, extension=extension, random_state=0).fit(X)
+        mvu = MVU(2, n_neighbors=k, common_neighbors=True, extension=extension, random_state=0).fit(X)
         Y, Z = mvu.embedding_, mvu.transform(new)
         own = np.linalg.norm(Z - LinearNDInterpolator(sheet, Y)(place), axis=1)
-        affine = np.linalg.lstsq(_with_one(Y), sheet, rcond=None)[0]
-        train, test = (_median(_with_one(A) @ affine - B) for A, B in ((Y, sheet), (Z, place)))
+        middle = sheet.mean(axis=0)
+        turn = orthogonal_procrustes(Y, sheet - middle)[0]
+        train, test = (_median(A @ turn + middle - B) for A, B in ((Y, sheet), (Z, place)))
         low, high = (100 * float(np.nanquantile(own, q)) / WIDTH for q in (0.5, 0.95))
         found[extension] = {"median": low, "p95": high, "sheet": test, "training": train}
     return found
-
-
-def _with_one(Y: Any) -> Any:
-    return np.column_stack([Y, np.ones(len(Y))])
 
 
 def _median(rows: Any) -> float:

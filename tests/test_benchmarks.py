@@ -100,8 +100,31 @@ def test_nothing_is_compared_with_a_failure_of_ours():
     page = report.render(record(shown))
     assert report.ratios(shown) == {}
     assert "| 1,000 | eigenspan | bad \\| worse | – | – | – |" in page
-    assert "| 1,000 | peer | 1.5 | 100 | – | – |" in page
+    assert "| 1,000 | peer | 1.5 (1 run) | 100 | – | – |" in page
     assert "peer at n = 1,000 said: `oh`" in page
+
+
+def test_the_readme_has_the_table_of_the_results():
+    found = json.loads((report.RESULTS / "full.json").read_text(encoding="utf-8"))
+    text = (report.ROOT / "README.md").read_text(encoding="utf-8")
+    assert report.with_summary(text, found) == text
+    assert text.count("\n| ") > 10
+
+
+def test_a_row_of_the_readme_names_every_variant_of_a_peer():
+    rows = [
+        row("eigenspan", [2.0]),
+        row("scikit-learn arpack", [4.0]),
+        row("scikit-learn amg", [], "timeout", "> 60 s"),
+    ]
+    shown = entry(10_000, *rows) | {"task": "isomap"}
+    line = "| Isomap, all pairs, 10,000 points | 2 s | 4 s (arpack), > 60 s (amg) | – |"
+    assert report.summary(record(shown)).splitlines()[2:] == [line]
+
+
+def test_what_is_planned_and_not_measured_is_listed():
+    page = report.render(record(entry(1000, row("eigenspan", [1.0, 1.0, 1.0]))) | {"suite": "full"})
+    assert "; hessian-lle (10,000, 50,000);" in page.split("## Planned and not measured yet")[1]
 
 
 def test_growth_is_fitted_to_the_upper_half(tmp_path):

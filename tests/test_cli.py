@@ -171,6 +171,48 @@ def test_unlabelled_rows_are_understood(iris, tmp_path):
     assert pd.read_csv(out)["species"].isna().sum() == 50
 
 
+@pytest.mark.parametrize(
+    "mark, options, told",
+    [
+        (None, [], "3 classes; 100 of 150 rows had a label."),
+        ("-1", [], "3 classes; 100 of 150 rows had a label."),
+        ("?", ["--set", "unlabeled=?"], "3 classes; 100 of 150 rows had a label."),
+        ("-1", ["--set", "unlabeled=none"], "4 classes; 150 of 150 rows had a label."),
+        ("?", [], "4 classes; 150 of 150 rows had a label."),
+    ],
+)
+def test_rows_with_a_label_are_counted(iris, tmp_path, mark, options, told):
+    table = tmp_path / "part.csv"
+    iris.loc[::3, "species"] = mark
+    iris.to_csv(table, index=False)
+    arguments = ("embed", table, "--label", "species", "-o", tmp_path / "out.csv")
+    assert told in run(*arguments, "-m", "lda", *options)
+    assert "had a label" not in run(*arguments, "-m", "pca")  # which uses none
+    assert "had a label" not in run(*arguments, "-m", "lpp")
+
+
+def test_numbers_with_a_label_are_counted(iris, tmp_path):
+    table = tmp_path / "part.csv"
+    iris["code"] = pd.factorize(iris["species"])[0] - (np.arange(150) % 3 == 0) * 9
+    iris["code"] = iris["code"].clip(lower=-1)
+    iris.loc[1, "code"] = None
+    iris.to_csv(table, index=False)
+    arguments = (
+        "embed",
+        table,
+        "--label",
+        "code",
+        "--columns",
+        "sepal_length,petal_width,petal_length",
+        "-o",
+        tmp_path / "out.csv",
+    )
+    assert "3 classes; 99 of 150 rows had a label." in run(*arguments, "-m", "lda")
+    numbers = run(*arguments, "-m", "spca", "--set", "labels=linear", "-d", "1")
+    assert "149 of 150 rows had a label." in numbers
+    assert "classes" not in numbers
+
+
 # ------------------------------------------------------------------- refusals
 @pytest.mark.parametrize(
     "options, message",

@@ -34,7 +34,7 @@ def test_every_public_name_has_a_docstring(module, name):
     thing = public(module, name)
     assert inspect.getdoc(thing), name
     assert "$" not in thing.__doc__, f"{name} has a placeholder that methods/docs.py does not fill"
-    if is_estimator(thing) or inspect.isfunction(thing):
+    if is_estimator(thing) or inspect.isfunction(thing) or hasattr(thing, "get_params"):
         assert re.search(r"^ *Examples\n *-{8}", thing.__doc__, re.MULTILINE), name
         assert ">>>" in thing.__doc__, name
 
@@ -57,17 +57,11 @@ def test_every_error_and_warning_is_explained(name):
     assert f"| `{name}` |" in (ROOT / "docs" / "bad-input.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["README", "docs/quickstart", "docs/labels", "docs/unfolding", "docs/unfolding-labels", "docs/kernel-learning"],
-)
-def test_the_code_runs(name, tmp_path, monkeypatch):
-    page = ROOT / f"{name}.md"
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda path: path.name)
+def test_the_code_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    found = blocks(page)
-    assert found
     namespace = {}
-    for block in found:
+    for block in blocks(page):
         exec(compile(block, page.name, "exec"), namespace)
 
 

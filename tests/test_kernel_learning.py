@@ -313,9 +313,27 @@ def test_matrices_are_kernels_too_and_new_points_come_as_rows():
         mixed.predict(new)
     with pytest.raises(InputError, match=r"got shape \(10, 25\)"):
         mixed.predict(new, rows=[rows[0][:, :25]])
+    with pytest.raises(InputError, match="rows= holds 2 arrays, but 1 of the kernels"):
+        mixed.predict(new, rows=rows * 2)
+    with pytest.raises(InputError, match="rows= holds 1 arrays, but 0 of the kernels"):
+        named.predict(new, rows=rows)
     whole = KernelLearner(["precomputed"]).fit(rbf_kernel(old, gamma=0.5), hidden(y[:40], 25))
     single = KernelLearner([Kernel("rbf", gamma=0.5)]).fit(old, hidden(y[:40], 25))
     np.testing.assert_allclose(whole.decision_function(rows[0]), single.decision_function(new), atol=1e-9)
+
+
+def test_combinations_that_are_left_out_are_told():
+    X, y = points(3, n=60)
+    near = [Kernel("rbf", gamma=g) for g in (0.5, 0.5 + 1e-6, 1.0)]
+    with pytest.warns(ConvergenceWarning, match="3 kernels that nearly cancel .* other 2 directions"):
+        fitted = KernelLearner(near, weights="unrestricted").fit(X, hidden(y, 30))
+    assert fitted.certificate_.rank == 2
+    assert 1e-12 < fitted.certificate_.left_out < 1e-5
+    K = rbf_kernel(X, gamma=0.5)
+    for copies in (["rbf", "rbf"], ["linear", K, linear_kernel(X) + K]):
+        same = KernelLearner(copies, weights="unrestricted").fit(X, hidden(y, 30))
+        assert same.certificate_.rank < len(copies)
+        assert same.certificate_.left_out == 0
 
 
 def test_same_input_same_output_in_every_container():

@@ -156,6 +156,27 @@ def test_what_is_left_out_is_said() -> None:
     assert seen[0]["factor"].shape[0] == 300
 
 
+@pytest.mark.parametrize("rounds", [1, 2, 3, 4])
+def test_the_solution_proves_what_the_certificate_says(rounds: int) -> None:
+    X, _ = make_swiss_roll(600, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fitted = LandmarkMVU(2, max_iter=rounds).fit(X)
+    proof = fitted.solution_.verify()
+    assert proof.lower == pytest.approx(fitted.certificate_.lower, rel=1e-9)
+    assert proof.upper == pytest.approx(fitted.certificate_.upper, rel=1e-4)
+
+
+def test_an_interrupt_between_rounds_keeps_the_best_point() -> None:
+    def stop(record: dict[str, Any]) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="Interrupted"):
+        fitted = LandmarkMVU(2, landmarks=15, callback=stop).fit(cloud(300, 5))
+    assert fitted.certificate_.status == "interrupted"
+    assert 0 < fitted.certificate_.lower <= fitted.certificate_.upper
+
+
 def test_landmarks_outside_the_largest_component_are_left_out() -> None:
     X = np.vstack([cloud(60), cloud(20) + 100.0])
     with pytest.warns(DisconnectedWarning):
@@ -264,6 +285,21 @@ def test_all_eigenvectors_and_a_high_price_pull_a_chain_straight() -> None:
     fitted = LaplacianMVU(1, graph=chain, n_eigenvectors=11, price=1e5, tol=1e-5).fit(X)
     assert np.sum(fitted.embedding_full_**2) == pytest.approx(np.sum((t - t.mean()) ** 2), rel=1e-3)
     assert disparity(fitted.embedding_, t[:, None]) < 1e-5
+
+
+def test_a_high_price_certifies_nothing_by_itself() -> None:
+    X, _ = make_swiss_roll(600, random_state=0)
+    for price in (1e3, 1e5):
+        fitted = LaplacianMVU(2, price=price).fit(X)
+        c, variance = fitted.certificate_, fitted.spectrum_.sum()
+        assert -c.lower > 100 * variance
+        assert c.status == "certified"
+        assert c.upper - c.lower < 1e-3 * variance
+        assert c.gap == pytest.approx((c.upper - c.lower) / variance, rel=1e-3)
+    with pytest.warns(ConvergenceWarning, match="less the price of slack proved within"):
+        short = LaplacianMVU(2, price=1e4, max_iter=11).fit(X)
+    assert short.certificate_.status == "iterations"
+    assert short.solution_.gap < 1e-3 < short.certificate_.gap
 
 
 def test_more_eigenvectors_reach_more() -> None:

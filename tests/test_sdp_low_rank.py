@@ -138,8 +138,24 @@ def test_a_band_keeps_both_bounds_and_agrees_with_the_dense_solver():
     assert np.all(v >= 0.9 * d * (1 - 1e-3))
     plain = solve_program(Program.of_pairs(100, pairs, d), method="low-rank", tol=1e-3)
     assert low.value < plain.upper
-    with pytest.raises(InputError, match="interior"):
+    with pytest.raises(InputError, match="15 columns"):
         solve_program(program, method="low-rank")
+
+
+def test_the_start_of_a_band_counts_in_its_time():
+    X, pairs, d = roll(400)
+    program, told = Program.of_pairs(400, pairs, d, lower=0.9 * d), []
+    solution = low_rank_interior_point(program, interior=X, time_limit=1e-3, callback=told.append)
+    assert solution.status == "time"
+    assert not told
+    assert solution.iterations == 0
+    assert solution.lower <= solution.upper < np.inf
+
+
+def test_two_points_are_as_far_apart_as_they_may_be():
+    solution = solve_program(Program.of_pairs(2, np.array([[0, 1]]), np.array([4.0])), method="low-rank")
+    assert solution.status == "certified"
+    assert solution.value == pytest.approx(2.0, rel=1e-3)
 
 
 def test_time_limit_returns_a_certified_point():

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
 import time
+import warnings
 from typing import Any
 
 import numpy as np
@@ -132,12 +135,86 @@ def test_a_tile_lies_between_two_spheres_about_its_centre(small_tiles: None) -> 
     P = cloud(900, 6)
     made = tiles.Tiles.of(P)
     np.testing.assert_array_equal(np.sort(made.order), np.arange(900))
-    bounds = made.bounds(tiles.centre_distances(P[:40], made.centres))
+    bounds = made.bounds(made.to_centres(P[:40]))
     for t, start in enumerate(made.starts[:-1]):
         members = made.order[start : made.starts[t + 1]]
         r = np.linalg.norm(P[members] - made.centres[made.cell[t]], axis=1)
         np.testing.assert_allclose([r.min(), r.max()], [made.inner[t], made.outer[t]], atol=1e-6)
         assert np.all(bounds[:, t] <= cdist(P[:40], P[members]).min(axis=1) + 1e-6)
+
+
+@pytest.mark.parametrize("size", [1e-140, 7e-23, 1e-10, 1e25, 1e140])
+def test_the_unit_of_length_does_not_matter(size: float, compiled: None) -> None:
+    X = cloud(1200, 12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found, expected = search.BlockSearch(X * size).near(None, 5), search.BlockSearch(X).near(None, 5)
+    np.testing.assert_array_equal(found[1], expected[1])
+    np.testing.assert_allclose(found[0], size * expected[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("far", [1e2, 1e4, 1e8])
+def test_one_far_row_does_not_cost_the_others(far: float, compiled: None) -> None:
+    X = cloud(900, 30)
+    X[0] *= far
+    with collect() as record:
+        found = search.BlockSearch(X).near(None, 6)
+    E = cdist(X, X)
+    np.fill_diagonal(E, np.inf)
+    np.testing.assert_array_equal(found[1], nearest(E, 6)[1])
+    assert record["searched_again"] < (20 if far < 1e5 else 901)
+
+
+@pytest.mark.parametrize("D", [3, 12])
+@pytest.mark.parametrize("n", [200, 4000])
+def test_distances_that_overflow_are_refused(n: int, D: int) -> None:
+    X = cloud(n, D)
+    with pytest.raises(GraphError, match="overflow"):
+        KNN(10).build(X * 1e200)
+    with pytest.raises(GraphError, match="overflow"):
+        KNN(10).build(X).finder.relate(X[:5] * 1e200)
+
+
+def test_a_few_new_points_are_not_worth_tiles(small_tiles: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    X = cloud(900, 6)
+    engine = search.BlockSearch(X)
+    monkeypatch.setattr(tiles.Tiles, "of", None)
+    np.testing.assert_array_equal(engine.near(X[:9] + 0.01, 3)[1], nearest(cdist(X[:9] + 0.01, X), 3)[1])
+    with pytest.raises(TypeError):
+        engine.near(None, 3)
+
+
+def test_fewer_distinct_points_than_cells(small_tiles: None) -> None:
+    X = cloud(8, 20)[np.random.default_rng(0).integers(8, size=900)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.all(search.BlockSearch(X).near(None, 4)[0] == 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_can_search_too(small_tiles: None) -> None:
+    X = cloud(900, 20)
+    search.BlockSearch(X).near(None, 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        search.BlockSearch(X).near(None, 4)
+        os._exit(0)
+    for _ in range(300):
+        if os.waitpid(child, os.WNOHANG)[0]:
+            return
+        time.sleep(0.1)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    pytest.fail("the child hangs")
+
+
+def test_the_approximate_search_puts_the_threads_of_its_library_back() -> None:
+    faiss = pytest.importorskip("faiss")
+    before = faiss.omp_get_max_threads()
+    search.HnswSearch(cloud(600, 20), n_jobs=1).near(None, 4)
+    assert faiss.omp_get_max_threads() == before
 
 
 def test_leaving_out_the_point_itself() -> None:

@@ -421,3 +421,19 @@ def test_single_precision_rows_are_not_copied(monkeypatch: pytest.MonkeyPatch) -
     assert relative(basis.offset, reference.offset) <= 1e-12
     assert relative(form.dense, reference.restrict(laplacian(W)).dense) <= 1e-12
     assert peak < X.size * 8
+
+
+@pytest.mark.parametrize("size", [1e-140, 1e100, 1e150])
+def test_components_do_not_depend_on_the_unit_of_length(size: float) -> None:
+    X = cloud(500, 6)[0]
+    expected, found = (es.PCA(2).fit(Z) for Z in (X, X * size))
+    np.testing.assert_allclose(found.explained_variance_ratio_, expected.explained_variance_ratio_, rtol=1e-9)
+    assert angle(found.components_.T, expected.components_.T) < 1e-6
+
+
+@pytest.mark.parametrize(
+    "size, what", [(1e-170, "small that their squares vanish: multiply"), (1e160, "large .* divide")]
+)
+def test_squares_that_vanish_or_overflow_are_named(size: float, what: str) -> None:
+    with pytest.raises(InputError, match=what):
+        es.PCA(2).fit(cloud(500, 6)[0] * size)

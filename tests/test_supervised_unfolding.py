@@ -403,6 +403,12 @@ def test_alpha_must_exceed_one(alpha: Any, data: Any) -> None:
         SMVU1(alpha=alpha).fit(*data)
 
 
+@pytest.mark.parametrize("K", [np.ones((27, 27)), np.add.outer(np.arange(27.0), np.arange(27.0)), np.zeros((27, 27))])
+def test_a_label_matrix_that_centring_removes_is_refused(K: Array, data: Any) -> None:
+    with pytest.raises(LabelError, match="do not differ"):
+        ColoredMVU(2, label_kernel=K).fit(data[0])
+
+
 def test_label_kernels(data: Any) -> None:
     X, y = data
     t = np.c_[X[:, 0], X[:, 1]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from scipy.spatial import procrustes
 from sklearn.base import clone
 from sklearn.datasets import make_swiss_roll
 
-from eigenspan import MVU, PCA, Anchored, Isomap
+from eigenspan import KNN, MVU, PCA, Anchored, ColoredMVU, Isomap, LandmarkMVU, LaplacianMVU
 from eigenspan.errors import (
     ConvergenceWarning,
     DegenerateWarning,
@@ -21,6 +22,8 @@ from eigenspan.errors import (
     InputError,
 )
 from eigenspan.methods.unfolding import suggested_dimension
+from eigenspan.solvers.sdp import Certificate, Solution
+from helpers import pairwise
 
 
 def sheet(n, seed=0):
@@ -94,6 +97,70 @@ def test_common_neighbours_add_pairs_and_lower_the_optimum():
     assert angles.certificate_.lower < plain.certificate_.upper
 
 
+def test_common_neighbours_are_measured_in_the_metric_of_the_graph():
+    X, _ = sheet(100)
+    c = MVU(2, graph=KNN(5, metric="cityblock"), common_neighbors=True).fit(X).certificate_
+    assert c.squared_distances == pytest.approx(np.abs(X[c.edges[:, 0]] - X[c.edges[:, 1]]).sum(axis=1) ** 2)
+    own, angles = MVU(2, n_neighbors=5).fit(X), MVU(2, n_neighbors=5, common_neighbors=True).fit(X)
+    given = MVU(2, n_neighbors=5, graph="precomputed", common_neighbors=True).fit(pairwise(X))
+    assert given.certificate_.lower == pytest.approx(angles.certificate_.lower, rel=1e-6)
+    stretched = replace(own.graph_, distances=2 * own.graph_.distances)
+    kept = MVU(2, graph=stretched, common_neighbors=True).fit(X).certificate_
+    ratio = kept.squared_distances / np.sum((X[kept.edges[:, 0]] - X[kept.edges[:, 1]]) ** 2, axis=1)
+    assert np.sum(np.isclose(ratio, 4)) == len(own.certificate_.edges)
+    assert np.sum(np.isclose(ratio, 1)) == len(kept.edges) - len(own.certificate_.edges)
+    foreign = MVU(2, n_neighbors=5, graph="precomputed").fit(pairwise(X)).graph_
+    with pytest.raises(InputError, match="no metric"):
+        MVU(2, graph=foreign, common_neighbors=True).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "copies"),
+    [(MVU(2, method="dense"), 30), (MVU(2), 30), (LaplacianMVU(2, n_eigenvectors=8), 0), (LandmarkMVU(2), 30)],
+)
+def test_the_whole_unfolding_is_on_its_principal_axes(estimator, copies):
+    X, _ = sheet(100)
+    fitted = estimator.fit(np.vstack([X, X[:copies]]))
+    F, spectrum = fitted.embedding_full_, fitted.spectrum_
+    assert np.abs(F.T @ F - np.diag(spectrum)).max() < 1e-10 * spectrum[0]
+    assert np.all(np.diff(spectrum) <= 0)
+    assert np.abs(fitted.embedding_) == pytest.approx(np.abs(F[:, :2]), abs=1e-6 * np.abs(F).max())
+
+
+def test_distances_that_no_points_have_are_refused():
+    X = np.random.default_rng(0).random((60, 4))
+    settings = {"graph": KNN(12, metric="cityblock"), "constraint": "band"}
+    with pytest.raises(InputError, match=r"No points have these distances.*band=0\.01.*slack"):
+        MVU(2, band=0.01, **settings).fit(X)
+    with pytest.raises(InputError, match=r'at most 15 columns.*method="dense"'):
+        MVU(2, method="low-rank", **settings).fit(X)
+
+
+def test_a_band_stops_while_it_is_still_looking_for_a_start():
+    def stop(record):
+        told.append(record)
+        raise KeyboardInterrupt
+
+    told, (X, _) = [], sheet(300)
+    with pytest.warns(ConvergenceWarning, match="Interrupted"):
+        mvu = MVU(2, constraint="band", callback=stop).fit(X)
+    assert mvu.certificate_.status == "interrupted"
+    assert len(told) == 1
+    assert told[0]["lower"] == -np.inf
+    assert mvu.certificate_.lower <= mvu.certificate_.upper < np.inf
+    assert mvu.certificate_.upper <= told[0]["upper"] * 1.001
+
+
+def test_without_a_bound_no_share_is_claimed():
+    certificate = Certificate(1.0, 1.0, np.inf, 0.0)
+    solution = Solution(None, np.ones((3, 1)), np.ones(3), certificate, 7, "stalled")
+    with pytest.warns(ConvergenceWarning, match=r"no bound was proved on how far its variance is"):
+        MVU(2)._report(solution)
+    known = replace(solution, certificate=Certificate(1.0, 1.0, 1.1, 0.0))
+    with pytest.warns(ConvergenceWarning, match=r"its dependence on the labels less the price of slack proved within"):
+        ColoredMVU(2, constraint="slack")._report(known)
+
+
 def test_forms_of_the_constraint_nest():
     X, _ = sheet(120)
     plain = MVU(2).fit(X).certificate_
@@ -114,11 +181,42 @@ def test_forms_of_the_constraint_nest():
 def test_precomputed_distances_give_the_same_unfolding():
     X, _ = sheet(150)
     D = np.linalg.norm(X[:, None] - X[None], axis=2)
-    with pytest.raises(InputError, match="coordinates"):
-        MVU(2, graph="precomputed").fit(D)
+    plain = MVU(2, n_neighbors=8, extension="eigenfunctions").fit(X)
+    given = MVU(2, n_neighbors=8, graph="precomputed").fit(D)
+    assert given.certificate_.lower == pytest.approx(plain.certificate_.lower, rel=1e-9)
+    assert np.array_equal(given.transform(D), given.embedding_)
     isomap = Isomap(2, n_neighbors=8).fit(X)
     same = MVU(2, graph=isomap.graph_).fit(X)
     assert same.certificate_.lower == pytest.approx(MVU(2, n_neighbors=8).fit(X).certificate_.lower, rel=1e-12)
+
+
+@pytest.mark.parametrize("extension", ["eigenfunctions", "kernel-map"])
+@pytest.mark.parametrize("method", [MVU, LaplacianMVU])
+def test_new_points_may_come_as_rows_of_distances(method, extension):
+    X, new = np.split(sheet(170)[0], [150])
+    plain = method(2, n_neighbors=8, extension=extension).fit(X)
+    given = method(2, n_neighbors=8, extension=extension, graph="precomputed").fit(pairwise(X))
+    rows = pairwise(np.vstack([X, new]))[150:, :150]
+    assert np.abs(given.transform(rows)) == pytest.approx(np.abs(plain.transform(new)), abs=1e-6)
+
+
+def test_rows_of_distances_over_more_than_is_embedded():
+    X = np.vstack([sheet(100)[0], sheet(20, 1)[0] + 300.0])
+    settings = {"n_neighbors": 6, "extension": "eigenfunctions", "disconnected": "largest"}
+    with pytest.warns(DisconnectedWarning):
+        plain, given = MVU(2, **settings).fit(X), MVU(2, graph="precomputed", **settings).fit(pairwise(X))
+    assert np.abs(given.embedding_) == pytest.approx(np.abs(plain.embedding_), abs=1e-6)
+    assert np.array_equal(given.transform(pairwise(X)), given.embedding_)
+    few = MVU(2, graph="precomputed", landmarks=60).fit(pairwise(X[:100]))
+    assert np.array_equal(few.transform(pairwise(X[:100])), few.embedding_)
+
+
+def test_what_distances_cannot_be_extended_by_is_refused_before_solving():
+    def never(record):
+        raise AssertionError
+
+    with pytest.raises(InputError, match=r'"eigenfunctions" .* or "kernel-map"'):
+        MVU(2, graph="precomputed", extension="barycentric", callback=never).fit(pairwise(sheet(80)[0]))
 
 
 def test_a_disconnected_graph_is_bridged_with_a_warning_or_refused():

@@ -80,6 +80,18 @@ def test_a_general_solver_agrees_on_equal_actions(pairs: str) -> None:
     assert value < 0.98 * optimum(n, edges, d)
 
 
+def test_weights_of_equal_actions_complete_the_upper_bound() -> None:
+    X, actions = walk(30)
+    c = ActionRespectingEmbedding(1, n_neighbors=4).fit(X, actions).certificate_
+    assert c.equal_edges.shape == (c.weights_equal.size, 2, 2)
+    ends = np.vstack([c.edges, c.equal_edges[:, 0], c.equal_edges[:, 1]])
+    weights = np.concatenate([c.weights, c.weights_equal, -c.weights_equal])
+    B = np.eye(30)[ends[:, 0]] - np.eye(30)[ends[:, 1]]
+    second = la.eigvalsh(B.T @ (weights[:, None] * B))[1]
+    assert c.weights @ c.squared_distances / second == pytest.approx(c.upper, rel=1e-6)
+    assert MVU(1).fit(X).certificate_.weights_equal is None
+
+
 def test_equal_actions_keep_distances() -> None:
     X, actions = walk(60, 1)
     fitted = ActionRespectingEmbedding(1).fit(X, actions)

@@ -109,6 +109,11 @@ def one_blas_thread() -> Any:
     return _controller(len(sys.modules)).limit(limits=1, user_api="blas")
 
 
+def one_thread() -> Any:
+    """A context in which no library starts threads, of linear algebra or of OpenMP, which a forked process could not use again."""
+    return _controller(len(sys.modules)).limit(limits=1)
+
+
 @lru_cache(maxsize=1)
 def _controller(modules: int) -> ThreadpoolController:
     """Looking for the libraries takes milliseconds, and only an import can bring a new one."""

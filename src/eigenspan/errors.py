@@ -23,7 +23,7 @@
     ├── LabelWarning                     labels that leave part of a criterion undetermined, or look like identifiers
     ├── SearchWarning                    neighbours that are approximate, or take long to find
     ├── LocalisationWarning              an axis that lives on a handful of points
-    └── ConvergenceWarning               a solver missed its residual and another took over
+    └── ConvergenceWarning               a solver missed its residual, or an iteration stopped short
 
 A message says what was found (with numbers), why it matters and what to change.
 """
@@ -115,7 +115,7 @@ class LocalisationWarning(EigenspanWarning):
 
 
 class ConvergenceWarning(EigenspanWarning):
-    """A solver missed its residual and another took over."""
+    """A solver missed its residual and another took over, or an iteration stopped short of its tolerance."""
 
 
 def warn(message: str, category: type[EigenspanWarning]) -> None:

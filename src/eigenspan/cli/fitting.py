@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import EigenspanError
-from .console import Refusal, suggestion, working
+from .console import Refusal, plural, say, suggestion, working
 
 
 def build(row: Any, components: int | None, neighbors: int | None, settings: tuple[str, ...]) -> Any:
@@ -62,7 +62,8 @@ def standardise(X: Any, scale: str) -> tuple[Any, Any, Any]:
 
 def fit(row: Any, estimator: Any, X: Any, label: Any) -> None:
     """Fit with a spinner; what cannot be fitted is a message, not a traceback."""
-    y = None if label is None or row.supervision == "none" else _classes(label)
+    mark = getattr(estimator, "unlabeled", None)
+    y = None if label is None or row.supervision == "none" else _classes(label, mark)
     try:
         with working(f"Fitting {row.name} to {X.shape[0]} rows"):
             estimator.fit(X, y)
@@ -70,14 +71,31 @@ def fit(row: Any, estimator: Any, X: Any, label: Any) -> None:
         raise
     except (ValueError, TypeError, MemoryError, ArithmeticError, np.linalg.LinAlgError) as failure:
         raise Refusal(f"{row.name} could not be fitted: {failure}") from failure
+    if y is not None:
+        _report(estimator, y, mark)
 
 
-def _classes(label: Any) -> Any:
-    """Labels as the library takes them: numbers, or text with None for unlabelled rows."""
+def _report(estimator: Any, y: Any, mark: Any) -> None:
+    """How many rows had a label and, where labels are classes, how many of these there are."""
+    import pandas as pd
+
+    classes = getattr(estimator, "classes_", None)
+    if classes is None and not estimator.__sklearn_tags__().target_tags.required:
+        return  # the labels were not used
+    labelled = ~pd.isna(y)
+    if classes is not None and mark is not None:
+        labelled &= y != mark
+    kinds = "" if classes is None else f"{len(classes)} classes; "
+    say(f"{kinds}{labelled.sum()} of {plural(len(y), 'row')} had a label.")
+
+
+def _classes(label: Any, mark: Any) -> Any:
+    """Labels as the library takes them: numbers, or text with None for unlabelled rows, those with the mark as text among them."""
     import pandas as pd
 
     if pd.api.types.is_bool_dtype(label):
         return label.astype(str).to_numpy(dtype=object)
     if pd.api.types.is_numeric_dtype(label):
         return label.to_numpy(dtype=np.float64, na_value=np.nan) if label.isna().any() else label.to_numpy()
-    return np.array([None if pd.isna(value) else str(value) for value in label], dtype=object)
+    marks = () if mark is None else (str(mark),)
+    return np.array([None if pd.isna(value) or str(value) in marks else str(value) for value in label], dtype=object)

@@ -256,9 +256,13 @@ def _of_strip(X: Any, codes: Codes | None, groups: int, single: bool, parts: lis
             z, double = _about(block, origin.astype(np.float64), np.empty(block.shape)), np.empty((D, D))
             if not (single and _multiply(z, double)):
                 refuse_non_finite(X[part], part.start)
-                raise InputError(
-                    "Input X contains values so large that their squares overflow: divide X by a constant first."
+                large = np.abs(X[part]).max() > 1
+                what, do = (
+                    ("large that their squares overflow", "divide")
+                    if large
+                    else ("small that their squares vanish", "multiply")
                 )
+                raise InputError(f"Input X contains values so {what}: {do} X by a constant first.")
             scatter += double
         elif len(block):
             scatter += products
@@ -289,8 +293,8 @@ def _multiply(z: Any, products: Any) -> bool:
     with np.errstate(all="ignore"):
         np.matmul(z.T, z, out=products)
         size = float(np.trace(products, dtype=np.float64))
-    least, most = (1e-28, 1e36) if z.dtype == np.float32 else (-1.0, np.finfo(float).max)
-    return least < size <= most
+    least, most = (1e-28, 1e36) if z.dtype == np.float32 else (1e-290, np.finfo(float).max)
+    return least < size <= most or (size == 0 and not z.any())
 
 
 def _group_sums(z: Any, code: Any, groups: int) -> Array:

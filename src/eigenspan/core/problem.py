@@ -270,7 +270,7 @@ def _refine(A: Form, U: Array, sense: Sense, N: Array | None, norm: float) -> tu
     R = AU @ S - U * values
     if N is not None:
         R -= N @ (N.T @ R)
-    return values, U, np.linalg.norm(R, axis=0) / norm
+    return values, U, np.linalg.norm(R / norm, axis=0)
 
 
 def _standardise(problem: TraceProblem) -> _Standard:

@@ -29,7 +29,7 @@ def encode_labels(
     if y is None:
         raise LabelError(f"{name} requires y to be passed, but the target y is None.")
     try:
-        y = column_or_1d(y, warn=True)
+        y = label_array(y, warn=True)
     except ValueError as refusal:
         raise LabelError(f"{name} needs one label a sample. {refusal}") from None
     if y.size != X.shape[0]:
@@ -41,6 +41,7 @@ def encode_labels(
         )
     classes, codes = np.unique(known, return_inverse=True)
     _refuse_continuous(classes, y.size, name)
+    _warn_of_written_marks(classes, unlabeled)
     if classes.size < min_classes:
         raise LabelError(
             f"{name} needs at least {min_classes} classes, but the labels contain only one class "
@@ -57,6 +58,37 @@ def encode_labels(
     return out, classes
 
 
+def label_array(y: Any, *, warn: bool = False) -> NDArray[Any]:
+    """Labels as a vector, each of the kind it has: NaN beside text stays NaN, and numbers beside pandas' NA stay whole."""
+    if isinstance(y, list | tuple):
+        mixed = np.asarray(y).dtype.kind in "US" and not all(isinstance(label, str | bytes) for label in y)
+        y = np.array(y, dtype=object if mixed else None)
+    elif hasattr(y, "isna") and getattr(y, "ndim", 0) == 1:
+        y = np.asarray(y, dtype=object if not isinstance(y.dtype, np.dtype) and y.isna().any() else None)
+    return column_or_1d(y, warn=warn)
+
+
+def all_missing(y: Any, n: int, unlabeled: Any = -1) -> bool:
+    """There are n labels, and all of them are marks of unlabelled points."""
+    try:
+        y = label_array(y)
+    except ValueError:
+        return False
+    return y.size == n and bool(_split(y, unlabeled)[0].all())
+
+
+def _warn_of_written_marks(classes: NDArray[Any], unlabeled: Any) -> None:
+    """Marks that became text, in ``np.array(["a", np.nan])`` or in a file, are classes like any other."""
+    marks = ["nan", "NaN", "<NA>", "None", ""] + (["-1"] if unlabeled is not None else [])
+    found = [str(label) for label in classes if label in marks] if classes.dtype.kind == "U" else []
+    if found:
+        warn(
+            f"The labels are text, and {', '.join(map(repr, found))} among them counts as a class: text marks no unlabelled points. If it "
+            f"stands for missing labels, write None in a list or an array of objects, or pass unlabeled={found[0]!r}.",
+            LabelWarning,
+        )
+
+
 def _refuse_continuous(classes: NDArray[Any], n: int, name: str) -> None:
     """Numbers to be predicted are no classes."""
     if classes.dtype.kind != "f":
@@ -71,9 +103,12 @@ def _refuse_continuous(classes: NDArray[Any], n: int, name: str) -> None:
 
 def _split(y: NDArray[Any], unlabeled: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
     """Where labels are missing, and the others, all of one kind."""
-    missing = np.array([y.dtype.kind in "Of" and _is_missing(label) for label in y.tolist()], dtype=bool)
+    dates = y.dtype.kind in "mM"
+    missing = np.isnat(y) if dates else np.zeros(y.size, dtype=bool)
+    if y.dtype.kind in "Of":
+        missing = np.array([_is_missing(label) for label in y.tolist()], dtype=bool)
     marked = np.zeros(y.size, dtype=bool)
-    if unlabeled is not None:
+    if unlabeled is not None and not (dates and isinstance(unlabeled, int)):
         marked[~missing] = [label == unlabeled for label in y[~missing].tolist()]
     known = y[~(missing | marked)]
     known = _plain(known) if known.dtype.kind == "O" else known

@@ -64,6 +64,10 @@ class Finder:
     def _lists(self, X: Any) -> sp.csr_array:
         if self.radius is None:
             distances, indices = self.engine.near(X, self.n_neighbors)
+            if not np.isfinite(distances).all():  # then the indices mean nothing
+                raise GraphError(
+                    "Distances between the points overflow: the values are too large to be squared. Divide X by a constant first."
+                )
             return regular(distances, indices, self.n)
         distances, indices = self.engine.within(X, self.radius)
         alone = np.array([X is not None and len(row) == 0 for row in indices], dtype=bool)

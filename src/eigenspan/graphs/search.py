@@ -15,6 +15,8 @@ the third only where faiss is installed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any, ClassVar
@@ -27,7 +29,7 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 from .._diagnostics import note
-from .._resources import in_threads, workers
+from .._resources import in_threads, one_thread, workers
 from ..errors import GraphError, SearchWarning, warn
 
 Array = NDArray[np.float64]
@@ -98,7 +100,7 @@ def _intrinsic_dimension(X: Array, k: int = 10) -> float:
         return 0.0
     sample = np.random.default_rng(0).choice(X.shape[0], size=min(200, X.shape[0]), replace=False)
     distances = cKDTree(X, balanced_tree=False).query(X[sample], min(k + 1, X.shape[0]))[0][:, 1:]
-    distances = distances[distances[:, 0] > 0]
+    distances = distances[(distances[:, 0] > 0) & np.isfinite(distances[:, -1])]
     ratios = np.log(distances[:, -1:] / distances[:, :-1])
     return 1.0 / max(float(np.mean(ratios)), 1e-3) if ratios.size else 0.0
 
@@ -142,13 +144,13 @@ class TreeSearch:
 
 @dataclass(frozen=True, eq=False)
 class BlockSearch:
-    """All distances, a block at a time: O(mnD) by matrix products in single precision about the mean.
+    """All distances, a block at a time: O(mnD) by matrix products in single precision.
 
     Points are kept in tiles of near ones, and tiles that cannot hold a neighbour of any query of a block are passed over: data in
     separate clusters cost the pairs within them.
 
-    More candidates than wanted are kept and measured again from differences in double precision. Where the bound on the
-    rounding of the products leaves room for a missed neighbour, the query is searched again by differences alone.
+    What is kept are the smallest lower bounds on the distances, more of them than wanted, which are then measured again from
+    differences in double precision. Where that leaves room for a missed neighbour, the query is searched again by differences alone.
     A search that is small, and no part of a larger `work`, is made by differences from the start.
     """
 
@@ -182,38 +184,37 @@ class BlockSearch:
 
     def _by_products(self, queries: Array, own: Index, k: int) -> Lists:
         from ..compiled.nearest import exact_squares, keep_nearest, scan_exactly
-        from .tiles import Tiles, centre_distances, nearest_centre
+        from .tiles import Centred, Tiles
 
         n, D = self.points.shape
         others = n - int(own.size > 0 and own[0] >= 0)
         K = min(k + _SPARE, others)
-        centre = self.points.mean(axis=0, dtype=np.float64)
-        P = (self.points - centre).astype(np.float32)
-        tiles = Tiles.of(P)
+        centred = Centred.of(self.points)
+        P = centred(self.points)
+        with one_thread():
+            tiles = Tiles.of(P) if 8 * len(queries) >= n else Tiles.whole(P)
+            by_cell = tiles.order if others < n else np.argsort(tiles.nearest(centred(queries))[0], kind="stable")
         P = P[tiles.order]
-        squares = np.einsum("ij,ij->i", P, P)
+        doubt = 2 * 1.2e-7 * (D + 8)  # rounding of |q|² + |p|² − 2q·p is at most this part of |q|² + |p|²
+        squares = np.einsum("ij,ij->i", P, P) * np.float32(1 - doubt)
         reach = float(np.sqrt(squares.max()))
         P *= -2
         place = np.full(n + 1, -1)  # of each point among the tiles; the last is that of a query that is no point
         place[tiles.order] = np.arange(n)
-        by_cell = (
-            tiles.order if others < n else np.argsort(nearest_centre(queries - centre, tiles.centres)[0], kind="stable")
-        )
         distances, indices = np.empty((len(queries), k)), np.empty((len(queries), k), dtype=np.intp)
 
         def search(start: int) -> tuple[int, int]:
             at = by_cell[start : start + _ROWS]
             block, mine = queries[at], place[own[at]]
-            Q = (block - centre).astype(np.float32)
+            Q = centred(block)
             size = np.einsum("ij,ij->i", Q, Q).astype(np.float64)
-            rounding = 1.2e-7 * (D + 8) * (np.sqrt(size) + reach) ** 2
             values = np.full((len(block), K), np.inf, dtype=np.float32)
             which = np.full((len(block), K), -1, dtype=np.intp)
-            to_centres = centre_distances(Q, tiles.centres)
+            to_centres = tiles.to_centres(Q)
             bounds = tiles.bounds(to_centres) - 1e-7 * np.sqrt(D + 8) * (np.sqrt(size) + reach)[:, None]
             scanned = 0
             for t in np.argsort(to_centres.mean(axis=0)[tiles.cell], kind="stable"):
-                if np.all(bounds[:, t] > np.sqrt(values[:, -1] + size + rounding)):
+                if np.all(bounds[:, t] > np.sqrt(np.maximum(values[:, -1] + size, 0))):
                     continue
                 tile = slice(tiles.starts[t], tiles.starts[t + 1])
                 keep_nearest(Q @ P[tile].T, squares[tile], tile.start, mine, values, which)
@@ -221,7 +222,8 @@ class BlockSearch:
             which = np.append(tiles.order, -1)[which]
             exact = np.empty((len(block), K))
             exact_squares(block, self.points, which, exact)
-            proven = np.sort(exact, axis=1)[:, k - 1] + rounding < values[:, -1] + size
+            farthest = np.sort(exact, axis=1)[:, k - 1] * centred.scale**2 + np.finfo(np.float32).tiny
+            proven = np.isfinite(size) & (farthest < values[:, -1] + (1 - doubt) * size)
             doubtful = np.flatnonzero(~proven) if others > K else np.zeros(0, dtype=np.intp)
             if doubtful.size:
                 again, found = np.full((doubtful.size, k), np.inf), np.full((doubtful.size, k), -1, dtype=np.intp)
@@ -231,7 +233,11 @@ class BlockSearch:
             distances[at], indices[at] = _sorted(exact, which, k)
             return doubtful.size, scanned
 
-        counts = np.array(in_threads(search, range(0, len(queries), _ROWS), workers(self.n_jobs)))
+        def quietly(start: int) -> tuple[int, int]:
+            with np.errstate(over="ignore", invalid="ignore"):  # what overflows is not proven, and searched again
+                return search(start)
+
+        counts = np.array(in_threads(quietly, range(0, len(queries), _ROWS), workers(self.n_jobs)))
         if len(queries) == n:
             repeated, scanned = counts.sum(axis=0)
             note(searched_again=int(repeated), scanned=float(scanned) / n**2)
@@ -242,7 +248,8 @@ class BlockSearch:
 class HnswSearch:
     """Approximate neighbours by a hierarchical navigable graph (faiss): about O(log n) a query in any dimension.
 
-    The recall on 1,000 of the points is noted in the diagnostics, and a warning is given where it is below 0.95.
+    The recall on 1,000 of the points is noted in the diagnostics, and a warning is given where it is below 0.95. faiss searches on
+    threads of its own, which a process forked afterwards does not have: start such processes with "spawn".
     """
 
     name: ClassVar[str] = "hnsw"
@@ -253,12 +260,11 @@ class HnswSearch:
     index: Any = field(init=False)
 
     def __post_init__(self) -> None:
-        faiss = _faiss()
-        faiss.omp_set_num_threads(workers(self.n_jobs))
-        index = faiss.IndexHNSWFlat(self.points.shape[1], self.links)
+        index = _faiss().IndexHNSWFlat(self.points.shape[1], self.links)
         index.hnsw.efConstruction = self.effort
         index.hnsw.efSearch = self.effort
-        index.add(np.ascontiguousarray(self.points - self.points.mean(axis=0), dtype=np.float32))
+        with _faiss_threads(self.n_jobs):
+            index.add(np.ascontiguousarray(self.points - self.points.mean(axis=0), dtype=np.float32))
         object.__setattr__(self, "index", index)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -272,7 +278,8 @@ class HnswSearch:
 
         queries = np.ascontiguousarray(self.points if X is None else X)
         centred = np.ascontiguousarray(queries - self.points.mean(axis=0), dtype=np.float32)
-        _, which = self.index.search(centred, min(k + _SPARE, self.points.shape[0]))
+        with _faiss_threads(self.n_jobs):
+            _, which = self.index.search(centred, min(k + _SPARE, self.points.shape[0]))
         which = which.astype(np.intp)
         if X is None:
             which = _without_self(np.zeros(which.shape), which, np.arange(which.shape[0]))[1]
@@ -300,6 +307,18 @@ class HnswSearch:
                 'edges it should have. Use KNN(search="exact"), or reduce the number of features first.',
                 SearchWarning,
             )
+
+
+@contextmanager
+def _faiss_threads(n_jobs: int | None) -> Iterator[None]:
+    """faiss has one number of threads for the whole process: it is put back."""
+    faiss = _faiss()
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(workers(n_jobs))
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)
 
 
 def _faiss() -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +11,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-Points = NDArray[np.floating[Any]]
+Single = NDArray[np.float32]
 Index = NDArray[np.intp]
 
 #: Points to a cell on average, points of a cell that its centre is found from, and points to a tile at most.
 _POINTS, _SAMPLE, _WIDTH = 1024, 32, 2048
-#: Below this many points one tile holds them all: there is too little to pass over.
+#: Below this many points there is too little to pass over.
 _WORTHWHILE = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Centred:
+    """Points in single precision, about a middle that a few far ones cannot move, the farthest at about one."""
+
+    centre: Array
+    scale: float
+
+    @classmethod
+    def of(cls, points: Any) -> Centred:
+        n = len(points)
+        some = points[np.random.default_rng(0).choice(n, size=min(n, 1000), replace=False)]
+        centre = np.median(some, axis=0).astype(np.float64)
+        extent = max(float(np.abs(block - centre).max()) for block in np.array_split(points, -(-n // _WIDTH)))
+        return cls(centre, 2.0 ** float(np.clip(-np.floor(np.log2(extent)), -500, 500)) if extent > 0 else 1.0)
+
+    def __call__(self, points: Any) -> Single:
+        with np.errstate(over="ignore"):  # new points may be anywhere
+            return np.asarray((points - self.centre) * self.scale, dtype=np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,33 +65,40 @@ class Tiles:
     outer: Array
 
     @classmethod
-    def of(cls, P: Points) -> Tiles:
+    def of(cls, P: Single) -> Tiles:
         """The tiles of the points P: O(ncD) for c = n / 1024 cells."""
-        n = P.shape[0]
+        n = len(P)
         if n < _WORTHWHILE:
-            centres = np.zeros((1, P.shape[1]))
-        else:
-            from sklearn.cluster import KMeans
+            return cls.whole(P)
+        from sklearn.cluster import KMeans
 
-            cells = n // _POINTS
-            sample = np.random.default_rng(0).choice(n, size=min(n, _SAMPLE * cells), replace=False)
-            centres = (
-                KMeans(cells, n_init=1, max_iter=10, random_state=0).fit(P[sample]).cluster_centers_.astype(np.float64)
-            )
-        near, distances = nearest_centre(P, centres)
+        sample = np.random.default_rng(0).choice(n, size=min(n, _SAMPLE * (n // _POINTS)), replace=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # fewer distinct points than cells do no harm
+            found = KMeans(n // _POINTS, n_init=1, max_iter=10, random_state=0).fit(P[sample])
+        return cls._about(P, found.cluster_centers_.astype(np.float64))
+
+    @classmethod
+    def whole(cls, P: Single) -> Tiles:
+        """All points in one cell."""
+        return cls._about(P, np.zeros((1, P.shape[1])))
+
+    @classmethod
+    def _about(cls, P: Single, centres: Array) -> Tiles:
+        near, distances = _nearest(P, centres)
         order = np.lexsort((distances, near))
-        counts = np.bincount(near, minlength=len(centres))
-        first = np.concatenate([[0], np.cumsum(counts)])
-        starts = np.concatenate([np.arange(a, b, _WIDTH) for a, b in itertools.pairwise(first)] + [[n]])
-        sorted_distances = distances[order]
-        return cls(
-            order,
-            starts,
-            centres,
-            near[order][starts[:-1]],
-            sorted_distances[starts[:-1]],
-            sorted_distances[starts[1:] - 1],
-        )
+        bounds = np.concatenate([[0], np.cumsum(np.bincount(near, minlength=len(centres)))])
+        starts = np.concatenate([np.arange(a, b, _WIDTH) for a, b in itertools.pairwise(bounds)] + [[len(P)]])
+        first, last = order[starts[:-1]], order[starts[1:] - 1]
+        return cls(order, starts, centres, near[first], distances[first], distances[last])
+
+    def nearest(self, Q: Single) -> tuple[Index, Array]:
+        """The nearest centre of every row, and how far away it is."""
+        return _nearest(Q, self.centres)
+
+    def to_centres(self, Q: Single) -> Array:
+        """Distances to all centres, to about 1e-8 of the length of the vectors."""
+        return _distances(Q, self.centres)
 
     def bounds(self, distances: Array) -> Array:
         """Lower bounds on the distance to any point of each tile, from the distances to the centres: (m, c) to (m, t)."""
@@ -78,18 +106,16 @@ class Tiles:
         return np.maximum(to - self.outer, self.inner - to)
 
 
-def centre_distances(Q: Points, centres: Array) -> Array:
-    """Distances to all centres, to about 1e-8 of the length of the vectors."""
+def _distances(Q: Single, centres: Array) -> Array:
     squares = np.einsum("ij,ij->i", centres, centres) - 2 * (Q.astype(np.float64) @ centres.T)
     squares += np.einsum("ij,ij->i", Q, Q, dtype=np.float64)[:, None]
     return np.sqrt(np.maximum(squares, 0, out=squares), out=squares)
 
 
-def nearest_centre(Q: Points, centres: Array, rows: int = 4096) -> tuple[Index, Array]:
-    """The nearest centre of every row, and how far away it is."""
+def _nearest(Q: Single, centres: Array, rows: int = 4096) -> tuple[Index, Array]:
     near, distances = np.empty(len(Q), dtype=np.intp), np.empty(len(Q))
     for i in range(0, len(Q), rows):
-        block = centre_distances(Q[i : i + rows], centres)
+        block = _distances(Q[i : i + rows], centres)
         near[i : i + rows] = block.argmin(axis=1)
         distances[i : i + rows] = block[np.arange(len(block)), near[i : i + rows]]
     return near, distances

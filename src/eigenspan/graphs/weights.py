@@ -59,7 +59,14 @@ def median_width(X: Any, sample: int = 1000, precomputed: bool = False, metric: 
 
 
 class Binary(BaseEstimator):
-    """Weight 1 on every edge."""
+    """Weight 1 on every edge.
+
+    Examples
+    --------
+    >>> from eigenspan import Binary, LaplacianEigenmaps
+    >>> LaplacianEigenmaps(weights=Binary()).weights  # or weights="binary"
+    Binary()
+    """
 
     def bind(self, graph: NeighbourGraph, X: Any) -> Any:
         return self
@@ -74,7 +81,17 @@ class Heat(BaseEstimator):
     Parameters
     ----------
     sigma : float or None, default=None
-        Width; None takes half the median distance among at most 1000 points [S0, §8.6].
+        Width; None takes half the median distance among at most 1000 points.
+
+    Examples
+    --------
+    >>> from eigenspan import LPP, Heat
+    >>> LPP(weights=Heat(2.0)).weights.sigma
+    2.0
+
+    References
+    ----------
+    Belkin & Niyogi (2003), Laplacian eigenmaps; Kokiopoulou, Chen & Saad (2011), §8.6, for the width.
     """
 
     def __init__(self, sigma: float | None = None) -> None:
@@ -99,12 +116,22 @@ class Heat(BaseEstimator):
 
 
 class LocalScaling(BaseEstimator):
-    """Self-tuning heat kernel ``exp(−d²/(σ_i σ_j))``, σ_i the distance from i to its k-th neighbour [S2, eq. 7].
+    """Self-tuning heat kernel ``exp(−d²/(σ_i σ_j))``, σ_i the distance from i to its k-th neighbour.
 
     Parameters
     ----------
     k : int, default=7
         Which neighbour sets the scale of a point; its last one where it has fewer.
+
+    Examples
+    --------
+    >>> from eigenspan import LPP, LocalScaling
+    >>> LPP(weights=LocalScaling(5)).weights.k
+    5
+
+    References
+    ----------
+    Zelnik-Manor & Perona (2004), Self-tuning spectral clustering; Chatpatanasiri & Kijsirikul (2009), eq. 7.
     """
 
     def __init__(self, k: int = 7) -> None:
@@ -131,7 +158,14 @@ class _BoundLocalScaling:
 
 
 class Cosine(BaseEstimator):
-    """Cosine of the angle between two points, never below zero."""
+    """Cosine of the angle between two points, never below zero.
+
+    Examples
+    --------
+    >>> from eigenspan import KNN, Cosine, LaplacianEigenmaps
+    >>> LaplacianEigenmaps(graph=KNN(10, metric="cosine"), weights=Cosine()).weights  # or weights="cosine"
+    Cosine()
+    """
 
     def bind(self, graph: NeighbourGraph, X: Any) -> _BoundCosine:
         if X is None:
@@ -159,7 +193,7 @@ class _BoundCosine:
 
 
 class Given(BaseEstimator):
-    """The numbers on the edges are affinities already (``weights="precomputed"``).
+    """The numbers on the edges are affinities already (``weights="precomputed"``): those of a graph that was given, not found here.
 
     New points that arrive as rows of affinities bring their weights along; for new coordinates there are none, and their
     neighbours count alike.
@@ -178,12 +212,22 @@ class _BoundGiven:
 
 
 class Powered(BaseEstimator):
-    """Hadamard power of other weights, norm kept: ``W∘ᵅ · ‖W‖_F/‖W∘ᵅ‖_F`` [S2, eq. 9].
+    """Hadamard power of other weights, norm kept: ``W∘ᵅ · ‖W‖_F/‖W∘ᵅ‖_F``.
 
     Parameters
     ----------
     weights : str or weight specification, default="local"
     alpha : float, default=2
+
+    Examples
+    --------
+    >>> from eigenspan import LPP, Powered
+    >>> LPP(weights=Powered("heat", alpha=4)).weights.alpha
+    4
+
+    References
+    ----------
+    Chatpatanasiri & Kijsirikul (2009), A unified semi-supervised dimensionality reduction framework, eq. 9.
     """
 
     def __init__(self, weights: Any = "local", alpha: float = 2.0) -> None:
@@ -236,6 +280,23 @@ def as_weights(weights: Any) -> Any:
     if not hasattr(weights, "bind"):
         raise GraphError(f"weights={weights!r} is neither a name nor a weight specification such as Heat(sigma=1.0).")
     return weights
+
+
+def takes_given(weights: Any) -> bool:
+    """The weights are the numbers on the edges, or made of them."""
+    while hasattr(weights, "weights"):  # powers of weights, and paths over them
+        weights = weights.weights
+    return isinstance(weights, Given) or (isinstance(weights, str) and weights == "precomputed")
+
+
+def refuse_found_edges(graph: Any, weights: Any) -> None:
+    """Numbers on edges that a method finds itself are distances: they cannot be its weights. `graph` is what stands in ``graph=``."""
+    found = graph is None or hasattr(graph, "build") or (isinstance(graph, str) and graph == "class")
+    if found and takes_given(weights):
+        raise GraphError(
+            'weights="precomputed" takes the numbers on the edges as weights, but the edges of this graph are found here and hold '
+            "distances: pass graph=W, a sparse matrix of weights."
+        )
 
 
 def affinity(graph: NeighbourGraph, weights: Any, X: Any) -> Affinity:

@@ -17,6 +17,7 @@ from ..errors import DimensionError, InputError
 from ..extend import Walk, WalkRows
 from ..forms import degree, degrees, laplacian
 from ..graphs import affinity, as_graph, components
+from ..graphs.weights import refuse_found_edges
 from ..solvers import dense
 from .base import JOBS, NEIGHBOURS, SEED, SOLVER, SpectralReducer
 from .docs import documented
@@ -120,6 +121,7 @@ class SpectralClustering(ClusterMixin, SpectralReducer):
         if self.n_components is not None and self.n_components > n:
             raise DimensionError(f"n_components={self.n_components} exceeds n_samples={n}.")
         points = None if isinstance(self.graph, str) and self.graph == "precomputed" else X
+        refuse_found_edges(self.graph, self.weights)
         self.graph_ = as_graph(
             self.graph, X, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs, affinities=holds_affinities(self)
         )

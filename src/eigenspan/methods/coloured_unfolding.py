@@ -67,6 +67,7 @@ class SMVU2(LabelledUnfolding):
     """
 
     _min_classes = 2
+    _objective = "scatter of the classes"
 
     def _program(self, pairs: Index, bounds: Array, groups: Contraction, rows: Index) -> Program:
         self._check_memory(groups.first.size, len(pairs))
@@ -137,6 +138,7 @@ class ColoredMVU(LabelledUnfolding):
     label_kernel: Any
     width: float | None
     _min_classes = 2
+    _objective = "dependence on the labels"
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LabelledUnfolding._parameter_constraints,
@@ -165,14 +167,14 @@ class ColoredMVU(LabelledUnfolding):
 
     def _cost(self, rows: Index) -> Array:
         """H K_l H over the points with a label, zero elsewhere."""
-        labels, C = self._training[1], np.zeros((rows.size, rows.size))
+        own, C = self._training[1][rows], np.zeros((rows.size, rows.size))
         if not self._needs_labels():
-            return _centred(labels[np.ix_(rows, rows)])
-        own = labels[rows]
-        known = own >= 0 if own.ndim == 1 else ~np.isnan(own).any(axis=1)
-        if known.any():
-            C[np.ix_(known, known)] = _centred(self._kernel(own[known]))
-        if not np.any(np.abs(C) > 1e-12):
+            known, K = np.ones(rows.size, dtype=bool), own[:, rows]
+        else:
+            known = own >= 0 if own.ndim == 1 else ~np.isnan(own).any(axis=1)
+            K = self._kernel(own[known]) if known.any() else C
+        C[np.ix_(known, known)] = _centred(K) if known.any() else 0.0
+        if np.abs(C).max() <= 1e-12 * np.abs(K).max():
             raise _nothing_left(rows.size)
         return C
 

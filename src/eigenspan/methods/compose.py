@@ -25,6 +25,7 @@ from ..forms import (
     within,
 )
 from ..graphs import affinity, as_graph, encode_labels, ensure_connected, reconstruction_weights
+from ..graphs.weights import refuse_found_edges
 from .base import JOBS, NEIGHBOURS, RIDGE, SEED, SOLVER, FeatureReducer, SpectralReducer
 from .docs import documented
 from .neighbourhood import GRAPH, WEIGHTS, barycentric, refuse_distances
@@ -74,6 +75,7 @@ class _Forms:
         if name in ("variance", "identity"):
             return centring(n) if name == "variance" else identity(n)
         if name in ("laplacian", "degree"):
+            refuse_found_edges(self.estimator.graph, self.estimator.weights)
             W = affinity(self.graph, self.estimator.weights, self.points).W
             return laplacian(W) if name == "laplacian" else degree(W)
         if name == "reconstruction":

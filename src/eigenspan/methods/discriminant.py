@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.sparsefuncs import mean_variance_axis
+from sklearn.utils.validation import check_consistent_length
 
 from .._compat import Interval, StrOptions, fit_context
 from .._diagnostics import note, stage
@@ -19,6 +20,7 @@ from ..core.moments import Moments, class_moments, on_disk
 from ..errors import DimensionError, InputError, LabelError
 from ..forms import between, total, within
 from ..graphs import class_indicator, encode_labels
+from ..graphs.labels import label_array
 from .base import FeatureReducer, from_moments
 from .costs import AXES, RatioWeights
 from .docs import documented
@@ -123,7 +125,12 @@ class LDA(FeatureReducer):
         if self._reads_moments(X):
             with stage("moments"):
                 self._moments = class_moments(X, codes, self.classes_.size)
+            labelled, rest = self._moments
+            if rest.n:
+                everyone = labelled.pooled() + rest
+                _refuse_coincident(labelled.spread(), everyone.spread(), everyone.mean, "LDA")
             return self._pose_moments(*self._moments, None if on_disk(X) else X)
+        check_spread(X, codes, "LDA")
         basis = self._basis(X)
         s = self._amount(basis, codes)
         level = self._level(basis, codes) if s else 0.0
@@ -210,7 +217,7 @@ class LDA(FeatureReducer):
             return encode_labels(y, X, name="LDA")
         check_consistent_length(X, y)
         known = [self.classes_] if "n_samples_seen_" in vars(self) else []
-        parts = [column_or_1d(part) for part in (*known, *([] if classes is None else [classes]), y)]
+        parts = [label_array(part) for part in (*known, *([] if classes is None else [classes]), y)]
         if len({part.dtype.kind in "US" for part in parts if part.dtype.kind != "O"}) > 1:
             raise LabelError(
                 "The labels are text in one block and numbers in another: they cannot name the same classes."
@@ -238,6 +245,30 @@ class LDA(FeatureReducer):
             amount = float(self.shrinkage)
         note(shrinkage=amount)
         return amount
+
+
+def check_spread(X: Any, codes: Any, name: str) -> None:
+    """Refuse labelled rows that all coincide where the others do not. Cost O(nD)."""
+    if np.any(codes < 0):
+        (inside, _), (everywhere, mean) = _deviations(X[codes >= 0]), _deviations(X)
+        _refuse_coincident(inside, everywhere, mean, name)
+
+
+def _deviations(X: Any) -> tuple[Array, Array]:
+    """Standard deviation and mean of every column."""
+    if sp.issparse(X):
+        mean, variance = mean_variance_axis(sp.csr_matrix(X), axis=0)
+        return np.sqrt(variance), mean
+    return np.std(X, axis=0, dtype=np.float64), np.mean(X, axis=0, dtype=np.float64)
+
+
+def _refuse_coincident(inside: Array, everywhere: Array, mean: Array, name: str) -> None:
+    """The labelled rows vary in no column by more than rounding: what a discriminant would show of them is noise."""
+    if np.all(inside <= 1e-6 * everywhere + 1e-13 * np.abs(mean)):
+        raise LabelError(
+            f"{name} needs labelled samples that differ, but the labelled samples all coincide: they have classes and no directions that "
+            "tell these apart. Label other samples, or use an unsupervised method."
+        )
 
 
 def _dense(X: Any) -> Array:

@@ -25,8 +25,8 @@ _ENTRIES = {
         ``"all"`` joins all points, O(n²D) in blocks: with ``weights=Powered("local", alpha)`` this is LPP* [S2, §4.1].""",
     "weights": """weights : {"heat", "local", "binary", "cosine", "precomputed"} or weight specification, default="heat"
         Edge weights: ``Heat(sigma)`` = exp(−d²/σ²) with σ half the median distance unless given, ``LocalScaling(k)``, ``Binary()``,
-        ``Cosine()``, ``Powered(weights, alpha)``; ``"precomputed"`` takes the numbers on the graph's edges as they are;
-        with ``graph="precomputed"`` X is the matrix of affinities.""",
+        ``Cosine()``, ``Powered(weights, alpha)``; ``"precomputed"`` takes the numbers on the edges of a graph that is given
+        as they are; with ``graph="precomputed"`` X is the matrix of affinities.""",
     "disconnected": """disconnected : {"connect", "largest", "raise"}, default="connect"
         What to do when the graph falls apart: add the shortest bridging edges and warn; embed the largest component, place
         the other points by the map and warn; or raise.""",
@@ -70,7 +70,8 @@ _ENTRIES = {
         Pairs in the affinity of unlabelled points: all of them as in [S2, eq. 7], O(n²) in blocks, or the edges of a neighbour
         graph such as ``KNN(10)``, which is the choice for many points.""",
     "axes": """axes : {"unit", "norm", "eigenvalue", "eigenvalue-norm"}, default="unit"
-        Weights of the axes [S2, §2.3]: as solved, of length one, times the root of what each axis gains, or both.""",
+        Weights of the axes [S2, §2.3]: as solved, of length one, times the root of what each axis gains, or both; an
+        axis without gain becomes zero.""",
     "classes_attribute": """classes_ : ndarray
         The class labels.""",
     "unlabeled": """unlabeled : int, str or None, default=-1
@@ -101,8 +102,22 @@ _ENTRIES = {
         Axes in the input space (absent with a kernel).
     mean_ : ndarray of shape (n_features,)
         The origin of the embedding in the input space (absent with a kernel).""",
+    "unfolding_tol": """tol : float, default=1e-3
+        Certified relative gap at which to stop.""",
+    "unfolding_extension": """extension : {"auto", "barycentric", "eigenfunctions", "kernel-map"}, default="auto"
+        How new points are placed: by local reconstruction, by smoothed eigenfunctions of K [S4, eqs. 63–67], or by normalised
+        kernels fitted to the embedding [S4, eqs. 68–77]. "auto" is the first, and where X holds distances, which have no coordinates, the
+        second. Training points always return their own embedding.""",
+    "unfolding_time_limit": """time_limit : float or None, default=None
+        Seconds after which the best certified point is returned, with a warning; Ctrl-C does the same.""",
+    "unfolding_verbose": """verbose : int, default=0
+        1 prints these.""",
     "graph_attribute": """graph_ : NeighbourGraph
         The neighbour graph, accepted by other estimators as ``graph=``.""",
+    "class_graph_attributes": """classes_ : ndarray
+        The class labels, where the graph is one within classes.
+    graph_ : NeighbourGraph
+        The neighbour graph, accepted by other estimators as ``graph=`` (absent with "class" and "all").""",
 }
 
 _COSTS = """$gamma
@@ -125,24 +140,20 @@ _COSTS = """$gamma
     $linear_attributes
     $spectral_attributes"""
 
-_UNFOLDING = """tol : float, default=1e-3
-        Certified relative gap at which to stop.
+_UNFOLDING = """$unfolding_tol
     rank : int or None, default=None
         Columns of the Gram matrix's factor to begin with; more are added where the certificate asks for them. None means 3, or one more
         than `n_components`.
     method : {"auto", "low-rank", "dense"}, default="auto"
-        Sparse low-rank steps for bounds on pairs, dense ones, up to a thousand points or so, for other constraints.
-    extension : {"barycentric", "eigenfunctions", "kernel-map"}, default="barycentric"
-        How new points are placed: by local reconstruction, by smoothed eigenfunctions of K [S4, eqs. 63–67], or by normalised
-        kernels fitted to the embedding [S4, eqs. 68–77]. Training points always return their own embedding.
+        Sparse low-rank steps for bounds on pairs, dense ones, up to a thousand points or so, for other constraints. A band is entered at
+        the data themselves: the sparse steps need at most 15 columns, and Euclidean distances.
+    $unfolding_extension
     max_iter : int, default=300
-    time_limit : float or None, default=None
-        Seconds after which the best certified point is returned, with a warning; Ctrl-C does the same.
+    $unfolding_time_limit
     callback : callable or None, default=None
         Called with a dict (iteration, lower, upper, gap, seconds; of the low-rank solver also rank and factor) each time the bounds are
         computed.
-    verbose : int, default=0
-        1 prints these.
+    $unfolding_verbose
     $landmark_fit
     $disconnected
     $solver
@@ -150,7 +161,8 @@ _UNFOLDING = """tol : float, default=1e-3
     $n_jobs"""
 
 _FORM = """band : float, default=0.05
-        Share by which squared distances may shrink with ``constraint="band"``.
+        Share by which squared distances may shrink with ``constraint="band"``. More than 15 columns, or distances that are not
+        Euclidean, are solved densely: see `method`.
     price : float or "auto", default="auto"
         ν of ``constraint="slack"``: the objective is charged ν Σ t^power. "auto" lets an average
         edge stretch by 0.2 per cent (power 2), or asks thirty times what an average edge gains (power 1).

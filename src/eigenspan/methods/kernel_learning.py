@@ -78,9 +78,12 @@ class KernelLearner(ClassifierMixin, BaseEstimator):
     kernel_ : ndarray of shape (n_samples, n_samples)
         K.
     objective_, gap_ : float
-        ω(K); and the relative gap from the proven lower bound of the optimum.
+        ω(K); and the relative gap from the proven lower bound of the optimum. Where unrestricted combinations were left out
+        (``certificate_.rank`` is less than the number of kernels), of the optimum over the others.
     certificate_ : MarginSolution
-        Both bounds, with α and the multiplier of K ⪰ 0 that prove them; steps and status.
+        Both bounds, with α and the multiplier of K ⪰ 0 that prove them; steps and status. With `rank` directions, fewer than kernels, they
+        bound the optimum over these alone; `left_out` is the size of the largest combination that is not in them, 0 for kernels that
+        depend on one another exactly.
     transduction_ : ndarray of shape (n_samples,)
         The labels, given or predicted.
     classes_ : ndarray of shape (2,)
@@ -207,7 +210,13 @@ class KernelLearner(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
         matrices = [i for i, kernel in enumerate(self.kernels) if _is_matrix(kernel)]
-        given = dict(zip(matrices, [] if rows is None else rows, strict=False))
+        rows = [] if rows is None else rows
+        if len(rows) > len(matrices):
+            raise InputError(
+                f"rows= holds {len(rows)} arrays, but {len(matrices)} of the kernels are matrices of the training points: the others are "
+                "computed from X. Pass one array for each matrix, in order."
+            )
+        given = dict(zip(matrices, rows, strict=False))
         K = np.zeros((X.shape[0], self.labelled_.size)) - self._offset  # the means of rows meet Σ α_j y_j = 0
         for i in np.flatnonzero(self.weights_):
             values = np.asarray(given.get(int(i)), dtype=np.float64) if i in matrices else X
@@ -291,6 +300,13 @@ def _judge(found: MarginSolution, tol: float) -> None:
             "No combination of these kernels separates the labelled points: the hard margin's objective is unbounded (at least "
             f'{found.lower:.2g}). Use margin="l1" or "l2", or add a kernel of full rank such as "rbf"; coincident points with different '
             "labels cannot be separated at all."
+        )
+    if found.left_out:
+        warn(
+            f"Combinations of the {found.weights.size} kernels that nearly cancel were left out, the largest of {found.left_out:.1g} of "
+            f"their size: the bounds are those of the other {found.rank} directions, and with large weights of both signs more may be "
+            'possible. Leave out kernels that nearly depend on others, or use weights="nonnegative".',
+            ConvergenceWarning,
         )
     if found.gap > tol:
         warn(

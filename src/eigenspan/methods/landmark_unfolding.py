@@ -64,7 +64,8 @@ class LandmarkMVU(Unfolding):
 
     ``certificate_`` is that of the landmark problem with all its pairs. The upper bound is the one of the last few pairs (those of
     ``solution_``): leaving constraints out can only raise the optimum, so it holds for all of them. For the lower one the embedding is
-    shrunk until no pair is broken. Both are about K = QLQᵀ: MVU over all K can reach more.
+    shrunk until no pair is broken; the pair that is stretched most is in ``solution_`` too, and ``solution_.verify()`` proves both bounds.
+    Another factor put there would be judged by these few pairs only. Both are about K = QLQᵀ: MVU over all K can reach more.
 
     Cost: one sparse factorisation of M and q solves; 8nq bytes; some ten rounds of a pass over the edges and a dense program of about
     25q pairs.
@@ -82,23 +83,18 @@ class LandmarkMVU(Unfolding):
     landmarks : int, Landmarks, array of indices or None, default=None
         How many, how, or which. None means 40, or all points where there are fewer. A number alone spreads them (``"maxmin"``), so that
         few points lie outside their reach.
-    tol : float, default=1e-3
-        Certified relative gap at which to stop.
+    $unfolding_tol
     rank : int or None, default=None
         Has no effect here; accepted so that unfoldings can be exchanged.
     method : {"auto", "dense"}, default="auto"
         The small program is solved densely.
-    extension : {"barycentric", "eigenfunctions", "kernel-map"}, default="barycentric"
-        How new points are placed: by local reconstruction, by smoothed eigenfunctions of K [S4, eqs. 63–67], or by normalised
-        kernels fitted to the embedding [S4, eqs. 68–77]. Training points always return their own embedding.
+    $unfolding_extension
     max_iter : int, default=300
         Rounds.
-    time_limit : float or None, default=None
-        Seconds after which the best certified point is returned, with a warning; Ctrl-C does the same.
+    $unfolding_time_limit
     callback : callable or None, default=None
         Called after every round with a dict (iteration, lower, upper, gap, violation, constraints, rank, seconds, factor).
-    verbose : int, default=0
-        1 prints these.
+    $unfolding_verbose
     $disconnected
     $solver
     $random_state
@@ -204,29 +200,34 @@ class LandmarkMVU(Unfolding):
         """Solve for some pairs, let the worst broken ones join; returns the solution and the pairs that its weights belong to."""
         began, tell = time.monotonic(), self._tell()
         rows, best, accuracy = problem.first(np.random.default_rng(seed_of(self.random_state))), _Best(), 1e-2
-        status, history = "iterations", []
-        for iteration in range(self.max_iter):
-            left = None if self.time_limit is None else max(self.time_limit - (time.monotonic() - began), 1e-3)
-            inner = solve_program(
-                problem.program(rows), method=self.method, tol=accuracy, max_iter=100, time_limit=left
-            )
-            Y = problem.Q @ inner.factor
-            stretch = problem.stretch(Y)
-            best.offer(inner, rows, float(stretch.max()))
-            record = {"iteration": iteration, **best.facts, "violation": max(float(stretch.max()) - 1.0, 0.0), "constraints": rows.size,
-                      "rank": inner.rank, "seconds": time.monotonic() - began}  # fmt: skip
-            history.append(record)
-            if tell is not None:
-                tell(record | {"factor": Y})
-            if best.gap <= self.tol or inner.status in ("time", "interrupted"):
-                status = "certified" if best.gap <= self.tol else inner.status
-                break
-            finer = max(0.25 * self.tol, min(accuracy, 0.05 * record["violation"]))
-            before, rows = rows, problem.next_rows(rows, stretch, inner.weights)
-            if finer == accuracy and np.isin(rows, before).all():
-                status = "stalled"
-                break
-            accuracy = finer
+        status, history, iteration = "iterations", [], 0
+        try:
+            for iteration in range(self.max_iter):
+                left = None if self.time_limit is None else max(self.time_limit - (time.monotonic() - began), 1e-3)
+                inner = solve_program(
+                    problem.program(rows), method=self.method, tol=accuracy, max_iter=100, time_limit=left
+                )
+                Y = problem.Q @ inner.factor
+                stretch = problem.stretch(Y)
+                best.offer(inner, rows, float(stretch.max()))
+                record = {"iteration": iteration, **best.facts, "violation": max(float(stretch.max()) - 1.0, 0.0), "constraints": rows.size,
+                          "rank": inner.rank, "seconds": time.monotonic() - began}  # fmt: skip
+                history.append(record)
+                if tell is not None:
+                    tell(record | {"factor": Y})
+                if best.gap <= self.tol or inner.status in ("time", "interrupted"):
+                    status = "certified" if best.gap <= self.tol else inner.status
+                    break
+                finer = max(0.25 * self.tol, min(accuracy, 0.05 * record["violation"]))
+                before, rows = rows, problem.next_rows(rows, stretch, inner.weights)
+                if finer == accuracy and np.isin(rows, before).all():
+                    status = "stalled"
+                    break
+                accuracy = finer
+        except KeyboardInterrupt:
+            if best.dual is None:
+                raise
+            status = "interrupted"
         note(rounds=iteration + 1, constraints=rows.size)
         return best.solution(problem, iteration + 1, status, history)
 
@@ -257,12 +258,19 @@ class _Best:
     def solution(
         self, problem: Interpolated, rounds: int, status: str, history: list[dict[str, Any]]
     ) -> tuple[Solution, Index]:
-        """On principal axes, those without variance left out, and shrunk until no pair at all is broken."""
+        """On principal axes, those without variance left out, and shrunk until no pair at all is broken.
+
+        The program has the pairs of the weights and the one that is stretched most, so that its own bound from below is that of all.
+        """
         program, weights, rows = self.dual
         values, V = dense.eigenpairs(dense.symmetric(self.factor.T @ problem.cost @ self.factor), None, "max")
         F = self.factor @ V[:, values > _NOTHING * values.sum()]
         F = F / np.sqrt(problem.stretch(problem.Q @ F).max())
         value = program.variance(F)
+        worst = int(problem.stretch(problem.Q @ F).argmax())
+        if worst not in rows:  # the pair that F was shrunk for
+            rows, weights = np.append(rows, worst), np.append(weights, 0.0)
+            program = problem.program(rows)
         return Solution(program, F, weights, Certificate(value, value, self.upper, 0.0), rounds, status, history), rows
 
 

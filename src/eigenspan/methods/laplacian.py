@@ -150,6 +150,7 @@ class LPP(_LocalityPreserving):
 
     Attributes
     ----------
+    $class_graph_attributes
     $linear_attributes
     $spectral_attributes
 
@@ -202,6 +203,7 @@ class OLPP(_LocalityPreserving):
 
     Attributes
     ----------
+    $class_graph_attributes
     $linear_attributes
     $spectral_attributes
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..core import Form, Posed, pose
 from ..errors import LabelError
 from ..forms import every_pair, laplacian, other_class, same_class
+from ..graphs.labels import all_missing
 from .base import FeatureReducer
 from .costs import NOT_NEGATIVE
 from .docs import documented
@@ -99,7 +100,8 @@ class SSDR(LabelledProjection):
     def _pose(self, X: Any, y: Any) -> Posed:
         n = X.shape[0]
         self.__dict__.pop("classes_", None)
-        codes = np.full(n, -1) if y is None and not self._needs_labels() else self._encode(X, y, min_classes=1)
+        linked = not self._needs_labels() and (y is None or all_missing(y, n, self.unlabeled))
+        codes = np.full(n, -1) if linked else self._encode(X, y, min_classes=1)
         together, apart = self._links(codes)
         counts = np.bincount(codes[codes >= 0])
         same, other = _pairs(together, n), _pairs(apart, n)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..core import Form
+from ..errors import GraphError
 from ..forms import laplacian
 from ..graphs import affinity, allies, rivals
+from ..graphs.weights import takes_given
 from .base import NEIGHBOURS
 from .costs import PairCosts, ones_on
 from .docs import documented
@@ -44,7 +46,7 @@ class DNE(_Margins):
     classes pushed apart, by an orthonormal projection. Each axis is worth as much as its eigenvalue is negative. With γ = 0 the
     labelled points decide alone; `SSDNE` is the same with γ = 1 and α = 4.
 
-    Cost: neighbours within and across classes, then O(nkD + D³) time and O(nD + D²) memory; γ > 0 with ``graph="all"``
+    Cost: neighbours within and across classes, then O(nkD + nD² + D³) time and O(nD + D²) memory; γ > 0 with ``graph="all"``
     adds O(n²D) in blocks.
 
     Parameters
@@ -143,6 +145,11 @@ class LDE(MFA):
     _parameter_constraints: ClassVar[dict[str, Any]] = {**MFA._parameter_constraints, "weights": WEIGHTS}
 
     def _weigh(self, graph: Any, points: Any) -> Form:
+        if takes_given(self.weights):
+            raise GraphError(
+                'weights="precomputed" has no place in LDE: the edges within and across classes are found here and hold distances. Use '
+                '"heat", "local", "binary" or "cosine".'
+            )
         if not graph.distances.nnz:
             return ones_on(graph)
         return Form(graph.n, sparse=affinity(graph, self.weights, points).W)

@@ -30,6 +30,8 @@ from ..graphs import (
     ensure_connected,
 )
 from ..graphs.connect import POLICIES
+from ..graphs.metric import point_distances
+from ..graphs.weights import refuse_found_edges
 from .base import COMPONENTS, JOBS, LANDMARKS, NEIGHBOURS, SEED, SOLVER, FeatureReducer, SpectralReducer
 from .parameters import parameters
 
@@ -121,6 +123,7 @@ class GraphEmbedding(SpectralReducer):
         """The neighbour graph as it is, in one piece or several."""
         if not _holds_pairs(self) and np.all(X[0] == X):
             raise DimensionError(f"All {X.shape[0]} rows coincide: there are no dimensions to show.")
+        refuse_found_edges(self.graph, getattr(self, "weights", None))
         graph = as_graph(
             self.graph, X, n_neighbors=self._n_near(X), n_jobs=self.n_jobs, affinities=holds_affinities(self)
         )
@@ -240,6 +243,11 @@ class GraphProjection(FeatureReducer):
             getattr(self.graph, "within_class", False)
         )
 
+    def _fit(self, X: Any, y: Any) -> tuple[Any, Any]:
+        for name in ("classes_", "graph_"):  # another graph may have neither
+            self.__dict__.pop(name, None)
+        return super()._fit(X, y)
+
     def _codes(self, X: Any, y: Any) -> Any:
         if not self._needs_labels():
             return None
@@ -259,6 +267,7 @@ class GraphProjection(FeatureReducer):
 
     def _weights(self, points: Any, y: Any, weights: Any) -> Any:
         """Affinity W: sparse, of all pairs in blocks, or the class graph when no other weights were asked for."""
+        refuse_found_edges(self.graph, weights)
         if isinstance(self.graph, str) and self.graph == "all":
             return pair_affinity(points, weights or "heat", n_jobs=self.n_jobs)
         graph = self._neighbours(points, y)
@@ -274,12 +283,22 @@ class GraphProjection(FeatureReducer):
 def _distances_on(pattern: sp.csr_array, points: Any) -> sp.csr_array:
     """Euclidean distances on the edges of a pattern."""
     rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
-    data = np.empty(pattern.nnz)
-    step = max(1, 2**23 // max(points.shape[1], 1))
-    for i in range(0, pattern.nnz, step):
-        a, b = points[rows[i : i + step]], points[pattern.indices[i : i + step]]
-        difference = a - b
-        data[i : i + step] = (
-            sp.linalg.norm(difference, axis=1) if sp.issparse(difference) else np.linalg.norm(difference, axis=1)
-        )
+    data = pair_distances(points, rows, pattern.indices)
     return sp.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
+
+
+def pair_distances(points: Any, first: Index, second: Index, metric: Any = "euclidean") -> Array:
+    """Distances of pairs of rows: Euclidean ones a block of pairs at a time, others of one row to all its partners."""
+    out = np.empty(first.size)
+    if isinstance(metric, str) and metric == "euclidean":
+        step = max(1, 2**23 // max(points.shape[1], 1))
+        for i in range(0, first.size, step):
+            difference = points[first[i : i + step]] - points[second[i : i + step]]
+            norm = sp.linalg.norm if sp.issparse(difference) else np.linalg.norm
+            out[i : i + step] = norm(difference, axis=1)
+        return out
+    order = np.argsort(first, kind="stable")
+    rows, starts = np.unique(first[order], return_index=True)
+    for row, where in zip(rows, np.split(order, starts[1:]), strict=False):
+        out[where] = point_distances(points[[row]], points[second[where]], metric)[0]
+    return out

@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import softmax
-from sklearn.utils.validation import column_or_1d
 
 from .._compat import Interval
 from .._diagnostics import note, stage
@@ -19,6 +18,7 @@ from ..core import Features, Form, Posed, TraceRatio, diagonal, pose, with_ridge
 from ..errors import ConvergenceWarning, warn
 from ..forms import between, centring, total
 from ..graphs import class_indicator, encode_labels
+from ..graphs.labels import label_array
 from ..solvers import dense
 from ..solvers.linear import solve_by_products
 from .costs import AXES, RatioWeights
@@ -275,8 +275,9 @@ class SODA(Bounded, GraphProjection):
             F = propagate(W, codes, c, trust=self.trust, novelty=self.novelty)
         self.label_distributions_ = F
         reached = F[:, :c].max(axis=1) > 0
-        self.transduction_ = np.array(column_or_1d(y))
-        self.transduction_[reached] = self.classes_[np.argmax(F[reached, :c], axis=1)]
+        self.transduction_ = self.classes_[np.argmax(F[:, :c], axis=1)]
+        if not reached.all():
+            self.transduction_ = np.where(reached, self.transduction_, label_array(y))
         S_B, S_T = soft_scatters(F[:, :c])
         posed = pose(basis, maximise=S_B, unit=S_T, ridge=self.ridge, relative_ridge=1.0)
         ratio = TraceRatio(posed.problem.A, cast("Form", posed.problem.B))

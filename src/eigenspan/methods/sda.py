@@ -14,7 +14,9 @@ from ..errors import GraphError
 from ..forms import between, laplacian, total
 from ..graphs import encode_labels
 from ..graphs.paths import PathSimilarity
+from ..graphs.weights import refuse_found_edges
 from .costs import AXES, NOT_NEGATIVE
+from .discriminant import check_spread
 from .docs import documented
 from .neighbourhood import WEIGHTS, GraphProjection
 from .parameters import parameters
@@ -95,6 +97,7 @@ class SDA(Bounded, GraphProjection):
 
     def _pose(self, X: Any, y: Any) -> Posed:
         codes, self.classes_ = encode_labels(y, X, unlabeled=self.unlabeled, name="SDA")
+        check_spread(X, codes, "SDA")
         basis = self._basis(X)
         c = self.classes_.size
         self._bound(basis, c - 1, f"there are {c} classes")
@@ -108,6 +111,7 @@ class SDA(Bounded, GraphProjection):
         rule = PathSimilarity() if isinstance(self.weights, str) and self.weights == "path" else self.weights
         if not (isinstance(rule, PathSimilarity) and rule.pairs == "all"):
             return self._weights(points, y, rule)
+        refuse_found_edges(self.graph, rule)
         graph = self._neighbours(points, y)
         if isinstance(graph, Form):
             raise GraphError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from itertools import product
 from numbers import Integral
@@ -12,15 +13,16 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, TransformerMixin, clone
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from .._compat import HasMethods, Interval, fit_context
 from .._diagnostics import collect
 from .._resources import threads
-from ..errors import InputError, LabelError
+from ..errors import EigenspanWarning, InputError, LabelError, RidgeWarning, warn
 from ..graphs import encode_labels
-from .base import FeatureReducer
+from .base import FeatureReducer, Reducer
 from .costs import PairCosts, checked_points
+from .neighbourhood import GraphProjection
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -62,10 +64,10 @@ class SemiSupervisedKFold(BaseEstimator):
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[Index, Index]]:
         """Indices ``(train, test)`` of every fold."""
-        y = column_or_1d(y)
-        codes, _ = encode_labels(y, y, unlabeled=self.unlabeled, name="SemiSupervisedKFold")
+        rows = _sized(y if X is None else X)
+        codes, _ = encode_labels(y, rows, unlabeled=self.unlabeled, name="SemiSupervisedKFold")
         for test in self.folds(codes):
-            yield np.setdiff1d(np.arange(y.size), test), test
+            yield np.setdiff1d(np.arange(codes.size), test), test
 
     def folds(self, codes: Index) -> list[Index]:
         """The labelled points of every fold, from class codes."""
@@ -78,6 +80,11 @@ class SemiSupervisedKFold(BaseEstimator):
         classes = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
         dealt = np.concatenate([rng.permutation(members) if self.shuffle else members for members in classes])
         return [np.sort(dealt[fold :: self.n_splits]) for fold in range(self.n_splits)]
+
+
+def _sized(X: Any) -> Any:
+    """X itself, or as an array where it is a list and has no shape."""
+    return X if hasattr(X, "shape") else np.asarray(X)
 
 
 def _has(name: str) -> Any:
@@ -128,6 +135,7 @@ class LabelledOnly(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> LabelledOnly:
         """Fit the classifier to the rows with a label."""
+        X = _sized(X)
         codes, classes = encode_labels(y, X, unlabeled=self.unlabeled, name="LabelledOnly", min_classes=1)
         rows = np.flatnonzero(codes >= 0)
         labelled = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
@@ -153,11 +161,48 @@ class LabelledOnly(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self.estimator_.decision_function(X)
 
 
+def _mark(estimator: Any) -> Any:
+    """The mark of unlabelled points of an estimator, or of the steps of a pipeline, which must agree on it."""
+    marks = [value for name, value in estimator.get_params().items() if name.rpartition("__")[2] == "unlabeled"]
+    if any(mark != marks[0] for mark in marks):
+        raise InputError(
+            f"The steps mark unlabelled points in different ways, unlabeled={marks[0]!r} and others: give all of them the same mark."
+        )
+    return marks[0] if marks else -1
+
+
+def _ignores_labels(estimator: Any) -> bool:
+    """Surely the same embedding whatever y: one of our methods that needs none, and takes none besides."""
+    reads = "unlabeled" in estimator.get_params() and not isinstance(estimator, GraphProjection)
+    return isinstance(estimator, Reducer) and not reads and not get_tags(estimator).target_tags.required
+
+
 def _middle(scores: Array, shape: list[int]) -> int:
     """Of the best candidates, numbered through a grid of this shape, the one nearest to the mean of their places."""
     tied = np.flatnonzero(scores >= scores.max() - 1e-12)
     places = np.stack(np.unravel_index(tied, shape), axis=1) / np.maximum(np.array(shape) - 1, 1)
     return int(tied[np.argmin(np.sum((places - places.mean(axis=0)) ** 2, axis=1).round(12))])
+
+
+def _scores(score: Any, candidates: list[dict[str, Any]], hidden: list[Any]) -> Array:
+    """Of every candidate, −∞ for those that cannot be fitted, unless none can. Ridges are reported by the last fit, if at all."""
+    scores, failures = np.full(len(candidates), -np.inf), []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RidgeWarning)
+        for i, candidate in enumerate(candidates):
+            try:
+                scores[i] = score(candidate, hidden)
+            except InputError as failure:
+                failures.append((candidate, failure))
+    if len(failures) == len(candidates):
+        raise failures[0][1]
+    if failures:
+        warn(
+            f"{len(failures)} of {len(candidates)} candidates could not be fitted and score −∞, the first {failures[0][0]}: "
+            f"{failures[0][1]} Leave them out of param_grid if that is no surprise.",
+            EigenspanWarning,
+        )
+    return scores
 
 
 class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
@@ -167,14 +212,14 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     labelled neighbours in the embedding. With few labels many candidates are equally good: the one in their middle is taken,
     nearest to the mean of their places in the grid (so list values in order). For the methods with γ and α the parts of the problem
     that do not depend on labels are computed once per α, and a candidate costs one small eigenproblem. A fold that would leave a
-    single class is passed over.
+    single class is passed over, and a candidate that cannot be fitted, with more axes than there are say, scores −∞ with a warning.
 
     Parameters
     ----------
     estimator : transformer
-        Such as `SSLFDA`; with a ``fit(X, y)`` that takes unlabelled points.
+        Such as `SSLFDA`, or a pipeline; with a ``fit(X, y)`` that takes unlabelled points.
     param_grid : dict
-        Values to try, in order. Unless given, γ from 0.01 to 100 and α from 1 to 8, as far as the estimator has them.
+        Values to try, in order. Unless given, γ of 0 and from 0.01 to 100 and α from 1 to 8, as far as the estimator has them.
     cv : int or SemiSupervisedKFold, default=5
     n_neighbors : int, default=1
         Neighbours that vote.
@@ -228,9 +273,7 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> RegularizedSearch:
         """Score every candidate, and fit the best to all points."""
-        mark = getattr(self.estimator, "unlabeled", -1)
-        rows = X if hasattr(X, "shape") else np.asarray(X)
-        codes, classes = encode_labels(y, rows, unlabeled=mark, name="RegularizedSearch")
+        codes, classes = encode_labels(y, _sized(X), unlabeled=_mark(self.estimator), name="RegularizedSearch")
         folds = self._folds(codes)
         grid = self._grid()
         candidates = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
@@ -247,7 +290,7 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
                 f"Whichever fold of the {np.sum(codes >= 0)} labels is hidden, only one class is left: label more points."
             )
         score = self._shared(X) if self._is_shared(candidates) else self._plain(X, classes)
-        scores = np.array([score(candidate, hidden) for candidate in candidates])
+        scores = _scores(score, candidates, hidden)
         best = _middle(scores, [len(values) for values in grid.values()])
         self.results_ = list(zip(candidates, scores.tolist(), strict=True))
         self.best_params_, self.best_score_ = candidates[best], float(scores[best])
@@ -261,13 +304,29 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Search, and return the embedding of the training points by the best candidate."""
-        return self.fit(X, y).best_estimator_.embedding_.copy()
+        best = self.fit(X, y).best_estimator_
+        return best.embedding_.copy() if hasattr(best, "embedding_") else best.transform(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the axes, as the best candidate has them."""
+        check_is_fitted(self)
+        return self.best_estimator_.get_feature_names_out(input_features)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Features of the best candidate; there is no such attribute before ``fit``."""
+        return self.best_estimator_.n_features_in_
 
     def _grid(self) -> Any:
         if self.param_grid is not None:
             return self.param_grid
         known = self.estimator.get_params()
-        grid = {"gamma": [0.01, 0.1, 1.0, 10.0, 100.0], "alpha": [1, 2, 4, 8]}
+        grid = {"gamma": [0.0, 0.01, 0.1, 1.0, 10.0, 100.0], "alpha": [1, 2, 4, 8]}
+        if not set(grid) & set(known):
+            raise InputError(
+                f"{type(self.estimator).__name__} has no gamma and no alpha to search for: pass param_grid, a dict of values to try such "
+                'as {"n_components": [2, 5]}; the parameters of a pipeline are named "step__gamma".'
+            )
         return {name: values for name, values in grid.items() if name in known}
 
     def _folds(self, codes: Index) -> list[Index]:
@@ -295,11 +354,12 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
             estimator = clone(self.estimator).set_params(**candidate)
             if features is not None:
                 estimator._features = features
-            return estimator.fit_transform(X, y)
+            return np.asarray(estimator.fit_transform(X, y))
 
         def score(candidate: dict[str, Any], hidden: list[Any]) -> float:
             right = 0.0
-            Y = None if get_tags(template).target_tags.required else embed(candidate, None)
+            same = _ignores_labels(clone(self.estimator).set_params(**candidate))
+            Y = embed(candidate, None) if same else None
             for masked, fold, truth in hidden:
                 y = np.where(masked >= 0, classes[masked].astype(object), None)
                 right += self._votes(embed(candidate, y) if Y is None else Y, masked, fold, truth)
@@ -323,9 +383,8 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
             estimator.set_params(**candidate)
             with collect(), threads(estimator.n_jobs):
                 if not parts:
-                    for masked, _, _ in hidden:
-                        form, unit = estimator._labelled(points, masked)
-                        parts.append((basis.restrict(form), None if unit is None else basis.restrict(unit)))
+                    forms = [estimator._labelled(points, masked) for masked, _, _ in hidden]
+                    parts.extend((basis.restrict(A), None if B is None else basis.restrict(B)) for A, B in forms)
                 if estimator.gamma and estimator.alpha not in smooth:
                     smooth[estimator.alpha] = basis.restrict(estimator._unlabelled(points))
                 right = 0.0

@@ -79,7 +79,7 @@ def targets(y: Any, X: Any, name: str) -> Array:
     if y is None:
         raise LabelError(f"{name} requires y to be passed, but the target y is None.")
     try:
-        T = np.asarray(y, dtype=np.float64)
+        T = _as_numbers(y)
     except (TypeError, ValueError) as refusal:
         raise LabelError(
             f'y cannot be read as numbers ({refusal}): pass numbers, or labels="delta" for classes.'
@@ -99,6 +99,15 @@ def targets(y: Any, X: Any, name: str) -> Array:
     if np.all(known == known[0]):
         raise LabelError(f"{name} needs targets that differ, but all {len(known)} of them are {known[0].tolist()}.")
     return T
+
+
+def _as_numbers(y: Any) -> Array:
+    """Floats, NaN where a date is missing: it would become a number."""
+    given = np.asarray(y)
+    if given.dtype.kind in "mM":
+        return np.where(np.isnat(given), np.nan, given.astype(np.float64))
+    T = np.asarray(y, dtype=np.float64)
+    return np.where(y.isna(), np.nan, T) if hasattr(y, "isna") else T
 
 
 def _centred(K: Form, known: Array) -> Form:

@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components, dijkstra
-from sklearn.metrics import pairwise_distances
 
 from .._compat import Interval, StrOptions
 from .._resources import require
@@ -25,6 +24,7 @@ from .docs import documented
 from .neighbourhood import refuse_distances
 from .parameters import parameters
 from .unfolding import _NEIGHBOURS, BoundedUnfolding
+from .unfolding_edges import pair_lengths, with_edges
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -155,7 +155,7 @@ class SupervisedMVU(LabelledUnfolding):
         if self.bridge == "representatives":
             ends = representatives(X, codes)
             pairs = ends[np.column_stack(np.triu_indices(ends.size, 1))]
-            return with_edges(graph, pairs, _lengths(X, pairs, graph))
+            return with_edges(graph, pairs, pair_lengths(graph, X, pairs))
         ends = np.flatnonzero(codes >= 0)
         D, first = graph.distances.tocoo(), ends[np.unique(codes[ends], return_index=True)[1]]
         i, j = (
@@ -231,6 +231,7 @@ class SMVU1(LabelledUnfolding):
     """
 
     alpha: float
+    _objective = "variance within classes"
     _links: tuple[Index, Array]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -244,7 +245,7 @@ class SMVU1(LabelledUnfolding):
         c = ends.size
         fan = {(i, j) for i in range(c - 1) for j in (i + 1, c - 1)}
         pairs = ends[np.array(sorted(fan), dtype=np.intp).reshape(-1, 2)]
-        lengths = self.alpha * _lengths(X, pairs, graph)
+        lengths = self.alpha * pair_lengths(graph, X, pairs)
         if self.constraint != "slack":
             self._check_alpha(graph, pairs, lengths)
         self._links = self.landmarks_[pairs] if "landmarks_" in vars(self) else pairs, lengths
@@ -295,7 +296,7 @@ class SMVU1(LabelledUnfolding):
         return self._bounded(pairs, bounds, groups, C, equal)
 
     def _report(self, solution: Solution) -> None:
-        if self.constraint != "slack" and solution.upper < 0:  # no K has a negative scatter within classes
+        if solution.is_contradiction:
             raise InputError(
                 f"alpha={self.alpha:g} contradicts the neighbours: the dual weights prove that no points have these distances (upper bound "
                 f'{solution.upper:.3g} on a sum of squares). Use a smaller alpha, fewer neighbours, or constraint="slack".'
@@ -318,21 +319,3 @@ def class_centring(codes: Index) -> sp.csr_array:
     """Σ_c tr(K_c) − 1ᵀK_c1/n_c as ⟨C, K⟩: each class, and the unlabelled points, centred by themselves. PSD."""
     G = class_indicator(np.where(codes < 0, codes.max() + 1, codes))
     return sp.csr_array(sp.eye_array(codes.size) - G @ G.T)
-
-
-def with_edges(graph: NeighbourGraph, pairs: Index, lengths: Array) -> NeighbourGraph:
-    """The graph with these edges, in both directions; one that is there already takes the new length."""
-    D, n, (i, j) = graph.distances.tocoo(), graph.n, pairs.T
-    kept = ~np.isin(D.row.astype(np.int64) * n + D.col, np.concatenate([i * n + j, j * n + i]))
-    values = np.concatenate([D.data[kept], lengths, lengths])
-    ends, others = np.concatenate([D.row[kept], i, j]), np.concatenate([D.col[kept], j, i])
-    return replace(graph, distances=canonical(values, ends, others, n))
-
-
-def _lengths(points: Array, pairs: Index, graph: NeighbourGraph) -> Array:
-    """Distances of pairs, in the graph's metric."""
-    ends, where = np.unique(pairs, return_inverse=True)
-    if not ends.size:
-        return np.zeros(0)
-    D = pairwise_distances(points[ends], metric=getattr(graph.finder, "metric", "euclidean"))
-    return np.asarray(D[tuple(where.reshape(pairs.shape).T)], dtype=np.float64)

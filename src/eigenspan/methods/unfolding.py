@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -17,13 +17,15 @@ from ..core import Map, Samples, SqrtEigenvalue, factor_gram, pose
 from ..core.spectrum import seed_of
 from ..errors import ConvergenceWarning, DegenerateWarning, DimensionError, InputError, warn
 from ..extend import eigenfunctions, kernel_map
-from ..graphs import NeighbourGraph, geodesic_table
-from ..graphs.contract import Contraction, common_neighbours, contract
+from ..graphs import NeighbourGraph
+from ..graphs.contract import Contraction, contract
 from ..solvers import dense
 from ..solvers.sdp import METHODS, Program, Slack, Solution, solve_program
 from .docs import documented
-from .neighbourhood import GraphEmbedding, _distances_on, barycentric
+from .neighbourhood import GraphEmbedding, barycentric
 from .parameters import parameters
+from .unfolding_certificate import UnfoldingCertificate, certificate_of
+from .unfolding_edges import geodesic_start, with_common_neighbours
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -32,61 +34,25 @@ Index = NDArray[np.intp]
 _NOTHING = 1e-11
 #: Share of all variance that counts as none where the spectrum drops.
 _NO_SHARE = 1e-9
-#: Geodesic sources of the start, and neighbours unless told.
-_SOURCES, _NEIGHBOURS = 300, 8
+#: Neighbours unless told.
+_NEIGHBOURS = 8
 #: Columns of data that a band can begin with.
 _FEW = 15
+#: Share of a bound by which rounding may break it.
+_ROUNDING = 1e-9
 #: Slack at its own price: the squared stretch at which an edge of average weight comes to rest, as a share of an average squared length,
 #: and the linear price in average weights. Weights are very unequal, so both must be strict for the heaviest edges to hold.
 _STRETCH, _TIMES = 0.002, 30.0
 
 
-@dataclass(frozen=True, eq=False)
-class UnfoldingCertificate:
-    """What proves an unfolding, in the units of the data: anyone can recompute both bounds.
-
-    For the inequality form, with V the squared distances on `edges` in ``embedding_full_`` (centred, R):
-    ``lower = ‖R‖² / max(V / squared_distances)`` and ``upper = weights · squared_distances / λ₂(L(weights))``.
-
-    Attributes
-    ----------
-    lower, upper, gap : float
-        The largest possible variance Σ‖y_i‖² lies between the bounds; ``gap = (upper − lower) / upper``. Where `constraint` is
-        "band", `lower` is the variance attained and `violation` says how far the bounds are broken.
-    violation : float
-        Largest excess over a squared distance, relative to it.
-    edges : ndarray of shape (m, 2)
-        The pairs of rows that are constrained. Copies of a row are tied to it by edges of length zero.
-    squared_distances : ndarray of shape (m,)
-    weights : ndarray of shape (m,)
-        Dual weights (tensions) of the upper bounds; an edge that is not stretched to its length has weight zero.
-    weights_below : ndarray of shape (m,) or None
-        Those of the lower bounds of a band.
-    status : {"certified", "iterations", "time", "interrupted", "stalled"}
-        Why the solver stopped.
-    constraint : {"inequality", "slack", "band"}
-    """
-
-    lower: float
-    upper: float
-    gap: float
-    violation: float
-    edges: Index
-    squared_distances: Array
-    weights: Array
-    weights_below: Array | None
-    status: str
-    constraint: str
-
-
 @parameters(
-    tol=1e-3, rank=None, method="auto", extension="barycentric", max_iter=300, time_limit=None, callback=None, verbose=0
+    tol=1e-3, rank=None, method="auto", extension="auto", max_iter=300, time_limit=None, callback=None, verbose=0
 )
 class Unfolding(GraphEmbedding):
     """What all unfoldings share: a program over the pairs of a connected graph, its solution and its map.
 
     A subclass says what ``_program(pairs, bounds, contraction, rows)`` is; `rows` are the rows of X that the nodes stand for, by
-    which it finds its labels.
+    which it finds its labels. While fitting on rows of distances, ``_distances`` holds them.
     """
 
     tol: float
@@ -97,13 +63,15 @@ class Unfolding(GraphEmbedding):
     time_limit: float | None
     callback: Callable[[dict[str, Any]], None] | None
     verbose: int
+    _objective: ClassVar[str] = "variance"
+    _distances: Any
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GraphEmbedding._parameter_constraints,
         "tol": [Interval(Real, 0, 1, closed="neither")],
         "rank": [Interval(Integral, 1, None, closed="left"), None],
         "method": [StrOptions(set(METHODS))],
-        "extension": [StrOptions({"barycentric", "eigenfunctions", "kernel-map"})],
+        "extension": [StrOptions({"auto", "barycentric", "eigenfunctions", "kernel-map"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "callback": [callable, None],
@@ -113,6 +81,23 @@ class Unfolding(GraphEmbedding):
     def _n_near(self, X: Any) -> int | None:
         return min(_NEIGHBOURS, X.shape[0] - 1) if self.n_neighbors is None else self.n_neighbors
 
+    def _fit_connected(self, X: Any, graph: NeighbourGraph, embed: Callable[..., Any]) -> tuple[Array, Map]:
+        if self._pairwise():
+            if self.extension == "barycentric":
+                raise InputError(
+                    'extension="barycentric" rebuilds points from the coordinates of their neighbours, and graph="precomputed" has none: '
+                    'use "eigenfunctions" (which "auto" takes there) or "kernel-map".'
+                )
+            self._distances = X
+        try:
+            return super()._fit_connected(X, graph, embed)
+        finally:
+            self.__dict__.pop("_distances", None)
+
+    def _distance_rows(self, graph: NeighbourGraph) -> Any:
+        """Rows of distances of the nodes, as new points have them."""
+        return self._distances if graph.rows is None else self._distances[graph.rows]
+
     def _embed_graph(self, graph: NeighbourGraph, points: Array | None) -> tuple[Array, Map]:
         if self.n_components >= graph.n:
             raise DimensionError(
@@ -120,6 +105,7 @@ class Unfolding(GraphEmbedding):
                 f"{graph.n - 1}."
             )
         F = self._unfold(graph, points)
+        F = F @ dense.eigenpairs(dense.symmetric(F.T @ F), None, "max")[1]
         self.embedding_full_ = F
         self.spectrum_ = np.sum(F**2, axis=0)
         self.suggested_dimension_ = suggested_dimension(self.spectrum_)
@@ -160,7 +146,7 @@ class Unfolding(GraphEmbedding):
         with stage("unfolding"):
             self.solution_ = solve_program(
                 program, method=self.method, tol=self.tol, rank=self._first_rank(), start=start,
-                interior=self._interior(points, groups), max_iter=self.max_iter,
+                interior=self._interior(points, groups, program), max_iter=self.max_iter,
                 time_limit=self.time_limit, callback=self._tell(), random_state=seed_of(self.random_state),
             )  # fmt: skip
         self.n_iter_ = max(1, self.solution_.iterations)
@@ -169,7 +155,7 @@ class Unfolding(GraphEmbedding):
         F = self.solution_.factor[groups.labels]
         return np.asarray(F - F.mean(axis=0))
 
-    def _interior(self, points: Array | None, groups: Contraction) -> Array | None:
+    def _interior(self, points: Array | None, groups: Contraction, program: Program) -> Array | None:
         """An embedding that keeps all bounds: the data, where they have few enough columns to begin with."""
         return None
 
@@ -183,13 +169,13 @@ class Unfolding(GraphEmbedding):
 
     # ------------------------------------------------------------------ progress and outcome
     def _tell(self) -> Callable[[dict[str, Any]], None] | None:
-        callback = self.callback
+        callback, name = self.callback, self._objective
         if not self.verbose:
             return callback
 
         def say(record: dict[str, Any]) -> None:
             print(
-                f"[{type(self).__name__}] step {record['iteration']}: variance {record['lower']:.6g} to {record['upper']:.6g}, "
+                f"[{type(self).__name__}] step {record['iteration']}: {name} {record['lower']:.6g} to {record['upper']:.6g}, "
                 f"gap {record['gap']:.1e}, {record['seconds']:.1f} s"
             )
             if callback is not None:
@@ -198,7 +184,8 @@ class Unfolding(GraphEmbedding):
         return say
 
     def _report(self, solution: Solution) -> None:
-        note(status=solution.status, certified_gap=solution.gap, violation=solution.certificate.violation)
+        gap = self._gap(solution)
+        note(status=solution.status, certified_gap=gap, violation=solution.certificate.violation)
         if solution.status == "certified":
             return
         reasons = {
@@ -207,35 +194,37 @@ class Unfolding(GraphEmbedding):
             "iterations": f"max_iter={self.max_iter} steps were taken",
             "stalled": "The steps became too short to go on",
         }
+        name = self._objective + " less the price of slack" * (getattr(self, "constraint", "") == "slack")
+        found = (
+            f"its {name} proved within {100 * gap:.2g} % of the optimum, not the {100 * self.tol:.2g} % asked for. Give it more time, or "
+            "accept the gap with tol=."
+            if np.isfinite(gap)
+            else f"no bound was proved on how far its {name} is from the optimum. Give it more time."
+        )
         warn(
             f"{reasons[solution.status]} after {solution.iterations} steps: the unfolding is feasible to "
-            f"{solution.certificate.violation:.1e} and its variance "
-            f"proved within {100 * solution.gap:.2g} % of the optimum, not the {100 * self.tol:.2g} % asked for. "
-            "Give it more time, or accept the gap with tol=.",
+            f"{solution.certificate.violation:.1e} and {found}",
             ConvergenceWarning,
         )
+
+    def _gap(self, solution: Solution) -> float:
+        """What `tol` is about."""
+        return solution.gap
 
     def _certificate(
         self, solution: Solution, pairs: Index, bounds: Array, groups: Contraction
     ) -> UnfoldingCertificate:
-        m, c, w = len(pairs), solution.certificate, solution.weights
-        copies = np.flatnonzero(groups.first[groups.labels] != np.arange(groups.labels.size))
-        edges = np.vstack([groups.first[pairs], np.column_stack([groups.first[groups.labels[copies]], copies])])
-        stiff = np.full(copies.size, 1e8 * max(float(np.max(np.abs(w), initial=0.0)), 1.0))
-        banded = getattr(self, "constraint", "") == "band"
-        above, below = w[:m], np.concatenate([w[m : 2 * m], 0 * stiff]) if banded else None
-        return UnfoldingCertificate(
-            c.lower, c.upper, c.gap, c.violation, edges, np.concatenate([bounds, np.zeros(copies.size)]),
-            np.concatenate([above, stiff]), below, solution.status, getattr(self, "constraint", "inequality"),
-        )  # fmt: skip
+        form = getattr(self, "constraint", "inequality")
+        return certificate_of(solution, self._gap(solution), pairs, bounds, groups, form)
 
     # ------------------------------------------------------------------ new points
     def _extension(self, graph: NeighbourGraph, points: Array | None, F: Array) -> Any:
-        if self.extension == "barycentric":
-            return barycentric(graph, points)
-        if points is None:
-            raise InputError(f'extension="{self.extension}" needs coordinates, and graph="precomputed" has none.')
-        return eigenfunctions(graph, points, F) if self.extension == "eigenfunctions" else kernel_map(graph, points)
+        places = self._distance_rows(graph) if points is None else points
+        if self.extension == "kernel-map":
+            return kernel_map(graph, places)
+        if self.extension == "eigenfunctions" or points is None:
+            return eigenfunctions(graph, places, F)
+        return barycentric(graph, points)
 
 
 @parameters(constraint="inequality", band=0.05, price="auto", power=2)
@@ -271,10 +260,19 @@ class BoundedUnfolding(Unfolding):
             settings["slack"] = Slack(int(self.power), self._price(pairs, bounds, groups, cost))
         return Program.of_pairs(groups.first.size, pairs, bounds, **settings)
 
-    def _interior(self, points: Array | None, groups: Contraction) -> Array | None:
+    def _interior(self, points: Array | None, groups: Contraction, program: Program) -> Array | None:
         if points is None or points.shape[1] > _FEW or self.constraint != "band":
             return None
-        return points[groups.first]
+        inside = points[groups.first]
+        return inside if np.all(program.excess(inside) <= _ROUNDING * np.abs(program.bounds)) else None
+
+    def _report(self, solution: Solution) -> None:
+        if solution.is_contradiction:
+            raise InputError(
+                f"No points have these distances: the weights prove that band={self.band:g} is too narrow for this metric (upper bound "
+                f'{solution.upper:.3g} on a sum of squares). Use a wider band, or constraint="slack".'
+            )
+        super()._report(solution)
 
     def _price(self, pairs: Index, bounds: Array, groups: Contraction, cost: Any) -> float:
         """ν as given, or such that a small stretch costs what an average edge gains: its weight, were geodesics the distances."""
@@ -352,15 +350,9 @@ class MVU(BoundedUnfolding):
     }
 
     def _edges(self, graph: NeighbourGraph, points: Array | None) -> sp.csr_array:
-        lengths = graph.undirected()
-        if not self.common_neighbors:
-            return lengths
-        if points is None:
-            raise InputError(
-                'common_neighbors=True needs distances between neighbours of a point, and graph="precomputed" was given without '
-                "coordinates: put these pairs into the graph itself."
-            )
-        return with_pairs(lengths, common_neighbours(graph.distances), points)
+        if self.common_neighbors:
+            graph = with_common_neighbours(graph, points, None if points is not None else self._distance_rows(graph))
+        return graph.undirected()
 
 
 def suggested_dimension(spectrum: Array) -> int:
@@ -368,24 +360,3 @@ def suggested_dimension(spectrum: Array) -> int:
     shares = np.sort(spectrum)[::-1] / max(float(spectrum.sum()), np.finfo(float).tiny)
     padded = np.maximum(np.append(shares, 0.0), _NO_SHARE)
     return int(np.argmax(padded[:-1] / padded[1:])) + 1
-
-
-def with_pairs(lengths: sp.csr_array, pairs: Index, points: Array) -> sp.csr_array:
-    """An undirected graph with further pairs, at their distance in space."""
-    n = lengths.shape[0]
-    ones = np.ones(len(pairs), dtype=np.int8)
-    pattern = sp.csr_array((ones, (pairs[:, 0], pairs[:, 1])), shape=(n, n))
-    edges = sp.csr_array((np.ones(lengths.nnz, dtype=np.int8), lengths.indices, lengths.indptr), shape=(n, n))
-    return _distances_on(sp.csr_array(pattern + pattern.T + edges), points)
-
-
-def geodesic_start(n: int, pairs: Index, lengths: Array, p: int, seed: Any) -> Array:
-    """Landmark Isomap of the pairs: classical MDS of shortest paths from some points, the others by triangulation."""
-    i, j = pairs.T
-    graph = sp.csr_array((np.tile(lengths, 2), (np.concatenate([i, j]), np.concatenate([j, i]))), shape=(n, n))
-    sources = np.random.default_rng(seed).choice(n, min(_SOURCES, n), replace=False)
-    squares = geodesic_table(graph, sources).astype(np.float64) ** 2
-    among = squares[sources]
-    means = among.mean(axis=0)
-    values, V = dense.eigenpairs(-0.5 * (among - means - means[:, None] + means.mean()), min(p, sources.size), "max")
-    return -0.5 * (squares - means) @ V / np.sqrt(np.maximum(values, 1e-6 * values.max()))

@@ -23,7 +23,8 @@ from ..graphs.lists import canonical
 from ..solvers.sdp import Program, Solution
 from .docs import documented
 from .parameters import parameters
-from .unfolding import Unfolding, UnfoldingCertificate
+from .unfolding import Unfolding
+from .unfolding_certificate import UnfoldingCertificate
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -161,9 +162,13 @@ class ActionRespectingEmbedding(Unfolding):
     def _certificate(
         self, solution: Solution, pairs: Index, bounds: Array, groups: Contraction
     ) -> UnfoldingCertificate:
-        if solution.program.combine is not None:
-            solution = replace(solution, weights=solution.weights[: bounds.size] / bounds)
-        return super()._certificate(solution, pairs, bounds, groups)
+        m, T, w, every = bounds.size, solution.program.combine, solution.weights, solution.program.pairs
+        if T is None or every is None:
+            return super()._certificate(solution, pairs, bounds, groups)
+        certificate = super()._certificate(replace(solution, weights=w[:m] / bounds), pairs, bounds, groups)
+        E = sp.csr_array(T[m:])
+        equal = np.column_stack([E.indices[E.data > 0], E.indices[E.data < 0]])
+        return replace(certificate, equal_edges=groups.first[every[equal]], weights_equal=w[m:] / bounds.mean())
 
 
 def encode_actions(y: Any, n: int) -> tuple[Index, NDArray[Any]]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import breadth_first_order
 
 Index = NDArray[np.intp]
 
@@ -66,30 +67,24 @@ def predict_fill(S: sp.csr_array, *, squared: bool = False) -> Fill:
 
 def separator(S: sp.csr_array) -> int:
     """Size of the smallest level, between a quarter and three quarters of the way, of a walk from a far corner."""
+    pattern = sp.csr_matrix((np.ones(S.nnz), S.indices, S.indptr), shape=S.shape)
     corner = int(np.argmin(np.diff(S.indptr)))
     for _ in range(2):
-        levels, last = _walk(S, corner)
-        corner = int(last[0])
+        levels, last = _walk(pattern, corner)
+        corner = int(last.min())
     done = np.cumsum(levels)
     middle = (done >= 0.25 * done[-1]) & (done - levels <= 0.75 * done[-1])
     return int(levels[middle].min())
 
 
-def _walk(S: sp.csr_array, start: int) -> tuple[Index, Index]:
+def _walk(pattern: sp.csr_matrix, start: int) -> tuple[Index, Index]:
     """Level sizes of a breadth-first walk, and the nodes of its last level."""
-    seen = np.zeros(S.shape[0], dtype=bool)
-    front = np.array([start])
-    seen[start] = True
-    sizes = [1]
-    while len(sizes) < _THREAD:
-        counts = S.indptr[front + 1] - S.indptr[front]
-        total = int(counts.sum())
-        at = np.repeat(S.indptr[front] - np.concatenate([[0], np.cumsum(counts[:-1])]), counts) + np.arange(total)
-        reached = S.indices[at]
-        reached = np.unique(reached[~seen[reached]])
-        if reached.size == 0:
-            break
-        seen[reached] = True
-        front = reached
-        sizes.append(front.size)
-    return np.array(sizes), front
+    order, before = breadth_first_order(pattern, start)
+    place = np.empty(pattern.shape[0], dtype=np.intp)
+    place[order] = np.arange(order.size)
+    parents = place[before[order[1:]]]  # ascending, for the walk is a queue
+    sizes, begin, end = [1], 0, 1
+    while end < order.size and len(sizes) < _THREAD:
+        begin, end = end, 1 + int(np.searchsorted(parents, end))
+        sizes.append(end - begin)
+    return np.array(sizes), order[begin:end]

@@ -103,6 +103,14 @@ class Solution:
     def rank(self) -> int:
         return int(self.factor.shape[1])
 
+    @property
+    def is_contradiction(self) -> bool:
+        """The weights prove that no K keeps the bounds: `upper` is negative, and ⟨C, K⟩ with C ⪰ 0 is not."""
+        if self.upper >= 0 or self.program.slack is not None:
+            return False
+        values = self.program.cost if np.ndim(self.program.cost) == 1 else la.eigvalsh(dense_cost(self.program))
+        return bool(np.min(values) >= -1e-9 * np.max(np.abs(values)))
+
     def verify(self) -> Certificate:
         """The certificate computed anew from `factor` and `weights`, `upper` proved by the signs of a factorisation."""
         F = self.program.centred(self.factor)

@@ -47,7 +47,10 @@ def solve_program(
         )
     banded = program.is_graph and program.combine is not None
     if method == "low-rank" and banded and interior is None:
-        raise InputError('A band needs an embedding that lies in it to begin with (interior=), or method="dense".')
+        raise InputError(
+            "The sparse solver enters a band at an embedding that lies in it, and there is none: the data serve where they have at most 15 "
+            'columns and their own Euclidean distances are the bounds. Use method="dense", or reduce more than 15 columns by PCA first.'
+        )
     small = program.n <= _SMALL or (banded and interior is None)
     if method == "low-rank" or (method == "auto" and program.is_graph and not small):
         return low_rank_interior_point(

@@ -261,16 +261,22 @@ def low_rank_interior_point(
 
     `start` is an embedding (n, p) of any scale; by default the lowest eigenvectors of the graph. `interior` is one that keeps all bounds,
     such as the data themselves: a band cannot do without. `rank` is the number of columns to begin with. `callback` gets a dict with
-    iteration, lower, upper, gap, rank, seconds and factor whenever bounds are computed.
+    iteration, lower, upper, gap, rank, seconds and factor whenever bounds are computed; a band is first unfolded without its lower bounds,
+    and there `lower` is −∞.
     """
     size = float(np.mean(np.abs(program.bounds)))
     scaled = program.scaled(size)
     began = time.monotonic()
     inside = None if interior is None else interior / np.sqrt(size)
-    state = _begin(scaled, start, inside, tol, rank, np.random.default_rng(random_state))
+    told = None if callback is None else lambda record: callback(_in_units(record, size))
+    limits = {"time_limit": time_limit, "callback": told}
+    state, first = _begin(scaled, start, inside, tol, rank, np.random.default_rng(random_state), limits)
     best, history, status, iteration, quiet = Best(scaled, state.R, state.w, tol), [], "iterations", 0, 0
+    if first is not None:  # without lower bounds the optimum is no less
+        best.offer_weights(np.concatenate([first.weights, np.zeros_like(first.weights)]), 1.0)
+        status = "interrupted" if first.status == "interrupted" else status
     try:
-        for iteration in range(max_iter):
+        for iteration in range(max_iter if status == "iterations" else 0):
             best.offer_factor(state.R)
             if iteration >= state.wait and (state.is_settled() or quiet >= 40):
                 record, quiet = _certify(state, best), 0
@@ -294,27 +300,39 @@ def low_rank_interior_point(
 
 
 def _begin(
-    program: Program, start: Array | None, interior: Array | None, tol: float, rank: int, rng: np.random.Generator
-) -> _Unfolding:
+    program: Program,
+    start: Array | None,
+    interior: Array | None,
+    tol: float,
+    rank: int,
+    rng: np.random.Generator,
+    limits: dict[str, Any],
+) -> tuple[_Unfolding, Solution | None]:
     """The first point. A band is entered at an embedding that lies in it, with a little of the unfolding without lower bounds added in
-    columns of its own: squared distances then mix linearly, and the way from one to the other is open."""
+    columns of its own: squared distances then mix linearly, and the way from one to the other is open. That unfolding comes second."""
     if program.combine is None:
         with stage("start"):
-            return _Unfolding(program, _columns(program, start, rank, rng), tol)
+            return _Unfolding(program, _columns(program, start, rank, rng), tol), None
     assert interior is not None
     upper, lower = np.split(program.bounds, 2)
     plain = replace(program, bounds=upper, combine=None)
     with stage("start"):
-        first = low_rank_interior_point(plain, start=start, tol=_WARM, rank=rank).factor
+        first = low_rank_interior_point(plain, start=start, tol=_WARM, rank=rank, **limits)
     share = 0.5 * float(np.min(1.0 + lower / upper))
-    R = np.hstack([np.sqrt(1.0 - share) * program.centred(interior), np.sqrt(share) * first])
-    return _Unfolding(program, np.sqrt(1.0 - 0.5 * share) * R, tol, warm=True)
+    R = np.hstack([np.sqrt(1.0 - share) * program.centred(interior), np.sqrt(share) * first.factor])
+    return _Unfolding(program, np.sqrt(1.0 - 0.5 * share) * R, tol, warm=True), first
+
+
+def _in_units(record: dict[str, Any], size: float) -> dict[str, Any]:
+    """What the unfolding without lower bounds says of the band: nothing from below."""
+    factor = np.sqrt(size) * record["factor"]
+    return record | {"lower": -np.inf, "upper": size * record["upper"], "gap": np.inf, "factor": factor}
 
 
 def _certify(state: _Unfolding, best: Best) -> dict[str, Any]:
     """Bounds at the present point; then leave a saddle, or lower the barrier."""
     with stage("bounds"):
-        k = min(state.R.shape[1] + 2, 6, state.program.n - 2)
+        k = max(1, min(state.R.shape[1] + 2, 6, state.program.n - 2))
         ratio, _, V = largest_ratio(state.program, state.w, k=k, tol=1e-7)
     best.offer_weights(state.w, ratio)
     record: dict[str, Any] = {"lower": best.lower, "upper": best.upper, "gap": best.gap, "escaped": False}

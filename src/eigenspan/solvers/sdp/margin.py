@@ -37,6 +37,8 @@ _DAMPING = 0.97
 _RANGE = 1e-10
 #: Combinations of kernels that cancel to less than this share of their size are not told apart from zero.
 _DISTINCT = 1e-5
+#: Combinations of kernels smaller than this share of the kernels are zero but for rounding.
+_ROUNDING = 1e-12
 #: A hard margin is none where the kernels' mean square length is proven to be this many times its square.
 _INSEPARABLE = 1e10
 _PATIENCE = 15  #: Steps without a better gap before giving up.
@@ -52,12 +54,15 @@ class MarginSolution:
     multiplier: Array | None
     upper: float
     lower: float
-    #: Dimensions of the span of kernels that was searched: fewer than kernels where these depend on one another.
+    #: Dimensions of the span of kernels that was searched: fewer than kernels where these depend on one another. The bounds are then
+    #: those of the combinations that were searched.
     rank: int
     n_iter: int
     status: str = (
         "iterations"  #: or "optimal", "stalled", "inseparable" (a hard margin whose lower bound grows without limit)
     )
+    #: Size of the largest combination that was left out, relative to the kernels; zero where it is rounding, and none was lost.
+    left_out: float = 0.0
 
     @property
     def gap(self) -> float:
@@ -84,7 +89,7 @@ class _Orthant:
     """w ≥ 0 with multipliers z ≥ 0."""
 
     def __init__(self, m: int) -> None:
-        self.degree, self.span = m, np.eye(m)
+        self.degree, self.span, self.left_out = m, np.eye(m), 0.0
 
     def start(self, level: float) -> Array:
         return np.full(self.degree, level * self.degree)
@@ -129,6 +134,7 @@ class _Semidefinite:
         K = np.array([dense.symmetric(self.T.T @ kernel @ self.T) for kernel in kernels]).reshape(-1, r * r)
         values, Q = dense.eigenpairs(dense.symmetric(K @ K.T))
         keep = values > _DISTINCT**2 * values[-1]
+        self.left_out = _largest(kernels, Q[:, ~keep])
         self.span = Q[:, keep] / np.sqrt(values[keep])
         self.K = (self.span.T @ K).reshape(-1, r, r)
         gram = np.array([self.pair(self.identity * K) for K in self.K])
@@ -175,6 +181,13 @@ class _Semidefinite:
 
     def restore(self, Z: Array) -> Array:
         return dense.symmetric(self.T @ Z @ self.T.T)
+
+
+def _largest(kernels: Array, combinations: Array) -> float:
+    """Size of the largest combination, a column each, relative to the largest kernel; zero where that is rounding."""
+    largest = max(float(la.norm(K)) for K in kernels)
+    sizes = [float(la.norm(np.tensordot(c, kernels, axes=1))) / largest for c in combinations.T]
+    return max((size for size in sizes if size > _ROUNDING), default=0.0)
 
 
 def _longest(x: Array, dx: Array) -> float:
@@ -346,4 +359,5 @@ def learn_weights(
             status = "stalled"
     assert best is not None
     weights, multiplier = cone.span @ best.weights, cone.restore(best.multiplier)
-    return replace(best, weights=weights, multiplier=multiplier, status=status, n_iter=n_iter)
+    facts: dict[str, Any] = {"status": status, "n_iter": n_iter, "left_out": cone.left_out}
+    return replace(best, weights=weights, multiplier=multiplier, **facts)

@@ -1,0 +1,85 @@
+"""What an unfolding has to show for itself, in the units of the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graphs.contract import Contraction
+from ..solvers.sdp import Solution
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: Weight of the edges that tie copies of a row to it, in units of the largest other.
+_STIFF = 1e8
+
+
+@dataclass(frozen=True, eq=False)
+class UnfoldingCertificate:
+    """What proves an unfolding, in the units of the data.
+
+    For `MVU`, `SupervisedMVU` with ``constraint="inequality"`` and for `RelaxedMVU` anyone can recompute both bounds: with V the squared
+    distances on `edges` in ``embedding_full_`` (centred, R), ``lower = ‖R‖² / max(V / squared_distances)`` over the edges of positive
+    length and ``upper = weights · squared_distances / λ₂(L(weights))``. The other methods have more to the bounds, and
+    ``solution_.verify()`` recomputes them.
+
+    Attributes
+    ----------
+    lower, upper : float
+        The largest possible value of the objective lies between the bounds: ⟨C, K⟩, less the price of slack where `constraint` is "slack".
+        ⟨C, K⟩ is the variance Σ‖y_i‖² but for `SMVU1`, `SMVU2` and `ColoredMVU`. Where `constraint` is "band", `lower` is
+        the value attained and `violation` says how far the bounds are broken.
+    gap : float
+        ``(upper − lower) / |upper|``; for `LaplacianMVU` ``(upper − lower) / variance``, since most of its objective can be the price of
+        what no smooth function can follow.
+    violation : float
+        Largest excess over a squared distance, relative to it.
+    edges : ndarray of shape (m, 2)
+        The pairs that are constrained, as rows of ``embedding_full_``: with ``landmarks=`` or ``disconnected="largest"`` these are not
+        the rows of X, but ``graph_.rows`` says which they are. Copies of a row are tied to it by edges of length zero.
+    squared_distances : ndarray of shape (m,)
+    weights : ndarray of shape (m,)
+        Dual weights (tensions) of the upper bounds, or of the equations of `SMVU1` and `LaplacianMVU`, where they have either sign; an edge
+        that is not stretched to its length has weight zero.
+    weights_below : ndarray of shape (m,) or None
+        Those of the lower bounds of a band.
+    status : {"certified", "iterations", "time", "interrupted", "stalled"}
+        Why the solver stopped.
+    constraint : {"inequality", "slack", "band"}
+    equal_edges : ndarray of shape (q, 2, 2) or None
+        Of `ActionRespectingEmbedding`: two pairs of rows each, whose distances are equal.
+    weights_equal : ndarray of shape (q,) or None
+        Their weights w, of either sign: with the Laplacian of the first pairs at w and that of the second at −w added to L(weights),
+        ``weights · squared_distances / λ₂`` is the upper bound.
+    """
+
+    lower: float
+    upper: float
+    gap: float
+    violation: float
+    edges: Index
+    squared_distances: Array
+    weights: Array
+    weights_below: Array | None
+    status: str
+    constraint: str
+    equal_edges: Index | None = None
+    weights_equal: Array | None = None
+
+
+def certificate_of(
+    solution: Solution, gap: float, pairs: Index, bounds: Array, groups: Contraction, constraint: str
+) -> UnfoldingCertificate:
+    """The certificate of all rows: pairs of groups, and copies tied to the first of their group."""
+    m, c, w = len(pairs), solution.certificate, solution.weights
+    copies = np.flatnonzero(groups.first[groups.labels] != np.arange(groups.labels.size))
+    edges = np.vstack([groups.first[pairs], np.column_stack([groups.first[groups.labels[copies]], copies])])
+    stiff = np.full(copies.size, _STIFF * max(float(np.max(np.abs(w), initial=0.0)), 1.0))
+    below = np.concatenate([w[m : 2 * m], 0 * stiff]) if constraint == "band" else None
+    return UnfoldingCertificate(
+        c.lower, c.upper, gap, c.violation, edges, np.concatenate([bounds, np.zeros(copies.size)]),
+        np.concatenate([w[:m], stiff]), below, solution.status, constraint,
+    )  # fmt: skip
