@@ -122,6 +122,11 @@ def test_the_table_has_a_line_for_every_extension(found):
 
 
 # ---------------------------------------------------------------------- tables of the sheet
+def test_random_rolls_are_certified():
+    told = example.many_rolls(150, count=2)
+    assert told.startswith("4 random rolls of 150 points, half with noise 0.5, k = 8: 0 gaps above 1e-3, the largest ")
+
+
 def test_common_neighbours_keep_the_width(roll):
     name = "k = 10, `common_neighbors=True`"
     head, _, line = example.forms(700, {name: example.FORMS[name]}).splitlines()
