@@ -422,3 +422,9 @@ def test_no_thread_outlives_an_interrupt() -> None:
 def test_import_does_not_load_the_compiler() -> None:
     code = "import sys, eigenspan; sys.exit('numba' in sys.modules or 'faiss' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis"])
+def test_metrics_that_need_parameters_are_refused_with_advice(metric: str) -> None:
+    with pytest.raises(GraphError, match="pass a function of two rows"):
+        KNN(4, metric=metric).build(cloud(60, 5))

@@ -64,7 +64,13 @@ def choose(X: Any, metric: Any, search: str, n_jobs: int | None, work: float = 0
             raise GraphError(
                 f'search={search!r} needs dense points and the Euclidean metric; got metric={metric!r}. Use search="auto".'
             )
-        return LibrarySearch(NearestNeighbors(metric=metric, n_jobs=n_jobs).fit(X))
+        try:
+            return LibrarySearch(NearestNeighbors(metric=metric, n_jobs=n_jobs).fit(X))
+        except (TypeError, ValueError) as refusal:
+            raise GraphError(
+                f"metric={metric!r} cannot be used here ({refusal}). If it has parameters of its own, pass a function of two rows "
+                "instead, or scale the columns of X first."
+            ) from None
     if search == "auto":
         search = _automatic(X)
     if search == "exact":
