@@ -120,7 +120,7 @@ def _mvu(name: str, title: str, make: Any, k: int, sizes: tuple[int, ...], short
     grade = quality.each({"true gap": quality.unfolding_gap})
     ours = by.ours("MVU", n_neighbors=k, keep=by.unfolded)
     return Task(
-        name, f"Maximum variance unfolding, {title}", partial(make, k=k), (ours, *peers), sizes, grade, short, warm=300,
+        name, f"Maximum variance unfolding, {title}", partial(make, k=k), (ours, *peers), sizes, grade, short, warm=80,
         limit=300.0,
     )  # fmt: skip
 
