@@ -19,6 +19,7 @@ from eigenspan.methods.unfolding_variants import (
     ActionRespectingEmbedding,
     RelaxedMVU,
     edge_deviations,
+    encode_actions,
     equal_pairs,
     knee,
 )
@@ -309,3 +310,9 @@ def test_new_points_fall_among_their_neighbours(estimator: Any) -> None:
     assert np.allclose(fitted.transform(X[:70]), fitted.embedding_)
     placed, near = fitted.transform(X[70:]), pairwise(X)[70:, :70].argmin(axis=1)
     assert np.median(np.linalg.norm(placed - fitted.embedding_[near], axis=1)) < 0.2 * np.abs(fitted.embedding_).max()
+
+
+def test_missing_actions_in_a_list_of_words_are_missing() -> None:
+    codes, actions = encode_actions(["left", float("nan"), "right"], 4)
+    assert codes.tolist() == [0, -1, 1]
+    assert actions.tolist() == ["left", "right"]

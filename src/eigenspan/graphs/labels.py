@@ -34,7 +34,7 @@ def encode_labels(
         raise LabelError(f"{name} needs one label a sample. {refusal}") from None
     if y.size != X.shape[0]:
         raise LabelError(f"There are {y.size} labels for {X.shape[0]} samples: {name} needs one label a sample.")
-    missing, known = _split(y, unlabeled)
+    missing, known = split_missing(y, unlabeled)
     if known.size == 0:
         raise LabelError(
             f"{name} needs labels, but all {y.size} of them are missing (−1, NaN or None). Use an unsupervised method."
@@ -74,7 +74,7 @@ def all_missing(y: Any, n: int, unlabeled: Any = -1) -> bool:
         y = label_array(y)
     except ValueError:
         return False
-    return y.size == n and bool(_split(y, unlabeled)[0].all())
+    return y.size == n and bool(split_missing(y, unlabeled)[0].all())
 
 
 def _warn_of_written_marks(classes: NDArray[Any], unlabeled: Any) -> None:
@@ -101,7 +101,7 @@ def _refuse_continuous(classes: NDArray[Any], n: int, name: str) -> None:
         )
 
 
-def _split(y: NDArray[Any], unlabeled: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+def split_missing(y: NDArray[Any], unlabeled: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
     """Where labels are missing, and the others, all of one kind."""
     dates = y.dtype.kind in "mM"
     missing = np.isnat(y) if dates else np.zeros(y.size, dtype=bool)

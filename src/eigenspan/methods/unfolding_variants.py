@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
-from sklearn.utils.validation import column_or_1d
 
 from .._compat import Interval, StrOptions
 from .._diagnostics import note, stage
@@ -18,7 +17,7 @@ from ..core import Map
 from ..errors import DimensionError, DisconnectedWarning, InputError, LabelError, warn
 from ..graphs import NeighbourGraph, conformal_distances
 from ..graphs.contract import Contraction, contract
-from ..graphs.labels import _split
+from ..graphs.labels import label_array, split_missing
 from ..graphs.lists import canonical
 from ..solvers.sdp import Program, Solution
 from .docs import documented
@@ -177,14 +176,14 @@ def encode_actions(y: Any, n: int) -> tuple[Index, NDArray[Any]]:
         raise LabelError(
             "ActionRespectingEmbedding requires y to be passed, but the target y is None: the actions between rows."
         )
-    y = column_or_1d(y, warn=True)
+    y = label_array(y, warn=True)
     if y.size not in (n - 1, n):
         raise LabelError(
             f"There are {y.size} actions for {n} rows: an action leads from one row to the next, so give {n - 1}, or {n} of which the "
             "last is ignored."
         )
     y = y[: n - 1]
-    missing, known = _split(y, None)
+    missing, known = split_missing(y, None)
     codes = np.full(n - 1, -1, dtype=np.intp)
     classes, codes[~missing] = np.unique(known, return_inverse=True)
     return codes, classes

@@ -115,14 +115,14 @@ def _factorised(S: sp.csc_array) -> Apply:
     order = reverse_cuthill_mckee(rows, symmetric_mode=True)  # neighbours close in memory: a quarter off the time
     place = np.argsort(order).astype(S.indices.dtype)
     rows = rows[order]
-    lu = splu(
-        sp.csc_array((rows.data, place[rows.indices], rows.indptr), shape=S.shape),
-        permc_spec="MMD_AT_PLUS_A",
-        diag_pivot_thresh=0.0,
-        options={"SymmetricMode": True},
-    )
+    lu = symmetric_lu(sp.csc_array((rows.data, place[rows.indices], rows.indptr), shape=S.shape))
     note(factorised_by="SuperLU", factor_memory=human_bytes(12.0 * lu.nnz))
     return lambda b: lu.solve(b[order])[place]
+
+
+def symmetric_lu(A: sp.csc_array, order: str = "MMD_AT_PLUS_A") -> Any:
+    """Factors of a symmetric matrix without pivoting, so that the signs of the pivots tell its inertia."""
+    return splu(A, permc_spec=order, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 
 
 def factorised_inverse(S: sp.csr_array, shift: float, U: Array | None = None, c: Array | None = None) -> Apply:

@@ -13,10 +13,11 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from ..._resources import one_blas_thread
 from ...errors import InputError
+from ..iterative import symmetric_lu
 from .program import Program
 
 Array = NDArray[np.float64]
@@ -303,11 +304,6 @@ def centred_basis(c: Array) -> Array:
     """Orthonormal basis (N, N−1) of the complement of c: the last columns of a Householder reflection."""
     u = mirror(c)
     return np.asarray((np.eye(c.size) - np.outer(u, u))[:, 1:])
-
-
-def symmetric_lu(A: sp.csc_array, order: str = "MMD_AT_PLUS_A") -> Any:
-    """Factors of a symmetric matrix without pivoting, so that the signs of the pivots tell its inertia."""
-    return splu(A, permc_spec=order, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 
 
 def negative_pivots(lu: Any) -> int:

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
+from ..iterative import symmetric_lu
 from .best import Best
 from .certificate import (
     Certificate,
@@ -29,7 +30,6 @@ from .certificate import (
     lower_bound,
     net_value,
     shrink,
-    symmetric_lu,
 )  # fmt: skip
 from .newton import NewtonMatrix
 from .program import Program

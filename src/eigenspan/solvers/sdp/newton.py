@@ -11,7 +11,8 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from ..._resources import require
 from ..fill import predict_fill
-from .certificate import negative_pivots, symmetric_lu
+from ..iterative import symmetric_lu
+from .certificate import negative_pivots
 from .program import Program
 
 Array = NDArray[np.float64]
