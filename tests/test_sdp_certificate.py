@@ -10,6 +10,7 @@ import pytest
 import scipy.linalg as la
 import scipy.sparse as sp
 
+from eigenspan.solvers.cholesky import SmallAnalysis, analyse
 from eigenspan.solvers.sdp import certificate
 from eigenspan.solvers.sdp.certificate import (
     Certificate,
@@ -126,9 +127,9 @@ def test_corrupted_weights_lose_their_proof(n: int, uneven: bool) -> None:
 def test_factors_of_another_matrix_are_found_out(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The signs of the pivots are right, but the factors do not multiply to the matrix they are said to belong to."""
     program, _, w = _chain(n, False)
-    whole = certificate.symmetric_lu
-    other = program.laplacian(1.001 * w) - sp.diags_array(program.cost)
-    monkeypatch.setattr(certificate, "symmetric_lu", lambda A: whole(sp.csc_array(other)))
+    other = sp.csr_array(program.laplacian(1.001 * w) - sp.diags_array(program.cost))
+    whole = analyse(other).factorise
+    monkeypatch.setattr(SmallAnalysis, "factorise", lambda self, A: whole(other))
     assert proved_upper(program, 0.9 * w) == np.inf
     assert proved_upper(program, 1.1 * w) == np.inf
 

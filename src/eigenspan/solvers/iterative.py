@@ -1,4 +1,4 @@
-"""Krylov and subspace iterations for large symmetric matrices, and the calls of SuperLU and CHOLMOD behind shift-invert.
+"""Krylov and subspace iterations for large symmetric matrices, and the sparse inverse behind shift-invert.
 
 Every function takes a matrix that offers ``@``, an orthonormal block `exclude` of directions that may not be found, and a
 seeded generator, and returns raw ``(values, vectors)``. Ordering, Rayleigh–Ritz refinement, residuals and signs belong to
@@ -15,12 +15,12 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import reverse_cuthill_mckee
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from .._diagnostics import note
 from .._resources import human_bytes, one_blas_thread
 from ..errors import ConvergenceError
+from .cholesky import SmallFactor, analyse
 from .dense import eigenpairs, symmetric
 
 Array = NDArray[np.float64]
@@ -100,35 +100,28 @@ def top_pairs(
     return values, vectors
 
 
-def _factorised(S: sp.csc_array) -> Apply:
-    """Solves with a sparse positive definite matrix: CHOLMOD where scikit-sparse is installed, SuperLU in symmetric mode otherwise."""
+def _factorised(S: sp.csr_array) -> Apply:
+    """Solves with a sparse positive definite matrix: by CHOLMOD where scikit-sparse is installed, by our own factors otherwise."""
     try:
         from sksparse.cholmod import CholmodError, cholesky
     except ImportError:
         pass
     else:
-        with suppress(CholmodError):  # singular to rounding: SuperLU does not mind
-            factor = cholesky(sp.csc_matrix(S))
+        with suppress(CholmodError):  # singular to rounding: our own do not mind
+            solve = cholesky(sp.csc_matrix(S))
             note(factorised_by="CHOLMOD")
-            return factor
-    rows = sp.csr_matrix((S.data, S.indices, S.indptr), shape=S.shape)  # symmetric: its columns are its rows
-    order = reverse_cuthill_mckee(rows, symmetric_mode=True)  # neighbours close in memory: a quarter off the time
-    place = np.argsort(order).astype(S.indices.dtype)
-    rows = rows[order]
-    lu = symmetric_lu(sp.csc_array((rows.data, place[rows.indices], rows.indptr), shape=S.shape))
-    note(factorised_by="SuperLU", factor_memory=human_bytes(12.0 * lu.nnz))
-    return lambda b: lu.solve(b[order])[place]
-
-
-def symmetric_lu(A: sp.csc_array, order: str = "MMD_AT_PLUS_A") -> Any:
-    """Factors of a symmetric matrix without pivoting, so that the signs of the pivots tell its inertia."""
-    return splu(A, permc_spec=order, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+            return solve
+    factor = analyse(S).factorise(S)
+    note(
+        factorised_by="SuperLU" if isinstance(factor, SmallFactor) else "fronts", factor_memory=human_bytes(factor.size)
+    )
+    return factor.solve
 
 
 def factorised_inverse(S: sp.csr_array, shift: float, U: Array | None = None, c: Array | None = None) -> Apply:
     """``b -> (S + U diag(c) U' + shift I)⁻¹ b`` by one sparse symmetric factorisation and the Woodbury identity."""
     shifted = sp.csr_array(S + shift * sp.eye_array(S.shape[0]))
-    direct = _factorised(sp.csc_array((shifted.data, shifted.indices, shifted.indptr), shape=S.shape))  # symmetric
+    direct = _factorised(shifted)
     if U is None or c is None or U.shape[1] == 0:
         return direct
     # columns that cancel one another must do so now: a null vector of S among them would be blown up by 1/shift

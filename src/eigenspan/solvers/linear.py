@@ -43,7 +43,7 @@ def solve_positive(M: Matrix, right: Array, size: float) -> Array:
     try:
         inverse = factorised_inverse(A.sparse, 0.0, *(A.low_rank or (None, None)))
         smallest = _smallest(inverse, A.n)
-    except RuntimeError:  # SuperLU met a zero pivot
+    except RuntimeError:  # a pivot of zero
         smallest = 0.0
     if not smallest > _SINGULAR * size:
         raise np.linalg.LinAlgError(f"smallest eigenvalue {smallest:.1e}, largest about {size:.1e}")

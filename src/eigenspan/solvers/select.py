@@ -72,7 +72,7 @@ class Dense(Solver):
 
 
 class ShiftInvert(Solver):
-    """Lanczos on ``(A + sI)⁻¹`` by one sparse LU factorisation: the smallest eigenpairs of a sparse PSD matrix.
+    """Lanczos on ``(A + sI)⁻¹`` by one sparse factorisation: the smallest eigenpairs of a sparse PSD matrix.
 
     Time and memory follow the fill of the factor, small where the data's intrinsic dimension is low. Eigenvectors whose
     eigenvalues differ by no more than rounding in the matrix are not told apart: of a cluster of these, any are returned.

@@ -17,7 +17,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from ..._resources import one_blas_thread
 from ...errors import InputError
-from ..iterative import symmetric_lu
+from ..cholesky import analyse
 from .program import Program
 
 Array = NDArray[np.float64]
@@ -206,17 +206,18 @@ def _sparse_ratio(program: Program, w: Array, k: int, tol: float) -> tuple[float
     """The same for a diagonal C by shift-invert Lanczos on ``M^{-½} L M^{-½}``, from a shift below its spectrum."""
     n, root = program.n, np.sqrt(program.cost)
     L = program.laplacian(program.pull(w))
-    S = sp.csc_array(sp.diags_array(1 / root) @ L @ sp.diags_array(1 / root))
-    shift = 0.05
+    S = sp.csr_array(sp.diags_array(1 / root) @ L @ sp.diags_array(1 / root))
+    shift, eye = 0.05, sp.eye_array(n, format="csr")
+    analysis = analyse(sp.csr_array(S + shift * eye))
     for _ in range(30):
-        lu = symmetric_lu(S + shift * sp.eye_array(n, format="csc"))
-        if negative_pivots(lu) == 0:
+        factor = analysis.factorise(sp.csr_array(S + shift * eye))
+        if factor.negative == 0:
             break
         shift *= 4.0
     flat = root / np.linalg.norm(root)
 
     def inverse(x: Array) -> Array:
-        y = lu.solve(x - flat * (flat @ x))
+        y = factor.solve(x - flat * (flat @ x))
         return y - flat * (flat @ y)
 
     start = np.random.default_rng(0).standard_normal(n)
@@ -255,15 +256,15 @@ def _raised(program: Program, w: Array, margin: float) -> Array:
 
 
 def _sparse_proof(program: Program, w: Array, margin: float) -> bool:
-    A = sp.csc_array(program.laplacian(program.pull(w)) - (1.0 + margin) * sp.diags_array(program.cost))
+    A = sp.csr_array(program.laplacian(program.pull(w)) - (1.0 + margin) * sp.diags_array(program.cost))
     try:
-        lu = symmetric_lu(A)
+        factor = analyse(A).factorise(A)
     except RuntimeError:  # a pivot that is exactly zero
         return False
-    if negative_pivots(lu) != 1 or not np.array_equal(lu.perm_r, lu.perm_c):
+    if factor.negative != 1:
         return False
-    order = lu.perm_r.argsort()
-    missed = A[order][:, order] - lu.L @ sp.diags_array(lu.U.diagonal()) @ lu.L.T
+    L = factor.lower()
+    missed = A[factor.order][:, factor.order] - L @ sp.diags_array(factor.signs) @ L.T
     return float(abs(missed).sum(axis=1).max()) <= margin * float(program.cost.min())
 
 
@@ -304,10 +305,6 @@ def centred_basis(c: Array) -> Array:
     """Orthonormal basis (N, N−1) of the complement of c: the last columns of a Householder reflection."""
     u = mirror(c)
     return np.asarray((np.eye(c.size) - np.outer(u, u))[:, 1:])
-
-
-def negative_pivots(lu: Any) -> int:
-    return int(np.sum(lu.U.diagonal() < 0))
 
 
 def as_dense(A: Any) -> Array:

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
-from ..iterative import symmetric_lu
+from ..cholesky import analyse
 from .best import Best
 from .certificate import (
     Certificate,
@@ -365,8 +365,8 @@ def _columns(program: Program, start: Array | None, rank: int, rng: np.random.Ge
     R[:, : start.shape[1]] = start[:, :rank]
     scale = np.sqrt(np.mean(R[:, 0] ** 2))
     R += 1e-2 * scale * rng.standard_normal((n, rank))
-    smooth = symmetric_lu(sp.csc_array(sp.eye_array(n) + 2.0 * program.laplacian(np.ones(upper.size))))
-    return np.asarray(smooth.solve(R))
+    smooth = sp.csr_array(sp.eye_array(n) + 2.0 * program.laplacian(np.ones(upper.size)))
+    return analyse(smooth).factorise(smooth).solve(R)
 
 
 def _finish(

@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from ..._resources import require
+from ..cholesky import Analysis, SmallAnalysis, analyse, minimum_degree
 from ..fill import predict_fill
-from ..iterative import symmetric_lu
-from .certificate import negative_pivots
 from .program import Program
 
 Array = NDArray[np.float64]
@@ -33,10 +31,7 @@ class NewtonMatrix:
             f"The Newton matrix of an unfolding of {n} points in {r} columns",
             "Use LandmarkMVU, or landmarks= to unfold some of the points and place the others.",
         )
-        first = reverse_cuthill_mckee(sp.csr_matrix(pattern), symmetric_mode=True)
-        # an ordering by minimum degree is the better for neighbours that start close to each other
-        lu = symmetric_lu(sp.csc_array(pattern[first][:, first]))
-        self.order = first[np.argsort(lu.perm_c)]
+        self.order = minimum_degree(pattern)
         place = np.argsort(self.order)
         i, j = place[pairs[:, 0]], place[pairs[:, 1]]
         rows, columns = np.concatenate([np.arange(n), i, j]), np.concatenate([np.arange(n), j, i])
@@ -46,6 +41,7 @@ class NewtonMatrix:
         self.indices, self.indptr = numbered.indices, numbered.indptr
         self.ends = abs(program.directions).T.tocsr()
         self.masses = program.cost
+        self.analysis: Analysis | SmallAnalysis | None = None
 
     def solver(self, delta: Array, g: Array, omega: Array, shift: float) -> Any:
         """A function ``b -> H⁻¹ b`` on (n, r), or None where H is not positive definite."""
@@ -57,15 +53,15 @@ class NewtonMatrix:
         own[:, diagonal, diagonal] += shift - 2.0 * self.masses[:, None]
         data = np.concatenate([own[self.order], -blocks, -blocks])[self.taken]
         H = sp.bsr_array((data, self.indices, self.indptr), shape=(n * r, n * r)).tocsr()
-        H = sp.csc_array((H.data, H.indices, H.indptr), shape=H.shape)  # symmetric: rows are columns
-        lu = symmetric_lu(H, "NATURAL")
-        if negative_pivots(lu):
+        self.analysis = self.analysis or analyse(H, ordered=True)
+        factor = self.analysis.factorise(H)
+        if factor.negative:
             return None
         order = self.order
 
         def solve(b: Array) -> Array:
             x = np.empty_like(b)
-            x[order] = lu.solve(np.ascontiguousarray(b[order]).ravel()).reshape(n, r)
+            x[order] = factor.solve(np.ascontiguousarray(b[order]).ravel()).reshape(n, r)
             return x
 
         return solve
