@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from . import in_pieces
 from .jit import compiled, spliced
+from .ranks import sort
 
 Array = NDArray[np.float64]
 Lists = NDArray[np.integer[Any]]
@@ -93,23 +94,7 @@ def _columns_of_row(r, starts, members, uses, users, slot, columns):  # type: ig
                 slot[near[p]] = 0
                 columns[found] = near[p]
                 found += 1
-    _sort(columns)
-
-
-@spliced
-def _sort(a):  # type: ignore[no-untyped-def]
-    """Shell's sort, for rows of a few dozen."""
-    gap = 1
-    while 3 * gap + 1 < a.size:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(gap, a.size):
-            x, p = a[i], i
-            while p >= gap and a[p - gap] > x:
-                a[p] = a[p - gap]
-                p -= gap
-            a[p] = x
-        gap //= 3
+    sort(columns)
 
 
 @spliced

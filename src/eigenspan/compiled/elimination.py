@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import compiled
+from .ranks import sort
 
 
 @compiled
@@ -29,13 +30,12 @@ def elimination_tree(indptr, indices, order, place):  # type: ignore[no-untyped-
 
 
 @compiled
-def postorder(parent, weight):  # type: ignore[no-untyped-def]
-    """The nodes with every subtree in one run, below its root; of the children of a node the heaviest comes last."""
+def postorder(parent, ranked):  # type: ignore[no-untyped-def]
+    """The nodes with every subtree in one run, below its root; the children of a node as they are ranked among all nodes."""
     n = parent.size
-    by_weight = np.argsort(weight)
     child, sibling = np.full(n + 1, -1, np.int32), np.full(n, -1, np.int32)  # the last entry of `child` heads the roots
-    for q in range(n - 1, -1, -1):  # lists grow at their heads: the lightest ends up first
-        j = by_weight[q]
+    for q in range(n - 1, -1, -1):  # lists grow at their heads: the last to come is the first
+        j = ranked[q]
         sibling[j] = child[parent[j]]
         child[parent[j]] = j
     order, path = np.empty(n, np.int32), np.empty(n + 1, np.int32)
@@ -166,7 +166,7 @@ def row_lists(indptr, indices, order, place, parent, count, begin):  # type: ign
                     rows[at] = i
                     at += 1
             below = elder[below]
-        rows[starts[s] : starts[s + 1]].sort()
+        sort(rows[starts[s] : starts[s + 1]])
         if parent[end - 1] != -1:
             up[s] = owner[parent[end - 1]]
             elder[s], child[up[s]] = child[up[s]], s

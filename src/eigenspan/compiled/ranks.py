@@ -1,4 +1,4 @@
-"""Ranks of a few among many."""
+"""Ranks of a few among many, and the order of a few."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import in_pieces
-from .jit import compiled
+from .jit import compiled, spliced
 
 Array = NDArray[np.float64]
 
@@ -38,3 +38,19 @@ def _excess_ranks(first, last, D, chosen, own, out):  # type: ignore[no-untyped-
             smaller -= row[own[i]] < x
             total += max(0, smaller + 1 - k)
         out[i] = total
+
+
+@spliced
+def sort(a):  # type: ignore[no-untyped-def]
+    """Shell's sort, for lists of a few dozen: half a second less to compile than numpy's."""
+    gap = 1
+    while 3 * gap + 1 < a.size:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, a.size):
+            x, p = a[i], i
+            while p >= gap and a[p - gap] > x:
+                a[p] = a[p - gap]
+                p -= gap
+            a[p] = x
+        gap //= 3

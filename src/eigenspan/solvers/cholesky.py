@@ -61,9 +61,9 @@ class Analysis:
         self.place = _inverse(self.order)
         pattern = A.indptr, A.indices
         parent = elimination.elimination_tree(*pattern, self.order, self.place)
-        parent = self._reorder(elimination.postorder(parent, np.zeros(parent.size)), parent)
+        parent = self._reorder(elimination.postorder(parent, np.arange(parent.size)), parent)
         count = elimination.column_counts(*pattern, self.order, self.place, parent)
-        tallest_last = elimination.postorder(parent, count)
+        tallest_last = elimination.postorder(parent, np.argsort(count, kind="stable"))
         parent, count = self._reorder(tallest_last, parent), count[tallest_last]
         begin = elimination.supernodes(parent, count)
         starts, rows, up, seats, child, elder = elimination.row_lists(
@@ -86,12 +86,12 @@ class Analysis:
         self.place = _inverse(self.order)
         return np.where(parent[order] < 0, -1, place[parent[order]]).astype(np.int32)
 
-    def factorise(self, A: sp.csr_array) -> Factor:
+    def factorise(self, A: sp.csr_array) -> FrontalFactor:
         """Factors of a matrix of the pattern that was analysed."""
-        return Factor(self, A)
+        return FrontalFactor(self, A)
 
 
-class Factor:
+class FrontalFactor:
     """``A = L S Lᵀ``, ready to solve with.
 
     Raises
@@ -202,7 +202,7 @@ class SmallAnalysis:
 
 
 class SmallFactor:
-    """The same as `Factor`, from SuperLU."""
+    """The same as `FrontalFactor`, from SuperLU."""
 
     def __init__(self, analysis: SmallAnalysis, A: sp.csr_array) -> None:
         columns = sp.csc_array((A.data, A.indices, A.indptr), shape=A.shape)  # symmetric: its rows are its columns
