@@ -64,7 +64,7 @@ SUMMARY = (
     ("kernel PCA, 10,000 points", "kernel-pca", 10_000),
     ("kernel PCA, 1,000 landmarks, 200,000 points", "kernel-pca-landmarks", 200_000),
     ("PCA, 100,000 × 784, 50 components", "pca", 100_000),
-    ("PCA, 1,000,000 × 100 from a file, fit only", "pca-file", 1_000_000),
+    ("PCA, 1,000,000 × 100 from a file on disk, fit only", "pca-file", 1_000_000),
     ("maximum variance unfolding, 2,000 points", "mvu", 2_000),
     ("maximum variance unfolding, 50,000 points", "mvu-large", 50_000),
 )

@@ -71,7 +71,10 @@ def make(task: Any, job: dict[str, Any]) -> dict[str, Any]:
 def measure(task: Any, job: dict[str, Any]) -> dict[str, Any]:
     folder = Path(job["folder"])
     contender = next(c for c in task.contenders if c.name == job["contender"])
-    data, warm = (store.load(folder / name, task.mapped) for name in ("data", "warm"))
+    warm = store.load(folder / "warm", task.mapped)
+    if task.cold:
+        store.evict(folder / "data")
+    data = store.load(folder / "data", task.mapped)
     record, arrays = timed(contender, data, warm, job["seed"], job["limit"])
     store.save(folder / job["result"], arrays)
     return record

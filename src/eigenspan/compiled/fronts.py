@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .jit import compiled, summed
+from .factors import dot
+from .jit import compiled
 
 #: Columns eliminated at a time before the rest of the front hears of them.
 PANEL = 48
@@ -207,14 +208,6 @@ def forward(first, last, plan, values, signs, x, vectors):  # type: ignore[no-un
             vectors[slots[s] + i] = front[width + i]
 
 
-@summed
-def _dot(a, b, start):  # type: ignore[no-untyped-def]
-    total = 0.0
-    for i in range(start, a.size):
-        total += a[i] * b[i]
-    return total
-
-
 @compiled
 def backward(first, last, plan, values, x):  # type: ignore[no-untyped-def]
     """``L⁻ᵀ x`` in the columns of some supernodes, last to first, when those above them are known."""
@@ -233,5 +226,5 @@ def backward(first, last, plan, values, x):  # type: ignore[no-untyped-def]
             front[width + i] = x[rows[starts[s] + i]]
         for k in range(width - 1, -1, -1):
             row = values[where[s] + k * m : where[s] + (k + 1) * m]
-            front[k] = (front[k] - _dot(row, front, k + 1)) / row[k]
+            front[k] = (front[k] - dot(row[k + 1 :], front[k + 1 :])) / row[k]
             x[begin[s] + k] = front[k]

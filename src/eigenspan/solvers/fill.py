@@ -14,6 +14,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import breadth_first_order
 
+from .cholesky import LARGE
+
 Index = NDArray[np.intp]
 
 #: More levels than this and the graph is a thread: its separators are small.
@@ -23,6 +25,7 @@ _THREAD = 5000
 class Fill(NamedTuple):
     """Predicted cost of a sparse symmetric factorisation, and of doing without."""
 
+    n: int
     separator: int
     entries: float
     operations: float
@@ -30,13 +33,14 @@ class Fill(NamedTuple):
 
     @property
     def bytes(self) -> float:
-        """Of the factors L and U: values and row indices."""
+        """Of SuperLU's factors, or of half as many entries by fronts and of the updates on their way: the sums are alike."""
         return 12.0 * self.entries
 
     @property
     def seconds(self) -> float:
-        """Of the factorisation on one core of an ordinary machine, within a factor of three or so."""
-        return self.entries / 1e7 + self.operations / 1.2e9
+        """Of the factorisation on two cores of an ordinary machine, within a factor of three or so; small ones are SuperLU's."""
+        written, multiplied = (2e7, 8e9) if self.n >= LARGE else (1e7, 1.2e9)
+        return self.entries / written + self.operations / multiplied
 
     @property
     def seconds_without(self) -> float:
@@ -62,7 +66,7 @@ def predict_fill(S: sp.csr_array, *, squared: bool = False) -> Fill:
     depth = np.log2(max(s, 8)) - 2
     entries = min(1.2 * nnz * depth + 2.0 * s * s * np.log2(max(n / s, 2)), float(n) ** 2)
     products = 16.0 * (2 * S.nnz if squared else S.nnz) * (200 + 30 * (n / s) ** order)
-    return Fill(s, entries, min(2.0 * float(s) ** 3, float(n) ** 3 / 3), products)
+    return Fill(n, s, entries, min(2.0 * float(s) ** 3, float(n) ** 3 / 3), products)
 
 
 def separator(S: sp.csr_array) -> int:

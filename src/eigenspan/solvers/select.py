@@ -262,6 +262,8 @@ class Auto(Solver):
     n ≤ 500, or more than a quarter of the      Dense
     spectrum of n ≤ 5000
     dense, smallest, n ≤ 5000                   Dense
+    dense, largest, n ≤ 2000, a twentieth       Dense
+    of the spectrum or more
     sparse (+ low rank), PSD, smallest:
     its factor fits and is quick                ShiftInvert, Chebyshev, Dense
     its factor would fill                       Lanczos, Chebyshev, Dense
@@ -283,7 +285,7 @@ class Auto(Solver):
             return [Factor()]
         if self.dense_below >= A.n or (4 * k > A.n and A.n <= 5000) or k >= A.n - 1:
             return [Dense()]
-        if A.dense is not None and sense == "min" and A.n <= 5000:
+        if A.dense is not None and A.n <= (5000 if sense == "min" else min(20 * k, 2000)):
             return [Dense()]
         if A.dense is None and sparse and A.psd and sense == "min":
             if self._factorise(A):
