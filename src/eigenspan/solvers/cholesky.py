@@ -122,14 +122,15 @@ class FrontalFactor:
         self.analysis, self.order, self._fronts = analysis, analysis.order, fronts
         self.values, self.signs = np.empty(analysis.entries), np.empty(A.shape[0])
         matrix = A.indptr, A.indices, A.data, analysis.order, analysis.place
-        updates, threads = np.empty(analysis.room), workers()
+        updates = np.empty(analysis.room)
+        self._threads = workers()  # those of the fit: iterations that solve with the factor may keep BLAS to one
         stores = analysis.plan, matrix, self.values, self.signs, updates
-        good = in_threads(lambda span: fronts.eliminate_all(span[0], span[1], *stores), analysis.spans, threads)
-        if not all(good) or not all(self._eliminate(s, matrix, updates, threads) for s in analysis.crown):
+        good = in_threads(lambda span: fronts.eliminate_all(span[0], span[1], *stores), analysis.spans, self._threads)
+        if not all(good) or not all(self._eliminate(s, matrix, updates) for s in analysis.crown):
             raise RuntimeError(_SINGULAR)
         self.negative, self.size = int(np.sum(self.signs < 0)), self.values.nbytes
 
-    def _eliminate(self, s: int, matrix: tuple[Any, ...], updates: Array, threads: int) -> bool:
+    def _eliminate(self, s: int, matrix: tuple[Any, ...], updates: Array) -> bool:
         """Factorise one large front, its products on all threads."""
         fronts, plan = self._fronts, self.analysis.plan
         begin, starts = plan.begin, plan.starts
@@ -147,7 +148,7 @@ class FrontalFactor:
                     at, min(at + fronts.TILE, high), panel, first, last, signs, target, shift
                 ),
                 tiles,
-                1 if alone else min(threads, len(tiles)),
+                1 if alone else min(self._threads, len(tiles)),
             )
 
         for first in range(0, width, fronts.PANEL):
@@ -178,15 +179,15 @@ class FrontalFactor:
         if b.ndim == 2:
             return np.column_stack([self.solve(column) for column in b.T]) if b.shape[1] else np.empty(b.shape)
         fronts, analysis = self._fronts, self.analysis
-        x, vectors, threads = b[analysis.order].astype(np.float64), np.empty(analysis.length), workers()
+        x, vectors = np.asarray(b[self.order], np.float64), np.empty(analysis.length)
         down = analysis.plan, self.values, self.signs, x, vectors
         up = analysis.plan, self.values, x
-        in_threads(lambda span: fronts.forward(*span, *down), analysis.spans, threads)
+        in_threads(lambda span: fronts.forward(*span, *down), analysis.spans, self._threads)
         for s in analysis.crown:
             fronts.forward(s, s + 1, *down)
         for s in analysis.crown[::-1]:
             fronts.backward(s, s + 1, *up)
-        in_threads(lambda span: fronts.backward(*span, *up), analysis.spans, threads)
+        in_threads(lambda span: fronts.backward(*span, *up), analysis.spans, self._threads)
         return x[analysis.place]
 
 
@@ -222,20 +223,29 @@ class SmallFactor:
         return np.asarray(self._lu.solve(b))
 
 
+def near_order(A: sp.csr_array) -> Index:
+    """An order in which neighbours are close together in memory: reverse Cuthill and McKee's."""
+    pattern = sp.csr_matrix((A.data, A.indices, A.indptr), shape=A.shape)
+    return np.asarray(reverse_cuthill_mckee(pattern, symmetric_mode=True))
+
+
+def permuted(A: sp.csr_array, order: Index) -> sp.csr_array:
+    """Rows and columns in a new order."""
+    rows = A[order]
+    return sp.csr_array((rows.data, _inverse(order)[rows.indices], rows.indptr), shape=A.shape)
+
+
 def minimum_degree(A: sp.csr_array) -> Index:
     """An order of elimination in which the factor fills little, by the multiple minimum degree of SuperLU.
 
     SuperLU orders before it factorises and does not stop in between, so it is given a matrix of this pattern whose incomplete
-    factor is empty. Neighbours are put close together in memory first.
+    factor is empty.
     """
-    n = A.shape[0]
-    rows = sp.csr_matrix((np.ones(A.nnz, np.int8), A.indices, A.indptr), shape=A.shape)
-    near = reverse_cuthill_mckee(rows, symmetric_mode=True)
-    place, rows = _inverse(near), rows[near]
-    columns = place[rows.indices]
-    values = np.where(columns == np.repeat(np.arange(n), np.diff(rows.indptr)), 1.0, 1e-30)
+    near = near_order(A)
+    pattern = permuted(sp.csr_array((np.zeros(A.nnz, np.int8), A.indices, A.indptr), shape=A.shape), near)
+    diagonal = pattern.indices == np.repeat(np.arange(A.shape[0], dtype=np.int32), np.diff(pattern.indptr))
     empty = spilu(
-        sp.csc_matrix((values, columns, rows.indptr), shape=A.shape),
+        sp.csc_matrix((np.where(diagonal, 1.0, 1e-30), pattern.indices, pattern.indptr), shape=A.shape),
         drop_tol=0.5,
         fill_factor=1,
         permc_spec="MMD_AT_PLUS_A",

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from .._diagnostics import note
 from .._resources import available_memory, human_bytes, require
 from ..errors import InputError
-from . import chebyshev, dense, fill, iterative, lanczos, multigrid
+from . import chebyshev, cholesky, dense, fill, iterative, lanczos, multigrid
 
 Array = NDArray[np.float64]
 Pairs = tuple[Array, Array]
@@ -89,29 +89,36 @@ class ShiftInvert(Solver):
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         _check_sparse_smallest("shift-invert", A, sense)
         A = A.assembled()
+        assert A.sparse is not None
         size = A.norm() or 1.0
-        shift = self.shift * size
+        shift, near = self.shift * size, cholesky.near_order(A.sparse)
+        S = cholesky.permuted(A.sparse, near)
         U: Any = None
         c: Any = None
         if A.low_rank is not None:
             U, c = A.low_rank
-            U = U.toarray() if sp.issparse(U) else U
-        inverse_of_whole, solves = iterative.factorised_inverse(A.sparse, shift, U, c), 0
+            U = (U.toarray() if sp.issparse(U) else U)[near]
+        inverse_of_whole, solves = iterative.factorised_inverse(S, shift, U, c), 0
 
         def whole(b: Array) -> Array:
             nonlocal solves
             solves += 1 if b.ndim == 1 else b.shape[1]
             return inverse_of_whole(b)
 
-        hidden, vectors = np.zeros((A.n, 0)) if exclude is None else exclude, np.zeros((A.n, 0))
+        def shifted(x: Array) -> Array:
+            y = S @ x + shift * x
+            return y if U is None else y + U @ (c * (U.T @ x).T).T
+
+        hidden, vectors = np.zeros((A.n, 0)) if exclude is None else exclude[near], np.zeros((A.n, 0))
         while vectors.shape[1] < k:
             # eigenvalues far above a null space drown in the rounding of its huge inverse: hide what was found, look again
-            inverse = iterative.constrained_inverse(whole, lambda x: A @ x + shift * x, hidden, rng, size)
+            inverse = iterative.constrained_inverse(whole, shifted, hidden, rng, size)
             _, new = lanczos.largest_of_inverse(
                 inverse, A.n, k - vectors.shape[1], rng, exclude=hidden, floor=_ROUNDING * size
             )
             hidden, vectors = np.hstack([hidden, new]), np.hstack([vectors, new])
         note(solves=solves)
+        vectors = vectors[np.argsort(near)]
         return np.einsum("ij,ij->j", vectors, A @ vectors), vectors
 
 
