@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,12 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse.linalg import splu
 
+import eigenspan
 from eigenspan._resources import threads
 from eigenspan.compiled import elimination, fronts
-from eigenspan.errors import MemoryLimitError
+from eigenspan.errors import ConvergenceWarning, MemoryLimitError
 from eigenspan.graphs import KNN
 from eigenspan.solvers import cholesky
-from eigenspan.solvers.cholesky import Analysis, SmallAnalysis, analyse, minimum_degree
+from eigenspan.solvers.cholesky import Analysis, SuperLUAnalysis, analyse, minimum_degree
+from eigenspan.solvers.sdp.newton import NewtonMatrix
+from eigenspan.solvers.sdp.program import Program
+from sdp_helpers import cloud, neighbours
 
 
 def positive(pattern: sp.csr_array, shift: float = 0.1) -> sp.csr_array:
@@ -80,7 +85,7 @@ def test_the_factors_multiply_to_the_matrix(matrix: sp.csr_array) -> None:
 
 
 def test_the_same_bits_on_one_thread_or_two(matrix: sp.csr_array, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cholesky, "_SHARED", 0.0)  # so that small fronts are shared out too
+    monkeypatch.setattr(cholesky, "_SHARED", 1.0)  # so that small fronts are shared out too
     analysis = Analysis(matrix)
     b = np.random.default_rng(0).standard_normal(matrix.shape[0])
     with threads(1):
@@ -98,6 +103,55 @@ def test_a_known_pattern_is_factorised_again_with_new_values() -> None:
     other.data = other.data * 3.0
     b = np.ones(800)
     np.testing.assert_allclose(3.0 * analysis.factorise(other).solve(b), analysis.factorise(A).solve(b), rtol=1e-12)
+
+
+def test_another_pattern_is_analysed_anew() -> None:
+    A, B = positive(grid(15, 20)), positive(sheet(300))
+    b = np.ones(300)
+    factor = Analysis(A).factorise(B)
+    np.testing.assert_allclose(B @ factor.solve(b), b, atol=1e-10)
+
+
+@pytest.mark.parametrize("below", [True, False])
+@pytest.mark.parametrize("stored", [False, True])
+def test_a_zero_left_out_on_one_side(below: bool, stored: bool) -> None:
+    A = positive(sheet(400)).tolil()
+    i, j = next((i, j) for i, j in zip(*A.nonzero(), strict=True) if i != j and (i > j) == below)
+    A[i, j] = A[j, i] = 1e-18
+    truth = np.linalg.solve(A.toarray(), np.ones(400))
+    A = sp.csr_array(A)
+    A[i, j] = 0.0
+    A.eliminate_zeros()
+    assert A[j, i] != 0
+    if stored:  # zeros that are kept, where another matrix of the pattern has none
+        far = sp.csr_array(([0.0, 0.0], ([0, 399], [399, 0])), shape=A.shape)
+        entries = [(M.data, M.row, M.col) for M in (A.tocoo(), far.tocoo())]
+        data, row, col = (np.concatenate(part) for part in zip(*entries, strict=True))
+        A = sp.csr_array((data, (row, col)), shape=A.shape)
+        assert np.sum(A.data == 0) == 2
+    analysis = Analysis(A)
+    np.testing.assert_allclose(analysis.factorise(A).solve(np.ones(400)), truth, rtol=1e-9)
+    if stored:
+        B = A.copy()
+        B.data[B.data == 0] = -0.05
+        x = analysis.factorise(B).solve(np.ones(400))
+        np.testing.assert_allclose(B @ x, 1.0, atol=1e-9)
+
+
+def test_patterns_have_fingerprints() -> None:
+    A = positive(sheet(500))
+    whole, balance = elimination.fingerprint(A.indptr, A.indices)
+    assert balance == 0
+    assert elimination.fingerprint(A.indptr, A.indices[::-1].copy())[0] != whole
+    larger = np.append(A.indptr, [A.nnz, A.nnz])
+    assert elimination.fingerprint(larger, A.indices)[0] != whole
+    for entry in (5, 999):
+        B = A.tocoo()
+        kept = np.arange(B.nnz) != entry
+        B = sp.csr_array((B.data[kept], (B.row[kept], B.col[kept])), shape=A.shape)
+        other, balance = elimination.fingerprint(B.indptr, B.indices)
+        assert other != whole
+        assert balance != 0
 
 
 def test_an_order_can_be_kept() -> None:
@@ -149,7 +203,7 @@ def test_a_factor_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("ordered", [False, True])
 def test_small_matrices_go_to_superlu_with_the_same_answers(n: int, ordered: bool) -> None:
     A = sp.csr_array(positive(sheet(n)) - 2.0 * sp.eye_array(n))
-    small, large = (kind(A, ordered=ordered).factorise(A) for kind in (SmallAnalysis, Analysis))
+    small, large = (kind(A, ordered=ordered).factorise(A) for kind in (SuperLUAnalysis, Analysis))
     assert type(analyse(A).factorise(A)) is type(small)
     assert small.negative == large.negative > 0
     b = np.random.default_rng(0).standard_normal((n, 2))
@@ -164,7 +218,93 @@ def test_superlu_must_not_leave_the_diagonal() -> None:
     A = sp.csr_array([[0.0, 1.0], [1.0, 0.0]])
     A.setdiag(0.0)
     with pytest.raises(RuntimeError, match="pivot"):
-        SmallAnalysis(A).factorise(A)
+        SuperLUAnalysis(A).factorise(A)
+
+
+@pytest.mark.parametrize("change", ["int64", "int32", "float32", "read-only", "unsorted", "duplicates"])
+def test_any_kind_of_arrays(change: str) -> None:
+    A = positive(sheet(300))
+    b = np.ones(300)
+    truth = np.linalg.solve(A.toarray(), b)
+    indptr, indices, data = A.indptr, A.indices, A.data
+    if change.startswith("int"):
+        indptr, indices = indptr.astype(change), indices.astype(change)
+    elif change == "float32":
+        data = data.astype(np.float32)
+    elif change == "unsorted":
+        for k in range(300):
+            part = slice(indptr[k], indptr[k + 1])
+            indices[part], data[part] = indices[part][::-1].copy(), data[part][::-1].copy()
+    elif change == "duplicates":
+        indptr, indices, data = 2 * indptr, np.repeat(indices, 2), np.repeat(data / 2, 2)
+    else:
+        for array in (indptr, indices, data):
+            array.flags.writeable = False
+    B = sp.csr_array((data, indices, indptr), shape=A.shape)
+    np.testing.assert_allclose(Analysis(B).factorise(B).solve(b), truth, rtol=1e-5 if change == "float32" else 1e-11)
+
+
+def test_a_right_side_of_another_length_is_refused() -> None:
+    A = positive(grid(10, 10))
+    with pytest.raises(ValueError, match="99 rows"):
+        Analysis(A).factorise(A).solve(np.ones(99))
+
+
+# ---------------------------------------------------------------------- behind the methods
+@pytest.mark.parametrize("name", ["LaplacianEigenmaps", "LLE", "LTSA", "HessianLLE", "Anchored", "SpectralClustering"])
+def test_methods_by_fronts_and_by_superlu(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.random((900, 2)) * [3.0, 1.0], 0.01 * rng.random(900)]
+    given: dict[str, Any] = {"n_components": 2} if name != "SpectralClustering" else {"n_clusters": 3}
+    y = None
+    if name == "Anchored":
+        y = np.full((900, 2), np.nan)
+        y[:200] = X[:200, :2]
+        given = {"embedding": eigenspan.LLE()}
+    found = {}
+    for by, least in (("SuperLU", 10_000), ("fronts", 0)):
+        monkeypatch.setattr(cholesky, "LARGE", least)
+        fitted = getattr(eigenspan, name)(**given).fit(X, y)
+        assert fitted.diagnostics_["factorised_by"] == by
+        found[by] = fitted.embedding_ if hasattr(fitted, "embedding_") else fitted.labels_
+    close = np.abs(found["fronts"] - found["SuperLU"]).max()
+    assert close < 1e-5 * np.abs(found["SuperLU"]).max()
+
+
+def test_newton_steps_of_changing_rank(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cholesky, "LARGE", 0)
+    made = []
+    whole = Analysis.__init__
+    monkeypatch.setattr(Analysis, "__init__", lambda self, *a, **k: (made.append(1), whole(self, *a, **k))[1])
+    rng = np.random.default_rng(0)
+    program = Program.of_pairs(40, *neighbours(cloud(40), 4))
+    newton = NewtonMatrix(program, 3)
+    n, m = program.n, len(program.pairs)
+    for r in (3, 2, 4, 3):
+        delta, g, omega = rng.standard_normal((m, r)), rng.random(m) + 1.0, rng.random(m)
+        solve = newton.solver(delta, g, omega, 5.0)
+        H = np.zeros((n, r, n, r))
+        for (i, j), d, a, o in zip(program.pairs, delta, g, omega, strict=True):
+            block = 2 * a * np.eye(r) + 4 * o * np.outer(d, d)
+            for p, q, sign in ((i, i, 1), (j, j, 1), (i, j, -1), (j, i, -1)):
+                H[p, :, q, :] += sign * block
+        H = H.reshape(n * r, n * r) + np.diag(np.repeat(5.0 - 2 * program.cost, r))
+        b = rng.standard_normal((n, r))
+        np.testing.assert_allclose(solve(b).ravel(), np.linalg.solve(H, b.ravel()), atol=1e-9)
+    assert len(made) == 3
+
+
+def test_memory_that_does_not_suffice_hands_on_to_the_next_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise MemoryLimitError("no room")
+
+    monkeypatch.setattr(cholesky.SuperLUFactor, "__init__", refuse)
+    X = np.random.default_rng(0).random((700, 2))
+    with pytest.warns(ConvergenceWarning, match=r"no room.*Chebyshev takes over"):
+        fitted = eigenspan.LaplacianEigenmaps(2).fit(X)
+    assert fitted.diagnostics_["solver"] == "Chebyshev"
+    with pytest.raises(MemoryLimitError, match="no room"):
+        eigenspan.LaplacianEigenmaps(2, solver="shift-invert").fit(X)
 
 
 # ---------------------------------------------------------------------- the analysis
@@ -233,23 +373,44 @@ def test_subtrees_are_runs_and_children_are_ranked() -> None:
     assert elimination.postorder(np.empty(0, np.int32), np.empty(0, np.intp)).size == 0
 
 
-def test_runs_depend_on_nothing_outside() -> None:
+def in_turn(analysis: Analysis) -> list[int]:
+    """The supernodes as they are factorised."""
+    return [s for a, b, *_ in [*analysis.spans, *analysis.crown] for s in range(a, b)]
+
+
+def test_runs_depend_on_nothing_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cholesky, "_SHARED", 1e4)
     analysis = Analysis(positive(sheet(3000)))
     up = analysis.plan.up
     assert len(analysis.spans) > 4
+    crown = {s for a, b, _ in analysis.crown for s in range(a, b)}
+    assert {large for *_, large in analysis.crown} == {True, False}
     for first, last in analysis.spans:
         for s in range(first, last):
-            assert first <= up[s] < last or up[s] in analysis.crown
-    covered = np.concatenate([np.arange(a, b) for a, b in analysis.spans] + [analysis.crown])
-    np.testing.assert_array_equal(np.sort(covered), np.arange(up.size))
+            assert first <= up[s] < last or up[s] in crown
+    assert sorted(in_turn(analysis)) == list(range(up.size))
 
 
-def test_what_is_left_for_a_parent_is_not_overwritten_before() -> None:
+@pytest.mark.parametrize("near", [1, 5])
+def test_long_chains_are_eliminated_in_few_calls(near: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cholesky, "_SHARED", 3000.0)
+    n = 20_000
+    band = sp.diags_array([np.ones(n - d) for d in range(1, near + 1)], offsets=list(range(1, near + 1)), shape=(n, n))
+    A = positive(sp.csr_array(band))
+    analysis = Analysis(A)
+    assert len(analysis.crown) + len(analysis.spans) < 100
+    assert len(analysis.plan.up) > 1000
+    b = np.ones(n)
+    np.testing.assert_allclose(A @ analysis.factorise(A).solve(b), b, atol=1e-10)
+
+
+def test_what_is_left_for_a_parent_is_not_overwritten_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cholesky, "_SHARED", 1e4)
     for seed in range(3):
         analysis = Analysis(positive(sheet(1000 + seed)))
         up, room, sizes = analysis.plan.up, analysis.plan.room, np.diff(analysis.plan.starts) ** 2
-        held = np.full(analysis.room, -1)
-        for s in np.concatenate([np.concatenate([np.arange(a, b) for a, b in analysis.spans]), analysis.crown]):
+        held = np.full(analysis.updates, -1)
+        for s in in_turn(analysis):
             for child in np.flatnonzero(up == s):
                 assert np.all(held[room[child] :][: sizes[child]] == child)
             held[room[s] :][: sizes[s]] = s

@@ -10,7 +10,7 @@ import pytest
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from eigenspan.solvers.cholesky import SmallAnalysis, analyse
+from eigenspan.solvers.cholesky import SuperLUAnalysis, analyse
 from eigenspan.solvers.sdp import certificate
 from eigenspan.solvers.sdp.certificate import (
     Certificate,
@@ -129,7 +129,7 @@ def test_factors_of_another_matrix_are_found_out(n: int, monkeypatch: pytest.Mon
     program, _, w = _chain(n, False)
     other = sp.csr_array(program.laplacian(1.001 * w) - sp.diags_array(program.cost))
     whole = analyse(other).factorise
-    monkeypatch.setattr(SmallAnalysis, "factorise", lambda self, A: whole(other))
+    monkeypatch.setattr(SuperLUAnalysis, "factorise", lambda self, A: whole(other))
     assert proved_upper(program, 0.9 * w) == np.inf
     assert proved_upper(program, 1.1 * w) == np.inf
 

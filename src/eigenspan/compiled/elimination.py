@@ -1,5 +1,8 @@
 """Which entries fill when a sparse symmetric matrix is eliminated, and in which groups: the analysis before a factorisation.
 
+The elimination tree is Liu's, the counts are those of Gilbert, Ng and Peyton. Supernodes, runs of columns with one pattern, form
+the assembly tree of a multifrontal factorisation (Duff and Reid).
+
 A matrix is given by the pattern of its rows, both triangles, and an order: row ``order[k]`` is called k, and ``place`` is the
 inverse. The *parent* of a column is the first row below the diagonal that its column of the factor reaches, -1 for a root.
 """
@@ -10,6 +13,29 @@ import numpy as np
 
 from .jit import compiled
 from .ranks import sort
+
+
+@compiled
+def fingerprint(indptr, indices):  # type: ignore[no-untyped-def]
+    """Two sums over the entries of a pattern: one tells it from others, the other is zero where the two triangles mirror each other.
+
+    Every entry (i, j) adds scrambled bits of its place, the same as its mirror image (j, i), and in the second sum with the
+    opposite sign. By chance alone, sums of other patterns agree once in 2⁶⁴ times.
+    """
+    whole, balance = np.uint64(indptr.size), np.uint64(0)
+    for i in range(indptr.size - 1):
+        for p in range(indptr[i], indptr[i + 1]):
+            j = indices[p]
+            bits = np.uint64(min(i, j)) << np.uint64(32) | np.uint64(max(i, j) + 1)
+            bits = (bits ^ (bits >> np.uint64(31))) * np.uint64(0x7FB5D329728EA185)
+            bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x81DADEF4BC2DD44D)
+            bits ^= bits >> np.uint64(33)
+            whole += bits
+            if j < i:
+                balance += bits
+            elif j > i:
+                balance -= bits
+    return whole, balance
 
 
 @compiled
@@ -213,21 +239,20 @@ def stack_places(sizes, child, elder, part):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def shares(work, up, share):  # type: ignore[no-untyped-def]
+def shares(work, up, limit):  # type: ignore[no-untyped-def]
     """Cut the tree into runs of supernodes that depend on nothing outside: bounds (runs, 2), the work of each, the part of every node.
 
-    A supernode whose subtree holds more than `share` of all work belongs to no run, and is of part 0; run q is part q + 1.
+    A supernode whose subtree holds more work than the limit belongs to no run, and is of part 0; run q is part q + 1.
     """
     groups = work.size
-    subtree, total = work.copy(), 0.0
+    subtree = work.copy()
     for s in range(groups):
-        total += work[s]
         if up[s] != -1:
             subtree[up[s]] += subtree[s]
     bounds, sums = np.empty((groups, 2), np.int64), np.zeros(groups)
     part, runs, running = np.zeros(groups, np.int32), 0, False
     for s in range(groups):
-        if subtree[s] > share * total:
+        if subtree[s] > limit:
             running = False
             continue
         if not running:
@@ -236,6 +261,6 @@ def shares(work, up, share):  # type: ignore[no-untyped-def]
             running = True
         part[s], bounds[runs - 1, 1] = runs, s + 1
         sums[runs - 1] += work[s]
-        whole = up[s] == -1 or subtree[up[s]] > share * total
-        running = not (whole and sums[runs - 1] > share * total)
+        whole = up[s] == -1 or subtree[up[s]] > limit
+        running = not (whole and sums[runs - 1] > limit)
     return bounds[:runs].copy(), sums[:runs].copy(), part

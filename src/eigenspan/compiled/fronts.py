@@ -18,8 +18,9 @@ from .jit import compiled
 PANEL = 48
 #: Rows of a product that are worked out together.
 TILE = 192
-#: Products with more operations than this go to BLAS.
+#: Products with more operations than this go to BLAS, this many columns at a time.
 _BLAS = 60_000
+_DEPTH = 256
 
 Index = NDArray[np.integer[Any]]
 
@@ -56,8 +57,8 @@ def gather(s, plan, matrix, panel, rest, updates):  # type: ignore[no-untyped-de
         for p in range(indptr[order[k]], indptr[order[k] + 1]):
             i = place[indices[p]]
             if i >= k:
-                seat = i - first if i < end else width + np.searchsorted(mine, i)
-                panel[k - first, seat] += data[p]
+                at = i - first if i < end else width + np.searchsorted(mine, i)
+                panel[k - first, at] += data[p]
     below = plan.child[s]
     while below != -1:
         seat = seats[starts[below] : starts[below + 1]]
@@ -117,19 +118,21 @@ def subtract(panel, first, last, low, high, signs, target, shift):  # type: igno
 
 @compiled
 def subtract_by_blas(panel, first, last, low, high, signs, target, shift):  # type: ignore[no-untyped-def]
-    """The same for many columns at a time: one matrix product, entries left of the diagonal included."""
-    m, depth = panel.shape[1], last - first
-    left, right = np.empty((high - low, depth)), np.empty((depth, m - low))
-    for k in range(depth):
-        for i in range(m - low):
-            right[k, i] = panel[first + k, low + i]
+    """The same for many columns at a time: matrix products, entries left of the diagonal included."""
+    m = panel.shape[1]
+    for begin in range(first, last, _DEPTH):
+        depth = min(_DEPTH, last - begin)
+        left, right = np.empty((high - low, depth)), np.empty((depth, m - low))
+        for k in range(depth):
+            for i in range(m - low):
+                right[k, i] = panel[begin + k, low + i]
+            for j in range(high - low):
+                left[j, k] = signs[begin + k] * right[k, j]
+        product = np.dot(left, right)
         for j in range(high - low):
-            left[j, k] = signs[first + k] * right[k, j]
-    product = np.dot(left, right)
-    for j in range(high - low):
-        row, found = target[low + j - shift], product[j]
-        for i in range(j, m - low):
-            row[low + i - shift] -= found[i]
+            row, found = target[low + j - shift], product[j]
+            for i in range(j, m - low):
+                row[low + i - shift] -= found[i]
 
 
 @compiled
@@ -143,7 +146,7 @@ def subtract_tile(low, high, panel, first, last, signs, target, shift):  # type:
 
 @compiled
 def eliminate_all(first, last, plan, matrix, values, signs, updates):  # type: ignore[no-untyped-def]
-    """Factorise the fronts of supernodes from `first` to `last`, whose children are among them; False at a pivot of zero."""
+    """Factorise the fronts of supernodes from `first` to `last`, when those of their children are done; False at a pivot of zero."""
     begin, starts, where, room = plan.begin, plan.starts, plan.where, plan.room
     tallest = 0
     for s in range(first, last):

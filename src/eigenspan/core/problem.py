@@ -27,6 +27,7 @@ from ..errors import (
     DegenerateWarning,
     DimensionError,
     InputError,
+    MemoryLimitError,
     RidgeWarning,
     UnitError,
     warn,
@@ -216,8 +217,10 @@ def _run(standard: _Standard, sense: Sense, k: int, wanted: int, solver: Solver,
             _, U = attempt.pairs(A, wanted, sense, standard.exclude, rng)
             if not np.all(np.isfinite(U)):
                 raise ConvergenceError("its eigenvectors are not finite")
-        except RuntimeError as failure:
+        except (RuntimeError, MemoryLimitError) as failure:
             if position == len(chain) - 1:
+                if isinstance(failure, MemoryLimitError):
+                    raise
                 raise ConvergenceError(f"{name} failed: {failure}.") from failure
             trouble = f"{name} failed ({failure})."
             continue

@@ -30,15 +30,15 @@ _SHARE = 1 / 32
 _SHARED = 1e7
 #: How SuperLU keeps to a symmetric matrix, and to its diagonal.
 _SYMMETRIC: dict[str, Any] = {"diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
-_SINGULAR = "A pivot of the sparse factorisation is zero: the matrix is singular"
+_SINGULAR = "A pivot of the sparse factorisation is zero or not a number: the matrix is singular, or not finite"
 
 
-def analyse(A: sp.csr_array, *, ordered: bool = False) -> Analysis | SmallAnalysis:
+def analyse(A: sp.csr_array, *, ordered: bool = False) -> Analysis | SuperLUAnalysis:
     """How to factorise symmetric matrices of this pattern, both triangles and the diagonal.
 
     With `ordered` the rows are in an order of little fill already, and stay in it.
     """
-    return (Analysis if A.shape[0] >= LARGE else SmallAnalysis)(A, ordered=ordered)
+    return (Analysis if A.shape[0] >= LARGE else SuperLUAnalysis)(A, ordered=ordered)
 
 
 class Analysis:
@@ -48,37 +48,49 @@ class Analysis:
     ----------
     order, place : arrays of n integers
         Row ``order[k]`` is eliminated k-th; ``place`` is the inverse.
-    entries : int
-        Numbers stored for the factor.
-    operations : float
-        Multiplications of a factorisation.
+    plan : Plan
+        The assembly tree (`compiled.fronts`).
+    spans : list of (first, last)
+        Runs of supernodes that depend on nothing outside, heaviest first: threads share them.
+    crown : list of (first, last, large)
+        The supernodes above them, in their order; a large one stands alone, and threads share its products.
+    entries, updates, vectors : int
+        Numbers to store: of the factor, of what fronts leave for their parents, and of the same in a solve.
+    tallest : int
+        Rows of the largest update.
     """
 
     def __init__(self, A: sp.csr_array, *, ordered: bool = False) -> None:
         from ..compiled import elimination, fronts
 
+        self.ordered = ordered
+        indptr, indices, _ = _arrays(A)
+        self._pattern, balance = elimination.fingerprint(indptr, indices)
+        if balance:  # rounding has left a zero out on one side
+            ones = sp.csr_array((np.ones(A.nnz, bool), A.indices, A.indptr), shape=A.shape)
+            A = sp.csr_array(ones + ones.T)
+            indptr, indices, _ = _arrays(A)
         self.order = np.arange(A.shape[0], dtype=np.int32) if ordered else minimum_degree(A)
         self.place = _inverse(self.order)
-        pattern = A.indptr, A.indices
-        parent = elimination.elimination_tree(*pattern, self.order, self.place)
+        parent = elimination.elimination_tree(indptr, indices, self.order, self.place)
         parent = self._reorder(elimination.postorder(parent, np.arange(parent.size)), parent)
-        count = elimination.column_counts(*pattern, self.order, self.place, parent)
+        count = elimination.column_counts(indptr, indices, self.order, self.place, parent)
         tallest_last = elimination.postorder(parent, np.argsort(count, kind="stable"))
         parent, count = self._reorder(tallest_last, parent), count[tallest_last]
         begin = elimination.supernodes(parent, count)
         starts, rows, up, seats, child, elder = elimination.row_lists(
-            *pattern, self.order, self.place, parent, count, begin
+            indptr, indices, self.order, self.place, parent, count, begin
         )
         widths, heights = np.diff(begin), np.diff(starts)
         where = np.concatenate([[0], np.cumsum(widths * (widths + heights))])
-        self.entries = int(where[-1])
         work = widths * (widths + heights).astype(np.float64) ** 2
-        self.operations = float(work.sum()) / 2
-        spans, sums, part = elimination.shares(work, up, _SHARE)
-        self.spans, self.crown = spans[np.argsort(-sums, kind="stable")], np.flatnonzero(part == 0).tolist()
-        room, self.room = elimination.stack_places(heights**2, child, elder, part)
-        slots, self.length = elimination.stack_places(heights, child, elder, part)
+        spans, sums, part = elimination.shares(work, up, max(_SHARE * work.sum(), 10 * _SHARED))
+        self.spans = [(int(a), int(b)) for a, b in spans[np.argsort(-sums, kind="stable")]]
+        self.crown = _runs(np.flatnonzero(part == 0), work > _SHARED)
+        room, self.updates = elimination.stack_places(heights**2, child, elder, part)
+        slots, self.vectors = elimination.stack_places(heights, child, elder, part)
         self.plan = fronts.Plan(begin, starts, rows, up, seats, child, elder, where, room, slots)
+        self.entries, self.tallest = int(where[-1]), int(heights.max())
 
     def _reorder(self, order: Index, parent: Index) -> Index:
         """Put the columns in a new order; their parents follow."""
@@ -87,8 +99,11 @@ class Analysis:
         return np.where(parent[order] < 0, -1, place[parent[order]]).astype(np.int32)
 
     def factorise(self, A: sp.csr_array) -> FrontalFactor:
-        """Factors of a matrix of the pattern that was analysed."""
-        return FrontalFactor(self, A)
+        """Factors of a matrix of the pattern that was analysed; one of another pattern is analysed first."""
+        from ..compiled import elimination
+
+        same = elimination.fingerprint(*_arrays(A)[:2])[0] == self._pattern
+        return FrontalFactor(self if same else Analysis(A, ordered=self.ordered), A)
 
 
 class FrontalFactor:
@@ -114,33 +129,37 @@ class FrontalFactor:
     def __init__(self, analysis: Analysis, A: sp.csr_array) -> None:
         from ..compiled import fronts
 
-        require(
-            8.0 * (analysis.entries + analysis.room),
-            f"The factor of a sparse matrix of order {A.shape[0]}",
-            'Use landmarks, fewer neighbours, or solver="chebyshev".',
-        )
-        self.analysis, self.order, self._fronts = analysis, analysis.order, fronts
-        self.values, self.signs = np.empty(analysis.entries), np.empty(A.shape[0])
-        matrix = A.indptr, A.indices, A.data, analysis.order, analysis.place
-        updates = np.empty(analysis.room)
         self._threads = workers()  # those of the fit: iterations that solve with the factor may keep BLAS to one
+        require(
+            8.0 * (analysis.entries + analysis.updates + (1 + self._threads) * analysis.tallest**2),
+            f"The factor of a sparse matrix of order {A.shape[0]}",
+            "Use landmarks, or fewer neighbours.",
+        )
+        self.analysis, self.order = analysis, analysis.order
+        self.values, self.signs = np.empty(analysis.entries), np.empty(A.shape[0])
+        matrix, updates = (*_arrays(A), analysis.order, analysis.place), np.empty(analysis.updates)
         stores = analysis.plan, matrix, self.values, self.signs, updates
         good = in_threads(lambda span: fronts.eliminate_all(span[0], span[1], *stores), analysis.spans, self._threads)
-        if not all(good) or not all(self._eliminate(s, matrix, updates) for s in analysis.crown):
+        for first, last, large in analysis.crown:
+            if not all(good):
+                break
+            good = [self._eliminate(first, *stores) if large else fronts.eliminate_all(first, last, *stores)]
+        if not all(good):
             raise RuntimeError(_SINGULAR)
         self.negative, self.size = int(np.sum(self.signs < 0)), self.values.nbytes
 
-    def _eliminate(self, s: int, matrix: tuple[Any, ...], updates: Array) -> bool:
+    def _eliminate(self, s: int, plan: Any, matrix: Any, values: Array, signs: Array, updates: Array) -> bool:
         """Factorise one large front, its products on all threads."""
-        fronts, plan = self._fronts, self.analysis.plan
+        from ..compiled import fronts
+
         begin, starts = plan.begin, plan.starts
         width, height = int(begin[s + 1] - begin[s]), int(starts[s + 1] - starts[s])
         m = width + height
-        panel = self.values[plan.where[s] :][: width * m].reshape(width, m)
-        rest, signs = np.empty((height, height)), self.signs[begin[s] : begin[s + 1]]
+        panel = values[plan.where[s] :][: width * m].reshape(width, m)
+        rest, signs = np.empty((height, height)), signs[begin[s] : begin[s + 1]]
         fronts.gather(s, plan, matrix, panel, rest, updates)
 
-        def subtract(first: int, last: int, low: int, high: int, target: Array, shift: int) -> None:
+        def share_out(first: int, last: int, low: int, high: int, target: Array, shift: int) -> None:
             tiles = range(low, high, fronts.TILE)
             alone = (last - first) * (high - low) * (m - low) < _SHARED
             in_threads(
@@ -155,57 +174,63 @@ class FrontalFactor:
             last = min(first + fronts.PANEL, width)
             if not fronts.eliminate(panel, first, last, signs):
                 return False
-            subtract(first, last, last, width, panel, 0)
-        subtract(0, width, width, m, rest, width)
+            share_out(first, last, last, width, panel, 0)
+        share_out(0, width, width, m, rest, width)
         fronts.keep(rest, updates[plan.room[s] :][: height * height].reshape(height, height))
         return True
 
     def lower(self) -> sp.csc_array:
         """The factor L, for rows and columns in the order of elimination; zeros that were stored are left out."""
         begin, starts, rows = self.analysis.plan[:3]
-        widths, heights = np.diff(begin), np.diff(starts)
-        column = np.repeat(np.arange(self.signs.size), np.repeat(widths + heights, widths))
+        widths, heights, n = np.diff(begin), np.diff(starts), self.signs.size
+        column = np.repeat(np.arange(n, dtype=np.int32), np.repeat(widths + heights, widths))
         row = np.concatenate(
             [
-                np.tile(np.concatenate([np.arange(a, b), rows[p:q]]), b - a)
+                np.tile(np.concatenate([np.arange(a, b, dtype=np.int32), rows[p:q]]), b - a)
                 for (a, b), (p, q) in zip(pairwise(begin), pairwise(starts), strict=True)
             ]
         )
         used = (row >= column) & (self.values != 0)
-        return sp.csc_array((self.values[used], (row[used], column[used])), shape=2 * self.signs.shape)
+        return sp.csc_array((self.values[used], (row[used], column[used])), shape=(n, n))
 
     def solve(self, b: Array) -> Array:
         """``A⁻¹ b`` for a vector or the columns of a matrix."""
+        from ..compiled import fronts
+
+        if len(b) != self.signs.size:
+            raise ValueError(f"b has {len(b)} rows, the matrix {self.signs.size}")
         if b.ndim == 2:
-            return np.column_stack([self.solve(column) for column in b.T]) if b.shape[1] else np.empty(b.shape)
-        fronts, analysis = self._fronts, self.analysis
-        x, vectors = np.asarray(b[self.order], np.float64), np.empty(analysis.length)
-        down = analysis.plan, self.values, self.signs, x, vectors
-        up = analysis.plan, self.values, x
-        in_threads(lambda span: fronts.forward(*span, *down), analysis.spans, self._threads)
-        for s in analysis.crown:
-            fronts.forward(s, s + 1, *down)
-        for s in analysis.crown[::-1]:
-            fronts.backward(s, s + 1, *up)
-        in_threads(lambda span: fronts.backward(*span, *up), analysis.spans, self._threads)
-        return x[analysis.place]
+            out = np.empty(b.shape)
+            for k in range(b.shape[1]):
+                out[:, k] = self.solve(b[:, k])
+            return out
+        analysis = self.analysis
+        x, vectors = np.asarray(b[self.order], np.float64), np.empty(analysis.vectors)
+        down, up = (analysis.plan, self.values, self.signs, x, vectors), (analysis.plan, self.values, x)
+        in_threads(lambda span: fronts.forward(span[0], span[1], *down), analysis.spans, self._threads)
+        for first, last, _ in analysis.crown:
+            fronts.forward(first, last, *down)
+        for first, last, _ in analysis.crown[::-1]:
+            fronts.backward(first, last, *up)
+        in_threads(lambda span: fronts.backward(span[0], span[1], *up), analysis.spans, self._threads)
+        return np.asarray(x[analysis.place])
 
 
-class SmallAnalysis:
+class SuperLUAnalysis:
     """For matrices that SuperLU orders and factorises in one go."""
 
     def __init__(self, A: sp.csr_array, *, ordered: bool = False) -> None:
         self.ordering = "NATURAL" if ordered else "MMD_AT_PLUS_A"
 
-    def factorise(self, A: sp.csr_array) -> SmallFactor:
+    def factorise(self, A: sp.csr_array) -> SuperLUFactor:
         """Factors of a matrix of the pattern that was analysed."""
-        return SmallFactor(self, A)
+        return SuperLUFactor(self, A)
 
 
-class SmallFactor:
+class SuperLUFactor:
     """The same as `FrontalFactor`, from SuperLU."""
 
-    def __init__(self, analysis: SmallAnalysis, A: sp.csr_array) -> None:
+    def __init__(self, analysis: SuperLUAnalysis, A: sp.csr_array) -> None:
         columns = sp.csc_array((A.data, A.indices, A.indptr), shape=A.shape)  # symmetric: its rows are its columns
         lu = splu(columns, permc_spec=analysis.ordering, **_SYMMETRIC)
         if not np.array_equal(lu.perm_r, lu.perm_c):  # it left the diagonal
@@ -252,6 +277,22 @@ def minimum_degree(A: sp.csr_array) -> Index:
         **_SYMMETRIC,
     )
     return near[_inverse(empty.perm_c)]
+
+
+def _runs(nodes: Index, large: NDArray[np.bool_]) -> list[tuple[int, int, bool]]:
+    """Consecutive nodes together as (first, last, False), large ones each alone as (first, last, True)."""
+    found: list[tuple[int, int, bool]] = []
+    for s in map(int, nodes):
+        if found and found[-1][1] == s and not large[s] and not found[-1][2]:
+            found[-1] = found[-1][0], s + 1, False
+        else:
+            found.append((s, s + 1, bool(large[s])))
+    return found
+
+
+def _arrays(A: sp.csr_array) -> tuple[Index, Index, Array]:
+    """What the compiled loops take, whatever the types: every other combination would be compiled anew."""
+    return A.indptr.astype(np.int64, copy=False), A.indices.astype(np.int32, copy=False), np.asarray(A.data, np.float64)
 
 
 def _inverse(order: Index) -> Index:

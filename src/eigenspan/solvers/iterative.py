@@ -20,7 +20,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from .._diagnostics import note
 from .._resources import human_bytes, one_blas_thread
 from ..errors import ConvergenceError
-from .cholesky import SmallFactor, analyse
+from .cholesky import SuperLUFactor, analyse
 from .dense import eigenpairs, symmetric
 
 Array = NDArray[np.float64]
@@ -101,19 +101,20 @@ def top_pairs(
 
 
 def _factorised(S: sp.csr_array) -> Apply:
-    """Solves with a sparse positive definite matrix: by CHOLMOD where scikit-sparse is installed, by our own factors otherwise."""
+    """Solves with a sparse positive definite matrix: by CHOLMOD where scikit-sparse is installed, by fronts or SuperLU otherwise."""
     try:
         from sksparse.cholmod import CholmodError, cholesky
     except ImportError:
         pass
     else:
-        with suppress(CholmodError):  # singular to rounding: our own do not mind
+        with suppress(CholmodError):  # singular to rounding: the others do not mind
             solve = cholesky(sp.csc_matrix(S))
             note(factorised_by="CHOLMOD")
             return solve
     factor = analyse(S).factorise(S)
     note(
-        factorised_by="SuperLU" if isinstance(factor, SmallFactor) else "fronts", factor_memory=human_bytes(factor.size)
+        factorised_by="SuperLU" if isinstance(factor, SuperLUFactor) else "fronts",
+        factor_memory=human_bytes(factor.size),
     )
     return factor.solve
 

@@ -6,6 +6,7 @@ weights scaled until ``L(Tᵀw) − C`` is positive semidefinite. Both hold for 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -210,10 +211,13 @@ def _sparse_ratio(program: Program, w: Array, k: int, tol: float) -> tuple[float
     shift, eye = 0.05, sp.eye_array(n, format="csr")
     analysis = analyse(sp.csr_array(S + shift * eye))
     for _ in range(30):
-        factor = analysis.factorise(sp.csr_array(S + shift * eye))
-        if factor.negative == 0:
-            break
+        with suppress(RuntimeError):  # a pivot of zero: the shift is too small
+            factor = analysis.factorise(sp.csr_array(S + shift * eye))
+            if factor.negative == 0:
+                break
         shift *= 4.0
+    else:
+        return np.inf, np.full(k, np.inf), np.zeros((n, 0))
     flat = root / np.linalg.norm(root)
 
     def inverse(x: Array) -> Array:

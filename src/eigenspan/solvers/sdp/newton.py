@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._resources import require
-from ..cholesky import Analysis, SmallAnalysis, analyse, minimum_degree
+from ..cholesky import Analysis, SuperLUAnalysis, analyse, minimum_degree
 from ..fill import predict_fill
 from .program import Program
 
@@ -41,7 +41,7 @@ class NewtonMatrix:
         self.indices, self.indptr = numbered.indices, numbered.indptr
         self.ends = abs(program.directions).T.tocsr()
         self.masses = program.cost
-        self.analysis: Analysis | SmallAnalysis | None = None
+        self.analyses: dict[int, Analysis | SuperLUAnalysis] = {}  # by columns
 
     def solver(self, delta: Array, g: Array, omega: Array, shift: float) -> Any:
         """A function ``b -> H⁻¹ b`` on (n, r), or None where H is not positive definite."""
@@ -53,8 +53,14 @@ class NewtonMatrix:
         own[:, diagonal, diagonal] += shift - 2.0 * self.masses[:, None]
         data = np.concatenate([own[self.order], -blocks, -blocks])[self.taken]
         H = sp.bsr_array((data, self.indices, self.indptr), shape=(n * r, n * r)).tocsr()
-        self.analysis = self.analysis or analyse(H, ordered=True)
-        factor = self.analysis.factorise(H)
+        if r not in self.analyses:
+            self.analyses[r] = analyse(H, ordered=True)
+        try:
+            factor = self.analyses[r].factorise(H)
+        except RuntimeError:  # a pivot of zero
+            if not np.all(np.isfinite(data)):
+                raise
+            return None
         if factor.negative:
             return None
         order = self.order
