@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
 #: Rows and numbers of one block: small enough for a float32 sum to keep six digits, large enough for the matrix products.
-_ROWS, _NUMBERS = 4096, 2**22
+_ROWS, _NUMBERS = 4096, 2**20
 
 #: Rows whose mean a block is summed about; strips of blocks, which threads share out (whatever their number: the sums are the same).
 _PILOT, _STRIPS = 64, 8
