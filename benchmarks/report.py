@@ -39,7 +39,7 @@ METHOD = """
   weights 0 and 1 that eigenspan builds: scikit-learn's weights are ½ and 1, so its value contains that difference. *True gap* is
   (upper − lower) / upper, both bounds recomputed from the returned factor and duals; *variance of best* is a PCA's over the largest.
 - *Not run above* a size: the whole suite should end within hours; it does not say that the peer fails there. cvxpy's solvers work to
-  their default tolerances, eigenspan's unfolding to a gap of 1e-3. Files are read from the page cache.
+  their default tolerances, eigenspan's unfolding to a gap of 1e-3. A file on disk is dropped from the system's cache before every run.
 """
 
 #: The rows of the README's table: what stands there, and the task and size it is taken from.

@@ -228,7 +228,7 @@ def test_fit_transform_equals_transform(case: Case, roll: Any) -> None:
         np.testing.assert_array_equal(estimator.transform(roll.X[::-3]), Y[::-3])
     else:
         np.testing.assert_allclose(again, Y, atol=1e-6 * size)
-    assert not np.shares_memory(Y, estimator.embedding_)
+    assert not (case.lookup and np.shares_memory(Y, estimator.embedding_))
 
 
 @over(ALL)

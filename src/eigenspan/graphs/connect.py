@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 
 from .._diagnostics import note, stage
 from ..errors import DisconnectedError, DisconnectedWarning, GraphError, warn
@@ -90,11 +90,16 @@ def check_weights_connect(W: sp.csr_array) -> None:
     """Refuse weights that cut a connected graph: an edge many kernel widths long weighs nothing, and what hangs on it has no place."""
     if W.nnz == 0:
         return
-    alive = sp.csr_array((W.data > np.finfo(float).eps * W.data.max(), W.indices, W.indptr), shape=W.shape).astype(
-        np.int8
-    )
-    alive.eliminate_zeros()
-    count, labels = connected_components(alive, directed=False)
+    alive = (W.data > np.finfo(float).eps * W.data.max()).astype(np.float64)
+    edges = sp.csr_array((alive, W.indices, W.indptr), shape=W.shape)
+    if not alive.all():
+        edges = edges.copy()
+        edges.eliminate_zeros()
+    if (
+        breadth_first_order(edges, 0, return_predecessors=False).size == W.shape[0]
+    ):  # W is symmetric: one walk reaches all
+        return
+    count, labels = connected_components(edges, directed=False)
     if count > 1:
         lost = W.shape[0] - int(np.bincount(labels).max())
         raise GraphError(

@@ -27,9 +27,15 @@ def restore_zeros(D: sp.csr_array) -> sp.csr_array:
 
 
 def without_self(D: sp.csr_array) -> sp.csr_array:
-    C = D.tocoo()
-    keep = C.row != C.col
-    return canonical(C.data[keep], C.row[keep], C.col[keep], D.shape[0])
+    """The lists without edges from a point to itself, in the form of `canonical`."""
+    n = D.shape[0]
+    rows = np.repeat(np.arange(n, dtype=D.indices.dtype), np.diff(D.indptr))
+    keep = rows != D.indices
+    data, rows, columns = D.data[keep], rows[keep], D.indices[keep]
+    if D.has_canonical_format:
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
+        return sp.csr_array((np.asarray(data, dtype=np.float64), columns, indptr), shape=(n, n))
+    return canonical(data, rows, columns, n)
 
 
 def canonical(data: Array, rows: Any, columns: Any, n: int) -> sp.csr_array:

@@ -119,6 +119,8 @@ def _sorted(squares: Array, indices: Index, k: int) -> Lists:
 
 def _without_self(distances: Array, indices: Index, own: Index) -> Lists:
     """Lists of k from lists of k + 1: the point itself left out, or the last where copies crowd it out."""
+    if np.array_equal(indices[:, 0], own):  # no copies: every point is its own nearest
+        return distances[:, 1:], indices[:, 1:]
     at = np.where((indices == own[:, None]).any(axis=1), (indices == own[:, None]).argmax(axis=1), indices.shape[1] - 1)
     keep = np.arange(indices.shape[1])[None, :] != at[:, None]
     return distances[keep].reshape(own.size, -1), indices[keep].reshape(own.size, -1)

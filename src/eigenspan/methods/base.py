@@ -48,6 +48,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
     _accepts_sparse: ClassVar[bool] = False
+    #: The map answers for training points from their embedding, which callers must not be able to write on.
+    _looks_up_rows: ClassVar[bool] = True
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Any:
@@ -78,9 +80,11 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit and return the embedding of the training points."""
+        """Fit and return the embedding of the training points: ``embedding_`` itself where no map looks its rows up, else a copy."""
         self.fit(X, y)
-        return self.embedding_.copy() if "embedding_" in vars(self) else self._placed(X)
+        if "embedding_" not in vars(self):
+            return self._placed(X)
+        return self.embedding_.copy() if self._looks_up_rows else self.embedding_
 
     def transform(self, X: Any) -> Any:
         """Embed new points.
@@ -212,6 +216,7 @@ class FeatureReducer(SpectralReducer):
     """
 
     _accepts_sparse: ClassVar[bool] = True
+    _looks_up_rows: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": COMPONENTS,
         "kernel": [str, callable, HasMethods("get_params"), None],

@@ -118,7 +118,7 @@ class ShiftInvert(Solver):
             )
             hidden, vectors = np.hstack([hidden, new]), np.hstack([vectors, new])
         note(solves=solves)
-        vectors = vectors[np.argsort(near)]
+        vectors[near] = vectors.copy()
         return np.einsum("ij,ij->j", vectors, A @ vectors), vectors
 
 
