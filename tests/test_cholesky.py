@@ -17,7 +17,7 @@ from eigenspan.compiled import elimination, fronts
 from eigenspan.errors import ConvergenceWarning, MemoryLimitError
 from eigenspan.graphs import KNN
 from eigenspan.solvers import cholesky
-from eigenspan.solvers.cholesky import Analysis, SuperLUAnalysis, analyse, minimum_degree
+from eigenspan.solvers.cholesky import Analysis, SuperLUAnalysis, analyse, minimum_degree, near_order, permuted
 from eigenspan.solvers.sdp.newton import NewtonMatrix
 from eigenspan.solvers.sdp.program import Program
 from sdp_helpers import cloud, neighbours
@@ -180,6 +180,19 @@ def test_a_zero_pivot_is_an_error(where: int, value: float) -> None:
     A.setdiag(np.where(np.arange(144) == where, value, A.diagonal()))
     with pytest.raises(RuntimeError, match="pivot"):
         Analysis(A).factorise(A)
+
+
+def test_rows_are_put_near_their_neighbours_unless_they_are() -> None:
+    A = positive(sheet(3000))
+    order = near_order(A)
+    assert sorted(order) == list(range(3000))
+    near = permuted(A, order)
+    np.testing.assert_array_equal(near.toarray(), A.toarray()[np.ix_(order, order)])
+    far = [np.abs(np.subtract(*M.nonzero())).mean() for M in (A, near)]
+    assert far[1] < 0.1 * far[0]
+    band = positive(sp.csr_array(sp.diags_array([np.ones(2999)], offsets=[1], shape=(3000, 3000))))
+    np.testing.assert_array_equal(near_order(band), np.arange(3000))
+    assert sorted(near_order(sp.csr_array((5, 5)))) == list(range(5))
 
 
 def test_fill_is_that_of_superlu() -> None:

@@ -48,6 +48,7 @@ from eigenspan.graphs import (
     rows,
     slices,
 )
+from eigenspan.graphs.lists import without_self
 
 
 def cloud(n: int = 40, D: int = 3, seed: int = 0) -> np.ndarray:
@@ -793,3 +794,26 @@ def test_memory_limit_is_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EIGENSPAN_MEMORY", "lots")
     with pytest.raises(InputError, match="EIGENSPAN_MEMORY='lots'"):
         _resources.available_memory()
+
+
+def test_lists_lose_their_loops_whatever_their_form() -> None:
+    """Sorted and without copies, or not: zeros are edges, of an edge given twice the shorter stays, the given lists are left alone."""
+    rng = np.random.default_rng(0)
+    D = sp.csr_array(np.where(rng.random((30, 30)) < 0.3, rng.random((30, 30)), 0.0))
+    D.data[::5] = 0.0
+    given = D.copy()
+    assert D.has_canonical_format
+    C = D.tocoo()
+    shuffled = rng.permutation(C.nnz)
+    twice = [np.concatenate([part[shuffled], part]) for part in (C.data, C.row, C.col)]
+    twice[0][: C.nnz] += 1.0
+    rows = np.argsort(twice[1], kind="stable")
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(twice[1], minlength=30))])
+    rough = sp.csr_array((twice[0][rows], twice[2][rows], indptr), shape=(30, 30))
+    kept = C.row != C.col
+    for found in (without_self(D), without_self(rough)):
+        np.testing.assert_array_equal(found.data, C.data[kept])
+        np.testing.assert_array_equal(found.indices, C.col[kept])
+        np.testing.assert_array_equal(np.repeat(np.arange(30), np.diff(found.indptr)), C.row[kept])
+    np.testing.assert_array_equal(D.toarray(), given.toarray())
+    assert D.nnz == given.nnz

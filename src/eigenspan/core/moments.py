@@ -36,9 +36,10 @@ _NEAR = {4: 1.0, 8: 100.0}
 _SURE, _NONE = {False: 1e-9, True: 1e-5}, {False: 1e-12, True: 1e-5}
 
 
-def blocks(n: int, D: int, rows: int | None = None) -> Iterator[slice]:
+def blocks(n: int, D: int, rows: int | None = None, numbers: int | None = None) -> Iterator[slice]:
     """Slices of rows to read at once."""
-    step = max(64, min(_ROWS if rows is None else rows, _NUMBERS // max(D, 1)))
+    numbers = _NUMBERS if numbers is None else numbers
+    step = max(64, min(_ROWS if rows is None else rows, numbers // max(D, 1)))
     return (slice(i, min(i + step, n)) for i in range(0, n, step))
 
 
@@ -131,7 +132,8 @@ class Moments:
         right to about 1e-6 of its largest eigenvalue, which is what rounding X to single precision leaves of it.
         """
         n, D = X.shape
-        parts = list(blocks(n, D))
+        # every block of single precision is added up in double, which takes as long whatever its rows
+        parts = list(blocks(n, D, numbers=4 * _NUMBERS if single else _NUMBERS))
         each = max(1, -(-len(parts) // _STRIPS))
         strips = [parts[i : i + each] for i in range(0, len(parts), each)]
 
