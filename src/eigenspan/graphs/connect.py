@@ -95,9 +95,8 @@ def check_weights_connect(W: sp.csr_array) -> None:
     if not alive.all():
         edges = edges.copy()
         edges.eliminate_zeros()
-    if (
-        breadth_first_order(edges, 0, return_predecessors=False).size == W.shape[0]
-    ):  # W is symmetric: one walk reaches all
+    reached = breadth_first_order(edges, 0, return_predecessors=False)  # W is symmetric: one walk reaches all
+    if reached.size == W.shape[0]:
         return
     count, labels = connected_components(edges, directed=False)
     if count > 1:
