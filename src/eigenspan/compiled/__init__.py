@@ -1,6 +1,7 @@
 """Hot loops compiled by numba: imported on first use only, cached on disk, the same on one thread or two.
 
-Each function has a plain numpy twin in the tests. The first call on a machine compiles for a few seconds. The loops are compiled
+Each function has a plain numpy twin in the tests. The first call on a machine compiles for a few seconds, that of the sparse
+factorisation for some twenty. The loops are compiled
 as plain serial code that lets go of the interpreter; `in_pieces` runs it over pieces of the work on a few Python threads. So
 numba's own thread pool, which survives neither a fork nor, on some systems, a second caller, is never started.
 """

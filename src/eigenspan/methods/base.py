@@ -80,7 +80,11 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit and return the embedding of the training points: ``embedding_`` itself where no map looks its rows up, else a copy."""
+        """Fit and return the embedding of the training points.
+
+        Linear and kernel maps return ``embedding_`` itself: copy it before writing on it, if ``embedding_`` is to stay. Other methods
+        return a copy, for their map looks training points up in it.
+        """
         self.fit(X, y)
         if "embedding_" not in vars(self):
             return self._placed(X)

@@ -33,7 +33,7 @@ class Fill(NamedTuple):
 
     @property
     def bytes(self) -> float:
-        """Of SuperLU's factors, or of half as many entries by fronts and of the updates on their way: the sums are alike."""
+        """Of SuperLU's factors, or of the entries by fronts and the updates on their way: within a factor of three, both."""
         return 12.0 * self.entries
 
     @property
