@@ -50,8 +50,11 @@ def line(n: int, masses: Array | None = None, seed: int = 0) -> tuple[Program, A
     return Program.of_pairs(n, np.c_[np.arange(n - 1), np.arange(1, n)], d, masses=masses), x[:, None], weights
 
 
-def optimum(program: Program) -> float:
-    """The optimal value by a general solver: cvxpy with Clarabel, in its own basis of the centred vectors."""
+def optimum(program: Program) -> tuple[float, float]:
+    """The optimal value by a general solver, cvxpy with Clarabel in its own basis of the centred vectors, and how far to trust it.
+
+    Whether it gets as far as asked depends on how the processor rounds.
+    """
     cp = pytest.importorskip("cvxpy")
     pytest.importorskip("clarabel")
     size = float(np.abs(program.bounds).mean())
@@ -75,9 +78,13 @@ def optimum(program: Program) -> float:
     problem = cp.Problem(cp.Maximize(gain), limits)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-8, tol_gap_rel=1e-8, tol_feas=1e-8)
-    assert problem.status == "optimal"
-    return size * float(problem.value)
+        problem.solve(solver=cp.CLARABEL, **clarabel_tolerances(1e-8), **clarabel_tolerances(1e-6, "reduced_"))
+    assert problem.status in ("optimal", "optimal_inaccurate")
+    return size * float(problem.value), 1e-6 if problem.status == "optimal" else 1e-5
+
+
+def clarabel_tolerances(tol: float, kind: str = "") -> dict[str, float]:
+    return {f"{kind}tol_{what}": tol for what in ("gap_abs", "gap_rel", "feas")}
 
 
 # ---------------------------------------------------------------------- one program of each kind

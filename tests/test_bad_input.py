@@ -177,7 +177,10 @@ def test_a_few_duplicates(case: Case) -> None:
     fitted = quietly(lambda: case.make().fit(twice, Y3))
     assert_healthy(fitted.embedding_, 30)
     out = fitted.transform(twice)
-    np.testing.assert_array_equal(out[27:], out[:3])  # coincident rows share one place
+    if case.lookup:
+        np.testing.assert_array_equal(out[27:], out[:3])  # coincident rows share one place
+    else:  # products of some 30 terms, which kernels may add up in another order from one row to the next
+        np.testing.assert_allclose(out[27:], out[:3], rtol=0, atol=1e-13 * np.abs(out).max())
     assert_healthy(fitted.transform(twice + 0.1), 30)
 
 

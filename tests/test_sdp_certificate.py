@@ -229,3 +229,13 @@ def test_centred_basis() -> None:
         np.testing.assert_allclose(
             np.c_[Z, c / np.linalg.norm(c)].T @ np.c_[Z, c / np.linalg.norm(c)], np.eye(c.size), atol=1e-13
         )
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_equal_ratios_are_all_found(k: int) -> None:
+    """On a complete graph with equal weights every direction has the same ratio, of which LAPACK's subset driver loses copies."""
+    for n in range(4, 70):
+        pairs = np.column_stack(np.triu_indices(n, 1))
+        theta, several, V = largest_ratio(Program.of_pairs(n, pairs, np.ones(len(pairs))), np.ones(len(pairs)), k=k)
+        np.testing.assert_allclose([theta, *several], np.full(k + 1, 1 / n), rtol=1e-9)
+        assert V.shape == (n, k)

@@ -25,7 +25,7 @@ from eigenspan.methods.unfolding_variants import (
 )
 from eigenspan.plotting.deviations import plot_deviations
 from helpers import disparity, pairwise
-from sdp_helpers import cloud
+from sdp_helpers import clarabel_tolerances, cloud
 
 Array = NDArray[np.float64]
 
@@ -59,8 +59,8 @@ def optimum(n: int, edges: Any, d: Array, equal: Any = ()) -> float:
     problem = cp.Problem(cp.Maximize(cp.trace(G)), limits)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        problem.solve(solver=cp.CLARABEL)
-    assert problem.status == "optimal"
+        problem.solve(solver=cp.CLARABEL, **clarabel_tolerances(1e-6, "reduced_"))
+    assert problem.status in ("optimal", "optimal_inaccurate")  # on some processors it gets less far
     return float(problem.value)
 
 

@@ -74,6 +74,23 @@ def refuse_non_finite(X: Any, first: int = 0) -> None:
             )
 
 
+def in_precision_of(X: Any, Y: Any) -> Any:
+    """Y, which was computed from X, as numbers of the type of X; raises where they are not finite, with the reason."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        out = Y.astype(X.dtype, copy=False)
+    if np.isfinite(out).all():
+        return out
+    if not sp.issparse(X):
+        refuse_non_finite(X)
+    largest, beyond = float(abs(X).max()), int(np.sum(~np.isfinite(out).all(axis=1)))
+    wider = ", or take double precision" if out.dtype == np.float32 else ""
+    raise InputError(
+        f"{beyond} of {len(out)} rows have no image in {out.dtype}, whose numbers end at {np.finfo(out.dtype).max:.3g}: the input reaches "
+        f"{largest:.3g} in size, and what is computed from it more. Leave such rows out, divide X by a constant before it is fitted "
+        f"and transformed{wider}."
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Rows of X about an origin, handed out in double precision some at a time."""
@@ -284,9 +301,9 @@ def _origin(rows: Any, dtype: Any) -> Array:
 
 
 def _about(block: Any, origin: Any, space: Any) -> Any:
-    if space is None:
-        return np.ascontiguousarray(block, dtype=origin.dtype)
     with np.errstate(all="ignore"):
+        if space is None:
+            return np.ascontiguousarray(block, dtype=origin.dtype)
         return np.subtract(block, origin, out=space[: len(block)])
 
 

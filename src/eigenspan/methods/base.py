@@ -21,7 +21,7 @@ from .._compat import HasMethods, Interval, StrOptions, fit_context
 from .._diagnostics import collect, note
 from .._resources import human_bytes, threads
 from ..core import Features, Posed, Samples, Spectrum, sign_of, solve
-from ..core.moments import is_tall, refuse_non_finite
+from ..core.moments import in_precision_of, is_tall
 from ..core.spectrum import warn_if_localised
 from ..errors import InputError
 from ..graphs import Landmarks
@@ -73,7 +73,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.diagnostics_ = record
         if embedding is not None:
             record["embedding_memory"] = human_bytes(embedding.nbytes)
-            self.embedding_ = embedding.astype(X.dtype, copy=False)
+            self.embedding_ = in_precision_of(X, embedding)
         else:
             self.__dict__.pop("embedding_", None)
         self._n_features_out = self.map_.coef.shape[1] if embedding is None else embedding.shape[1]
@@ -106,18 +106,21 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _placed(self, X: Any) -> Any:
         X = self._checked(X, reset=False)
-        return self.map_(self._rows(X)).astype(X.dtype, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):  # new points may be anywhere
+            Y = self.map_(self._rows(X))
+        return in_precision_of(X, Y)
 
     def _checked(self, X: Any, *, reset: bool, finite: bool = True, **limits: Any) -> Any:
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            dtype=[np.float64, np.float32],
-            accept_sparse="csr" if self._accepts_sparse else False,
-            ensure_all_finite=finite,
-            **limits,
-        )
+        with np.errstate(over="ignore", invalid="ignore"):  # scikit-learn sums X to look for what is not finite
+            return validate_data(
+                self,
+                X,
+                reset=reset,
+                dtype=[np.float64, np.float32],
+                accept_sparse="csr" if self._accepts_sparse else False,
+                ensure_all_finite=finite,
+                **limits,
+            )
 
     def _reads_moments(self, X: Any) -> bool:
         """The fit sums over the rows of X in one pass and looks for NaN and infinity on the way."""
@@ -207,7 +210,8 @@ def _is_linear(estimator: Any) -> bool:
 
 def check_embedded(Y: Any, d: int) -> Array:
     """Points of the embedding space as a finite array of width d."""
-    Y = check_array(Y, dtype=[np.float64, np.float32], ensure_2d=False, input_name="Y")
+    with np.errstate(over="ignore", invalid="ignore"):
+        Y = check_array(Y, dtype=[np.float64, np.float32], ensure_2d=False, input_name="Y")
     if Y.ndim != 2 or Y.shape[1] != d:
         raise InputError(f"Y must have shape (n_points, {d}); got {Y.shape}.")
     return Y
@@ -287,10 +291,11 @@ class FeatureReducer(SpectralReducer):
         if self.kernel is not None or not isinstance(X, np.ndarray):
             return super()._placed(X)
         X = self._checked(X, reset=False, finite=False)
-        Y = self.map_(X).astype(X.dtype, copy=False)
-        if not np.all(np.isfinite(Y)):  # a NaN in a row is one in its image: no pass over X to look for it
-            refuse_non_finite(X)
-        return Y
+        # a NaN in a row is one in its image: no pass over X to look for it, and none of numpy's warnings on the way, which
+        # depend on the processor
+        with np.errstate(over="ignore", invalid="ignore"):
+            Y = self.map_(X)
+        return in_precision_of(X, Y)
 
     # ------------------------------------------------------------------ from moments
     def _needs_rows(self) -> str | None:
@@ -349,4 +354,6 @@ class FeatureReducer(SpectralReducer):
         """
         check_is_fitted(self)
         Y = check_embedded(Y, self.components_.shape[0])
-        return (Y @ np.linalg.pinv(self.components_).T + self.mean_).astype(Y.dtype, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            X = Y @ np.linalg.pinv(self.components_).T + self.mean_
+        return in_precision_of(Y, X)

@@ -27,14 +27,18 @@ def symmetric_product(M: Any, Z: Array) -> Array:
     return np.asarray(M @ Z)
 
 
-def eigenpairs(A: Array, k: int | None = None, sense: str = "min") -> tuple[Array, Array]:
-    """The `k` extreme eigenpairs of a symmetric matrix, best first; all of them when `k` is None. Cost O(n³)."""
+def eigenpairs(A: Array, k: int | None = None, sense: str = "min", unit: Array | None = None) -> tuple[Array, Array]:
+    """The `k` extreme eigenpairs of a symmetric matrix, best first; all of them when `k` is None. Cost O(n³).
+
+    With `unit`, those of ``Av = λ unit v``; a unit that is not positive definite raises `scipy.linalg.LinAlgError`.
+    """
     n = A.shape[0]
     wanted = n if k is None else min(k, n)
     first = 0 if sense == "min" else n - wanted
-    values, vectors = la.eigh(A, subset_by_index=None if wanted == n else (first, first + wanted - 1))
+    values, vectors = la.eigh(A, unit, subset_by_index=None if wanted == n else (first, first + wanted - 1))
     if values.size < wanted:  # LAPACK's subset driver silently loses copies of eigenvalues of high multiplicity
-        values, vectors = (part[..., first : first + wanted] for part in la.eigh(A, driver="evd"))
+        every = la.eigh(A, unit, driver="evd" if unit is None else "gvd")
+        values, vectors = (part[..., first : first + wanted] for part in every)
     return (values, vectors) if sense == "min" else (values[::-1], vectors[:, ::-1])
 
 

@@ -19,6 +19,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from ..._resources import one_blas_thread
 from ...errors import InputError
 from ..cholesky import analyse
+from ..dense import eigenpairs
 from .program import Program
 
 Array = NDArray[np.float64]
@@ -196,11 +197,11 @@ def largest_ratio(program: Program, w: Array, k: int = 1, tol: float = 1e-9) -> 
     L = as_dense(program.laplacian(program.pull(w)))
     L, C = Z.T @ L @ Z, Z.T @ dense_cost(program) @ Z
     try:
-        values, V = la.eigh(C, L, subset_by_index=[max(0, L.shape[0] - k), L.shape[0] - 1])
+        values, V = eigenpairs(C, k, "max", unit=L)
     except la.LinAlgError:
         ratio = 1.0 if la.eigvalsh(L - C)[0] >= 0 else np.inf
         return ratio, np.full(k, ratio), np.zeros((program.n, 0))
-    return float(values[-1]), values[::-1], Z @ V[:, ::-1]
+    return float(values[0]), values, Z @ V
 
 
 def _sparse_ratio(program: Program, w: Array, k: int, tol: float) -> tuple[float, Array, Array]:
