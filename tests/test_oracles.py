@@ -201,7 +201,7 @@ def test_pca_chooses_its_number_of_axes_as_scikit_learn(data):
 @SEEDS
 @pytest.mark.parametrize("shape", [(200, 30), (40, 120)])
 def test_sparse_pca_against_dense(seed, shape):
-    X = sp.random_array(shape, density=0.2, format="csr", rng=np.random.default_rng(seed))
+    X = sp.random_array(shape, density=0.2, format="csr", random_state=np.random.default_rng(seed))
     ours, theirs = PCA(3).fit(X), decomposition.PCA(3, svd_solver="full").fit(X.toarray())
     assert angle(ours.components_.T, theirs.components_.T) < DEGREES
     assert relative(inner_products(ours.transform(X)), inner_products(theirs.transform(X.toarray()))) < 1e-8
@@ -656,7 +656,7 @@ def test_skipping_the_smallest(seed):
     ids=lambda m: type(m).__name__,
 )
 def test_sparse_and_dense_input_agree(method, seed):
-    S = sp.random_array((90, 20), density=0.4, format="csr", rng=np.random.default_rng(seed))
+    S = sp.random_array((90, 20), density=0.4, format="csr", random_state=np.random.default_rng(seed))
     y = np.arange(90) % 3
     from_dense = method.fit(S.toarray(), y).embedding_
     new_from_dense = method.transform(S[:7].toarray())
@@ -1022,7 +1022,7 @@ def test_reduced_pca_is_converged_and_keeps_the_books(sparse, shape):
 
 
 def test_wide_sparse_data_need_no_square_matrix():
-    X = sp.random_array((40, 30000), density=0.01, format="csr", rng=np.random.default_rng(0))
+    X = sp.random_array((40, 30000), density=0.01, format="csr", random_state=np.random.default_rng(0))
     ours, theirs = PCA(3).fit(X), decomposition.PCA(3, svd_solver="full").fit(X.toarray())
     assert angle(ours.components_.T, theirs.components_.T) < 1e-5
 
@@ -1077,6 +1077,6 @@ def test_coincident_neighbourhoods_have_no_tangent(D):
 
 
 def test_asymmetric_weights_have_no_laplacian():
-    W = sp.random_array((20, 20), density=0.3, rng=np.random.default_rng(0), format="csr")
+    W = sp.random_array((20, 20), density=0.3, random_state=np.random.default_rng(0), format="csr")
     with pytest.raises(InputError, match="symmetric"):
         laplacian(W)

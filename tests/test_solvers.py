@@ -80,7 +80,7 @@ def components(sizes: list[int]) -> sp.csr_array:
 
 def random_symmetric(n: int, seed: int = 0) -> Form:
     """Sparse, indefinite, its smallest eigenvalues far below zero and many near it."""
-    S = sp.random_array((n, n), density=min(1.0, 20 / n), rng=np.random.default_rng(seed), format="csr")
+    S = sp.random_array((n, n), density=min(1.0, 20 / n), random_state=np.random.default_rng(seed), format="csr")
     S.data -= 0.5
     return Form(n, sparse=sp.csr_array(S + S.T))
 

@@ -389,7 +389,7 @@ def test_forms_read_rows_in_blocks(dtype: Any, monkeypatch: pytest.MonkeyPatch) 
     X, y = cloud(200, 5)
     X = X.astype(dtype)
     W = affinity(KNN(6).build(X.astype(np.float64)), "heat", X).W
-    F = sp.random_array((90, 200), density=0.05, rng=np.random.default_rng(0), format="csr")
+    F = sp.random_array((90, 200), density=0.05, random_state=np.random.default_rng(0), format="csr")
     forms = {
         "laplacian": laplacian(W),
         "diagonal": diagonal(np.linspace(0, 1, 200)),

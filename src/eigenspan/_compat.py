@@ -5,7 +5,16 @@ Everything here has been stable since scikit-learn 1.6; if a release moves a nam
 
 from __future__ import annotations
 
+import sklearn
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
+from sklearn.utils.fixes import parse_version
 
-__all__ = ["HasMethods", "Interval", "RealNotInt", "StrOptions", "fit_context"]
+__all__ = ["NONMETRIC", "HasMethods", "Interval", "RealNotInt", "StrOptions", "fit_context"]
+
+#: How scikit-learn's MDS is told to keep the order of distances only.
+NONMETRIC = (
+    {"metric": False}
+    if parse_version(sklearn.__version__) < parse_version("1.8")
+    else {"metric_mds": False, "init": "random"}
+)

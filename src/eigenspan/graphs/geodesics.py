@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import dijkstra
 
+from .._csgraph import dijkstra
 from .._diagnostics import stage
 from .._resources import require
 from ..errors import DisconnectedError

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import minimum_spanning_tree
 from sklearn.base import BaseEstimator
 
+from .._csgraph import minimum_spanning_tree
 from .._diagnostics import stage
 from .._resources import require
 from ..errors import GraphError

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from .._compat import NONMETRIC
 from ..errors import InputError
 from .alignment import LLTSA, LTSA, HessianLLE, ModifiedLLE
 from .clustering import SpectralClustering
@@ -119,7 +120,7 @@ TABLE: tuple[Method, ...] = (
     Method("FastICA", "external", "negentropy", "—", "linear", "none", "n D² per step", "scikit-learn", _external("sklearn.decomposition", "FastICA", random_state=0), ("ica",), own=False),
     Method("NCA", "external", "leave-one-out accuracy", "—", "linear", "labels", "n² D per step", "scikit-learn", _external("sklearn.neighbors", "NeighborhoodComponentsAnalysis", random_state=0), own=False),
     Method("TSNE", "external", "Kullback–Leibler", "—", "samples", "none", "n log n per step", "scikit-learn", _external("sklearn.manifold", "TSNE", random_state=0), ("t-sne",), own=False),
-    Method("NonmetricMDS", "external", "stress of ranks", "—", "samples", "none", "n² per step", "scikit-learn", _external("sklearn.manifold", "MDS", metric_mds=False, init="random", n_init=1, random_state=0), ("nmds",), own=False),
+    Method("NonmetricMDS", "external", "stress of ranks", "—", "samples", "none", "n² per step", "scikit-learn", _external("sklearn.manifold", "MDS", **NONMETRIC, n_init=1, random_state=0), ("nmds",), own=False),
 )
 # fmt: on
 

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components, dijkstra
+from scipy.sparse.csgraph import connected_components
 
 from .._compat import Interval, StrOptions
+from .._csgraph import dijkstra
 from .._resources import require
 from ..core import Map
 from ..errors import DimensionError, DisconnectedError, InputError, LabelError

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+from scipy.sparse.csgraph import connected_components
 
 from .._compat import Interval, StrOptions
+from .._csgraph import minimum_spanning_tree
 from .._diagnostics import note, stage
 from ..core import Map
 from ..errors import DimensionError, DisconnectedWarning, InputError, LabelError, warn

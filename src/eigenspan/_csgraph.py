@@ -1,0 +1,26 @@
+"""scipy's graph routines for graphs with indices of any type: in older releases some of them take 32-bit ones only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse import csgraph
+
+
+def dijkstra(graph: Any, **options: Any) -> Any:
+    """Lengths of shortest paths."""
+    return csgraph.dijkstra(_short(graph), **options)
+
+
+def minimum_spanning_tree(graph: Any) -> Any:
+    """The cheapest edges that connect what the graph connects, as a sparse array."""
+    return csgraph.minimum_spanning_tree(_short(graph))
+
+
+def _short(graph: Any) -> Any:
+    if not sp.issparse(graph) or graph.indices.dtype == np.int32 or max(*graph.shape, graph.nnz) >= 2**31:
+        return graph
+    indices, indptr = graph.indices.astype(np.int32), graph.indptr.astype(np.int32)
+    return sp.csr_array((graph.data, indices, indptr), shape=graph.shape)
