@@ -78,13 +78,20 @@ def _sheet(name: str, method: str, theirs: str, *more: by.Contender, growth: boo
     )  # fmt: skip
 
 
-def _digits(name: str, method: str, *peers: by.Contender, **ours: Any) -> Task:
-    """Graph embeddings of MNIST."""
-    return Task(
-        name, f"{method}, MNIST reduced to 50 principal components, k = 10", data.mnist,
-        (by.ours(method, n_neighbors=10, **ours), *peers), (10_000, 70_000),
-        quality.each(_seeds | {"5-NN accuracy": quality.five_nearest}), short=1, warm=500, limit=180.0,
+def _digits(name: str, method: str, *peers: by.Contender, **ours: Any) -> tuple[Task, Task]:
+    """Graph embeddings of MNIST: of its 50 principal components, and of the pixels themselves."""
+    both = (
+        ("mnist", "MNIST reduced to 50 principal components", data.mnist),
+        ("pixels", "MNIST, 784 pixels", data.mnist_images),
+    )
+    reduced, raw = (
+        Task(
+            f"{kind}-{name}", f"{method}, {what}, k = 10", make, (by.ours(method, n_neighbors=10, **ours), *peers), (10_000, 70_000),
+            quality.each(_seeds | {"5-NN accuracy": quality.five_nearest}), short=int(kind == "mnist"), warm=500, limit=180.0,
+        )
+        for kind, what, make in both
     )  # fmt: skip
+    return reduced, raw
 
 
 def _pca(
@@ -175,12 +182,12 @@ TASKS: tuple[Task, ...] = (
         ),
         (50_000, 200_000, 1_000_000), quality.walk_vectors, short=1, warm=12_000,
     ),
-    _digits(
-        "mnist-eigenmaps", "LaplacianEigenmaps", _spectral(eigen_solver="arpack", n_neighbors=11),
+    *_digits(
+        "eigenmaps", "LaplacianEigenmaps", _spectral(eigen_solver="arpack", n_neighbors=11),
         by.tapkee("la", 10, gaussian_kernel_width=1e12), weights="binary", keep=by.on_own_graph,
     ),
-    _digits("mnist-lle", "LLE", _local(method="standard", n_neighbors=10), by.tapkee("lle", 10)),
-    _digits("mnist-ltsa", "LTSA", _local(method="ltsa", n_neighbors=10), by.tapkee("ltsa", 10)),
+    *_digits("lle", "LLE", _local(method="standard", n_neighbors=10), by.tapkee("lle", 10)),
+    *_digits("ltsa", "LTSA", _local(method="ltsa", n_neighbors=10), by.tapkee("ltsa", 10)),
     Task(
         "mnist-picture", "A picture of MNIST reduced to 50 principal components; ours by Laplacian eigenmaps", data.mnist,
         (

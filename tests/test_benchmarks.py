@@ -124,7 +124,24 @@ def test_a_row_of_the_readme_names_every_variant_of_a_peer():
 
 def test_what_is_planned_and_not_measured_is_listed():
     page = report.render(record(entry(1000, row("eigenspan", [1.0, 1.0, 1.0]))) | {"suite": "full"})
-    assert "; hessian-lle (10,000, 50,000);" in page.split("## Planned and not measured yet")[1]
+    listed = page.split("## Planned and not measured yet")[1]
+    assert "; hessian-lle (10,000, 50,000);" in listed
+    assert "; pixels-eigenmaps (10,000, 70,000);" in listed
+    assert "; pixels-ltsa (10,000, 70,000);" in listed
+
+
+def test_rows_say_which_mnist_they_are_of():
+    known = {task.name: task for task in TASKS}
+    for label, name, size in report.SUMMARY:
+        assert size in known[name].sizes
+        what = {data.mnist: "MNIST reduced to 50 principal components", data.mnist_images: "MNIST, 784 pixels"}
+        assert what.get(known[name].make, "") in label
+        assert what.get(known[name].make, "") in known[name].title
+
+
+def test_a_readme_row_without_a_result_is_left_out():
+    assert len(report.summary(record()).splitlines()) == 2
+    assert "70,000" not in report.summary(record(entry(10_000, row("eigenspan", [2.0]), task="pixels-ltsa")))
 
 
 def test_growth_is_fitted_to_the_upper_half(tmp_path):
