@@ -19,7 +19,7 @@ from sklearn.neighbors import NearestCentroid
 from sklearn.utils import estimator_checks as checks
 
 import eigenspan as es
-from eigenspan.core import Features, Raw, TraceProblem, TraceRatio
+from eigenspan.core import Features, Form, Raw, TraceProblem, TraceRatio
 from eigenspan.errors import (
     ConvergenceWarning,
     DimensionError,
@@ -429,15 +429,17 @@ def test_robustness_handles_copies_and_lonely_points() -> None:
     np.testing.assert_allclose(robustness(KNN(4).build(far), sp.csr_array(far)), dense)
 
 
-def test_path_weights_serve_other_projections_on_their_edges(data: Any) -> None:
-    X, _ = data
+def test_path_weights_serve_other_projections(data: Any) -> None:
+    X, y = data
     fitted = es.LPP(2, n_neighbors=8, weights=PathSimilarity(pairs="edges")).fit(X)
     assert fitted.components_.shape == (2, 8)
-    with pytest.raises(GraphError, match=r'pairs="edges"'):
-        es.LPP(2, weights=PathSimilarity()).fit(X)
+    with pytest.raises(GraphError, match=r"use KNN"):
+        es.LPP(2, graph="class", weights=PathSimilarity()).fit(X, y)
     with pytest.raises(GraphError, match=r'"all" or "edges"'):
         es.LPP(2, weights=PathSimilarity(pairs="some")).fit(X)
     roll = make_swiss_roll(200, random_state=0)[0]
+    with pytest.raises(GraphError, match=r'pairs="edges"'):
+        es.LaplacianEigenmaps(2, weights=PathSimilarity()).fit(roll)
     with pytest.raises(GraphError, match="training points only"):
         es.LaplacianEigenmaps(2, weights=PathSimilarity(pairs="edges")).fit(roll).transform(roll + 0.01)
     with pytest.raises(GraphError, match="need coordinates"):
@@ -575,7 +577,7 @@ def test_labels_spread_as_the_linear_system_says(data: Any, trust: float, novelt
     X, y = data
     partly = some(y, 5)
     W = neighbours(X, 6) * np.exp(-(pairwise(X) ** 2) / 9)
-    F = propagate(sp.csr_array(W), partly, 4, trust=trust, novelty=novelty)
+    F = propagate(Form(120, sparse=sp.csr_array(W)), partly, 4, trust=trust, novelty=novelty)
     np.testing.assert_allclose(F, spread(W, partly, 4, trust, novelty), atol=1e-9)
     np.testing.assert_allclose(F.sum(axis=1), 1)
     if trust == 1:
@@ -632,7 +634,7 @@ def test_points_that_no_label_reaches_have_no_class(islands: Any) -> None:
 def test_points_without_edges_keep_what_they_have() -> None:
     W = np.zeros((4, 4))
     W[0, 1] = W[1, 0] = 1
-    F = propagate(sp.csr_array(W), np.array([0, -1, 1, -1]), 2, trust=0.5, novelty=0.1)
+    F = propagate(Form(4, sparse=sp.csr_array(W)), np.array([0, -1, 1, -1]), 2, trust=0.5, novelty=0.1)
     np.testing.assert_array_equal(F[2:], [[0, 1, 0], [0, 0, 1]])
     assert F[1, 0] > F[1, 1] == 0
 

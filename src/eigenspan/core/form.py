@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..solvers.dense import is_singular, symmetric_product
 from .moments import Rows, blocks
-from .pairwise import Pairwise
+from .pairwise import PairsPart
 
 Array = NDArray[np.float64]
 
@@ -56,7 +56,7 @@ class Form:
     roots : tuple of (a, F), optional
         The part ``Σ a FᵀF`` with sparse F of n columns.
     pairs : tuple of (a, P), optional
-        The part ``Σ a P`` with affinities P of all pairs that are never written out: `Pairwise`, or anything with its products.
+        The part ``Σ a P`` with matrices P of all pairs that are never written out: `Pairwise`, or anything with its methods.
     dense : ndarray of shape (n, n), optional
     psd : bool
         M is known to be positive semidefinite.
@@ -68,7 +68,7 @@ class Form:
     sparse: sp.csr_array | None = None
     low_rank: tuple[Any, Array] | None = None
     roots: tuple[tuple[float, sp.csr_array], ...] = ()
-    pairs: tuple[tuple[float, Pairwise], ...] = ()
+    pairs: tuple[tuple[float, PairsPart], ...] = ()
     dense: Any = None
     psd: bool = False
     kills_constant: bool = False
@@ -229,7 +229,7 @@ class Form:
             rows, columns = abs(F).sum(axis=1).max(), abs(F).sum(axis=0).max()
             bound += abs(a) * float(rows * columns)
         for a, P in self.pairs:
-            bound += abs(a) * float((P @ np.ones(self.n)).max(initial=0.0))
+            bound += abs(a) * P.bound()
         if self.dense is not None:
             rows = max(1, 2**20 // max(self.n, 1))  # a block at a time: |M| would be a second n×n array
             blocks = (self.dense[i : i + rows] for i in range(0, self.n, rows))

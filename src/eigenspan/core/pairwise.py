@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,17 @@ _ROWS, _COLUMNS = 256, 2048
 
 #: Pieces that threads share out, whatever their number: sums come out the same.
 _PIECES = 16
+
+
+class PairsPart(Protocol):
+    """A symmetric n×n matrix known by its products."""
+
+    def __matmul__(self, Z: Array) -> Array: ...
+    def quadratic(self, Z: Any) -> Array: ...
+    def diagonal(self) -> Array: ...
+    def bound(self) -> float: ...
+    def scaled(self, s: Array) -> PairsPart: ...
+    def to_dense(self) -> Array: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +48,15 @@ class Pairwise:
         Not negative.
     groups : tuple of index arrays
         Points that form pairs with one another; those in no group form none.
+    hollow : bool
+        The diagonal is zero.
     """
 
     points: Array
     sigma: Array
     mass: Array
     groups: tuple[Index, ...]
+    hollow: bool = False
 
     @property
     def n(self) -> int:
@@ -73,7 +87,7 @@ class Pairwise:
             w *= self.mass[columns]
             if rows[0] == columns[0]:
                 w[:, : rows.size] = np.triu(w[:, : rows.size], 1)
-                w[np.diag_indices(rows.size)] = self.mass[rows] ** 2 / 2
+                w[np.diag_indices(rows.size)] = 0.0 if self.hollow else self.mass[rows] ** 2 / 2
             yield rows, columns, w
 
     def __matmul__(self, Z: Array) -> Array:
@@ -105,24 +119,28 @@ class Pairwise:
         def add(piece: list[tuple[Index, Index]]) -> float:
             return sum(2.0 * float(np.sum(w * w)) for _, _, w in self._halves(piece))
 
-        corners = sum(float(np.sum(self.mass[members] ** 4)) for members in self.groups)
-        return sum(self._each(add)) + 0.5 * corners
+        return sum(self._each(add)) + 0.5 * float(np.sum(self.diagonal() ** 2))
 
     def _each(self, work: Any) -> list[Any]:
         return in_threads(work, self._pieces(), workers())
 
     def diagonal(self) -> Array:
         out = np.zeros(self.n)
-        for members in self.groups:
+        for members in () if self.hollow else self.groups:
             out[members] = self.mass[members] ** 2
         return out
+
+    def bound(self) -> float:
+        """The largest row sum: no eigenvalue is larger."""
+        return float((self @ np.ones(self.n)).max(initial=0.0))
 
     def to_dense(self) -> Array:
         out = np.zeros((self.n, self.n))
         for piece in self._pieces():
             for rows, columns, w in self._halves(piece):
                 out[np.ix_(rows, columns)] += w
-        return out + out.T
+                out[np.ix_(columns, rows)] += w.T
+        return out
 
     def powered(self, alpha: float) -> Pairwise:
         """Every entry to the power `alpha`."""

@@ -4,6 +4,7 @@ Each states the shape, symmetry, definiteness and null vectors of what it return
 """
 
 from ..core.form import diagonal, factor_gram, gram, identity
+from .affinity import AllPairs, ByClass, PairWeights, Paths, Sparse
 from .alignment import hessian_alignment, modified_alignment, tangent_alignment
 from .costs import every_pair, local_fisher, other_class, pair_affinity, same_class
 from .laplacian import class_graph, degree, degrees, laplacian
@@ -11,6 +12,11 @@ from .reconstruction import reconstruction, row_stochastic
 from .scatter import between, centring, class_average, total, within
 
 __all__ = [
+    "AllPairs",
+    "ByClass",
+    "PairWeights",
+    "Paths",
+    "Sparse",
     "between",
     "centring",
     "class_average",

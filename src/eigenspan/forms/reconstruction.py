@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..core.form import Form, diagonal
+from ..core.form import Form
 
 
 def reconstruction(W: Any) -> Form:
-    """``M = (I − W)ᵀ(I − W)``, n×n, kept as its factor. PSD; M1 = 0 where the rows of W sum to one.
-
-    For an affinity kept as a form (the class graph, a projector P) it is ``I_P − P`` with I_P the identity on the rows P acts
-    on: the same matrix without its square [S0, §7.2].
-    """
-    if isinstance(W, Form):
-        acted_on = (W.ones() > 0).astype(float)
-        return replace(diagonal(acted_on) - W, psd=True, kills_constant=True)
+    """``M = (I − W)ᵀ(I − W)`` of sparse weights, n×n, kept as its factor. PSD; M1 = 0 where the rows of W sum to one."""
     W = sp.csr_array(W)
     sums = np.asarray(W.sum(axis=1)).ravel()
     F = sp.csr_array(sp.diags_array((sums != 0).astype(float)) - W)  # a point nothing reconstructs costs nothing

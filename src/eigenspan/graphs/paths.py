@@ -45,7 +45,7 @@ class PathSimilarity(BaseEstimator):
         Damp the edges at outliers.
     pairs : {"all", "edges"}, default="all"
         Which pairs get a weight: all of them, kept as a tree in O(n) memory and divided by n so that a degree is a mean
-        similarity (methods that can hold them so, such as `SDA`); or only the edges of the graph.
+        similarity (projections, which can hold them so); or only the edges of the graph.
 
     Examples
     --------
@@ -209,6 +209,10 @@ class MergeTree:
         out = np.empty(self.n)
         out[self.order] = np.maximum(beside[:-1], beside[1:])
         return out * self.mass**2
+
+    def bound(self) -> float:
+        """The largest row sum: no eigenvalue is larger."""
+        return float((self @ np.ones(self.n)).max(initial=0.0))
 
     def to_dense(self) -> Array:
         S = np.diag(self.diagonal())

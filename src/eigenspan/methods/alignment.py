@@ -212,11 +212,11 @@ class LLTSA(GraphProjection):
     _parameter_constraints: ClassVar[dict[str, Any]] = GraphProjection._parameter_constraints
 
     def _pose(self, X: Any, y: Any) -> Posed:
-        basis = self._basis(X)
-        points = self._points(basis, X)
-        graph = self._neighbours(points, y)
-        if isinstance(graph, Form):
+        if self._by_class:
             raise InputError(
                 'LLTSA models neighbourhoods: use graph=KNN(k, within_class=True) instead of graph="class".'
             )
+        basis = self._basis(X)
+        points = self._points(basis, X)
+        graph = self._neighbours(points, y)
         return pose(basis, minimise=tangent_alignment(points, graph.distances, self.n_components), ridge=self.ridge)

@@ -23,6 +23,11 @@ _ENTRIES = {
         neighbours transformer, a sparse matrix of distances, or a pair ``(indices, distances)``. With labels:
         ``"class"`` joins all points of a class, ``KNN(k, within_class=True)`` the near ones among them; then ``fit`` needs y.
         ``"all"`` joins all points, O(n²D) in blocks: with ``weights=Powered("local", alpha)`` this is LPP* [S2, §4.1].""",
+    "graph_pairs": """graph : graph specification or None, default=None
+        Overrides `n_neighbors`: ``KNN(15, metric="cosine")``, ``Radius(0.5)``, the ``graph_`` of a fitted estimator, a scikit-learn
+        neighbours transformer, a sparse matrix of distances, or a pair ``(indices, distances)``. With labels:
+        ``"class"`` joins all points of a class, ``KNN(k, within_class=True)`` the near ones among them; then ``fit`` needs y.
+        ``"all"`` joins all points, O(n²D) in blocks, with ``weights="heat"`` or ``"local"``.""",
     "weights": """weights : {"heat", "local", "binary", "cosine", "precomputed"} or weight specification, default="heat"
         Edge weights: ``Heat(sigma)`` = exp(−d²/σ²) with σ half the median distance unless given, ``LocalScaling(k)``, ``Binary()``,
         ``Cosine()``, ``Powered(weights, alpha)``; ``"precomputed"`` takes the numbers on the edges of a graph that is given

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._compat import StrOptions
-from ..core import Posed, Samples, pose
+from ..core import Posed, Samples, diagonal, pose
 from ..extend import Walk, WalkRows
-from ..forms import degree, laplacian
+from ..forms import PairWeights, degree, laplacian
 from ..graphs import Affinity, NeighbourGraph, affinity, check_weights_connect
 from .docs import documented
 from .neighbourhood import WEIGHTS, GraphEmbedding, GraphProjection, barycentric, holds_affinities, known_rows
@@ -111,13 +111,13 @@ class _LocalityPreserving(GraphProjection):
         "weights": [*WEIGHTS, None],
     }
 
-    def _unit(self, W: Any) -> Any:
+    def _unit(self, W: PairWeights) -> Any:
         raise NotImplementedError
 
     def _pose(self, X: Any, y: Any) -> Posed:
         basis = self._basis(X)
         W = self._weights(self._points(basis, X), y, self.weights)
-        return pose(basis, minimise=laplacian(W), unit=self._unit(W), ridge=self.ridge)
+        return pose(basis, minimise=W.laplacian(), unit=self._unit(W), ridge=self.ridge)
 
 
 @documented
@@ -170,8 +170,8 @@ class LPP(_LocalityPreserving):
     He & Niyogi (2004); [S0] §4.3, §5.1, §8.3.
     """
 
-    def _unit(self, W: Any) -> Any:
-        return degree(W)
+    def _unit(self, W: PairWeights) -> Any:
+        return diagonal(W.degrees())
 
 
 @documented
@@ -222,5 +222,5 @@ class OLPP(_LocalityPreserving):
     [S0] §4.5.
     """
 
-    def _unit(self, W: Any) -> Any:
+    def _unit(self, W: PairWeights) -> Any:
         return "projection"

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from .._compat import HasMethods, StrOptions
 from .._diagnostics import stage
-from ..core import Form, Map, Posed
+from ..core import Map, Posed
 from ..errors import DimensionError, DuplicateWarning, GraphError, InputError, warn
 from ..extend import Barycentric, BarycentricRows
-from ..forms import class_graph, pair_affinity
+from ..forms import AllPairs, ByClass, PairWeights, Paths, Sparse
 from ..graphs import (
     Landmarks,
     NeighbourGraph,
@@ -31,6 +31,7 @@ from ..graphs import (
 )
 from ..graphs.connect import POLICIES
 from ..graphs.metric import point_distances
+from ..graphs.paths import PathSimilarity
 from ..graphs.weights import refuse_found_edges
 from .base import COMPONENTS, JOBS, LANDMARKS, NEIGHBOURS, SEED, SOLVER, FeatureReducer, SpectralReducer
 from .parameters import parameters
@@ -238,10 +239,12 @@ class GraphProjection(FeatureReducer):
         "n_jobs": JOBS,
     }
 
+    @property
+    def _by_class(self) -> bool:
+        return isinstance(self.graph, str) and self.graph == "class"
+
     def _needs_labels(self) -> bool:
-        return (isinstance(self.graph, str) and self.graph == "class") or bool(
-            getattr(self.graph, "within_class", False)
-        )
+        return self._by_class or bool(getattr(self.graph, "within_class", False))
 
     def _fit(self, X: Any, y: Any) -> tuple[Any, Any]:
         for name in ("classes_", "graph_"):  # another graph may have neither
@@ -254,30 +257,31 @@ class GraphProjection(FeatureReducer):
         codes, self.classes_ = encode_labels(y, X, unlabeled=self.unlabeled, name=type(self).__name__)
         return codes
 
-    def _neighbours(self, points: Any, y: Any) -> NeighbourGraph | Form:
-        """The neighbour graph, or the class graph as a form of rank c."""
+    def _neighbours(self, points: Any, y: Any) -> NeighbourGraph:
+        """The neighbour graph; of the class graph, all pairs of a class with their distances."""
         codes = self._codes(points, y)
-        if isinstance(self.graph, str) and self.graph == "class":
-            return class_graph(codes)
+        if self._by_class:
+            return NeighbourGraph(_distances_on(class_pairs(codes), points), None)
         refuse_distances(self.graph, type(self).__name__)
         graph = as_graph(self.graph, points, n_neighbors=self.n_neighbors, codes=codes, n_jobs=self.n_jobs)
         _warn_of_duplicates(graph)
         self.graph_ = graph
         return graph
 
-    def _weights(self, points: Any, y: Any, weights: Any) -> Any:
-        """Affinity W: sparse, of all pairs in blocks, or the class graph when no other weights were asked for."""
+    def _weights(self, points: Any, y: Any, weights: Any) -> PairWeights:
+        """The affinity: of a graph's edges, of all pairs, along paths, or of the classes when no other weights were asked for."""
         refuse_found_edges(self.graph, weights)
         if isinstance(self.graph, str) and self.graph == "all":
-            return pair_affinity(points, weights or "heat", n_jobs=self.n_jobs)
-        graph = self._neighbours(points, y)
-        if not isinstance(graph, Form):
-            return affinity(graph, weights or "heat", points).W
-        if weights is None:
-            return graph
-        codes = self._codes(points, y)
-        distances = _distances_on(class_pairs(codes), points)
-        return affinity(NeighbourGraph(distances, None), weights, points).W
+            return AllPairs.of(points, weights or "heat", self.n_jobs)
+        if self._by_class and weights is None:
+            return ByClass(self._codes(points, y))
+        if not (isinstance(weights, PathSimilarity) and weights.pairs == "all"):
+            return Sparse(affinity(self._neighbours(points, y), weights or "heat", points).W)
+        if self._by_class:
+            raise GraphError(
+                'Path-based weights need a graph of neighbours, and in graph="class" every point is one: use KNN(k).'
+            )
+        return Paths(weights.tree(self._neighbours(points, y), points))
 
 
 def _distances_on(pattern: sp.csr_array, points: Any) -> sp.csr_array:

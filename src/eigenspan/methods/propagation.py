@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, cast
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import softmax
 
@@ -208,7 +207,7 @@ class SODA(Bounded, GraphProjection):
     novelty : float in (0, 1], default=0.01
         1 − α of unlabelled points: how much they hold to having none. With 1 only the labelled points count.
     $n_neighbors
-    $graph_supervised
+    $graph_pairs
     $weights
     axes : {"unit", "norm", "eigenvalue", "eigenvalue-norm"}, default="unit"
         Weights of the axes [S2, §2.3], which all have length one: as they are, or times the root of what each of them gains,
@@ -270,7 +269,7 @@ class SODA(Bounded, GraphProjection):
         basis = self._basis(X)
         c = self.classes_.size
         self._bound(basis, c - 1, None)
-        W = self._weights(self._points(basis, X), y, self.weights)
+        W = self._weights(self._points(basis, X), y, self.weights).between_points()
         with stage("propagation"):
             F = propagate(W, codes, c, trust=self.trust, novelty=self.novelty)
         self.label_distributions_ = F
@@ -284,13 +283,13 @@ class SODA(Bounded, GraphProjection):
         return Posed(ratio, posed.basis, RatioWeights(ratio, self.axes))
 
 
-def propagate(W: sp.csr_array, codes: Index, n_classes: int, *, trust: float, novelty: float) -> Array:
+def propagate(W: Form, codes: Index, n_classes: int, *, trust: float, novelty: float) -> Array:
     """Shares (n, c + 1) of the classes, and last of none, in every point: ``F = I_α D⁻¹W F + (I − I_α) Y``.
 
     Points that hold to what they have, and those without edges, are put on the right-hand side; the rest, times D/α, is a
     symmetric positive definite system, as well conditioned as ``2/(1 − α)``.
     """
-    degrees = np.asarray(W.sum(axis=1)).ravel()
+    degrees = W.ones()
     Y = np.zeros((codes.size, n_classes))
     Y[codes >= 0, codes[codes >= 0]] = 1.0
     own = np.where(degrees > 0, np.where(codes >= 0, trust, novelty), 1.0)
@@ -298,9 +297,14 @@ def propagate(W: sp.csr_array, codes: Index, n_classes: int, *, trust: float, no
     if free.any():
         held = own[free]
         d = degrees[free] / (1.0 - held)
-        A = sp.csr_array(sp.diags_array(d) - W[free][:, free])
-        right = (d * held)[:, None] * Y[free] + W[free][:, ~free] @ Y[~free]
-        F[free] = np.column_stack([solve_by_products(A, b) for b in right.T])
+        right = (d * held)[:, None] * Y[free] + (W @ np.where(free[:, None], 0.0, Y))[free]
+
+        def apply(Z: Array) -> Array:
+            whole = np.zeros((codes.size, Z.shape[1]))
+            whole[free] = Z
+            return d[:, None] * Z - (W @ whole)[free]
+
+        F[free] = solve_by_products(apply, d, right)
     F = np.clip(F, 0.0, 1.0)
     return np.column_stack([F, np.maximum(1.0 - F.sum(axis=1), 0.0)])
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from .._compat import Interval
 from ..core import Form, Posed, Samples, UnitCovariance, pose
-from ..forms import reconstruction, row_stochastic
+from ..errors import GraphError
+from ..forms import reconstruction
 from ..graphs import NeighbourGraph, reconstruction_weights
 from .docs import documented
 from .neighbourhood import WEIGHTS, GraphEmbedding, GraphProjection, barycentric
@@ -90,12 +91,15 @@ class _NeighbourhoodPreserving(GraphProjection):
 
     def _reconstruction(self, points: Any, y: Any) -> Form:
         """The form of the chosen weights: barycentric unless others were asked for, class averages for the class graph."""
-        if self.weights is not None and self.weights != "barycentric":
-            W = self._weights(points, y, self.weights)
-            return reconstruction(W if isinstance(W, Form) else row_stochastic(W))
+        barycentric = self.weights is None or (isinstance(self.weights, str) and self.weights == "barycentric")
+        if self._by_class or not barycentric:
+            return self._weights(points, y, None if barycentric else self.weights).reconstruction()
+        if isinstance(self.graph, str) and self.graph == "all":
+            raise GraphError(
+                f'{type(self).__name__}(graph="all") needs weights that fall off with distance, such as weights="heat": barycentric ones '
+                "rebuild a point from a few neighbours, and all others at once rebuild it in too many ways."
+            )
         graph = self._neighbours(points, y)
-        if isinstance(graph, Form):
-            return reconstruction(graph)
         return reconstruction(reconstruction_weights(points, graph.distances, reg=self.reg))
 
 
@@ -114,7 +118,7 @@ class NPP(_NeighbourhoodPreserving):
     ----------
     $n_components
     $n_neighbors
-    $graph_supervised
+    $graph_pairs
     weights : "barycentric", name or weight specification, default=None
         Barycentric unless given; other weights average their neighbours. With ``graph="class"`` the class averages 1/n_k.
     $reg
@@ -169,7 +173,7 @@ class ONPP(_NeighbourhoodPreserving):
     skip_smallest : int, default=0
         Leave out this many of the smallest eigenpairs.
     $n_neighbors
-    $graph_supervised
+    $graph_pairs
     weights : "barycentric", name or weight specification, default=None
         Barycentric unless given; other weights average their neighbours. With ``graph="class"`` the class averages 1/n_k.
     $reg

@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._compat import Interval
-from ..core import AxisWeights, Form, Posed, pose
-from ..errors import GraphError
-from ..forms import between, laplacian, total
+from ..core import AxisWeights, Posed, pose
+from ..forms import between, total
 from ..graphs import encode_labels
 from ..graphs.paths import PathSimilarity
-from ..graphs.weights import refuse_found_edges
 from .costs import AXES, NOT_NEGATIVE
 from .discriminant import check_spread
 from .docs import documented
@@ -47,7 +45,7 @@ class SDA(Bounded, GraphProjection):
     mu : float, default=0.1
         μ, the weight of the neighbours of all points. 0 is LDA of the labelled points.
     $n_neighbors
-    $graph_supervised
+    $graph_pairs
     weights : {"binary", "heat", "local", "cosine", "path", "precomputed"} or weight specification, default="binary"
         Edge weights; 1 on every edge is what [S0] has. ``"path"`` is `PathSimilarity`: all pairs, robust to outliers.
     $axes
@@ -103,19 +101,7 @@ class SDA(Bounded, GraphProjection):
         self._bound(basis, c - 1, f"there are {c} classes")
         unit = total(codes)
         if self.mu:
-            unit = unit + self.mu * laplacian(self._affinity(self._points(basis, X), y))
+            rule = PathSimilarity() if isinstance(self.weights, str) and self.weights == "path" else self.weights
+            unit = unit + self.mu * self._weights(self._points(basis, X), y, rule).laplacian()
         scale = AxisWeights(self.axes, signed=False)
         return pose(basis, maximise=between(codes), unit=unit, ridge=self.ridge, scale=scale)
-
-    def _affinity(self, points: Any, y: Any) -> Any:
-        rule = PathSimilarity() if isinstance(self.weights, str) and self.weights == "path" else self.weights
-        if not (isinstance(rule, PathSimilarity) and rule.pairs == "all"):
-            return self._weights(points, y, rule)
-        refuse_found_edges(self.graph, rule)
-        graph = self._neighbours(points, y)
-        if isinstance(graph, Form):
-            raise GraphError(
-                'Path-based weights need a graph of neighbours, and graph="class" has no distances: use KNN(k).'
-            )
-        tree: Any = rule.tree(graph, points)
-        return Form(graph.n, pairs=((1.0 / graph.n, tree),))
