@@ -38,6 +38,12 @@ NEIGHBOURS = [Interval(Integral, 1, None, closed="left"), None]
 RIDGE = [Interval(Real, 0, None, closed="left"), None]
 LANDMARKS = [Interval(Integral, 1, None, closed="left"), "array-like", Landmarks, None]
 
+#: What fits keep to themselves, besides the attributes that end in an underscore. Other private names are scikit-learn's.
+_PRIVATE = {
+    "_moments", "_n_features_out", "_most", "_rule", "_size", "_sizes", "_axes",
+    "_training", "_links", "_width", "_distances", "_codes",
+}  # fmt: skip
+
 
 class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Outer contract of every method: ``_fit(X, y) -> (embedding, map)``.
@@ -65,19 +71,25 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         -------
         self
         """
-        X = self._checked(X, reset=True, finite=not self._reads_moments(X), ensure_min_samples=2)
-        for name in ("_moments", "n_samples_seen_"):
-            self.__dict__.pop(name, None)
-        with collect() as record, threads(getattr(self, "n_jobs", None)):
-            embedding, self.map_ = self._fit(self._rows(X), y)
+        self._forget()
+        try:
+            X = self._checked(X, reset=True, finite=not self._reads_moments(X), ensure_min_samples=2)
+            with collect() as record, threads(getattr(self, "n_jobs", None)):
+                embedding, self.map_ = self._fit(self._rows(X), y)
+        except BaseException:
+            self._forget()  # half a fit is none
+            raise
         self.diagnostics_ = record
         if embedding is not None:
             record["embedding_memory"] = human_bytes(embedding.nbytes)
             self.embedding_ = embedding.astype(X.dtype, copy=False)
-        else:
-            self.__dict__.pop("embedding_", None)
         self._n_features_out = self.map_.coef.shape[1] if embedding is None else embedding.shape[1]
         return self
+
+    def _forget(self, *names: str) -> None:
+        """Drop these attributes or, without names, all that a fit has left: the next, with other parameters, may not set the same."""
+        for name in [name for name in vars(self) if name in names or not (names or _is_given(name))]:
+            delattr(self, name)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit and return the embedding of the training points.
@@ -148,6 +160,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.target_tags.required = self._needs_labels()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _is_given(name: str) -> bool:
+    return not name.endswith("_") and name not in _PRIVATE
 
 
 def _double(X: Any) -> Any:
@@ -319,7 +335,7 @@ class FeatureReducer(SpectralReducer):
     def _solve_moments(self, posed: Posed) -> Any:
         with collect() as record:
             _, self.map_ = self._solve(posed)
-        self.__dict__.pop("embedding_", None)
+        self._forget("embedding_")  # of rows that fit has seen: there are more now
         self.diagnostics_ = record
         self._n_features_out = self.map_.coef.shape[1]
         return self
