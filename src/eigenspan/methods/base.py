@@ -41,7 +41,7 @@ LANDMARKS = [Interval(Integral, 1, None, closed="left"), "array-like", Landmarks
 #: What fits keep to themselves, besides the attributes that end in an underscore. Other private names are scikit-learn's.
 _PRIVATE = {
     "_moments", "_n_features_out", "_most", "_rule", "_size", "_sizes", "_axes",
-    "_training", "_links", "_width", "_distances", "_codes",
+    "_training", "_links", "_width", "_distances", "_codes", "_groups", "_decision", "_collapsed",
 }  # fmt: skip
 
 
