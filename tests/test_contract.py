@@ -14,7 +14,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.datasets import make_swiss_roll
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
@@ -69,12 +69,15 @@ def over(cases: list[Case]) -> Any:
 # ---------------------------------------------------------------------- scikit-learn's own contract
 @over([*DEFAULT, *(case for case in ALL if case.id.startswith(("LPP-", "LDA-", "NPP-class", "TraceReducer-")))])
 def test_check_estimator(case: Case) -> None:
+    estimator = case.make()
+    if is_classifier(estimator):
+        estimator.set_params(unlabeled=None)  # to scikit-learn's checks -1 and +1 are two classes
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EigenspanWarning)
         warnings.simplefilter(
             "ignore", ConvergenceWarning
         )  # one component is one cluster, whatever k-means was asked for
-        results = checks.check_estimator(case.make(), on_skip=None, on_fail=None)
+        results = checks.check_estimator(estimator, on_skip=None, on_fail=None)
     failed = {
         result["check_name"]: result["exception"] for result in results if result["status"] not in ("passed", "skipped")
     }

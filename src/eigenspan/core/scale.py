@@ -16,6 +16,11 @@ from .spectrum import Spectrum
 Array = NDArray[np.float64]
 
 
+def roots(values: Array) -> Array:
+    """``√max(λ, 0)``: singular values from eigenvalues that are sums of squares."""
+    return np.sqrt(np.maximum(values, 0.0))
+
+
 @dataclass(frozen=True)
 class Unit:
     """As solved: ``V'BV = I``."""

@@ -140,8 +140,6 @@ class Anchored(Reducer):
         return isinstance(self.embedding, GraphEmbedding) and self.embedding._pairwise()
 
     def _fit(self, X: Any, y: Any) -> tuple[Array, Map]:
-        for name in ("eigenvalues_", "residuals_", "gap_", "problem_"):
-            self.__dict__.pop(name, None)
         embedding = self._wrapped()
         G = _coordinates(y, X.shape[0], embedding.n_components)
         self.known_ = ~np.isnan(G[:, 0])

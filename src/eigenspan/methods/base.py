@@ -38,6 +38,12 @@ NEIGHBOURS = [Interval(Integral, 1, None, closed="left"), None]
 RIDGE = [Interval(Real, 0, None, closed="left"), None]
 LANDMARKS = [Interval(Integral, 1, None, closed="left"), "array-like", Landmarks, None]
 
+#: What fits keep to themselves, besides the attributes that end in an underscore. Other private names are scikit-learn's.
+_PRIVATE = {
+    "_moments", "_n_features_out", "_most", "_rule", "_size", "_sizes", "_axes",
+    "_training", "_links", "_width", "_distances", "_codes", "_groups", "_decision", "_collapsed",
+}  # fmt: skip
+
 
 class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Outer contract of every method: ``_fit(X, y) -> (embedding, map)``.
@@ -65,19 +71,30 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         -------
         self
         """
+        before = dict(vars(self))
+        self._forget()
+        try:
+            self._fit_anew(X, y)
+        except BaseException:  # all or nothing: the estimator is what it was, fitted before or not
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+        return self
+
+    def _fit_anew(self, X: Any, y: Any) -> None:
         X = self._checked(X, reset=True, finite=not self._reads_moments(X), ensure_min_samples=2)
-        for name in ("_moments", "n_samples_seen_"):
-            self.__dict__.pop(name, None)
         with collect() as record, threads(getattr(self, "n_jobs", None)):
             embedding, self.map_ = self._fit(self._rows(X), y)
         self.diagnostics_ = record
         if embedding is not None:
             record["embedding_memory"] = human_bytes(embedding.nbytes)
             self.embedding_ = in_precision_of(X, embedding)
-        else:
-            self.__dict__.pop("embedding_", None)
         self._n_features_out = self.map_.coef.shape[1] if embedding is None else embedding.shape[1]
-        return self
+
+    def _forget(self, *names: str) -> None:
+        """Drop these attributes or, without names, all that a fit has left: the next, with other parameters, may not set the same."""
+        for name in [name for name in vars(self) if name in names or not (names or _is_given(name))]:
+            delattr(self, name)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit and return the embedding of the training points.
@@ -151,6 +168,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.target_tags.required = self._needs_labels()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _is_given(name: str) -> bool:
+    return not name.endswith("_") and name not in _PRIVATE
 
 
 def _double(X: Any) -> Any:
@@ -324,7 +345,7 @@ class FeatureReducer(SpectralReducer):
     def _solve_moments(self, posed: Posed) -> Any:
         with collect() as record:
             _, self.map_ = self._solve(posed)
-        self.__dict__.pop("embedding_", None)
+        self._forget("embedding_")  # of rows that fit has seen: there are more now
         self.diagnostics_ = record
         self._n_features_out = self.map_.coef.shape[1]
         return self

@@ -22,6 +22,7 @@ from ..forms import between, total, within
 from ..graphs import class_indicator, encode_labels
 from ..graphs.labels import label_array
 from .base import FeatureReducer, from_moments
+from .classifier import DiscriminantClassifier
 from .costs import AXES, RatioWeights
 from .docs import documented
 from .parameters import parameters
@@ -30,8 +31,8 @@ Array = NDArray[np.float64]
 
 
 @documented
-@parameters(n_components=None, criterion="ratio-trace", shrinkage=None, axes="unit", unlabeled=-1)
-class LDA(FeatureReducer):
+@parameters(n_components=None, criterion="ratio-trace", shrinkage=None, priors=None, axes="unit", unlabeled=-1)
+class LDA(DiscriminantClassifier, FeatureReducer):
     """Linear discriminant analysis, and through ``kernel=`` kernel Fisher discriminant analysis.
 
     .. math:: \\max_V \\operatorname{Tr}(V^T S_B V) \\quad \\text{s.t. } V^T S_T V = I
@@ -39,6 +40,11 @@ class LDA(FeatureReducer):
     [S0, eqs. 38–45]; with ``criterion="trace-ratio"`` instead :math:`\\max \\operatorname{Tr}(V^T S_B V)/\\operatorname{Tr}(V^T S_T V)`
     over orthonormal V. The constraint is the total scatter, not the within-class scatter: the directions are the same, and data with
     more features than samples need no special care. Use it to separate known classes.
+
+    It is a classifier too: ``predict`` and its relatives are Bayes' rule for Gaussian classes that share the within-class covariance
+    (shrunk and with the ridge, where asked for), in the feature space of the kernel if there is one. All discriminant directions
+    count there, whatever `n_components` is. Without shrinkage and kernel these are the values of scikit-learn's
+    ``LinearDiscriminantAnalysis``.
 
     Cost: O(nD min(n, D) + D³) time, never n×n. For D < n without `kernel`, `reduce` or ``shrinkage="auto"`` it is one pass over X and
     O(D²) memory beyond the data: X may then be a `numpy.memmap`, of which the fit holds no ``embedding_`` (``transform`` reads it
@@ -53,6 +59,9 @@ class LDA(FeatureReducer):
         The classical criterion, or the orthogonal one, which may have more than c − 1 directions.
     shrinkage : float in [0, 1], "auto" or None, default=None
         Pull the within-class covariance towards a multiple of the identity; ``"auto"`` is Ledoit and Wolf's amount.
+    priors : array-like of shape (n_classes,) or None, default=None
+        Probabilities of the classes, in the order of ``classes_``, for ``predict`` and its relatives; None means their shares of the
+        labelled rows. The directions do not depend on them.
     $axes
     $kernel
     $landmarks
@@ -66,6 +75,17 @@ class LDA(FeatureReducer):
     ----------
     classes_ : ndarray
         The class labels.
+    priors_ : ndarray of shape (n_classes,)
+        Probabilities of the classes.
+    means_ : ndarray of shape (n_classes, n_features)
+        Class means (absent with a kernel, as are the next three).
+    xbar_ : ndarray of shape (n_features,)
+        Their mean under the priors.
+    coef_ : ndarray of shape (n_classes, n_features), or (1, n_features) for two classes
+        Weights of ``decision_function``.
+    intercept_ : ndarray of shape (n_classes,), or (1,) for two classes
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        Share of each axis in the scatter between the classes, measured in that within them (with ``"ratio-trace"``).
     n_samples_seen_ : int
         Rows so far, where `partial_fit` can add more.
     $linear_attributes
@@ -79,6 +99,8 @@ class LDA(FeatureReducer):
     >>> lda = LDA().fit(X, y)
     >>> lda.transform(X[:3]).shape
     (3, 2)
+    >>> float(lda.score(X, y)), lda.predict_proba(X).shape
+    (1.0, (178, 3))
     >>> LDA(2, kernel="rbf").fit(X, y).embedding_.shape
     (178, 2)
 
@@ -92,12 +114,14 @@ class LDA(FeatureReducer):
     axes: str
     unlabeled: Any
     _most: int
+    _groups: tuple[Array, Array]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **FeatureReducer._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "criterion": [StrOptions({"ratio-trace", "trace-ratio"})],
         "shrinkage": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"}), None],
+        "priors": ["array-like", None],
         "axes": AXES,
         "unlabeled": "no_validation",
     }
@@ -132,6 +156,7 @@ class LDA(FeatureReducer):
             return self._pose_moments(*self._moments, None if on_disk(X) else X)
         check_spread(X, codes, "LDA")
         basis = self._basis(X)
+        self._groups = _class_means(basis.raw, codes)
         s = self._amount(basis, codes)
         level = self._level(basis, codes) if s else 0.0
         if self.criterion == "trace-ratio":
@@ -155,6 +180,7 @@ class LDA(FeatureReducer):
 
     def _pose_moments(self, labelled: Moments, rest: Moments, X: Any) -> Posed:
         basis = Features.of_moments(labelled.pooled() + rest, X)
+        self._groups = labelled.counts, labelled.means
         s, level = float(self.shrinkage or 0.0), float(np.trace(labelled.scatter)) / basis.offset.size
         if self.shrinkage is not None:
             note(shrinkage=s)
@@ -172,6 +198,7 @@ class LDA(FeatureReducer):
     def _solve(self, posed: Posed) -> tuple[Any, Any]:
         self._most = max(posed.problem.A.n, 1)
         Y, map_ = super()._solve(posed)
+        self._learn_classes(posed, *self._groups)
         if "_moments" in vars(self):
             self.n_samples_seen_ = self._moments[0].n + self._moments[1].n
         return Y, map_
@@ -207,7 +234,11 @@ class LDA(FeatureReducer):
             rest = others + rest
         self._moments, self.classes_, self.n_samples_seen_ = (labelled, rest), found, labelled.n + rest.n
         d = self._wanted()
-        enough = found.size >= (2 if self.criterion == "trace-ratio" else max(d, 1) + 1) and np.all(labelled.counts > 0)
+        fewest = max(
+            2 if self.criterion == "trace-ratio" else max(d, 1) + 1,
+            np.size(self.priors) if self.priors is not None else 0,
+        )
+        enough = found.size >= fewest and np.all(labelled.counts > 0)
         posed = self._pose_moments(labelled, rest, None) if enough else None
         return self if posed is None or posed.problem.A.n < min(d, X.shape[1]) else self._solve_moments(posed)
 
@@ -245,6 +276,13 @@ class LDA(FeatureReducer):
             amount = float(self.shrinkage)
         note(shrinkage=amount)
         return amount
+
+
+def _class_means(R: Any, codes: Any) -> tuple[Array, Array]:
+    """Rows of every class, and their mean."""
+    counts = np.bincount(codes[codes >= 0]).astype(np.float64)
+    sums = (class_indicator(codes) * np.sqrt(counts)).T @ R
+    return counts, np.asarray(sums.toarray() if sp.issparse(sums) else sums, dtype=np.float64) / counts[:, None]
 
 
 def check_spread(X: Any, codes: Any, name: str) -> None:

@@ -99,7 +99,6 @@ class SSDR(LabelledProjection):
 
     def _pose(self, X: Any, y: Any) -> Posed:
         n = X.shape[0]
-        self.__dict__.pop("classes_", None)
         linked = not self._needs_labels() and (y is None or all_missing(y, n, self.unlabeled))
         codes = np.full(n, -1) if linked else self._encode(X, y, min_classes=1)
         together, apart = self._links(codes)

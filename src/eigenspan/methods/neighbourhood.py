@@ -84,7 +84,6 @@ class GraphEmbedding(SpectralReducer):
         self.n_jobs = n_jobs
 
     def _fit(self, X: Any, y: Any) -> tuple[Array, Map]:
-        self.__dict__.pop("landmarks_", None)
         chosen = self._landmark_rows(X)
         if chosen is None:
             return self._fit_points(X)
@@ -245,11 +244,6 @@ class GraphProjection(FeatureReducer):
 
     def _needs_labels(self) -> bool:
         return self._by_class or bool(getattr(self.graph, "within_class", False))
-
-    def _fit(self, X: Any, y: Any) -> tuple[Any, Any]:
-        for name in ("classes_", "graph_"):  # another graph may have neither
-            self.__dict__.pop(name, None)
-        return super()._fit(X, y)
 
     def _codes(self, X: Any, y: Any) -> Any:
         if not self._needs_labels():

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
-from .._compat import Interval, RealNotInt, fit_context
+from .._compat import Interval, RealNotInt, StrOptions, fit_context
 from .._diagnostics import stage
 from ..core import Features, Map, Posed, Raw, TraceProblem, Unit, Whitened, pose
 from ..core.moments import Moments, on_disk
@@ -19,12 +19,13 @@ from ..forms import centring
 from ..solvers import dense
 from .base import SEED, SOLVER, FeatureReducer, from_moments
 from .docs import documented
+from .gaussian import PrincipalGaussian, minka_dimension
 
 Array = NDArray[np.float64]
 
 
 @documented
-class PCA(FeatureReducer):
+class PCA(PrincipalGaussian, FeatureReducer):
     """Principal component analysis.
 
     .. math:: \\max_V \\operatorname{Tr}(V^T X^T H X V) \\quad \\text{s.t. } V^T V = I
@@ -41,8 +42,9 @@ class PCA(FeatureReducer):
 
     Parameters
     ----------
-    n_components : int, float in (0, 1) or None, default=2
-        Number of axes, the share of the variance they must explain, or None for all axes with any variance.
+    n_components : int, float in (0, 1), "mle" or None, default=2
+        Number of axes, the share of the variance they must explain, the number of largest evidence under a Gaussian model (Minka; at
+        least as many rows as features), or None for all axes with any variance.
     whiten : bool, default=False
         Scale every axis to unit variance.
     $reduce
@@ -56,8 +58,14 @@ class PCA(FeatureReducer):
         Sample variance along each axis.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         Its share of the total variance.
+    singular_values_ : ndarray of shape (n_components,)
+        Of the centred data: roots of ``eigenvalues_``.
+    noise_variance_ : float
+        Mean variance of the min(n, D) − d axes left out: the noise of the Gaussian model behind ``score`` and ``get_covariance``.
     n_components_ : int
         Number of axes kept.
+    n_samples_ : int
+        Rows.
     n_samples_seen_ : int
         Rows so far, where `partial_fit` can add more (dense X with more rows than features).
     $spectral_attributes
@@ -78,13 +86,15 @@ class PCA(FeatureReducer):
 
     References
     ----------
-    [S0] §4.1.
+    [S0] §4.1; Tipping & Bishop (1999), Probabilistic principal component analysis, for ``score``; Minka (2000), Automatic choice of
+    dimensionality for PCA.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [
             Interval(Integral, 1, None, closed="left"),
             Interval(RealNotInt, 0, 1, closed="neither"),
+            StrOptions({"mle"}),
             None,
         ],
         "whiten": ["boolean"],
@@ -97,7 +107,7 @@ class PCA(FeatureReducer):
 
     def __init__(
         self,
-        n_components: int | float | None = 2,
+        n_components: int | float | str | None = 2,
         *,
         whiten: bool = False,
         reduce: int | None = None,
@@ -143,7 +153,7 @@ class PCA(FeatureReducer):
 
     def _posed(self, posed: Posed, n: int, scatter: float) -> Posed:
         self._sizes = n, scatter
-        self._axes = _axes_for(self.n_components, posed.problem.A.dense, scatter)
+        self._axes = _axes_for(self.n_components, posed.problem.A.dense, scatter, (n, self.n_features_in_))
         return posed
 
     def _n_axes(self) -> int:
@@ -155,6 +165,7 @@ class PCA(FeatureReducer):
         self.explained_variance_ = self.eigenvalues_ / (n - 1)
         self.explained_variance_ratio_ = self.eigenvalues_ / scatter
         self.n_components_ = self._axes
+        self._describe(n, scatter)
         if "_moments" in vars(self):
             self.n_samples_seen_ = n
         del self._sizes, self._axes
@@ -184,7 +195,7 @@ class PCA(FeatureReducer):
         self.n_samples_seen_ = self._moments.n
         wanted = self.n_components if isinstance(self.n_components, Integral) else 1
         posed = None
-        if self.n_samples_seen_ > 1:
+        if self.n_samples_seen_ > (self._moments.means.shape[1] if self.n_components == "mle" else 1):
             posed = self._pose_moments(self._moments, None, self._is_sure(self._moments))
         if posed is None or posed.problem.A.n < min(wanted, self._moments.means.shape[1]):
             return self
@@ -199,10 +210,18 @@ def _total_scatter(X: Any) -> float:
     return float(sum(np.sum((X[i : i + 4096] - mean) ** 2) for i in range(0, X.shape[0], 4096)))
 
 
-def _axes_for(wanted: int | float | None, C: Array, scatter: float) -> int:
+def _axes_for(wanted: Any, C: Array, scatter: float, shape: tuple[int, int]) -> int:
     if isinstance(wanted, Integral):
         return int(wanted)
     values = dense.eigenpairs(C, None, "max")[0]
+    if wanted == "mle":
+        n, D = shape
+        if n < D:
+            raise DimensionError(
+                f'n_components="mle" weighs the evidence of every number of axes, which takes at least as many rows as features; X has '
+                f"{n} rows and {D} features. Give a number of axes, or the share of variance they must explain."
+            )
+        return minka_dimension(np.pad(values, (0, D - values.size)), n)
     if values.size == 0:
         return 1  # all rows coincide: one axis is already too many, and the solver says so
     if wanted is None:

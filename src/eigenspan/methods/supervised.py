@@ -132,7 +132,6 @@ class _LabelKernel(LabelledProjection):
 
     def _label_kernel(self, X: Any, y: Any) -> tuple[Form, int, str]:
         """``H K_y H`` over the points with labels, a bound on its rank, and the reason for it."""
-        self.__dict__.pop("classes_", None)
         if self.labels == "delta":
             codes = self._encode(X, y)
             c = self.classes_.size

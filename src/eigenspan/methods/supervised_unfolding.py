@@ -52,13 +52,10 @@ class LabelledUnfolding(BoundedUnfolding):
         refuse_distances(self.graph, name)
         if np.all(X[0] == X):
             raise DimensionError(f"All {X.shape[0]} rows coincide: there are no dimensions to show.")
-        self.__dict__.pop("classes_", None)
         self._training = X, self._encode(X, y, name)
-        try:
-            return super()._fit(X, y)
-        finally:
-            for name in ("_training", "_links", "_width"):
-                self.__dict__.pop(name, None)
+        fitted = super()._fit(X, y)
+        self._forget("_training", "_links", "_width")  # of use while fitting only
+        return fitted
 
     def _encode(self, X: Any, y: Any, name: str) -> Any:
         codes, self.classes_ = encode_labels(y, X, unlabeled=self.unlabeled, name=name, min_classes=self._min_classes)

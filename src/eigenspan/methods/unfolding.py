@@ -89,10 +89,9 @@ class Unfolding(GraphEmbedding):
                     'use "eigenfunctions" (which "auto" takes there) or "kernel-map".'
                 )
             self._distances = X
-        try:
-            return super()._fit_connected(X, graph, embed)
-        finally:
-            self.__dict__.pop("_distances", None)
+        fitted = super()._fit_connected(X, graph, embed)
+        self._forget("_distances")  # of use while fitting only
+        return fitted
 
     def _distance_rows(self, graph: NeighbourGraph) -> Any:
         """Rows of distances of the nodes, as new points have them."""

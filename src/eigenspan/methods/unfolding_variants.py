@@ -117,10 +117,9 @@ class ActionRespectingEmbedding(Unfolding):
                 "ActionRespectingEmbedding follows all rows from one to the next: it has no use for landmarks=."
             )
         self._codes, self.classes_ = encode_actions(y, X.shape[0])
-        try:
-            return super()._fit(X, y)
-        finally:
-            del self._codes
+        fitted = super()._fit(X, y)
+        del self._codes
+        return fitted
 
     def _edges(self, graph: NeighbourGraph, points: Array | None) -> sp.csr_array:
         lengths, rows, codes = graph.undirected(), self._rows_of(graph), self._codes

@@ -156,7 +156,6 @@ class KernelPCA(SpectralReducer):
         )
 
     def _pose(self, X: Any, y: Any) -> Posed:
-        self.__dict__.pop("landmarks_", None)
         if self.landmarks is not None:
             basis: Any = NystromFeatures.build(self._spec(), X, self.landmarks, random_state=self.random_state)
             self.landmarks_ = basis.rows.columns
