@@ -6,7 +6,9 @@ carry them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +17,20 @@ from numpy.typing import NDArray
 from .._compat import StrOptions
 from .._diagnostics import note, stage
 from .._resources import require
-from ..core import Map, Posed, Samples, SqrtEigenvalue, factor_gram, gram, pose
+from ..core import (
+    Form,
+    Map,
+    Posed,
+    Samples,
+    Spectrum,
+    SqrtEigenvalue,
+    TraceProblem,
+    factor_gram,
+    gram,
+    pose,
+    sign_of,
+    solve,
+)
 from ..errors import DimensionError, IndefiniteWarning, warn
 from ..extend import DistanceGram, FactorExtension, GramExtension
 from ..graphs import check_distance_matrix, choose_landmarks, suggested_landmarks
@@ -27,6 +42,11 @@ from .docs import documented
 from .neighbourhood import known_rows
 
 Array = NDArray[np.float64]
+
+#: Coordinates of all points on all axes of the landmarks that are kept (64 MB) instead of computed a second time.
+_HELD = 2**23
+#: Distances from points to landmarks at a time.
+_ENTRIES = 2**20
 
 
 @documented
@@ -186,33 +206,79 @@ def _correction(D: Array, kind: str | None) -> tuple[float, float]:
 
 
 class LandmarkReducer(SpectralReducer):
-    """MDS on landmarks, every other point triangulated from its distances to them [de Silva & Tenenbaum 2004]."""
+    """MDS on landmarks, every other point triangulated from its distances to them [de Silva & Tenenbaum 2004].
 
-    def _triangulate(self, H: Array, rows: Any, place: Callable[[Map], Array]) -> tuple[Array, Map]:
-        """From `H`, −½ squared distances among the q landmarks; `place` takes all points through the map it is given."""
-        extension = GramExtension(rows, H.mean(axis=0))
-        _, map_ = self._solve(pose(Samples(H.shape[0], extension), maximise=gram(H, psd=False), scale=SqrtEigenvalue()))
-        Y = place(map_)
-        centre = Y.mean(axis=0)
-        turn = dense.eigenpairs(dense.symmetric((Y - centre).T @ (Y - centre)), None, "max")[
-            1
-        ]  # principal axes of all points
-        aligned = (Y - centre) @ turn
-        sign = np.where(aligned[np.abs(aligned).argmax(axis=0), np.arange(aligned.shape[1])] < 0, -1.0, 1.0)
-        turn = turn * sign
-        return aligned * sign, Map(rows, map_.coef @ turn, offset=map_.offset, shift=-centre @ turn)
+    Points are triangulated on *all* axes of the landmarks that stand above noise, and all points then decide which d directions are
+    shown. The first d axes of the landmarks alone are not those of the data, least of all for landmarks chosen for their spread.
+    """
+
+    def _triangulate(self, H: Array, rows: Any, n: int, place: Callable[[Map], Iterator[Array]]) -> tuple[Array, Map]:
+        """From `H`, −½ squared distances among the q landmarks; `place` takes all n points through a map, a block at a time."""
+        with stage("eigenproblem"):
+            wide = self._on_all_axes(H, rows)
+        with stage("placing"):
+            held = np.vstack(list(place(wide))) if n * wide.coef.shape[1] <= _HELD else None
+            mean, scatter = _moments(place(wide) if held is None else iter([held]))
+        self.problem_ = TraceProblem(Form(mean.size, dense=scatter, psd=True), None, "max")
+        spectrum = solve(self.problem_, self.n_components, solver=self.solver, random_state=self.random_state)
+        self.eigenvalues_, self.residuals_, self.gap_ = spectrum.values, spectrum.residuals, spectrum.gap
+        V = spectrum.vectors
+        shift = -mean @ V
+        map_ = Map(rows, wide.coef @ V, offset=wide.offset, shift=shift)
+        with stage("placing"):
+            Y = np.vstack(list(place(map_))) if held is None else (held - mean) @ V
+        sign = sign_of(Y)
+        return Y * sign, replace(map_, coef=map_.coef * sign, shift=shift * sign)
+
+    def _on_all_axes(self, H: Array, rows: Any) -> Map:
+        """The triangulation on every axis of the landmarks that stands above noise, and on `n_components` at least."""
+        d, q = self.n_components, H.shape[0]
+        if d > q - 1:
+            raise DimensionError(
+                f"n_components={d} exceeds {q - 1}, the dimension of the problem ({q} distinct landmark samples less the constant)"
+                + (f". Use n_components <= {q - 1}, or more landmarks." if q > 1 else ": one point has no extent.")
+            )
+        values, U = dense.eigenpairs(gram(H, psd=False).dense, None, "max")
+        m = max(d, int(np.sum(values > _noise(values, d))))
+        note(landmark_axes=m)
+        U = U[:, :m] - U[:, :m].mean(axis=0)  # what rounding leaves of the constant, divided by a small √λ, would show
+        found = Spectrum(values[:m], U, np.zeros(m))
+        return GramExtension(rows, H.mean(axis=0))(U * SqrtEigenvalue()(found), found)
+
+
+def _noise(values: Array, d: int) -> float:
+    """The eigenvalue of the landmarks' Gram matrix down to which its axes serve triangulation.
+
+    Distances that no points have show as eigenvalues down to −ν. The same error enters the distances from other points, and an axis
+    of eigenvalue λ divides by √λ: it carries noise of variance ν²/λ, in the units of the eigenvalues. That must not reach the
+    variance λ_d of the last axis shown, hence 2ν²/λ_d; below ν/3 an axis is made of noise itself.
+    """
+    error, last = max(0.0, -float(values[-1])), max(float(values[d - 1]), np.finfo(float).tiny)
+    return max(error * max(1 / 3, 2 * error / last), 1e-10 * float(values[0]))
+
+
+def _moments(blocks: Iterator[Array]) -> tuple[Array, Array]:
+    """The mean of the rows and their scatter about it, a block at a time."""
+    count, total, products = 0, np.zeros(1), np.zeros((1, 1))
+    for block in blocks:
+        count, total, products = count + len(block), total + block.sum(axis=0), products + block.T @ block
+    mean = total / count
+    return mean, dense.symmetric(products - count * np.outer(mean, mean))
 
 
 @documented
 class LandmarkMDS(LandmarkReducer):
     """Landmark multidimensional scaling.
 
-    .. math:: y(x) = \\tfrac12 \\Lambda^{-1/2} U^T (\\bar\\mu - \\delta^2(x))
+    .. math:: y(x) = V^T \\left[\\tfrac12 \\Lambda^{-1/2} U^T (\\bar\\mu - \\delta^2(x)) - m\\right]
 
-    Classical MDS on q landmarks, all other points triangulated from their squared distances to them, the result turned to its
-    principal axes. The distance method for large n.
+    Classical MDS on q landmarks, all points triangulated from their squared distances to them, and the result, of mean m, brought to d
+    dimensions by PCA (V). The triangulation keeps every axis of the landmarks that stands above the error of distances which
+    no points have, −λ_min: λ > max(⅓, 2|λ_min|/λ_d)·|λ_min| (``diagnostics_["landmark_axes"]``). Of Euclidean distances these are all,
+    and landmarks that span the data give classical MDS itself. ``eigenvalues_`` are the sums of squares of all points along the axes
+    shown. The distance method for large n.
 
-    Cost: O(nqD + q³) time; 40q² bytes, since distances from all points are computed a block of rows at a time.
+    Cost: O(nqD + q³) time; 40q² bytes and at most 64 MB for distances from all points, which are computed a block of rows at a time.
 
     Parameters
     ----------
@@ -281,4 +347,10 @@ class LandmarkMDS(LandmarkReducer):
         q = self.landmarks_.size
         require(40.0 * q**2, f"Distances among {q} landmarks", f"Use LandmarkMDS(landmarks={max(2, q // 2)}).")
         with stage("distances"):
-            return self._triangulate(rows(X[self.landmarks_]), rows, lambda map_: map_(X))
+            H = rows(X[self.landmarks_])
+        return self._triangulate(H, rows, X.shape[0], partial(_in_blocks, X=X, step=max(1, _ENTRIES // q)))
+
+
+def _in_blocks(map_: Map, X: Any, step: int) -> Iterator[Array]:
+    for i in range(0, X.shape[0], step):
+        yield map_(X[i : i + step])

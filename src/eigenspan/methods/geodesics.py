@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -112,9 +114,8 @@ class Isomap(LandmarkReducer, GraphEmbedding):
         self.landmarks_ = chosen if graph.rows is None else graph.rows[chosen]
         geodesics = geodesic_table(lengths, chosen)
         rows = GeodesicGram(graph.finder, geodesics, M)
-        return self._triangulate(
-            half_squares(geodesics[chosen].astype(np.float64)), rows, lambda map_: _placed(geodesics, map_)
-        )
+        H = half_squares(geodesics[chosen].astype(np.float64))
+        return self._triangulate(H, rows, graph.n, partial(_placed, geodesics))
 
     def _wanted(self, n: int) -> Any:
         """The landmarks to use, how many or which; None for all pairs."""
@@ -150,20 +151,24 @@ def _half_squares_in_place(D: Array) -> Array:
     return D
 
 
-def _placed(geodesics: Array, map_: Map) -> Array:
+def _placed(geodesics: Array, map_: Map) -> Iterator[Array]:
     """The map of points whose geodesics are known, a block of rows at a time."""
     step = max(1, 2**20 // geodesics.shape[1])
-    blocks = (geodesics[i : i + step].astype(np.float64) for i in range(0, geodesics.shape[0], step))
-    return np.vstack([(half_squares(block) - map_.offset) @ map_.coef for block in blocks])
+    for i in range(0, geodesics.shape[0], step):
+        block = half_squares(geodesics[i : i + step].astype(np.float64))
+        yield (block - map_.offset) @ map_.coef + (0.0 if map_.shift is None else map_.shift)
 
 
 @documented
 class LandmarkIsomap(Isomap):
     """Isomap with geodesics to q landmarks only.
 
-    .. math:: y(x) = \\tfrac12 \\Lambda^{-1/2} U^T (\\bar\\mu - \\hat\\delta^2(x))
+    .. math:: y(x) = V^T \\left[\\tfrac12 \\Lambda^{-1/2} U^T (\\bar\\mu - \\hat\\delta^2(x)) - m\\right]
 
-    Classical MDS on the landmarks' geodesic distances and triangulation of all other points: the Isomap for large n.
+    Classical MDS on the landmarks' geodesic distances, triangulation of all points on its axes, and PCA of the result: the Isomap
+    for large n. Geodesics are no Euclidean distances, and the axes that serve are those above their error (see `LandmarkMDS`):
+    half a dozen to a dozen for 200 landmarks of a sheet or of images. ``eigenvalues_`` are the sums of squares of all points along the
+    axes shown.
 
     Cost: O(qn log n + q³) time, 8qn bytes, or 4qn where that exceeds 200 MB.
 
