@@ -76,8 +76,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         try:
             self._fit_anew(X, y)
         except BaseException:  # all or nothing: the estimator is what it was, fitted before or not
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__ = before
             raise
         return self
 
