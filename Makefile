@@ -4,15 +4,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+OLDEST := .venv-oldest
 PEERS := $(VENV)/.peers
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format types doctest unit bench bench-full clean
+.PHONY: help setup demo test test-kernels test-oldest lint format types doctest unit bench bench-full clean
 
 help: ## this list
 	@echo "make <target>, with PYTHON=python3.12 to choose the interpreter"
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## ?(.*)/  \1	\2/' | expand -t 14
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## ?(.*)/  \1	\2/' | expand -t 16
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "eigenspan needs Python 3.11 or newer; choose one with make PYTHON=..."; exit 1; }
@@ -45,6 +46,19 @@ doctest: $(READY)
 unit: $(READY)
 	$(BIN)/pytest -n $(WORKERS) tests
 
+test-kernels: $(READY) ## the tests with the BLAS kernels of other processors, one after the other
+	$(BIN)/python tests/kernels.py --workers $(WORKERS)
+
+$(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))' || { echo "The oldest versions have no wheels for this Python: choose 3.11 or 3.12 with make test-oldest PYTHON=..."; exit 1; }
+	@test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
+	@echo "Installing eigenspan and the oldest versions of its requirements into $(OLDEST) (once; about a minute)"
+	@$(OLDEST)/bin/python -m pip install -qq --disable-pip-version-check -c constraints-oldest.txt -e ".[test]"
+	@touch $@
+
+test-oldest: $(OLDEST)/.ready ## the tests with the oldest versions of what eigenspan needs
+	$(OLDEST)/bin/pytest -n $(WORKERS) tests
+
 $(PEERS): $(READY) benchmarks/requirements.txt
 	@echo "Installing the libraries to compare with into $(VENV) (once)"
 	@grep -v '^#' benchmarks/requirements.txt | while read -r peer; do \
@@ -60,5 +74,5 @@ bench-full: $(PEERS) ## the same at all sizes (hours)
 	$(BIN)/python -m benchmarks full
 
 clean: ## remove the environment, caches and pictures of the demo
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis eigenspan-demo*.png
+	rm -rf $(VENV) $(OLDEST) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis eigenspan-demo*.png
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,87 @@
+"""The tests under the BLAS kernels of other processors, one after the other: ``python tests/kernels.py [--numerical] [KERNEL ...]``.
+
+OpenBLAS has kernels for every generation of processors, which add in different orders and with or without fused
+multiplications, and takes those that ``OPENBLAS_CORETYPE`` names. Kernels that this processor cannot run are left out, and
+it is said so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+#: Oldest first; the first run on every x86-64 processor.
+KERNELS = ("Prescott", "Nehalem", "Sandybridge", "Haswell", "SkylakeX")
+#: What OpenBLAS calls kernels that several generations share: by the oldest of them.
+SHARED = {"Katmai": "Prescott"}
+TESTS = Path(__file__).parent
+#: Where numbers are compared: minutes, not the whole suite.
+NUMERICAL = (
+    "arithmetic", "bad_input", "bases", "cholesky", "forms", "lanczos", "landmark_unfolding", "oracles", "sdp_certificate",
+    "sdp_dense", "sdp_low_rank", "smoother", "solvers", "streaming", "supervised_unfolding", "theorems", "unfolding_variants",
+)  # fmt: skip
+PROBE = """
+import json, numpy, scipy.linalg, threadpoolctl
+A = numpy.eye(300) + 1
+scipy.linalg.eigh(A @ A)
+print(json.dumps([pool["architecture"] for pool in threadpoolctl.threadpool_info() if pool["internal_api"] == "openblas"]))
+"""
+
+
+def why_not(kernel: str) -> str | None:
+    """What keeps numpy and scipy from computing with these kernels; None where nothing does."""
+    made = subprocess.run([sys.executable, "-c", PROBE], env=_with(kernel), capture_output=True, text=True, check=False)
+    if made.returncode < 0:
+        return "the processor does not know their instructions"
+    if made.returncode:
+        return made.stderr.strip().splitlines()[-1]
+    used = {SHARED.get(name, name) for name in json.loads(made.stdout.splitlines()[-1])}
+    if not used:
+        return "numpy and scipy are not built with OpenBLAS"
+    return None if used == {kernel} else f"OpenBLAS takes {', '.join(sorted(used))} on this processor"
+
+
+def run(kernel: str, options: list[str]) -> tuple[bool, str]:
+    """Whether the tests pass, and pytest's last line."""
+    command = [sys.executable, "-m", "pytest", *options]
+    child = subprocess.Popen(command, env=_with(kernel), stdout=subprocess.PIPE, text=True, cwd=TESTS.parent)
+    assert child.stdout is not None
+    counts = "no tests ran"
+    for line in child.stdout:
+        print(line, end="", flush=True)
+        counts = line.strip("= \n") if re.search(r"\d+ (passed|failed|error)", line) else counts
+    return child.wait() == 0, counts
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("kernels", nargs="*", metavar="KERNEL", help=f"of {', '.join(KERNELS)}; all of them by default")
+    parser.add_argument("--numerical", action="store_true", help="only the tests that compare numbers")
+    parser.add_argument("--workers", default="2", help="processes that share the tests")
+    given = parser.parse_args()
+    paths = [str(TESTS / f"test_{name}.py") for name in NUMERICAL] if given.numerical else [str(TESTS)]
+    summary, passed = [], True
+    for kernel in given.kernels or KERNELS:
+        reason = why_not(kernel)
+        if reason is None:
+            print(f"\n{kernel}", flush=True)
+            fine, counts = run(kernel, ["-n", given.workers, *paths])
+        else:
+            fine, counts = not given.kernels, f"not run: {reason}"
+        passed &= fine
+        summary.append(f"{kernel:12} {counts}")
+    print("\nBLAS kernels", *summary, sep="\n")
+    return 0 if passed else 1
+
+
+def _with(kernel: str) -> dict[str, str]:
+    return {**os.environ, "OPENBLAS_CORETYPE": kernel}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
