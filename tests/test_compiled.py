@@ -248,6 +248,15 @@ def test_compiled_alignment_is_that_of_numpy(form: str, name: str, monkeypatch: 
     assert (large != large.T).nnz == 0
 
 
+def test_rounding_does_not_decide_about_the_median_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an odd number of points one has the median itself, which is the threshold of modified LLE."""
+    for seed in range(30):
+        X = np.random.default_rng(seed).standard_normal((51, 20)) * np.linspace(1, 0.1, 20)
+        graph = KNN(8).build(X).distances
+        small, large = both(monkeypatch, alignment, lambda X=X, graph=graph: FORMS["modified"](X, graph).sparse)
+        np.testing.assert_allclose(large.toarray(), small.toarray(), atol=1e-11 * np.abs(small.toarray()).max())
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_compiled_weights_are_those_of_numpy(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X, graph = MODELS[name]

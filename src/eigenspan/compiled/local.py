@@ -41,13 +41,15 @@ def quadratics(points: Array, starts: Lists, members: Lists, d: int) -> Array:
     return out
 
 
-def reconstructors(points: Array, starts: Lists, members: Lists, d: int, reg: float, floor: float) -> Array:
+def reconstructors(
+    points: Array, starts: Lists, members: Lists, d: int, reg: float, floor: float, middle: float
+) -> Array:
     """Factor (members, r + 2) of modified LLE, r ≤ D: the r + 1 columns to take off the identity on the neighbours, one to add."""
     r = min(int(np.diff(starts).max()) - 1, points.shape[1])
     out, values = _leading_axes(points, starts, members, r, False, more=2)
     tails, heads = values[:, d:].sum(axis=1), values[:, :d].sum(axis=1)
     shares = (tails / np.maximum(heads, np.finfo(float).tiny))[np.diff(starts) > 0]
-    eta = max(float(np.median(shares)), floor)
+    eta = max(middle * float(np.median(shares)), floor)
     in_pieces(_reconstructors, starts.size - 1, _step(starts, r), starts, d, reg, eta, values, out)
     return out
 

@@ -29,6 +29,8 @@ Index = NDArray[np.intp]
 _SMALL = 1.2e7
 #: A share of a neighbourhood's variance that is only rounding.
 _ROUNDING = 1e-14
+#: A share this little above the median is the median: of an odd number of points one has it, and rounding must not decide.
+_MIDDLE = 1.0 + 1e-10
 
 
 @dataclass(frozen=True)
@@ -191,7 +193,7 @@ def modified_alignment(points: Array, graph: sp.csr_array, d: int, reg: float = 
         from ..compiled.local import reconstructors
 
         starts, members = _lists(graph)
-        F = reconstructors(points, starts, members, d, reg, _ROUNDING)
+        F = reconstructors(points, starts, members, d, reg, _ROUNDING, _MIDDLE)
         return _assemble_compiled(starts, members, F, _modified_blocks(F.shape[1] - 2))
 
 
@@ -221,7 +223,7 @@ def _reconstructors(local: list[tuple[Index, Array, Array]], d: int, reg: float)
     for _, values, _ in local:  # column c: all but the d + c largest eigenvalues, over these
         tails = np.pad(np.cumsum(values[:, ::-1], axis=1)[:, ::-1], [(0, 0), (0, 1)])
         shares.append(tails[:, d:] / np.maximum(np.cumsum(values, axis=1)[:, d - 1 :], tiny))
-    eta = max(float(np.median(np.concatenate([share[:, 0] for share in shares]))), _ROUNDING)
+    eta = max(_MIDDLE * float(np.median(np.concatenate([share[:, 0] for share in shares]))), _ROUNDING)
     pieces = []
     for (members, values, V), share in zip(local, shares, strict=True):
         k, r = V.shape[1:]
