@@ -9,7 +9,7 @@ from .kernels import Kernel, KernelRows, gram_matrix, kernel_rows
 from .map import Map, Raw
 from .nystrom import NystromFeatures
 from .pairwise import Pairwise
-from .problem import Posed, TraceProblem, TraceRatio, pose, solve, with_ridge
+from .problem import Posed, TraceProblem, TraceRatio, as_solved, pose, solve, warn_of_flat_axes, with_ridge
 from .scale import AxisWeights, Diffusion, InverseSqrt, SqrtEigenvalue, Unit, UnitCovariance, Whitened
 from .spectrum import Spectrum, sign_of
 
@@ -35,6 +35,7 @@ __all__ = [
     "Unit",
     "UnitCovariance",
     "Whitened",
+    "as_solved",
     "cross_form",
     "diagonal",
     "factor_gram",
@@ -45,5 +46,6 @@ __all__ = [
     "pose",
     "sign_of",
     "solve",
+    "warn_of_flat_axes",
     "with_ridge",
 ]

@@ -85,6 +85,8 @@ class Features:
     relative_ridge : float
         Default of `pose`'s ridge, relative to the mean eigenvalue. A full-rank kernel basis can interpolate any
         embedding of the training set, so it has one; linear features need none.
+    scatter : ndarray of shape (m, m) or None
+        That of the raw rows about their mean, where it was summed anyway.
     """
 
     rows: Callable[[Any], Any]
@@ -93,6 +95,7 @@ class Features:
     offset: Array
     relative_ridge: float = 0.0
     facts: dict = field(default_factory=dict)
+    scatter: Array | None = None
 
     @cached_property
     def Z(self) -> Array:
@@ -156,6 +159,20 @@ class Features:
     def map(self, V: Array, spectrum: Spectrum) -> Map:
         return Map(self.rows, self._axes(V), offset=self.offset)
 
+    def shares_of_variance(self, V: Array) -> Array:
+        """Along each of the unit vectors V, of all the variance in the features."""
+        if not V.shape[1]:
+            return np.zeros(0)
+        if self.scatter is not None:
+            axes = self._axes(V)
+            return np.einsum("ij,ij->j", axes, self.scatter @ axes) / max(np.trace(self.scatter), np.finfo(float).tiny)
+        along = np.var(self.embed(V), axis=0)
+        if sp.issparse(self.raw):
+            everywhere = self.raw.multiply(self.raw).mean(axis=0).sum() - np.sum(_mean(self.raw) ** 2)
+        else:
+            everywhere = np.var(self.Z, axis=0).sum()
+        return along / max(float(everywhere), np.finfo(float).tiny)
+
     # ------------------------------------------------------------------ constructors
     @staticmethod
     def linear(X: Any, *, reduce: int | None = None, rtol: float = 1e-10, random_state: Any = 0) -> Features:
@@ -193,7 +210,7 @@ class Features:
             lift = _row_space(X, moments.mean, rtol)
         else:
             lift = _scatter_axes(moments)
-        return Features(Raw(), X, _noted(lift), moments.mean)
+        return Features(Raw(), X, _noted(lift), moments.mean, scatter=moments.pooled().scatter)
 
     @staticmethod
     def kernel(

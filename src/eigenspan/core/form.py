@@ -183,6 +183,10 @@ class Form:
             S = _sum(S, sp.csr_array(F.T @ F) * a)
         return replace(self, sparse=S, roots=())
 
+    def written_out(self) -> Form:
+        """The same form as one n×n array."""
+        return Form(self.n, dense=self.to_dense(), psd=self.psd, kills_constant=self.kills_constant)
+
     def scaled(self, s: Array) -> Form:
         """The congruence ``diag(s) M diag(s)``."""
         S = sp.diags_array(s)

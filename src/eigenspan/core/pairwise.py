@@ -136,10 +136,13 @@ class Pairwise:
 
     def to_dense(self) -> Array:
         out = np.zeros((self.n, self.n))
-        for piece in self._pieces():
+
+        def write(piece: list[tuple[Index, Index]]) -> None:  # no two blocks touch the same entries
             for rows, columns, w in self._halves(piece):
-                out[np.ix_(rows, columns)] += w
-                out[np.ix_(columns, rows)] += w.T
+                out[_block(rows, columns)] += w
+                out[_block(columns, rows)] += w.T
+
+        self._each(write)
         return out
 
     def powered(self, alpha: float) -> Pairwise:
@@ -149,3 +152,10 @@ class Pairwise:
     def scaled(self, s: Array) -> Pairwise:
         """``diag(s) W diag(s)`` for s not negative."""
         return replace(self, mass=self.mass * s)
+
+
+def _block(rows: Index, columns: Index) -> Any:
+    """Where a block stands in an n×n array; a slice of it, which is faster, where its indices are consecutive."""
+    if all(part[-1] - part[0] == part.size - 1 for part in (rows, columns)):
+        return slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)
+    return np.ix_(rows, columns)

@@ -12,8 +12,7 @@ refines, orders and checks what comes back. The rule for a singular B lives here
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -24,8 +23,8 @@ from .._resources import require
 from ..errors import (
     ConvergenceError,
     ConvergenceWarning,
-    DegenerateWarning,
     DimensionError,
+    FlatWarning,
     InputError,
     MemoryLimitError,
     RidgeWarning,
@@ -37,7 +36,7 @@ from ..solvers.ratio import trace_ratio
 from .basis import DirectSum, Features, Samples
 from .form import Form, identity
 from .scale import Unit
-from .spectrum import Spectrum, relative_gap, seed_of
+from .spectrum import Spectrum, relative_gap, report_resolution, seed_of
 
 Array = NDArray[np.float64]
 Sense = Literal["min", "max"]
@@ -45,10 +44,8 @@ Basis = Samples | Features | DirectSum
 
 #: Residual, relative to ‖A‖, above which a solver has failed.
 RESIDUAL = 1e-9
-#: Relative distance below which neighbouring eigenvalues coincide.
-TIED = 1e-8
-#: Sine of the angle that the residuals leave open, above which a subspace is not resolved.
-BLUR = 1e-2
+#: Share of the variance of the points that is next to none.
+FLAT = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +164,10 @@ def with_ridge(M: Form, ridge: float | None, relative: float = 0.0) -> Form:
     if epsilon == 0:
         return M
     note(ridge=epsilon)
+    return _ridged(M, epsilon)
+
+
+def _ridged(M: Form, epsilon: float) -> Form:
     return Form(M.n, dense=M.to_dense() + epsilon * np.eye(M.n), psd=M.psd)
 
 
@@ -205,6 +206,41 @@ def solve(
         return _run(standard, problem.sense, n_components, wanted, as_solver(solver), rng)
 
 
+def as_solved(problem: TraceProblem | TraceRatio, spectrum: Spectrum) -> TraceProblem | TraceRatio:
+    """The problem that `spectrum` solves: with the ridge that a singular unit form was given on the way."""
+    epsilon = spectrum.facts.get("ridge")
+    if epsilon is None or problem.B is None:
+        return problem
+    return replace(problem, B=_ridged(problem.B, epsilon))
+
+
+def warn_of_flat_axes(posed: Posed, spectrum: Spectrum) -> None:
+    """Say which axes the points hardly vary along.
+
+    Where a unit form measures the embedding, such axes are no answers: they are in its null space. Under V'V = I every direction
+    counts alike, and an objective that may be zero is so where the points do not differ: axes that lie there show the
+    precision of the features, and nothing else. Axes with an objective of zero and variance are clusters, and in order.
+    """
+    problem, basis = posed.problem, posed.basis
+    if not isinstance(problem, TraceProblem) or not isinstance(basis, Features) or problem.B is not None:
+        return
+    if problem.sense == "max" and problem.A.psd:  # variance itself, as in PCA: the axes come in its order
+        return
+    none = np.flatnonzero(
+        np.abs(spectrum.values) <= np.sqrt(FLAT) * spectrum.norm
+    )  # the others cost more than flat axes can
+    shares = basis.shares_of_variance(spectrum.vectors[:, none])
+    if np.any(flat := shares <= FLAT):
+        which = ", ".join(str(j + 1) for j in none[flat])
+        warn(
+            f"The points have only {shares[flat].max():.1g} of their variance along axis {which}: orthonormal axes that cost nothing are "
+            "found where the points do not differ, and what shows there is the precision of the features. Use a method whose unit "
+            "measures the embedding (LPP for OLPP, NPP for ONPP), standardise features of unlike units, keep fewer of them (reduce=, or "
+            "landmarks= beside kernel=), take a kernel that varies faster (a larger gamma), or ask for fewer components.",
+            FlatWarning,
+        )
+
+
 def _run(standard: _Standard, sense: Sense, k: int, wanted: int, solver: Solver, rng: np.random.Generator) -> Spectrum:
     A, chain = standard.A, solver.chain(standard.A, wanted, sense)
     norm = max(A.norm(), np.finfo(float).tiny)
@@ -236,31 +272,8 @@ def _run(standard: _Standard, sense: Sense, k: int, wanted: int, solver: Solver,
     gap = relative_gap(values[k - 1], beyond, norm) if values.size > k else np.inf
     note(solver=name, **standard.facts)
     spectrum = Spectrum(values[:k], standard.back(U[:, :k]), residuals[:k], gap, beyond, name, norm, standard.facts)
-    _report_resolution(spectrum)
+    report_resolution(spectrum)
     return spectrum
-
-
-def _report_resolution(spectrum: Spectrum) -> None:
-    """Say what the solution leaves open, whatever solver found it.
-
-    A warning where the subspace is not determined, by the problem or by the residual; a note of the axes that share an
-    eigenvalue, of which only the span is determined.
-    """
-    spectrum.warn_if_degenerate()
-    values, d = spectrum.values, spectrum.values.size
-    residual, distance = spectrum.norm * spectrum.residuals.max(), abs(spectrum.beyond - values[-1])
-    if spectrum.gap >= TIED and residual > BLUR * distance:
-        warn(
-            f"Eigenvalues {d} and {d + 1} ({values[-1]:.6g} and {spectrum.beyond:.6g}) are {distance:.1e} apart, and the residual of "
-            f"{spectrum.solver} is {residual:.1e}: it determines the {d}-dimensional subspace to "
-            f"{np.degrees(np.arcsin(min(1.0, residual / distance))):.1g}° at best. Ask for another number of components, or use "
-            'solver="shift-invert", or "dense" if n allows.',
-            DegenerateWarning,
-        )
-    tied = [relative_gap(a, b, spectrum.norm) < TIED for a, b in pairwise(values)]
-    groups = np.split(np.arange(1, d + 1), np.flatnonzero(~np.array(tied, dtype=bool)) + 1)
-    if any(tied):
-        note(tied_axes=[tuple(group.tolist()) for group in groups if group.size > 1])
 
 
 def _refine(A: Form, U: Array, sense: Sense, N: Array | None, norm: float) -> tuple[Array, Array, Array]:
@@ -335,11 +348,10 @@ def _whiten(A: Form, B: Form, N: Array | None, sense: Sense) -> _Standard:
                 f"{epsilon:.3g} was added to B. Choose it yourself with ridge=, or reduce the features first.",
                 RidgeWarning,
             )
-            return (
-                _whiten(A, Form(B.n, dense=Bd + epsilon * np.eye(B.n), psd=True), N, sense)
-                if epsilon > 0
-                else _nothing(B)
-            )
+            if not epsilon > 0:
+                raise UnitError(f"The unit form B of order {B.n} is zero: no embedding has unit length in it.")
+            standard = _whiten(A, _ridged(B, epsilon), N, sense)
+            return replace(standard, facts={**standard.facts, "ridge": standard.facts.get("ridge", 0.0) + epsilon})
     T = s[:, None] * T
     exclude = None if N is None else _in_unit_coordinates(T, Bd, N)
     return _Standard(Form(T.shape[1], dense=dense.symmetric(T.T @ Ad @ T), psd=A.psd), lambda u: T @ u, exclude, facts)
@@ -350,10 +362,6 @@ def _in_unit_coordinates(T: Array, B: Array, N: Array) -> Array:
     C = T.T @ (B @ N)
     rounding = np.linalg.norm(np.abs(T.T) @ (np.abs(B) @ np.abs(N)), axis=0)
     return dense.orthonormal(C[:, np.linalg.norm(C, axis=0) > 1e-10 * rounding])
-
-
-def _nothing(B: Form) -> _Standard:
-    raise UnitError(f"The unit form B of order {B.n} is zero: no embedding has unit length in it.")
 
 
 def _solve_ratio(problem: TraceRatio, k: int) -> Spectrum:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._diagnostics import note
 from ..errors import DegenerateWarning, LocalisationWarning, warn
 
 Array = NDArray[np.float64]
 
+#: Relative distance below which neighbouring eigenvalues coincide.
+TIED = 1e-8
+#: Sine of the angle that the residuals leave open, above which a subspace is not resolved.
+BLUR = 1e-2
 #: Points below which an axis on a few of them is nothing unusual.
 _MANY = 100
 
@@ -64,6 +70,29 @@ class Spectrum:
                 f"Ask for {d + 1} components, or change the graph, kernel or regularisation.",
                 DegenerateWarning,
             )
+
+
+def report_resolution(spectrum: Spectrum) -> None:
+    """Say what the solution leaves open, whatever solver found it.
+
+    A warning where the subspace is not determined, by the problem or by the residual; a note of the axes that share an
+    eigenvalue, of which only the span is determined.
+    """
+    spectrum.warn_if_degenerate()
+    values, d = spectrum.values, spectrum.values.size
+    residual, distance = spectrum.norm * spectrum.residuals.max(), abs(spectrum.beyond - values[-1])
+    if spectrum.gap >= TIED and residual > BLUR * distance:
+        warn(
+            f"Eigenvalues {d} and {d + 1} ({values[-1]:.6g} and {spectrum.beyond:.6g}) are {distance:.1e} apart, and the residual of "
+            f"{spectrum.solver} is {residual:.1e}: it determines the {d}-dimensional subspace to "
+            f"{np.degrees(np.arcsin(min(1.0, residual / distance))):.1g}° at best. Ask for another number of components, or use "
+            'solver="shift-invert", or "dense" if n allows.',
+            DegenerateWarning,
+        )
+    tied = [relative_gap(a, b, spectrum.norm) < TIED for a, b in pairwise(values)]
+    groups = np.split(np.arange(1, d + 1), np.flatnonzero(~np.array(tied, dtype=bool)) + 1)
+    if any(tied):
+        note(tied_axes=[tuple(group.tolist()) for group in groups if group.size > 1])
 
 
 def participation(Y: Array) -> Array:

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from .._compat import HasMethods, Interval, StrOptions, fit_context
 from .._diagnostics import collect, note
 from .._resources import human_bytes, threads
-from ..core import Features, Posed, Samples, Spectrum, sign_of, solve
+from ..core import Features, Posed, Samples, Spectrum, as_solved, sign_of, solve, warn_of_flat_axes
 from ..core.moments import in_precision_of, is_tall
 from ..core.spectrum import warn_if_localised
 from ..errors import InputError
@@ -201,7 +201,8 @@ class SpectralReducer(Reducer):
         spectrum = solve(posed.problem, self._n_axes() + posed.skip, solver=self.solver, random_state=self.random_state)
         spectrum = spectrum.without_first(posed.skip)
         self.eigenvalues_, self.residuals_, self.gap_ = spectrum.values, spectrum.residuals, spectrum.gap
-        self.problem_ = posed.problem
+        self.problem_ = as_solved(posed.problem, spectrum)
+        warn_of_flat_axes(posed, spectrum)
         return spectrum.vectors * posed.scale(spectrum), spectrum
 
 

@@ -33,18 +33,24 @@ class Recurrence:
     """Products of a matrix, compressed to the complement of `exclude`, with blocks, fused with the terms of a recurrence."""
 
     def __init__(self, A: Any, exclude: Array) -> None:
-        from ..compiled.products import add_product
-
-        self._add = add_product
         image = A @ exclude
         leak = la.norm(image - exclude @ (exclude.T @ image)) if exclude.shape[1] else 0.0
         self._leaks = exclude if leak > 1e-12 * A.norm() else None  # invariant directions never come back by themselves
+        #: Where all pairs count, written out or not, the matrix multiplies best by itself, on threads of its own.
+        self._whole = A if A.pairs or A.dense is not None else None
+        if self._whole is None:
+            from ..compiled.products import add_product
+
+            self._add = add_product
         self._low_rank = A.low_rank
         self._chains: list[list[Any]] = [] if A.sparse is None else [[A.sparse]]
         self._chains += [[F, F.T.tocsr() * a] for a, F in A.roots]
 
     def __call__(self, V: Array, alpha: float, X: Array, beta: float, Z: Array, gamma: float, out: Array) -> Array:
         """``out = alpha A V + beta X + gamma Z``."""
+        if self._whole is not None:
+            out[...] = alpha * (self._whole @ V) + beta * X + gamma * Z
+            return self._compressed(out)
         for chain in self._chains:
             W = V
             for M in chain[:-1]:
@@ -54,6 +60,9 @@ class Recurrence:
         if self._low_rank is not None:
             U, c = self._low_rank
             out += alpha * np.asarray(U @ ((U.T @ V).T * c).T)
+        return self._compressed(out)
+
+    def _compressed(self, out: Array) -> Array:
         if self._leaks is not None:
             out -= self._leaks @ (self._leaks.T @ out)
         return out
@@ -67,6 +76,8 @@ class Recurrence:
     def by_columns(self, work: Callable[[Array], Array], V: Array) -> Array:
         """`work` on groups of columns, one for each thread."""
         threads = workers()
+        if self._whole is not None:
+            return work(V)
         groups = [np.ascontiguousarray(part) for part in np.array_split(V, min(threads, V.shape[1]), axis=1)]
         return np.hstack(in_threads(work, groups, threads))
 

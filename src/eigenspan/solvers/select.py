@@ -37,8 +37,11 @@ class Matrix(Protocol):
     def low_rank(self) -> tuple[Any, Array] | None: ...
     @property
     def roots(self) -> tuple[tuple[float, sp.csr_array], ...]: ...
+    @property
+    def pairs(self) -> tuple[tuple[float, Any], ...]: ...
     def __matmul__(self, Z: Array) -> Array: ...
     def assembled(self) -> Any: ...
+    def written_out(self) -> Any: ...
     def to_dense(self) -> Array: ...
     def norm(self) -> float: ...
 
@@ -123,10 +126,11 @@ class ShiftInvert(Solver):
 
 
 class Chebyshev(Solver):
-    """Chebyshev-filtered block Krylov iteration: the smallest eigenpairs of a sparse PSD matrix, by products alone.
+    """Chebyshev-filtered block Krylov iteration: the smallest eigenpairs of a PSD matrix, by products alone.
 
     Right where the intrinsic dimension is high and a factor would fill: the wanted eigenvalues are then not too small. A form kept
-    as FᵀF stays in factors. Memory O(n d); threads share the columns of the block.
+    as FᵀF stays in factors. Memory O(n d); threads share the columns of the block. Weights of all pairs are multiplied with in
+    blocks, or written out where their n×n array fits.
 
     Parameters
     ----------
@@ -144,11 +148,11 @@ class Chebyshev(Solver):
         self.tol = tol
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
-        _check_sparse_smallest("chebyshev", A, sense)
+        _check_sparse_smallest("chebyshev", A, sense, by_products=True)
         if _few(A, k):
             return Dense().pairs(A, k, sense, exclude, rng)
         return chebyshev.smallest_by_filter(
-            A, k, rng, exclude=exclude, tol=self.tol, cycles=self.cycles, degree=self.degree
+            _at_hand(A), k, rng, exclude=exclude, tol=self.tol, cycles=self.cycles, degree=self.degree
         )
 
 
@@ -187,15 +191,21 @@ class Lanczos(Solver):
     """
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
-        size = max(A.norm(), np.finfo(float).tiny)
+        size, given = max(A.norm(), np.finfo(float).tiny), A.dense is not None
+        A = _at_hand(A)
         sign = 1.0 if sense == "max" else -1.0
         lift = 0.0 if sense == "max" or not A.psd else size
         # flipped, the wanted eigenvalues crowd below ‖A‖: a wider space, and a residual that is small against ‖A‖ is enough
-        crowded: dict[str, Any] = (
-            {"width": 60, "tol": 1e-11} if lift and A.dense is None else {"threaded": A.dense is not None}
-        )
+        crowded: dict[str, Any] = {"width": 60, "tol": 1e-11} if lift and not given else {}
         values, vectors = iterative.top_pairs(
-            lambda x: sign * (A @ x) + lift * x, A.n, k, rng, exclude=exclude, magnitude=2 * size, **crowded
+            lambda x: sign * (A @ x) + lift * x,
+            A.n,
+            k,
+            rng,
+            exclude=exclude,
+            magnitude=2 * size,
+            threaded=A.dense is not None,
+            **crowded,
         )
         return sign * (values - lift), vectors
 
@@ -208,6 +218,7 @@ class Factor(Solver):
             A.low_rank is None
             or A.sparse is not None
             or A.dense is not None
+            or A.pairs
             or sense != "max"
             or np.any(A.low_rank[1] < 0)
         ):
@@ -271,6 +282,7 @@ class Auto(Solver):
     dense, smallest, n ≤ 5000                   Dense
     dense, largest, n ≤ 2000, a twentieth       Dense
     of the spectrum or more
+    weights of all pairs, PSD, smallest         Chebyshev, Lanczos, Dense
     sparse (+ low rank), PSD, smallest:
     its factor fits and is quick                ShiftInvert, Chebyshev, Dense
     its factor would fill                       Lanczos, Chebyshev, Dense
@@ -288,12 +300,15 @@ class Auto(Solver):
 
     def chain(self, A: Matrix, k: int, sense: str) -> list[Solver]:
         sparse = A.sparse is not None or bool(A.roots)
-        if A.low_rank is not None and not sparse and A.dense is None and sense == "max" and np.all(A.low_rank[1] >= 0):
+        low_rank = A.low_rank is not None and not (sparse or A.pairs) and A.dense is None
+        if low_rank and sense == "max" and A.low_rank is not None and np.all(A.low_rank[1] >= 0):
             return [Factor()]
         if self.dense_below >= A.n or (4 * k > A.n and A.n <= 5000) or k >= A.n - 1:
             return [Dense()]
         if A.dense is not None and A.n <= (5000 if sense == "min" else min(20 * k, 2000)):
             return [Dense()]
+        if A.pairs and A.dense is None and A.psd and sense == "min":
+            return [Chebyshev(), Lanczos(), Dense()]
         if A.dense is None and sparse and A.psd and sense == "min":
             if self._factorise(A):
                 return [ShiftInvert(), Chebyshev(), Dense()]
@@ -323,12 +338,19 @@ def _few(A: Matrix, k: int) -> bool:
     return 10 * (k + 16) >= A.n
 
 
-def _check_sparse_smallest(name: str, A: Matrix, sense: str) -> None:
-    sparse = A.sparse is not None or bool(A.roots)
-    if sense != "min" or not A.psd or A.dense is not None or not sparse:
+def _at_hand(A: Matrix) -> Any:
+    """A with its weights of all pairs written out where the n×n array fits: a product then costs O(n²), not O(n²D) and the weights."""
+    return A.written_out() if A.pairs and 16.0 * A.n**2 <= 0.5 * available_memory() else A
+
+
+def _check_sparse_smallest(name: str, A: Matrix, sense: str, by_products: bool = False) -> None:
+    """A form of all pairs has no entries to factorise, but products."""
+    parts = [A.sparse is not None, bool(A.roots), bool(A.pairs) and by_products]
+    sparse = any(parts) and A.dense is None and (by_products or not A.pairs)
+    if sense != "min" or not A.psd or not sparse:
         raise InputError(
             f'solver="{name}" finds the smallest eigenpairs of a sparse positive semidefinite matrix; this problem asks for '
-            f'sense={sense!r}, psd={A.psd}, sparse={sparse and A.dense is None}. Use solver="auto" or "lanczos".'
+            f'sense={sense!r}, psd={A.psd}, sparse={sparse}. Use solver="auto" or "lanczos".'
         )
 
 
