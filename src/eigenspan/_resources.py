@@ -80,7 +80,7 @@ def _left_by_control_groups(
             limit, usage = "memory.limit_in_bytes", "memory.usage_in_bytes"
         else:
             continue
-        for root in roots:
+        for root in dict.fromkeys(roots):
             inside = root / path.lstrip("/")
             for group in (inside, *(outer for outer in inside.parents if outer.is_relative_to(root))):
                 with suppress(OSError, ValueError):  # not mounted here, or "max"

@@ -97,7 +97,8 @@ class External(Reducer):
 
 def _refuse_spread(X: Array) -> None:
     """Refuse rows whose squared distances single precision cannot hold: on some of them t-SNE's own tree ends the process."""
-    spread = float(np.ptp(X, axis=0).max())
+    with np.errstate(over="ignore"):
+        spread = float(np.ptp(X, axis=0).max())
     if spread == 0:
         raise InputError(
             f"All {X.shape[0]} rows are equal: t-SNE has no neighbours to keep. Remove copies, or check the columns."
