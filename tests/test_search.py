@@ -219,7 +219,7 @@ def test_the_approximate_search_puts_the_threads_of_its_library_back() -> None:
 
 def test_leaving_out_the_point_itself() -> None:
     distances, indices = np.array([[0.0, 1, 2], [0, 0, 0]]), np.array([[4, 0, 3], [7, 8, 9]])
-    kept, which = search._without_self(distances, indices, np.array([0, 1]))
+    kept, which = search.leave_out_self(distances, indices, np.array([0, 1]))
     np.testing.assert_array_equal(which, [[4, 3], [7, 8]])  # the last, where copies crowd it out
     np.testing.assert_array_equal(kept, [[0, 2], [0, 0]])
 

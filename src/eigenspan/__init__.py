@@ -23,6 +23,8 @@ Tables
     methods, make
 """
 
+from typing import TYPE_CHECKING
+
 from .core import Kernel
 from .graphs import KNN, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered, Radius
 from .graphs.paths import PathSimilarity
@@ -44,7 +46,7 @@ from .methods.links import SSDR
 from .methods.margins import DNE, LDE, MFA, SSDNE, SSMFA
 from .methods.propagation import SDACCCP, SODA
 from .methods.reconstruction import LLE, NPP, ONPP
-from .methods.registry import make, methods
+from .methods.registry import make
 from .methods.sda import SDA
 from .methods.selection import LabelledOnly, RegularizedSearch, SemiSupervisedKFold
 from .methods.semisupervised import MMC, SELF, SELFDA, SSFDA, SSLFDA, SSMMC
@@ -54,6 +56,11 @@ from .methods.unfolding import MVU, UnfoldingCertificate
 from .methods.unfolding_variants import ActionRespectingEmbedding, RelaxedMVU
 from .methods.variance import PCA, KernelPCA
 from .methods.walks import CommuteTimeEmbedding, DiffusionMap
+
+if TYPE_CHECKING:
+    from .methods.registry import methods
+else:
+    from . import methods  # the package itself, which can be called; type checkers do not expect that of one
 
 __version__ = "0.1.0"
 

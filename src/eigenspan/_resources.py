@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import lru_cache, wraps
 from pathlib import Path
+from threading import Event, Lock
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -45,26 +46,77 @@ def human_bytes(number: float) -> str:
 
 
 def available_memory() -> int:
-    """Bytes that can be allocated now: free memory, the control group's limit, or the user's own limit."""
-    limits = []
+    """Bytes that can be allocated now: free memory, or what the control groups, the process's or the user's own limit leave."""
+    return max(0, min([*_free(), *_left_by_control_groups(), *_left_by_process(), *_wanted()], default=2**63))
+
+
+def _free() -> Iterator[int]:
     try:
-        fields = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines() if ":" in line)
-        limits.append(int(fields["MemAvailable"].split()[0]) * 1024)
-    except (OSError, KeyError, ValueError):
+        yield _kilobytes("/proc/meminfo")["MemAvailable"]
+    except (OSError, KeyError):
         with suppress(ValueError, OSError, AttributeError):  # where nothing tells, allocate and let the system answer
-            limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    with suppress(OSError, ValueError):  # no control group, or no limit in it
-        root = Path("/sys/fs/cgroup")
-        limits.append(int((root / "memory.max").read_text()) - int((root / "memory.current").read_text()))
+            yield os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _kilobytes(file: str) -> dict[str, int]:
+    """Lines such as ``VmSize:  1234 kB``, in bytes."""
+    words = [line.split() for line in Path(file).read_text().splitlines()]
+    return {word[0].rstrip(":"): 1024 * int(word[1]) for word in words if len(word) == 3 and word[2] == "kB"}
+
+
+def _left_by_control_groups(
+    mounted: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")
+) -> Iterator[int]:
+    """What is left in the group of this process and in every group around it, of either version of control groups."""
+    try:
+        lines = [line.split(":", 2) for line in own.read_text().splitlines()]
+    except OSError:  # not Linux
+        return
+    for _, controllers, path in (line for line in lines if len(line) == 3):
+        if not controllers:
+            roots, limit, usage, idle = (mounted, mounted / "unified"), "memory.max", "memory.current", "inactive_file"
+        elif "memory" in controllers.split(","):
+            roots, idle = (mounted / "memory", mounted / controllers), "total_inactive_file"
+            limit, usage = "memory.limit_in_bytes", "memory.usage_in_bytes"
+        else:
+            continue
+        for root in dict.fromkeys(roots):
+            inside = root / path.lstrip("/")
+            for group in (inside, *(outer for outer in inside.parents if outer.is_relative_to(root))):
+                with suppress(OSError, ValueError):  # not mounted here, or "max"
+                    most = int((group / limit).read_text())
+                    yield most - int((group / usage).read_text()) + _file_cache(group, idle)
+
+
+def _file_cache(group: Path, field: str) -> int:
+    """Pages of files that the system gives up before it refuses memory."""
+    with suppress(OSError, ValueError):
+        fields = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        return int(fields.get(field, 0))
+    return 0
+
+
+def _left_by_process() -> Iterator[int]:
+    """What ``ulimit -v`` and ``ulimit -d`` leave: of addresses, and of private memory."""
+    with suppress(ImportError, OSError, KeyError):  # Windows, or no /proc to tell what is used
+        import resource
+
+        used = _kilobytes("/proc/self/status")
+        for name, field in (("RLIMIT_AS", "VmSize"), ("RLIMIT_DATA", "VmData")):
+            most = resource.getrlimit(getattr(resource, name))[0]
+            if most != resource.RLIM_INFINITY:
+                yield most - used[field]
+
+
+def _wanted() -> Iterator[int]:
     if LIMIT_VARIABLE in os.environ:
         try:
-            limits.append(parse_bytes(os.environ[LIMIT_VARIABLE]))
+            yield parse_bytes(os.environ[LIMIT_VARIABLE])
         except ValueError:
             raise InputError(
                 f"The environment variable {LIMIT_VARIABLE}={os.environ[LIMIT_VARIABLE]!r} is no amount of memory: use a "
                 'number of bytes, or a number with K, M, G or T, such as "2G".'
             ) from None
-    return max(0, min(limits, default=2**63))
 
 
 def require(n_bytes: float, what: str, instead: str) -> None:
@@ -84,6 +136,48 @@ def require(n_bytes: float, what: str, instead: str) -> None:
         raise MemoryLimitError(
             f"{what} would need {human_bytes(n_bytes)}, but only {human_bytes(there)} of memory is available. {instead}"
         )
+
+
+def refuse_lazy(X: Any, name: str = "X") -> None:
+    """Refuse a Dask collection, which numpy would gather into memory without a word (Dask is not imported to find out)."""
+    graph = getattr(type(X), "__dask_graph__", None)
+    if graph is not None and graph(X) is not None:
+        kind = f"{type(X).__module__.split('.')[0]} {type(X).__name__}"
+        raise InputError(
+            f"{name} is a {kind}, which is not computed yet and would have to be gathered into memory first. If it fits there, pass "
+            f'{name}.compute(); otherwise write it to a .npy file and pass np.load(file, mmap_mode="r"), or add it in parts with '
+            "partial_fit where the method has it."
+        )
+
+
+def explained(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """A ``fit`` that ends in `MemoryLimitError` where an allocation fails that no prediction refused, and in `KeyboardInterrupt` when
+    interrupted: compiled code that hands an array back while Ctrl-C is pressed turns it into a SystemError."""
+
+    @wraps(fit)
+    def explaining(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+        try:
+            return fit(self, X, *args, **options)
+        except SystemError as failure:
+            if isinstance(failure.__cause__, KeyboardInterrupt):
+                raise KeyboardInterrupt from failure
+            raise
+        except MemoryLimitError:
+            raise
+        except MemoryError as failure:
+            raise MemoryLimitError(_out_of_memory(self, X, str(failure))) from failure
+
+    return explaining
+
+
+def _out_of_memory(estimator: Any, X: Any, failure: str) -> str:
+    size = " × ".join(map(str, X.shape)) if hasattr(X, "shape") else f"{len(X)} rows"
+    ways = {"landmarks": "landmarks=m lets m points stand for all", "reduce": "reduce=r keeps r principal axes first"}
+    named = "".join(f"; {text}" for name, text in ways.items() if name in estimator.get_params(deep=False))
+    return (
+        f"Fitting {type(estimator).__name__} to {size} ran out of memory: {failure or 'an allocation failed'}. Use fewer rows or columns, "
+        f"float32 instead of float64, or a larger limit{named}. Rows left out of a fit can be placed by transform."
+    )
 
 
 @contextmanager
@@ -132,27 +226,62 @@ def workers(n_jobs: int | None = None) -> int:
     return max(1, min(limits))
 
 
-def in_threads(work: Callable[[Any], Any], items: Iterable[Any], n_threads: int) -> list[Any]:
-    """``[work(item) for item in items]`` on several threads, the linear algebra inside on one each.
+def in_threads(work: Callable[[Any], Any], items: Iterable[Any], n_threads: int, openmp: int = 1) -> list[Any]:
+    """``[work(item) for item in items]`` on several threads, the linear algebra inside on one each, OpenMP on `openmp`.
 
-    An error or an interrupt drops what has not begun and waits for what has: no thread outlives the call.
+    Items are drawn one at a time, when a thread is free for the next: a generator is never read ahead. An error or an interrupt
+    leaves what has not begun and waits for what has: no thread outlives the call. Teams that OpenMP starts belong to our threads
+    and go with them, so that a process forked later does not wait for them.
     """
-    pieces, results = iter(enumerate(items)), {}
+    pieces, results = enumerate(items), {}
+    drawing, stopped = Lock(), Event()
 
     def run() -> None:
-        for place, item in pieces:
-            results[place] = work(item)
+        with _controller(len(sys.modules)).limit(limits=openmp, user_api="openmp"):  # a limit of this thread alone
+            while not stopped.is_set():
+                with drawing:
+                    piece = next(pieces, None)
+                if piece is None:
+                    return
+                results[piece[0]] = work(piece[1])
 
     with one_blas_thread():
-        if n_threads <= 1:
+        if n_threads <= 1 and openmp == 1:
             run()
         else:
-            pool = ThreadPoolExecutor(n_threads)
-            try:
-                for done in as_completed([pool.submit(run) for _ in range(n_threads)]):
-                    done.result()
-            finally:
-                for _ in pieces:  # what has not begun when one fails
-                    pass
-                pool.shutdown()
+            _on_threads(run, n_threads, stopped)
     return [results[place] for place in range(len(results))]
+
+
+def in_slices(work: Callable[[slice], Any], n: int, rows: int, n_threads: int) -> list[Any]:
+    """`in_threads` over consecutive slices of ``range(n)``; the cut does not depend on the threads, and neither does the result.
+
+    There is at least one slice, which is empty where n is zero.
+    """
+    starts = range(0, max(n, 1), rows)
+    return in_threads(work, (slice(i, min(i + rows, n)) for i in starts), min(n_threads, len(starts)))
+
+
+def _on_threads(run: Callable[[], None], n_threads: int, stopped: Event) -> None:
+    """`run` on each of so many threads; whatever happens, `stopped` is set and all have ended before this returns."""
+    pool, begun = ThreadPoolExecutor(n_threads), []
+    try:
+        with suppress(RuntimeError):  # a limit on threads, or on addresses for their stacks: fewer do as well
+            for _ in range(n_threads):
+                begun.append(pool.submit(run))
+        for done in as_completed(begun):
+            done.result()
+        if not begun:
+            run()
+    finally:
+        stopped.set()
+        _wait(pool)
+
+
+def _wait(pool: ThreadPoolExecutor) -> None:
+    """For the threads of a pool, also where an impatient user interrupts again."""
+    try:
+        pool.shutdown()
+    except KeyboardInterrupt:
+        _wait(pool)
+        raise

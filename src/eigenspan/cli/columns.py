@@ -166,7 +166,12 @@ def settle_gaps(frame: Any, missing: str, medians: Any = None) -> tuple[Any, Any
     if not rows.any():
         return frame, everyone
     if missing == "drop-rows":
-        say(f"Dropped {_affected(gaps)}: {int((~rows).sum())} rows are left.")
+        left = int((~rows).sum())
+        if not left:
+            raise Refusal(
+                f"{_affected(gaps)}: drop-rows leaves nothing. Choose --missing {'drop-columns or ' * (medians is None)}median."
+            )
+        say(f"Dropped {_affected(gaps)}: {plural(left, 'row')} {'is' if left == 1 else 'are'} left.")
         return frame[~rows], (~rows).to_numpy()
     if missing == "drop-columns":
         say(f"Dropped {plural(int(columns.sum()), 'column')} with missing values: {listed(frame.columns[columns])}.")

@@ -44,11 +44,11 @@ def warn(message: str) -> None:
     _remark(message, "Warning: ", "bold yellow")
 
 
-def _remark(message: str, prefix: str = "", style: str = "") -> None:
+def _remark(message: str, prefix: str = "", style: str = "", console: Any = None) -> None:
     """One paragraph: wrapped at words on a terminal, one line in a file."""
     from rich.text import Text
 
-    console = err()
+    console = console or err()
     console.print(Text.assemble((prefix, style), " ".join(message.split())), soft_wrap=not console.is_terminal)
 
 
@@ -78,14 +78,17 @@ def _noise(category: type[Warning]) -> bool:
 
 
 class _Stages(logging.Handler):
-    """Shows finished stages of a fit behind the spinner."""
+    """Shows finished stages of a fit behind the spinner, and what the user should know on a line of its own."""
 
     def __init__(self, status: Any, title: str) -> None:
         super().__init__(logging.INFO)
         self.status, self.title = status, title
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.status.update(f"{self.title} (done: {record.getMessage()})")
+        if record.levelno >= logging.WARNING:
+            _remark(record.getMessage(), console=self.status.console)
+        else:
+            self.status.update(f"{self.title} (done: {record.getMessage()})")
 
 
 def listed(names: Any, most: int = 8) -> str:

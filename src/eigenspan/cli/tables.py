@@ -9,6 +9,7 @@ import lzma
 import re
 import warnings
 import zipfile
+import zlib
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,8 @@ def read_table(path: Path, na: tuple[str, ...] = ()) -> Any:
             frame = _read_parquet(path)
         else:
             frame = _read_text(path, suffix, na)
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as failure:
+        raise Refusal(f"{str(path)!r} is damaged or was cut short: {failure}. Copy or download it again.") from failure
     except OSError as failure:
         raise Refusal(f"{str(path)!r} cannot be read: {failure}") from failure
     if not frame.shape[0] or not frame.shape[1]:

@@ -1,14 +1,98 @@
-"""How loops are compiled here."""
+"""How loops are compiled here, and where the result is kept.
+
+numba keeps compiled code beside the source where that can be written to, else in the user's cache directory, or in
+``NUMBA_CACHE_DIR`` where that is set. A cache is a convenience: where none can be written the loops are compiled in every process, and
+where one is damaged it is made anew.
+"""
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
 from numba import njit
+from numba.core.caching import FunctionCache, NullCache
+
+from .._diagnostics import logger
+
+#: Of all loops together: numba looks at the file of a loop, but not at those of the loops that are compiled into it.
+_SOURCES = sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
+
+_first = Lock()
+
+
+def _announce(loop: Any, kept: str) -> None:
+    """Say once in a process that it waits for the compiler: what is loaded from a cache takes no time worth a word."""
+    if _first.acquire(blocking=False):  # and is never given back
+        logger.warning(
+            "Compiling eigenspan's loops for this machine (%s first): some seconds, about twenty for a sparse factorisation. %s",
+            loop.__name__,
+            kept,
+        )
+
+
+class _Kept(FunctionCache):
+    """numba's cache on disk, whose failures cost a compilation and nothing else."""
+
+    def __init__(self, loop: Any) -> None:
+        super().__init__(loop)
+        self._cache_file._source_stamp = (self._cache_file._source_stamp, _SOURCES)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = None
+        try:
+            found = super().load_overload(sig, target_context)
+        except (OSError, MemoryError):
+            pass  # it may be there another time
+        except Exception:  # a file that was cut short or altered fails in any way that unpickling can
+            with suppress(Exception):
+                self.flush()
+        if found is None:
+            _announce(self._py_func, f"They are kept in {self.cache_path} and loaded from there the next time.")
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with suppress(OSError, MemoryError, pickle.PickleError, EOFError):  # a full disk, a quota
+            super().save_overload(sig, data)
+
+
+class _Forgotten(NullCache):
+    """Where nothing can be written."""
+
+    def __init__(self, loop: Any) -> None:
+        self._loop = loop
+
+    def load_overload(self, sig: Any, target_context: Any) -> None:
+        _announce(
+            self._loop,
+            "No directory for compiled code can be written to, so every process compiles them again: set NUMBA_CACHE_DIR to one that can.",
+        )
+
+
+def _compiler(**options: Any) -> Callable[[Any], Any]:
+    """A decorator: numba's, with a cache that cannot fail."""
+
+    def compiled(loop: Any) -> Any:
+        dispatcher = njit(nogil=True, error_model="numpy", **options)(loop)
+        try:
+            dispatcher._cache = _Kept(loop)
+        except (RuntimeError, OSError):  # numba found no place for it
+            dispatcher._cache = _Forgotten(loop)
+        return dispatcher
+
+    return compiled
+
 
 #: Serial code without the interpreter's lock; a division by zero gives inf or nan, as in numpy.
-compiled = njit(cache=True, nogil=True, error_model="numpy")
+compiled = _compiler()
 
 #: The same, copied into the functions that call it and compiled there only: compiling takes a third less time.
-spliced = njit(cache=True, nogil=True, error_model="numpy", inline="always")
+spliced = _compiler(inline="always")
 
 #: Sums may be reordered to fill the vector unit, in an order that is fixed when the code is compiled.
-summed = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+summed = _compiler(fastmath={"reassoc", "contract", "nsz"})

@@ -6,13 +6,14 @@ Plain loops without threads of their own: the caller runs one per block of queri
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from .jit import compiled
 
 #: Candidates looked over at once: one count of those below the threshold, which the processor does in parallel.
 _STRIDE = 64
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def keep_nearest(products, squares, first, own, values, indices):  # type: ignore[no-untyped-def]
     """Merge ``squares[j] + products[i, j]`` into the sorted lists `values`, `indices` of the K smallest of each query i.
 
@@ -37,7 +38,7 @@ def keep_nearest(products, squares, first, own, values, indices):  # type: ignor
                     worst = values[i, K - 1]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _insert(values, indices, value, index):  # type: ignore[no-untyped-def]
     p = values.size - 1
     while p > 0 and values[p - 1] > value:
@@ -48,7 +49,7 @@ def _insert(values, indices, value, index):  # type: ignore[no-untyped-def]
     indices[p] = index
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def exact_squares(queries, points, indices, out):  # type: ignore[no-untyped-def]
     """Squared distances from each query to its candidates, from differences in double precision."""
     for i in range(indices.shape[0]):
@@ -61,7 +62,7 @@ def exact_squares(queries, points, indices, out):  # type: ignore[no-untyped-def
             out[i, c] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def scan_exactly(queries, points, own, values, indices):  # type: ignore[no-untyped-def]
     """The same lists from differences alone, ties in the order of the points; a sum past the threshold is given up."""
     n, D = points.shape

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from . import in_pieces
+from .jit import compiled
 
 #: Buckets at most: one very long edge must not make the queue longer than the graph.
 _MOST_BUCKETS = 1 << 16
@@ -58,7 +58,7 @@ class ShortestPaths:
         return out
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _from_sources(first, last, indptr, indices, lengths, sources, order, width, buckets, out):  # type: ignore[no-untyped-def]
     for s in range(first, last):
         dist = _from_source(indptr, indices, lengths, sources[s], width, buckets)
@@ -66,14 +66,14 @@ def _from_sources(first, last, indptr, indices, lengths, sources, order, width, 
             out[s, order[i]] = dist[i]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _spread(first, last, block, order, column, table):  # type: ignore[no-untyped-def]
     for i in range(first, last):
         for s in range(block.shape[0]):
             table[order[i], column + s] = block[s, i]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _from_source(indptr, indices, lengths, source, width, buckets):  # type: ignore[no-untyped-def]
     n = indptr.size - 1
     dist = np.full(n, np.inf)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from numba import njit
+from .jit import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_product(indptr, indices, data, V, alpha, X, beta, Z, gamma, out):  # type: ignore[no-untyped-def]
     """``out = alpha A V + beta X + gamma Z`` for a CSR matrix A; `out` may be X or Z.
 

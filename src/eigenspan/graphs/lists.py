@@ -1,4 +1,4 @@
-"""Neighbour lists as CSR arrays whose explicit zeros are edges between coincident points."""
+"""Neighbour lists, as searches find them and as CSR arrays whose explicit zeros are edges between coincident points."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+Lists = tuple[Array, Index]
 
 #: Stands in for a distance of zero while sparse arithmetic would drop it.
 _TINY = 1e-300
@@ -69,3 +70,23 @@ def ragged(distances: Any, indices: Any, n: int) -> sp.csr_array:
     out = sp.csr_array((np.concatenate([*distances, np.zeros(0)]), columns, indptr), shape=(len(counts), n))
     out.sort_indices()
     return out
+
+
+def nearest_first(squares: Array, indices: Index, k: int) -> Lists:
+    """The k nearest of each row's candidates by distance, then by index."""
+    order = np.lexsort((indices, squares), axis=1)[:, :k]
+    return np.sqrt(np.take_along_axis(squares, order, axis=1)), np.take_along_axis(indices, order, axis=1)
+
+
+def empty_lists(rows: int, k: int) -> Lists:
+    """Distances and indices to be filled in."""
+    return np.empty((rows, k)), np.empty((rows, k), dtype=np.intp)
+
+
+def leave_out_self(distances: Array, indices: Index, own: Index) -> Lists:
+    """Lists of k from lists of k + 1: the point itself left out, or the last where copies crowd it out."""
+    if np.array_equal(indices[:, 0], own):  # no copies: every point is its own nearest
+        return distances[:, 1:], indices[:, 1:]
+    at = np.where((indices == own[:, None]).any(axis=1), (indices == own[:, None]).argmax(axis=1), indices.shape[1] - 1)
+    keep = np.arange(indices.shape[1])[None, :] != at[:, None]
+    return distances[keep].reshape(own.size, -1), indices[keep].reshape(own.size, -1)

@@ -15,8 +15,6 @@ the third only where faiss is installed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any, ClassVar
@@ -29,12 +27,13 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 from .._diagnostics import note
-from .._resources import in_threads, one_thread, workers
+from .._resources import human_bytes, in_slices, in_threads, one_thread, refuse_lazy, require, workers
 from ..errors import GraphError, SearchWarning, warn
+from .lists import Lists, empty_lists, leave_out_self, nearest_first
+from .tiles import Centred, Tiles
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-Lists = tuple[Array, Index]
 
 SEARCHES = ("auto", "tree", "exact", "hnsw", "sklearn")
 
@@ -46,16 +45,21 @@ _TREE_DIMENSION = 7.0
 _PATIENCE = 2e12
 #: Cost up to which plain distances are quicker than loading the compiled loop: pairs times features, every pair with some more.
 _SMALL, _PAIR = 4e8, 25
-#: Queries searched for at once.
-_ROWS = 256
+#: Queries searched for at once by products, and by everything else: well below a second of work, which is what Ctrl-C waits for.
+_ROWS, _SLICE = 256, 1024
 #: Candidates kept beyond k, so that rounding in the products cannot push a neighbour out unnoticed.
 _SPARE = 8
+#: Distances held at once where all are taken.
+_CELLS = 2**22
+#: Points added to an approximate index at once.
+_PART = 4096
 #: Recall below which approximate neighbours are not to be trusted, and the points it is measured on.
 _RECALL, _SAMPLE = 0.95, 1000
 
 
 def choose(X: Any, metric: Any, search: str, n_jobs: int | None, work: float = 0.0) -> Any:
     """The engine for the training points X; `work` is the cost of all the searches that this is one of."""
+    refuse_lazy(X)
     euclidean = isinstance(metric, str) and metric in ("euclidean", "l2") and not sp.issparse(X)
     if search not in SEARCHES:
         raise GraphError(f"search={search!r} must be one of {', '.join(map(repr, SEARCHES))}.")
@@ -65,7 +69,7 @@ def choose(X: Any, metric: Any, search: str, n_jobs: int | None, work: float = 0
                 f'search={search!r} needs dense points and the Euclidean metric; got metric={metric!r}. Use search="auto".'
             )
         try:
-            return LibrarySearch(NearestNeighbors(metric=metric, n_jobs=n_jobs).fit(X))
+            return LibrarySearch(NearestNeighbors(metric=metric).fit(X), n_jobs)
         except (TypeError, ValueError) as refusal:
             raise GraphError(
                 f"metric={metric!r} cannot be used here ({refusal}). If it has parameters of its own, pass a function of two rows "
@@ -111,21 +115,6 @@ def _intrinsic_dimension(X: Array, k: int = 10) -> float:
     return 1.0 / max(float(np.mean(ratios)), 1e-3) if ratios.size else 0.0
 
 
-def _sorted(squares: Array, indices: Index, k: int) -> Lists:
-    """The k nearest of each row's candidates by distance, then by index."""
-    order = np.lexsort((indices, squares), axis=1)[:, :k]
-    return np.sqrt(np.take_along_axis(squares, order, axis=1)), np.take_along_axis(indices, order, axis=1)
-
-
-def _without_self(distances: Array, indices: Index, own: Index) -> Lists:
-    """Lists of k from lists of k + 1: the point itself left out, or the last where copies crowd it out."""
-    if np.array_equal(indices[:, 0], own):  # no copies: every point is its own nearest
-        return distances[:, 1:], indices[:, 1:]
-    at = np.where((indices == own[:, None]).any(axis=1), (indices == own[:, None]).argmax(axis=1), indices.shape[1] - 1)
-    keep = np.arange(indices.shape[1])[None, :] != at[:, None]
-    return distances[keep].reshape(own.size, -1), indices[keep].reshape(own.size, -1)
-
-
 @dataclass(frozen=True, eq=False)
 class TreeSearch:
     """k-d tree: O(n log n) to build, O(log n) a query where the dimension is low."""
@@ -139,14 +128,19 @@ class TreeSearch:
         object.__setattr__(self, "tree", cKDTree(self.points, balanced_tree=False))
 
     def near(self, X: Array | None, k: int) -> Lists:
-        threads = workers(self.n_jobs)
-        if X is not None:
-            distances, indices = self.tree.query(X, np.arange(1, k + 1), workers=threads)
-            return distances, indices
         order = self.tree.indices  # points of one leaf after another: their neighbours are still in the cache
-        found, which = self.tree.query(self.points[order], np.arange(1, k + 2), workers=threads)
-        distances, indices = np.empty((order.size, k)), np.empty((order.size, k), dtype=np.intp)
-        distances[order], indices[order] = _without_self(found, which, order)
+        distances, indices = empty_lists(len(self.points if X is None else X), k)
+
+        def search(rows: slice) -> None:
+            if X is not None:
+                distances[rows], indices[rows] = self.tree.query(X[rows], np.arange(1, k + 1))
+            else:
+                own = order[rows]
+                found, which = self.tree.query(self.points[own], np.arange(1, k + 2))
+                distances[own], indices[own] = leave_out_self(found, which, own)
+
+        # The tree has threads of its own, but Ctrl-C leaves them writing to arrays that are gone: it is asked a slice at a time.
+        in_slices(search, len(distances), _SLICE, workers(self.n_jobs))
         return distances, indices
 
 
@@ -171,14 +165,29 @@ class BlockSearch:
         queries = self.points if X is None else X
         m, n = queries.shape[0], self.points.shape[0]
         own = np.arange(m) if X is None else np.full(m, -1)
-        if max(self.work, cost(m, n, self.points.shape[1])) <= _SMALL:
-            return self._by_distances(queries, own, k)
-        return self._by_products(queries, own, k)
+        small = max(self.work, cost(m, n, self.points.shape[1])) <= _SMALL
+        self._require(m, k, small)
+        return (self._by_distances if small else self._by_products)(queries, own, k)
+
+    def _require(self, m: int, k: int, small: bool) -> None:
+        """The lists, and a block of distances, or the points in single precision (twice, while they are sorted) and a block a thread."""
+        n, D = self.points.shape
+        found = (
+            2 * 8.0 * n * min(m, max(1, _CELLS // n))
+            if small
+            else n * (8.0 * D + 128) + (8192 + 12 * D) * _ROWS * workers()
+        )
+        require(
+            16.0 * m * k + found,
+            f"The exact search for {k} neighbours of {m} among {n} points with {D} features",
+            f'Take fewer points, or fewer features (PCA first); KNN({k}, search="hnsw") needs {human_bytes(4.0 * n * (D + 80))} and '
+            "faiss; a graph found elsewhere can be passed as graph=.",
+        )
 
     def _by_distances(self, queries: Array, own: Index, k: int) -> Lists:
         n = self.points.shape[0]
-        distances, indices = np.empty((len(queries), k)), np.empty((len(queries), k), dtype=np.intp)
-        step = max(1, 2**22 // n)
+        distances, indices = empty_lists(len(queries), k)
+        step = max(1, _CELLS // n)
         for i in range(0, len(queries), step):
             squares = cdist(queries[i : i + step], self.points, "sqeuclidean")
             mine = own[i : i + step]
@@ -192,7 +201,6 @@ class BlockSearch:
 
     def _by_products(self, queries: Array, own: Index, k: int) -> Lists:
         from ..compiled.nearest import exact_squares, keep_nearest, scan_exactly
-        from .tiles import Centred, Tiles
 
         n, D = self.points.shape
         others = n - int(own.size > 0 and own[0] >= 0)
@@ -209,7 +217,7 @@ class BlockSearch:
         P *= -2
         place = np.full(n + 1, -1)  # of each point among the tiles; the last is that of a query that is no point
         place[tiles.order] = np.arange(n)
-        distances, indices = np.empty((len(queries), k)), np.empty((len(queries), k), dtype=np.intp)
+        distances, indices = empty_lists(len(queries), k)
 
         def search(start: int) -> tuple[int, int]:
             at = by_cell[start : start + _ROWS]
@@ -238,7 +246,7 @@ class BlockSearch:
                 scan_exactly(block[doubtful], self.points, own[at[doubtful]], again, found)
                 exact[doubtful], which[doubtful] = np.inf, n
                 exact[doubtful, :k], which[doubtful, :k] = again, found
-            distances[at], indices[at] = _sorted(exact, which, k)
+            distances[at], indices[at] = nearest_first(exact, which, k)
             return doubtful.size, scanned
 
         def quietly(start: int) -> tuple[int, int]:
@@ -256,8 +264,7 @@ class BlockSearch:
 class HnswSearch:
     """Approximate neighbours by a hierarchical navigable graph (faiss): about O(log n) a query in any dimension.
 
-    The recall on 1,000 of the points is noted in the diagnostics, and a warning is given where it is below 0.95. faiss searches on
-    threads of its own, which a process forked afterwards does not have: start such processes with "spawn".
+    The recall on 1,000 of the points is noted in the diagnostics, and a warning is given where it is below 0.95.
     """
 
     name: ClassVar[str] = "hnsw"
@@ -266,14 +273,19 @@ class HnswSearch:
     links: int = 32
     effort: int = 128
     index: Any = field(init=False)
+    centre: Array = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "centre", self.points.mean(axis=0))
         index = _faiss().IndexHNSWFlat(self.points.shape[1], self.links)
         index.hnsw.efConstruction = self.effort
         index.hnsw.efSearch = self.effort
-        with _faiss_threads(self.n_jobs):
-            index.add(np.ascontiguousarray(self.points - self.points.mean(axis=0), dtype=np.float32))
         object.__setattr__(self, "index", index)
+        parts = (self._centred(self.points[i : i + _PART]) for i in range(0, len(self.points), _PART))
+        in_threads(index.add, parts, 1, openmp=workers(self.n_jobs))
+
+    def _centred(self, X: Array) -> Any:
+        return np.ascontiguousarray(X - self.centre, dtype=np.float32)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "index": _faiss().serialize_index(self.index)}
@@ -285,19 +297,21 @@ class HnswSearch:
         from ..compiled.nearest import exact_squares
 
         queries = np.ascontiguousarray(self.points if X is None else X)
-        centred = np.ascontiguousarray(queries - self.points.mean(axis=0), dtype=np.float32)
-        with _faiss_threads(self.n_jobs):
-            _, which = self.index.search(centred, min(k + _SPARE, self.points.shape[0]))
-        which = which.astype(np.intp)
+        wanted = min(k + _SPARE, self.points.shape[0])
+
+        def search(rows: slice) -> Any:
+            return self.index.search(self._centred(queries[rows]), wanted)[1]
+
+        which = np.concatenate(in_slices(search, len(queries), _SLICE, workers(self.n_jobs))).astype(np.intp)
         if X is None:
-            which = _without_self(np.zeros(which.shape), which, np.arange(which.shape[0]))[1]
+            which = leave_out_self(np.zeros(which.shape), which, np.arange(which.shape[0]))[1]
         short = np.flatnonzero(which.min(axis=1) < 0)  # a corner of the graph that its search could not leave
         exact = np.empty(which.shape)
         exact_squares(queries, self.points, np.maximum(which, 0), exact)
-        distances, indices = _sorted(exact, which, k)
+        distances, indices = nearest_first(exact, which, k)
         if short.size:
             lists = BlockSearch(self.points, self.n_jobs).near(queries[short], k + (X is None))
-            distances[short], indices[short] = _without_self(*lists, short) if X is None else lists
+            distances[short], indices[short] = leave_out_self(*lists, short) if X is None else lists
         if X is None:
             self._report(distances)
         return distances, indices
@@ -306,7 +320,7 @@ class HnswSearch:
         n, k = distances.shape
         sample = np.sort(np.random.default_rng(0).choice(n, size=min(_SAMPLE, n), replace=False))
         lists = BlockSearch(self.points, self.n_jobs).near(self.points[sample], k + 1)
-        farthest = _without_self(*lists, sample)[0][:, -1:]
+        farthest = leave_out_self(*lists, sample)[0][:, -1:]
         recall = float(np.mean(distances[sample] <= farthest * (1 + 1e-9)))
         note(recall=recall)
         if recall < _RECALL:
@@ -315,18 +329,6 @@ class HnswSearch:
                 'edges it should have. Use KNN(search="exact"), or reduce the number of features first.',
                 SearchWarning,
             )
-
-
-@contextmanager
-def _faiss_threads(n_jobs: int | None) -> Iterator[None]:
-    """faiss has one number of threads for the whole process: it is put back."""
-    faiss = _faiss()
-    before = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(workers(n_jobs))
-    try:
-        yield
-    finally:
-        faiss.omp_set_num_threads(before)
 
 
 def _faiss() -> Any:
@@ -345,20 +347,38 @@ class LibrarySearch:
 
     name: ClassVar[str] = "sklearn"
     model: NearestNeighbors
+    n_jobs: int | None = None
 
     @property
     def points(self) -> Any:
         return self.model._fit_X
 
     def near(self, X: Any, k: int) -> Lists:
-        return self.model.kneighbors(X, n_neighbors=k)
+        if X is not None:
+            return self._asked(lambda rows: self.model.kneighbors(X[rows], k), X.shape[0])
+        own = np.arange(self.points.shape[0])
+        lists = self._asked(lambda rows: self.model.kneighbors(self.points[rows], k + 1), own.size)
+        return leave_out_self(*lists, own)
 
     def within(self, X: Any, radius: float) -> tuple[Any, Any]:
         """Ragged lists of all points at most `radius` away."""
-        distances, indices = self.model.radius_neighbors(X, radius=radius)
         points = self.points
-        if sp.issparse(points) or self.model.effective_metric_ != "euclidean" or self.model._fit_method != "brute":
+        queries = points if X is None else X
+        products = self.model.effective_metric_ == "euclidean" and self.model._fit_method == "brute"
+
+        def search(rows: slice) -> tuple[Any, Any]:
+            distances, indices = self.model.radius_neighbors(queries[rows], radius=radius)
+            for i in range(len(indices)):
+                if X is None:
+                    other = indices[i] != rows.start + i
+                    distances[i], indices[i] = distances[i][other], indices[i][other]
+                if products and not sp.issparse(points):  # products leave 1e-8 where coincident rows have 0
+                    distances[i] = np.linalg.norm(points[indices[i]] - queries[rows.start + i], axis=1)
             return distances, indices
-        for i, j in enumerate(indices):  # products leave 1e-8 where coincident rows have 0
-            distances[i] = np.linalg.norm(points[j] - (points if X is None else X)[i], axis=1)
-        return distances, indices
+
+        return self._asked(search, queries.shape[0])
+
+    def _asked(self, search: Any, n: int) -> tuple[Any, Any]:
+        """Its answers for one slice of queries after another, on our threads: its own do not all survive a fork or Ctrl-C."""
+        distances, indices = zip(*in_slices(search, n, _SLICE, workers(self.n_jobs)), strict=True)
+        return np.concatenate(distances), np.concatenate(indices)

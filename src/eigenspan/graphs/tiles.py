@@ -36,8 +36,11 @@ class Centred:
         return cls(centre, 2.0 ** float(np.clip(-np.floor(np.log2(extent)), -500, 500)) if extent > 0 else 1.0)
 
     def __call__(self, points: Any) -> Single:
+        out = np.empty(points.shape, dtype=np.float32)
         with np.errstate(over="ignore"):  # new points may be anywhere
-            return np.asarray((points - self.centre) * self.scale, dtype=np.float32)
+            for i in range(0, len(points), _WIDTH):
+                out[i : i + _WIDTH] = (points[i : i + _WIDTH] - self.centre) * self.scale
+        return out
 
 
 @dataclass(frozen=True, eq=False)

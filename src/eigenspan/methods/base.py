@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from .._compat import HasMethods, Interval, StrOptions, fit_context
 from .._diagnostics import collect, note
-from .._resources import human_bytes, threads
+from .._resources import explained, human_bytes, refuse_lazy, threads
 from ..core import Features, Posed, Samples, Spectrum, as_solved, sign_of, solve, warn_of_flat_axes
 from ..core.moments import in_precision_of, is_tall
 from ..core.spectrum import warn_if_localised
@@ -57,6 +57,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     #: The map answers for training points from their embedding, which callers must not be able to write on.
     _looks_up_rows: ClassVar[bool] = True
 
+    @explained
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Any:
         """Fit the embedding and its map.
@@ -127,6 +128,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return in_precision_of(X, Y)
 
     def _checked(self, X: Any, *, reset: bool, finite: bool = True, **limits: Any) -> Any:
+        refuse_lazy(X)
         with np.errstate(over="ignore", invalid="ignore"):  # scikit-learn sums X to look for what is not finite
             return validate_data(
                 self,
@@ -328,6 +330,7 @@ class FeatureReducer(SpectralReducer):
 
     def _add_rows(self, X: Any) -> Any:
         """A checked block for `partial_fit`."""
+        refuse_lazy(X)
         begun = "n_samples_seen_" in vars(self)
         if not begun and "map_" in vars(self):
             raise InputError(

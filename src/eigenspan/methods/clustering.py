@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Interval, StrOptions
 from .._diagnostics import note, stage
+from .._resources import one_thread
 from ..core import Map, Spectrum, TraceProblem, sign_of, solve
 from ..errors import DimensionError, InputError
 from ..extend import Walk, WalkRows
@@ -168,7 +169,8 @@ class SpectralClustering(ClusterMixin, SpectralReducer):
         from sklearn.cluster import KMeans
 
         if self.assign == "kmeans":
-            self._rule = KMeans(self.n_clusters, n_init=10, random_state=self.random_state).fit(Y)
+            with one_thread():
+                self._rule = KMeans(self.n_clusters, n_init=10, random_state=self.random_state).fit(Y)
             return self._rule.labels_.astype(np.intp)
         if Y.shape[1] != self.n_clusters:
             raise InputError(
@@ -192,7 +194,8 @@ class SpectralClustering(ClusterMixin, SpectralReducer):
         """
         check_is_fitted(self)
         Y = self.transform(X)
-        return np.asarray(self._rule.predict(np.asarray(Y, dtype=np.float64)), dtype=np.intp)
+        with one_thread():
+            return np.asarray(self._rule.predict(np.asarray(Y, dtype=np.float64)), dtype=np.intp)
 
     def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.intp]:
         """Fit and return the cluster of every training point."""

@@ -6,16 +6,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context
 from sklearn.base import clone
+from sklearn.manifold import TSNE
 
 from .._compat import HasMethods
 from .._diagnostics import note, stage
 from ..core import Map, Spectrum
+from ..errors import ConvergenceError, InputError
 from ..graphs import as_graph
 from .base import JOBS, NEIGHBOURS, Reducer
 from .neighbourhood import barycentric
 
 Array = NDArray[np.float64]
+
+#: Spread of the columns within which t-SNE's result does not depend on the unit of X.
+_SPREAD = (1e-11, 1e12)
 
 
 class External(Reducer):
@@ -66,17 +72,44 @@ class External(Reducer):
 
     def _fit(self, X: Any, y: Any) -> tuple[Array, Any]:
         self.estimator_ = clone(self.estimator)
-        note(solver=f"sklearn.{type(self.estimator).__name__}")
-        with stage("external fit"):
-            Y = np.asarray(
-                self.estimator_.fit_transform(X, y) if self._needs_labels() else self.estimator_.fit_transform(X),
-                dtype=np.float64,
+        name = type(self.estimator).__name__
+        note(solver=f"sklearn.{name}")
+        if isinstance(self.estimator, TSNE):
+            _refuse_spread(X)
+        labels = (y,) if self._needs_labels() else ()
+        with (
+            stage("external fit"),
+            config_context(skip_parameter_validation=False),
+        ):  # ours says nothing of the estimator's
+            Y = np.asarray(self.estimator_.fit_transform(X, *labels), dtype=np.float64)
+        if Y.ndim != 2 or Y.shape[1] == 0:
+            raise InputError(f"{name} returned an embedding of shape {Y.shape}: ask it for one component at least.")
+        if not np.isfinite(Y).all():
+            raise ConvergenceError(
+                f"{name} returned {np.count_nonzero(~np.isfinite(Y))} numbers that are not finite: scale X first."
             )
         if hasattr(self.estimator_, "transform"):
             return Y, _Transform(self.estimator_)
         graph = as_graph(None, X, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
         map_: Map = barycentric(graph, X)(Y, Spectrum(np.zeros(0), np.zeros((0, 0)), np.zeros(0)))
         return Y, map_
+
+
+def _refuse_spread(X: Array) -> None:
+    """Refuse rows whose squared distances single precision cannot hold: on some of them t-SNE's own tree ends the process."""
+    with np.errstate(over="ignore"):
+        spread = float(np.ptp(X, axis=0).max())
+    if spread == 0:
+        raise InputError(
+            f"All {X.shape[0]} rows are equal: t-SNE has no neighbours to keep. Remove copies, or check the columns."
+        )
+    if not _SPREAD[0] <= spread <= _SPREAD[1]:
+        raise InputError(
+            f"The columns of X spread over {spread:.3g} at most. t-SNE squares distances in single precision and is right from "
+            f"{_SPREAD[0]:g} to {_SPREAD[1]:g}: multiply X by a constant first, which changes nothing else."
+            if np.isfinite(spread)
+            else "The columns of X spread so widely that their differences overflow: multiply X by a small constant."
+        )
 
 
 class _Transform:

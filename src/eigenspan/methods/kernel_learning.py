@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import Interval, StrOptions, fit_context
 from .._diagnostics import collect, note, stage
-from .._resources import require
+from .._resources import explained, refuse_lazy, require
 from ..core.kernels import KernelRows, gram_matrix, kernel_rows
 from ..errors import ConvergenceWarning, IndefiniteWarning, InputError, KernelError, LabelError, warn
 from ..graphs import encode_labels
@@ -130,9 +130,11 @@ class KernelLearner(ClassifierMixin, BaseEstimator):
     def __init__(self, kernels: Any = ("linear", "rbf")) -> None:
         self.kernels = kernels
 
+    @explained
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> Any:
         """Learn the kernel from all points X, and label those whose y is −1, NaN or None; the others are of two classes."""
+        refuse_lazy(X)
         X = validate_data(self, X, dtype=np.float64, accept_sparse="csr", ensure_min_samples=2)
         codes, self.classes_ = encode_labels(y, X, unlabeled=self.unlabeled, name="KernelLearner")
         if self.classes_.size > 2:

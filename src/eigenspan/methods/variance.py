@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import HasMethods, Interval, StrOptions
-from .._resources import require
+from .._resources import one_thread, require
 from ..core import (
     Form,
     Kernel,
@@ -259,4 +259,5 @@ class KernelPCA(SpectralReducer):
 def _nearest(Y: Array, embedding: Array) -> Any:
     from sklearn.metrics import pairwise_distances_argmin
 
-    return pairwise_distances_argmin(Y, embedding)
+    with one_thread():
+        return pairwise_distances_argmin(Y, embedding)

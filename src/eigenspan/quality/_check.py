@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._resources import refuse_lazy
 from ..errors import InputError
 
 
 def as_points(A: Any, name: str) -> Any:
     """A finite matrix of rows in double precision, dense or CSR."""
+    refuse_lazy(A, name)
     if sp.issparse(A):
         A = sp.csr_array(A, dtype=np.float64)
         values = A.data

@@ -7,8 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
+from .._resources import in_slices, workers
 from ..errors import InputError, LabelError
 from ._check import as_points, check_neighbours
+
+#: Held-out points asked about at once.
+_ROWS = 1024
 
 
 def knn_accuracy(train_Y: Any, train_labels: Any, test_Y: Any, test_labels: Any, n_neighbors: int = 1) -> float:
@@ -51,8 +55,9 @@ def knn_accuracy(train_Y: Any, train_labels: Any, test_Y: Any, test_labels: Any,
         )
     known, true = _labels(train_labels, train.shape[0], "train"), _labels(test_labels, test.shape[0], "test")
     k = check_neighbours(n_neighbors, train.shape[0], "the number of training points")
-    told = KNeighborsClassifier(k).fit(train, known).predict(test)
-    return float(np.mean(told == true))
+    rule = KNeighborsClassifier(k).fit(train, known)
+    told = in_slices(lambda rows: rule.predict(test[rows]), test.shape[0], _ROWS, workers())
+    return float(np.mean(np.concatenate(told) == true))
 
 
 def _labels(labels: Any, n: int, side: str) -> Any:

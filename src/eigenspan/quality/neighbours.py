@@ -11,6 +11,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
 from ..errors import InputError
+from ..graphs.search import LibrarySearch
 from ._check import as_points, check_neighbours
 
 #: Size of one block of distances, blocks of rows against all points.
@@ -120,7 +121,7 @@ def _centred(A: Any) -> Any:
 
 
 def _nearest(A: Any, k: int, metric: Any) -> NDArray[np.intp]:
-    return np.asarray(NearestNeighbors(n_neighbors=k, metric=metric).fit(A).kneighbors(return_distance=False))
+    return LibrarySearch(NearestNeighbors(metric=metric).fit(A)).near(None, k)[1]
 
 
 def _distances(A: Any, rows: slice, metric: Any) -> NDArray[np.float64]:

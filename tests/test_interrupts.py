@@ -1,0 +1,95 @@
+"""Ctrl-C at any moment ends a fit with KeyboardInterrupt, leaves no thread behind, and the estimator and the process usable.
+
+Every method runs in a process of its own, so that a crash is an exit code. ``EIGENSPAN_INTERRUPTS=40`` (``make test-runtime``) tries 40
+moments of each of twelve methods; otherwise a few moments of those that once crashed are tried.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+#: Points of a spiral sheet, or in 40 dimensions of noise ("wide"), for a fit of a second or less.
+METHODS = {
+    "LLE": 12_000,
+    "LaplacianEigenmaps": 12_000,
+    "LandmarkIsomap": 12_000,
+    "LFDA": 40_000,
+    "LTSA": 12_000,
+    "HessianLLE": 12_000,
+    "Isomap": 1500,
+    "SpectralClustering": 4000,
+    "LPP": 40_000,
+    "PCA": 1_000_000,
+    "MVU": 400,
+    "wide LLE": 4000,
+}
+ONCE_CRASHED = ["LLE", "LaplacianEigenmaps", "LandmarkIsomap", "LFDA"]
+MOMENTS = int(os.environ.get("EIGENSPAN_INTERRUPTS", "0"))
+
+SCRIPT = """
+import json, os, signal, sys, threading, time, warnings
+import numpy as np
+import eigenspan as es
+
+warnings.simplefilter("ignore")
+signal.signal(signal.SIGINT, signal.default_int_handler)
+name, n, moments = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+rng = np.random.default_rng(0)
+t = rng.uniform(4, 10, n)
+X = rng.standard_normal((n, 40)) if name.startswith("wide") else np.c_[t * np.cos(t), t * np.sin(t), rng.uniform(0, 8, n)]
+y = np.digitize(t, [6, 8])
+make = lambda: es.make(name.split()[-1], **({} if name == "PCA" else {"n_jobs": 2}))
+small = slice(0, 400)
+expected = make().fit(X[small], y[small]).transform(X[:5])
+for _ in range(2):  # the first may wait for the compiler
+    start = time.perf_counter()
+    make().fit(X, y)
+    seconds = time.perf_counter() - start
+threads = threading.active_count()
+for i in range(moments):
+    estimator, late = make(), None
+    timer = threading.Timer((i + 0.5) / moments * seconds, os.kill, (os.getpid(), signal.SIGINT))
+    begin = time.perf_counter()
+    try:
+        timer.start()
+        estimator.fit(X, y)
+        how = "completed"
+        timer.cancel()
+        timer.join()
+    except KeyboardInterrupt:
+        how, late = "interrupted", time.perf_counter() - begin - timer.interval
+    except BaseException as error:
+        how = f"{type(error).__name__}: {error}"
+    timer.join()
+    left = threading.active_count() - threads
+    again = np.allclose(estimator.fit(X[small], y[small]).transform(X[:5]), expected)
+    print(json.dumps({"how": how, "late": late, "left": left, "again": bool(again)}), flush=True)
+"""
+
+
+def interrupted(name: str, moments: int) -> list[dict[str, object]]:
+    command = [sys.executable, "-c", SCRIPT, name, str(METHODS[name]), str(moments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60 + 30 * moments, check=False)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0, f"{name}: exit code {done.returncode} at moment {len(rows) + 1}\n{done.stderr[-2000:]}"
+    assert len(rows) == moments
+    return rows
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="signals to a process are POSIX")
+@pytest.mark.parametrize("name", METHODS if MOMENTS else ONCE_CRASHED)
+def test_an_interrupt_ends_the_fit_and_nothing_else(name: str) -> None:
+    rows = interrupted(name, MOMENTS or 2)
+    assert {row["how"] for row in rows} <= {"interrupted", "completed"}
+    assert any(row["how"] == "interrupted" for row in rows)
+    assert [row for row in rows if row["left"] != 0 or not row["again"]] == []
+    if MOMENTS:
+        late = max(float(str(row["late"])) for row in rows if row["late"] is not None)
+        print(
+            f"{name}: {sum(row['how'] == 'interrupted' for row in rows)} of {MOMENTS} interrupted, at most {late:.2f} s late"
+        )

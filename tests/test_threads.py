@@ -1,0 +1,111 @@
+"""Work on several threads: items are drawn in turn, nothing is read ahead, and no thread stays behind."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from eigenspan import PCA, _resources
+from eigenspan._resources import in_slices, in_threads
+
+
+def slowly(n: int, seen: list[int]) -> Iterator[int]:
+    """A generator that is in the middle of something when the next thread comes."""
+    for i in range(n):
+        time.sleep(0.001)
+        seen.append(i)
+        yield i
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 4])
+def test_threads_share_a_generator(n_threads: int) -> None:
+    assert in_threads(lambda i: i * i, slowly(40, []), n_threads) == [i * i for i in range(40)]
+
+
+def test_a_generator_is_not_read_ahead() -> None:
+    drawn: list[int] = []
+    done: list[int] = []
+
+    def work(item: int) -> int:
+        ahead = len(drawn) - len(done)
+        time.sleep(0.002)
+        done.append(item)
+        return ahead
+
+    assert max(in_threads(work, slowly(30, drawn), 2)) <= 2
+
+
+@pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt])
+def test_a_failure_leaves_the_rest_of_a_generator_unread(failure: type[BaseException]) -> None:
+    drawn: list[int] = []
+    before = threading.active_count()
+
+    def work(item: int) -> None:
+        if item == 3:
+            raise failure("here")
+
+    with pytest.raises(failure, match="here"):
+        in_threads(work, slowly(300, drawn), 2)
+    assert threading.active_count() == before
+    assert len(drawn) < 100
+
+
+def test_an_error_of_the_generator_itself_arrives() -> None:
+    def broken() -> Iterator[int]:
+        yield 0
+        raise OSError("the file ends here")
+
+    with pytest.raises(OSError, match="ends here"):
+        in_threads(lambda i: i, broken(), 2)
+
+
+def test_fewer_threads_than_asked_for_do_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Any, *work: Any) -> Any:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", refuse)
+    assert in_threads(lambda i: i + 1, range(5), 2) == [1, 2, 3, 4, 5]
+
+
+def test_a_second_interrupt_waits_for_the_threads_too() -> None:
+    class Pool:
+        asked = 0
+
+        def shutdown(self) -> None:
+            self.asked += 1
+            if self.asked < 3:
+                raise KeyboardInterrupt
+
+    pool: Any = Pool()
+    with pytest.raises(KeyboardInterrupt):
+        _resources._wait(pool)
+    assert pool.asked == 3
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_libraries_inside_keep_to_their_thread(n_threads: int) -> None:
+    with threadpool_limits(2):
+        before = threadpool_info()
+        for pools in in_threads(lambda i: threadpool_info(), range(3), n_threads):
+            assert {pool["num_threads"] for pool in pools} == {1}
+        assert threadpool_info() == before
+
+
+def test_slices_cover_the_range() -> None:
+    assert in_slices(lambda rows: (rows.start, rows.stop), 7, 3, 2) == [(0, 3), (3, 6), (6, 7)]
+    assert in_slices(lambda rows: (rows.start, rows.stop), 0, 3, 2) == [(0, 0)]
+
+
+def test_moments_of_many_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PCA gives a generator of blocks to several threads."""
+    monkeypatch.setattr(_resources, "blas_pools", list)
+    X = np.random.default_rng(0).standard_normal((400_000, 20), dtype=np.float32)
+    for _ in range(3):
+        np.testing.assert_allclose(PCA(1).fit(X).mean_, X.mean(axis=0, dtype=np.float64), atol=1e-6)
