@@ -23,6 +23,7 @@
     ├── LabelWarning                     labels that leave part of a criterion undetermined, or look like identifiers
     ├── SearchWarning                    neighbours that are approximate, or take long to find
     ├── LocalisationWarning              an axis that lives on a handful of points
+    ├── PrecisionWarning                 rounding shows in the result: the data lie far from the origin, or hardly differ
     └── ConvergenceWarning               a solver missed its residual, or an iteration stopped short
 
 A message says what was found (with numbers), why it matters and what to change.
@@ -112,6 +113,10 @@ class SearchWarning(EigenspanWarning):
 
 class LocalisationWarning(EigenspanWarning):
     """An axis of the embedding is zero but for a handful of points."""
+
+
+class PrecisionWarning(EigenspanWarning):
+    """Rounding leaves few digits of the result."""
 
 
 class ConvergenceWarning(EigenspanWarning):

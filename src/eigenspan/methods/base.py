@@ -21,7 +21,7 @@ from .._compat import HasMethods, Interval, StrOptions, fit_context
 from .._diagnostics import collect, note
 from .._resources import human_bytes, threads
 from ..core import Features, Posed, Samples, Spectrum, sign_of, solve
-from ..core.moments import is_tall, refuse_non_finite
+from ..core.moments import is_tall, refuse_non_finite, refuse_out_of_range
 from ..core.spectrum import warn_if_localised
 from ..errors import InputError
 from ..graphs import Landmarks
@@ -66,6 +66,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self
         """
         X = self._checked(X, reset=True, finite=not self._reads_moments(X), ensure_min_samples=2)
+        if not (self._reads_moments(X) or self._pairwise()):
+            refuse_out_of_range(X)
         for name in ("_moments", "n_samples_seen_"):
             self.__dict__.pop(name, None)
         with collect() as record, threads(getattr(self, "n_jobs", None)):
@@ -313,6 +315,7 @@ class FeatureReducer(SpectralReducer):
             X,
             reset=not begun,
             dtype=[np.float64, np.float32],
+            accept_sparse="csr",
             ensure_all_finite=not (isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64)),
         )
 
