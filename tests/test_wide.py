@@ -208,6 +208,22 @@ def test_rounding_far_away_is_no_dimension() -> None:
     assert Features.linear(X).dim == 3
 
 
+def test_a_column_of_few_digits_hides_no_other_dimension() -> None:
+    X = np.zeros((30, 40))
+    X[:, :10] = np.random.default_rng(1).standard_normal((30, 10)) * 10.0 ** -np.arange(10)
+    X[:, 10] = X[:, 3] + 1e8
+    assert Features.linear(X).dim == 10
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sparse_rows_on_a_line(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = np.outer(rng.standard_normal(55), rng.standard_normal(70)) + 1e5
+    pca = es.PCA(1).fit(sp.csr_array(X))
+    assert np.linalg.norm(pca.components_) == pytest.approx(1.0, abs=1e-10)
+    assert pca.explained_variance_ratio_[0] == pytest.approx(1.0, abs=1e-10)
+
+
 def test_a_sparse_column_without_zeros_keeps_its_digits() -> None:
     X = dense_of(table(as_sparse=True))
     Z = X.copy()

@@ -48,7 +48,8 @@ def row_space(C: Centred, size: Array, rtol: float) -> tuple[Array | None, Array
         if C.is_sparse:
             lift = la.qr(unit[:, None] * Q[:, values > _NONE * values[0]], mode="economic")[0]
             return lift @ dense.eigenpairs(dense.symmetric(lift.T @ S @ lift), None, "max")[1], None
-    unit = np.where(live, unit, np.inf)
+    # columns of few digits count for less, or the others would have to rise above their rounding
+    unit = np.where(live, np.maximum(unit, np.finfo(float).eps / rtol * size), np.inf)
     axes = _standard_axes(C.divided(unit), rtol, 2 * _rounding(n, size / unit))
     return _turned(C, np.where(live, unit, 0.0)[:, None] * axes[:, : n - 1])
 

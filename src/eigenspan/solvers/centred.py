@@ -148,16 +148,25 @@ def leading_axes(C: Centred, r: int, rng: np.random.Generator) -> tuple[Array, A
     if C.is_sparse and not many:
         twice = (lambda u: C.forward(C.backward(u))) if n <= D else (lambda v: C.backward(C.forward(v)))
         found = _axes(C, top_pairs(twice, small, r, rng, exclude=None, magnitude=0.0), r)
-        if found[2].max(initial=0.0) <= _SETTLED:
+        if _is_settled(found):
             return found
-        # rows of fewer than r dimensions: their Krylov space ends early, and restarts bring in vectors of no meaning
     require(24.0 * small**2, f"The {small}×{small} products of the rows", "Ask for fewer axes.")
     M = symmetric(C.gram() if n <= D else C.scatter())
     if many or C.is_sparse:
         return _axes(C, eigenpairs(M, None, "max"), r)
     pairs = top_pairs(lambda x: symmetric_product(M, x), small, r, rng, exclude=None, magnitude=0.0, threaded=True)
     found = _axes(C, pairs, r)
-    return found if found[2].max(initial=0.0) <= _SETTLED else _axes(C, eigenpairs(M, None, "max"), r)
+    return found if _is_settled(found) else _axes(C, eigenpairs(M, None, "max"), r)
+
+
+def _is_settled(found: tuple[Array, Array, Array]) -> bool:
+    """The axes are orthonormal and have small residuals.
+
+    They need not where the rows have hardly more than r dimensions: their Krylov space ends early, and ARPACK then returns pairs
+    that are none, or vectors that are too short.
+    """
+    _, V, residuals = found
+    return bool(np.all(residuals <= _SETTLED) and np.all(np.abs(V.T @ V - np.eye(V.shape[1])) <= 1e-9))
 
 
 def _axes(C: Centred, pairs: tuple[Array, Array], r: int) -> tuple[Array, Array, Array]:
