@@ -24,6 +24,7 @@
     ├── SearchWarning                    neighbours that are approximate, or take long to find
     ├── LocalisationWarning              an axis that lives on a handful of points
     ├── FlatWarning                      an axis along which the points hardly vary
+    ├── PrecisionWarning                 rounding shows in the result: the data lie far from the origin, or hardly differ
     └── ConvergenceWarning               a solver missed its residual, or an iteration stopped short
 
 A message says what was found (with numbers), why it matters and what to change.
@@ -117,6 +118,10 @@ class LocalisationWarning(EigenspanWarning):
 
 class FlatWarning(EigenspanWarning):
     """The points hardly vary along an axis of the embedding."""
+
+
+class PrecisionWarning(EigenspanWarning):
+    """Rounding leaves few digits of the result."""
 
 
 class ConvergenceWarning(EigenspanWarning):

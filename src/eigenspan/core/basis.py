@@ -13,7 +13,7 @@ hands out the map that takes new points to the same place.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -22,16 +22,17 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._diagnostics import note
-from .._resources import require
-from ..errors import IndefiniteWarning, InputError, KernelError, warn
+from .._diagnostics import note, stage
+from .._resources import human_bytes, require
+from ..errors import ConvergenceError, IndefiniteWarning, InputError, KernelError, warn
 from ..graphs.landmarks import choose_landmarks, suggested_landmarks
 from ..solvers import dense
-from ..solvers.iterative import leading_axes
+from ..solvers.centred import Centred, leading_axes
 from .form import Form
-from .kernels import gram_matrix, kernel_rows
+from .kernels import gram_matrix, kernel_rows, warn_of_lost_digits
 from .map import Map, Raw
 from .moments import Moments, Rows, blocks, is_tall, on_disk
+from .rowspace import row_space
 from .spectrum import Spectrum, seed_of
 
 Array = NDArray[np.float64]
@@ -87,6 +88,8 @@ class Features:
         embedding of the training set, so it has one; linear features need none.
     scatter : ndarray of shape (m, m) or None
         That of the raw rows about their mean, where it was summed anyway.
+    scores : ndarray of shape (n, r) or None
+        ``Z``, where it is known without another pass over the rows.
     """
 
     rows: Callable[[Any], Any]
@@ -94,12 +97,14 @@ class Features:
     lift: Array | None
     offset: Array
     relative_ridge: float = 0.0
-    facts: dict = field(default_factory=dict)
     scatter: Array | None = None
+    scores: Array | None = None
 
     @cached_property
     def Z(self) -> Array:
         """Centred coordinates of the samples, (n, r); what graphs in a kernel's feature space are built on."""
+        if self.scores is not None:
+            return self.scores
         if sp.issparse(self.raw) and self.lift is not None:
             return np.asarray(self.raw @ self.lift - self.offset @ self.lift)
         raw = self.raw.toarray() if sp.issparse(self.raw) else np.asarray(self.raw, dtype=np.float64)
@@ -122,16 +127,17 @@ class Features:
         """Move the origin to the weighted mean (uniform for weights that sum to nothing; zero offset for None)."""
         n = self.raw.shape[0]
         if weights is None:
-            return replace(self, offset=np.zeros(self.raw.shape[1]))
+            return replace(self, offset=np.zeros(self.raw.shape[1]), scores=None)
         total = float(weights.sum())
         if abs(total) <= 1e-12 * max(float(np.abs(weights).sum()), np.finfo(float).tiny):
             weights, total = np.ones(n), float(n)
-        return replace(self, offset=_weighted_sum(weights, self.raw) / total)
+        scores = None if self.scores is None else self.scores - weights @ self.scores / total
+        return replace(self, offset=_weighted_sum(weights, self.raw) / total, scores=scores)
 
     def restrict(self, M: Form) -> Form:
         """``Z'MZ`` as a dense form over the coordinates."""
         n, D = self.raw.shape
-        if self._is_plain or (self.lift is not None and n * self.dim <= D**2):
+        if self.scores is not None or self._is_plain or (self.lift is not None and n * self.dim <= D**2):
             return Form(self.dim, dense=M.quadratic(self.Z), psd=M.psd)
         if not sp.issparse(self.raw):
             return self.compress(M.quadratic(Rows(self.raw, self.offset)), psd=M.psd)
@@ -149,6 +155,8 @@ class Features:
         return None
 
     def embed(self, V: Array) -> Array:
+        if self.scores is not None:
+            return self.scores @ V
         if sp.issparse(self.raw):
             coef = self._axes(V)
             return np.asarray(self.raw @ coef - self.offset @ coef)
@@ -168,7 +176,7 @@ class Features:
             return np.einsum("ij,ij->j", axes, self.scatter @ axes) / max(np.trace(self.scatter), np.finfo(float).tiny)
         along = np.var(self.embed(V), axis=0)
         if sp.issparse(self.raw):
-            everywhere = self.raw.multiply(self.raw).mean(axis=0).sum() - np.sum(_mean(self.raw) ** 2)
+            everywhere = self.raw.multiply(self.raw).mean(axis=0).sum() - np.sum(column_means(self.raw) ** 2)
         else:
             everywhere = np.var(self.Z, axis=0).sum()
         return along / max(float(everywhere), np.finfo(float).tiny)
@@ -179,21 +187,46 @@ class Features:
         """The points themselves, restricted to their row space when they do not span all D dimensions.
 
         `reduce` keeps only that many principal axes first: the named way to a sparse X with too many columns, and to "PCA
-        first" for undersampled data [S0, §9.3]. Cost O(nD min(n, D)).
+        first" for undersampled data [S0, §9.3]. Cost O(nD min(n, D)); with fewer rows than columns the n×n products of the rows tell
+        all, and sparse X stays sparse beside the D×r axes of its row space.
         """
         n, D = X.shape
         if reduce is not None:
-            return _principal_features(X, min(reduce, n - 1, D), random_state)
+            basis = Features.principal(X, min(reduce, n - 1, D), random_state=random_state)
+            note(reduced_to=basis.dim)
+            return basis
         in_blocks = is_tall(X) and (X.dtype == np.float32 or on_disk(X))
-        require(
-            32.0 * D * min(n, D) + (0 if sp.issparse(X) or in_blocks else 8.0 * n * D),
-            f"The {min(n, D)}×{D} feature matrices",
-            "Pass reduce=r to keep r principal axes first.",
-        )
+        small = min(n, D)
+        needed = 16.0 * D * small + 32.0 * small**2 + (0 if sp.issparse(X) or in_blocks or n <= D else 8.0 * n * D)
+        what = f"The {small}×{D} feature matrices"
+        require(needed, what, "Pass reduce=r to keep r principal axes first.")
+        note(feature_memory=human_bytes(needed))
         if is_tall(X):
             return Features.of_moments(Moments.of(X), X, rtol=rtol)
-        mean = _mean(X)
-        return Features(Raw(), X, _noted(_row_space(X, mean, rtol)), mean)
+        with stage("row space"):
+            mean = column_means(X)
+            lift, scores = row_space(Centred.of(X, mean), np.abs(mean), rtol)
+        return Features(Raw(), X, _noted(lift), mean, scores=scores)
+
+    @staticmethod
+    def principal(X: Any, r: int, *, random_state: Any = 0) -> Features:
+        """The leading r principal axes of X, fewer where the others are none. Cost: see `leading_axes`."""
+        n, D = X.shape
+        small = 0 if sp.issparse(X) and 3 * r <= min(n, D) else min(n, D)
+        needed = 32.0 * r * (n + D) + 24.0 * small**2
+        require(needed, f"{r} axes of {D} features", "Keep fewer.")
+        with stage("principal axes"):
+            mean = column_means(X)
+            C = Centred.of(X, mean)
+            _, axes, residuals = leading_axes(C, r, np.random.default_rng(seed_of(random_state)))
+            if residuals.max(initial=0.0) > 1e-9:
+                raise ConvergenceError(
+                    f"The {r} principal axes reached a relative residual of {residuals.max():.1e} only (wanted 1e-9). Ask for fewer, or "
+                    "divide the columns of X by their standard deviations first."
+                )
+            scores = C.forward(axes)
+        note(feature_memory=human_bytes(needed), axes_residual=float(residuals.max(initial=0.0)))
+        return Features(Raw(), X, axes, mean, scores=scores)
 
     @staticmethod
     def of_moments(moments: Moments, X: Any = None, *, rtol: float = 1e-10) -> Features:
@@ -207,7 +240,7 @@ class Features:
         if moments.spans(int(live.sum())):
             lift = None if live.all() else np.eye(live.size)[:, live]
         elif X is not None and X.size <= _SMALL and not on_disk(X):
-            lift = _row_space(X, moments.mean, rtol)
+            lift = row_space(Centred.of(X, moments.mean), np.abs(moments.mean), rtol)[0]
         else:
             lift = _scatter_axes(moments)
         return Features(Raw(), X, _noted(lift), moments.mean, scatter=moments.pooled().scatter)
@@ -223,7 +256,7 @@ class Features:
         rtol: float = 1e-10,
     ) -> Features:
         """Kernel-PCA scores of full rank, or Nyström features on landmarks. Cost O(n³), or O(nm²) with m landmarks."""
-        rows = kernel_rows(kernel, X)
+        rows = kernel_rows(kernel, X, centred=landmarks is None)
         if landmarks is None:
             n = X.shape[0]
             require(
@@ -232,6 +265,7 @@ class Features:
                 f"Pass landmarks={suggested_landmarks(n)} beside kernel= to work with that many points instead.",
             )
             K = gram_matrix(rows, X)
+            warn_of_lost_digits(rows, K)
             lift = _feature_axes(
                 K - K.mean(axis=0) - (K.mean(axis=1) - K.mean())[:, None], rtol, float(np.abs(K).max())
             )
@@ -247,9 +281,10 @@ class Features:
             full, rows = rows, rows.among(chosen)
             K = rows(X)
             among = gram_matrix(full.among(chosen), X[chosen])
+            warn_of_lost_digits(rows, among)
             axes = _feature_axes(among, rtol, float(np.abs(among).max()))
             Z = K @ axes
-            inner = _row_space(Z, Z.mean(axis=0), rtol)
+            inner = row_space(Centred.of(Z, Z.mean(axis=0)), np.abs(Z.mean(axis=0)), rtol)[0]
             lift = axes if inner is None else axes @ inner
         if lift.shape[1] == 0:
             raise KernelError(
@@ -263,13 +298,14 @@ def _feature_axes(K: Array, rtol: float, size: float) -> Array:
     """Coefficients of orthonormal axes of the feature space spanned by the points with Gram matrix K, rounded at `size`."""
     values, U = dense.eigenpairs(dense.symmetric(K), None, "max")
     top = max(values[0], np.finfo(float).tiny)
-    if values[-1] < -1e-6 * top:
+    rounding = 1e-14 * K.shape[0] * size
+    if values[-1] < -max(1e-6 * top, rounding):
         warn(
             f"The kernel matrix is not positive semidefinite: its eigenvalues run from {values[-1]:.3g} to {values[0]:.3g}. The negative "
             "part has no feature space and is left out; use a positive definite kernel if it matters.",
             IndefiniteWarning,
         )
-    keep = values > max(rtol * top, 1e-14 * K.shape[0] * size)
+    keep = values > max(rtol * top, rounding)
     return U[:, keep] / np.sqrt(values[keep])
 
 
@@ -295,55 +331,9 @@ def _scatter_axes(moments: Moments) -> Array:
     return axes @ dense.eigenpairs(dense.symmetric(axes.T @ moments.pooled().scatter @ axes), None, "max")[1]
 
 
-def _mean(X: Any) -> Array:
+def column_means(X: Any) -> Array:
     """Column means in double precision (a sparse float32 matrix would be summed in its own)."""
     return np.ones(X.shape[0]) @ X / X.shape[0] if sp.issparse(X) else np.mean(X, axis=0, dtype=np.float64)
-
-
-def _row_space(X: Any, mean: Array, rtol: float) -> Array | None:
-    """Orthonormal basis of the row space of ``X − 1·mean'``, None when that is all of R^D.
-
-    Rank is judged on standardised columns, so a feature measured in tiny units still counts.
-    """
-    n, D = X.shape
-    if sp.issparse(X) and n <= D:
-        X = X.toarray()  # fewer numbers than the D×D products
-    if sp.issparse(X):
-        X = X.astype(np.float64)
-        spread = np.sqrt(np.maximum(np.asarray(X.multiply(X).mean(axis=0)).ravel() - mean**2, 0.0))
-        floor = 1e-7 * np.sqrt(np.asarray(X.multiply(X).mean(axis=0)).ravel())
-    else:
-        spread = np.asarray(np.std(X, axis=0, dtype=np.float64))
-        floor = 1e-13 * np.abs(mean)
-    live = spread > floor
-    unit = np.where(live, spread, 1.0)
-    if n > D or sp.issparse(X):
-        if sp.issparse(X):
-            C = (X.T @ X).toarray() / n - np.outer(mean, mean)
-        else:
-            Xc = np.asarray(X, dtype=np.float64) - mean
-            C = Xc.T @ Xc / n
-        C = np.where(np.outer(live, live), C / np.outer(unit, unit), 0.0)
-        values, Q = dense.eigenpairs(dense.symmetric(C), None, "max")
-        if np.all(live) and values[-1] > 1e-9 * values[0]:
-            return None
-        if sp.issparse(X):
-            return dense.orthonormal(unit[:, None] * Q[:, values > max(rtol, 1e-12) * max(values[0], 0)], rtol=0.0)
-    _, _, axes = dense.principal_axes(np.where(live, (np.asarray(X, dtype=np.float64) - mean) / unit, 0.0), rtol)
-    if not axes.shape[1]:
-        return axes
-    lift = dense.orthonormal(unit[:, None] * axes, rtol=0.0)
-    # turned to the principal axes: Z'Z is diagonal there, and a unit form divided by its diagonal is well conditioned
-    return lift @ dense.principal_axes((np.asarray(X, dtype=np.float64) - mean) @ lift, rtol=0.0)[2]
-
-
-def _principal_features(X: Any, r: int, random_state: Any) -> Features:
-    """The leading r principal axes of X as features."""
-    mean = _mean(X)
-    s, axes = leading_axes(X, mean, r, np.random.default_rng(seed_of(random_state)))
-    keep = s > 1e-10 * max(s[0], np.finfo(float).tiny)
-    note(reduced_to=int(keep.sum()))
-    return Features(Raw(), X, axes[:, keep], mean)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
-from ..errors import KernelError
+from ..errors import KernelError, PrecisionWarning, warn
 from ..graphs.metric import asymmetry, tiles
 from ..graphs.weights import median_width
 
@@ -26,6 +26,11 @@ _PARAMETERS = {
     "poly": ("gamma", "coef0", "degree"),
     "polynomial": ("gamma", "coef0", "degree"),
 }
+
+#: Kernels of the difference of two points: the same about any origin, and most exact near one.
+_INVARIANT = ("rbf", "laplacian")
+#: Relative error of centred kernel values that goes unmentioned.
+_UNNOTICED = 1e-6
 
 
 class Kernel(BaseEstimator):
@@ -67,6 +72,7 @@ class KernelRows:
     parameters: dict
     points: Any
     columns: NDArray[np.intp] | None = None
+    centre: Array | None = None
 
     def __call__(self, X: Any) -> Array:
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
@@ -74,7 +80,10 @@ class KernelRows:
             return K if self.columns is None else K[:, self.columns]
         if callable(self.kernel):
             return _checked(self.kernel(X, self.points), X.shape[0], self.points.shape[0])
-        K = pairwise_kernels(X, self.points, metric=self.kernel, **self.parameters)
+        Z = self.points
+        if self.centre is not None:  # far from the origin products would lose the digits that tell points apart
+            X, Z = X - self.centre, Z - self.centre
+        K = pairwise_kernels(X, Z, metric=self.kernel, **self.parameters)
         return _checked(K, X.shape[0], self.points.shape[0])
 
     def among(self, subset: NDArray[np.intp]) -> KernelRows:
@@ -101,8 +110,12 @@ def _checked(K: Any, rows: int, columns: int) -> Array:
     return K
 
 
-def kernel_rows(kernel: Any, X: Any) -> KernelRows:
-    """Bind a kernel specification to its training points, defaults made explicit."""
+def kernel_rows(kernel: Any, X: Any, *, centred: bool = False) -> KernelRows:
+    """Bind a kernel specification to its training points, defaults made explicit.
+
+    Points are taken about their mean where the kernel does not mind: of differences, and the linear one if its matrix will
+    be `centred` (HKH), which takes the origin out.
+    """
     spec = Kernel(kernel) if isinstance(kernel, str) else kernel
     if not isinstance(spec, Kernel):
         if not callable(spec):
@@ -126,7 +139,30 @@ def kernel_rows(kernel: Any, X: Any) -> KernelRows:
         values["gamma"] = 1.0 / median_width(X) ** 2
     elif spec.gamma is None:
         values["gamma"] = 1.0 / X.shape[1]  # scikit-learn's default, except for chi2 where it is 1 there
-    return KernelRows(spec.name, {p: values[p] for p in _PARAMETERS.get(spec.name, ())}, X)
+    free = spec.name in _INVARIANT or (centred and spec.name == "linear")
+    centre = X.mean(axis=0) if free and not sp.issparse(X) else None
+    return KernelRows(spec.name, {p: values[p] for p in _PARAMETERS.get(spec.name, ())}, X, centre=centre)
+
+
+def warn_of_lost_digits(rows: KernelRows, K: Array) -> None:
+    """Say so where centring takes away so much of a kernel matrix K that rounding in its values shows in what is left."""
+    low, high, means = float(K.min()), float(K.max()), K.mean(axis=0)
+    left = float(np.mean(np.abs(np.diagonal(K) - 2 * means + means.mean())))  # the diagonal of HKH
+    rounding = np.finfo(float).eps * max(-low, high)
+    if high - low <= 4 * rounding or rounding <= _UNNOTICED * left:  # points that all coincide are another matter
+        return
+    invariant = isinstance(rows.kernel, str) and rows.kernel in _INVARIANT
+    advice = (
+        "Use a larger gamma="
+        if invariant
+        else "Move the points to the origin first (X − X.mean(axis=0), StandardScaler)"
+    )
+    warn(
+        f"The kernel hardly tells the points apart: its values lie between {low:.6g} and {high:.6g}, centring leaves {left:.1e} "
+        f"of them, and they are known to {rounding:.0e}, so that about {np.log10(max(left / rounding, 1.0)):.0f} digits of the "
+        f"features are right. {advice}, or another kernel.",
+        PrecisionWarning,
+    )
 
 
 def gram_matrix(rows: KernelRows, X: Any) -> Array:

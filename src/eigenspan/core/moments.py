@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.linalg as la
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from .._resources import in_threads, require, workers
 from ..errors import InputError
+from ..solvers.centred import Centred
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -30,6 +31,9 @@ _PILOT, _STRIPS = 64, 8
 
 #: Squared mean over variance of a column that costs no digits worth a subtraction, by bytes of a number.
 _NEAR = {4: 1.0, 8: 100.0}
+
+#: Values and differences whose squares, and sums of them, neither overflow nor vanish.
+_MOST, _LEAST = 1e150, 1e-140
 
 #: Eigenvalues of the correlations, relative to the largest, that rounding cannot explain, and those that it can: in double and
 #: in single precision. What lies between is there, but only its first digits are known.
@@ -91,6 +95,28 @@ def in_precision_of(X: Any, Y: Any) -> Any:
     )
 
 
+def refuse_out_of_range(X: Any) -> None:
+    """Raise where the squares of what X holds overflow, or those of its extent vanish, as all distances and products would."""
+    if not X.size:
+        return
+    if sp.issparse(X):
+        low, high = (np.asarray(part.toarray()).ravel() for part in (X.min(axis=0), X.max(axis=0)))
+    else:
+        low, high = X.min(axis=0), X.max(axis=0)
+    low, high = low.astype(np.float64), high.astype(np.float64)
+    if max(-low.min(), high.max()) > _MOST:
+        refuse_squares(True)
+    if 0 < (high - low).max() < _LEAST:
+        refuse_squares(False)
+
+
+def refuse_squares(large: bool) -> NoReturn:
+    what, do = (
+        ("large that their squares overflow", "divide") if large else ("small that their squares vanish", "multiply")
+    )
+    raise InputError(f"Input X contains values so {what}: {do} X by a constant first.")
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Rows of X about an origin, handed out in double precision some at a time."""
@@ -149,6 +175,8 @@ class Moments:
         right to about 1e-6 of its largest eigenvalue, which is what rounding X to single precision leaves of it.
         """
         n, D = X.shape
+        if sp.issparse(X):
+            return _of_sparse(X, codes, groups)
         # every block of single precision is added up in double, which takes as long whatever its rows
         parts = list(blocks(n, D, numbers=4 * _NUMBERS if single else _NUMBERS))
         each = max(1, -(-len(parts) // _STRIPS))
@@ -256,6 +284,22 @@ def class_moments(X: Any, codes: Codes, classes: int) -> tuple[Moments, Moments]
     return labelled, Moments.of(X[: rest.size], rest, 1)
 
 
+def _of_sparse(X: Any, codes: Codes | None, groups: int) -> Moments:
+    """The same of sparse rows, which stay sparse: only their products are D×D."""
+    n, D = X.shape
+    require(28.0 * D**2, f"Scatter matrices of {D} features", "Pass reduce=r to keep r principal axes first.")
+    if codes is not None:
+        X, codes = X[codes >= 0], codes[codes >= 0]
+    code = np.zeros(n, dtype=np.intp) if codes is None else codes
+    C = Centred.of(X, np.ones(X.shape[0]) @ X / max(X.shape[0], 1))
+    member = sp.csr_array((np.ones(code.size), (code, np.arange(code.size))), shape=(groups, code.size))
+    counts = np.bincount(code, minlength=groups).astype(np.float64)
+    inside = (member @ C.X).toarray() / np.maximum(counts, 1.0)[:, None] - C.mean
+    scatter = C.scatter() - (inside.T * counts) @ inside
+    means = np.where(counts[:, None] > 0, inside + np.ones(X.shape[0]) @ X / max(X.shape[0], 1), 0.0)
+    return Moments(counts, means, (scatter + scatter.T) / 2)
+
+
 def _of_strip(X: Any, codes: Codes | None, groups: int, single: bool, parts: list[slice]) -> Moments:
     """Of some blocks, one after the other in the same memory, their products summed about one point among the first rows."""
     D, dtype = X.shape[1], np.float32 if single else np.float64
@@ -275,13 +319,7 @@ def _of_strip(X: Any, codes: Codes | None, groups: int, single: bool, parts: lis
             z, double = _about(block, origin.astype(np.float64), np.empty(block.shape)), np.empty((D, D))
             if not (single and _multiply(z, double)):
                 refuse_non_finite(X[part], part.start)
-                large = np.abs(X[part]).max() > 1
-                what, do = (
-                    ("large that their squares overflow", "divide")
-                    if large
-                    else ("small that their squares vanish", "multiply")
-                )
-                raise InputError(f"Input X contains values so {what}: {do} X by a constant first.")
+                refuse_squares(np.abs(X[part]).max() > 1)
             scatter += double
         elif len(block):
             scatter += products

@@ -15,7 +15,7 @@ from ..errors import KernelError
 from ..graphs.landmarks import choose_landmarks
 from ..solvers import dense
 from .basis import _feature_axes
-from .kernels import KernelRows, gram_matrix, kernel_rows
+from .kernels import KernelRows, gram_matrix, kernel_rows, warn_of_lost_digits
 from .map import Map
 from .spectrum import Spectrum
 
@@ -72,6 +72,7 @@ class NystromFeatures:
         require(48.0 * m**2, f"The matrices of {m} landmarks", f"Use fewer: landmarks={max(2, m // 2)}.")
         rows = full.among(chosen)
         among = gram_matrix(rows, X[chosen])
+        warn_of_lost_digits(rows, among)
         axes = _feature_axes(among, rtol, float(np.abs(among).max()))
         with stage("moments"):
             offset, scatter = _moments(rows, X, axes, among.mean(axis=0))

@@ -158,7 +158,8 @@ def _objective(minimise: Form | None, maximise: Form | None) -> tuple[Form, Sens
 
 def with_ridge(M: Form, ridge: float | None, relative: float = 0.0) -> Form:
     """``M + εI``, ε given or relative to the mean eigenvalue, and noted."""
-    epsilon = ridge if ridge is not None else relative * float(M.diagonal().sum()) / max(M.n, 1)
+    # a form that is zero but for rounding may have a negative trace
+    epsilon = ridge if ridge is not None else relative * max(float(M.diagonal().sum()), 0.0) / max(M.n, 1)
     if epsilon < 0:
         raise InputError(f"ridge={epsilon:g} must not be negative.")
     if epsilon == 0:
@@ -371,8 +372,7 @@ def _solve_ratio(problem: TraceRatio, k: int) -> Spectrum:
     with stage("eigenproblem"):
         rho, V, values = trace_ratio(A, B, k, problem.sense)
     norm = max(problem.A.norm(), np.finfo(float).tiny)
-    M = A - rho * B
-    residuals = np.linalg.norm(M @ V - V * values[:k], axis=0) / norm
+    residuals = np.linalg.norm((A / norm - rho * (B / norm)) @ V - V * (values[:k] / norm), axis=0)
     gap = relative_gap(values[k - 1], values[k], norm) if values.size > k else np.inf
     note(solver="TraceRatio", trace_ratio=rho)
     beyond = float(values[k]) if values.size > k else np.nan

@@ -51,7 +51,11 @@ class SqrtEigenvalue:
             raise DimensionError(
                 f"n_components={values.size}, but the Gram matrix has only {positive} positive eigenvalues: there are no further "
                 "dimensions to show. "
-                + (f"Use n_components={positive}." if positive else "All rows coincide, or the matrix is negative.")
+                + (
+                    f"Use n_components={positive}."
+                    if positive
+                    else "All rows coincide, or differ too little for the matrix to show (a kernel too wide for them), or it is negative."
+                )
             )
         return np.sqrt(values)
 

@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -103,7 +104,7 @@ def choose_landmarks(
     if how == "kmeans++":
         from sklearn.cluster import kmeans_plusplus
 
-        return np.unique(kmeans_plusplus(X, m, random_state=rng)[1])
+        return np.unique(kmeans_plusplus(X if sp.issparse(X) else X - X.mean(axis=0), m, random_state=rng)[1])
     return _maxmin(X, m, rng, precomputed)
 
 

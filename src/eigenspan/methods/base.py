@@ -21,7 +21,7 @@ from .._compat import HasMethods, Interval, StrOptions, fit_context
 from .._diagnostics import collect, note
 from .._resources import explained, human_bytes, refuse_lazy, threads
 from ..core import Features, Posed, Samples, Spectrum, as_solved, sign_of, solve, warn_of_flat_axes
-from ..core.moments import in_precision_of, is_tall
+from ..core.moments import in_precision_of, is_tall, refuse_out_of_range
 from ..core.spectrum import warn_if_localised
 from ..errors import InputError
 from ..graphs import Landmarks
@@ -83,6 +83,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _fit_anew(self, X: Any, y: Any) -> None:
         X = self._checked(X, reset=True, finite=not self._reads_moments(X), ensure_min_samples=2)
+        if not (self._reads_moments(X) or self._pairwise()):
+            refuse_out_of_range(X)
         with collect() as record, threads(getattr(self, "n_jobs", None)):
             embedding, self.map_ = self._fit(self._rows(X), y)
         self.diagnostics_ = record
@@ -342,6 +344,7 @@ class FeatureReducer(SpectralReducer):
             X,
             reset=not begun,
             dtype=[np.float64, np.float32],
+            accept_sparse="csr",
             ensure_all_finite=not (isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64)),
         )
 

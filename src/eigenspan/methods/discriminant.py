@@ -214,8 +214,8 @@ class LDA(DiscriminantClassifier, FeatureReducer):
 
         Parameters
         ----------
-        X : array-like of shape (m, n_features)
-            Dense; m may be one.
+        X : array-like or sparse matrix of shape (m, n_features)
+            Dense or sparse; m may be one.
         y : array-like of shape (m,)
             Class labels, or the mark of unlabelled rows. A class may appear at any time.
         classes : array-like, optional

@@ -6,17 +6,18 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
 from .._compat import Interval, RealNotInt, StrOptions, fit_context
 from .._diagnostics import stage
 from ..core import Features, Map, Posed, Raw, TraceProblem, Unit, Whitened, pose
+from ..core.basis import column_means
 from ..core.moments import Moments, on_disk
 from ..errors import DimensionError
 from ..forms import centring
 from ..solvers import dense
+from ..solvers.centred import Centred
 from .base import SEED, SOLVER, FeatureReducer, from_moments
 from .docs import documented
 from .gaussian import PrincipalGaussian, minka_dimension
@@ -134,8 +135,19 @@ class PCA(PrincipalGaussian, FeatureReducer):
                     sure = self._is_sure(moments)
             self._moments = moments
             return self._pose_moments(moments, None if on_disk(X) else X, sure)
-        posed = pose(self._basis(X), maximise=centring(n), unit="projection", scale=self._scale(n))
-        return self._posed(posed, n, _total_scatter(X))
+        scatter = n * float(np.sum(Centred.of(X, column_means(X)).spread() ** 2))
+        posed = pose(self._few_axes(X) or self._basis(X), maximise=centring(n), unit="projection", scale=self._scale(n))
+        return self._posed(posed, n, scatter)
+
+    def _few_axes(self, X: Any) -> Features | None:
+        """The wanted axes and the next, which tells the gap; None where more must be known of the data than that."""
+        k = self.n_components
+        if not isinstance(k, Integral) or self.reduce is not None or self.solver != "auto" or k >= min(X.shape):
+            return None
+        basis = Features.principal(X, min(int(k) + 1, *X.shape), random_state=self.random_state)
+        sizes = np.einsum("ij,ij->j", basis.Z, basis.Z)
+        # a variance that may be rounding: the rank decides, and looks at features in tiny units too
+        return basis if sizes.size >= k and sizes[k - 1] > 1e-10 * sizes[0] else None
 
     def _is_sure(self, moments: Moments) -> bool:
         """As many axes as wanted are there beyond doubt: the rank of the features does not matter."""
@@ -181,8 +193,8 @@ class PCA(PrincipalGaussian, FeatureReducer):
 
         Parameters
         ----------
-        X : array-like of shape (m, n_features)
-            Dense; m may be one.
+        X : array-like or sparse matrix of shape (m, n_features)
+            Dense or sparse; m may be one.
         y : None
             Ignored.
 
@@ -200,14 +212,6 @@ class PCA(PrincipalGaussian, FeatureReducer):
         if posed is None or posed.problem.A.n < min(wanted, self._moments.means.shape[1]):
             return self
         return self._solve_moments(posed)
-
-
-def _total_scatter(X: Any) -> float:
-    """``‖X − 1·mean'‖²`` of all features, also where only some principal axes are kept."""
-    mean = np.asarray(X.mean(axis=0)).ravel()
-    if sp.issparse(X):
-        return float(X.multiply(X).sum() - X.shape[0] * (mean @ mean))
-    return float(sum(np.sum((X[i : i + 4096] - mean) ** 2) for i in range(0, X.shape[0], 4096)))
 
 
 def _axes_for(wanted: Any, C: Array, scatter: float, shape: tuple[int, int]) -> int:

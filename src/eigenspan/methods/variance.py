@@ -31,6 +31,7 @@ from ..core import (
     pose,
     solve,
 )
+from ..core.kernels import warn_of_lost_digits
 from ..errors import IndefiniteWarning, KernelError, warn
 from ..extend import GramExtension
 from ..graphs.landmarks import suggested_landmarks
@@ -161,7 +162,7 @@ class KernelPCA(SpectralReducer):
             self.landmarks_ = basis.rows.columns
             scatter = Form(basis.lift.shape[1], dense=basis.scatter, psd=True)
             return Posed(TraceProblem(scatter, None, "max"), basis)
-        n, rows = X.shape[0], kernel_rows(self._spec(), X)
+        n, rows = X.shape[0], kernel_rows(self._spec(), X, centred=True)
         known = isinstance(rows.kernel, str) and rows.kernel != "precomputed"
         require(
             (9.0 if known else 17.0) * n**2,  # a function hands over a matrix of its own
@@ -169,19 +170,21 @@ class KernelPCA(SpectralReducer):
             f"Use KernelPCA(landmarks={suggested_landmarks(n)}), which works with that many points instead.",
         )
         K = gram_matrix(rows, X)
+        warn_of_lost_digits(rows, K)
         extension = GramExtension(rows, K.mean(axis=0))
+        rounding = 1e-14 * n * max(float(K.max()), -float(K.min()))
         trusted = _is_definite(rows.kernel, rows.parameters)
         form = gram(K, psd=trusted)
         if not trusted:
-            self._check_definite(form)
+            self._check_definite(form, rounding)
         return pose(Samples(n, extension), maximise=form, scale=SqrtEigenvalue())
 
-    def _check_definite(self, form: Any) -> None:
+    def _check_definite(self, form: Any, rounding: float) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the bottom of a Gram spectrum is degenerate by nature
             low = float(solve(TraceProblem(form, None, "min"), 1, random_state=0).values[0])
         high = float(np.trace(form.dense))
-        if low < -1e-6 * max(high, np.finfo(float).tiny):
+        if low < -max(1e-6 * high, rounding):
             warn(
                 f"The kernel matrix is not positive semidefinite: its smallest eigenvalue is {low:.3g} (trace {high:.3g}). Its "
                 "negative part has no "
@@ -243,6 +246,8 @@ class KernelPCA(SpectralReducer):
             )
         rows = self.map_.rows
         points = rows.points.toarray() if hasattr(rows.points, "toarray") else np.asarray(rows.points)
+        centre = points.mean(axis=0)
+        points = points - centre
         gamma = Y @ self.map_.coef.T + 1.0 / points.shape[0]  # coefficients of the projection of the image
         Z = points[_nearest(Y, self.embedding_)].copy()
         for _ in range(iterations):
@@ -253,7 +258,7 @@ class KernelPCA(SpectralReducer):
             Z = new
             if moved <= tol * max(np.abs(points).max(), np.finfo(float).tiny):
                 break
-        return Z
+        return Z + centre
 
 
 def _nearest(Y: Array, embedding: Array) -> Any:

@@ -217,33 +217,3 @@ def subspace_iteration(
             break
         Q = AQ
     return values, vectors
-
-
-def leading_axes(X: Any, mean: Array, r: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """The `r` largest singular values of ``X − 1·mean'`` and their right singular vectors; sparse X is centred implicitly.
-
-    Lanczos on the centred products to full accuracy, or a dense SVD where r is most of the rank. Never a D×D array.
-    """
-    n, D = X.shape
-    if not sp.issparse(X) or 3 * r > min(n, D):
-        Xc = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64) - mean
-        if 3 * r > min(n, D):
-            _, s, Vt = la.svd(Xc, full_matrices=False)
-            return s[:r], Vt[:r].T
-        X, mean = Xc, np.zeros(D)
-
-    def forward(V: Array) -> Array:
-        return np.asarray(X @ V - mean @ V)
-
-    def backward(U: Array) -> Array:
-        return np.asarray(X.T @ U - np.multiply.outer(mean, U.sum(axis=0)))
-
-    if n <= D:  # the smaller Gram matrix, then its right partners
-        values, U = top_pairs(lambda u: forward(backward(u)), n, r, rng, exclude=None, magnitude=0.0)
-        V = backward(U)
-    else:
-        values, V = top_pairs(lambda v: backward(forward(v)), D, r, rng, exclude=None, magnitude=0.0)
-    order = np.argsort(values)[::-1]
-    V = V[:, order]
-    s = np.sqrt(np.maximum(values[order], 0.0))
-    return s, la.qr(V, mode="economic")[0] if n <= D else V

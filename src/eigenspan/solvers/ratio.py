@@ -17,11 +17,14 @@ def trace_ratio(
     """The optimal ratio ρ, the axes V and the eigenvalues of ``A − ρB`` (best first).
 
     Each step takes the extreme `k` eigenvectors of ``A − ρB`` and sets ρ to their ratio; ρ moves monotonically and
-    converges quadratically. Cost: a handful of dense eigenproblems of the order of A.
+    converges quadratically. Both matrices are brought to entries of at most one, so that their units do not matter. Cost: a handful
+    of dense eigenproblems of the order of A.
     """
+    above, below = (float(np.abs(M).max(initial=0.0)) or 1.0 for M in (A, B))
+    A, B = A / above, B / below
     if not np.trace(B) > 0:
         raise UnitError(
-            f"The denominator of the trace ratio has trace {np.trace(B):.3g}: it must be positive semidefinite."
+            f"The denominator of the trace ratio has trace {np.trace(B) * below:.3g}: it must be positive semidefinite."
         )
     rho, size = np.trace(A) / np.trace(B), np.linalg.norm(A) / np.linalg.norm(B)
     for _ in range(iterations):
@@ -35,8 +38,8 @@ def trace_ratio(
             )
         new = float(np.sum(V * (A @ V))) / length
         if abs(new - rho) <= tol * size:
-            return new, V, values
+            return new * (above / below), V, values * above
         rho = new
     raise ConvergenceError(
-        f"The trace ratio still moved after {iterations} steps (ratio {rho:.6g}): B may be singular."
+        f"The trace ratio still moved after {iterations} steps (ratio {rho * (above / below):.6g}): B may be singular."
     )
