@@ -21,6 +21,11 @@ def roots(values: Array) -> Array:
     return np.sqrt(np.maximum(values, 0.0))
 
 
+def positive(values: Array, norm: float) -> int:
+    """How many eigenvalues, largest first, of a matrix of this norm are positive beyond rounding."""
+    return int(np.sum(values > max(1e-12 * abs(values[0]), 1e-14 * norm, np.finfo(float).tiny)))
+
+
 @dataclass(frozen=True)
 class Unit:
     """As solved: ``V'BV = I``."""
@@ -45,13 +50,12 @@ class SqrtEigenvalue:
 
     def __call__(self, spectrum: Spectrum) -> Array:
         values = spectrum.values
-        floor = max(1e-12 * abs(values[0]), 1e-14 * spectrum.norm, np.finfo(float).tiny)
-        positive = int(np.sum(values > floor))
-        if positive < values.size:
+        found = positive(values, spectrum.norm)
+        if found < values.size:
             raise DimensionError(
-                f"n_components={values.size}, but the Gram matrix has only {positive} positive eigenvalues: there are no further "
+                f"n_components={values.size}, but the Gram matrix has only {found} positive eigenvalues: there are no further "
                 "dimensions to show. "
-                + (f"Use n_components={positive}." if positive else "All rows coincide, or the matrix is negative.")
+                + (f"Use n_components={found}." if found else "All rows coincide, or the matrix is negative.")
             )
         return np.sqrt(values)
 
