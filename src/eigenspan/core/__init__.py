@@ -10,7 +10,7 @@ from .map import Map, Raw
 from .nystrom import NystromFeatures
 from .pairwise import Pairwise
 from .problem import Posed, TraceProblem, TraceRatio, pose, solve, with_ridge
-from .scale import AxisWeights, Diffusion, InverseSqrt, SqrtEigenvalue, Unit, UnitCovariance, Whitened
+from .scale import AxisWeights, Diffusion, InverseSqrt, SqrtEigenvalue, Unit, UnitCovariance, UnitVariance, Whitened
 from .spectrum import Spectrum, sign_of
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "TraceRatio",
     "Unit",
     "UnitCovariance",
+    "UnitVariance",
     "Whitened",
     "cross_form",
     "diagonal",

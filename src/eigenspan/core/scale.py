@@ -6,6 +6,7 @@ A scale is a picklable callable ``spectrum -> factors``; the embedding is ``Z V 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +72,32 @@ class Whitened:
         if spectrum.values[-1] <= floor:
             raise DimensionError(f"Axis {spectrum.values.size} has no variance to whiten. Use fewer components.")
         return np.sqrt((self.n - 1) / spectrum.values)
+
+
+@dataclass(frozen=True, eq=False)
+class UnitVariance:
+    """Variance one on every axis of the training rows' embedding, whatever their number: what `StandardScaler` would do.
+
+    The embedding is `basis.embed`; where the rows are not at hand, their covariance over the coordinates of the basis stands for them.
+    """
+
+    basis: Any
+    covariance: Array | None = None
+
+    def __call__(self, spectrum: Spectrum) -> Array:
+        V = spectrum.vectors
+        variance = (
+            np.var(self.basis.embed(V), axis=0)
+            if self.covariance is None
+            else np.einsum("ij,ij->j", V, self.covariance @ V)
+        )
+        spread = roots(variance)
+        flat = np.flatnonzero(spread <= 1e-12 * spread.max(initial=np.finfo(float).tiny))
+        if flat.size:
+            raise DimensionError(
+                f'Axis {flat[0] + 1} does not vary, so scale="unit-variance" has nothing to stretch. Use fewer components.'
+            )
+        return 1.0 / spread
 
 
 @dataclass(frozen=True)
