@@ -10,7 +10,7 @@ from .map import Map, Raw
 from .nystrom import NystromFeatures
 from .pairwise import Pairwise
 from .problem import Posed, TraceProblem, TraceRatio, as_solved, pose, solve, warn_of_flat_axes, with_ridge
-from .scale import AxisWeights, Diffusion, InverseSqrt, SqrtEigenvalue, Unit, UnitCovariance, Whitened
+from .scale import AxisWeights, Diffusion, InverseSqrt, SqrtEigenvalue, Unit, UnitCovariance, UnitVariance, Whitened
 from .spectrum import Spectrum, sign_of
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "TraceRatio",
     "Unit",
     "UnitCovariance",
+    "UnitVariance",
     "Whitened",
     "as_solved",
     "cross_form",

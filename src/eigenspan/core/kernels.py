@@ -119,8 +119,10 @@ def kernel_rows(kernel: Any, X: Any, *, centred: bool = False) -> KernelRows:
     spec = Kernel(kernel) if isinstance(kernel, str) else kernel
     if not isinstance(spec, Kernel):
         if not callable(spec):
-            raise KernelError(f"kernel={kernel!r} is neither a name, a Kernel, nor a function of two arrays of rows.")
-        return KernelRows(spec, {}, X)
+            raise KernelError(
+                f"kernel={kernel!r} is neither a name, a Kernel, nor a function of two arrays of rows or of two rows."
+            )
+        return KernelRows(as_block_kernel(spec, X), {}, X)
     if spec.name == "precomputed":
         if X.shape[0] != X.shape[1]:
             raise KernelError(
@@ -162,6 +164,62 @@ def warn_of_lost_digits(rows: KernelRows, K: Array) -> None:
         f"of them, and they are known to {rounding:.0e}, so that about {np.log10(max(left / rounding, 1.0)):.0f} digits of the "
         f"features are right. {advice}, or another kernel.",
         PrecisionWarning,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class RowKernel:
+    """A function of two rows, scikit-learn's convention, as one of two arrays of rows. Cost one call a pair."""
+
+    function: Any
+
+    def __call__(self, X: Any, Z: Any) -> Array:
+        K = np.empty((X.shape[0], Z.shape[0]))
+        for i, x in enumerate(_each_row(X)):
+            for j, z in enumerate(_each_row(Z)):
+                K[i, j] = self.function(x, z)
+        return K
+
+
+def _each_row(X: Any) -> Any:
+    return (X[i : i + 1] for i in range(X.shape[0])) if sp.issparse(X) else X
+
+
+def as_block_kernel(function: Any, X: Any) -> Any:
+    """The function itself if it takes two arrays of rows, a `RowKernel` if it takes two rows; decided on a few of the rows of X.
+
+    A function of arrays returns their p×q matrix, and the same numbers for one row as for several; of one that does neither, two rows
+    must have a single number.
+    """
+    p, q = (3, 2) if X.shape[0] > 2 else (2, 1)
+    block, refusal = _attempt(function, X[:p], X[-q:])
+    if np.shape(block) == (p, q):
+        alone, _ = _attempt(function, X[:1], X[-q:])
+        if np.shape(alone) == (1, q) and np.allclose(np.asarray(alone), np.asarray(block)[:1], equal_nan=True):
+            return function
+    first, last = (X[:1], X[-1:]) if sp.issparse(X) else (X[0], X[-1])
+    value, row_refusal = _attempt(function, first, last)
+    if np.ndim(value) == 0 and isinstance(value, (Real, np.number)):
+        return RowKernel(function)
+    name = getattr(function, "__name__", repr(function))
+    raise KernelError(
+        f"The kernel {name} must be a function of two arrays of rows that returns the matrix of k(x_i, z_j), or of two rows that returns "
+        f"their value. Of {p} and {q} rows it {_told(block, refusal)}; of two rows it {_told(value, row_refusal)}."
+    ) from (refusal or row_refusal)
+
+
+def _attempt(function: Any, X: Any, Z: Any) -> tuple[Any, Exception | None]:
+    try:
+        with np.errstate(all="ignore"):
+            found = function(X, Z)
+    except Exception as refusal:
+        return None, refusal
+    return found.toarray() if sp.issparse(found) else found, None
+
+
+def _told(found: Any, refusal: Exception | None) -> str:
+    return (
+        f"raised {type(refusal).__name__} ({refusal})" if refusal is not None else f"returned shape {np.shape(found)}"
     )
 
 

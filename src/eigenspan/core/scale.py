@@ -6,6 +6,7 @@ A scale is a picklable callable ``spectrum -> factors``; the embedding is ``Z V 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,11 @@ Array = NDArray[np.float64]
 def roots(values: Array) -> Array:
     """``√max(λ, 0)``: singular values from eigenvalues that are sums of squares."""
     return np.sqrt(np.maximum(values, 0.0))
+
+
+def positive(values: Array, norm: float) -> int:
+    """How many eigenvalues, largest first, of a matrix of this norm are positive beyond rounding."""
+    return int(np.sum(values > max(1e-12 * abs(values[0]), 1e-14 * norm, np.finfo(float).tiny)))
 
 
 @dataclass(frozen=True)
@@ -45,15 +51,14 @@ class SqrtEigenvalue:
 
     def __call__(self, spectrum: Spectrum) -> Array:
         values = spectrum.values
-        floor = max(1e-12 * abs(values[0]), 1e-14 * spectrum.norm, np.finfo(float).tiny)
-        positive = int(np.sum(values > floor))
-        if positive < values.size:
+        found = positive(values, spectrum.norm)
+        if found < values.size:
             raise DimensionError(
-                f"n_components={values.size}, but the Gram matrix has only {positive} positive eigenvalues: there are no further "
+                f"n_components={values.size}, but the Gram matrix has only {found} positive eigenvalues: there are no further "
                 "dimensions to show. "
                 + (
-                    f"Use n_components={positive}."
-                    if positive
+                    f"Use n_components={found}."
+                    if found
                     else "All rows coincide, or differ too little for the matrix to show (a kernel too wide for them), or it is negative."
                 )
             )
@@ -71,6 +76,32 @@ class Whitened:
         if spectrum.values[-1] <= floor:
             raise DimensionError(f"Axis {spectrum.values.size} has no variance to whiten. Use fewer components.")
         return np.sqrt((self.n - 1) / spectrum.values)
+
+
+@dataclass(frozen=True, eq=False)
+class UnitVariance:
+    """Variance one on every axis of the training rows' embedding, whatever their number: what `StandardScaler` would do.
+
+    The embedding is `basis.embed`; where the rows are not at hand, their covariance over the coordinates of the basis stands for them.
+    """
+
+    basis: Any
+    covariance: Array | None = None
+
+    def __call__(self, spectrum: Spectrum) -> Array:
+        V = spectrum.vectors
+        variance = (
+            np.var(self.basis.embed(V), axis=0)
+            if self.covariance is None
+            else np.einsum("ij,ij->j", V, self.covariance @ V)
+        )
+        spread = roots(variance)
+        flat = np.flatnonzero(spread <= 1e-12 * spread.max(initial=np.finfo(float).tiny))
+        if flat.size:
+            raise DimensionError(
+                f'Axis {flat[0] + 1} does not vary, so scale="unit-variance" has nothing to stretch. Use fewer components.'
+            )
+        return 1.0 / spread
 
 
 @dataclass(frozen=True)

@@ -187,6 +187,7 @@ class LLTSA(GraphProjection):
     $reduce
     $ridge
     $unlabeled
+    $scale
     $solver
     $random_state
     $n_jobs

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from .._compat import HasMethods, Interval, StrOptions, fit_context
 from .._diagnostics import collect, note
 from .._resources import explained, human_bytes, refuse_lazy, threads
-from ..core import Features, Posed, Samples, Spectrum, as_solved, sign_of, solve, warn_of_flat_axes
+from ..core import Features, Posed, Samples, Spectrum, UnitVariance, as_solved, sign_of, solve, warn_of_flat_axes
 from ..core.moments import in_precision_of, is_tall, refuse_out_of_range
 from ..core.spectrum import warn_if_localised
 from ..errors import InputError
@@ -36,6 +36,7 @@ SEED = ["random_state"]
 JOBS = [Integral, None]
 NEIGHBOURS = [Interval(Integral, 1, None, closed="left"), None]
 RIDGE = [Interval(Real, 0, None, closed="left"), None]
+SCALE = [StrOptions({"unit-variance"}), None]
 LANDMARKS = [Interval(Integral, 1, None, closed="left"), "array-like", Landmarks, None]
 
 #: What fits keep to themselves, besides the attributes that end in an underscore. Other private names are scikit-learn's.
@@ -207,7 +208,11 @@ class SpectralReducer(Reducer):
         self.eigenvalues_, self.residuals_, self.gap_ = spectrum.values, spectrum.residuals, spectrum.gap
         self.problem_ = as_solved(posed.problem, spectrum)
         warn_of_flat_axes(posed, spectrum)
-        return spectrum.vectors * posed.scale(spectrum), spectrum
+        return spectrum.vectors * self._scale_of(posed)(spectrum), spectrum
+
+    def _scale_of(self, posed: Posed) -> Any:
+        """The method's own scale, or another where the user asks for it."""
+        return UnitVariance(posed.basis) if getattr(self, "scale", None) == "unit-variance" else posed.scale
 
 
 def _sign_of_axes(V: Array) -> Array:
@@ -256,6 +261,7 @@ class FeatureReducer(SpectralReducer):
         "landmarks": LANDMARKS,
         "reduce": [Interval(Integral, 1, None, closed="left"), None],
         "ridge": RIDGE,
+        "scale": SCALE,
         "solver": SOLVER,
         "random_state": SEED,
     }
@@ -270,6 +276,7 @@ class FeatureReducer(SpectralReducer):
         landmarks: Any = None,
         reduce: int | None = None,
         ridge: float | None = None,
+        scale: str | None = None,
         solver: Any = "auto",
         random_state: Any = 0,
     ) -> None:
@@ -278,6 +285,7 @@ class FeatureReducer(SpectralReducer):
         self.landmarks = landmarks
         self.reduce = reduce
         self.ridge = ridge
+        self.scale = scale
         self.solver = solver
         self.random_state = random_state
 

@@ -106,8 +106,8 @@ class TraceReducer(SpectralReducer):
         ``Y'Y = I``, ``V'V = I``, or any form as above.
     basis : {"linear", "kernel", "samples"}, default="linear"
         The features, a kernel's feature space, or the embedding itself.
-    scale : {"unit", "covariance", "sqrt"}, default="unit"
-        As solved; times √n, which is unit covariance under ``unit="embedding"``; or times √λ.
+    scale : {"unit", "covariance", "sqrt", "unit-variance"}, default="unit"
+        As solved; times √n, which is unit covariance under ``unit="embedding"``; times √λ; or each axis to variance one.
     kernel : str, Kernel or callable, default="rbf"
         For ``basis="kernel"``.
     $landmarks
@@ -146,7 +146,7 @@ class TraceReducer(SpectralReducer):
         "maximise": FORM,
         "unit": [StrOptions({"embedding", "projection", *NAMED}), callable, Form],
         "basis": [StrOptions({"linear", "kernel", "samples"})],
-        "scale": [StrOptions({"unit", "covariance", "sqrt"})],
+        "scale": [StrOptions({"unit", "covariance", "sqrt", "unit-variance"})],
         "kernel": [str, callable, HasMethods("get_params")],
         "landmarks": FeatureReducer._parameter_constraints["landmarks"],
         "n_neighbors": NEIGHBOURS,
@@ -228,6 +228,6 @@ class TraceReducer(SpectralReducer):
             basis = Samples(X.shape[0], barycentric(forms.graph, X))
         given = isinstance(self.unit, str) and self.unit in ("embedding", "projection")
         unit: Any = self.unit if given else forms.get(self.unit)
-        scale: Any = {"unit": Unit(), "covariance": UnitCovariance(X.shape[0]), "sqrt": SqrtEigenvalue()}[self.scale]
+        scales: Any = {"covariance": UnitCovariance(X.shape[0]), "sqrt": SqrtEigenvalue()}
         form: Any = {sense: forms.get(objective)}
-        return pose(basis, **form, unit=unit, ridge=self.ridge, scale=scale)
+        return pose(basis, **form, unit=unit, ridge=self.ridge, scale=scales.get(self.scale, Unit()))

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._compat import Interval, StrOptions, fit_context
 from .._diagnostics import note, stage
-from ..core import AxisWeights, Features, Form, Posed, TraceProblem, TraceRatio, pose
+from ..core import AxisWeights, Features, Form, Posed, TraceProblem, TraceRatio, UnitVariance, pose
 from ..core.moments import Moments, class_moments, on_disk
 from ..errors import DimensionError, InputError, LabelError
 from ..forms import between, total, within
@@ -68,6 +68,7 @@ class LDA(DiscriminantClassifier, FeatureReducer):
     $reduce
     $ridge
     $unlabeled
+    $scale
     $solver
     $random_state
 
@@ -194,6 +195,13 @@ class LDA(DiscriminantClassifier, FeatureReducer):
             ratio = TraceRatio(A, unit)
             return Posed(ratio, basis, RatioWeights(ratio, self.axes))
         return Posed(TraceProblem(A, unit, "max"), basis, AxisWeights(self.axes, signed=False))
+
+    def _scale_of(self, posed: Posed) -> Any:
+        basis: Any = posed.basis
+        if self.scale is None or basis.raw is not None:
+            return super()._scale_of(posed)
+        everyone = self._moments[0].pooled() + self._moments[1]
+        return UnitVariance(basis, basis.compress(everyone.scatter).dense / everyone.n)
 
     def _solve(self, posed: Posed) -> tuple[Any, Any]:
         self._most = max(posed.problem.A.n, 1)

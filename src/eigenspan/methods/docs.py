@@ -40,8 +40,8 @@ _ENTRIES = {
         reconstruction. Training points always return their own embedding.""",
     "kernel": """kernel : str, Kernel, callable or None, default=None
         None works on the features themselves. A kernel turns the method into its kernel form: a name such as ``"rbf"``,
-        ``Kernel("poly", degree=2)``, a function of two arrays of rows, or ``"precomputed"`` when X is the kernel matrix. The graph is
-        then built in the kernel's feature space.""",
+        ``Kernel("poly", degree=2)``, a function of two arrays of rows, or of two rows, or ``"precomputed"`` when X is the kernel
+        matrix. The graph is then built in the kernel's feature space.""",
     "landmarks": """landmarks : int, Landmarks, array of indices or None, default=None
         With a kernel: approximate its feature space on this many (or these) training points, O(nm²) instead of O(n³).""",
     "landmark_fit": """landmarks : int, Landmarks, array of indices or None, default=None
@@ -83,6 +83,10 @@ _ENTRIES = {
         The label that marks unlabelled points, besides NaN and None. None makes −1 a class like any other.""",
     "reg": """reg : float, default=1e-3
         Ridge on the local Gram matrices, relative to their trace.""",
+    "scale": """scale : "unit-variance" or None, default=None
+        None leaves the axes as the problem has them, and their length then depends on the number of points; ``"unit-variance"``
+        gives every axis variance one over the training points, whatever other weights of axes say, as penalised classifiers
+        expect.""",
     "solver": """solver : {"auto", "dense", "shift-invert", "lanczos", "chebyshev", "amg", "randomised", "factor"} or Solver, default="auto"
         Eigensolver; ``help(eigenspan.solvers.Auto)`` shows the decision table.""",
     "random_state": """random_state : int, RandomState or None, default=0
@@ -134,6 +138,7 @@ _COSTS = """$gamma
     $landmarks
     $reduce
     $ridge_unit
+    $scale
     $unlabeled
     $solver
     $random_state

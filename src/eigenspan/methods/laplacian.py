@@ -13,6 +13,7 @@ from ..core import Posed, Samples, diagonal, pose
 from ..extend import Walk, WalkRows
 from ..forms import PairWeights, degree, laplacian
 from ..graphs import Affinity, NeighbourGraph, affinity, check_weights_connect
+from .base import SCALE
 from .docs import documented
 from .neighbourhood import WEIGHTS, GraphEmbedding, GraphProjection, barycentric, holds_affinities, known_rows
 from .parameters import parameters
@@ -51,6 +52,7 @@ class WalkEmbedding(GraphEmbedding):
 
 
 @documented
+@parameters(scale=None)
 class LaplacianEigenmaps(WalkEmbedding):
     """Laplacian eigenmaps.
 
@@ -70,6 +72,7 @@ class LaplacianEigenmaps(WalkEmbedding):
     $landmark_fit
     $disconnected
     $extension
+    $scale
     $solver
     $random_state
     $n_jobs
@@ -94,6 +97,10 @@ class LaplacianEigenmaps(WalkEmbedding):
     ----------
     Belkin & Niyogi (2003); [S0] §3.2 (whose eq. 19 prints D^{+1/2} for D^{−1/2}).
     """
+
+    scale: str | None
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**WalkEmbedding._parameter_constraints, "scale": SCALE}
 
     def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
         W = self._weigh(graph, points)
@@ -144,6 +151,7 @@ class LPP(_LocalityPreserving):
     $reduce
     $ridge
     $unlabeled
+    $scale
     $solver
     $random_state
     $n_jobs
@@ -197,6 +205,7 @@ class OLPP(_LocalityPreserving):
     ridge : float or None, default=None
         Has no effect under an orthogonal unit; accepted so that LPP and OLPP can be exchanged.
     $unlabeled
+    $scale
     $solver
     $random_state
     $n_jobs

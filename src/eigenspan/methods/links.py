@@ -53,6 +53,7 @@ class SSDR(LabelledProjection):
     $reduce
     $ridge_orthonormal
     $unlabeled
+    $scale
     $solver
     $random_state
 

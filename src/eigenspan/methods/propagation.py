@@ -62,6 +62,7 @@ class SDACCCP(LabelledProjection):
         ε of the criterion and of LDA's unit. None means 0, and 1e-3 of the mean eigenvalue for kernels; in the criterion it means the
         mean eigenvalue itself where features outnumber half the samples, as almost any labelling looks good there.
     $unlabeled
+    $scale
     $solver
     $random_state
 
@@ -219,6 +220,7 @@ class SODA(Bounded, GraphProjection):
         ε added to the total scatter. None means its mean eigenvalue, reported in ``diagnostics_``: with 0, the published criterion,
         the ratio is best served by a few good axes and others along which nothing varies (`reduce` is the other remedy).
     $unlabeled
+    $scale
     $solver
     $random_state
     $n_jobs

@@ -127,6 +127,7 @@ class NPP(_NeighbourhoodPreserving):
     $reduce
     $ridge
     $unlabeled
+    $scale
     $solver
     $random_state
     $n_jobs
@@ -183,6 +184,7 @@ class ONPP(_NeighbourhoodPreserving):
     ridge : float or None, default=None
         Has no effect under an orthogonal unit; accepted so that NPP and ONPP can be exchanged.
     $unlabeled
+    $scale
     $solver
     $random_state
     $n_jobs

@@ -54,6 +54,7 @@ class SDA(Bounded, GraphProjection):
     $reduce
     $ridge
     $unlabeled
+    $scale
     $solver
     $random_state
     $n_jobs

@@ -177,6 +177,7 @@ class SELFDA(FeatureReducer):
     ridge : float or None, default=None
         Added to β, which keeps the axes short.
     $unlabeled
+    $scale
     $solver
     $random_state
     $n_jobs

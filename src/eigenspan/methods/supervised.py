@@ -179,6 +179,7 @@ class SupervisedPCA(_LabelKernel):
     unlabeled : int or None, default=-1
         The class label that marks unlabelled points, besides NaN and None. None makes −1 a class like any other. Among numbers
         (``"rbf"``, ``"linear"``) only NaN and None mark them.
+    $scale
     $solver
     $random_state
 
@@ -248,6 +249,7 @@ class RoweisDA(_LabelKernel):
     unlabeled : int or None, default=-1
         The class label that marks unlabelled points, besides NaN and None. None makes −1 a class like any other. Among numbers
         (``"rbf"``, ``"linear"``) only NaN and None mark them.
+    $scale
     $solver
     $random_state
 

@@ -32,10 +32,12 @@ from ..core import (
     solve,
 )
 from ..core.kernels import warn_of_lost_digits
+from ..core.scale import positive, roots
 from ..errors import IndefiniteWarning, KernelError, warn
 from ..extend import GramExtension
 from ..graphs.landmarks import suggested_landmarks
 from ..graphs.weights import median_width
+from ..solvers import dense
 from .base import COMPONENTS, SEED, SOLVER, FeatureReducer, SpectralReducer, check_embedded
 from .docs import documented
 from .pca import PCA as PCA
@@ -71,10 +73,11 @@ class KernelPCA(SpectralReducer):
 
     Parameters
     ----------
-    $n_components
+    n_components : int or None, default=2
+        Number of dimensions d of the embedding; None means all with a positive eigenvalue.
     kernel : str, Kernel or callable, default="rbf"
         Any of scikit-learn's pairwise kernels, ``Kernel(name, ...)``, a function of two arrays of rows that returns the matrix of
-        their kernel values, or ``"precomputed"``.
+        their kernel values, a function of two rows that returns one value (called n² times), or ``"precomputed"``.
     gamma : float, "median" or None, default=None
         Of the named kernels; None means 1/D, ``"median"`` the inverse square of half the median distance.
     degree : float, default=3
@@ -92,8 +95,16 @@ class KernelPCA(SpectralReducer):
 
     Attributes
     ----------
+    eigenvectors_ : ndarray of shape (n_samples, n_components)
+        Of the centred kernel matrix, of unit length (absent with `landmarks`).
+    gamma_ : float
+        The width in use, of kernels that have one.
+    X_fit_ : array of shape (n_samples, n_features)
+        The points that kernel rows are taken with: a copy of X, or the landmarks (absent where the kernel is precomputed).
     landmarks_ : ndarray of int
         The rows chosen, where `landmarks` is given.
+    dual_coef_, preimage_mean_, preimage_gamma_
+        Coefficients, centre and width of the regression behind ``inverse_transform``, with ``preimage="ridge"``.
     $spectral_attributes
 
     Examples
@@ -110,9 +121,10 @@ class KernelPCA(SpectralReducer):
     [S0] §8.2; Mika et al. (1998), Kernel PCA and de-noising in feature spaces.
     """
 
+    _most: int
     _accepts_sparse: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": COMPONENTS,
+        "n_components": [*COMPONENTS, None],
         "kernel": [str, callable, HasMethods("get_params")],
         "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions({"median"}), None],
         "degree": [Interval(Real, 0, None, closed="left")],
@@ -126,7 +138,7 @@ class KernelPCA(SpectralReducer):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | None = 2,
         *,
         kernel: Any = "rbf",
         gamma: Any = None,
@@ -160,10 +172,13 @@ class KernelPCA(SpectralReducer):
         if self.landmarks is not None:
             basis: Any = NystromFeatures.build(self._spec(), X, self.landmarks, random_state=self.random_state)
             self.landmarks_ = basis.rows.columns
+            self._most = basis.scatter.shape[0]
             scatter = Form(basis.lift.shape[1], dense=basis.scatter, psd=True)
             return Posed(TraceProblem(scatter, None, "max"), basis)
-        n, rows = X.shape[0], kernel_rows(self._spec(), X, centred=True)
-        known = isinstance(rows.kernel, str) and rows.kernel != "precomputed"
+        n, given = X.shape[0], self._pairwise()
+        # new points are compared with these rows: what the caller does to X later must not matter
+        rows = kernel_rows(self._spec(), X if given else X.copy(), centred=True)
+        known = isinstance(rows.kernel, str) and not given
         require(
             (9.0 if known else 17.0) * n**2,  # a function hands over a matrix of its own
             f"The {n}×{n} kernel matrix",
@@ -177,7 +192,13 @@ class KernelPCA(SpectralReducer):
         form = gram(K, psd=trusted)
         if not trusted:
             self._check_definite(form, rounding)
+        if self.n_components is None:
+            values = dense.eigenpairs(form.dense, None, "max")[0]
+            self._most = max(1, positive(values, float(np.linalg.norm(values))))
         return pose(Samples(n, extension), maximise=form, scale=SqrtEigenvalue())
+
+    def _n_axes(self) -> int:
+        return self._most if self.n_components is None else self.n_components
 
     def _check_definite(self, form: Any, rounding: float) -> None:
         with warnings.catch_warnings():
@@ -194,6 +215,12 @@ class KernelPCA(SpectralReducer):
 
     def _fit(self, X: Any, y: Any) -> tuple[Array, Map]:
         Y, map_ = super()._fit(X, y)
+        if self.landmarks is None:
+            self.eigenvectors_ = Y / roots(self.eigenvalues_)
+        if "gamma" in map_.rows.parameters:
+            self.gamma_ = float(map_.rows.parameters["gamma"])
+        if map_.rows.points is not None:
+            self.X_fit_ = map_.rows.points
         if self.preimage is not None:
             self._prepare_preimages(X, Y, map_)
         return Y, map_
