@@ -199,7 +199,7 @@ def test_geodesic_rows_at_training_points_are_the_geodesics() -> None:
 def test_conformal_geodesic_rows_against_a_loop() -> None:
     X, new = cloud(60, 2), cloud(4, 2, seed=1)
     graph = KNN(7).build(X)
-    scaled, M = conformal_distances(graph.undirected())
+    scaled, M = conformal_distances(graph)
     geodesics = geodesic_distances(scaled)
     rows = GeodesicGram(graph.finder, geodesics, conformal=M)(new)
     E = cdist(new, X)

@@ -589,14 +589,14 @@ def test_geodesics_of_a_disconnected_graph() -> None:
 
 
 def test_conformal_distances_against_a_loop() -> None:
-    graph = KNN(4).build(cloud()).undirected()
+    graph = KNN(4).build(cloud())
     scaled, M = conformal_distances(graph)
-    G = entries(graph)
+    G = entries(graph.undirected())
     for i in range(40):
         assert M[i] == pytest.approx(np.mean([d for (a, _), d in G.items() if a == i]))
     for (i, j), d in entries(scaled).items():
         assert d == pytest.approx(G[i, j] / np.sqrt(M[i] * M[j]))
-    copies = KNN(2).build(np.array([[0.0], [0.0], [0.0], [1.0], [1.5], [1.7]])).undirected()
+    copies = KNN(2).build(np.array([[0.0], [0.0], [0.0], [1.0], [1.5], [1.7]]))
     assert np.all(np.isfinite(conformal_distances(copies)[0].data))
 
 

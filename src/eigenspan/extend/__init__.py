@@ -3,7 +3,7 @@
 from .barycentric import Barycentric, BarycentricRows
 from .gram import DistanceGram, FactorExtension, GeodesicGram, GramExtension, half_squares
 from .smoother import Eigenfunctions, KernelMap, eigenfunctions, kernel_map
-from .walk import Walk, WalkRows
+from .walk import Walk, WalkRows, walk_rows
 
 __all__ = [
     "Barycentric",
@@ -19,4 +19,5 @@ __all__ = [
     "eigenfunctions",
     "half_squares",
     "kernel_map",
+    "walk_rows",
 ]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..core.map import Map, Raw
 from ..core.spectrum import Spectrum
+from ..graphs.geodesics import mean_by_row
 from ..graphs.metric import point_distances
 
 Array = NDArray[np.float64]
@@ -82,22 +83,21 @@ def half_squares(D: Array, added: float = 0.0, added_to_squares: float = 0.0) ->
 class GeodesicGram:
     """``x -> −½ δ²(x, ·)`` with δ the shortest way through the neighbours of x to each of the q anchor points.
 
-    `geodesics` is (n, q). With conformal weights M, the first step is rescaled by √(M(x) M_j), M(x) the mean distance from x to
-    its neighbours.
+    `geodesics` is (n, q), `joining` relates new points to training points as these are related. With conformal weights M, the first step
+    is rescaled by √(M(x) M_j), M(x) the mean distance from x to its neighbours.
     """
 
-    finder: Any
+    joining: Any
     geodesics: Array
     conformal: Array | None = None
 
     def __call__(self, X: Any) -> Array:
-        steps = self.finder.relate(X)
+        steps = self.joining.relate(X)
         lengths = steps.data
         if self.conformal is not None:
-            counts = np.diff(steps.indptr)
-            own = np.asarray(steps.sum(axis=1)).ravel() / np.maximum(counts, 1)
+            rows = np.repeat(np.arange(steps.shape[0]), np.diff(steps.indptr))
+            own = mean_by_row(rows, lengths, steps.shape[0])
             own = np.where(own > 0, own, self.conformal.min())
-            rows = np.repeat(np.arange(steps.shape[0]), counts)
             lengths = lengths / np.sqrt(own[rows] * self.conformal[steps.indices])
         return half_squares(_first_steps(steps, lengths, self.geodesics))
 

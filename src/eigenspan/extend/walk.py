@@ -20,27 +20,34 @@ from numpy.typing import NDArray
 from ..core.map import Map
 from ..core.spectrum import Spectrum
 from ..errors import ExtensionWarning, warn
+from ..graphs.neighbours import NeighbourGraph
 from ..graphs.weights import Affinity
 
 Array = NDArray[np.float64]
 
 #: Below this |1 − λ| the eigenfunction formula amplifies noise more than it restores, and the harmonic value is used.
 _FLOOR = 0.05
+#: Share of a training point's distance to its nearest other within which a new point is more and more the point itself.
+_NEAR = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class WalkRows:
-    """Transition probabilities from new points to the training points.
+    """Transition probabilities from new points to the training points, which `joining` relates as these are related themselves.
 
     `density` divides the weights of the training points first (q^α of the diffusion map).
     """
 
-    finder: Any
+    joining: Any
     affinity: Affinity
     density: Array | None = None
 
     def __call__(self, X: Any) -> sp.csr_array:
-        W = self.affinity.relate(self.finder.relate(X), X)
+        return self.steps(self.joining.relate(X), X)
+
+    def steps(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
+        """The same where the distances to the neighbours are known."""
+        W = self.affinity.relate(distances, X)
         if self.density is not None:
             W = sp.csr_array((W.data / self.density[W.indices], W.indices, W.indptr), shape=W.shape)
         sums = np.asarray(W.sum(axis=1)).ravel()
@@ -55,10 +62,39 @@ class WalkRows:
 
 
 @dataclass(frozen=True, eq=False)
-class Walk:
-    """Extension of an embedding over the samples by `WalkRows`."""
+class Approach:
+    """`WalkRows`, and n more columns that hold on to a training point of which x is all but a copy.
 
-    rows: WalkRows
+    A row of the walk does not quite give a training point its own place back: there the point itself is no neighbour, for a new point
+    beside it it is the first. So within a tenth of the `spacing` of a training point, the distance to its nearest other one, the walk's
+    share falls from one to zero, and the place of the training point takes the rest.
+    """
+
+    walk: WalkRows
+    spacing: Array
+
+    def __call__(self, X: Any) -> sp.csr_array:
+        D = self.walk.joining.relate(X)
+        P = self.walk.steps(D, X)
+        first = _nearest(D)
+        near, distance = D.indices[first], D.data[first]
+        share = np.minimum(1.0, distance / (_NEAR * self.spacing[near]))
+        held = sp.csr_array((1.0 - share, near, np.arange(near.size + 1)), shape=D.shape)
+        held.eliminate_zeros()
+        return sp.csr_array(sp.hstack([sp.diags_array(share) @ P, held], format="csr"))
+
+
+def _nearest(D: sp.csr_array) -> NDArray[np.intp]:
+    """Where the smallest entry of each row stands; every row has one."""
+    rows = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))
+    return np.lexsort((D.data, rows))[D.indptr[:-1]]
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """Extension of an embedding over the samples by the rows of a walk."""
+
+    rows: WalkRows | Approach
     known: Callable[[Any], Any]
     eigenfunctions: bool = True
 
@@ -76,4 +112,17 @@ class Walk:
                     ExtensionWarning,
                 )
             coef = Y / np.where(weak, 1.0, walk)
+        if isinstance(self.rows, Approach):
+            coef = np.vstack([coef, Y])
         return Map(self.rows, coef, known=self.known, embedding=Y)
+
+
+def walk_rows(graph: NeighbourGraph, affinity: Affinity, density: Array | None = None) -> WalkRows | Approach:
+    """The rows that go with a graph of distances, or with one of weights, where new points have nothing but their list."""
+    if affinity.given:
+        return WalkRows(graph.finder, affinity, density)
+    D = graph.undirected()
+    spacing, starts = np.full(graph.n, np.inf), np.flatnonzero(np.diff(D.indptr))
+    spacing[starts] = np.minimum.reduceat(np.where(D.data > 0, D.data, np.inf), D.indptr[starts])
+    spacing[~np.isfinite(spacing)] = np.finfo(float).tiny  # no other point to be near to: only a copy is a copy
+    return Approach(WalkRows(graph.joining(), affinity, density), spacing)

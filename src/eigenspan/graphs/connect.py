@@ -142,7 +142,7 @@ def _bridge(
     C = graph.distances.tocoo()
     D = canonical(np.concatenate([C.data, d, d]), np.concatenate([C.row, i, j]), np.concatenate([C.col, j, i]), graph.n)
     # one agreed edge in both directions, so that "mutual" graphs keep their bridges too
-    return replace(graph, distances=D), edges
+    return replace(graph, distances=D, reaches=graph.reach), edges
 
 
 def _ways_out(graph: NeighbourGraph, X: Any, labels: Index, precomputed: bool) -> tuple[Index, Index, Array]:

@@ -13,6 +13,7 @@ from .._diagnostics import stage
 from .._resources import require
 from ..errors import DisconnectedError
 from .landmarks import suggested_landmarks
+from .neighbours import NeighbourGraph
 
 Array = NDArray[np.float64]
 
@@ -73,12 +74,21 @@ def _shortest(graph: sp.csr_array, sources: NDArray[np.intp]) -> Any:
     return ShortestPaths(graph)
 
 
-def conformal_distances(graph: sp.csr_array) -> tuple[sp.csr_array, Array]:
-    """Edges rescaled by ``d_ij / √(M_i M_j)``, M_i the mean distance from i to its neighbours, and M [conformal Isomap]."""
-    counts = np.diff(graph.indptr)
-    M = np.asarray(graph.sum(axis=1)).ravel() / np.maximum(counts, 1)
+def conformal_distances(graph: NeighbourGraph) -> tuple[sp.csr_array, Array]:
+    """Undirected edges rescaled by ``d_ij / √(M_i M_j)``, and M, the mean distance from i to its neighbours [conformal Isomap].
+
+    Edges longer than the reach of both their ends only bridge components: they are rescaled, but do not count as neighbours.
+    """
+    lengths, reach = graph.undirected(), graph.reach
+    rows = np.repeat(np.arange(graph.n), np.diff(lengths.indptr))
+    near = lengths.data <= np.maximum(reach[rows], reach[lengths.indices]) * (1 + 1e-9)
+    M = mean_by_row(rows[near], lengths.data[near], graph.n)
     positive = M[M > 0]
     M = np.maximum(M, positive.min() if positive.size else 1.0)
-    rows = np.repeat(np.arange(graph.shape[0]), counts)
-    data = graph.data / np.sqrt(M[rows] * M[graph.indices])
-    return sp.csr_array((data, graph.indices, graph.indptr), shape=graph.shape), M
+    data = lengths.data / np.sqrt(M[rows] * M[lengths.indices])
+    return sp.csr_array((data, lengths.indices, lengths.indptr), shape=lengths.shape), M
+
+
+def mean_by_row(rows: NDArray[np.intp], values: Array, n: int) -> Array:
+    """The mean of the values of each row, zero where it has none."""
+    return np.bincount(rows, values, minlength=n) / np.maximum(np.bincount(rows, minlength=n), 1)

@@ -27,6 +27,14 @@ def restore_zeros(D: sp.csr_array) -> sp.csr_array:
     return D
 
 
+def row_max(D: sp.csr_array) -> Array:
+    """The largest entry of every row, zero where there is none."""
+    out, starts = np.zeros(D.shape[0]), np.flatnonzero(np.diff(D.indptr))
+    if starts.size:
+        out[starts] = np.maximum.reduceat(D.data, D.indptr[starts])
+    return out
+
+
 def without_self(D: sp.csr_array) -> sp.csr_array:
     """The lists without edges from a point to itself, in the form of `canonical`."""
     n = D.shape[0]

@@ -17,7 +17,8 @@ from sklearn.base import BaseEstimator
 
 from .._diagnostics import note
 from ..errors import GraphError
-from .lists import canonical, keep_zeros, ragged, regular, restore_zeros
+from .joining import Joining
+from .lists import canonical, keep_zeros, ragged, regular, restore_zeros, row_max
 from .search import choose
 
 Array = NDArray[np.float64]
@@ -180,12 +181,15 @@ class NeighbourGraph:
         Whether one or both ends of an undirected edge must count the other as neighbour.
     rows : index array or None
         The training rows its nodes stand for where they are only some of them.
+    reaches : ndarray of shape (n,) or None
+        Distance of each point's farthest neighbour where bridges have been added since; None where none have.
     """
 
     distances: sp.csr_array
     finder: Any
     symmetry: str = "union"
     rows: Index | None = None
+    reaches: Array | None = None
 
     @property
     def n(self) -> int:
@@ -200,11 +204,21 @@ class NeighbourGraph:
         pattern = sp.csr_array((np.ones(T.nnz), T.indices, T.indptr), shape=T.shape)
         return restore_zeros(sp.csr_array(D.multiply(pattern)))
 
+    @property
+    def reach(self) -> Array:
+        """Distance of each point's farthest neighbour, edges that only bridge components left aside."""
+        return row_max(self.distances) if self.reaches is None else self.reaches
+
+    def joining(self) -> Any:
+        """Relates new points to the training points as `undirected` does these among themselves."""
+        lists = getattr(self.finder, "n_neighbors", None) is not None and getattr(self.finder, "radius", None) is None
+        return Joining(self.finder, self.reach, self.symmetry) if lists else self.finder
+
     def subset(self, rows: Index) -> NeighbourGraph:
         """The graph among some of the points."""
         D = restore_zeros(sp.csr_array(keep_zeros(self.distances)[rows][:, rows]))
         finder = self.finder.subset(rows) if hasattr(self.finder, "subset") else self.finder
-        return replace(self, distances=D, finder=finder, rows=rows)
+        return replace(self, distances=D, finder=finder, rows=rows, reaches=self.reach[rows])
 
     def neighbourhoods(self) -> Iterator[tuple[Index, Index]]:
         """``(points, neighbours)`` in groups of equal neighbour count, for batched local algebra."""

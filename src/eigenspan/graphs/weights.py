@@ -31,10 +31,13 @@ class Affinity:
     W : csr_array of shape (n, n)
     rule : object with ``weigh(distances, X)``
         Turns sparse distances (m, n) from new points X to training points into weights.
+    given : bool
+        The numbers on the edges were weights from the start, not distances.
     """
 
     W: sp.csr_array
     rule: Any
+    given: bool = False
 
     def relate(self, distances: sp.csr_array, X: Any = None) -> sp.csr_array:
         """Weights of the edges from new points to training points."""
@@ -142,7 +145,10 @@ class LocalScaling(BaseEstimator):
         if not np.any(lengths > 0):
             raise GraphError("All neighbouring points coincide: there is no distance to scale by.")
         floor = float(lengths[lengths > 0].min())
-        return _BoundLocalScaling(self.k, floor, np.maximum(_kth_distance(graph.distances, self.k), floor))
+        k = min(
+            self.k, getattr(graph.finder, "n_neighbors", None) or self.k
+        )  # farther edges are bridges, or ends that others chose
+        return _BoundLocalScaling(k, floor, np.maximum(_kth_distance(graph.distances, k), floor))
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,7 +317,7 @@ def affinity(graph: NeighbourGraph, weights: Any, X: Any) -> Affinity:
             raise GraphError(f"The graph of the {W.shape[0]} points has no edges to weigh.")
         if degrees.max() <= 0:
             raise GraphError("All edge weights vanish: the kernel width is far too small for these distances.")
-        return Affinity(W, rule)
+        return Affinity(W, rule, takes_given(weights))
 
 
 def _with_data(G: sp.csr_array, data: Array) -> sp.csr_array:

@@ -15,7 +15,7 @@ from .._diagnostics import note, stage
 from .._resources import one_thread
 from ..core import Map, Spectrum, TraceProblem, sign_of, solve
 from ..errors import DimensionError, InputError
-from ..extend import Walk, WalkRows
+from ..extend import Walk, walk_rows
 from ..forms import degree, degrees, laplacian
 from ..graphs import affinity, as_graph, components
 from ..graphs.weights import refuse_found_edges
@@ -131,7 +131,7 @@ class SpectralClustering(ClusterMixin, SpectralReducer):
         Y = spectrum.vectors * sign_of(spectrum.vectors)
         self.eigenvalues_, self.residuals_, self.gap_ = spectrum.values, spectrum.residuals, spectrum.gap
         walk = Walk(
-            WalkRows(self.graph_.finder, weighted),
+            walk_rows(self.graph_, weighted),
             known_rows(points, holds_affinities(self)),
             eigenfunctions=self.cut == "normalized",
         )

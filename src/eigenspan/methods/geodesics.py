@@ -85,8 +85,7 @@ class Isomap(LandmarkReducer, GraphEmbedding):
         return None  # geodesics run through the graph of all points, to the landmarks only
 
     def _lengths(self, graph: NeighbourGraph) -> tuple[Any, Array | None]:
-        lengths = graph.undirected()
-        return conformal_distances(lengths) if self.conformal else (lengths, None)
+        return conformal_distances(graph) if self.conformal else (graph.undirected(), None)
 
     def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
         lengths, M = self._lengths(graph)
@@ -94,7 +93,7 @@ class Isomap(LandmarkReducer, GraphEmbedding):
         means = G.mean(axis=0)
         form = gram(G, psd=False)
         kept: Any = KeptGeodesics(form.dense, means)
-        rows = GeodesicGram(graph.finder, kept, M)
+        rows = GeodesicGram(graph.joining(), kept, M)
         extension = GramExtension(rows, means, known_rows(points))
         return pose(Samples(graph.n, extension), maximise=form, scale=SqrtEigenvalue())
 
@@ -113,7 +112,7 @@ class Isomap(LandmarkReducer, GraphEmbedding):
         chosen = choose_landmarks(lengths if points is None else points, wanted, random_state=self.random_state)
         self.landmarks_ = chosen if graph.rows is None else graph.rows[chosen]
         geodesics = geodesic_table(lengths, chosen)
-        rows = GeodesicGram(graph.finder, geodesics, M)
+        rows = GeodesicGram(graph.joining(), geodesics, M)
         H = half_squares(geodesics[chosen].astype(np.float64))
         return self._triangulate(H, rows, graph.n, partial(_placed, geodesics))
 

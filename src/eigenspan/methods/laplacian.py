@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._compat import StrOptions
 from ..core import Posed, Samples, diagonal, pose
-from ..extend import Walk, WalkRows
+from ..extend import Walk, walk_rows
 from ..forms import PairWeights, degree, laplacian
 from ..graphs import Affinity, NeighbourGraph, affinity, check_weights_connect
 from .base import SCALE
@@ -45,7 +45,7 @@ class WalkEmbedding(GraphEmbedding):
     ) -> Samples:
         if self.extension == "barycentric":
             return Samples(graph.n, barycentric(graph, points))
-        rows = WalkRows(graph.finder, affinity, density)
+        rows = walk_rows(graph, affinity, density)
         return Samples(
             graph.n, Walk(rows, known_rows(points, holds_affinities(self)), eigenfunctions=self.extension == "nystrom")
         )

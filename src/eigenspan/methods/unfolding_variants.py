@@ -340,8 +340,7 @@ class RelaxedMVU(Unfolding):
         return float(deviations[max(kept, 1) - 1]) if kept < deviations.size else np.inf
 
     def _edges(self, graph: NeighbourGraph, points: Array | None) -> sp.csr_array:
-        lengths = graph.undirected()
-        return conformal_distances(lengths)[0] if self.conformal else lengths
+        return conformal_distances(graph)[0] if self.conformal else graph.undirected()
 
     def _program(self, pairs: Index, bounds: Array, groups: Contraction, rows: Index) -> Program:
         return Program.of_pairs(groups.first.size, pairs, bounds, masses=groups.masses)
@@ -369,9 +368,7 @@ def without_edges(graph: NeighbourGraph, pairs: Index) -> NeighbourGraph:
     C, n = graph.distances.tocoo(), graph.n
     lost = np.concatenate([pairs[:, 0] * n + pairs[:, 1], pairs[:, 1] * n + pairs[:, 0]])
     kept = ~np.isin(C.row.astype(np.intp) * n + C.col, lost)
-    return NeighbourGraph(
-        canonical(C.data[kept], C.row[kept], C.col[kept], n), graph.finder, graph.symmetry, graph.rows
-    )
+    return replace(graph, distances=canonical(C.data[kept], C.row[kept], C.col[kept], n))
 
 
 def knee(deviations: Array) -> float:

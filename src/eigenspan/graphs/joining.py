@@ -1,0 +1,139 @@
+"""How a new point joins a neighbour graph: by the rule that joined the training points.
+
+In the undirected graph of k nearest neighbours two points are joined where one counts the other among its k nearest. For a new
+point x that is its own list, and every training point j that would take x into *its* list: those nearer than the *reach* of j, the
+distance to its k-th neighbour. (At that very distance the list of j is full without x.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from .lists import keep_zeros, restore_zeros
+from .metric import point_distances
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: Distances held at a time.
+_ENTRIES = 2**22
+#: Distances are equal up to this share of them: two ways to compute one may differ in the last digits.
+_ROUNDING = 1e-9
+#: Reaches are sorted into this many octaves at most.
+_OCTAVES = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Joining:
+    """Relates new points to the training points of an undirected k-NN graph: ``X -> csr of distances (m, n)``.
+
+    Attributes
+    ----------
+    finder : object with ``relate``
+        Finds the k nearest training points of new points.
+    reach : ndarray of shape (n,)
+        Distance of each training point's farthest neighbour.
+    symmetry : {"union", "mutual"}
+        Whether one or both must count the other as neighbour. A new point that no training point would take is tied to its nearest.
+    """
+
+    finder: Any
+    reach: Array
+    symmetry: str = "union"
+
+    def relate(self, X: Any) -> sp.csr_array:
+        own = self.finder.relate(X)
+        taken = self._takers(X)
+        if taken is None:
+            return own
+        if self.symmetry == "union":
+            return restore_zeros(sp.csr_array(keep_zeros(own).maximum(keep_zeros(taken))))
+        both = restore_zeros(sp.csr_array(keep_zeros(own).multiply(_pattern(taken))))
+        return _or_nearest(both, own)
+
+    def _takers(self, X: Any) -> sp.csr_array | None:
+        """Distances to the training points that would take a new point; None where the lists of new points are the whole story."""
+        engine = getattr(self.finder, "engine", None)
+        if engine is None:  # rows of precomputed distances, or a search that is not ours
+            return None if sp.issparse(X) else self._in_rows(X)
+        if getattr(engine, "name", None) == "tree":
+            blocks = self._in_trees(np.asarray(X, dtype=np.float64))
+        elif engine.name == "sklearn":
+            blocks = self._by_metric(X, engine.points)
+        else:
+            blocks = self._by_products(np.asarray(X, dtype=np.float64), engine.points)
+        rows, columns, data = (np.concatenate(part) for part in zip(*blocks, strict=True))
+        near = data < self.reach[columns] * (1 - _ROUNDING)
+        out = sp.coo_array(
+            (np.maximum(data[near], 1e-300), (rows[near], columns[near])), shape=(X.shape[0], self.reach.size)
+        )
+        return restore_zeros(sp.csr_array(out))
+
+    def _in_rows(self, X: Any) -> sp.csr_array:
+        D = np.asarray(X, dtype=np.float64)
+        D = D if self.finder.columns is None else D[:, self.finder.columns]
+        rows, columns = np.nonzero(self.reach * (1 - _ROUNDING) > D)
+        return sp.csr_array((D[rows, columns], (rows, columns)), shape=D.shape)
+
+    @cached_property
+    def _trees(self) -> list[tuple[float, Index, cKDTree]]:
+        """Training points by octaves of their reach: a ball of that radius then holds few that do not take its centre."""
+        points, top = self.finder.engine.points, max(float(self.reach.max()), np.finfo(float).tiny)
+        ratio = np.maximum(self.reach / top, 2.0**-_OCTAVES)
+        octave = np.floor(-np.log2(ratio)).astype(int)
+        members = [np.flatnonzero(octave == level) for level in np.unique(octave)]
+        return [(float(self.reach[some].max()), some, cKDTree(points[some])) for some in members]
+
+    def _in_trees(self, X: Array) -> Iterator[tuple[Index, Index, Array]]:
+        points = self.finder.engine.points
+        for radius, members, tree in self._trees:
+            found = tree.query_ball_point(X, radius)
+            rows = np.repeat(np.arange(len(X)), [len(each) for each in found])
+            columns = members[np.concatenate([*found, []]).astype(np.intp)]
+            yield rows, columns, np.linalg.norm(X[rows] - points[columns], axis=1)
+
+    def _by_products(self, X: Array, points: Array) -> Iterator[tuple[Index, Index, Array]]:
+        """All distances by products about the centre, and those that rounding leaves open once more by differences."""
+        centre, step = points.mean(axis=0), max(1, min(len(points), 2**14))
+        rounding = 1e-14 * (points.shape[1] + 8)
+        for j in range(0, len(points), step):
+            P, reach = points[j : j + step] - centre, self.reach[j : j + step]
+            size = np.einsum("ij,ij->i", P, P)
+            for i in range(0, len(X), _ENTRIES // step):
+                Q = X[i : i + _ENTRIES // step] - centre
+                own = np.einsum("ij,ij->i", Q, Q)[:, None]
+                open_ = own + size - 2 * (Q @ P.T) <= reach**2 + rounding * (own + size)
+                rows, columns = np.nonzero(open_)
+                yield i + rows, j + columns, np.linalg.norm(Q[rows] - P[columns], axis=1)
+
+    def _by_metric(self, X: Any, points: Any) -> Iterator[tuple[Index, Index, Array]]:
+        step = max(1, _ENTRIES // points.shape[0])
+        for i in range(0, X.shape[0], step):
+            D = point_distances(X[i : i + step], points, self.finder.metric)
+            rows, columns = np.nonzero(self.reach * (1 - _ROUNDING) > D)
+            yield i + rows, columns, D[rows, columns]
+
+
+def _pattern(D: sp.csr_array) -> sp.csr_array:
+    return sp.csr_array((np.ones(D.nnz), D.indices, D.indptr), shape=D.shape)
+
+
+def _or_nearest(both: sp.csr_array, own: sp.csr_array) -> sp.csr_array:
+    """Rows of the first; where one is empty, the nearest entry of the second."""
+    alone = np.flatnonzero(np.diff(both.indptr) == 0)
+    if not alone.size:
+        return both
+    at = np.array([a + own.data[a:b].argmin() for a, b in zip(own.indptr[alone], own.indptr[alone + 1], strict=True)])
+    data, columns = (
+        np.insert(old, both.indptr[alone], new[at]) for old, new in ((both.data, own.data), (both.indices, own.indices))
+    )
+    indptr = np.concatenate([[0], np.cumsum(np.maximum(np.diff(both.indptr), 1))])
+    return sp.csr_array((data, columns, indptr), shape=both.shape)
