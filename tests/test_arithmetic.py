@@ -80,3 +80,9 @@ def test_values_beyond_single_precision_are_multiplied_in_double() -> None:
     """Columns about the origin are not subtracted from, only cast."""
     large = X * 1e60
     np.testing.assert_allclose(Moments.of(large, single=True).scatter, Moments.of(large).scatter, rtol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_goodness_of_fit_has_no_scale(scale: float) -> None:
+    found = es.ClassicalMDS(2).fit(scale * X).goodness_of_fit_
+    assert found == pytest.approx(es.ClassicalMDS(2).fit(X).goodness_of_fit_, rel=1e-9)

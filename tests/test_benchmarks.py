@@ -27,15 +27,22 @@ def fails(data, seed):
 def sleeps(data, seed):
     time.sleep(30 if len(data["X"]) == 300 else 0)
 
+def does_nothing(data, seed):
+    return None, data["X"]
+
 TASKS = (
     Task(
         "tiny", "Isomap, tiny", data.roll,
         (
             by.ours("Isomap", n_neighbors=12), by.sklearn("manifold.Isomap", n_neighbors=12),
-            by.Contender("fails", fails), by.Contender("sleeps", sleeps),
+            by.Contender("fails", fails),
             by.Contender("absent", sleeps, needs="no_such_module"), by.Contender("small", sleeps, upto=100),
         ),
-        (300,), quality.each({"apart": quality.to_peer("scikit-learn")}), warm=100, limit=2.0,
+        (300,), quality.each({"apart": quality.to_peer("scikit-learn")}), warm=100, limit=300.0,
+    ),
+    Task(
+        "late", "A peer that is late", data.roll, (by.Contender(by.OURS, does_nothing), by.Contender("sleeps", sleeps)),
+        (300,), quality.each({}), warm=100, limit=1.0,
     ),
 )
 """
@@ -61,17 +68,18 @@ def test_a_tiny_task_from_processes_to_page(tmp_path, monkeypatch):
     (tmp_path / "tiny_tasks.py").write_text(TINY, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.syspath_prepend(str(tmp_path))
-    task = worker.find("tiny_tasks", "tiny")
+    both = [worker.find("tiny_tasks", name) for name in ("tiny", "late")]
     path = tmp_path / "results" / "bench.json"
-    runner.run_suite([task], path, full=True, repeats=1, table="tiny_tasks", say=lambda line: None)
+    runner.run_suite(both, path, full=True, repeats=1, table="tiny_tasks", say=lambda line: None)
 
     found = json.loads(path.read_text(encoding="utf-8"))
-    rows = {row["name"]: row for row in found["entries"][0]["contenders"]}
+    rows, late = ({row["name"]: row for row in entry["contenders"]} for entry in found["entries"])
     assert {name: row["status"] for name, row in rows.items()} == {
-        "eigenspan": "ok", "scikit-learn": "ok", "fails": "error", "sleeps": "timeout", "absent": "not installed", "small": "not run",
+        "eigenspan": "ok", "scikit-learn": "ok", "fails": "error", "absent": "not installed", "small": "not run",
     }  # fmt: skip
+    assert {name: row["status"] for name, row in late.items()} == {"eigenspan": "ok", "sleeps": "timeout"}
     for name in ("eigenspan", "scikit-learn"):
-        assert 0 < rows[name]["seconds"][0] < 2
+        assert 0 < rows[name]["seconds"][0] < 300
     assert rows["eigenspan"]["quality"]["apart"] < 1e-6
     assert rows["eigenspan"]["quality"]["residual"] < 1e-9
 
@@ -80,7 +88,7 @@ def test_a_tiny_task_from_processes_to_page(tmp_path, monkeypatch):
     page = report.write(path, docs).read_text(encoding="utf-8")
     assert "ValueError: no such luck in …/else.py" in page
     assert "/some/where" not in page
-    for cell in ("| > 2 s |", "| not installed |", "| not run above 100 |"):
+    for cell in ("| > 1 s |", "| not installed |", "| not run above 100 |"):
         assert cell in page
     assert (docs / "images" / report.RATIOS).stat().st_size > 1000
 

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.linalg as la
 from numpy.typing import NDArray
 
 from .._compat import StrOptions
@@ -120,7 +121,7 @@ class ClassicalMDS(SpectralReducer):
             _check_rank(self.n_components, X)
             centre = X.mean(axis=0)
             R = X - centre
-            self._size = _frobenius(R.T @ R if X.shape[1] <= n else R @ R.T)
+            self._size = _norm(R.T @ R if X.shape[1] <= n else R @ R.T)
             form = factor_gram(R, centre=False)
             return pose(Samples(n, FactorExtension(R, centre)), maximise=form, scale=SqrtEigenvalue())
         given = isinstance(self.metric, str) and self.metric == "precomputed"
@@ -140,12 +141,12 @@ class ClassicalMDS(SpectralReducer):
         rows = DistanceGram(points, self.metric, added=added, added_to_squares=squares)
         extension = GramExtension(rows, G.mean(axis=0), known)
         form = gram(G, psd=False)
-        self._size = _frobenius(form.dense)
+        self._size = _norm(form.dense)
         return pose(Samples(n, extension), maximise=form, scale=SqrtEigenvalue())
 
     def _fit(self, X: Any, y: Any) -> tuple[Array, Map]:
         Y, map_ = super()._fit(X, y)
-        self.goodness_of_fit_ = float(np.sum((self.eigenvalues_ / self._size) ** 2)) if self._size else 0.0
+        self.goodness_of_fit_ = float(np.sum((self.eigenvalues_ / max(self._size, np.finfo(float).tiny)) ** 2))
         del self._size
         if not self.problem_.A.psd and self.correction is None:
             self._report_negative(self.problem_.A)
@@ -164,12 +165,9 @@ class ClassicalMDS(SpectralReducer):
             )
 
 
-def _frobenius(G: Array) -> float:
-    """‖G‖_F, whose squares neither vanish nor overflow."""
-    size = max(float(G.max(initial=0.0)), -float(G.min(initial=0.0)))
-    if 1e-140 < size < 1e140 or size == 0:
-        return float(np.linalg.norm(G))
-    return size * float(np.linalg.norm(G / size))
+def _norm(M: Array) -> float:
+    """Of all entries, by BLAS, which does not square what would overflow or vanish."""
+    return float(la.norm(M.ravel()))
 
 
 def _lowest(form: Any, width: int = 8) -> float:
