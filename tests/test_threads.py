@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -74,19 +75,34 @@ def test_fewer_threads_than_asked_for_do_as_well(monkeypatch: pytest.MonkeyPatch
     assert in_threads(lambda i: i + 1, range(5), 2) == [1, 2, 3, 4, 5]
 
 
-def test_a_second_interrupt_waits_for_the_threads_too() -> None:
-    class Pool:
-        asked = 0
+@pytest.mark.parametrize("when", ["submit", "shutdown"])
+def test_an_interrupt_while_threads_start_or_end_waits_for_them(when: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C between the start of a thread and the note that it was started once left the thread behind."""
+    plain = getattr(ThreadPoolExecutor, when)
 
-        def shutdown(self) -> None:
-            self.asked += 1
-            if self.asked < 3:
-                raise KeyboardInterrupt
+    def pressed(self: Any, *work: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return plain(self, *work)
 
-    pool: Any = Pool()
-    with pytest.raises(KeyboardInterrupt):
-        _resources._wait(pool)
-    assert pool.asked == 3
+    monkeypatch.setattr(ThreadPoolExecutor, when, pressed)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = threading.active_count()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            in_threads(lambda i: time.sleep(0.01), range(20), 2)
+        assert threading.active_count() == before
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+def test_threads_of_a_thread() -> None:
+    """Only the main thread may ask about signals."""
+    assert in_threads(lambda i: in_threads(lambda j: i * j, range(3), 2), range(3), 2) == [
+        [0, 0, 0],
+        [0, 1, 2],
+        [0, 2, 4],
+    ]
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])

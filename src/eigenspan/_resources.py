@@ -6,6 +6,7 @@ A dense n×n array is allocated only where a method's structure forces one, and 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -13,7 +14,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import lru_cache, wraps
 from pathlib import Path
-from threading import Event, Lock
+from threading import Event, Lock, current_thread, main_thread
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -266,7 +267,10 @@ def _on_threads(run: Callable[[], None], n_threads: int, stopped: Event) -> None
     """`run` on each of so many threads; whatever happens, `stopped` is set and all have ended before this returns."""
     pool, begun = ThreadPoolExecutor(n_threads), []
     try:
-        with suppress(RuntimeError):  # a limit on threads, or on addresses for their stacks: fewer do as well
+        with (
+            _interrupts_later(),
+            suppress(RuntimeError),
+        ):  # a limit on threads, or on addresses for their stacks: fewer do as well
             for _ in range(n_threads):
                 begun.append(pool.submit(run))
         for done in as_completed(begun):
@@ -274,14 +278,23 @@ def _on_threads(run: Callable[[], None], n_threads: int, stopped: Event) -> None
         if not begun:
             run()
     finally:
-        stopped.set()
-        _wait(pool)
+        with _interrupts_later():
+            stopped.set()
+            pool.shutdown()
 
 
-def _wait(pool: ThreadPoolExecutor) -> None:
-    """For the threads of a pool, also where an impatient user interrupts again."""
+@contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Ctrl-C takes effect at the end of the block: it must not come between a thread and the note that it was started, or has ended."""
+    handler = signal.getsignal(signal.SIGINT)
+    if current_thread() is not main_thread() or not callable(handler):
+        yield
+        return
+    pressed: list[Any] = []
+    signal.signal(signal.SIGINT, lambda *arguments: pressed.append(arguments))
     try:
-        pool.shutdown()
-    except KeyboardInterrupt:
-        _wait(pool)
-        raise
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if pressed:
+            handler(*pressed[0])
