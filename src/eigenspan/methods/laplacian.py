@@ -122,6 +122,8 @@ class _LocalityPreserving(GraphProjection):
         raise NotImplementedError
 
     def _pose(self, X: Any, y: Any) -> Posed:
+        if self._reads_moments(X):
+            return self._pose_classes(X, y)
         basis = self._basis(X)
         W = self._weights(self._points(basis, X), y, self.weights)
         return pose(basis, minimise=W.laplacian(), unit=self._unit(W), ridge=self.ridge)
@@ -137,7 +139,8 @@ class LPP(_LocalityPreserving):
     Use it when the structure is local but new points need an exact, cheap map. With ``graph="class"`` it is LDA's relative
     [S0, §7.2]; with ``kernel=`` it is kernel LPP.
 
-    Cost: neighbours, then O(nkD + nD² + D³) time, O(nD + D²) memory; a kernel makes it O(n³), or O(nm²) with m landmarks.
+    Cost: neighbours, then O(nkD + nD² + D³) time, O(nD + D²) memory; a kernel makes it O(n³), or O(nm²) with m landmarks. The class
+    graph needs no neighbours: for D < n it is one pass over X, which may be a `numpy.memmap`, and O(D²) memory, as `LDA`.
 
     Parameters
     ----------
@@ -177,6 +180,8 @@ class LPP(_LocalityPreserving):
     ----------
     He & Niyogi (2004); [S0] §4.3, §5.1, §8.3.
     """
+
+    _class_unit: ClassVar[str] = "labelled"
 
     def _unit(self, W: PairWeights) -> Any:
         return diagonal(W.degrees())
@@ -230,6 +235,8 @@ class OLPP(_LocalityPreserving):
     ----------
     [S0] §4.5.
     """
+
+    _class_unit: ClassVar[str] = "projection"
 
     def _unit(self, W: PairWeights) -> Any:
         return "projection"

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from .._compat import HasMethods, StrOptions
 from .._diagnostics import stage
-from ..core import Map, Posed
+from ..core import Features, Map, Posed, TraceProblem, with_ridge
+from ..core.moments import class_moments, is_tall, on_disk
 from ..errors import DimensionError, DuplicateWarning, GraphError, InputError, warn
 from ..extend import Barycentric, BarycentricRows
 from ..forms import AllPairs, ByClass, PairWeights, Paths, Sparse
@@ -238,6 +239,9 @@ class GraphProjection(FeatureReducer):
         "n_jobs": JOBS,
     }
 
+    #: What the axes are measured in where the graph is that of the classes: the points with labels, all points, or themselves.
+    _class_unit: ClassVar[str]
+
     @property
     def _by_class(self) -> bool:
         return isinstance(self.graph, str) and self.graph == "class"
@@ -250,6 +254,24 @@ class GraphProjection(FeatureReducer):
             return None
         codes, self.classes_ = encode_labels(y, X, unlabeled=self.unlabeled, name=type(self).__name__)
         return codes
+
+    def _reads_moments(self, X: Any) -> bool:
+        """The class graph is all means: without weights of another kind, one pass over the rows sums up what there is to know."""
+        plain = getattr(self, "weights", "heat") in (None, "barycentric")
+        return self._by_class and plain and self.kernel is None and self.reduce is None and is_tall(X)
+
+    def _pose_classes(self, X: Any, y: Any, skip: int = 0) -> Posed:
+        """The class graph from the moments of the classes: its Laplacian, and its reconstruction, is the scatter within them."""
+        codes = self._codes(X, y)
+        with stage("moments"):
+            labelled, rest = class_moments(X, codes, self.classes_.size)
+        everyone = labelled.pooled() + rest
+        measured = labelled.pooled() if self._class_unit == "labelled" else everyone
+        basis = replace(Features.of_moments(everyone, None if on_disk(X) else X), offset=measured.mean)
+        A = basis.compress(labelled.scatter)
+        if self._class_unit == "projection":
+            return Posed(TraceProblem(A, None, "min"), basis, skip=skip)
+        return Posed(TraceProblem(with_ridge(A, self.ridge), basis.compress(measured.scatter), "min"), basis)
 
     def _neighbours(self, points: Any, y: Any) -> NeighbourGraph:
         """The neighbour graph; of the class graph, all pairs of a class with their distances."""

@@ -112,7 +112,8 @@ class NPP(_NeighbourhoodPreserving):
     [S0, eq. 34]: LLE restricted to linear functions of the features, so that new points have an exact map. With
     ``graph="class"`` it is LDA's relative [S0, §7.2]; with ``kernel=`` it is kernel NPP, its weights computed in feature space.
 
-    Cost: neighbours, O(n(k²D + k³)) for the weights, O(nD² + D³) for the rest.
+    Cost: neighbours, O(n(k²D + k³)) for the weights, O(nD² + D³) for the rest. The class graph needs no neighbours: for D < n it is one
+    pass over X, which may be a `numpy.memmap`, as `LDA`.
 
     Parameters
     ----------
@@ -150,7 +151,11 @@ class NPP(_NeighbourhoodPreserving):
     He et al. (2005); [S0] §4.5, §5.1, §8.
     """
 
+    _class_unit: ClassVar[str] = "embedding"
+
     def _pose(self, X: Any, y: Any) -> Posed:
+        if self._reads_moments(X):
+            return self._pose_classes(X, y)
         basis = self._basis(X)
         form = self._reconstruction(self._points(basis, X), y)
         return pose(basis, minimise=form, unit="embedding", ridge=self.ridge)
@@ -216,7 +221,11 @@ class ONPP(_NeighbourhoodPreserving):
         "skip_smallest": [Interval(Integral, 0, None, closed="left")],
     }
 
+    _class_unit: ClassVar[str] = "projection"
+
     def _pose(self, X: Any, y: Any) -> Posed:
+        if self._reads_moments(X):
+            return self._pose_classes(X, y, skip=self.skip_smallest)
         basis = self._basis(X)
         form = self._reconstruction(self._points(basis, X), y)
         return pose(basis, minimise=form, unit="projection", skip=self.skip_smallest)
