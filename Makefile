@@ -9,7 +9,7 @@ PEERS := $(VENV)/.peers
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-kernels test-oldest lint format types doctest unit bench bench-full clean
+.PHONY: help setup demo test test-kernels test-oldest test-sklearn lint format types doctest unit bench bench-full clean
 
 help: ## this list
 	@echo "make <target>, with PYTHON=python3.12 to choose the interpreter"
@@ -58,6 +58,9 @@ $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
 
 test-oldest: $(OLDEST)/.ready ## the tests with the oldest versions of what eigenspan needs
 	$(OLDEST)/bin/pytest -n $(WORKERS) tests
+
+test-sklearn: $(READY) ## scikit-learn's own tests of the classes that both libraries have
+	$(BIN)/python tests/sklearn_suites
 
 $(PEERS): $(READY) benchmarks/requirements.txt
 	@echo "Installing the libraries to compare with into $(VENV) (once)"
