@@ -9,7 +9,7 @@ PEERS := $(VENV)/.peers
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-kernels test-oldest test-runtime lint format types doctest unit bench bench-full clean
+.PHONY: help setup demo test test-kernels test-oldest test-runtime test-sklearn lint format types doctest unit bench bench-full clean
 
 help: ## this list
 	@echo "make <target>, with PYTHON=python3.12 to choose the interpreter"
@@ -61,6 +61,9 @@ test-oldest: $(OLDEST)/.ready ## the tests with the oldest versions of what eige
 
 test-runtime: $(READY) ## Ctrl-C at 40 moments of twelve methods, forks, limits, broken caches (half an hour)
 	EIGENSPAN_INTERRUPTS=40 $(BIN)/pytest -s tests/test_interrupts.py tests/test_forks.py tests/test_memory_limits.py tests/test_compiler_cache.py tests/test_threads.py
+
+test-sklearn: $(READY) ## scikit-learn's own tests of the classes that both libraries have
+	$(BIN)/python tests/sklearn_suites
 
 $(PEERS): $(READY) benchmarks/requirements.txt
 	@echo "Installing the libraries to compare with into $(VENV) (once)"

@@ -80,6 +80,17 @@ def test_priors(name: str) -> None:
     np.testing.assert_array_equal(ruled_out.predict_proba(X), np.tile(np.eye(priors.size)[0], (len(X), 1)))
 
 
+def test_the_covariance_of_the_classes() -> None:
+    X, y = DATA["wine"]
+    for params in ({}, {"shrinkage": 0.3}):
+        ours = es.LDA(store_covariance=True, **params).fit(X, y)
+        theirs = oracle(solver="lsqr", **params).fit(X, y)
+        assert relative(ours.covariance_, theirs.covariance_) <= 1e-10
+    assert not hasattr(es.LDA().fit(X, y), "covariance_")
+    wide = es.LDA(store_covariance=True).fit(X[::20], y[::20])  # nine rows of thirteen features
+    assert relative(wide.covariance_, oracle(store_covariance=True).fit(X[::20], y[::20]).covariance_) <= 1e-8
+
+
 def test_text_labels_and_two_classes() -> None:
     X, y = DATA["iris"]
     words = np.array(["setosa", "versicolor", "virginica"])[y]

@@ -24,6 +24,7 @@ class DiscriminantClassifier(ClassifierMixin):
     priors: Any
     kernel: Any
     criterion: str
+    store_covariance: bool
     classes_: Any
     eigenvalues_: Array
     _decision: Map
@@ -63,6 +64,9 @@ class DiscriminantClassifier(ClassifierMixin):
         if self.kernel is None:
             self.means_, self.xbar_ = means, self.priors_ @ means
             self._set_coefficients(rule)
+            if self.store_covariance:
+                C = (unit.to_dense() - posed.problem.A.to_dense()) / counts.sum()
+                self.covariance_ = C if basis.lift is None else basis.lift @ C @ basis.lift.T
 
     def _set_coefficients(self, rule: ClassRule) -> None:
         coef = self._decision.coef.T

@@ -6,6 +6,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.linalg as la
 from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
@@ -46,8 +47,9 @@ class SpectralClustering(ClusterMixin, SpectralReducer):
         Dimensions of the embedding; None means n_clusters.
     cut : {"normalized", "ratio"}, default="normalized"
         B = D balances the clusters' edge weight, B = I their number of points.
-    assign : {"kmeans", "discretize"}, default="kmeans"
-        How rows become labels; discretisation finds the rotation nearest to indicator vectors.
+    assign : {"kmeans", "discretize", "cluster_qr"}, default="kmeans"
+        How rows become labels; discretisation finds the rotation nearest to indicator vectors, and ``"cluster_qr"`` the one that brings
+        the most independent rows nearest to them, in one step and without any random choice.
     $n_neighbors
     $graph
     $weights
@@ -74,14 +76,14 @@ class SpectralClustering(ClusterMixin, SpectralReducer):
 
     References
     ----------
-    [S0] §7.5; Shi & Malik (2000); Yu & Shi (2003).
+    [S0] §7.5; Shi & Malik (2000); Yu & Shi (2003); Damle, Minden & Ying (2019) for ``"cluster_qr"``.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "cut": [StrOptions({"normalized", "ratio"})],
-        "assign": [StrOptions({"kmeans", "discretize"})],
+        "assign": [StrOptions({"kmeans", "discretize", "cluster_qr"})],
         "n_neighbors": NEIGHBOURS,
         "graph": GRAPH,
         "weights": WEIGHTS,
@@ -174,11 +176,11 @@ class SpectralClustering(ClusterMixin, SpectralReducer):
             return self._rule.labels_.astype(np.intp)
         if Y.shape[1] != self.n_clusters:
             raise InputError(
-                f'assign="discretize" rotates {self.n_clusters} vectors onto {self.n_clusters} indicators, but the embedding '
+                f'assign="{self.assign}" rotates {self.n_clusters} vectors onto {self.n_clusters} indicators, but the embedding '
                 f"has {Y.shape[1]} "
                 f'(the graph has {self.n_graph_components_} components). Use assign="kmeans".'
             )
-        self._rule = _Rotation.fit(Y, self.random_state)
+        self._rule = _Rotation.pivoted(Y) if self.assign == "cluster_qr" else _Rotation.fit(Y, self.random_state)
         return self._rule.predict(Y)
 
     def predict(self, X: Any) -> NDArray[np.intp]:
@@ -237,6 +239,12 @@ class _Rotation:
             if score > best:
                 best, best_R = score, R
         return cls(best_R)
+
+    @classmethod
+    def pivoted(cls, Y: Array) -> _Rotation:
+        """Rows chosen by a pivoted QR factorisation, as far from each other's span as can be, stand for the clusters."""
+        chosen = la.qr(Y.T, mode="r", pivoting=True)[1][: Y.shape[1]]
+        return cls(dense.nearest_rotation(Y[chosen].T))
 
     @staticmethod
     def _start(U: Array, rng: np.random.Generator) -> Array:

@@ -31,7 +31,15 @@ Array = NDArray[np.float64]
 
 
 @documented
-@parameters(n_components=None, criterion="ratio-trace", shrinkage=None, priors=None, axes="unit", unlabeled=-1)
+@parameters(
+    n_components=None,
+    criterion="ratio-trace",
+    shrinkage=None,
+    priors=None,
+    store_covariance=False,
+    axes="unit",
+    unlabeled=-1,
+)
 class LDA(DiscriminantClassifier, FeatureReducer):
     """Linear discriminant analysis, and through ``kernel=`` kernel Fisher discriminant analysis.
 
@@ -62,6 +70,8 @@ class LDA(DiscriminantClassifier, FeatureReducer):
     priors : array-like of shape (n_classes,) or None, default=None
         Probabilities of the classes, in the order of ``classes_``, for ``predict`` and its relatives; None means their shares of the
         labelled rows. The directions do not depend on them.
+    store_covariance : bool, default=False
+        Keep the D×D covariance of the classes as ``covariance_`` (not with a kernel).
     $axes
     $kernel
     $landmarks
@@ -85,6 +95,8 @@ class LDA(DiscriminantClassifier, FeatureReducer):
     coef_ : ndarray of shape (n_classes, n_features), or (1, n_features) for two classes
         Weights of ``decision_function``.
     intercept_ : ndarray of shape (n_classes,), or (1,) for two classes
+    covariance_ : ndarray of shape (n_features, n_features)
+        Of every class, as ``predict`` uses it: shrunk and with the ridge, within the span of the data. Where `store_covariance` asks.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         Share of each axis in the scatter between the classes, measured in that within them (with ``"ratio-trace"``).
     n_samples_seen_ : int
@@ -123,6 +135,7 @@ class LDA(DiscriminantClassifier, FeatureReducer):
         "criterion": [StrOptions({"ratio-trace", "trace-ratio"})],
         "shrinkage": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"}), None],
         "priors": ["array-like", None],
+        "store_covariance": ["boolean"],
         "axes": AXES,
         "unlabeled": "no_validation",
     }
