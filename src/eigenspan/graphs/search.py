@@ -31,6 +31,7 @@ from sklearn.neighbors import NearestNeighbors
 from .._diagnostics import note
 from .._resources import in_threads, one_thread, workers
 from ..errors import GraphError, SearchWarning, warn
+from .metric import settings
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -65,11 +66,11 @@ def choose(X: Any, metric: Any, search: str, n_jobs: int | None, work: float = 0
                 f'search={search!r} needs dense points and the Euclidean metric; got metric={metric!r}. Use search="auto".'
             )
         try:
-            return LibrarySearch(NearestNeighbors(metric=metric, n_jobs=n_jobs).fit(X))
+            return LibrarySearch(NearestNeighbors(**settings(metric), n_jobs=n_jobs).fit(X))
         except (TypeError, ValueError) as refusal:
             raise GraphError(
-                f"metric={metric!r} cannot be used here ({refusal}). If it has parameters of its own, pass a function of two rows "
-                "instead, or scale the columns of X first."
+                f"metric={metric!r} cannot be used here ({refusal}). If it has parameters of its own, pass them as metric_params=, or a "
+                "function of two rows as the metric."
             ) from None
     if search == "auto":
         search = _automatic(X)
