@@ -22,11 +22,11 @@ class BarycentricRows:
     """Reconstruction weights of new points over the training points."""
 
     finder: Any
-    points: Array
+    points: Any
     reg: float
 
     def __call__(self, X: Any) -> sp.csr_array:
-        X = np.asarray(X, dtype=np.float64)
+        X = X if sp.issparse(X) else np.asarray(X, dtype=np.float64)
         return reconstruction_weights(self.points, self.finder.relate(X), targets=X, reg=self.reg)
 
 

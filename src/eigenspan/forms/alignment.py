@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .._diagnostics import stage
 from ..core.form import Form
 from ..errors import DimensionError, GraphError
-from ..graphs.barycentric import blocks, gather, local_work
+from ..graphs.barycentric import blocks, gather, local_work, width
 from ..graphs.neighbours import neighbourhoods
 from ..solvers import dense
 
@@ -54,7 +54,7 @@ class Blocks:
 def _gathered(points: Any, graph: sp.csr_array) -> Iterator[tuple[Index, Array]]:
     """Neighbourhoods that contain their own point, first, and their coordinates relative to it: (b, m), (b, m, D)."""
     for rows, columns in neighbourhoods(graph):
-        for r, c in blocks(rows, np.hstack([rows[:, None], columns]), points.shape[1]):
+        for r, c in blocks(rows, np.hstack([rows[:, None], columns]), width(points, columns.shape[1] + 1)):
             yield c, gather(points, c, points[r])
 
 

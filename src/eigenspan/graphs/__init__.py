@@ -3,7 +3,7 @@
 from .accept import as_graph, check_distance_matrix
 from .barycentric import reconstruction_weights
 from .connect import check_weights_connect, components, ensure_connected
-from .geodesics import conformal_distances, geodesic_distances, geodesic_table
+from .geodesics import conformal_distances, geodesic_distances, geodesic_table, require_geodesics
 from .labels import allies, class_indicator, class_pairs, encode_labels, rivals, slices
 from .landmarks import Landmarks, choose_landmarks, suggested_landmarks
 from .neighbours import KNN, NeighbourGraph, Radius, check_n_neighbors
@@ -56,6 +56,7 @@ __all__ = [
     "hadamard_power",
     "median_width",
     "reconstruction_weights",
+    "require_geodesics",
     "rivals",
     "slices",
     "suggested_landmarks",

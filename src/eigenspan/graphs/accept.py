@@ -18,6 +18,11 @@ from .weights import median_width
 
 Index = NDArray[np.intp]
 
+_SIMILARITIES = (
+    "If X holds similarities, methods with edge weights (LaplacianEigenmaps, DiffusionMap, CommuteTimeEmbedding, SpectralClustering) take "
+    'them as graph="precomputed", weights="precomputed"; for others convert them to distances first.'
+)
+
 
 def as_graph(
     graph: Any,
@@ -27,18 +32,24 @@ def as_graph(
     codes: Index | None = None,
     n_jobs: int | None = None,
     affinities: bool = False,
+    metric: Any = None,
+    metric_params: dict[str, Any] | None = None,
+    names: tuple[str, ...] = ("precomputed",),
 ) -> NeighbourGraph:
     """Turn what a user passed as ``graph=`` into a `NeighbourGraph` over the rows of X.
 
     None means k-NN with `n_neighbors` (None: ten, or all others where there are fewer); a spec, a graph built before, a
     fitted or unfitted scikit-learn neighbours transformer, a sparse matrix of distances, a pair ``(indices, distances)``, or
-    ``"precomputed"`` when X itself holds the distances, or with `affinities` the edge weights.
+    ``"precomputed"`` when X itself holds the distances, or with `affinities` the edge weights. A metric belongs to None, or must be that of
+    the spec. `names` are the words that a message may propose.
     """
     n = X.shape[0]
+    _refuse_two_metrics(graph, metric, metric_params)
     built: NeighbourGraph
     with stage("neighbours"):
         if graph is None:
-            built = KNN(default_neighbours(n, n_neighbors), n_jobs=n_jobs).build(X)
+            k = default_neighbours(n, n_neighbors)
+            built = KNN(k, metric=metric or "euclidean", metric_params=metric_params, n_jobs=n_jobs).build(X)
         elif isinstance(graph, str) and graph == "precomputed":
             built = _from_affinities(X) if affinities else _from_distance_matrix(X, n_neighbors)
         elif isinstance(graph, NeighbourGraph):
@@ -55,12 +66,28 @@ def as_graph(
             given = repr(graph) if isinstance(graph, str) else type(graph).__name__
             raise GraphError(
                 f"graph={given} is not understood here. Pass KNN(...), Radius(...), a graph from before, a scikit-learn neighbours "
-                'transformer, a sparse matrix of distances, a pair (indices, distances), "class", or "precomputed".'
+                "transformer, a sparse matrix of distances, a pair (indices, distances), or "
+                + " or ".join(f'"{name}"' for name in names)
+                + (". Labels join points in projections such as LPP." if graph == "class" else ".")
             )
         if built.n != n:
             raise GraphError(f"The graph has {built.n} nodes but X has {n} rows: build it from the same points.")
     note(edges=int(built.distances.nnz))
     return built
+
+
+def _refuse_two_metrics(graph: Any, metric: Any, parameters: dict[str, Any] | None) -> None:
+    if graph is None or (metric is None and parameters is None):
+        return
+    if isinstance(graph, str) and graph == metric == "precomputed":
+        return
+    if getattr(graph, "metric", None) != metric or getattr(graph, "metric_params", None) != parameters:
+        given = f"metric={metric!r}" + ("" if parameters is None else f", metric_params={parameters!r}")
+        shown = repr(graph) if isinstance(graph, str) or hasattr(graph, "get_params") else f"a {type(graph).__name__}"
+        raise GraphError(
+            f"{given} and graph={shown} both say how points are compared, and not the same. Give the metric in the graph, as in "
+            "KNN(10, metric=...), or leave graph= out and set n_neighbors= and metric=."
+        )
 
 
 def default_neighbours(n: int, n_neighbors: int | None) -> int:
@@ -99,6 +126,11 @@ def _from_distance_matrix(X: Any, n_neighbors: int | None) -> NeighbourGraph:
     if X.shape[1] != n:
         raise GraphError(f'graph="precomputed" takes a square matrix of distances; X has shape {X.shape}.')
     if sp.issparse(X):
+        largest = float(np.abs(X.diagonal()).max(initial=0.0))
+        if largest > 0:
+            raise GraphError(
+                f"The diagonal of a matrix of distances must be zero; it reaches {largest:.3g}. {_SIMILARITIES}"
+            )
         D = without_self(_checked_distances(sp.csr_array(X)))
         return NeighbourGraph(D, DistanceRows(n, int(np.diff(D.indptr).max(initial=1))))
     check_distance_matrix(X)
@@ -117,10 +149,16 @@ def _from_affinities(X: Any) -> NeighbourGraph:
     W = sp.csr_array(X).astype(np.float64)
     W.eliminate_zeros()
     if W.nnz and W.data.min() < 0:
-        raise GraphError(f"Affinities must not be negative; the smallest is {W.data.min():.3g}.")
+        raise GraphError(
+            f"Affinities must not be negative; {int(np.sum(W.data < 0))} of {W.nnz} are, the smallest {W.data.min():.3g}. Pass "
+            "exp(-D**2 / s**2) of distances D, (1 + R) / 2 of correlations R, or W.clip(min=0)."
+        )
     skew = abs(W - W.T).max() if W.nnz else 0.0
     if skew > 1e-6 * W.data.max(initial=0.0):
-        raise GraphError(f"The affinities are not symmetric: |w_ij − w_ji| reaches {skew:.3g}. Pass (W + W.T) / 2.")
+        raise GraphError(
+            f"The affinities are not symmetric: |w_ij − w_ji| reaches {skew:.3g} where w_ij reaches {W.data.max():.3g}. Pass "
+            "(W + W.T) / 2."
+        )
     return NeighbourGraph(without_self(W), AffinityRows(W.shape[0]))
 
 
@@ -130,9 +168,7 @@ def check_distance_matrix(X: Any) -> None:
     if D.shape[0] != D.shape[1]:
         raise GraphError(f"A precomputed distance matrix must be square; got shape {D.shape}.")
     if D.min(initial=0.0) < 0:
-        raise GraphError(
-            f"Distances must not be negative; the smallest entry is {D.min():.3g}. If these are similarities, convert them first."
-        )
+        raise GraphError(f"Distances must not be negative; the smallest entry is {D.min():.3g}. {_SIMILARITIES}")
     size, skew = asymmetry(D)
     if skew > 1e-6 * max(size, np.finfo(float).tiny):
         raise GraphError(
@@ -140,7 +176,7 @@ def check_distance_matrix(X: Any) -> None:
         )
     if np.abs(np.diagonal(D)).max(initial=0.0) > 1e-6 * max(size, np.finfo(float).tiny):
         raise GraphError(
-            f"The diagonal of a distance matrix must be zero; it reaches {np.abs(np.diagonal(D)).max():.3g}."
+            f"The diagonal of a distance matrix must be zero; it reaches {np.abs(np.diagonal(D)).max():.3g}. {_SIMILARITIES}"
         )
 
 

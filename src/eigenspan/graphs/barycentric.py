@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._diagnostics import stage
+from ..solvers.dense import local_eigenpairs
 from .neighbours import neighbourhoods
 
 Array = NDArray[np.float64]
@@ -38,12 +39,38 @@ def local_work(graph: sp.csr_array, D: int) -> float:
     return float(np.sum(counts**2 * (D + counts)))
 
 
+def width(points: Any, k: int) -> int:
+    """Coordinates that `gather` makes of k neighbours: of sparse points with many columns no more than there are neighbours."""
+    return k if _is_wide(points, k) else int(points.shape[1])
+
+
+def _is_wide(points: Any, k: int) -> bool:
+    return sp.issparse(points) and points.shape[1] > 4 * k
+
+
 def gather(points: Any, columns: Index, centres: Any) -> Array:
-    """Neighbour coordinates relative to their centre: (b, k, D)."""
+    """Neighbour coordinates relative to their centre: (b, k, D); of wide sparse points (b, k, k) others with the same inner products."""
+    if _is_wide(points, columns.shape[1]):
+        values, V = local_eigenpairs(_sparse_grams(points, columns, centres))
+        return V * np.sqrt(np.maximum(values, 0.0))[:, None, :]
     if sp.issparse(points):
         near = points[columns.ravel()].toarray().reshape(*columns.shape, -1)
         return near - centres.toarray()[:, None]
     return np.asarray(points, dtype=np.float64)[columns] - np.asarray(centres, dtype=np.float64)[:, None]
+
+
+def _sparse_grams(points: Any, columns: Index, centres: Any, step: int = 100) -> Array:
+    """Local Grams (b, k, k) of sparse points from their inner products, some neighbourhoods at a time."""
+    out = np.empty((*columns.shape, columns.shape[1]))
+    for i in range(0, len(columns), step):
+        used, c = np.unique(columns[i : i + step], return_inverse=True)
+        c = c.reshape(-1, columns.shape[1])
+        P, x = points[used], centres[i : i + step]
+        K, cross = (P @ P.T).toarray(), (x @ P.T).toarray()
+        own = np.asarray(x.multiply(x).sum(axis=1)).ravel()[:, None, None]
+        to = np.take_along_axis(cross, c, axis=1)
+        out[i : i + step] = K[c[:, :, None], c[:, None, :]] - to[:, :, None] - to[:, None, :] + own
+    return out
 
 
 def solve_weights(G: Array, reg: float) -> Array:
@@ -90,9 +117,13 @@ def reconstruction_weights(points: Any, graph: sp.csr_array, *, targets: Any = N
 def _weights(points: Any, targets: Any, graph: sp.csr_array, reg: float) -> Array:
     data = np.empty(graph.nnz)
     for rows, columns in neighbourhoods(graph):
-        for r, c in blocks(rows, columns, points.shape[1]):
-            X = gather(points, c, targets[r])
-            w = solve_weights(X @ X.transpose(0, 2, 1), reg)
+        for r, c in blocks(rows, columns, width(points, columns.shape[1])):
+            if _is_wide(points, c.shape[1]):
+                G = _sparse_grams(points, c, targets[r])
+            else:
+                X = gather(points, c, targets[r])
+                G = X @ X.transpose(0, 2, 1)
+            w = solve_weights(G, reg)
             data[(graph.indptr[r][:, None] + np.arange(c.shape[1])).ravel()] = w.ravel()
     return data
 

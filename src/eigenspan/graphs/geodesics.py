@@ -29,7 +29,7 @@ def geodesic_distances(graph: sp.csr_array, sources: NDArray[np.intp] | None = N
     """Graph distances from the sources (default: every point) to all points, (q, n). Cost O(q (n log n + m)) for m edges."""
     n = graph.shape[0]
     chosen = np.arange(n) if sources is None else np.asarray(sources)
-    _check_memory(8.0, len(chosen), n)
+    require_geodesics(n, len(chosen), 8)
     with stage("geodesics"):
         return _reached(_shortest(graph, chosen)(chosen))
 
@@ -38,7 +38,7 @@ def geodesic_table(graph: sp.csr_array, sources: NDArray[np.intp]) -> Any:
     """The same as a table (n, q), a row for each point; in single precision where it is large, far finer than the graph itself."""
     n, q = graph.shape[0], len(sources)
     dtype = np.float64 if n * q <= _LARGE else np.float32
-    _check_memory(np.dtype(dtype).itemsize, q, n)
+    require_geodesics(n, q)
     table = np.empty((n, q), dtype=dtype)
     with stage("geodesics"):
         if n * q <= _SMALL:
@@ -51,7 +51,10 @@ def geodesic_table(graph: sp.csr_array, sources: NDArray[np.intp]) -> Any:
     return _reached(table)
 
 
-def _check_memory(size: float, q: int, n: int) -> None:
+def require_geodesics(n: int, q: int, size: int | None = None) -> None:
+    """Refuse distances from q points to n that would not fit, which can be told before there is a graph."""
+    if size is None:
+        size = 8 if q == n or n * q <= _LARGE else 4
     require(
         size * q * n + 8.0 * min(q, _BATCH) * n,
         f"Geodesic distances from {q} to {n} points",

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from .._resources import one_blas_thread
 from .lists import keep_zeros, restore_zeros
 from .metric import point_distances
 
@@ -25,6 +26,8 @@ Index = NDArray[np.intp]
 
 #: Distances held at a time.
 _ENTRIES = 2**22
+#: Rows and columns of a tile of products, small enough to stay in the cache.
+_TILE = (256, 2048)
 #: Distances are equal up to this share of them: two ways to compute one may differ in the last digits.
 _ROUNDING = 1e-9
 #: Reaches are sorted into this many octaves at most.
@@ -55,7 +58,8 @@ class Joining:
         if taken is None:
             return own
         if self.symmetry == "union":
-            return restore_zeros(sp.csr_array(keep_zeros(own).maximum(keep_zeros(taken))))
+            own, taken = keep_zeros(own), keep_zeros(taken)
+            return restore_zeros(sp.csr_array(own + (taken - taken.multiply(_pattern(own)))))
         both = restore_zeros(sp.csr_array(keep_zeros(own).multiply(_pattern(taken))))
         return _or_nearest(both, own)
 
@@ -70,7 +74,8 @@ class Joining:
             blocks = self._by_metric(X, engine.points)
         else:
             blocks = self._by_products(np.asarray(X, dtype=np.float64), engine.points)
-        rows, columns, data = (np.concatenate(part) for part in zip(*blocks, strict=True))
+        with one_blas_thread():  # tiles are too small to share out
+            rows, columns, data = (np.concatenate(part) for part in zip(*blocks, strict=True))
         near = data < self.reach[columns] * (1 - _ROUNDING)
         out = sp.coo_array(
             (np.maximum(data[near], 1e-300), (rows[near], columns[near])), shape=(X.shape[0], self.reach.size)
@@ -102,17 +107,18 @@ class Joining:
 
     def _by_products(self, X: Array, points: Array) -> Iterator[tuple[Index, Index, Array]]:
         """All distances by products about the centre, and those that rounding leaves open once more by differences."""
-        centre, step = points.mean(axis=0), max(1, min(len(points), 2**14))
+        centre, (rows, columns) = points.mean(axis=0), _TILE
         rounding = 1e-14 * (points.shape[1] + 8)
-        for j in range(0, len(points), step):
-            P, reach = points[j : j + step] - centre, self.reach[j : j + step]
+        for j in range(0, len(points), columns):
+            P, reach = points[j : j + columns] - centre, self.reach[j : j + columns]
             size = np.einsum("ij,ij->i", P, P)
-            for i in range(0, len(X), _ENTRIES // step):
-                Q = X[i : i + _ENTRIES // step] - centre
-                own = np.einsum("ij,ij->i", Q, Q)[:, None]
-                open_ = own + size - 2 * (Q @ P.T) <= reach**2 + rounding * (own + size)
-                rows, columns = np.nonzero(open_)
-                yield i + rows, j + columns, np.linalg.norm(Q[rows] - P[columns], axis=1)
+            most, P2 = reach**2 - (1 - rounding) * size, -2.0 * P.T
+            for i in range(0, len(X), rows):
+                Q = X[i : i + rows] - centre
+                S = Q @ P2
+                S += (1 - rounding) * np.einsum("ij,ij->i", Q, Q)[:, None]
+                near, at = np.nonzero(most >= S)
+                yield i + near, j + at, np.linalg.norm(Q[near] - P[at], axis=1)
 
     def _by_metric(self, X: Any, points: Any) -> Iterator[tuple[Index, Index, Array]]:
         step = max(1, _ENTRIES // points.shape[0])

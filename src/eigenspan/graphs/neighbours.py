@@ -19,6 +19,7 @@ from .._diagnostics import note
 from ..errors import GraphError
 from .joining import Joining
 from .lists import canonical, keep_zeros, ragged, regular, restore_zeros, row_max
+from .metric import as_metric, paired_distances
 from .search import choose
 
 Array = NDArray[np.float64]
@@ -69,6 +70,11 @@ class Finder:
                 raise GraphError(
                     "Distances between the points overflow: the values are too large to be squared. Divide X by a constant first."
                 )
+            if sp.issparse(self.engine.points) and self.metric in (
+                "euclidean",
+                "l2",
+            ):  # products leave 1e-8 where there is 0
+                distances = paired_distances(self.engine.points if X is None else X, self.engine.points, indices)
             return regular(distances, indices, self.n)
         distances, indices = self.engine.within(X, self.radius)
         alone = np.array([X is not None and len(row) == 0 for row in indices], dtype=bool)
@@ -103,7 +109,9 @@ class DistanceRows:
 
     def relate(self, X: Any) -> sp.csr_array:
         if sp.issparse(X):  # absent entries are unknown distances, not zeros
-            return sp.csr_array(X if self.columns is None else X[:, self.columns])
+            D = sp.csr_array(X if self.columns is None else X[:, self.columns])
+            _refuse_alone(D, "known distance")
+            return D
         D = np.asarray(X, dtype=np.float64)
         D = D if self.columns is None else D[:, self.columns]
         k = min(self.n_neighbors, self.n)
@@ -127,12 +135,16 @@ class AffinityRows:
     def relate(self, X: Any) -> sp.csr_array:
         W = sp.csr_array(X if self.columns is None else X[:, self.columns]).astype(np.float64)
         W.eliminate_zeros()
-        alone = np.flatnonzero(np.diff(W.indptr) == 0)
-        if alone.size:
-            raise GraphError(
-                f"{alone.size} of {W.shape[0]} new points (first: {alone[0]}) have no affinity to any training point."
-            )
+        _refuse_alone(W, "affinity")
         return W
+
+
+def _refuse_alone(rows: sp.csr_array, what: str) -> None:
+    alone = np.flatnonzero(np.diff(rows.indptr) == 0)
+    if alone.size:
+        raise GraphError(
+            f"{alone.size} of {rows.shape[0]} new points (first: {alone[0]}) have no {what} to any training point."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,6 +254,8 @@ class KNN(BaseEstimator):
     n_neighbors : int, default=10
     metric : str or callable, default="euclidean"
         Any metric of scikit-learn's NearestNeighbors.
+    metric_params : dict or None, default=None
+        Its parameters, such as ``{"p": 3}`` of ``"minkowski"``.
     symmetry : {"union", "mutual"}, default="union"
         Keep an edge when one end, or only when both ends, count the other as neighbour.
     within_class : bool, default=False
@@ -266,6 +280,7 @@ class KNN(BaseEstimator):
         n_neighbors: int = 10,
         *,
         metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
         symmetry: str = "union",
         within_class: bool = False,
         search: str = "auto",
@@ -273,6 +288,7 @@ class KNN(BaseEstimator):
     ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
+        self.metric_params = metric_params
         self.symmetry = symmetry
         self.within_class = within_class
         self.search = search
@@ -282,7 +298,8 @@ class KNN(BaseEstimator):
         _check_symmetry(self.symmetry)
         n, k = X.shape[0], self.n_neighbors
         check_n_neighbors(k, X)
-        settings: dict[str, Any] = {"metric": self.metric, "search": self.search, "n_jobs": self.n_jobs}
+        metric = _searchable(self.metric, self.metric_params)
+        settings: dict[str, Any] = {"metric": metric, "search": self.search, "n_jobs": self.n_jobs}
         finder = Finder.build(X, n_neighbors=k, **settings)
         note(search=finder.engine.name)
         if not self.within_class:
@@ -312,6 +329,8 @@ class Radius(BaseEstimator):
     radius : float
         Points at most this far apart are neighbours.
     metric : str or callable, default="euclidean"
+    metric_params : dict or None, default=None
+        Parameters of the metric.
     n_jobs : int or None, default=None
 
     Examples
@@ -321,23 +340,41 @@ class Radius(BaseEstimator):
     0.5
     """
 
-    def __init__(self, radius: float = 1.0, *, metric: Any = "euclidean", n_jobs: int | None = None) -> None:
+    def __init__(
+        self,
+        radius: float = 1.0,
+        *,
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.radius = radius
         self.metric = metric
+        self.metric_params = metric_params
         self.n_jobs = n_jobs
 
     def build(self, X: Any, codes: Index | None = None) -> NeighbourGraph:
         if not self.radius > 0:
             raise GraphError(f"radius={self.radius} must be positive.")
-        finder = Finder.build(X, radius=self.radius, metric=self.metric, n_jobs=self.n_jobs)
+        metric = _searchable(self.metric, self.metric_params)
+        finder = Finder.build(X, radius=self.radius, metric=metric, n_jobs=self.n_jobs)
         D = finder.among()
         if D.nnz == 0:
-            near = Finder.build(X, n_neighbors=1, metric=self.metric).among().data
+            near = Finder.build(X, n_neighbors=1, metric=metric).among().data
             raise GraphError(
                 f"radius={self.radius:g} leaves every one of the {D.shape[0]} points alone: nearest neighbours are {near.min():.3g} to "
                 f"{near.max():.3g} apart (median {np.median(near):.3g}). Use a larger radius, or a k-nearest-neighbour graph."
             )
         return NeighbourGraph(D, finder)
+
+
+def _searchable(metric: Any, parameters: dict[str, Any] | None) -> Any:
+    if isinstance(metric, str) and metric == "precomputed":
+        raise GraphError(
+            'metric="precomputed" leaves a search for neighbours nothing to measure: where X holds the distances, say graph="precomputed" '
+            "(n_neighbors= sets k) in place of KNN or Radius, or pass graph= a sparse matrix of distances beside the coordinates."
+        )
+    return as_metric(metric, parameters)
 
 
 def check_n_neighbors(k: int, X: Any) -> None:

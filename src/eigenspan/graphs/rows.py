@@ -6,46 +6,70 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 
-def _hash(X: Array) -> NDArray[np.uint64]:
-    """A 64-bit hash of each row's bits; equal rows have equal hashes."""
-    bits = np.ascontiguousarray(X + 0.0).view(np.uint64)  # adding zero turns -0.0 into 0.0
+def _hash(X: Any) -> NDArray[np.uint64]:
+    """A 64-bit hash of each row's bits; equal rows have equal hashes, dense or sparse: zeros add nothing."""
+    values = np.ascontiguousarray((X.data if sp.issparse(X) else X) + 0.0)  # adding zero turns -0.0 into 0.0
+    bits = values.view(np.uint64)
     multipliers = np.random.default_rng(0).integers(1, 2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(
         2
     ) + np.uint64(1)
     mixed = bits ^ (bits >> np.uint64(32))
-    return (mixed * multipliers).sum(axis=1, dtype=np.uint64)
+    if not sp.issparse(X):
+        return (mixed * multipliers).sum(axis=1, dtype=np.uint64)
+    sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(mixed * multipliers[X.indices], dtype=np.uint64)])
+    return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+
+
+def all_equal(X: Any) -> bool:
+    """Every row is the same as the first."""
+    if not sp.issparse(X):
+        return bool(np.all(X[0] == X))
+    hashes = _hash(X)
+    return bool(np.all(hashes == hashes[0]))
+
+
+def _as_rows(X: Any) -> Any:
+    return sp.csr_array(X, dtype=np.float64) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+
+
+def _same(A: Any, B: Any) -> NDArray[np.bool_]:
+    """Which rows of two matrices are equal."""
+    if sp.issparse(A) or sp.issparse(B):
+        return np.asarray(abs(sp.csr_array(A) - sp.csr_array(B)).sum(axis=1)).ravel() == 0
+    return np.all(A == B, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class RowIndex:
     """``X -> index`` of the first identical training row, −1 where there is none."""
 
-    points: Array
+    points: Any
     hashes: NDArray[np.uint64]
     order: Index
 
     @classmethod
     def build(cls, points: Any) -> RowIndex:
-        points = np.asarray(points, dtype=np.float64)
+        points = _as_rows(points)
         hashes = _hash(points)
         order = np.argsort(hashes, kind="stable")
         return cls(points, hashes[order], order)
 
     def __call__(self, X: Any) -> Index:
-        X = np.asarray(X, dtype=np.float64)
+        X = _as_rows(X)
         hashes, index = _hash(X), np.full(X.shape[0], -1, dtype=np.intp)
         at, rows = np.searchsorted(self.hashes, hashes), np.arange(X.shape[0])
         while rows.size:  # one round, unless different rows share a hash
             rows = rows[at[rows] < self.order.size]
             rows = rows[self.hashes[at[rows]] == hashes[rows]]
             found = self.order[at[rows]]
-            same = np.all(self.points[found] == X[rows], axis=1)
+            same = _same(self.points[found], X[rows])
             index[rows[same]] = found[same]
             rows = rows[~same]
             at[rows] += 1
@@ -62,10 +86,19 @@ class ZeroDistance:
     columns: Index | None = None
 
     def __call__(self, distances: Any) -> Index:
+        if sp.issparse(distances):
+            return self._stored(sp.csr_array(distances if self.columns is None else distances[:, self.columns]))
         D = np.asarray(distances)
         D = D if self.columns is None else D[:, self.columns]
         nearest = D.argmin(axis=1)
         return np.where(D[np.arange(D.shape[0]), nearest] == 0, nearest, -1)
+
+    @staticmethod
+    def _stored(D: sp.csr_array) -> Index:
+        """Of sparse rows only a zero that is stored is a distance."""
+        index, zero = np.full(D.shape[0], -1, dtype=np.intp), np.flatnonzero(D.data == 0)[::-1]
+        index[np.searchsorted(D.indptr, zero, side="right") - 1] = D.indices[zero]
+        return index
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,6 +30,7 @@ from .._diagnostics import note
 from .._resources import human_bytes, in_slices, in_threads, one_thread, refuse_lazy, require, workers
 from ..errors import GraphError, SearchWarning, warn
 from .lists import Lists, empty_lists, leave_out_self, nearest_first
+from .metric import settings
 from .tiles import Centred, Tiles
 
 Array = NDArray[np.float64]
@@ -69,11 +70,11 @@ def choose(X: Any, metric: Any, search: str, n_jobs: int | None, work: float = 0
                 f'search={search!r} needs dense points and the Euclidean metric; got metric={metric!r}. Use search="auto".'
             )
         try:
-            return LibrarySearch(NearestNeighbors(metric=metric).fit(X), n_jobs)
+            return LibrarySearch(NearestNeighbors(**settings(metric)).fit(X), n_jobs)
         except (TypeError, ValueError) as refusal:
             raise GraphError(
-                f"metric={metric!r} cannot be used here ({refusal}). If it has parameters of its own, pass a function of two rows "
-                "instead, or scale the columns of X first."
+                f"metric={metric!r} cannot be used here ({refusal}). If it has parameters of its own, pass them as metric_params=, or a "
+                "function of two rows as the metric."
             ) from None
     if search == "auto":
         search = _automatic(X)

@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 class _Alignment(GraphEmbedding):
     """Implicit methods that differ in their alignment form only."""
 
+    _accepts_sparse: ClassVar[bool] = True
+
     def _form(self, points: Array, graph: NeighbourGraph) -> Form:
         raise NotImplementedError
 

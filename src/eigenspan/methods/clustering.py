@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg as la
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
@@ -18,12 +19,11 @@ from ..core import Map, Spectrum, TraceProblem, sign_of, solve
 from ..errors import DimensionError, InputError
 from ..extend import Walk, walk_rows
 from ..forms import degree, degrees, laplacian
-from ..graphs import affinity, as_graph, components
-from ..graphs.weights import refuse_found_edges
+from ..graphs import affinity, components
 from ..solvers import dense
 from .base import JOBS, NEIGHBOURS, SEED, SOLVER, SpectralReducer
 from .docs import documented
-from .neighbourhood import GRAPH, WEIGHTS, holds_affinities, known_rows
+from .neighbourhood import GRAPH, METRIC, WEIGHTS, graph_asked_for, holds_affinities, holds_pairs, known_rows
 
 Array = NDArray[np.float64]
 
@@ -79,6 +79,7 @@ class SpectralClustering(ClusterMixin, SpectralReducer):
     [S0] §7.5; Shi & Malik (2000); Yu & Shi (2003); Damle, Minden & Ying (2019) for ``"cluster_qr"``.
     """
 
+    _accepts_sparse: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -86,6 +87,8 @@ class SpectralClustering(ClusterMixin, SpectralReducer):
         "assign": [StrOptions({"kmeans", "discretize", "cluster_qr"})],
         "n_neighbors": NEIGHBOURS,
         "graph": GRAPH,
+        "metric": METRIC,
+        "metric_params": [dict, None],
         "weights": WEIGHTS,
         "solver": SOLVER,
         "random_state": SEED,
@@ -101,6 +104,8 @@ class SpectralClustering(ClusterMixin, SpectralReducer):
         assign: str = "kmeans",
         n_neighbors: int | None = None,
         graph: Any = None,
+        metric: Any = None,
+        metric_params: dict[str, Any] | None = None,
         weights: Any = "heat",
         solver: Any = "auto",
         random_state: Any = 0,
@@ -112,6 +117,8 @@ class SpectralClustering(ClusterMixin, SpectralReducer):
         self.assign = assign
         self.n_neighbors = n_neighbors
         self.graph = graph
+        self.metric = metric
+        self.metric_params = metric_params
         self.weights = weights
         self.solver = solver
         self.random_state = random_state
@@ -123,11 +130,9 @@ class SpectralClustering(ClusterMixin, SpectralReducer):
             raise InputError(f"n_clusters={self.n_clusters} exceeds n_samples={n}.")
         if self.n_components is not None and self.n_components > n:
             raise DimensionError(f"n_components={self.n_components} exceeds n_samples={n}.")
-        points = None if isinstance(self.graph, str) and self.graph == "precomputed" else X
-        refuse_found_edges(self.graph, self.weights)
-        self.graph_ = as_graph(
-            self.graph, X, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs, affinities=holds_affinities(self)
-        )
+        X = sp.csr_array(X) if sp.issparse(X) else X
+        points = None if holds_pairs(self) else X
+        self.graph_ = graph_asked_for(self, X, self.n_neighbors)
         weighted = affinity(self.graph_, self.weights, points)
         spectrum = self._indicators(weighted.W)
         Y = spectrum.vectors * sign_of(spectrum.vectors)

@@ -112,7 +112,7 @@ class TraceReducer(SpectralReducer):
         For ``basis="kernel"``.
     $landmarks
     $n_neighbors
-    $graph
+    $graph_plain
     $weights
     disconnected : {"connect", "raise"}, default="connect"
         For ``basis="samples"``: bridge a graph that falls apart by its shortest missing edges, with a warning, or raise.

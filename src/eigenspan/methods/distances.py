@@ -130,6 +130,8 @@ class ClassicalMDS(SpectralReducer):
             f"The {n}×{n} distance matrix",
             f"Use LandmarkMDS(landmarks={suggested_landmarks(n)}), which needs distances to that many points only.",
         )
+        if self.correction == "cailliez":
+            _require_cailliez(n)
         if given:
             check_distance_matrix(X)
         with stage("distances"):
@@ -197,6 +199,10 @@ def _check_rank(d: int, X: Array) -> None:
         )
 
 
+def _require_cailliez(n: int) -> None:
+    require(80.0 * n**2, f"Cailliez' {2 * n}×{2 * n} eigenproblem", 'Use correction="lingoes".')
+
+
 def _correction(D: Array, kind: str | None) -> tuple[float, float]:
     """Constants to add to the distances (Cailliez) and to their squares (Lingoes) so that they become Euclidean."""
     if kind is None:
@@ -205,7 +211,6 @@ def _correction(D: Array, kind: str | None) -> tuple[float, float]:
     G2 = gram(-0.5 * D**2).dense
     if kind == "lingoes":
         return 0.0, 2 * max(0.0, -float(dense.eigenpairs(G2, 1, "min")[0][0]))
-    require(80.0 * n**2, f"Cailliez' {2 * n}×{2 * n} eigenproblem", 'Use correction="lingoes".')
     G1 = gram(-0.5 * D).dense
     block = np.block([[np.zeros((n, n)), 2 * G2], [-np.eye(n), -4 * G1]])
     return max(0.0, dense.largest_real_eigenvalue(block)), 0.0

@@ -10,10 +10,15 @@ _ENTRIES = {
         Number of dimensions d of the embedding.""",
     "n_neighbors": """n_neighbors : int or None, default=None
         Neighbours of every point. None means 10, or all other points where there are fewer.""",
-    "graph": """graph : graph specification or None, default=None
+    "graph_plain": """graph : graph specification or None, default=None
         Overrides `n_neighbors`: ``KNN(15, metric="cosine")``, ``Radius(0.5)``, the ``graph_`` of a fitted estimator, a scikit-learn
         neighbours transformer, a sparse matrix of distances, a pair ``(indices, distances)``, or ``"precomputed"`` when X itself
         holds distances.""",
+    "metric": """metric : str, callable or None, default=None
+        How points are compared where `graph` is None: any metric of scikit-learn's NearestNeighbors, None for ``"euclidean"``.
+        ``"precomputed"`` is the same as ``graph="precomputed"``.
+    metric_params : dict or None, default=None
+        Parameters of the metric, such as ``{"p": 3}`` of ``"minkowski"``.""",
     "graph_supervised": """graph : graph specification or None, default=None
         Overrides `n_neighbors`: ``KNN(15, metric="cosine")``, ``Radius(0.5)``, the ``graph_`` of a fitted estimator, a scikit-learn
         neighbours transformer, a sparse matrix of distances, or a pair ``(indices, distances)``. With labels:
@@ -205,6 +210,7 @@ _LABELLED = f"""{_FORM}
 
 #: Lists of entries that whole families share.
 _LISTS = {
+    "graph": "$graph_plain\n    $metric",
     "unfolding_parameters": _UNFOLDING,
     "unfolding_attributes": _UNFOLDED,
     "unfolding_form": _FORM,

@@ -10,7 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
+from .._resources import require
 from ..core import Map, Posed, Samples, SqrtEigenvalue, gram, pose
 from ..errors import InputError
 from ..extend import GeodesicGram, GramExtension, half_squares
@@ -21,6 +23,7 @@ from ..graphs import (
     conformal_distances,
     geodesic_distances,
     geodesic_table,
+    require_geodesics,
 )
 from .distances import LandmarkReducer
 from .docs import documented
@@ -58,6 +61,8 @@ class Isomap(LandmarkReducer, GraphEmbedding):
 
     Attributes
     ----------
+    dist_matrix_ : ndarray of shape (n_samples, n_samples)
+        Geodesic distances, worked out anew each time they are asked for (absent with landmarks).
     $graph_attribute
     $spectral_attributes
 
@@ -76,10 +81,16 @@ class Isomap(LandmarkReducer, GraphEmbedding):
 
     conformal: bool
 
+    _accepts_sparse: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GraphEmbedding._parameter_constraints,
         "conformal": ["boolean"],
     }
+
+    def _build_graph(self, X: Any) -> NeighbourGraph:
+        if self.disconnected != "largest":  # then only the search tells how many points will be left
+            require_geodesics(X.shape[0], _number(self._wanted(X.shape[0]), X.shape[0]))
+        return super()._build_graph(X)
 
     def _landmark_rows(self, X: Any) -> None:
         return None  # geodesics run through the graph of all points, to the landmarks only
@@ -119,6 +130,42 @@ class Isomap(LandmarkReducer, GraphEmbedding):
     def _wanted(self, n: int) -> Any:
         """The landmarks to use, how many or which; None for all pairs."""
         return self.landmarks
+
+    @property
+    def dist_matrix_(self) -> Array:
+        """Geodesic distances between the embedded points, n×n, worked out when asked for (absent with landmarks)."""
+        kept = getattr(getattr(vars(self).get("map_"), "rows", None), "geodesics", None)
+        if not isinstance(kept, KeptGeodesics):
+            raise AttributeError(
+                f"{type(self).__name__} has no dist_matrix_ "
+                + ("before fit." if kept is None else "with landmarks: only distances to these are known.")
+            )
+        n = kept.shape[0]
+        require(8.0 * n * n, f"A copy of the geodesic distances between {n} points", "Use fewer points.")
+        return kept[np.arange(n)]
+
+    def reconstruction_error(self) -> float:
+        """How much of the geodesics the embedding leaves out: ``‖G − YYᵀ‖_F / n``, G the doubly centred −½Δ̂².
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        if vars(self).get("landmarks_") is not None:
+            raise InputError(
+                "The reconstruction error needs the geodesics between all points: fit Isomap without landmarks."
+            )
+        G = self.problem_.A.dense
+        left = float(np.linalg.norm(G)) ** 2 - float(np.sum(self.eigenvalues_**2))
+        return float(np.sqrt(max(left, 0.0))) / G.shape[0]
+
+
+def _number(wanted: Any, n: int) -> int:
+    """How many landmarks are wanted; all points where none are."""
+    if wanted is None or isinstance(wanted, Integral):
+        return n if wanted is None else int(wanted)
+    return int(wanted.n) if isinstance(wanted, Landmarks) else len(wanted)
 
 
 @dataclass(frozen=True, eq=False)

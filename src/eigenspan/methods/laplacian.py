@@ -28,6 +28,7 @@ class WalkEmbedding(GraphEmbedding):
     weights: Any
     extension: str
 
+    _accepts_sparse: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GraphEmbedding._parameter_constraints,
         "weights": WEIGHTS,

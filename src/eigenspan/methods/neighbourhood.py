@@ -33,6 +33,7 @@ from ..graphs import (
 from ..graphs.connect import POLICIES
 from ..graphs.metric import point_distances
 from ..graphs.paths import PathSimilarity
+from ..graphs.rows import all_equal
 from ..graphs.weights import refuse_found_edges
 from .base import COMPONENTS, JOBS, LANDMARKS, NEIGHBOURS, SEED, SOLVER, FeatureReducer, SpectralReducer
 from .parameters import parameters
@@ -41,6 +42,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 GRAPH = [str, HasMethods("build"), HasMethods("transform"), "sparse matrix", tuple, NeighbourGraph, None]
+METRIC = [str, callable, None]
 WEIGHTS = [str, HasMethods("bind")]
 
 
@@ -55,6 +57,8 @@ class GraphEmbedding(SpectralReducer):
         "n_components": COMPONENTS,
         "n_neighbors": NEIGHBOURS,
         "graph": GRAPH,
+        "metric": METRIC,
+        "metric_params": [dict, None],
         "landmarks": LANDMARKS,
         "disconnected": [StrOptions(set(POLICIES))],
         "solver": SOLVER,
@@ -69,6 +73,8 @@ class GraphEmbedding(SpectralReducer):
         *,
         n_neighbors: int | None = None,
         graph: Any = None,
+        metric: Any = None,
+        metric_params: dict[str, Any] | None = None,
         landmarks: Any = None,
         disconnected: str = "connect",
         solver: Any = "auto",
@@ -78,6 +84,8 @@ class GraphEmbedding(SpectralReducer):
         self.n_components = n_components
         self.n_neighbors = n_neighbors
         self.graph = graph
+        self.metric = metric
+        self.metric_params = metric_params
         self.landmarks = landmarks
         self.disconnected = disconnected
         self.solver = solver
@@ -89,8 +97,8 @@ class GraphEmbedding(SpectralReducer):
         if chosen is None:
             return self._fit_points(X)
         self.landmarks_ = chosen
-        precomputed = _holds_pairs(self)
-        Y, map_ = self._fit_points(X[np.ix_(chosen, chosen)] if precomputed else X[chosen])
+        precomputed = holds_pairs(self)
+        Y, map_ = self._fit_points(X[chosen][:, chosen] if precomputed else X[chosen])
         within = self.graph_.rows
         self.graph_ = replace(self.graph_, rows=chosen if within is None else chosen[within])
         if precomputed:
@@ -115,19 +123,20 @@ class GraphEmbedding(SpectralReducer):
                 f'Landmarks by "{self.landmarks.choice}" need coordinates or distances; of affinities choose them by "random", '
                 "or give their rows."
             )
-        return choose_landmarks(X, self.landmarks, random_state=self.random_state, precomputed=_holds_pairs(self))
+        return choose_landmarks(X, self.landmarks, random_state=self.random_state, precomputed=holds_pairs(self))
+
+    def _rows(self, X: Any) -> Any:
+        X = super()._rows(X)
+        return sp.csr_array(X) if sp.issparse(X) else X
 
     def _fit_points(self, X: Any) -> tuple[Array, Map]:
         return self._fit_connected(X, self._build_graph(X), self._embed_graph)
 
     def _build_graph(self, X: Any) -> NeighbourGraph:
         """The neighbour graph as it is, in one piece or several."""
-        if not _holds_pairs(self) and np.all(X[0] == X):
+        if not holds_pairs(self) and all_equal(X):
             raise DimensionError(f"All {X.shape[0]} rows coincide: there are no dimensions to show.")
-        refuse_found_edges(self.graph, getattr(self, "weights", None))
-        graph = as_graph(
-            self.graph, X, n_neighbors=self._n_near(X), n_jobs=self.n_jobs, affinities=holds_affinities(self)
-        )
+        graph = graph_asked_for(self, X, self._n_near(X))
         _warn_of_duplicates(graph)
         return graph
 
@@ -139,7 +148,7 @@ class GraphEmbedding(SpectralReducer):
         self, X: Any, graph: NeighbourGraph, embed: Callable[..., tuple[Array, Map]]
     ) -> tuple[Array, Map]:
         """``embed(graph, points)`` on the graph that the policy for disconnected ones makes of it."""
-        precomputed = _holds_pairs(self)
+        precomputed = holds_pairs(self)
         self.graph_, kept = ensure_connected(graph, X, self.disconnected, precomputed=precomputed)
         points = X if kept is None else X[kept][:, kept] if precomputed else X[kept]
         Y, map_ = embed(self.graph_, None if precomputed else points)
@@ -169,9 +178,26 @@ class OnColumns:
         return self.inner(X[:, self.columns])
 
 
-def _holds_pairs(estimator: Any) -> bool:
-    """X holds distances or affinities among the points instead of coordinates."""
-    return isinstance(estimator.graph, str) and estimator.graph == "precomputed"
+def holds_pairs(estimator: Any) -> bool:
+    """X holds distances or affinities among the points instead of coordinates: ``graph=`` says so, or ``metric=`` in its place."""
+    given = estimator.graph if estimator.graph is not None else getattr(estimator, "metric", None)
+    return isinstance(given, str) and given == "precomputed"
+
+
+def graph_asked_for(estimator: Any, X: Any, n_neighbors: int | None) -> NeighbourGraph:
+    """The graph that ``graph=``, or ``n_neighbors=`` and ``metric=``, ask for."""
+    pairs = holds_pairs(estimator)
+    graph = "precomputed" if pairs else estimator.graph
+    refuse_found_edges(graph, getattr(estimator, "weights", None))
+    return as_graph(
+        graph,
+        X,
+        n_neighbors=n_neighbors,
+        n_jobs=estimator.n_jobs,
+        affinities=holds_affinities(estimator),
+        metric=None if pairs and estimator.metric == "precomputed" else estimator.metric,
+        metric_params=estimator.metric_params,
+    )
 
 
 def refuse_distances(graph: Any, name: str) -> None:
@@ -185,10 +211,8 @@ def refuse_distances(graph: Any, name: str) -> None:
 
 def holds_affinities(estimator: Any) -> bool:
     """X holds edge weights: both the graph and its weights are precomputed."""
-    return all(
-        isinstance(getattr(estimator, name, None), str) and getattr(estimator, name) == "precomputed"
-        for name in ("graph", "weights")
-    )
+    weights = getattr(estimator, "weights", None)
+    return holds_pairs(estimator) and isinstance(weights, str) and weights == "precomputed"
 
 
 def known_rows(points: Array | None, affinities: bool = False) -> Callable[[Any], Any]:
@@ -279,7 +303,9 @@ class GraphProjection(FeatureReducer):
         if self._by_class:
             return NeighbourGraph(_distances_on(class_pairs(codes), points), None)
         refuse_distances(self.graph, type(self).__name__)
-        graph = as_graph(self.graph, points, n_neighbors=self.n_neighbors, codes=codes, n_jobs=self.n_jobs)
+        graph = as_graph(
+            self.graph, points, n_neighbors=self.n_neighbors, codes=codes, n_jobs=self.n_jobs, names=("class",)
+        )
         _warn_of_duplicates(graph)
         self.graph_ = graph
         return graph

@@ -68,6 +68,7 @@ class LLE(GraphEmbedding):
 
     reg: float
 
+    _accepts_sparse: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {**GraphEmbedding._parameter_constraints, "reg": REG}
 
     def _pose_graph(self, graph: NeighbourGraph, points: Any) -> Posed:

@@ -119,6 +119,7 @@ class SupervisedMVU(LabelledUnfolding):
         Neighbours of every point within its class, all others of a smaller class. None means 8.
     graph : graph specification or None, default=None
         Overrides `n_neighbors`, as for `MVU`; edges between points of different classes are left out.
+    $metric
     bridge : {"representatives", "shortest"}, default="representatives"
         What keeps the classes together: strings between all pairs of representatives, the points nearest to the class means
         [S4, eq. 51], which keep the layout of the classes; or the c − 1 shortest edges between classes, which let them swing apart.
@@ -166,12 +167,21 @@ class SupervisedMVU(LabelledUnfolding):
     def _within(self, X: Any, codes: Index) -> NeighbourGraph:
         """Neighbours of the same class, and those of unlabelled points."""
         if self.graph is not None:
-            graph = as_graph(self.graph, X, n_neighbors=self.n_neighbors, codes=codes, n_jobs=self.n_jobs)
+            graph = as_graph(
+                self.graph,
+                X,
+                n_neighbors=self.n_neighbors,
+                codes=codes,
+                n_jobs=self.n_jobs,
+                metric=self.metric,
+                metric_params=self.metric_params,
+            )
             D = graph.distances.tocoo()
             kept = (codes[D.row] == codes[D.col]) | (codes[D.row] < 0) | (codes[D.col] < 0)
             return replace(graph, distances=canonical(D.data[kept], D.row[kept], D.col[kept], graph.n))
         k = min(_NEIGHBOURS, X.shape[0] - 1) if self.n_neighbors is None else self.n_neighbors
-        graph = as_graph(KNN(k, within_class=True, n_jobs=self.n_jobs), X, codes=codes)
+        metric: dict[str, Any] = {"metric": self.metric or "euclidean", "metric_params": self.metric_params}
+        graph = as_graph(KNN(k, within_class=True, n_jobs=self.n_jobs, **metric), X, codes=codes)
         if np.all(codes >= 0):
             return graph
         D, E = graph.distances.tocoo(), graph.finder.among().tocoo()
