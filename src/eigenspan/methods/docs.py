@@ -184,7 +184,8 @@ _UNFOLDED = """embedding_full_ : ndarray of shape (n_samples, r)
     spectrum_ : ndarray of shape (r,)
         Variance (sum of squares) along them: the eigenvalues of K.
     suggested_dimension_ : int
-        Where the spectrum drops most.
+        Where the spectrum drops most, from one axis to the next; shares of the variance below the certified gap count as that gap, and
+        axes that hold all but a hundredth of the variance count in any case.
     certificate_ : UnfoldingCertificate
         Bounds on the optimum, edges and weights; see ``help(eigenspan.UnfoldingCertificate)``.
     solution_ : Solution

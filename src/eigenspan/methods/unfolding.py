@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .._compat import Interval, StrOptions
 from .._diagnostics import note, stage
 from ..core import Map, Samples, SqrtEigenvalue, factor_gram, pose
-from ..core.spectrum import seed_of
+from ..core.spectrum import seed_of, suggested_dimension
 from ..errors import ConvergenceWarning, DegenerateWarning, DimensionError, InputError, warn
 from ..extend import eigenfunctions, kernel_map
 from ..graphs import NeighbourGraph
@@ -32,8 +32,6 @@ Index = NDArray[np.intp]
 
 #: Share of the largest variance below which an axis is rounding.
 _NOTHING = 1e-11
-#: Share of all variance that counts as none where the spectrum drops.
-_NO_SHARE = 1e-9
 #: Neighbours unless told.
 _NEIGHBOURS = 8
 #: Columns of data that a band can begin with.
@@ -107,7 +105,7 @@ class Unfolding(GraphEmbedding):
         F = F @ dense.eigenpairs(dense.symmetric(F.T @ F), None, "max")[1]
         self.embedding_full_ = F
         self.spectrum_ = np.sum(F**2, axis=0)
-        self.suggested_dimension_ = suggested_dimension(self.spectrum_)
+        self.suggested_dimension_ = suggested_dimension(self.spectrum_, self.certificate_.gap)
         extension = self._extension(graph, points, F)
         Y, map_ = self._solve(pose(Samples(graph.n, extension), maximise=factor_gram(F), scale=SqrtEigenvalue()))
         missing = self.n_components - Y.shape[1]
@@ -247,9 +245,18 @@ class BoundedUnfolding(Unfolding):
         return self._bounded(pairs, bounds, groups)
 
     def _bounded(
-        self, pairs: Index, bounds: Array, groups: Contraction, cost: Any = None, equal: NDArray[np.bool_] | None = None
+        self,
+        pairs: Index,
+        bounds: Array,
+        groups: Contraction,
+        cost: Any = None,
+        equal: NDArray[np.bool_] | None = None,
+        strings: tuple[Index, Array] | None = None,
     ) -> Program:
-        """The program of these pairs in the form asked for; C over all points, None for the variance; `equal` pairs are equations."""
+        """The program of these pairs in the form asked for; C over all points, None for the variance; `equal` pairs are equations.
+
+        `strings` are bounds from above on some of the pairs besides, which only slack can keep where they contradict an equation.
+        """
         cost = None if cost is None else groups.sum(cost)
         settings: dict[str, Any] = {"masses": groups.masses, "cost": cost, "equal": equal}
         if self.constraint == "band":
@@ -257,6 +264,11 @@ class BoundedUnfolding(Unfolding):
             settings["equal"] = None if equal is None else np.concatenate([equal, np.zeros_like(equal)])
         elif self.constraint == "slack":
             settings["slack"] = Slack(int(self.power), self._price(pairs, bounds, groups, cost))
+            if equal is not None and strings is not None and strings[0].size:
+                rows = np.concatenate([np.arange(len(pairs)), strings[0]])
+                settings["combine"] = sp.eye_array(len(pairs), format="csr")[rows]
+                settings["equal"] = np.append(equal, np.zeros(strings[0].size, dtype=bool))
+                bounds = np.concatenate([bounds, strings[1]])
         return Program.of_pairs(groups.first.size, pairs, bounds, **settings)
 
     def _interior(self, points: Array | None, groups: Contraction, program: Program) -> Array | None:
@@ -352,10 +364,3 @@ class MVU(BoundedUnfolding):
         if self.common_neighbors:
             graph = with_common_neighbours(graph, points, None if points is not None else self._distance_rows(graph))
         return graph.undirected()
-
-
-def suggested_dimension(spectrum: Array) -> int:
-    """Axes before the largest drop of the spectrum, of which nothing is left below a billionth of the variance."""
-    shares = np.sort(spectrum)[::-1] / max(float(spectrum.sum()), np.finfo(float).tiny)
-    padded = np.maximum(np.append(shares, 0.0), _NO_SHARE)
-    return int(np.argmax(padded[:-1] / padded[1:])) + 1
