@@ -111,6 +111,8 @@ _ENTRIES = {
         Axes in the input space (absent with a kernel).
     mean_ : ndarray of shape (n_features,)
         The origin of the embedding in the input space (absent with a kernel).""",
+    "unfolding_neighbors": """n_neighbors : int or None, default=None
+        Neighbours of every point. None means 8, or all other points where there are fewer.""",
     "unfolding_tol": """tol : float, default=1e-3
         Certified relative gap at which to stop.""",
     "unfolding_extension": """extension : {"auto", "barycentric", "eigenfunctions", "kernel-map"}, default="auto"

@@ -63,6 +63,9 @@ class LandmarkMVU(Unfolding):
     is told the dimension of the sheet (`n_components`), reaches 99.9 per cent. Where the data have more dimensions than are asked for LLE's
     is the better one, on digits by a factor of 1.2 to 2.3. Both restrict MVU, so the larger ``certificate_.lower`` is the one to keep.
 
+    Points a hundred times nearer to one another than to all others share a row of Q: what their neighbours say about them differs by more
+    than the string between them is long, and would hold all the rest back.
+
     There are as many constraints as edges, and few of them matter. The program is solved for some pairs, those it breaks most
     join them, and so on until what all pairs allow is within `tol` of what the chosen ones do.
 
@@ -81,8 +84,7 @@ class LandmarkMVU(Unfolding):
         M: that of LTSA with tangent spaces of dimension `n_components`, or that of LLE.
     reg : float, default=1e-3
         With "reconstruction", ridge on the local Gram matrices of W, relative to their trace.
-    n_neighbors : int or None, default=None
-        Neighbours of every point. None means 8, or all other points where there are fewer.
+    $unfolding_neighbors
     $graph
     landmarks : int, Landmarks, array of indices or None, default=None
         How many, how, or which. None means 40, or all points where there are fewer. A number alone spreads them (``"maxmin"``), so that
@@ -133,6 +135,7 @@ class LandmarkMVU(Unfolding):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Unfolding._parameter_constraints,
+        "method": [StrOptions({"auto", "dense"})],
         "form": [StrOptions({"reconstruction", "tangent"})],
         "reg": [Interval(Real, 0, None, closed="left")],
     }

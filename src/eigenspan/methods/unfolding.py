@@ -192,11 +192,17 @@ class Unfolding(GraphEmbedding):
             "stalled": "The steps became too short to go on",
         }
         name = self._objective + " less the price of slack" * (getattr(self, "constraint", "") == "slack")
+        advice = (
+            "More time will not help: bounds of very different size, or hardly any room between them, stop the steps. Use fewer or other "
+            'neighbours, or constraint="slack"'
+            if solution.status == "stalled"
+            else "Give it more time"
+        )
         found = (
-            f"its {name} proved within {100 * gap:.2g} % of the optimum, not the {100 * self.tol:.2g} % asked for. Give it more time, or "
-            "accept the gap with tol=."
+            f"its {name} proved within {100 * gap:.2g} % of the optimum, not the {100 * self.tol:.2g} % asked for. {advice}, or accept "
+            "the gap with tol=."
             if np.isfinite(gap)
-            else f"no bound was proved on how far its {name} is from the optimum. Give it more time."
+            else f"no bound was proved on how far its {name} is from the optimum. {advice}."
         )
         warn(
             f"{reasons[solution.status]} after {solution.iterations} steps: the unfolding is feasible to "
@@ -313,15 +319,15 @@ class MVU(BoundedUnfolding):
     distances. Too few neighbours leave strings slack, and the sheet is stretched along and narrowed across: a Swiss roll of
     1,000 points keeps 0.67 of its width with k = 8 and 0.91 with k = 15; `common_neighbors` braces it.
 
-    ``certificate_`` brackets the optimum by weak duality, whatever the solver did.
+    ``certificate_`` brackets the optimum by weak duality, whatever the solver did. Points a hundred times nearer to one another than to all
+    others are solved for as one, and the bounds then proved for all of them.
 
     Cost: 40 or so sparse factorisations of order n·rank with the fill of the neighbour graph.
 
     Parameters
     ----------
     $n_components
-    n_neighbors : int or None, default=None
-        Neighbours of every point. None means 8, or all other points where there are fewer.
+    $unfolding_neighbors
     $graph
     constraint : {"inequality", "slack", "band"}, default="inequality"
         ``v ≤ d``; ``v ≤ d + t`` at a price for t; ``(1 − band) d ≤ v ≤ d``, for the squared distances v of neighbours.
