@@ -96,3 +96,11 @@ def test_unusable_bounds_are_refused() -> None:
         check_program(Program.of_pairs(4, CHAIN, np.array([1.0, np.nan, 1.0])))
     with pytest.raises(InputError, match="2 squared distances are bounded by a negative"):
         check_program(Program.of_pairs(4, CHAIN, np.array([1.0, -1.0, -2.0])))
+
+
+def test_indices_are_no_wider_than_they_need_be() -> None:
+    """Graph routines of older scipy take 32-bit ones only, and factorisations would copy others at every step."""
+    pairs = np.array([[0, 1], [2, 1], [2, 3]], dtype=np.int64)
+    program = Program.of_pairs(4, pairs, np.ones(3))
+    assert program.directions.indices.dtype == program.laplacian(np.ones(3)).indices.dtype == np.int32
+    assert np.array_equal(program.directions.toarray(), [[1, -1, 0, 0], [0, -1, 1, 0], [0, 0, 1, -1]])

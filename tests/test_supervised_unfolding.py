@@ -87,7 +87,7 @@ def gain(kind: str, X: Array, y: Any, kernel: Array | None = None) -> Array:
     return W
 
 
-def oracle(W: Array, squares: Array, pairs: Any, form: str, equal: Any = ()) -> float:
+def oracle(W: Array, squares: Array, pairs: Any, form: str, equal: Any = (), power: int = 2) -> float:
     """Maximise Σ W_ij v_ij by cvxpy: pairs bounded in the given form, `equal` maps pairs to what they must be."""
     cp = pytest.importorskip("cvxpy")
     pytest.importorskip("clarabel")
@@ -95,7 +95,7 @@ def oracle(W: Array, squares: Array, pairs: Any, form: str, equal: Any = ()) -> 
     Z = la.null_space(np.ones((1, n)))
     M = cp.Variable((n - 1, n - 1), PSD=True)
     G = Z @ M @ Z.T
-    i, j = np.array(sorted(set(pairs) - set(equal))).T
+    i, j = np.array(sorted(pairs)).T
     B = (np.eye(n)[i] - np.eye(n)[j]) @ Z
     v, d = cp.sum(cp.multiply(B @ M, B), axis=1), squares[i, j]
     C = np.diag((W + W.T).sum(axis=1)) - (W + W.T)
@@ -103,11 +103,11 @@ def oracle(W: Array, squares: Array, pairs: Any, form: str, equal: Any = ()) -> 
     for (r, s), length in equal.items():
         u = G[r, r] + G[s, s] - 2 * G[r, s]
         if form == "slack":
-            value -= PRICE * cp.square(u - length)
+            value -= PRICE * cp.power(cp.abs(u - length), power)
         else:
             limits.append(u == length)
     if form == "slack":
-        value -= PRICE * cp.sum(cp.square(cp.pos(v - d)))
+        value -= PRICE * cp.sum(cp.power(cp.pos(v - d), power))
     else:
         limits += [v <= d] + ([v >= (1 - BAND) * d] if form == "band" else [])
     problem = cp.Problem(cp.Maximize(value), limits)
@@ -156,6 +156,27 @@ def test_smvu1_reaches_the_optimum(form: str, data: Any) -> None:
     F = estimator.embedding_full_
     if form != "slack":
         np.testing.assert_allclose([np.sum((F[i] - F[j]) ** 2) for i, j in links], list(links.values()), rtol=1e-4)
+
+
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("seed", range(3))
+def test_smvu1_keeps_the_strings_of_representatives_that_are_neighbours(seed: int, power: int) -> None:
+    """An equation of the representatives does not take the place of the string between them: both are paid for."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1, 2], 5)
+    X = rng.standard_normal((15, 2)) + np.array([[0, 0], [1.0, 0], [0, 1.0]])[y]
+    S, (a, b, c) = cdist(X, X, "sqeuclidean"), chosen(X, y)
+    links = {tuple(sorted(pair)): 4.0 * S[pair] for pair in [(a, b), (b, c), (a, c)]}
+    assert set(links) & near(X, 6)
+    estimator = SMVU1(alpha=2.0, power=power, **settings("slack") | {"n_neighbors": 6}).fit(X, y)
+    agrees(estimator, oracle(gain("smvu1", X, y), S, near(X, 6), "slack", links.items(), power))
+    edges, squares = estimator.certificate_.edges, estimator.certificate_.squared_distances
+    listed = [(tuple(sorted(map(int, e))), float(d)) for e, d in zip(edges, squares, strict=True)]
+    strings = [(pair, S[pair]) for pair in near(X, 6)]
+    expected = sorted(strings + list(links.items()))
+    assert [pair for pair, _ in sorted(listed)] == [pair for pair, _ in expected]
+    assert [d for _, d in sorted(listed)] == pytest.approx([d for _, d in expected])
+    assert estimator.certificate_.weights.size == len(edges)
 
 
 @forms

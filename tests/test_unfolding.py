@@ -21,7 +21,6 @@ from eigenspan.errors import (
     GraphError,
     InputError,
 )
-from eigenspan.methods.unfolding import suggested_dimension
 from eigenspan.solvers.sdp import Certificate, Solution
 from helpers import pairwise
 
@@ -291,14 +290,6 @@ def test_frames_and_single_precision():
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     assert MVU(2).set_output(transform="pandas").fit_transform(frame).shape == (120, 2)
     assert MVU(2).fit_transform(X.astype(np.float32)).dtype == np.float32
-
-
-@pytest.mark.parametrize(
-    ("spectrum", "dimension"),
-    [([0.97, 0.03, 1e-12], 2), ([0.5, 0.5], 2), ([1.0, 1e-9, 1e-9], 1), ([0.5, 0.3, 0.2, 1e-7], 3), ([0.0, 0.0], 1)],
-)
-def test_the_dimension_is_where_the_spectrum_drops(spectrum, dimension):
-    assert suggested_dimension(np.array(spectrum)) == dimension
 
 
 def test_bad_parameters_are_named():

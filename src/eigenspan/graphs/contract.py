@@ -10,6 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
+from ..solvers.sdp.near import near_points
+
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
@@ -42,12 +44,22 @@ class Contraction:
         return S.T @ C @ S
 
 
-def contract(lengths: sp.csr_array) -> tuple[Contraction, Index, Array]:
-    """Groups of coincident points of an undirected graph, the pairs (m, 2) of groups it joins, and their lengths."""
+def contract(lengths: sp.csr_array, near: float = 0.0) -> tuple[Contraction, Index, Array]:
+    """Groups of coincident points of an undirected graph, the pairs (m, 2) of groups it joins, and their lengths.
+
+    With `near` also of points whose distance along their own edges is at most that share of the shortest edge to all others. What
+    is given to the groups is then not quite given to the points: an exact answer about the points takes `solvers.sdp.near`.
+    """
     U = sp.coo_array(sp.triu(lengths, 1))
     n, same = lengths.shape[0], U.data == 0
     copies = sp.csr_array((np.ones(int(same.sum())), (U.row[same], U.col[same])), shape=(n, n))
     _, labels = connected_components(copies, directed=False)
+    if near > 0:
+        groups, pairs, d = contract(lengths)
+        found = near_points(groups.first.size, pairs, d, near, 0.25 * groups.first.size)
+        if found is not None:
+            labels = np.unique(found[0], return_inverse=True)[1][groups.labels]
+            same = labels[U.row] == labels[U.col]
     _, first = np.unique(labels, return_index=True)
     i, j = labels[U.row[~same]], labels[U.col[~same]]
     apart = i != j

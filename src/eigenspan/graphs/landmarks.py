@@ -86,13 +86,10 @@ def choose_landmarks(
         ``(i, j) -> K[i, j]``: whose leverage counts.
     """
     n = X.shape[0]
+    check_landmarks(landmarks, n)
     if not isinstance(landmarks, (Integral, Landmarks)):
-        return _given(np.asarray(landmarks), n)
+        return np.asarray(landmarks).astype(np.intp)
     m, how = (landmarks.n, landmarks.choice) if isinstance(landmarks, Landmarks) else (int(landmarks), how)
-    if how not in CHOICES:
-        raise InputError(f"landmark choice {how!r} must be one of {', '.join(map(repr, CHOICES))}.")
-    if not isinstance(m, Integral) or not 1 <= m <= n:
-        raise InputError(f"landmarks={m} must lie between 1 and n_samples={n}.")
     rng = check_random_state(random_state)
     if how == "random":
         return np.sort(rng.choice(n, size=m, replace=False))
@@ -108,15 +105,19 @@ def choose_landmarks(
     return _maxmin(X, m, rng, precomputed)
 
 
-def _given(given: Any, n: int) -> Index:
-    chosen = given.astype(np.intp) if given.dtype.kind in "iu" else np.zeros(0, dtype=np.intp)
-    if chosen.ndim != 1 or chosen.size == 0 or chosen.min() < 0 or chosen.max() >= n:
-        distinct = False
-    else:
-        distinct = np.unique(chosen).size == chosen.size
-    if not distinct:
+def check_landmarks(landmarks: Any, n: int) -> None:
+    """Refuse landmarks that cannot be chosen among n points, before any is chosen."""
+    if isinstance(landmarks, Landmarks) and landmarks.choice not in CHOICES:
+        raise InputError(f"landmark choice {landmarks.choice!r} must be one of {', '.join(map(repr, CHOICES))}.")
+    if isinstance(landmarks, (Integral, Landmarks)):
+        m: Any = landmarks.n if isinstance(landmarks, Landmarks) else landmarks
+        if not isinstance(m, Integral) or not 1 <= int(m) <= n:
+            raise InputError(f"landmarks={m} must lie between 1 and n_samples={n}.")
+        return
+    given = np.asarray(landmarks)
+    fits = given.ndim == 1 and given.size > 0 and given.dtype.kind in "iu" and given.min() >= 0 and given.max() < n
+    if not fits or np.unique(given).size < given.size:
         raise InputError(f"landmarks must be distinct row indices in 0..{n - 1}; got {given!r:.80}.")
-    return chosen
 
 
 def _maxmin(X: Any, m: int, rng: Any, precomputed: bool) -> Index:

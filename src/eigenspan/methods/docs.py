@@ -116,6 +116,8 @@ _ENTRIES = {
         Axes in the input space (absent with a kernel).
     mean_ : ndarray of shape (n_features,)
         The origin of the embedding in the input space (absent with a kernel).""",
+    "unfolding_neighbors": """n_neighbors : int or None, default=None
+        Neighbours of every point. None means 8, or all other points where there are fewer.""",
     "unfolding_tol": """tol : float, default=1e-3
         Certified relative gap at which to stop.""",
     "unfolding_extension": """extension : {"auto", "barycentric", "eigenfunctions", "kernel-map"}, default="auto"
@@ -189,7 +191,8 @@ _UNFOLDED = """embedding_full_ : ndarray of shape (n_samples, r)
     spectrum_ : ndarray of shape (r,)
         Variance (sum of squares) along them: the eigenvalues of K.
     suggested_dimension_ : int
-        Where the spectrum drops most.
+        Where the spectrum drops most, from one axis to the next; shares of the variance below the certified gap count as that gap, and
+        axes that hold all but a hundredth of the variance count in any case.
     certificate_ : UnfoldingCertificate
         Bounds on the optimum, edges and weights; see ``help(eigenspan.UnfoldingCertificate)``.
     solution_ : Solution

@@ -135,6 +135,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Any:
         """Learn the kernel from all points X, and label those whose y is −1, NaN or None; the others are of two classes."""
         refuse_lazy(X)
+        _checked(self.kernels)
         X = validate_data(self, X, dtype=np.float64, accept_sparse="csr", ensure_min_samples=2)
         codes, self.classes_ = encode_labels(y, X, unlabeled=self.unlabeled, name="KernelLearner")
         if self.classes_.size > 2:
@@ -153,7 +154,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):
 
     def _grams(self, X: Any) -> tuple[Array, Array, Array]:
         """Kernel matrices scaled to the trace c, the column means they had, and their traces over c."""
-        n, m = X.shape[0], len(_checked(self.kernels))
+        n, m = X.shape[0], len(self.kernels)
         copies = m * (1 if self.weights == "nonnegative" else 4) + 4
         require(8.0 * n * n * copies, f"{copies} matrices of {n}×{n}", "Use fewer kernels or unlabelled points.")
         grams, means, traces = np.empty((m, n, n)), np.zeros((m, n)), np.empty(m)
@@ -228,6 +229,11 @@ class KernelLearner(ClassifierMixin, BaseEstimator):
                     f"{X.shape[0]}×{self.kernel_.shape[0]} kernel between new and training points (got shape {values.shape}). "
                     "The labels of the training points are in transduction_."
                 )
+            if i in matrices and not np.all(np.isfinite(values)):
+                raise InputError(
+                    f"The rows= of kernels[{i}] hold {int(np.sum(~np.isfinite(values)))} values that are NaN or infinite, of "
+                    f"{values.size}: a kernel between any two points is a number."
+                )
             K += self.weights_[i] * self._parts[i](values)
         return self.svm_.decision_function(K)
 
@@ -240,7 +246,8 @@ class KernelLearner(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = any(_name(kernel) == "precomputed" for kernel in self.kernels)
+        kernels = self.kernels if isinstance(self.kernels, (list, tuple)) else ()
+        tags.input_tags.pairwise = any(_name(kernel) == "precomputed" for kernel in kernels)
         return tags
 
 
@@ -257,6 +264,8 @@ def _name(kernel: Any) -> str:
 def _checked(kernels: Any) -> Any:
     if isinstance(kernels, str) or not hasattr(kernels, "__len__") or not len(kernels):
         raise InputError(f"kernels={kernels!r} must be a list of one kernel at least, such as ['linear', 'rbf'].")
+    if len(getattr(kernels, "shape", ())) == 2:
+        raise InputError(f"kernels is one matrix, of shape {kernels.shape}, not a list of kernels: write kernels=[K].")
     names = [_name(kernel) for kernel in kernels]
     if "precomputed" in names and set(names) - {"matrix", "precomputed"}:
         raise KernelError(

@@ -19,6 +19,7 @@ from ..errors import ConvergenceError, DimensionError, InputError, RidgeWarning,
 from ..forms import laplacian, reconstruction, tangent_alignment
 from ..graphs import Landmarks, NeighbourGraph, choose_landmarks, reconstruction_weights
 from ..graphs.contract import Contraction, contract
+from ..graphs.landmarks import check_landmarks
 from ..solvers import dense
 from ..solvers.linear import solve_positive
 from ..solvers.sdp import Certificate, Program, Solution, solve_program
@@ -38,6 +39,9 @@ _FIRST, _JOINING = 8, 4
 _BLOCK = 2**16
 #: Share of the graph's Laplacian that is added to a singular M.
 _STIFFNESS = 1e-7
+#: Points whose distance is less than this share of that to all others are one for the interpolation: their neighbours tell them nothing
+#: about their own difference, and what they are given is held back by the string between them.
+_NEAR = 1e-2
 #: Axes with less of the variance than this are left out.
 _NOTHING = 1e-9
 
@@ -59,6 +63,9 @@ class LandmarkMVU(Unfolding):
     is told the dimension of the sheet (`n_components`), reaches 99.9 per cent. Where the data have more dimensions than are asked for LLE's
     is the better one, on digits by a factor of 1.2 to 2.3. Both restrict MVU, so the larger ``certificate_.lower`` is the one to keep.
 
+    Points a hundred times nearer to one another than to all others share a row of Q: what their neighbours say about them differs by more
+    than the string between them is long, and would hold all the rest back.
+
     There are as many constraints as edges, and few of them matter. The program is solved for some pairs, those it breaks most
     join them, and so on until what all pairs allow is within `tol` of what the chosen ones do.
 
@@ -77,8 +84,7 @@ class LandmarkMVU(Unfolding):
         M: that of LTSA with tangent spaces of dimension `n_components`, or that of LLE.
     reg : float, default=1e-3
         With "reconstruction", ridge on the local Gram matrices of W, relative to their trace.
-    n_neighbors : int or None, default=None
-        Neighbours of every point. None means 8, or all other points where there are fewer.
+    $unfolding_neighbors
     $graph
     landmarks : int, Landmarks, array of indices or None, default=None
         How many, how, or which. None means 40, or all points where there are fewer. A number alone spreads them (``"maxmin"``), so that
@@ -129,22 +135,24 @@ class LandmarkMVU(Unfolding):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Unfolding._parameter_constraints,
+        "method": [StrOptions({"auto", "dense"})],
         "form": [StrOptions({"reconstruction", "tangent"})],
         "reg": [Interval(Real, 0, None, closed="left")],
     }
 
     def _landmark_rows(self, X: Any) -> None:
-        if (
-            self.landmarks is not None
-        ):  # refused before anything is computed; chosen from the graph, which is that of all points
-            choose_landmarks(X[:, :0], self.landmarks, how="random", random_state=0)
+        """None: landmarks are chosen from the graph of all points. What cannot work is refused before anything is computed."""
+        if self._pairwise():
+            raise InputError(
+                'LandmarkMVU rebuilds points from the coordinates of their neighbours, and graph="precomputed" has none: use '
+                'MVU(graph="precomputed", landmarks=...), which unfolds some rows and places the others by their distances.'
+            )
+        if self.landmarks is not None:
+            check_landmarks(self.landmarks, X.shape[0])
 
     def _unfold(self, graph: NeighbourGraph, points: Array | None) -> Array:
-        if points is None:
-            raise InputError(
-                'LandmarkMVU rebuilds points from their neighbours, and graph="precomputed" has no coordinates.'
-            )
-        groups, pairs, d = contract(self._edges(graph, points))
+        assert points is not None
+        groups, pairs, d = contract(self._edges(graph, points), near=_NEAR)
         chosen = self._choose(graph, points, groups)
         with stage("interpolation"):
             Q = interpolation(self._form(graph, points, groups), chosen, pairs)
@@ -161,9 +169,15 @@ class LandmarkMVU(Unfolding):
 
     def _choose(self, graph: NeighbourGraph, points: Array, groups: Contraction) -> Index:
         """Landmarks as numbers of groups."""
-        wanted = min(_LANDMARKS, groups.first.size) if self.landmarks is None else self.landmarks
+        wanted, most = _LANDMARKS if self.landmarks is None else self.landmarks, groups.first.size
         rows = np.arange(graph.n) if graph.rows is None else graph.rows
         if isinstance(wanted, (Integral, Landmarks)):
+            # copies of a point are no more landmarks than it is
+            wanted = (
+                Landmarks(min(wanted.n, most), choice=wanted.choice)
+                if isinstance(wanted, Landmarks)
+                else min(wanted, most)
+            )
             chosen = choose_landmarks(points[groups.first], wanted, how="maxmin", random_state=self.random_state)
         else:
             chosen = np.unique(groups.labels[np.isin(rows, wanted)])

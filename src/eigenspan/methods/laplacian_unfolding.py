@@ -62,8 +62,7 @@ class LaplacianMVU(Unfolding):
     price : float or "auto", default="auto"
         ν. "auto" makes a stretch of 20 per cent cost what an edge gains, were all weights equal. A higher one follows distances that m
         functions cannot have into more dimensions, a lower one shows the longest alone.
-    n_neighbors : int or None, default=None
-        Neighbours of every point. None means 8, or all other points where there are fewer.
+    $unfolding_neighbors
     $graph
     $unfolding_parameters
 

@@ -25,6 +25,7 @@ from .docs import documented
 from .neighbourhood import refuse_distances
 from .parameters import parameters
 from .unfolding import _NEIGHBOURS, BoundedUnfolding
+from .unfolding_certificate import UnfoldingCertificate
 from .unfolding_edges import pair_lengths, with_edges
 
 Array = NDArray[np.float64]
@@ -248,7 +249,7 @@ class SMVU1(LabelledUnfolding):
     }
 
     def _build_graph(self, X: Any) -> NeighbourGraph:
-        """With edges between representatives, α times as long as they are."""
+        """With edges between representatives that are no neighbours, α times as long as they are."""
         graph, ends = super()._build_graph(X), representatives(X, self._codes())
         c = ends.size
         fan = {(i, j) for i in range(c - 1) for j in (i + 1, c - 1)}
@@ -257,7 +258,9 @@ class SMVU1(LabelledUnfolding):
         if self.constraint != "slack":
             self._check_alpha(graph, pairs, lengths)
         self._links = self.landmarks_[pairs] if "landmarks_" in vars(self) else pairs, lengths
-        return with_edges(graph, pairs, lengths)
+        n, D = graph.n, graph.undirected().tocoo()
+        new = ~np.isin(pairs[:, 0] * n + pairs[:, 1], D.row.astype(np.int64) * n + D.col)
+        return with_edges(graph, pairs[new], lengths[new])
 
     def _check_alpha(self, graph: NeighbourGraph, pairs: Index, lengths: Array) -> None:
         """Refuse an equation longer than a path of strings between its ends."""
@@ -298,10 +301,22 @@ class SMVU1(LabelledUnfolding):
         i, j = np.sort(groups.labels[node[links]], axis=1).T
         apart = i != j  # classes whose representatives coincide
         g = groups.first.size
-        where = np.searchsorted(pairs[:, 0] * g + pairs[:, 1], (i * g + j)[apart])
+        where, first = np.unique(np.searchsorted(pairs[:, 0] * g + pairs[:, 1], (i * g + j)[apart]), return_index=True)
+        wanted = lengths[apart][first] ** 2
+        neighbours = where[bounds[where] != wanted]  # their string stays, besides the equation
+        strings = neighbours, bounds[neighbours]
         bounds, equal = bounds.copy(), np.zeros(bounds.size, dtype=bool)
-        bounds[where], equal[where] = lengths[apart] ** 2, True
-        return self._bounded(pairs, bounds, groups, C, equal)
+        bounds[where], equal[where] = wanted, True
+        return self._bounded(pairs, bounds, groups, C, equal, strings)
+
+    def _certificate(
+        self, solution: Solution, pairs: Index, bounds: Array, groups: Contraction
+    ) -> UnfoldingCertificate:
+        """A pair of representatives that are neighbours is there twice: its equation, and its string."""
+        T = solution.program.combine
+        if self.constraint == "slack":
+            pairs, bounds = pairs if T is None else pairs[T.indices], solution.program.bounds
+        return super()._certificate(solution, pairs, bounds, groups)
 
     def _report(self, solution: Solution) -> None:
         if solution.is_contradiction:

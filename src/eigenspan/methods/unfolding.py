@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .._compat import Interval, StrOptions
 from .._diagnostics import note, stage
 from ..core import Map, Samples, SqrtEigenvalue, factor_gram, pose
-from ..core.spectrum import seed_of
+from ..core.spectrum import seed_of, suggested_dimension
 from ..errors import ConvergenceWarning, DegenerateWarning, DimensionError, InputError, warn
 from ..extend import eigenfunctions, kernel_map
 from ..graphs import NeighbourGraph
@@ -32,8 +32,6 @@ Index = NDArray[np.intp]
 
 #: Share of the largest variance below which an axis is rounding.
 _NOTHING = 1e-11
-#: Share of all variance that counts as none where the spectrum drops.
-_NO_SHARE = 1e-9
 #: Neighbours unless told.
 _NEIGHBOURS = 8
 #: Columns of data that a band can begin with.
@@ -107,7 +105,7 @@ class Unfolding(GraphEmbedding):
         F = F @ dense.eigenpairs(dense.symmetric(F.T @ F), None, "max")[1]
         self.embedding_full_ = F
         self.spectrum_ = np.sum(F**2, axis=0)
-        self.suggested_dimension_ = suggested_dimension(self.spectrum_)
+        self.suggested_dimension_ = suggested_dimension(self.spectrum_, self.certificate_.gap)
         extension = self._extension(graph, points, F)
         Y, map_ = self._solve(pose(Samples(graph.n, extension), maximise=factor_gram(F), scale=SqrtEigenvalue()))
         missing = self.n_components - Y.shape[1]
@@ -194,11 +192,17 @@ class Unfolding(GraphEmbedding):
             "stalled": "The steps became too short to go on",
         }
         name = self._objective + " less the price of slack" * (getattr(self, "constraint", "") == "slack")
+        advice = (
+            "More time will not help: bounds of very different size, or hardly any room between them, stop the steps. Use fewer or other "
+            'neighbours, or constraint="slack"'
+            if solution.status == "stalled"
+            else "Give it more time"
+        )
         found = (
-            f"its {name} proved within {100 * gap:.2g} % of the optimum, not the {100 * self.tol:.2g} % asked for. Give it more time, or "
-            "accept the gap with tol=."
+            f"its {name} proved within {100 * gap:.2g} % of the optimum, not the {100 * self.tol:.2g} % asked for. {advice}, or accept "
+            "the gap with tol=."
             if np.isfinite(gap)
-            else f"no bound was proved on how far its {name} is from the optimum. Give it more time."
+            else f"no bound was proved on how far its {name} is from the optimum. {advice}."
         )
         warn(
             f"{reasons[solution.status]} after {solution.iterations} steps: the unfolding is feasible to "
@@ -247,9 +251,18 @@ class BoundedUnfolding(Unfolding):
         return self._bounded(pairs, bounds, groups)
 
     def _bounded(
-        self, pairs: Index, bounds: Array, groups: Contraction, cost: Any = None, equal: NDArray[np.bool_] | None = None
+        self,
+        pairs: Index,
+        bounds: Array,
+        groups: Contraction,
+        cost: Any = None,
+        equal: NDArray[np.bool_] | None = None,
+        strings: tuple[Index, Array] | None = None,
     ) -> Program:
-        """The program of these pairs in the form asked for; C over all points, None for the variance; `equal` pairs are equations."""
+        """The program of these pairs in the form asked for; C over all points, None for the variance; `equal` pairs are equations.
+
+        `strings` are bounds from above on some of the pairs besides, which only slack can keep where they contradict an equation.
+        """
         cost = None if cost is None else groups.sum(cost)
         settings: dict[str, Any] = {"masses": groups.masses, "cost": cost, "equal": equal}
         if self.constraint == "band":
@@ -257,6 +270,11 @@ class BoundedUnfolding(Unfolding):
             settings["equal"] = None if equal is None else np.concatenate([equal, np.zeros_like(equal)])
         elif self.constraint == "slack":
             settings["slack"] = Slack(int(self.power), self._price(pairs, bounds, groups, cost))
+            if equal is not None and strings is not None and strings[0].size:
+                rows = np.concatenate([np.arange(len(pairs)), strings[0]])
+                settings["combine"] = sp.eye_array(len(pairs), format="csr")[rows]
+                settings["equal"] = np.append(equal, np.zeros(strings[0].size, dtype=bool))
+                bounds = np.concatenate([bounds, strings[1]])
         return Program.of_pairs(groups.first.size, pairs, bounds, **settings)
 
     def _interior(self, points: Array | None, groups: Contraction, program: Program) -> Array | None:
@@ -301,15 +319,15 @@ class MVU(BoundedUnfolding):
     distances. Too few neighbours leave strings slack, and the sheet is stretched along and narrowed across: a Swiss roll of
     1,000 points keeps 0.67 of its width with k = 8 and 0.91 with k = 15; `common_neighbors` braces it.
 
-    ``certificate_`` brackets the optimum by weak duality, whatever the solver did.
+    ``certificate_`` brackets the optimum by weak duality, whatever the solver did. Points a hundred times nearer to one another than to all
+    others are solved for as one, and the bounds then proved for all of them.
 
     Cost: 40 or so sparse factorisations of order n·rank with the fill of the neighbour graph.
 
     Parameters
     ----------
     $n_components
-    n_neighbors : int or None, default=None
-        Neighbours of every point. None means 8, or all other points where there are fewer.
+    $unfolding_neighbors
     $graph
     constraint : {"inequality", "slack", "band"}, default="inequality"
         ``v ≤ d``; ``v ≤ d + t`` at a price for t; ``(1 − band) d ≤ v ≤ d``, for the squared distances v of neighbours.
@@ -352,10 +370,3 @@ class MVU(BoundedUnfolding):
         if self.common_neighbors:
             graph = with_common_neighbours(graph, points, None if points is not None else self._distance_rows(graph))
         return graph.undirected()
-
-
-def suggested_dimension(spectrum: Array) -> int:
-    """Axes before the largest drop of the spectrum, of which nothing is left below a billionth of the variance."""
-    shares = np.sort(spectrum)[::-1] / max(float(spectrum.sum()), np.finfo(float).tiny)
-    padded = np.maximum(np.append(shares, 0.0), _NO_SHARE)
-    return int(np.argmax(padded[:-1] / padded[1:])) + 1

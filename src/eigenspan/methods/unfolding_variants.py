@@ -54,8 +54,7 @@ class ActionRespectingEmbedding(Unfolding):
     $n_components
     pairs : {"neighbours", "all"}, default="neighbours"
         Compare rows of equal action where they are neighbours, or wherever they are [S4, eq. 79], which is of the order of n² equations.
-    n_neighbors : int or None, default=None
-        Neighbours of every point. None means 8, or all other points where there are fewer.
+    $unfolding_neighbors
     $graph
     $unfolding_parameters
 
@@ -254,8 +253,7 @@ class RelaxedMVU(Unfolding):
         Prune edges of a larger deviation than this, whatever `prune` says.
     conformal : bool, default=True
         Divide distances by √(s_i s_j). False keeps them, and with ``prune=None`` this is `MVU`.
-    n_neighbors : int or None, default=None
-        Neighbours of every point. None means 8, or all other points where there are fewer.
+    $unfolding_neighbors
     $graph
     $unfolding_parameters
 

@@ -235,7 +235,11 @@ def _sparse_ratio(program: Program, w: Array, k: int, tol: float) -> tuple[float
     order = np.argsort(values)[::-1]
     smallest = 1.0 / values[order] - shift
     ratios = np.where(smallest > 0, 1.0 / np.where(smallest > 0, smallest, 1.0), np.inf)
-    return float(ratios[0]), ratios, V[:, order] / root[:, None]
+    V = V[:, order] / root[:, None]
+    # where weights differ by more than 1/eps the shift is lost, and with it the ratio: what a vector itself shows is never too much
+    x, tension = V[:, 0], float(program.pull(w) @ (program.directions @ V[:, 0]) ** 2)
+    shown = float(program.cost @ x**2) / tension if tension > 0 else np.inf
+    return max(float(ratios[0]), shown), ratios, V
 
 
 def proved_upper(program: Program, w: Array) -> float:

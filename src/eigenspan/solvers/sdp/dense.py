@@ -32,6 +32,8 @@ _PATIENCE = 8
 _SHORT = 1e-7
 #: How often a step is refined, and the error, in units of the mean bound, at which it is good.
 _REFINEMENTS, _EXACT = 4, 1e-9
+#: Bounds, in units of their mean, below which the first weights no longer grow.
+_SHORTEST = 1e-12
 #: Eigenvalues of K below this share of the largest are rounding.
 _RANK = 1e-12
 
@@ -133,7 +135,9 @@ def _start(space: Space) -> _Point:
     """Weights well inside the dual where they are found, and the primal on the central path that belongs to them."""
     program = space.program
     positive = program.signs > 0
-    w = np.where(positive, 2.0, np.where(program.equations, 0.0, 0.5))
+    # stiff where a string is short: with equal weights those a thousand times shorter than others begin hopelessly overstretched
+    lengths = np.sqrt(np.where(program.bounds > 0, np.maximum(program.bounds, _SHORTEST), 1.0))
+    w = np.where(positive, 2.0 / lengths, np.where(program.equations, 0.0, 0.5))
     ratio = largest_ratio(program, w)[0]
     w *= 2.0 * ratio if np.isfinite(ratio) and ratio > 0 else 1.0
     if program.slack is not None and program.slack.power == 1:

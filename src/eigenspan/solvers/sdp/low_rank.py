@@ -23,14 +23,7 @@ from numpy.typing import NDArray
 from ..._diagnostics import note, stage
 from ..cholesky import analyse
 from .best import Best
-from .certificate import (
-    Certificate,
-    Solution,
-    largest_ratio,
-    lower_bound,
-    net_value,
-    shrink,
-)  # fmt: skip
+from .certificate import Certificate, Solution, largest_ratio, lower_bound, net_value, shrink
 from .newton import NewtonMatrix
 from .program import Program
 
@@ -43,6 +36,8 @@ _SAFE, _FLOOR = 2.05, 1e-3
 _REACH = 0.95
 #: Relative gap of the unfolding that a band begins with.
 _WARM = 1e-2
+#: Relative gap of the central path at which a known solution is taken up, as a share of the one asked for.
+_CLOSE = 0.3
 #: A last column with less of the variance than this is free to be used for an escape.
 _FREE = 1e-4
 #: Columns with less than this are empty.
@@ -64,7 +59,7 @@ class _Step:
 class _Unfolding:
     """The state of the iteration, in units in which the mean bound is one."""
 
-    def __init__(self, program: Program, R: Array, tol: float, *, warm: bool = False) -> None:
+    def __init__(self, program: Program, R: Array, tol: float, *, warm: float = 0.0) -> None:
         self.program, self.tol = program, tol
         T = program.combine
         self.m = program.bounds.size
@@ -78,7 +73,7 @@ class _Unfolding:
             spread = program.variance(self.R) / float(np.mean(reach))
             self.R *= np.sqrt(0.5 / np.quantile(reach, 0.98))
         self.room = np.maximum(program.bounds - self._left(), 0.1 * width)
-        self.mu = (_WARM * program.variance(self.R) if warm else 0.05 * spread) / self.m
+        self.mu = (warm * program.variance(self.R) if warm else 0.05 * spread) / self.m
         self.w = self.mu / self.room
         self._begin_slack()
         self.shift, self.fall, self.wait, self.left_at = _SAFE, 0.4, 6, 0.0
@@ -250,6 +245,7 @@ def low_rank_interior_point(
     *,
     start: Array | None = None,
     interior: Array | None = None,
+    first: Solution | None = None,
     tol: float = 1e-3,
     rank: int = 3,
     max_iter: int = 300,
@@ -260,9 +256,9 @@ def low_rank_interior_point(
     """Solve a program on a graph (``program.is_graph``) to a certified relative gap `tol`.
 
     `start` is an embedding (n, p) of any scale; by default the lowest eigenvectors of the graph. `interior` is one that keeps all bounds,
-    such as the data themselves: a band cannot do without. `rank` is the number of columns to begin with. `callback` gets a dict with
-    iteration, lower, upper, gap, rank, seconds and factor whenever bounds are computed; a band is first unfolded without its lower bounds,
-    and there `lower` is −∞.
+    such as the data themselves: a band cannot do without. `first`, a solution to be improved, takes the place of both. `rank` is the number
+    of columns to begin with. `callback` gets a dict with iteration, lower, upper, gap, rank, seconds and factor whenever bounds are
+    computed; a band is first unfolded without its lower bounds, and there `lower` is −∞.
     """
     size = float(np.mean(np.abs(program.bounds)))
     scaled = program.scaled(size)
@@ -270,10 +266,14 @@ def low_rank_interior_point(
     inside = None if interior is None else interior / np.sqrt(size)
     told = None if callback is None else lambda record: callback(_in_units(record, size))
     limits = {"time_limit": time_limit, "callback": told}
-    state, first = _begin(scaled, start, inside, tol, rank, np.random.default_rng(random_state), limits)
+    if first is None:
+        state, first = _begin(scaled, start, inside, tol, rank, np.random.default_rng(random_state), limits)
+    else:
+        R = np.sqrt((1.0 - _CLOSE * tol) / size) * first.factor
+        state = _Unfolding(scaled, R, tol, warm=_CLOSE * tol)
     best, history, status, iteration, quiet = Best(scaled, state.R, state.w, tol), [], "iterations", 0, 0
-    if first is not None:  # without lower bounds the optimum is no less
-        best.offer_weights(np.concatenate([first.weights, np.zeros_like(first.weights)]), 1.0)
+    if first is not None:
+        best.offer_weights(first.weights, 1.0)
         status = "interrupted" if first.status == "interrupted" else status
     try:
         for iteration in range(max_iter if status == "iterations" else 0):
@@ -320,7 +320,9 @@ def _begin(
         first = low_rank_interior_point(plain, start=start, tol=_WARM, rank=rank, **limits)
     share = 0.5 * float(np.min(1.0 + lower / upper))
     R = np.hstack([np.sqrt(1.0 - share) * program.centred(interior), np.sqrt(share) * first.factor])
-    return _Unfolding(program, np.sqrt(1.0 - 0.5 * share) * R, tol, warm=True), first
+    # without lower bounds the optimum is no less
+    first = replace(first, weights=np.concatenate([first.weights, np.zeros_like(first.weights)]))
+    return _Unfolding(program, np.sqrt(1.0 - 0.5 * share) * R, tol, warm=_WARM), first
 
 
 def _in_units(record: dict[str, Any], size: float) -> dict[str, Any]:
@@ -386,8 +388,7 @@ def _finish(
     masses = np.sqrt(program.cost)[:, None]
     U, s, _ = la.svd(masses * F, full_matrices=False)
     F = U * s / masses
-    weights = best.weights
     lower, violation = lower_bound(program, F)
     certificate = Certificate(net_value(program, F), lower, best.upper * size, violation)
     note(unfolding=status, iterations=iteration, rank=int(F.shape[1]), gap=certificate.gap)
-    return Solution(program, F, weights, certificate, iteration, status, history)
+    return Solution(program, F, best.weights, certificate, iteration, status, history)

@@ -34,7 +34,8 @@ class NewtonMatrix:
         self.order = minimum_degree(pattern)
         place = np.argsort(self.order)
         i, j = place[pairs[:, 0]], place[pairs[:, 1]]
-        rows, columns = np.concatenate([np.arange(n), i, j]), np.concatenate([np.arange(n), j, i])
+        short = pattern.indices.dtype
+        rows, columns = (np.concatenate([np.arange(n), *ends]).astype(short) for ends in ((i, j), (j, i)))
         numbered = sp.csr_array((np.arange(1.0, rows.size + 1.0), (rows, columns)), shape=(n, n))
         numbered.sort_indices()
         self.taken = numbered.data.astype(np.intp) - 1

@@ -89,9 +89,10 @@ class Program:
         `lower` adds the rows ``v_e ≥ lower_e`` (a band).
         """
         pairs = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
-        rows = np.repeat(np.arange(len(pairs)), 2)
         signs = np.tile([1.0, -1.0], len(pairs))
-        directions = sp.csr_array((signs, (rows, pairs.ravel())), shape=(len(pairs), n))
+        short = np.int32 if max(n, signs.size) < 2**31 else np.int64  # every matrix of the problem inherits them
+        starts = np.arange(0, signs.size + 1, 2, dtype=short)
+        directions = sp.csr_array((signs, pairs.ravel().astype(short), starts), shape=(len(pairs), n))
         masses = np.ones(n) if masses is None else np.asarray(masses, dtype=np.float64)
         bounds = np.asarray(bounds, dtype=np.float64)
         if lower is not None:
