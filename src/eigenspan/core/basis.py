@@ -176,7 +176,7 @@ class Features:
             return np.einsum("ij,ij->j", axes, self.scatter @ axes) / max(np.trace(self.scatter), np.finfo(float).tiny)
         along = np.var(self.embed(V), axis=0)
         if sp.issparse(self.raw):
-            everywhere = self.raw.multiply(self.raw).mean(axis=0).sum() - np.sum(column_means(self.raw) ** 2)
+            everywhere = np.sum(Centred.of(self.raw, column_means(self.raw)).spread() ** 2)
         else:
             everywhere = np.var(self.Z, axis=0).sum()
         return along / max(float(everywhere), np.finfo(float).tiny)
