@@ -12,7 +12,7 @@ import eigenspan as es
 from eigenspan.core import Form, TraceRatio, solve, with_ridge
 from eigenspan.core.kernels import kernel_rows
 from eigenspan.errors import InputError, PrecisionWarning
-from eigenspan.graphs import choose_landmarks
+from eigenspan.graphs import KNN, Radius, choose_landmarks
 from eigenspan.solvers.ratio import trace_ratio
 from helpers import angle, disparity, relative, same_subspace
 
@@ -112,6 +112,24 @@ PROJECTIONS = {
 def test_projections_do_not_depend_on_the_origin(method: Any, wide: bool) -> None:
     near, away = (method.fit(cloud(wide, shift), Y).embedding_ for shift in (0.0, 2.0**27))
     assert disparity(away, near) < 1e-6
+
+
+@pytest.mark.parametrize("D", [5, 20])
+@pytest.mark.parametrize("search", ["auto", "sklearn", "radius"])
+def test_neighbours_far_away_are_those_near_by(search: str, D: int) -> None:
+    X = cloud(wide=True)[:, :D]
+    graph = Radius(3.0) if search == "radius" else KNN(6, search=search)
+    near, away = (graph.build(X + shift) for shift in (0.0, 2.0**27))
+    np.testing.assert_array_equal(away.distances.toarray() > 0, near.distances.toarray() > 0)
+    np.testing.assert_allclose(away.distances.toarray(), near.distances.toarray(), atol=1e-7)
+    new, old = away.finder.relate(X[:5] + 0.125 + 2.0**27), near.finder.relate(X[:5] + 0.125)
+    np.testing.assert_allclose(new.toarray(), old.toarray(), atol=1e-7)
+
+
+def test_points_at_the_very_radius_stay_within_it() -> None:
+    X = np.random.default_rng(0).integers(0, 2, (60, 20)).astype(float)
+    exact = np.sum((X[:, None] - X[None]) ** 2, axis=2) <= 9
+    assert Radius(3.0).build(X).distances.nnz == exact.sum() - 60
 
 
 # ---------------------------------------------------------------------- range

@@ -70,7 +70,7 @@ def choose(X: Any, metric: Any, search: str, n_jobs: int | None, work: float = 0
                 f'search={search!r} needs dense points and the Euclidean metric; got metric={metric!r}. Use search="auto".'
             )
         try:
-            return LibrarySearch(NearestNeighbors(**settings(metric)).fit(X), n_jobs)
+            return LibrarySearch.of(X, metric, n_jobs)
         except (TypeError, ValueError) as refusal:
             raise GraphError(
                 f"metric={metric!r} cannot be used here ({refusal}). If it has parameters of its own, pass them as metric_params=, or a "
@@ -344,40 +344,51 @@ def _faiss() -> Any:
 
 @dataclass(frozen=True, eq=False)
 class LibrarySearch:
-    """scikit-learn's search, for any metric and for sparse points."""
+    """scikit-learn's search, for any metric and for sparse points.
+
+    Euclidean distances that it takes from products are taken about the median point: far from the origin they would lose their
+    digits. (Whole numbers stay whole, and points at the very radius stay within it.)
+    """
 
     name: ClassVar[str] = "sklearn"
     model: NearestNeighbors
+    points: Any
+    centre: Any = None
     n_jobs: int | None = None
 
-    @property
-    def points(self) -> Any:
-        return self.model._fit_X
+    @classmethod
+    def of(cls, X: Any, metric: Any, n_jobs: int | None) -> LibrarySearch:
+        model = NearestNeighbors(**settings(metric)).fit(X)
+        if sp.issparse(X) or model.effective_metric_ != "euclidean" or model._fit_method != "brute":
+            return cls(model, X, n_jobs=n_jobs)
+        centre = np.median(X[:: max(1, len(X) // 1000)], axis=0)  # products lose digits far from the origin
+        return cls(model.fit(X - centre), X, centre, n_jobs)
 
     def near(self, X: Any, k: int) -> Lists:
         if X is not None:
-            return self._asked(lambda rows: self.model.kneighbors(X[rows], k), X.shape[0])
+            return self._asked(lambda rows: self.model.kneighbors(self._moved(X[rows]), k), X.shape[0])
         own = np.arange(self.points.shape[0])
-        lists = self._asked(lambda rows: self.model.kneighbors(self.points[rows], k + 1), own.size)
+        lists = self._asked(lambda rows: self.model.kneighbors(self._moved(self.points[rows]), k + 1), own.size)
         return leave_out_self(*lists, own)
 
     def within(self, X: Any, radius: float) -> tuple[Any, Any]:
         """Ragged lists of all points at most `radius` away."""
-        points = self.points
-        queries = points if X is None else X
-        products = self.model.effective_metric_ == "euclidean" and self.model._fit_method == "brute"
+        queries = self.points if X is None else X
 
         def search(rows: slice) -> tuple[Any, Any]:
-            distances, indices = self.model.radius_neighbors(queries[rows], radius=radius)
+            distances, indices = self.model.radius_neighbors(self._moved(queries[rows]), radius=radius)
             for i in range(len(indices)):
                 if X is None:
                     other = indices[i] != rows.start + i
                     distances[i], indices[i] = distances[i][other], indices[i][other]
-                if products and not sp.issparse(points):  # products leave 1e-8 where coincident rows have 0
-                    distances[i] = np.linalg.norm(points[indices[i]] - queries[rows.start + i], axis=1)
+                if self.centre is not None:  # products leave 1e-8 where coincident rows have 0
+                    distances[i] = np.linalg.norm(self.points[indices[i]] - queries[rows.start + i], axis=1)
             return distances, indices
 
         return self._asked(search, queries.shape[0])
+
+    def _moved(self, X: Any) -> Any:
+        return X if self.centre is None else X - self.centre
 
     def _asked(self, search: Any, n: int) -> tuple[Any, Any]:
         """Its answers for one slice of queries after another, on our threads: its own do not all survive a fork or Ctrl-C."""

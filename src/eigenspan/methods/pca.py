@@ -34,7 +34,8 @@ class PCA(PrincipalGaussian, FeatureReducer):
     with H the centring matrix [S0, eq. 22]. The linear map that keeps the most variance; the first thing to try on any data,
     and the yardstick for everything else.
 
-    Cost: one pass over X, O(nD²) time and O(D²) memory beyond the data for D < n, O(n²D) for D ≥ n. Sparse X is centred
+    Cost: one pass over X, O(nD²) time and O(D²) memory beyond the data for D < n, and by the products of the
+    rows, O(n²D), for D ≥ n. A few axes of sparse X are found by Lanczos iteration on products with X, which stays sparse and is centred
     implicitly. float32 is multiplied as it is and summed in double precision: axes and variances are then right to about 1e-6 of
     the largest variance.
 

@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances
-from sklearn.neighbors import NearestNeighbors
 
 from ..errors import InputError
 from ..graphs.search import LibrarySearch
@@ -121,7 +120,7 @@ def _centred(A: Any) -> Any:
 
 
 def _nearest(A: Any, k: int, metric: Any) -> NDArray[np.intp]:
-    return LibrarySearch(NearestNeighbors(metric=metric).fit(A)).near(None, k)[1]
+    return LibrarySearch.of(A, metric, None).near(None, k)[1]
 
 
 def _distances(A: Any, rows: slice, metric: Any) -> NDArray[np.float64]:
