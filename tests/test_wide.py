@@ -15,7 +15,7 @@ import eigenspan as es
 from eigenspan.core import Features
 from eigenspan.core.moments import Moments
 from eigenspan.errors import DegenerateWarning, DimensionError, InputError, MemoryLimitError
-from eigenspan.solvers import dense
+from eigenspan.solvers import centred, dense
 from eigenspan.solvers.centred import Centred, leading_axes
 from helpers import angle, relative, same_subspace
 
@@ -300,6 +300,25 @@ def test_leading_axes_and_their_residuals(as_sparse: bool, r: int) -> None:
     np.testing.assert_allclose(s, dense.principal_axes(dense_of(X) - C.mean)[1][:r], rtol=1e-10)
     assert residuals.max() < 1e-12
     assert abs(V.T @ V - np.eye(r)).max() < 1e-10
+
+
+@pytest.mark.parametrize("shape", [(120, 400), (400, 120)])
+@pytest.mark.parametrize("passes", [24, 2])
+def test_large_dense_rows_are_read_a_few_times(
+    shape: tuple[int, int], passes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = table(as_sparse=False, n=shape[0], D=shape[1])
+    monkeypatch.setattr(centred, "_LARGE", 10)
+    monkeypatch.setattr(centred, "_PASSES", passes)
+    blocks = []
+    by_blocks = centred._by_blocks
+    monkeypatch.setattr(centred, "_by_blocks", lambda *args: blocks.append(by_blocks(*args)) or blocks[-1])
+    s, V, residuals = leading_axes(Centred.of(X, X.mean(axis=0)), 3, np.random.default_rng(0))
+    assert (blocks[0] is None) == (passes == 2)  # too few, and the products of the rows take over
+    _, expected, axes = dense.principal_axes(X - X.mean(axis=0))
+    np.testing.assert_allclose(s, expected[:3], rtol=1e-10)
+    assert angle(V, axes[:, :3]) < 1e-7
+    assert residuals.max() < 1e-11
 
 
 def test_moments_of_sparse_rows(no_dense_rows: None, request: Any) -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from .._resources import require
 from .dense import eigenpairs, symmetric, symmetric_product
-from .iterative import top_pairs
+from .iterative import new_directions, top_pairs
 
 Array = NDArray[np.float64]
 
@@ -26,6 +26,9 @@ Array = NDArray[np.float64]
 _NUMBERS = 2**22
 #: Eigenvalues of a Gram matrix, relative to its largest, above which its eigenvectors make an orthonormal partner to ten digits.
 _CLEAR = 1e-5
+#: Rows and columns for each axis from which a dense matrix is read a few times instead of multiplied with itself; columns of a
+#: block beyond the axes wanted, and how often the matrix is read at most.
+_LARGE, _SPARE, _PASSES = 300, 6, 24
 #: Residual, relative to the largest eigenvalue, of axes that are found.
 _SETTLED = 1e-11
 
@@ -140,7 +143,7 @@ def leading_axes(C: Centred, r: int, rng: np.random.Generator) -> tuple[Array, A
     """The `r` largest singular values, the right singular vectors and their residuals ``‖C'Cv − s²v‖ / s_1²``.
 
     The smaller Gram matrix of dense X, O(nD min(n, D)), or of sparse X where r is a large part of the rank; else Lanczos on the
-    products with X, to full accuracy, copies of repeated values included. Values that are rounding of the first come out as
+    products with X, in blocks where it is dense, to full accuracy, copies of repeated values included. Values that are rounding of the first come out as
     none: there may be fewer than r.
     """
     n, D = C.shape
@@ -150,6 +153,10 @@ def leading_axes(C: Centred, r: int, rng: np.random.Generator) -> tuple[Array, A
         found = _axes(C, top_pairs(twice, small, r, rng, exclude=None, magnitude=0.0), r)
         if _is_settled(found):
             return found
+    elif not many and small > _LARGE * r:
+        block = _by_blocks(C, r, rng)
+        if block is not None:
+            return block
     require(24.0 * small**2, f"The {small}×{small} products of the rows", "Ask for fewer axes.")
     M = symmetric(C.gram() if n <= D else C.scatter())
     if many or C.is_sparse:
@@ -157,6 +164,26 @@ def leading_axes(C: Centred, r: int, rng: np.random.Generator) -> tuple[Array, A
     pairs = top_pairs(lambda x: symmetric_product(M, x), small, r, rng, exclude=None, magnitude=0.0, threaded=True)
     found = _axes(C, pairs, r)
     return found if _is_settled(found) else _axes(C, eigenpairs(M, None, "max"), r)
+
+
+def _by_blocks(C: Centred, r: int, rng: np.random.Generator) -> tuple[Array, Array, Array] | None:
+    """The same by block Krylov iteration, which reads large dense X a few times in all (Musco & Musco); None where that is too few."""
+    n, D = C.shape
+    twice = (lambda U: C.forward(C.backward(U))) if n <= D else (lambda V: C.backward(C.forward(V)))
+    Q = new_directions(rng.standard_normal((min(n, D), r + _SPARE)), np.zeros((min(n, D), 0)))
+    images = np.zeros((len(Q), 0))
+    for _ in range(_PASSES):
+        images = np.hstack([images, twice(Q[:, images.shape[1] :])])
+        values, turn = eigenpairs(symmetric(Q.T @ images), r, "max")
+        vectors = Q @ turn
+        if np.all(la.norm((images @ turn - vectors * values) / values[0], axis=0) <= _SETTLED / 10):
+            found = _axes(C, (values, vectors), r)
+            return found if _is_settled(found) else None
+        more = new_directions(images[:, -r - _SPARE :], Q)
+        if not more.shape[1]:
+            break
+        Q = np.hstack([Q, more])
+    return None
 
 
 def _is_settled(found: tuple[Array, Array, Array]) -> bool:
