@@ -143,8 +143,8 @@ def leading_axes(C: Centred, r: int, rng: np.random.Generator) -> tuple[Array, A
     """The `r` largest singular values, the right singular vectors and their residuals ``‖C'Cv − s²v‖ / s_1²``.
 
     The smaller Gram matrix of dense X, O(nD min(n, D)), or of sparse X where r is a large part of the rank; else Lanczos on the
-    products with X, in blocks where it is dense, to full accuracy, copies of repeated values included. Values that are rounding of the first come out as
-    none: there may be fewer than r.
+    products with X, in blocks where it is dense, to full accuracy, copies of repeated values included. Values that are rounding of
+    the first come out as none: there may be fewer than r.
     """
     n, D = C.shape
     small, many = min(n, D), 3 * r > min(n, D)
