@@ -64,16 +64,17 @@ def optimum(program: Program) -> tuple[float, float]:
     B = B @ Z
     C = np.diag(program.cost) if np.ndim(program.cost) == 1 else program.cost
     C = Z.T @ (C.toarray() if sp.issparse(C) else C) @ Z
-    K, t = cp.Variable((len(C), len(C)), PSD=True), cp.Variable(program.bounds.size)
+    # without slack there is no t at all: variables that an equation sets to zero would cost the solver digits
+    K = cp.Variable((len(C), len(C)), PSD=True)
+    t = np.zeros(program.bounds.size) if program.slack is None else cp.Variable(program.bounds.size)
     left = cp.sum(cp.multiply(B @ K, B), axis=1)
     left = left if program.combine is None else program.combine.toarray() @ left
     equal = program.equations
     limits = [left[equal] - t[equal] == program.bounds[equal]] if equal.any() else []
-    limits += [left[~equal] - t[~equal] <= program.bounds[~equal], t[~equal] >= 0] if not equal.all() else []
+    limits += [left[~equal] - t[~equal] <= program.bounds[~equal]] if not equal.all() else []
     gain = cp.trace(C @ K)
-    if program.slack is None:
-        limits.append(t == 0)
-    else:
+    if program.slack is not None:
+        limits += [t[~equal] >= 0] if not equal.all() else []
         gain -= program.slack.price * (cp.norm1(t) if program.slack.power == 1 else cp.sum_squares(t))
     problem = cp.Problem(cp.Maximize(gain), limits)
     with warnings.catch_warnings():
