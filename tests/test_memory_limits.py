@@ -118,9 +118,15 @@ def test_a_failed_allocation_says_what_to_do(message: str, monkeypatch: pytest.M
         es.MVU().fit(X.tolist())
 
 
-def test_an_interrupt_that_compiled_code_disguises(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("times", [1, 4])
+def test_an_interrupt_that_compiled_code_disguises(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    failure: BaseException = KeyboardInterrupt()
+    for _ in range(times):
+        cause, failure = failure, SystemError("returned a result with an exception set")
+        failure.__cause__ = cause
+
     def disguised(*ignored: Any) -> Any:
-        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+        raise failure
 
     monkeypatch.setattr(es.PCA, "_fit", disguised)
     with pytest.raises(KeyboardInterrupt):

@@ -160,7 +160,10 @@ def explained(fit: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return fit(self, X, *args, **options)
         except SystemError as failure:
-            if isinstance(failure.__cause__, KeyboardInterrupt):
+            cause: BaseException | None = failure
+            while isinstance(cause, SystemError):
+                cause = cause.__cause__
+            if isinstance(cause, KeyboardInterrupt):
                 raise KeyboardInterrupt from failure
             raise
         except MemoryLimitError:
