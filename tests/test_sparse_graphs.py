@@ -175,6 +175,16 @@ def test_similarities_taken_for_distances_are_told_what_to_say() -> None:
                 estimator.fit(given)
 
 
+@pytest.mark.parametrize(
+    "make",
+    [es.LaplacianEigenmaps, es.DiffusionMap, es.CommuteTimeEmbedding, es.SpectralClustering],
+    ids=lambda make: make.__name__,
+)
+def test_scikit_learns_name_for_affinities_leads_to_ours(make: Any) -> None:
+    with pytest.raises(TypeError, match=r'no parameter \'affinity\'.* graph="precomputed", weights="precomputed"'):
+        make(affinity="precomputed")
+
+
 def test_sparse_distances_as_rows() -> None:
     D = kneighbors_graph(ROLL, 10, mode="distance")
     D = sp.csr_array(D.maximum(D.T))

@@ -73,8 +73,8 @@ def choose(X: Any, metric: Any, search: str, n_jobs: int | None, work: float = 0
             return LibrarySearch.of(X, metric, n_jobs)
         except (TypeError, ValueError) as refusal:
             raise GraphError(
-                f"metric={metric!r} cannot be used here ({refusal}). If it has parameters of its own, pass them as metric_params=, or a "
-                "function of two rows as the metric."
+                f"metric={metric!r} cannot be used here ({refusal}). If it has parameters of its own, give them as metric_params=, or "
+                "pass a function of two rows instead."
             ) from None
     if search == "auto":
         search = _automatic(X)

@@ -24,11 +24,13 @@ from ..solvers import dense
 from .base import JOBS, NEIGHBOURS, SEED, SOLVER, SpectralReducer
 from .docs import documented
 from .neighbourhood import GRAPH, METRIC, WEIGHTS, graph_asked_for, holds_affinities, holds_pairs, known_rows
+from .parameters import parameters
 
 Array = NDArray[np.float64]
 
 
 @documented
+@parameters()
 class SpectralClustering(ClusterMixin, SpectralReducer):
     """Spectral clustering by the normalised cut or the ratio cut.
 

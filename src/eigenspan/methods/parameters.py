@@ -8,6 +8,12 @@ from typing import Any, TypeVar
 
 Class = TypeVar("Class", bound=type)
 
+#: Names that scikit-learn uses, and what says the same here.
+_ELSEWHERE = {
+    "affinity": ' Where X holds affinities, say graph="precomputed", weights="precomputed"; other edge weights are weights="heat", '
+    '"binary" and so on, over the neighbours of graph=.',
+}
+
 
 def parameters(**defaults: Any) -> Callable[[Class], Class]:
     """Class decorator: more keyword parameters for the inherited ``__init__``, or other defaults for those it has.
@@ -30,8 +36,9 @@ def parameters(**defaults: Any) -> Callable[[Class], Class]:
 
         def initialise(self: Any, *args: Any, **given: Any) -> None:
             for name in given.keys() - signature.parameters.keys() - added.keys():
+                here = _ELSEWHERE.get(name, "")
                 raise TypeError(
-                    f"{type(self).__name__} has no parameter {name!r}; help({type(self).__name__}) lists them."
+                    f"{type(self).__name__} has no parameter {name!r}; help({type(self).__name__}) lists them.{here}"
                 )
             own = {name: given.pop(name, value) for name, value in added.items()}
             placed = {p.name for p in rest[: len(args)]}
