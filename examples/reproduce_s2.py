@@ -17,7 +17,8 @@ Protocol, the same for every cell
 - γ ∈ {10⁻³, 10⁻², …, 10³} and α ∈ {1, 2, 4, 8}, chosen by 5-fold cross-validation over the labelled points, whose labels are
   hidden fold by fold (their points are not); of candidates that are equally good the one in their middle is taken. LPP* has α
   only, SELF γ only (β = γ/(1 + γ)), PCA, DNE and LFDA have none. Nothing looks at a test label.
-- A singular B becomes B + γI for SS-LFDA (the paper's §2.3) and B + βI/(1 − β) for SELF; LFDA has the library's default.
+- γ multiplies the unlabelled cost as printed (``gamma_scale="raw"``), and a singular B becomes B + γI for SS-LFDA (the paper's §2.3),
+  B + βI/(1 − β) for SELF, and B + εI with ε = 1e-6 of its mean eigenvalue for LFDA.
 """
 
 from __future__ import annotations
@@ -144,14 +145,15 @@ def candidate(method: str, d: int, kernel: Any) -> tuple[Any, dict[str, Any]]:
     """A method and the grid it is chosen from; no grid for those with nothing to choose."""
     sharp = {"weights": [Powered(LocalScaling(3), alpha) for alpha in ALPHAS]}
     both = {"gamma": list(GAMMAS), "alpha": list(ALPHAS)}
+    printed: dict[str, Any] = {"gamma_scale": "raw", "unlabeled": -1, "kernel": kernel}
     return {
         "PCA": (PCA(d) if kernel is None else KernelPCA(d, kernel=kernel), {}),
         "LPP*": (LPP(d, graph="all", kernel=kernel), sharp),
-        "DNE": (DNE(d, kernel=kernel), {}),
-        "LFDA": (LFDA(d, kernel=kernel), {}),
+        "DNE": (DNE(d, **printed), {}),
+        "LFDA": (LFDA(d, **printed), {}),
         "SELF": (SELF(d, affinity="neighbours", kernel=kernel), {"beta": [g / (1 + g) for g in GAMMAS]}),
-        "SS-DNE": (SSDNE(d, kernel=kernel), both),
-        "SS-LFDA": (SSLFDA(d, kernel=kernel), both),
+        "SS-DNE": (SSDNE(d, **printed), both),
+        "SS-LFDA": (SSLFDA(d, **printed), both),
     }[method]
 
 

@@ -86,13 +86,13 @@ def figure_6(seed: int = 3) -> Toy:
 def methods() -> dict[str, Any]:
     """What is compared, each with one axis to find."""
     return {
-        "FDA": LDA(1),
+        "FDA": LDA(1, unlabeled=-1),
         "PCA": PCA(1),
         "LPP": LPP(1, graph="all", weights=AFFINITY),
-        "LFDA": LFDA(1),
+        "LFDA": LFDA(1, unlabeled=-1, gamma_scale="raw"),
         "SELF": RegularizedSearch(SELF(1, affinity="neighbours"), {"beta": [g / (1 + g) for g in GAMMAS]}),
-        "SS-FDA": RegularizedSearch(SSFDA(1, alpha=1), {"gamma": GAMMAS}),
-        "SS-LFDA": RegularizedSearch(SSLFDA(1, alpha=1), {"gamma": GAMMAS}),
+        "SS-FDA": RegularizedSearch(SSFDA(1, alpha=1, gamma_scale="raw"), {"gamma": GAMMAS}),
+        "SS-LFDA": RegularizedSearch(SSLFDA(1, alpha=1, gamma_scale="raw"), {"gamma": GAMMAS}),
     }
 
 

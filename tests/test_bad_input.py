@@ -564,11 +564,11 @@ def test_forms_by_hand_are_checked() -> None:
 
 # ---------------------------------------------------------------------- labels
 SUPERVISED = [
-    es.LDA(1),
-    es.LDA(1, kernel="rbf"),
-    es.LPP(1, graph="class"),
-    es.NPP(1, graph=es.KNN(3, within_class=True)),
-    es.TraceReducer(1, minimise="class_laplacian", unit="total"),
+    es.LDA(1, unlabeled=-1),
+    es.LDA(1, kernel="rbf", unlabeled=-1),
+    es.LPP(1, graph="class", unlabeled=-1),
+    es.NPP(1, graph=es.KNN(3, within_class=True), unlabeled=-1),
+    es.TraceReducer(1, minimise="class_laplacian", unit="total", unlabeled=-1),
 ]
 supervised = pytest.mark.parametrize(
     "estimator", SUPERVISED, ids=lambda e: f"{type(e).__name__}-{e.get_params().get('kernel')}"

@@ -175,9 +175,9 @@ def test_unlabelled_rows_are_understood(iris, tmp_path):
     "mark, options, told",
     [
         (None, [], "3 classes; 100 of 150 rows had a label."),
-        ("-1", [], "3 classes; 100 of 150 rows had a label."),
+        ("-1", ["--set", "unlabeled=-1"], "3 classes; 100 of 150 rows had a label."),
         ("?", ["--set", "unlabeled=?"], "3 classes; 100 of 150 rows had a label."),
-        ("-1", ["--set", "unlabeled=none"], "4 classes; 150 of 150 rows had a label."),
+        ("-1", [], "4 classes; 150 of 150 rows had a label."),
         ("?", [], "4 classes; 150 of 150 rows had a label."),
     ],
 )
@@ -207,7 +207,7 @@ def test_numbers_with_a_label_are_counted(iris, tmp_path):
         "-o",
         tmp_path / "out.csv",
     )
-    assert "3 classes; 99 of 150 rows had a label." in run(*arguments, "-m", "lda")
+    assert "3 classes; 99 of 150 rows had a label." in run(*arguments, "-m", "sda")
     numbers = run(*arguments, "-m", "spca", "--set", "labels=linear", "-d", "1")
     assert "149 of 150 rows had a label." in numbers
     assert "classes" not in numbers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ def test_lfda_dne_mfa_are_their_matrices(y: Any, gamma: float) -> None:
     within, across = near(IRIS, y, 3, True), near(IRIS, y, 3, False)
     bet, wit = fisher(within, y)
     smooth = gamma * scatter(IRIS, scaled(IRIS, 3, 2.0)) if gamma else 0.0
-    settings = {"gamma": gamma, "alpha": 2.0}
+    settings = {"gamma": gamma, "alpha": 2.0, "gamma_scale": "raw", "unlabeled": -1}
     lfda = bottom(scatter(IRIS, bet) + smooth, scatter(IRIS, wit), 2)
     dne = bottom(scatter(IRIS, within - across) + smooth, np.eye(4), 2)
     mfa = bottom(smooth - scatter(IRIS, across), scatter(IRIS, within), 2)
@@ -129,7 +130,7 @@ def test_self_is_sugiyamas_and_ends_in_lfda_and_pca() -> None:
     B = (1 - beta) * scatter(WINE, wit) + beta * np.eye(13)
     fitted = es.SELF(2, beta=beta, affinity="neighbours", n_neighbors=3).fit(WINE, y)
     assert angle(axes(fitted), bottom(-A, B, 2)) < 1e-6
-    lfda = es.LFDA(2, affinity="local", n_neighbors=7).fit(WINE, y)
+    lfda = es.LFDA(2, affinity="local", n_neighbors=7, unlabeled=-1).fit(WINE, y)
     assert angle(axes(es.SELF(2, beta=0.0, n_neighbors=7).fit(WINE, y)), axes(lfda)) < 1e-6
     assert angle(axes(es.SELF(2, beta=1.0).fit(WINE, y)), axes(es.PCA(2).fit(WINE))) < 1e-6
 
@@ -152,7 +153,7 @@ def test_ss_mmc_is_a_member_of_the_framework() -> None:
     y = np.where(np.arange(178) % 2 == 0, CULTIVAR, -1)
     bet, wit = fisher(np.asarray((y[:, None] == y) & (y >= 0), dtype=float), y)
     framework = scatter(WINE, 0.5 * wit + bet + 0.2 * scaled(WINE, 3, 4.0))
-    fitted = es.SSMMC(2, weight=0.5, gamma=0.2).fit(WINE, y)
+    fitted = es.SSMMC(2, weight=0.5, gamma=0.2, gamma_scale="raw").fit(WINE, y)
     assert angle(axes(fitted), bottom(framework, np.eye(13), 2)) < 1e-6
     np.testing.assert_allclose(fitted.eigenvalues_, la.eigvalsh(framework)[:2], rtol=1e-8)
 
@@ -167,11 +168,13 @@ def test_mmc_fda_and_their_semi_supervised_forms() -> None:
         gap = members.mean(axis=0) - WINE[known].mean(axis=0)
         S_B += len(members) * np.outer(gap, gap)
     smooth = scatter(WINE, scaled(WINE, 3, 4.0))
-    assert angle(axes(es.MMC(2, weight=0.5).fit(WINE, y)), bottom(0.5 * S_W - S_B, np.eye(13), 2)) < 1e-6
-    ssmmc = es.SSMMC(2, weight=0.5, gamma=0.2).fit(WINE, y)
+    assert angle(axes(es.MMC(2, weight=0.5, unlabeled=-1).fit(WINE, y)), bottom(0.5 * S_W - S_B, np.eye(13), 2)) < 1e-6
+    ssmmc = es.SSMMC(2, weight=0.5, gamma=0.2, gamma_scale="raw").fit(WINE, y)
     assert angle(axes(ssmmc), bottom(0.5 * S_W - S_B + 0.2 * smooth, np.eye(13), 2)) < 1e-6
-    assert angle(axes(es.SSFDA(2, gamma=0.2).fit(WINE, y)), bottom(0.2 * smooth - S_B, S_W, 2)) < 1e-6
-    assert angle(axes(es.SSFDA(2, gamma=0.0).fit(WINE, y)), axes(es.LDA(2).fit(WINE, y))) < 1e-6
+    assert (
+        angle(axes(es.SSFDA(2, gamma=0.2, gamma_scale="raw").fit(WINE, y)), bottom(0.2 * smooth - S_B, S_W, 2)) < 1e-6
+    )
+    assert angle(axes(es.SSFDA(2, gamma=0.0).fit(WINE, y)), axes(es.LDA(2).fit(WINE[known], y[known]))) < 1e-6
 
 
 def test_costs_of_all_pairs_are_the_scatters_of_fisher() -> None:
@@ -283,14 +286,116 @@ def test_unlabelled_points_pull() -> None:
     assert score(helped) > 0.95 > score(alone)
 
 
-def test_the_ridge_of_a_singular_unit_is_gamma() -> None:
-    X, y = WINE, np.full(178, -1)
-    y[[0, 1, 70, 71, 150, 151]] = CULTIVAR[[0, 1, 70, 71, 150, 151]]
-    fitted = es.SSLFDA(2, gamma=0.25).fit(X, y)
-    assert fitted.diagnostics_["ridge"] == 0.25
-    assert "ridge" not in es.SSLFDA(2, gamma=0.25).fit(X, CULTIVAR).diagnostics_
+FEW = np.full(178, -1)
+FEW[[0, 1, 70, 71, 150, 151]] = CULTIVAR[[0, 1, 70, 71, 150, 151]]
+
+
+def test_the_ridge_of_a_singular_unit() -> None:
+    """1 % of the mean of the eigenvalues that are not zero; as printed, γ."""
+    unit = scatter(WINE, fisher(near(WINE, FEW, 3, True), FEW)[1])
+    values = la.eigvalsh(unit)
+    expected = 0.01 * values[-3:].mean()
+    assert values[-4] < 1e-9
+    for gamma in (0.02, 0.25):
+        fitted = es.SSLFDA(2, gamma=gamma).fit(WINE, FEW)
+        assert fitted.diagnostics_["ridge"] == pytest.approx(expected)
+        np.testing.assert_allclose(fitted.problem_.B.to_dense().trace(), values.sum() + 13 * expected)
+        assert es.SSLFDA(2, gamma=gamma, gamma_scale="raw").fit(WINE, FEW).diagnostics_["ridge"] == gamma
+    assert "ridge" not in es.SSLFDA(2, gamma=0.25).fit(WINE, CULTIVAR).diagnostics_
+    with pytest.warns(RidgeWarning, match=r"differ in 10 of 13 directions: a ridge of .* was added to the unit, 1%"):
+        fitted = es.LFDA(2, unlabeled=-1).fit(WINE, FEW)
+    assert fitted.diagnostics_["ridge"] == pytest.approx(expected)
     with pytest.warns(RidgeWarning, match="has rank 3 of 13"):
-        es.LFDA(2).fit(X, y)
+        es.LFDA(2, unlabeled=-1, gamma_scale="raw").fit(WINE, FEW)
+
+
+@pytest.mark.parametrize("method", [es.LFDA, es.MFA, es.DNE, es.MMC], ids=lambda method: method.__name__)
+def test_without_gamma_unlabelled_points_change_nothing(method: Any) -> None:
+    """Not even through the ridge of a singular unit, which has more directions with them than without."""
+    known = FEW >= 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RidgeWarning)
+        some, alone = method(2, unlabeled=-1).fit(WINE, FEW), method(2).fit(WINE[known], FEW[known])
+    assert angle(axes(some), axes(alone)) < 1e-5
+    np.testing.assert_allclose(some.eigenvalues_, alone.eigenvalues_, rtol=1e-7)
+
+
+def test_a_feature_without_variation_among_the_labelled_needs_no_ridge() -> None:
+    """null(B) is in null(A): such a feature is left out, and no other is shrunk."""
+    wide = np.column_stack([WINE, np.where(SOME_WINE >= 0, 0.0, 1.0)])
+    plain, dead = es.LFDA(2, unlabeled=-1).fit(WINE, SOME_WINE), es.LFDA(2, unlabeled=-1).fit(wide, SOME_WINE)
+    assert "ridge" not in dead.diagnostics_
+    assert angle(axes(dead)[:13], axes(plain)) < 1e-6
+
+
+def test_one_label_a_class_has_orthonormal_axes() -> None:
+    """Nothing varies within a class: there is no unit but the axes themselves."""
+    y = np.full(178, -1)
+    y[[0, 70, 150]] = [0, 1, 2]
+    with pytest.warns(LabelWarning, match="3 of 3 classes"):
+        V = axes(es.SSLFDA(2).fit(WINE, y))
+    np.testing.assert_allclose(V.T @ V, np.eye(2), atol=1e-9)
+
+
+# ---------------------------------------------------------------------- the unit of γ
+SOME_WINE = np.where(np.arange(178) % 2 == 0, CULTIVAR, -1)
+
+
+@pytest.mark.parametrize("kernel", [None, "rbf"])
+@pytest.mark.parametrize("method", [es.SSLFDA, es.SSDNE, es.SSMFA, es.SSMMC, es.SSFDA], ids=lambda m: m.__name__)
+def test_gamma_is_a_share_of_what_labels_can_gain(method: Any, kernel: Any) -> None:
+    """A = (A + γsU at γ = 1) − U·s has its negative eigenvalues' sum equal to s Tr U, whatever the basis."""
+    half, whole = (method(2, gamma=g, kernel=kernel).fit(WINE, SOME_WINE) for g in (1.0, 2.0))
+    U = whole.problem_.A.to_dense() - half.problem_.A.to_dense()  # sU
+    labels = la.eigvalsh(half.problem_.A.to_dense() - U)
+    assert np.trace(U) == pytest.approx(-labels[labels < 0].sum(), rel=1e-8)
+    s = half.diagnostics_["gamma_factor"]
+    assert whole.diagnostics_["gamma_factor"] == pytest.approx(s)
+    assert whole.diagnostics_["effective_gamma"] == pytest.approx(2 * s)
+    raw = method(2, gamma=2 * s, kernel=kernel, gamma_scale="raw", ridge=0.1).fit(WINE, SOME_WINE)
+    same = method(2, gamma=2.0, kernel=kernel, ridge=0.1).fit(WINE, SOME_WINE)
+    assert angle(raw.embedding_, same.embedding_) < 1e-5
+    assert raw.diagnostics_["gamma_factor"] == 1.0
+
+
+@pytest.mark.parametrize("method", [es.SSLFDA, es.SSDNE, es.SSMFA, es.SSMMC, es.SSFDA], ids=lambda m: m.__name__)
+def test_units_and_copies_of_unlabelled_points_do_not_change_the_share(method: Any) -> None:
+    plain = method(2).fit(WINE, SOME_WINE)
+    scaled_up = method(2).fit(1e3 * WINE, SOME_WINE)
+    assert angle(axes(plain), axes(scaled_up)) < 1e-6
+    for fitted in (plain, scaled_up):
+        costs = fitted.problem_.A.to_dense()
+        labels = la.eigvalsh(method(2, gamma=0).fit(WINE, SOME_WINE).problem_.A.to_dense())
+        size = np.trace(costs) / (1e6 if fitted is scaled_up else 1.0)
+        assert size == pytest.approx(labels.sum() + 0.1 * -labels[labels < 0].sum(), rel=1e-6)
+
+
+def test_labels_that_can_gain_nothing_are_measured_by_their_cost() -> None:
+    """A margin so heavy that no eigenvalue of A is negative: the nuclear norm stands in."""
+    fits = [es.MMC(2, weight=1e3, gamma=g, unlabeled=-1).fit(WINE, SOME_WINE) for g in (0.0, 0.5)]
+    labels, both = (fitted.problem_.A.to_dense() for fitted in fits)
+    assert la.eigvalsh(labels)[0] > 0
+    assert np.trace(both - labels) == pytest.approx(0.5 * np.trace(labels), rel=1e-8)
+
+
+def test_the_labels_are_not_drowned() -> None:
+    """Two Gaussian classes in 241 dimensions, 100 of 1,000 labels: a raw γ of 1 leaves chance, the defaults what the labels say."""
+    rng, truth = np.random.default_rng(0), np.arange(2000) % 2
+    X = rng.standard_normal((2000, 241))
+    X[:, 0] += np.where(truth, 1.5, -1.5)
+    y = np.where(np.arange(1000) < 100, truth[:1000], -1)
+
+    def score(fitted: Any) -> float:
+        known, test = fitted.transform(X[:100]), fitted.transform(X[1000:])
+        return KNeighborsClassifier(1).fit(known, truth[:100]).score(test, truth[1000:])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RidgeWarning)
+        base = score(es.LFDA(2).fit(X[:100], y[:100]))
+    assert base > 0.7
+    assert score(es.SSLFDA(2, gamma=1.0, gamma_scale="raw").fit(X[:1000], y)) < 0.6
+    for method in (es.SSLFDA, es.SSDNE, es.SSMMC, es.SSFDA, es.SSMFA):
+        assert score(method(1 if method is es.SSFDA else 2).fit(X[:1000], y)) > base - 0.03
 
 
 def test_a_class_of_one() -> None:
@@ -298,8 +403,18 @@ def test_a_class_of_one() -> None:
     y[y == 2] = -1
     y[177] = 2
     with pytest.warns(LabelWarning, match="1 of 3 classes have one labelled sample"):
-        fitted = es.LFDA(2).fit(WINE, y)
+        fitted = es.LFDA(2, unlabeled=-1).fit(WINE, y)
     np.testing.assert_array_equal(fitted.classes_, [0, 1, 2])
+    assert np.all(np.isfinite(fitted.embedding_))
+
+
+@pytest.mark.parametrize("method", [es.LFDA, es.SELF], ids=["LFDA", "SELF"])
+@pytest.mark.parametrize("kind", ["local", "neighbours"])
+def test_a_class_of_one_is_named_whatever_the_affinity(method: Any, kind: str) -> None:
+    y = np.where(CULTIVAR == 2, -1, CULTIVAR)
+    y[177] = 2
+    with pytest.warns(LabelWarning, match="1 of 3 classes have one labelled sample only.*Label at least two samples"):
+        fitted = method(2, affinity=kind, unlabeled=-1).fit(WINE, y)
     assert np.all(np.isfinite(fitted.embedding_))
 
 
@@ -390,10 +505,10 @@ def test_a_search_that_cannot_be() -> None:
         es.RegularizedSearch(es.SSLFDA(1), {"gamma": []}).fit(WINE, CULTIVAR)
 
 
-def test_presets_change_a_default_and_nothing_else() -> None:
+def test_presets_change_defaults_and_nothing_else() -> None:
     for name, base in (("SSLFDA", "LFDA"), ("SSDNE", "DNE"), ("SSMFA", "MFA"), ("SSMMC", "MMC")):
         preset, plain = getattr(es, name)().get_params(), getattr(es, base)().get_params()
-        assert (preset.pop("gamma"), preset.pop("alpha")) == (1.0, 4.0)
-        assert (plain.pop("gamma"), plain.pop("alpha")) == (0.0, 1.0)
+        assert (preset.pop("gamma"), preset.pop("unlabeled")) == (0.1, -1)
+        assert (plain.pop("gamma"), plain.pop("unlabeled")) == (0.0, None)
         assert preset == plain
         assert getattr(es, name)(3, gamma=2.0).get_params()["n_components"] == 3

@@ -33,9 +33,9 @@ def test_marks_in_a_list_of_words_mark(kind: Any, mark: Any) -> None:
     assert classes.tolist() == ["a", "b", "c"]
     folds = [test for _, test in es.SemiSupervisedKFold(3).split(X, words)]
     np.testing.assert_array_equal(np.sort(np.concatenate(folds)), np.flatnonzero(KNOWN))
-    lda = es.LDA().partial_fit(X[:30], words[:30]).partial_fit(X[30:], words[30:])
+    lda = es.LDA(unlabeled=-1).partial_fit(X[:30], words[:30]).partial_fit(X[30:], words[30:])
     assert lda.classes_.tolist() == ["a", "b", "c"]
-    np.testing.assert_allclose(lda.eigenvalues_, es.LDA().fit(X, CODES).eigenvalues_)
+    np.testing.assert_allclose(lda.eigenvalues_, es.LDA(unlabeled=-1).fit(X, CODES).eigenvalues_)
     soda = es.SODA().fit(X, words)
     assert set(soda.transduction_) == {"a", "b", "c"}
     assert (soda.transduction_.tolist(), soda.transduction_.dtype.kind) == (
@@ -103,7 +103,7 @@ def test_missing_dates_are_missing() -> None:
         codes, classes = encode_labels(labels, X)
         np.testing.assert_array_equal(codes, CODES)
         assert classes.size == 3
-    np.testing.assert_array_equal(es.LDA().fit(X, days).embedding_, es.LDA().fit(X, CODES).embedding_)
+    np.testing.assert_array_equal(es.LDA().fit(X, days).embedding_, es.LDA(unlabeled=-1).fit(X, CODES).embedding_)
     days = np.where(KNOWN, np.datetime64("2020-01-01") + np.arange(60) // 2, np.datetime64("NaT"))
     numbers = np.where(KNOWN, days.astype(float), np.nan)
     for kernel in ("linear", "rbf"):
@@ -151,6 +151,7 @@ def test_labelled_samples_that_coincide(method: Any, form: Any) -> None:
     same, y = X + np.array([0, 1e3, 0, 0]), np.where(np.arange(60) < 6, np.arange(60) % 2, -1)
     same[:6] = same[0]
     same[:, 3] = 0.1
+    method.set_params(unlabeled=-1)
     with pytest.raises(LabelError, match="the labelled samples all coincide"):
         method.fit(form(same), y)
     same[:6, :3] += X[6:12, :3]

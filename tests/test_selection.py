@@ -133,3 +133,20 @@ def test_a_classifier_takes_lists() -> None:
     fitted = es.LabelledOnly(KNeighborsClassifier(1)).fit(X.tolist(), SOME.tolist())
     expected = es.LabelledOnly(KNeighborsClassifier(1)).fit(X, SOME)
     np.testing.assert_array_equal(fitted.predict(X), expected.predict(X))
+
+
+def test_the_ridge_is_searched_where_there_is_a_unit() -> None:
+    """Shares of the mean of the unit on its range, so that units of measurement do not matter; orthonormal axes have no ridge."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "[123] of 3 classes")  # have one label left in a fold
+        search, scaled = (es.RegularizedSearch(es.SSLFDA(2), cv=3).fit(rows, FEW) for rows in (X, 1e4 * X))
+    ridges, larger = (sorted({params["ridge"] for params, _ in found.results_}) for found in (search, scaled))
+    assert len(ridges) == 4
+    np.testing.assert_allclose(np.divide(ridges, ridges[0]), [1, 10, 100, 1000])
+    np.testing.assert_allclose(larger, 1e8 * np.array(ridges))
+    assert search.best_estimator_.diagnostics_["ridge"] == search.best_params_["ridge"]
+    assert search.best_score_ == max(score for _, score in search.results_)
+    few = es.SSLFDA(2).fit(X, FEW)
+    assert ridges[1] == pytest.approx(few.diagnostics_["ridge"])  # what the default takes for a singular unit
+    assert set(es.RegularizedSearch(es.SSDNE(2), cv=3).fit(X, SOME).best_params_) == {"gamma", "alpha"}
+    assert "ridge" not in es.RegularizedSearch(es.SSLFDA(2, ridge=0.1), cv=3).fit(X, SOME).best_params_

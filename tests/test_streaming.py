@@ -144,7 +144,7 @@ def test_moments_pose_the_problem_of_the_forms(params: dict[str, Any]) -> None:
     X, y = cloud()
     y = np.where(np.arange(600) % 3 == 0, -1, y)
     X[::3] += 2.0
-    by_moments, by_forms = es.LDA(**params).fit(X, y), es.LDA(**params).fit(sp.csr_array(X), y)
+    by_moments, by_forms = (es.LDA(unlabeled=-1, **params).fit(rows, y) for rows in (X, sp.csr_array(X)))
     assert_same_fit(by_moments, by_forms, X, 1e-8)
     np.testing.assert_allclose(by_moments.mean_, X.mean(axis=0))
     assert_same_fit(es.PCA(4).fit(X), es.PCA(4).fit(sp.csr_array(X)), X, 1e-8)
@@ -183,10 +183,10 @@ def test_principal_axes_in_parts(cuts: list[int], k: Any, whiten: bool) -> None:
 def test_discriminants_in_parts(params: dict[str, Any], cuts: list[int]) -> None:
     X, y = cloud(200, 7)
     y = np.where(np.arange(200) % 9 == 0, -1, y)  # some rows without a label
-    piecewise = es.LDA(**params)
+    piecewise = es.LDA(unlabeled=-1, **params)
     for part in parts(200, cuts):
         piecewise.partial_fit(X[part], y[part], classes=np.arange(4))
-    assert_same_fit(piecewise, es.LDA(**params).fit(X, y), X)
+    assert_same_fit(piecewise, es.LDA(unlabeled=-1, **params).fit(X, y), X)
 
 
 # two rows of two classes leave much open, and say so
@@ -223,14 +223,14 @@ def test_labels_of_a_block_are_read_among_all_classes() -> None:
     order = np.argsort(np.isin(y, (-1, 1)), kind="stable")  # the last block has the labels -1 and 1 alone
     X, y = X[order], y[order]
     cut = int(np.sum(~np.isin(y, (-1, 1))))
-    lda = es.LDA().partial_fit(X[:cut], y[:cut]).partial_fit(X[cut:], y[cut:])
-    assert_same_fit(lda, es.LDA().fit(X, y), X)
+    lda = es.LDA(unlabeled=-1).partial_fit(X[:cut], y[:cut]).partial_fit(X[cut:], y[cut:])
+    assert_same_fit(lda, es.LDA(unlabeled=-1).fit(X, y), X)
     with pytest.raises(LabelError, match="exactly"):
-        es.LDA().partial_fit(X[cut:], y[cut:])
-    es.LDA().partial_fit(X[cut:], y[cut:], classes=[0, 1, 2])
+        es.LDA(unlabeled=-1).partial_fit(X[cut:], y[cut:])
+    es.LDA(unlabeled=-1).partial_fit(X[cut:], y[cut:], classes=[0, 1, 2])
     with pytest.raises(LabelError, match="all 20 of them are missing"):
-        es.LDA().partial_fit(X[:20], np.full(20, -1))
-    unlabelled = es.LDA().partial_fit(X[:cut], y[:cut]).partial_fit(X[cut:], np.full(200 - cut, -1))
+        es.LDA(unlabeled=-1).partial_fit(X[:20], np.full(20, -1))
+    unlabelled = es.LDA(unlabeled=-1).partial_fit(X[:cut], y[:cut]).partial_fit(X[cut:], np.full(200 - cut, -1))
     assert unlabelled.n_samples_seen_ == 200
     with pytest.raises(LabelError, match="text in one block"):
         unlabelled.partial_fit(X[:2], ["a", "b"])

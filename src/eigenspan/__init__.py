@@ -37,6 +37,7 @@ from .methods.costs import LFDA
 from .methods.discriminant import LDA
 from .methods.distances import ClassicalMDS, LandmarkMDS
 from .methods.external import External
+from .methods.folds import LabelledOnly, SemiSupervisedKFold
 from .methods.geodesics import Isomap, LandmarkIsomap
 from .methods.kernel_learning import KernelLearner
 from .methods.landmark_unfolding import LandmarkMVU
@@ -48,7 +49,7 @@ from .methods.propagation import SDACCCP, SODA
 from .methods.reconstruction import LLE, NPP, ONPP
 from .methods.registry import make
 from .methods.sda import SDA
-from .methods.selection import LabelledOnly, RegularizedSearch, SemiSupervisedKFold
+from .methods.selection import RegularizedSearch
 from .methods.semisupervised import MMC, SELF, SELFDA, SSFDA, SSLFDA, SSMMC
 from .methods.supervised import RoweisDA, SupervisedPCA
 from .methods.supervised_unfolding import SMVU1, SupervisedMVU

@@ -24,7 +24,8 @@ def encode_labels(
 ) -> tuple[Index, NDArray[Any]]:
     """Class codes 0..c−1 with −1 for unlabelled points, and the class labels.
 
-    NaN and None mark unlabelled points, and so does `unlabeled` (−1 as in scikit-learn; None for no such mark).
+    NaN and None mark unlabelled points, and so does `unlabeled`: −1 in semi-supervised methods, as in scikit-learn; None, no such
+    mark, in supervised ones.
     """
     if y is None:
         raise LabelError(f"{name} requires y to be passed, but the target y is None.")
@@ -36,8 +37,9 @@ def encode_labels(
         raise LabelError(f"There are {y.size} labels for {X.shape[0]} samples: {name} needs one label a sample.")
     missing, known = split_missing(y, unlabeled)
     if known.size == 0:
+        marks = "NaN or None" if unlabeled is None else f"{unlabeled!r}, NaN or None"
         raise LabelError(
-            f"{name} needs labels, but all {y.size} of them are missing (−1, NaN or None). Use an unsupervised method."
+            f"{name} needs labels, but all {y.size} of them are missing ({marks}). Use an unsupervised method."
         )
     classes, codes = np.unique(known, return_inverse=True)
     _refuse_continuous(classes, y.size, name)
@@ -160,19 +162,25 @@ def class_pairs(codes: Index) -> sp.csr_array:
     return P
 
 
+def warn_of_single_labels(codes: Index) -> None:
+    """Classes without a pair of their own, where pairs of a class are what a method measures by."""
+    counts = np.bincount(codes[codes >= 0])
+    if np.any(counts == 1):
+        warn(
+            f"{np.sum(counts == 1)} of {counts.size} classes have one labelled sample only, and so no pair of neighbours within the "
+            "class: nothing holds them together, and their spread is taken from the other classes. Label at least two samples of each, or "
+            "use MMC or SDA, which pool the scatter of all classes.",
+            LabelWarning,
+        )
+
+
 def allies(points: Any, codes: Index, k: int, n_jobs: int | None = None) -> NeighbourGraph:
     """Every labelled point and its k nearest of the same class (all of a class with no more), found class by class.
 
     A class with one point has no pairs: it is named in a warning.
     """
-    counts = np.bincount(codes[codes >= 0])
-    if np.any(counts == 1):
-        warn(
-            f"{np.sum(counts == 1)} of {counts.size} classes have one labelled sample only, and so no pair of neighbours within the "
-            "class: nothing holds them together. Label more of them if they matter.",
-            LabelWarning,
-        )
-    members = [np.flatnonzero(codes == c) for c in range(counts.size)]
+    warn_of_single_labels(codes)
+    members = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
     with stage("neighbours"):
         return _nearest(points, [(rows, rows) for rows in members], k, n_jobs)
 

@@ -67,7 +67,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), optional
-            Class labels where the method uses them (−1, NaN or None for unlabelled points); ignored elsewhere.
+            Class labels where the method uses them (NaN or None for unlabelled points, and −1 in the semi-supervised methods);
+            ignored elsewhere.
 
         Returns
         -------

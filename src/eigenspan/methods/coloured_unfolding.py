@@ -107,7 +107,7 @@ class ColoredMVU(LabelledUnfolding):
     constraint : {"inequality", "slack", "band"}, default="band"
         ``v ≤ d``; ``v ≤ d + t`` at a price for t; ``(1 − band) d ≤ v ≤ d``, for the squared distances v of neighbours.
     $unfolding_form
-    unlabeled : int or None, default=-1
+    unlabeled : int, str or None, default=-1
         The class label that marks unlabelled points, besides NaN and None. None makes −1 a class like any other. Among numbers
         only NaN and None mark them.
     $unfolding_parameters

@@ -176,7 +176,7 @@ class TraceReducer(SpectralReducer):
         weights: Any = "heat",
         disconnected: str = "connect",
         ridge: float | None = None,
-        unlabeled: Any = -1,
+        unlabeled: Any = None,
         solver: Any = "auto",
         random_state: Any = 0,
         n_jobs: int | None = None,

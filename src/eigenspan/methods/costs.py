@@ -1,11 +1,13 @@
 """Costs on pairs, labelled and unlabelled: ``min Σ c_ij ‖y_i − y_j‖²`` with ``C = C_ℓ + γ C_u`` [S2].
 
 A method is what its labels say, `_labelled`: a form and a unit. The neighbours of all points, γ times, come on top in one
-place, so that every supervised method here is semi-supervised too; the names that begin with SS only set γ and α.
+place, so that every supervised method here is semi-supervised too; the names that begin with SS only set γ, and take −1 for a
+missing label.
 """
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar
@@ -14,10 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._compat import Interval, StrOptions
-from ..core import AxisWeights, Features, Form, Posed, Spectrum, TraceProblem, TraceRatio, with_ridge
-from ..errors import DimensionError, LabelError
+from .._diagnostics import note
+from ..core import AxisWeights, Features, Form, Posed, Spectrum, TraceProblem, TraceRatio, diagonal, with_ridge
+from ..errors import DimensionError, LabelError, LabelWarning, RidgeWarning, warn
 from ..forms import laplacian, local_fisher, pair_affinity
 from ..graphs import LocalScaling, NeighbourGraph, Powered, affinity, allies, as_graph, check_n_neighbors, encode_labels
+from ..graphs.labels import warn_of_single_labels
+from ..solvers import dense
 from .base import JOBS, NEIGHBOURS, FeatureReducer
 from .docs import documented
 from .neighbourhood import GRAPH
@@ -28,6 +33,10 @@ Array = NDArray[np.float64]
 AXES = [StrOptions({"unit", "norm", "eigenvalue", "eigenvalue-norm"})]
 POSITIVE = [Interval(Real, 0, None, closed="neither")]
 NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
+#: The ridge of a singular unit, relative to the mean of its eigenvalues that are not zero.
+SINGULAR = 0.01
+#: Eigenvalues at or below this share of the largest count as zero.
+RANK = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +53,22 @@ class RatioWeights:
         return AxisWeights(self.kind, signed=False)(replace(spectrum, values=gains))
 
 
-@parameters(gamma=0.0, alpha=1.0, n_neighbors=None, graph="all", axes="unit", unlabeled=-1, n_jobs=None)
+@parameters(
+    gamma=0.0,
+    alpha=4.0,
+    gamma_scale="relative",
+    n_neighbors=None,
+    graph="all",
+    axes="unit",
+    unlabeled=None,
+    n_jobs=None,
+)
 class PairCosts(FeatureReducer):
-    """The framework: ``min Tr(V'Z'(A_ℓ + γ L_u)ZV)  s.t.  V'BV = I``, a subclass saying A_ℓ and B."""
+    """The framework: ``min Tr(V'Z'(A_ℓ + γ s L_u)ZV)  s.t.  V'BV = I``, a subclass saying A_ℓ and B."""
 
     gamma: float
     alpha: float
+    gamma_scale: str
     n_neighbors: int | None
     graph: Any
     axes: str
@@ -60,6 +79,7 @@ class PairCosts(FeatureReducer):
         **FeatureReducer._parameter_constraints,
         "gamma": NOT_NEGATIVE,
         "alpha": POSITIVE,
+        "gamma_scale": [StrOptions({"relative", "raw"})],
         "n_neighbors": NEIGHBOURS,
         "graph": [StrOptions({"all"}), *(kind for kind in GRAPH if kind not in (str, None))],
         "axes": AXES,
@@ -89,26 +109,103 @@ class PairCosts(FeatureReducer):
 
     def _pose(self, X: Any, y: Any) -> Posed:
         codes, self.classes_ = encode_labels(y, X, unlabeled=self.unlabeled, name=type(self).__name__)
+        warn_of_a_mark(self, self.classes_)
         basis = self._basis(X).centred(np.ones(X.shape[0]))
         points = checked_points(self, basis, X)
         form, unit = self._labelled(points, codes)
-        A, B = basis.restrict(form), None if unit is None else basis.restrict(unit)
+        A, B = basis.restrict(form), unit_over(basis, unit, codes)
         return self._combined(basis, A, basis.restrict(self._unlabelled(points)) if self.gamma else None, B)
 
     def _combined(self, basis: Features, A: Form, smooth: Form | None, B: Form | None) -> Posed:
         """The problem over the coordinates from its parts: nothing here depends on the number of samples."""
-        A = A if smooth is None else A + self.gamma * smooth
-        if B is not None:
-            if not (self.gamma or self.ridge or B.diagonal().any()):
-                raise LabelError(
-                    f"{type(self).__name__} measures in units of what varies within a class, but no class has two labelled samples that "
-                    "differ: label more samples, use gamma > 0 with unlabelled ones, or give ridge=."
-                )
-            if self.ridge is None and self.gamma and B.is_singular:
-                B = with_ridge(B, self.gamma)
+        raw = self.gamma_scale == "raw"
+        if smooth is not None:
+            share = 1.0 if raw else unlabelled_unit(A, smooth)
+            note(gamma_factor=share, effective_gamma=self.gamma * share)
+            A = A + self.gamma * share * smooth
+        return Posed(
+            TraceProblem(A, None if B is None else self._unit(basis, A, B), "min"), basis, AxisWeights(self.axes)
+        )
+
+    def _unit(self, basis: Features, A: Form, B: Form) -> Form:
+        """B, with a ridge where one is given or needed."""
+        if not (self.gamma or self.ridge or B.diagonal().any()):
+            raise LabelError(
+                f"{type(self).__name__} measures in units of what varies within a class, but no class has two labelled samples that "
+                "differ: label more samples, use gamma > 0 with unlabelled ones, or give ridge=."
+            )
+        ridge = self.ridge
+        if ridge is None and B.is_singular:
+            if self.gamma_scale == "raw":
+                ridge = self.gamma or None  # [S2, §2.3]
             else:
-                B = with_ridge(B, self.ridge, basis.relative_ridge)
-        return Posed(TraceProblem(A, B, "min"), basis, AxisWeights(self.axes))
+                ridge = singular_ridge(A, B, quiet=bool(self.gamma or basis.relative_ridge))
+        return with_ridge(B, ridge, basis.relative_ridge)
+
+
+def singular_ridge(A: Form, B: Form, quiet: bool) -> float | None:
+    """What to add to a singular B: 1 % of what it measures on average, where it measures at all; None where A does not ask for it.
+
+    The mean over all directions would fall with every feature in which only unlabelled points differ. Where B measures nothing the
+    ridge is 1: orthonormal axes.
+    """
+    values, Q = dense.eigenpairs(B.to_dense())
+    blind = values <= RANK * values[-1]
+    if blind.all():
+        return 1.0
+    if np.linalg.norm(A @ Q[:, blind]) <= 1e-7 * max(A.norm(), np.finfo(float).tiny):
+        return None
+    epsilon = SINGULAR * float(values[~blind].mean())
+    if not quiet:
+        warn(
+            f"No two labelled samples of a class that are near differ in {np.sum(blind)} of {B.n} directions: a ridge of {epsilon:.3g} "
+            f"was added to the unit, {SINGULAR:.0%} of what they differ by on average in the others. With few labels much depends on it: "
+            "choose ridge= by RegularizedSearch, or reduce the features first.",
+            RidgeWarning,
+        )
+    return epsilon
+
+
+def unit_over(basis: Features, unit: Form | None, codes: Any) -> Form | None:
+    """``Z'BZ``, exactly zero for features that vary among unlabelled points only, whose rounding would be taken for a tiny unit."""
+    if unit is None:
+        return None
+    B = basis.restrict(unit)
+    if np.all(codes >= 0):
+        return B
+    size = basis.restrict(diagonal((codes >= 0).astype(float))).diagonal()
+    dead = B.diagonal() <= 1e-12 * size
+    return Form(B.n, dense=np.where(dead | dead[:, None], 0.0, B.to_dense()), psd=B.psd) if dead.any() else B
+
+
+def mean_on_range(B: Form) -> float:
+    """The mean of the eigenvalues of a PSD matrix that are not zero; 0 where all are."""
+    values = dense.eigenvalues(B.to_dense())
+    return float(values[values > RANK * values[-1]].mean()) if values[-1] > 0 else 0.0
+
+
+def unlabelled_unit(A: Form, smooth: Form) -> float:
+    """s with ``s Tr U = Σ max(−λ_i(A), 0)``: what all neighbours cost at γ = 1 is all that the labels can gain.
+
+    Where the labels can gain nothing, no eigenvalue of A being negative, their total cost ``Σ |λ_i(A)|`` stands in for it.
+    """
+    values = dense.eigenvalues(A.to_dense())
+    gain, cost = float(np.maximum(-values, 0.0).sum()), float(smooth.diagonal().sum())
+    if gain <= 1e-12 * np.abs(values).sum():
+        gain = float(np.abs(values).sum())
+    return gain / cost if gain > 0 and cost > 0 else 1.0
+
+
+def warn_of_a_mark(estimator: Any, classes: Any) -> None:
+    """−1 among several classes of a supervised method that is asked for unlabelled points: it rather stands for these."""
+    supervised = inspect.signature(type(estimator)).parameters["unlabeled"].default is None
+    if estimator.gamma and supervised and estimator.unlabeled is None and classes.size > 2 and -1 in classes.tolist():
+        name = type(estimator).__name__
+        warn(
+            f"The labels contain -1, which {name} takes for a class like the {classes.size - 1} others, while gamma={estimator.gamma:g} "
+            f"counts unlabelled points. If -1 marks these, pass unlabeled=-1 or use SS{name}; if it is a class, name it otherwise.",
+            LabelWarning,
+        )
 
 
 def checked_points(estimator: Any, basis: Features, X: Any) -> Any:
@@ -136,7 +233,7 @@ class LFDA(PairCosts):
 
     with :math:`C = C^{bet} + \\gamma C^u` [S2, eq. 2 and §2.1.1]: classes apart, but only *near* points of a class together, so
     that a class may be several clusters or a curved sheet, and there may be more than c − 1 axes. With γ = 0 the labelled
-    points decide alone; `SSLFDA` is the same with γ = 1 and α = 4.
+    points decide alone; `SSLFDA` is the same with γ = 0.1.
 
     Cost: neighbours class by class, then O(nkD + nD² + D³) time and O(nD + D²) memory, never n×n. ``affinity="local"`` and γ > 0
     with ``graph="all"`` are O(n²D) time in blocks.
@@ -178,5 +275,6 @@ def nearness(estimator: Any, points: Any, codes: Any) -> Form:
     """Affinity of the points of a class, as ``affinity=`` says."""
     k = estimator.n_neighbors
     if estimator.affinity == "local":
+        warn_of_single_labels(codes)
         return pair_affinity(points, LocalScaling(k or 7), codes=codes, n_jobs=estimator.n_jobs)
     return ones_on(allies(points, codes, k or 3, estimator.n_jobs))

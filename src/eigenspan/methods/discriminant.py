@@ -38,7 +38,7 @@ Array = NDArray[np.float64]
     priors=None,
     store_covariance=False,
     axes="unit",
-    unlabeled=-1,
+    unlabeled=None,
 )
 class LDA(DiscriminantClassifier, FeatureReducer):
     """Linear discriminant analysis, and through ``kernel=`` kernel Fisher discriminant analysis.
@@ -240,7 +240,7 @@ class LDA(DiscriminantClassifier, FeatureReducer):
         y : array-like of shape (m,)
             Class labels, or the mark of unlabelled rows. A class may appear at any time.
         classes : array-like, optional
-            Classes to expect: needed where the first rows have no label, or only −1 and +1.
+            Classes to expect: needed where the first rows have no label.
 
         Returns
         -------
@@ -266,7 +266,7 @@ class LDA(DiscriminantClassifier, FeatureReducer):
     def _encode_block(self, X: Any, y: Any, classes: Any) -> tuple[Any, Any]:
         """Codes of a block's labels among the classes seen or announced so far."""
         if y is None:
-            return encode_labels(y, X, name="LDA")
+            return encode_labels(y, X, unlabeled=self.unlabeled, name="LDA")
         check_consistent_length(X, y)
         known = [self.classes_] if "n_samples_seen_" in vars(self) else []
         parts = [label_array(part) for part in (*known, *([] if classes is None else [classes]), y)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from string import Template
 from typing import Any
 
@@ -64,13 +65,18 @@ _ENTRIES = {
     "ridge_orthonormal": """ridge : float or None, default=None
         Has no effect on orthonormal axes; accepted so that methods can be exchanged.""",
     "ridge_unit": """ridge : float or None, default=None
-        ε that keeps the axes short: B + εI. None means γ where B is singular and γ > 0 [S2, §2.3]; otherwise 0, a small
-        ridge for kernels, and where B is singular a small one with a warning. It is in ``diagnostics_``.""",
+        ε that keeps the axes short: B + εI. None means 0, or a small ridge for kernels, and where B is singular 1 % of the mean of its
+        eigenvalues that are not zero (with a warning where γ = 0). It is in ``diagnostics_``.""",
     "gamma": """gamma : float
         γ, the weight of the neighbours of all points, labelled or not; 0 leaves them out.""",
-    "alpha": """alpha : float
-        Hadamard power of their affinities [S2, eq. 9]: larger values count near pairs more and far ones less. At 1 the many far pairs
-        can outweigh the labels.""",
+    "alpha": """alpha : float, default=4.0
+        Hadamard power of their affinities [S2, eq. 9]: larger values count near pairs more and far ones less.""",
+    "gamma_scale": """gamma_scale : {"relative", "raw"}, default="relative"
+        What γ is measured by. With ``"relative"`` γ is the total cost of the neighbours of all points, Tr U, as a share of the most
+        that the labels can gain, the sum of the negative eigenvalues of A (of all, where none is negative): γs U is added to A with
+        :math:`s = \\sum_i \\max(-\\lambda_i(A), 0) / \\operatorname{Tr} U`. Neither units nor the numbers of points and labels change it.
+        ``diagnostics_`` has s as ``"gamma_factor"`` and γs as ``"effective_gamma"``. ``"raw"`` adds γU, and γI to a singular B, as [S2]
+        does: a sum over all pairs that can drown a few labels.""",
     "pair_neighbors": """n_neighbors : int or None, default=None
         Nearest points of the same class (all of a smaller class), and the neighbour that sets the local scale of affinities.
         None means 3, or 7 for the local scales of all pairs in a class.""",
@@ -84,8 +90,9 @@ _ENTRIES = {
         axis without gain becomes zero.""",
     "classes_attribute": """classes_ : ndarray
         The class labels.""",
-    "unlabeled": """unlabeled : int, str or None, default=-1
-        The label that marks unlabelled points, besides NaN and None. None makes −1 a class like any other.""",
+    "unlabeled": """unlabeled : int, str or None, default=$mark
+        The label that marks unlabelled points, besides NaN and None. It is −1 in the semi-supervised methods, as in scikit-learn. In
+        the supervised ones it is None: −1 is a class like any other.""",
     "reg": """reg : float, default=1e-3
         Ridge on the local Gram matrices, relative to their trace.""",
     "scale": """scale : "unit-variance" or None, default=None
@@ -138,6 +145,7 @@ _ENTRIES = {
 
 _COSTS = """$gamma
     $alpha
+    $gamma_scale
     $pair_neighbors
     $graph_unlabelled
     $axes
@@ -235,6 +243,8 @@ _SOURCES = {
 def documented(cls: Any) -> Any:
     """Class decorator: fill ``$name`` in the docstring with the shared description, and spell out the sources it cites."""
     text = Template(Template(cls.__doc__).safe_substitute(_LISTS)).safe_substitute(_ENTRIES).rstrip()
+    if "$mark" in text:
+        text = Template(text).safe_substitute(mark=inspect.signature(cls).parameters["unlabeled"].default)
     cited = [entry for mark, entry in _SOURCES.items() if mark in text and entry not in text]
     if cited and "References\n" not in text:
         text += "\n\n    References\n    ----------"

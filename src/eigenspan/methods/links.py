@@ -22,7 +22,7 @@ Index = NDArray[np.intp]
 
 
 @documented
-@parameters(n_components=2, alpha=1.0, beta=20.0, must_link=None, cannot_link=None, normalise=True)
+@parameters(n_components=2, alpha=1.0, beta=20.0, must_link=None, cannot_link=None, normalise=True, unlabeled=-1)
 class SSDR(LabelledProjection):
     """Semi-supervised dimensionality reduction from labels or from pairs.
 

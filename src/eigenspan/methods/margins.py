@@ -44,7 +44,7 @@ class DNE(_Margins):
 
     with :math:`C = C^I - C^E + \\gamma C^u` [S2, §2.1.1]: near points of a class are drawn together, near points of different
     classes pushed apart, by an orthonormal projection. Each axis is worth as much as its eigenvalue is negative. With γ = 0 the
-    labelled points decide alone; `SSDNE` is the same with γ = 1 and α = 4.
+    labelled points decide alone; `SSDNE` is the same with γ = 0.1.
 
     Cost: neighbours within and across classes, then O(nkD + nD² + D³) time and O(nD + D²) memory; γ > 0 with ``graph="all"``
     adds O(n²D) in blocks.
@@ -80,7 +80,7 @@ class MFA(_Margins):
 
     with :math:`C = -C^E + \\gamma C^u` [S2, §2.1.1]: the nearest points of different classes as far apart as can be, in
     units of the distance between near points of the same class. With γ = 0 the labelled points decide alone; `SSMFA` is the same
-    with γ = 1 and α = 4.
+    with γ = 0.1.
 
     Cost: as `DNE`.
 
@@ -156,9 +156,9 @@ class LDE(MFA):
 
 
 @documented
-@parameters(gamma=1.0, alpha=4.0)
+@parameters(gamma=0.1, unlabeled=-1)
 class SSDNE(DNE):
-    """Semi-supervised discriminant neighbourhood embedding: `DNE` with γ = 1 and α = 4 [S2, §2.1.2].
+    """Semi-supervised discriminant neighbourhood embedding: `DNE` with γ = 0.1 [S2, §2.1.2].
 
     .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T V = I,\\quad C = C^I - C^E + \\gamma C^u
 
@@ -183,9 +183,9 @@ class SSDNE(DNE):
 
 
 @documented
-@parameters(gamma=1.0, alpha=4.0)
+@parameters(gamma=0.1, unlabeled=-1)
 class SSMFA(MFA):
-    """Semi-supervised marginal Fisher analysis: `MFA` with γ = 1 and α = 4 [S2, §2.1.2].
+    """Semi-supervised marginal Fisher analysis: `MFA` with γ = 0.1 [S2, §2.1.2].
 
     .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T X^T (D^I - C^I) X V = I,\\quad C = -C^E + \\gamma C^u
 

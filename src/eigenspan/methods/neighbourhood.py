@@ -243,7 +243,7 @@ def _warn_of_duplicates(graph: NeighbourGraph) -> None:
         )
 
 
-@parameters(n_neighbors=None, graph=None, unlabeled=-1, n_jobs=None)
+@parameters(n_neighbors=None, graph=None, unlabeled=None, n_jobs=None)
 class GraphProjection(FeatureReducer):
     """Projective and kernel methods over a graph, which is never bridged, and may be the graph of the classes.
 

@@ -33,7 +33,7 @@ SHARE = [Interval(Real, 0, 1, closed="right")]
 
 
 @documented
-@parameters(threshold=0.9, max_iter=100)
+@parameters(threshold=0.9, max_iter=100, unlabeled=-1)
 class SDACCCP(LabelledProjection):
     """Semi-supervised discriminant analysis that finds the missing labels by the concave–convex procedure.
 
@@ -185,7 +185,7 @@ def posterior(Z: Array, codes: Index) -> Array:
 
 
 @documented
-@parameters(n_components=None, trust=1.0, novelty=0.01, weights="heat", axes="unit")
+@parameters(n_components=None, trust=1.0, novelty=0.01, weights="heat", axes="unit", unlabeled=-1)
 class SODA(Bounded, GraphProjection):
     """Semi-supervised orthogonal discriminant analysis via label propagation.
 

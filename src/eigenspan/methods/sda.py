@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 
 @documented
-@parameters(n_components=None, mu=0.1, weights="binary", axes="unit")
+@parameters(n_components=None, mu=0.1, weights="binary", axes="unit", unlabeled=-1)
 class SDA(Bounded, GraphProjection):
     """Semi-supervised discriminant analysis.
 

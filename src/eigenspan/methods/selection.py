@@ -1,18 +1,16 @@
-"""Choosing γ, α and k with few labels: folds that keep the unlabelled points, classifiers that leave them out, and a search."""
+"""Choosing γ, α, ridge and k with few labels: a search."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from itertools import product
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, TransformerMixin, clone
-from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.metaestimators import available_if
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, clone
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import HasMethods, Interval, fit_context
@@ -21,149 +19,21 @@ from .._resources import threads
 from ..errors import EigenspanWarning, InputError, LabelError, RidgeWarning, warn
 from ..graphs import encode_labels
 from .base import FeatureReducer, Reducer
-from .costs import PairCosts, checked_points
+from .costs import PairCosts, checked_points, mean_on_range, unit_over, warn_of_a_mark
+from .folds import SemiSupervisedKFold, sized
 from .neighbourhood import GraphProjection
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-
-class SemiSupervisedKFold(BaseEstimator):
-    """Folds of the labelled points; all unlabelled ones are in every training part and in no test part.
-
-    Every class is dealt out in turn, so that folds are stratified also where a class has fewer points than there are folds.
-
-    Parameters
-    ----------
-    n_splits : int, default=5
-    shuffle : bool, default=True
-    random_state : int, RandomState or None, default=0
-    unlabeled : int or None, default=-1
-        The label that marks unlabelled points, besides NaN and None.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenspan import SemiSupervisedKFold
-    >>> y = np.array([0, 0, 1, 1, -1, -1, -1])
-    >>> for train, test in SemiSupervisedKFold(2, shuffle=False).split(y, y):
-    ...     print(train, test)
-    [1 3 4 5 6] [0 2]
-    [0 2 4 5 6] [1 3]
-    """
-
-    def __init__(self, n_splits: int = 5, *, shuffle: bool = True, random_state: Any = 0, unlabeled: Any = -1) -> None:
-        self.n_splits = n_splits
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.unlabeled = unlabeled
-
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """The number of folds."""
-        return self.n_splits
-
-    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[Index, Index]]:
-        """Indices ``(train, test)`` of every fold."""
-        rows = _sized(y if X is None else X)
-        codes, _ = encode_labels(y, rows, unlabeled=self.unlabeled, name="SemiSupervisedKFold")
-        for test in self.folds(codes):
-            yield np.setdiff1d(np.arange(codes.size), test), test
-
-    def folds(self, codes: Index) -> list[Index]:
-        """The labelled points of every fold, from class codes."""
-        labelled = int(np.sum(codes >= 0))
-        if not 2 <= self.n_splits <= labelled:
-            raise LabelError(
-                f"n_splits={self.n_splits} must lie between 2 and the number of labelled points, {labelled}."
-            )
-        rng = check_random_state(self.random_state)
-        classes = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
-        dealt = np.concatenate([rng.permutation(members) if self.shuffle else members for members in classes])
-        return [np.sort(dealt[fold :: self.n_splits]) for fold in range(self.n_splits)]
+#: Ridges to try, relative to the mean eigenvalue of the unit on its range.
+RIDGES = (1e-3, 1e-2, 1e-1, 1.0)
 
 
-def _sized(X: Any) -> Any:
-    """X itself, or as an array where it is a list and has no shape."""
-    return X if hasattr(X, "shape") else np.asarray(X)
-
-
-def _has(name: str) -> Any:
-    def check(self: Any) -> bool:
-        getattr(self.estimator if not hasattr(self, "estimator_") else self.estimator_, name)
-        return True
-
-    return available_if(check)
-
-
-class LabelledOnly(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """A classifier fitted to the labelled rows alone: the last step of a semi-supervised pipeline.
-
-    The steps before it see all rows; without it a classifier would learn "unlabelled" as a class.
-
-    Parameters
-    ----------
-    estimator : classifier
-    unlabeled : int or None, default=-1
-        The label that marks unlabelled points, besides NaN and None.
-
-    Attributes
-    ----------
-    estimator_ : classifier
-        Fitted.
-    classes_ : ndarray
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_wine
-    >>> from sklearn.model_selection import GridSearchCV
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> from eigenspan import SSLFDA, LabelledOnly, SemiSupervisedKFold
-    >>> X, y = load_wine(return_X_y=True)
-    >>> some = np.where(np.arange(len(y)) % 4 == 0, y, -1)
-    >>> steps = make_pipeline(StandardScaler(), SSLFDA(2), LabelledOnly(KNeighborsClassifier(1)))
-    >>> search = GridSearchCV(steps, {"sslfda__gamma": [0.1, 1.0]}, cv=SemiSupervisedKFold(5)).fit(X, some)
-    >>> bool(search.score(X[some == -1], y[some == -1]) > 0.9)
-    True
-    """
-
-    def __init__(self, estimator: Any, *, unlabeled: Any = -1) -> None:
-        self.estimator = estimator
-        self.unlabeled = unlabeled
-
-    def fit(self, X: Any, y: Any) -> LabelledOnly:
-        """Fit the classifier to the rows with a label."""
-        X = _sized(X)
-        codes, classes = encode_labels(y, X, unlabeled=self.unlabeled, name="LabelledOnly", min_classes=1)
-        rows = np.flatnonzero(codes >= 0)
-        labelled = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-        self.estimator_ = clone(self.estimator).fit(labelled, classes[codes[rows]])
-        self.classes_ = self.estimator_.classes_
-        return self
-
-    def predict(self, X: Any) -> Any:
-        """Classes of new points."""
-        check_is_fitted(self)
-        return self.estimator_.predict(X)
-
-    @_has("predict_proba")
-    def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the classes of new points."""
-        check_is_fitted(self)
-        return self.estimator_.predict_proba(X)
-
-    @_has("decision_function")
-    def decision_function(self, X: Any) -> Any:
-        """Scores of the classes of new points."""
-        check_is_fitted(self)
-        return self.estimator_.decision_function(X)
-
-
-def _mark(estimator: Any) -> Any:
-    """The mark of unlabelled points of an estimator, or of the steps of a pipeline, which must agree on it."""
-    marks = [value for name, value in estimator.get_params().items() if name.rpartition("__")[2] == "unlabeled"]
+def _mark(candidates: list[Any]) -> Any:
+    """The mark of unlabelled points of the estimators, or of the steps of pipelines, that read labels, which must agree on it."""
+    parts = [part for whole in candidates for part in (whole, *whole.get_params().values())]
+    marks = [part.unlabeled for part in parts if hasattr(part, "unlabeled") and not _ignores_labels(part)]
     if any(mark != marks[0] for mark in marks):
         raise InputError(
             f"The steps mark unlabelled points in different ways, unlabeled={marks[0]!r} and others: give all of them the same mark."
@@ -173,7 +43,7 @@ def _mark(estimator: Any) -> Any:
 
 def _ignores_labels(estimator: Any) -> bool:
     """Surely the same embedding whatever y: one of our methods that needs none, and takes none besides."""
-    reads = "unlabeled" in estimator.get_params() and not isinstance(estimator, GraphProjection)
+    reads = hasattr(estimator, "unlabeled") and not isinstance(estimator, GraphProjection)
     return isinstance(estimator, Reducer) and not reads and not get_tags(estimator).target_tags.required
 
 
@@ -219,7 +89,9 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     estimator : transformer
         Such as `SSLFDA`, or a pipeline; with a ``fit(X, y)`` that takes unlabelled points.
     param_grid : dict
-        Values to try, in order. Unless given, γ of 0 and from 0.01 to 100 and α from 1 to 8, as far as the estimator has them.
+        Values to try, in order. Unless given, γ of 0 and from 0.01 to 100 and α from 1 to 8, as far as the estimator has them; and where
+        its axes are measured by what varies within a class, ridges of 0.1 % to 100 % of the mean of that, over the directions in
+        which anything does.
     cv : int or SemiSupervisedKFold, default=5
     n_neighbors : int, default=1
         Neighbours that vote.
@@ -273,12 +145,15 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> RegularizedSearch:
         """Score every candidate, and fit the best to all points."""
-        codes, classes = encode_labels(y, _sized(X), unlabeled=_mark(self.estimator), name="RegularizedSearch")
-        folds = self._folds(codes)
-        grid = self._grid()
+        grid = self._grid(X, y)
         candidates = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
         if not candidates:
             raise InputError("param_grid holds no candidate: give every parameter at least one value.")
+        made = [clone(self.estimator).set_params(**candidate) for candidate in candidates]
+        codes, classes = encode_labels(y, sized(X), unlabeled=_mark(made), name="RegularizedSearch")
+        for estimator in [one for one in made if isinstance(one, PairCosts) and one.gamma][:1]:
+            warn_of_a_mark(estimator, classes)
+        folds = self._folds(codes)
         hidden = []
         for fold in folds:
             masked = codes.copy()
@@ -289,7 +164,7 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
             raise LabelError(
                 f"Whichever fold of the {np.sum(codes >= 0)} labels is hidden, only one class is left: label more points."
             )
-        score = self._shared(X) if self._is_shared(candidates) else self._plain(X, classes)
+        score = self._shared(X) if self._is_shared(candidates) else self._plain(X, classes, grid)
         scores = _scores(score, candidates, hidden)
         best = _middle(scores, [len(values) for values in grid.values()])
         self.results_ = list(zip(candidates, scores.tolist(), strict=True))
@@ -317,17 +192,33 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         """Features of the best candidate; there is no such attribute before ``fit``."""
         return self.best_estimator_.n_features_in_
 
-    def _grid(self) -> Any:
+    def _grid(self, X: Any, y: Any) -> Any:
         if self.param_grid is not None:
             return self.param_grid
         known = self.estimator.get_params()
-        grid = {"gamma": [0.0, 0.01, 0.1, 1.0, 10.0, 100.0], "alpha": [1, 2, 4, 8]}
+        grid: dict[str, Any] = {"gamma": [0.0, 0.01, 0.1, 1.0, 10.0, 100.0], "alpha": [1, 2, 4, 8]}
         if not set(grid) & set(known):
             raise InputError(
                 f"{type(self.estimator).__name__} has no gamma and no alpha to search for: pass param_grid, a dict of values to try such "
                 'as {"n_components": [2, 5]}; the parameters of a pipeline are named "step__gamma".'
             )
-        return {name: values for name, values in grid.items() if name in known}
+        grid = {name: values for name, values in grid.items() if name in known}
+        if isinstance(self.estimator, PairCosts) and self.estimator.ridge is None:
+            measured = self._measured(X, y)
+            grid |= {"ridge": [share * measured for share in RIDGES]} if measured else {}
+        return grid
+
+    def _measured(self, X: Any, y: Any) -> float:
+        """The mean eigenvalue of the unit on its range, from all labels; 0 where axes are orthonormal or it vanishes."""
+        estimator = clone(self.estimator)
+        X = estimator._rows(estimator._checked(X, reset=True, ensure_min_samples=2))
+        codes, _ = encode_labels(y, X, unlabeled=estimator.unlabeled, name="RegularizedSearch")
+        basis = estimator._basis(X).centred(np.ones(X.shape[0]))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EigenspanWarning)  # the fit says so too
+            unit = estimator._labelled(checked_points(estimator, basis, X), codes)[1]
+        B = unit_over(basis, unit, codes)
+        return 0.0 if B is None else mean_on_range(B)
 
     def _folds(self, codes: Index) -> list[Index]:
         if hasattr(self.cv, "folds"):
@@ -343,11 +234,11 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         votes = np.array([np.bincount(row, minlength=int(codes.max()) + 1).argmax() for row in near])
         return float(np.sum(votes == truth))
 
-    def _plain(self, X: Any, classes: Any) -> Any:
+    def _plain(self, X: Any, classes: Any, names: Any) -> Any:
         """Candidates fitted one by one, once only where labels do not matter."""
         template = clone(self.estimator)
         features = None
-        if isinstance(template, FeatureReducer) and not {"kernel", "landmarks", "reduce"} & set(self._grid()):
+        if isinstance(template, FeatureReducer) and not {"kernel", "landmarks", "reduce"} & set(names):
             features = template._basis(template._rows(template._checked(X, reset=True, ensure_min_samples=2)))
 
         def embed(candidate: dict[str, Any], y: Any) -> Array:
@@ -368,7 +259,7 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         return score
 
     def _is_shared(self, candidates: list[dict[str, Any]]) -> bool:
-        return isinstance(self.estimator, PairCosts) and all(set(c) <= {"gamma", "alpha"} for c in candidates)
+        return isinstance(self.estimator, PairCosts) and all(set(c) <= {"gamma", "alpha", "ridge"} for c in candidates)
 
     def _shared(self, X: Any) -> Any:
         """Candidates from parts: features once, neighbours of all points once per α, labels once per fold."""
@@ -383,8 +274,9 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
             estimator.set_params(**candidate)
             with collect(), threads(estimator.n_jobs):
                 if not parts:
-                    forms = [estimator._labelled(points, masked) for masked, _, _ in hidden]
-                    parts.extend((basis.restrict(A), None if B is None else basis.restrict(B)) for A, B in forms)
+                    for masked, _, _ in hidden:
+                        form, unit = estimator._labelled(points, masked)
+                        parts.append((basis.restrict(form), unit_over(basis, unit, masked)))
                 if estimator.gamma and estimator.alpha not in smooth:
                     smooth[estimator.alpha] = basis.restrict(estimator._unlabelled(points))
                 right = 0.0

@@ -16,9 +16,9 @@ from .parameters import parameters
 
 
 @documented
-@parameters(gamma=1.0, alpha=4.0)
+@parameters(gamma=0.1, unlabeled=-1)
 class SSLFDA(LFDA):
-    """Semi-supervised local Fisher discriminant analysis: `LFDA` with γ = 1 and α = 4 [S2, §2.1.2].
+    """Semi-supervised local Fisher discriminant analysis: `LFDA` with γ = 0.1 [S2, §2.1.2].
 
     .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T X^T (D^{wit} - C^{wit}) X V = I
 
@@ -87,9 +87,9 @@ class MMC(PairCosts):
 
 
 @documented
-@parameters(gamma=1.0, alpha=4.0)
+@parameters(gamma=0.1, unlabeled=-1)
 class SSMMC(MMC):
-    """Semi-supervised maximum margin criterion: `MMC` with γ = 1 and α = 4 [S2, eq. 12].
+    """Semi-supervised maximum margin criterion: `MMC` with γ = 0.1 [S2, eq. 12].
 
     .. math:: \\min_V \\operatorname{Tr}(V^T (w S_W - S_B + \\gamma X^T L^u X) V) \\quad \\text{s.t. } V^T V = I
 
@@ -114,7 +114,7 @@ class SSMMC(MMC):
 
 
 @documented
-@parameters(gamma=1.0, alpha=4.0)
+@parameters(gamma=0.1, unlabeled=-1)
 class SSFDA(PairCosts):
     """Semi-supervised Fisher discriminant analysis.
 

@@ -49,7 +49,7 @@ class Bounded:
             )
 
 
-@parameters(n_components=None, axes="unit", unlabeled=-1)
+@parameters(n_components=None, axes="unit", unlabeled=None)
 class LabelledProjection(Bounded, FeatureReducer):
     """Linear and kernel projections that need y and weigh their axes."""
 
@@ -176,9 +176,9 @@ class SupervisedPCA(_LabelKernel):
     $landmarks
     $reduce
     $ridge_orthonormal
-    unlabeled : int or None, default=-1
-        The class label that marks unlabelled points, besides NaN and None. None makes −1 a class like any other. Among numbers
-        (``"rbf"``, ``"linear"``) only NaN and None mark them.
+    unlabeled : int, str or None, default=None
+        A class label that marks unlabelled points, besides NaN and None. Among numbers (``"rbf"``, ``"linear"``) only NaN and None
+        mark them.
     $scale
     $solver
     $random_state
@@ -246,9 +246,9 @@ class RoweisDA(_LabelKernel):
     $reduce
     ridge : float or None, default=None
         Added to the 1 − r2 that stand beside S_W already. None means 0, and with r2 = 1 a small ridge for kernels.
-    unlabeled : int or None, default=-1
-        The class label that marks unlabelled points, besides NaN and None. None makes −1 a class like any other. Among numbers
-        (``"rbf"``, ``"linear"``) only NaN and None mark them.
+    unlabeled : int, str or None, default=None
+        A class label that marks unlabelled points, besides NaN and None. Among numbers (``"rbf"``, ``"linear"``) only NaN and None
+        mark them.
     $scale
     $solver
     $random_state

@@ -9,6 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from .._resources import in_slices, workers
 from ..errors import InputError, LabelError
+from ..graphs.labels import label_array, split_missing
 from ._check import as_points, check_neighbours
 
 #: Held-out points asked about at once.
@@ -61,11 +62,12 @@ def knn_accuracy(train_Y: Any, train_labels: Any, test_Y: Any, test_labels: Any,
 
 
 def _labels(labels: Any, n: int, side: str) -> Any:
-    labels = np.asarray(labels)
+    labels = label_array(labels) if np.ndim(labels) == 1 else np.asarray(labels)
     if labels.shape != (n,):
         raise LabelError(
             f"{side}_labels must be one label for each of the {n} rows of {side}_Y; got shape {labels.shape}."
         )
-    if labels.dtype.kind == "f" and np.isnan(labels).any():
-        raise LabelError(f"{int(np.isnan(labels).sum())} of the {side}_labels are missing: leave those points out.")
-    return labels
+    missing, known = split_missing(labels, None)
+    if missing.any():
+        raise LabelError(f"{int(missing.sum())} of the {side}_labels are missing: leave those points out.")
+    return known

@@ -42,6 +42,11 @@ def eigenpairs(A: Array, k: int | None = None, sense: str = "min", unit: Array |
     return (values, vectors) if sense == "min" else (values[::-1], vectors[:, ::-1])
 
 
+def eigenvalues(A: Array) -> Array:
+    """All eigenvalues of a symmetric matrix, smallest first. Cost O(n³)."""
+    return la.eigvalsh(A)
+
+
 def whitener(B: Array, rtol: float = 1e-10) -> tuple[Array, Array, Array]:
     """Factor a unit matrix: ``(T, null, values)`` with ``T'BT = I`` on its range and ``null`` spanning the rest.
 

@@ -1,0 +1,151 @@
+"""Few labels in scikit-learn's own tools: folds that keep the unlabelled points, and classifiers that leave them out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ..errors import LabelError
+from ..graphs import encode_labels
+
+Index = NDArray[np.intp]
+
+
+class SemiSupervisedKFold(BaseEstimator):
+    """Folds of the labelled points; all unlabelled ones are in every training part and in no test part.
+
+    Every class is dealt out in turn, so that folds are stratified also where a class has fewer points than there are folds.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+    shuffle : bool, default=True
+    random_state : int, RandomState or None, default=0
+    unlabeled : int or None, default=-1
+        The label that marks unlabelled points, besides NaN and None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenspan import SemiSupervisedKFold
+    >>> y = np.array([0, 0, 1, 1, -1, -1, -1])
+    >>> for train, test in SemiSupervisedKFold(2, shuffle=False).split(y, y):
+    ...     print(train, test)
+    [1 3 4 5 6] [0 2]
+    [0 2 4 5 6] [1 3]
+    """
+
+    def __init__(self, n_splits: int = 5, *, shuffle: bool = True, random_state: Any = 0, unlabeled: Any = -1) -> None:
+        self.n_splits = n_splits
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.unlabeled = unlabeled
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """The number of folds."""
+        return self.n_splits
+
+    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[Index, Index]]:
+        """Indices ``(train, test)`` of every fold."""
+        rows = sized(y if X is None else X)
+        codes, _ = encode_labels(y, rows, unlabeled=self.unlabeled, name="SemiSupervisedKFold")
+        for test in self.folds(codes):
+            yield np.setdiff1d(np.arange(codes.size), test), test
+
+    def folds(self, codes: Index) -> list[Index]:
+        """The labelled points of every fold, from class codes."""
+        labelled = int(np.sum(codes >= 0))
+        if not 2 <= self.n_splits <= labelled:
+            raise LabelError(
+                f"n_splits={self.n_splits} must lie between 2 and the number of labelled points, {labelled}."
+            )
+        rng = check_random_state(self.random_state)
+        classes = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
+        dealt = np.concatenate([rng.permutation(members) if self.shuffle else members for members in classes])
+        return [np.sort(dealt[fold :: self.n_splits]) for fold in range(self.n_splits)]
+
+
+def sized(X: Any) -> Any:
+    """X itself, or as an array where it is a list and has no shape."""
+    return X if hasattr(X, "shape") else np.asarray(X)
+
+
+def _has(name: str) -> Any:
+    def check(self: Any) -> bool:
+        getattr(self.estimator if not hasattr(self, "estimator_") else self.estimator_, name)
+        return True
+
+    return available_if(check)
+
+
+class LabelledOnly(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """A classifier fitted to the labelled rows alone: the last step of a semi-supervised pipeline.
+
+    The steps before it see all rows; without it a classifier would learn "unlabelled" as a class.
+
+    Parameters
+    ----------
+    estimator : classifier
+    unlabeled : int or None, default=-1
+        The label that marks unlabelled points, besides NaN and None.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted.
+    classes_ : ndarray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from eigenspan import SSLFDA, LabelledOnly, SemiSupervisedKFold
+    >>> X, y = load_wine(return_X_y=True)
+    >>> some = np.where(np.arange(len(y)) % 4 == 0, y, -1)
+    >>> steps = make_pipeline(StandardScaler(), SSLFDA(2), LabelledOnly(KNeighborsClassifier(1)))
+    >>> search = GridSearchCV(steps, {"sslfda__gamma": [0.1, 1.0]}, cv=SemiSupervisedKFold(5)).fit(X, some)
+    >>> bool(search.score(X[some == -1], y[some == -1]) > 0.9)
+    True
+    """
+
+    def __init__(self, estimator: Any, *, unlabeled: Any = -1) -> None:
+        self.estimator = estimator
+        self.unlabeled = unlabeled
+
+    def fit(self, X: Any, y: Any) -> LabelledOnly:
+        """Fit the classifier to the rows with a label."""
+        X = sized(X)
+        codes, classes = encode_labels(y, X, unlabeled=self.unlabeled, name="LabelledOnly", min_classes=1)
+        rows = np.flatnonzero(codes >= 0)
+        labelled = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+        self.estimator_ = clone(self.estimator).fit(labelled, classes[codes[rows]])
+        self.classes_ = self.estimator_.classes_
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Classes of new points."""
+        check_is_fitted(self)
+        return self.estimator_.predict(X)
+
+    @_has("predict_proba")
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of the classes of new points."""
+        check_is_fitted(self)
+        return self.estimator_.predict_proba(X)
+
+    @_has("decision_function")
+    def decision_function(self, X: Any) -> Any:
+        """Scores of the classes of new points."""
+        check_is_fitted(self)
+        return self.estimator_.decision_function(X)
