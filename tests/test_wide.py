@@ -321,6 +321,18 @@ def test_large_dense_rows_are_read_a_few_times(
     assert residuals.max() < 1e-11
 
 
+def test_entries_given_twice_are_added_and_left_alone() -> None:
+    X = table(as_sparse=True)
+    rows = np.repeat(np.arange(120), np.diff(X.indptr))
+    twice = sp.csr_array(
+        sp.coo_array((np.r_[X.data, X.data], (np.r_[rows, rows], np.r_[X.indices, X.indices])), shape=X.shape)
+    )
+    given = sp.csr_array((np.repeat(X.data, 2), np.repeat(X.indices, 2), 2 * X.indptr), shape=X.shape)
+    before = given.data.copy()
+    assert same_subspace(es.PCA(3).fit(given).components_.T, es.PCA(3).fit(twice).components_.T, degrees=1e-5)
+    np.testing.assert_array_equal(given.data, before)
+
+
 def test_moments_of_sparse_rows(no_dense_rows: None, request: Any) -> None:
     X = table(as_sparse=True)
     codes = np.where(np.arange(120) % 11, LABELS, -1)

@@ -82,7 +82,8 @@ class KernelRows:
             return _checked(self.kernel(X, self.points), X.shape[0], self.points.shape[0])
         Z = self.points
         if self.centre is not None:  # far from the origin products would lose the digits that tell points apart
-            X, Z = X - self.centre, Z - self.centre
+            moved = X - self.centre
+            X, Z = moved, moved if Z is X else Z - self.centre  # one array is at distance zero from itself
         K = pairwise_kernels(X, Z, metric=self.kernel, **self.parameters)
         return _checked(K, X.shape[0], self.points.shape[0])
 

@@ -46,7 +46,9 @@ class Centred:
         if not sp.issparse(X):
             return Centred(X, mean)
         X = sp.csr_array(X, dtype=np.float64)
-        X.sum_duplicates()
+        if not X.has_canonical_format:  # the arrays are the caller's
+            X = X.copy()
+            X.sum_duplicates()
         full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
         if not np.any(mean[full]):
             return Centred(X, mean)
