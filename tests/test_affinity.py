@@ -12,6 +12,7 @@ from sklearn.datasets import load_iris, load_wine
 
 import eigenspan as es
 from eigenspan.core import Features, Form
+from eigenspan.core import pairwise as pairwise_module
 from eigenspan.core.pairwise import Pairwise
 from eigenspan.errors import GraphError
 from eigenspan.forms import AllPairs, ByClass, PairWeights, Paths, Sparse, costs
@@ -120,6 +121,14 @@ def test_the_diagonal_counts_where_it_is() -> None:
         np.testing.assert_allclose(part.diagonal(), np.diagonal(expected))
         np.testing.assert_allclose(part @ IRIS, expected @ IRIS)
         np.testing.assert_allclose(part.square_sum(), np.sum(expected**2))
+
+
+def test_products_with_many_columns_are_taken_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    P = Pairwise(IRIS, np.ones(150), np.ones(150), (np.arange(150),))
+    Z = np.random.default_rng(0).standard_normal((150, 70))
+    whole = P @ Z
+    monkeypatch.setattr(pairwise_module, "_HELD", 1)
+    np.testing.assert_allclose(P @ Z, whole, rtol=1e-12)
 
 
 # ---------------------------------------------------------------------- methods

@@ -17,8 +17,8 @@ Index = NDArray[np.intp]
 #: Rows and columns of a block: its few copies stay in the cache of one core.
 _ROWS, _COLUMNS = 256, 2048
 
-#: Pieces that threads share out, whatever their number: sums come out the same.
-_PIECES = 16
+#: Pieces that threads share out, whatever their number: sums come out the same. Numbers that the products of all pieces may hold.
+_PIECES, _HELD = 16, 2**26
 
 
 class PairsPart(Protocol):
@@ -91,6 +91,10 @@ class Pairwise:
             yield rows, columns, w
 
     def __matmul__(self, Z: Array) -> Array:
+        columns = max(16, _HELD // (_PIECES * self.n))  # every piece has a product of its own
+        if Z.ndim == 2 and Z.shape[1] > columns:
+            return np.hstack([self @ Z[:, j : j + columns] for j in range(0, Z.shape[1], columns)])
+
         def multiply(piece: list[tuple[Index, Index]]) -> Array:
             out = np.zeros(Z.shape)
             for rows, columns, w in self._halves(piece):
