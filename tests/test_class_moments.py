@@ -41,7 +41,7 @@ def dense(name: str, X: Any, codes: Any) -> tuple[Any, Any]:
 @pytest.mark.parametrize("shift", [0.0, 1e4])
 def test_the_class_graph_is_its_moments(name: str, labels: Any, shift: float) -> None:
     values, V = dense(name, IRIS, labels)
-    fitted = es.make(name, n_components=2, graph="class").fit(IRIS + shift, labels)
+    fitted = es.make(name, n_components=2, graph="class", unlabeled=-1).fit(IRIS + shift, labels)
     assert "moments" in fitted.diagnostics_["seconds"]
     np.testing.assert_allclose(fitted.eigenvalues_, values[:2], rtol=1e-8 if not shift else 1e-6)
     assert angle(fitted.components_.T, V[:, :2]) < (1e-6 if not shift else 1e-4)
@@ -66,11 +66,11 @@ def test_rows_of_every_kind_give_the_same_axes(name: str, tmp_path: Path) -> Non
 
 
 def test_lpp_over_classes_is_lda_of_the_labelled_points() -> None:
-    lda = es.LDA(2).fit(IRIS, SOME)
-    lpp = es.LPP(2, graph="class").fit(IRIS, SOME)
+    lda = es.LDA(2, unlabeled=-1).fit(IRIS, SOME)
+    lpp = es.LPP(2, graph="class", unlabeled=-1).fit(IRIS, SOME)
     assert angle(lda.components_.T, lpp.components_.T) < 1e-6
     np.testing.assert_allclose(lpp.mean_, IRIS[SOME >= 0].mean(axis=0))
-    np.testing.assert_allclose(es.NPP(2, graph="class").fit(IRIS, SOME).mean_, IRIS.mean(axis=0))
+    np.testing.assert_allclose(es.NPP(2, graph="class", unlabeled=-1).fit(IRIS, SOME).mean_, IRIS.mean(axis=0))
 
 
 @names
