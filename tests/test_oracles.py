@@ -723,7 +723,7 @@ def test_a_graph_given_in_any_way_is_the_same_graph(data):
 
 # ---------------------------------------------------------------------- clustering
 @SEEDS
-@pytest.mark.parametrize("assign", ["kmeans", "discretize"])
+@pytest.mark.parametrize("assign", ["kmeans", "discretize", "cluster_qr"])
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])
 def test_spectral_clustering_against_scikit_learn(seed, assign, cut):
     centres = 6.0 * np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
@@ -741,7 +741,7 @@ def test_spectral_clustering_against_scikit_learn(seed, assign, cut):
 def test_spectral_clustering_of_separate_pieces_is_exact(seed):
     X, y = datasets.make_blobs(150, centers=[[0, 0], [100, 0], [0, 100]], random_state=seed)
     for cut in ("normalized", "ratio"):
-        for assign in ("kmeans", "discretize"):
+        for assign in ("kmeans", "discretize", "cluster_qr"):
             clustering = SpectralClustering(3, cut=cut, assign=assign).fit(X)
             assert adjusted_rand_score(clustering.labels_, y) == 1.0
             assert clustering.n_graph_components_ == 3

@@ -214,8 +214,14 @@ class _Affine(Adapter):
 
     def _input(self, X: Any) -> Any:
         if isinstance(self.affinity, str) and self.affinity.startswith(("precomputed", "nearest")):
-            return X
-        return self._kernel(X)
+            self._given = X
+        else:
+            self._given = self._kernel(X)
+        return self._given
+
+    @property
+    def affinity_matrix_(self) -> Any:
+        return self._given if self._precomputed() else self.inner_.affinity_.W
 
 
 @adapter(
@@ -232,11 +238,6 @@ class SpectralEmbedding(_Affine):
         if callable(self.affinity):
             return self.affinity(X)
         return pairwise_kernels(X, metric="rbf", gamma=1.0 / X.shape[1] if self.gamma is None else self.gamma)
-
-    @property
-    def affinity_matrix_(self) -> Any:
-        W = self.inner_.affinity_.W
-        return W.toarray() if self._precomputed() else W
 
 
 @adapter(
