@@ -27,7 +27,7 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 from .._diagnostics import note
-from .._resources import human_bytes, in_slices, in_threads, one_thread, refuse_lazy, require, workers
+from .._resources import available_memory, human_bytes, in_slices, in_threads, one_thread, refuse_lazy, require, workers
 from ..errors import GraphError, SearchWarning, warn
 from .lists import Lists, empty_lists, leave_out_self, nearest_first
 from .metric import settings
@@ -50,7 +50,7 @@ _SMALL, _PAIR = 4e8, 25
 _ROWS, _SLICE = 256, 1024
 #: Candidates kept beyond k, so that rounding in the products cannot push a neighbour out unnoticed.
 _SPARE = 8
-#: Distances held at once where all are taken.
+#: Distances held at once where all are taken and memory allows.
 _CELLS = 2**22
 #: Points added to an approximate index at once.
 _PART = 4096
@@ -171,13 +171,9 @@ class BlockSearch:
         return (self._by_distances if small else self._by_products)(queries, own, k)
 
     def _require(self, m: int, k: int, small: bool) -> None:
-        """The lists, and a block of distances, or the points in single precision (twice, while they are sorted) and a block a thread."""
+        """The lists, and a row of distances, or the points in single precision (twice, while they are sorted) and a block a thread."""
         n, D = self.points.shape
-        found = (
-            2 * 8.0 * n * min(m, max(1, _CELLS // n))
-            if small
-            else n * (8.0 * D + 128) + (8192 + 12 * D) * _ROWS * workers()
-        )
+        found = 16.0 * n if small else n * (8.0 * D + 128) + (8192 + 12 * D) * _ROWS * workers()
         require(
             16.0 * m * k + found,
             f"The exact search for {k} neighbours of {m} among {n} points with {D} features",
@@ -188,7 +184,7 @@ class BlockSearch:
     def _by_distances(self, queries: Array, own: Index, k: int) -> Lists:
         n = self.points.shape[0]
         distances, indices = empty_lists(len(queries), k)
-        step = max(1, _CELLS // n)
+        step = int(max(1, min(_CELLS, available_memory() // 64) // n))
         for i in range(0, len(queries), step):
             squares = cdist(queries[i : i + step], self.points, "sqeuclidean")
             mine = own[i : i + step]
