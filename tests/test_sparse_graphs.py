@@ -213,6 +213,17 @@ def test_a_flat_metric_is_that_of_the_graph(make: Any) -> None:
         assert make(graph=es.KNN(9, metric=metric), metric=metric).fit(X).graph_.finder.metric == metric
 
 
+@pytest.mark.parametrize("make", [es.LPP, es.OLPP, es.NPP, es.ONPP, es.LLTSA], ids=lambda m: m.__name__)
+def test_projections_take_a_flat_metric_too(make: Any) -> None:
+    X = np.abs(ROLL) + 1
+    flat, spec = make(n_neighbors=9, metric="cosine").fit(X), make(graph=es.KNN(9, metric="cosine")).fit(X)
+    np.testing.assert_array_equal(flat.components_, spec.components_)
+    with pytest.raises(GraphError, match="metric='cosine' and graph='class' both say"):
+        make(metric="cosine", graph="class").fit(X, np.arange(300) % 3)
+    with pytest.raises(GraphError, match="maps coordinates, so X cannot hold distances"):
+        make(metric="precomputed").fit(cdist(X, X))
+
+
 def test_metrics_with_parameters() -> None:
     for given, plain in (({"p": 1}, "manhattan"), ({"p": 2}, "euclidean"), ({"p": np.inf}, "chebyshev")):
         graph = es.KNN(7, metric="minkowski", metric_params=given).build(ROLL)

@@ -44,7 +44,7 @@ def as_graph(
     the spec. `names` are the words that a message may propose.
     """
     n = X.shape[0]
-    _refuse_two_metrics(graph, metric, metric_params)
+    refuse_two_metrics(graph, metric, metric_params)
     built: NeighbourGraph
     with stage("neighbours"):
         if graph is None:
@@ -76,7 +76,7 @@ def as_graph(
     return built
 
 
-def _refuse_two_metrics(graph: Any, metric: Any, parameters: dict[str, Any] | None) -> None:
+def refuse_two_metrics(graph: Any, metric: Any, parameters: dict[str, Any] | None) -> None:
     if graph is None or (metric is None and parameters is None):
         return
     if isinstance(graph, str) and graph == metric == "precomputed":

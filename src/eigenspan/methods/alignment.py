@@ -184,6 +184,7 @@ class LLTSA(GraphProjection):
     $n_components
     $n_neighbors
     $graph_supervised
+    $metric_of_rows
     $kernel
     $landmarks
     $reduce

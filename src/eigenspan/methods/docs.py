@@ -15,6 +15,10 @@ _ENTRIES = {
         Overrides `n_neighbors`: ``KNN(15, metric="cosine")``, ``Radius(0.5)``, the ``graph_`` of a fitted estimator, a scikit-learn
         neighbours transformer, a sparse matrix of distances, a pair ``(indices, distances)``, or ``"precomputed"`` when X itself
         holds distances.""",
+    "metric_of_rows": """metric : str, callable or None, default=None
+        How points are compared where `graph` is None: any metric of scikit-learn's NearestNeighbors, None for ``"euclidean"``.
+    metric_params : dict or None, default=None
+        Parameters of the metric, such as ``{"p": 3}`` of ``"minkowski"``.""",
     "metric": """metric : str, callable or None, default=None
         How points are compared where `graph` is None: any metric of scikit-learn's NearestNeighbors, None for ``"euclidean"``.
         ``"precomputed"`` is the same as ``graph="precomputed"``.

@@ -148,6 +148,7 @@ class LPP(_LocalityPreserving):
     $n_components
     $n_neighbors
     $graph_all
+    $metric_of_rows
     weights : {"heat", "local", "binary", "cosine", "precomputed"} or weight specification, default=None
         Edge weights, ``Heat()`` unless given; with ``graph="class"`` the class averages 1/n_k.
     $kernel
@@ -203,6 +204,7 @@ class OLPP(_LocalityPreserving):
     $n_components
     $n_neighbors
     $graph_all
+    $metric_of_rows
     weights : {"heat", "local", "binary", "cosine", "precomputed"} or weight specification, default=None
         Edge weights, ``Heat()`` unless given; with ``graph="class"`` the class averages 1/n_k.
     $kernel

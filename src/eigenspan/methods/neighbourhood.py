@@ -30,6 +30,7 @@ from ..graphs import (
     encode_labels,
     ensure_connected,
 )
+from ..graphs.accept import refuse_two_metrics
 from ..graphs.connect import POLICIES
 from ..graphs.metric import point_distances
 from ..graphs.paths import PathSimilarity
@@ -243,7 +244,7 @@ def _warn_of_duplicates(graph: NeighbourGraph) -> None:
         )
 
 
-@parameters(n_neighbors=None, graph=None, unlabeled=None, n_jobs=None)
+@parameters(n_neighbors=None, graph=None, metric=None, metric_params=None, unlabeled=None, n_jobs=None)
 class GraphProjection(FeatureReducer):
     """Projective and kernel methods over a graph, which is never bridged, and may be the graph of the classes.
 
@@ -252,6 +253,8 @@ class GraphProjection(FeatureReducer):
 
     n_neighbors: int | None
     graph: Any
+    metric: Any
+    metric_params: dict[str, Any] | None
     unlabeled: Any
     n_jobs: int | None
 
@@ -259,6 +262,8 @@ class GraphProjection(FeatureReducer):
         **FeatureReducer._parameter_constraints,
         "n_neighbors": NEIGHBOURS,
         "graph": GRAPH,
+        "metric": METRIC,
+        "metric_params": [dict, None],
         "unlabeled": "no_validation",
         "n_jobs": JOBS,
     }
@@ -297,14 +302,25 @@ class GraphProjection(FeatureReducer):
             return Posed(TraceProblem(A, None, "min"), basis, skip=skip)
         return Posed(TraceProblem(with_ridge(A, self.ridge), basis.compress(measured.scatter), "min"), basis)
 
+    def _fit(self, X: Any, y: Any) -> tuple[Any, Any]:
+        refuse_two_metrics(self.graph, self.metric, self.metric_params)
+        return super()._fit(X, y)
+
     def _neighbours(self, points: Any, y: Any) -> NeighbourGraph:
         """The neighbour graph; of the class graph, all pairs of a class with their distances."""
         codes = self._codes(points, y)
         if self._by_class:
             return NeighbourGraph(_distances_on(class_pairs(codes), points), None)
-        refuse_distances(self.graph, type(self).__name__)
+        refuse_distances(self.graph if self.graph is not None else self.metric, type(self).__name__)
         graph = as_graph(
-            self.graph, points, n_neighbors=self.n_neighbors, codes=codes, n_jobs=self.n_jobs, names=("class",)
+            self.graph,
+            points,
+            n_neighbors=self.n_neighbors,
+            codes=codes,
+            n_jobs=self.n_jobs,
+            metric=self.metric,
+            metric_params=self.metric_params,
+            names=("class",),
         )
         _warn_of_duplicates(graph)
         self.graph_ = graph

@@ -209,6 +209,7 @@ class SODA(Bounded, GraphProjection):
         1 − α of unlabelled points: how much they hold to having none. With 1 only the labelled points count.
     $n_neighbors
     $graph_pairs
+    $metric_of_rows
     $weights
     axes : {"unit", "norm", "eigenvalue", "eigenvalue-norm"}, default="unit"
         Weights of the axes [S2, §2.3], which all have length one: as they are, or times the root of what each of them gains,

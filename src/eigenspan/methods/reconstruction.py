@@ -121,6 +121,7 @@ class NPP(_NeighbourhoodPreserving):
     $n_components
     $n_neighbors
     $graph_pairs
+    $metric_of_rows
     weights : "barycentric", name or weight specification, default=None
         Barycentric unless given; other weights average their neighbours. With ``graph="class"`` the class averages 1/n_k.
     $reg
@@ -181,6 +182,7 @@ class ONPP(_NeighbourhoodPreserving):
         Leave out this many of the smallest eigenpairs.
     $n_neighbors
     $graph_pairs
+    $metric_of_rows
     weights : "barycentric", name or weight specification, default=None
         Barycentric unless given; other weights average their neighbours. With ``graph="class"`` the class averages 1/n_k.
     $reg

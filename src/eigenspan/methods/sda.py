@@ -46,6 +46,7 @@ class SDA(Bounded, GraphProjection):
         μ, the weight of the neighbours of all points. 0 is LDA of the labelled points.
     $n_neighbors
     $graph_pairs
+    $metric_of_rows
     weights : {"binary", "heat", "local", "cosine", "path", "precomputed"} or weight specification, default="binary"
         Edge weights; 1 on every edge is what [S0] has. ``"path"`` is `PathSimilarity`: all pairs, robust to outliers.
     $axes
