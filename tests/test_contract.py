@@ -282,12 +282,16 @@ def test_extension_without_the_lookup(case: Case, roll: Any) -> None:
 
 def test_walks_extend_by_the_eigenfunction_formula(blobs: Any) -> None:
     """``y(x) = p(x) Y / (1 − λ)``, and for the harmonic extension ``p(x) Y``: p(x) the walk's first step from x."""
-    new = blobs.X[:10] + 0.2
+    new = blobs.X[:10] + 0.8  # beside the training points, none of which it is taken for
     for extension, power in (("nystrom", 1.0), ("harmonic", 0.0)):
         fitted = es.LaplacianEigenmaps(4, extension=extension, weights="binary", n_neighbors=7).fit(blobs.X)
         assert fitted.eigenvalues_[-1] > 0.2  # large enough for the division to show
-        nearest = np.argsort(np.linalg.norm(new[:, None] - blobs.X[None], axis=2), axis=1)[:, :7]
-        expected = fitted.embedding_[nearest].mean(axis=1) / (1 - fitted.eigenvalues_) ** power
+        distances, among = (np.linalg.norm(A[:, None] - blobs.X[None], axis=2) for A in (new, blobs.X))
+        joined = (
+            distances <= np.sort(distances, axis=1)[:, 6:7]
+        )  # its own neighbours, and those that would take it for one
+        joined |= distances <= np.sort(among, axis=1)[:, 7]
+        expected = joined @ fitted.embedding_ / joined.sum(axis=1, keepdims=True) / (1 - fitted.eigenvalues_) ** power
         np.testing.assert_allclose(fitted.transform(new), expected, atol=1e-12)
 
 

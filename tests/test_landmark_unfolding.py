@@ -212,7 +212,7 @@ def test_copies_of_a_row_stay_together_among_landmarks() -> None:
         ({"landmarks": 41}, InputError, "landmarks=41 .*n_samples=40"),
         ({"landmarks": 2}, DimensionError, "2 landmarks span at most 1 dimensions"),
         ({"landmarks": [0, 50, 3]}, InputError, "distinct row indices in 0..39"),
-        ({"landmarks": 10, "method": "low-rank"}, InputError, "dense"),
+        ({"landmarks": 10, "method": "low-rank"}, ValueError, "dense"),
         ({"graph": "precomputed"}, InputError, "coordinates"),
     ],
 )

@@ -1007,7 +1007,7 @@ def test_unusable_affinities_are_refused():
     W = np.ones((12, 12))
     with pytest.raises(GraphError, match="not symmetric"):
         LaplacianEigenmaps(graph="precomputed", weights="precomputed").fit(W + np.triu(W, 1))
-    with pytest.raises(GraphError, match="must not be negative; the smallest is -1"):
+    with pytest.raises(GraphError, match="must not be negative; 144 of 144 are, the smallest -1"):
         LaplacianEigenmaps(graph="precomputed", weights="precomputed").fit(-W)
     apart = np.kron(np.eye(2), np.ones((6, 6)))
     with pytest.raises(GraphError, match="affinities are disconnected"):

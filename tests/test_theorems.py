@@ -736,6 +736,7 @@ def feasible(problem, V):
     return V @ (Q / np.sqrt(values))
 
 
+@pytest.mark.filterwarnings("ignore::eigenspan.errors.FlatWarning")  # optimal is not the same as useful
 @pytest.mark.parametrize("case", ["random-0", "random-1", "wine", "digits", "usps"])
 def test_the_attained_trace_beats_every_competitor(case):
     """200 random feasible points, half of them anywhere and half of them near the solution."""

@@ -86,7 +86,7 @@ def choose_landmarks(
         ``(i, j) -> K[i, j]``: whose leverage counts.
     """
     n = X.shape[0]
-    check_landmarks(landmarks, n)
+    check_landmarks(landmarks, n, how)
     if not isinstance(landmarks, (Integral, Landmarks)):
         return np.asarray(landmarks).astype(np.intp)
     m, how = (landmarks.n, landmarks.choice) if isinstance(landmarks, Landmarks) else (int(landmarks), how)
@@ -105,10 +105,11 @@ def choose_landmarks(
     return _maxmin(X, m, rng, precomputed)
 
 
-def check_landmarks(landmarks: Any, n: int) -> None:
+def check_landmarks(landmarks: Any, n: int, how: str = "random") -> None:
     """Refuse landmarks that cannot be chosen among n points, before any is chosen."""
-    if isinstance(landmarks, Landmarks) and landmarks.choice not in CHOICES:
-        raise InputError(f"landmark choice {landmarks.choice!r} must be one of {', '.join(map(repr, CHOICES))}.")
+    choice = landmarks.choice if isinstance(landmarks, Landmarks) else how
+    if choice not in CHOICES:
+        raise InputError(f"landmark choice {choice!r} must be one of {', '.join(map(repr, CHOICES))}.")
     if isinstance(landmarks, (Integral, Landmarks)):
         m: Any = landmarks.n if isinstance(landmarks, Landmarks) else landmarks
         if not isinstance(m, Integral) or not 1 <= int(m) <= n:
