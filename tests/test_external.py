@@ -49,7 +49,7 @@ def test_equal_rows_are_refused(copies: np.ndarray) -> None:
 
 @pytest.mark.parametrize("scale", [1e-100, 1e-25, 1e-15, 1e18, 1e100, 1e160, 1e300])
 def test_extreme_scales_are_refused(scale: float) -> None:
-    with pytest.raises(InputError, match="(multiply|divide) X by"), warnings.catch_warnings():
+    with pytest.raises(InputError, match=r"(multiply|divide) X by"), warnings.catch_warnings():
         warnings.simplefilter("error")
         es.make("TSNE").fit(X / np.abs(X).max() * scale)
 
