@@ -31,7 +31,7 @@ from .._resources import available_memory, human_bytes, in_slices, in_threads, o
 from ..errors import GraphError, SearchWarning, warn
 from .lists import Lists, empty_lists, leave_out_self, nearest_first
 from .metric import settings
-from .tiles import Centred, Tiles
+from .tiles import Frame, Tiles
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -202,11 +202,11 @@ class BlockSearch:
         n, D = self.points.shape
         others = n - int(own.size > 0 and own[0] >= 0)
         K = min(k + _SPARE, others)
-        centred = Centred.of(self.points)
-        P = centred(self.points)
+        frame = Frame.of(self.points)
+        P = frame(self.points)
         with one_thread():
             tiles = Tiles.of(P) if 8 * len(queries) >= n else Tiles.whole(P)
-            by_cell = tiles.order if others < n else np.argsort(tiles.nearest(centred(queries))[0], kind="stable")
+            by_cell = tiles.order if others < n else np.argsort(tiles.nearest(frame(queries))[0], kind="stable")
         P = P[tiles.order]
         doubt = 2 * 1.2e-7 * (D + 8)  # rounding of |q|² + |p|² − 2q·p is at most this part of |q|² + |p|²
         squares = np.einsum("ij,ij->i", P, P) * np.float32(1 - doubt)
@@ -219,7 +219,7 @@ class BlockSearch:
         def search(start: int) -> tuple[int, int]:
             at = by_cell[start : start + _ROWS]
             block, mine = queries[at], place[own[at]]
-            Q = centred(block)
+            Q = frame(block)
             size = np.einsum("ij,ij->i", Q, Q).astype(np.float64)
             values = np.full((len(block), K), np.inf, dtype=np.float32)
             which = np.full((len(block), K), -1, dtype=np.intp)
@@ -235,7 +235,7 @@ class BlockSearch:
             which = np.append(tiles.order, -1)[which]
             exact = np.empty((len(block), K))
             exact_squares(block, self.points, which, exact)
-            farthest = np.sort(exact, axis=1)[:, k - 1] * centred.scale**2 + np.finfo(np.float32).tiny
+            farthest = np.sort(exact, axis=1)[:, k - 1] * frame.scale**2 + np.finfo(np.float32).tiny
             proven = np.isfinite(size) & (farthest < values[:, -1] + (1 - doubt) * size)
             doubtful = np.flatnonzero(~proven) if others > K else np.zeros(0, dtype=np.intp)
             if doubtful.size:

@@ -21,14 +21,14 @@ _WORTHWHILE = 10_000
 
 
 @dataclass(frozen=True, eq=False)
-class Centred:
+class Frame:
     """Points in single precision, about a middle that a few far ones cannot move, the farthest at about one."""
 
     centre: Array
     scale: float
 
     @classmethod
-    def of(cls, points: Any) -> Centred:
+    def of(cls, points: Any) -> Frame:
         n = len(points)
         some = points[np.random.default_rng(0).choice(n, size=min(n, 1000), replace=False)]
         centre = np.median(some, axis=0).astype(np.float64)
