@@ -28,9 +28,10 @@ def test_every_axis_has_variance_one(case: Case, roll: Any) -> None:
     for i in range(Y.shape[1]):  # axis by axis the same direction, in the map too
         assert angle(Y[:, [i]] - Y[:, i].mean(), plain.embedding_[:, [i]] - plain.embedding_[:, i].mean()) < 1e-4
     new = roll.X[::7] + 0.01
+    # axes of kernel OLPP hold 1e-10 of the variance: five digits of them are left
     factors = Y.std(axis=0) / plain.embedding_.std(axis=0)
     np.testing.assert_allclose(
-        np.abs(scaled.transform(new)), np.abs(plain.transform(new) * factors), rtol=1e-6, atol=1e-7
+        np.abs(scaled.transform(new)), np.abs(plain.transform(new) * factors), rtol=1e-6, atol=1e-5
     )
     np.testing.assert_array_equal(plain.eigenvalues_, scaled.eigenvalues_)
 
