@@ -167,7 +167,7 @@ def test_the_way_back_costs_what_is_said(distance):
 def test_short_strings_do_not_stop_the_dense_solver(seed):
     X = with_near_copies(cloud(16, seed), 0.3, 5e-5, seed)
     pairs, d = neighbours(X, 5)
-    found = dense_interior_point(Program.of_pairs(len(X), pairs, d), tol=1e-4)
+    found = dense_interior_point(Program.of_pairs(len(X), pairs, d), tol=1e-3)
     assert found.status == "certified"
 
 
