@@ -101,7 +101,7 @@ def test_few_axes_of_sparse_rows_make_nothing_dense(no_dense_rows: None, factori
 
 
 def test_few_axes_take_little_memory() -> None:
-    X = sp.random_array((500, 20_000), density=0.005, format="csr", rng=np.random.default_rng(0))
+    X = sp.random_array((500, 20_000), density=0.005, format="csr", random_state=np.random.default_rng(0))
     tracemalloc.start()
     es.PCA(5).fit(X)
     peak = tracemalloc.get_traced_memory()[1]
@@ -265,7 +265,7 @@ def test_discriminants_are_those_of_the_features(as_sparse: bool) -> None:
 
 
 def test_the_axes_of_a_row_space_are_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
-    X = sp.random_array((2000, 50_000), density=1e-4, format="csr", rng=np.random.default_rng(0))
+    X = sp.random_array((2000, 50_000), density=1e-4, format="csr", random_state=np.random.default_rng(0))
     monkeypatch.setenv("EIGENSPAN_MEMORY", "500M")
     with pytest.raises(MemoryLimitError, match="reduce="):
         es.LPP(2).fit(X)
