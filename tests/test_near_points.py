@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.sparse.csgraph import shortest_path
 from sklearn.datasets import make_swiss_roll
 
 from eigenspan import MVU, SMVU2, ColoredMVU, LandmarkMVU, RelaxedMVU, SupervisedMVU
+from eigenspan._csgraph import dijkstra
 from eigenspan.solvers.sdp import Program
 from eigenspan.solvers.sdp.certificate import largest_ratio
 from eigenspan.solvers.sdp.dense import dense_interior_point
@@ -134,7 +134,7 @@ def test_groups_are_small_against_the_edges_that_leave_them(seed):
     assert np.array_equal(roots[roots], roots)
     own = roots[pairs[:, 0]] == roots[pairs[:, 1]]
     G = sp.csr_array((d[own], pairs[own].T), shape=(len(X),) * 2)
-    paths = shortest_path(G, directed=False)
+    paths = dijkstra(G, directed=False)
     assert away == pytest.approx(paths[np.arange(len(X)), roots])
     for root in np.unique(roots):
         leaving = (roots[pairs] == root).sum(axis=1) == 1
