@@ -13,7 +13,8 @@ Protocol, the same for every data set
   labelled points alone. All have the library's defaults, and nothing is chosen by any label. The semi-supervised methods are fitted
   with γ = 0 too, which leaves the unlabelled points out and only keeps the ridge.
 - Both have as many axes: d of `SETS`, at most a fifth of the number of labels, and at most c − 1 for LDA and SS-FDA with c classes.
-  (With as many axes as labels a base keeps all that the labels span: no reduction at all.)
+  (With as many axes as labels a base keeps all that the labels span: no reduction at all. The limit was set after a first run without it,
+  in which some cells lost several points: docs/labels.md.)
 - Accuracy is that of the nearest labelled neighbour on the test points. The gain is the mean over splits of the difference on the same
   split. Splits are added, ten at a time from seed 0, until the standard error of every gain of a cell is small enough (``--error``).
 """
