@@ -66,7 +66,8 @@ def label_array(y: Any, *, warn: bool = False) -> NDArray[Any]:
         mixed = np.asarray(y).dtype.kind in "US" and not all(isinstance(label, str | bytes) for label in y)
         y = np.array(y, dtype=object if mixed else None)
     elif hasattr(y, "isna") and getattr(y, "ndim", 0) == 1:
-        y = np.asarray(y, dtype=object if not isinstance(y.dtype, np.dtype) and y.isna().any() else None)
+        holes = not isinstance(y.dtype, np.dtype) and y.isna().any()
+        y = np.asarray(y, dtype=object if holes else getattr(y.dtype, "numpy_dtype", None))
     return column_or_1d(y, warn=warn)
 
 
