@@ -21,6 +21,7 @@ ORDER = [
     {"compiled"},
     {"solvers"},
     {"graphs"},
+    {"input"},
     {"core"},
     {"forms"},
     {"extend"},

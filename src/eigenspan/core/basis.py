@@ -26,12 +26,13 @@ from .._diagnostics import note, stage
 from .._resources import human_bytes, require
 from ..errors import ConvergenceError, IndefiniteWarning, InputError, KernelError, warn
 from ..graphs.landmarks import choose_landmarks, suggested_landmarks
+from ..input.source import blocks, is_tall, on_disk
 from ..solvers import dense
 from ..solvers.centred import Centred, leading_axes
 from .form import Form
 from .kernels import gram_matrix, kernel_rows, warn_of_lost_digits
 from .map import Map, Raw
-from .moments import Moments, Rows, blocks, is_tall, on_disk
+from .moments import Moments, Rows
 from .rowspace import row_space
 from .spectrum import Spectrum, seed_of
 
@@ -60,6 +61,10 @@ class Samples:
 
     def embed(self, V: Array) -> Array:
         return V
+
+    def variances(self, V: Array) -> Array:
+        """Along each axis."""
+        return np.var(V, axis=0)
 
     def map(self, V: Array, spectrum: Spectrum) -> Map:
         if self.extension is None:
@@ -90,6 +95,8 @@ class Features:
         That of the raw rows about their mean, where it was summed anyway.
     scores : ndarray of shape (n, r) or None
         ``Z``, where it is known without another pass over the rows.
+    count : int
+        Rows behind the scatter.
     """
 
     rows: Callable[[Any], Any]
@@ -99,6 +106,7 @@ class Features:
     relative_ridge: float = 0.0
     scatter: Array | None = None
     scores: Array | None = None
+    count: int = 0
 
     @cached_property
     def Z(self) -> Array:
@@ -166,6 +174,13 @@ class Features:
 
     def map(self, V: Array, spectrum: Spectrum) -> Map:
         return Map(self.rows, self._axes(V), offset=self.offset)
+
+    def variances(self, V: Array) -> Array:
+        """Of the samples along each axis."""
+        if self.raw is not None:
+            return np.var(self.embed(V), axis=0)
+        axes, scatter = self._axes(V), np.asarray(self.scatter)
+        return np.einsum("ij,ij->j", axes, scatter @ axes) / self.count
 
     def shares_of_variance(self, V: Array) -> Array:
         """Along each of the unit vectors V, of all the variance in the features."""
@@ -243,7 +258,7 @@ class Features:
             lift = row_space(Centred.of(X, moments.mean), np.abs(moments.mean), rtol)[0]
         else:
             lift = _scatter_axes(moments)
-        return Features(Raw(), X, _noted(lift), moments.mean, scatter=moments.pooled().scatter)
+        return Features(Raw(), X, _noted(lift), moments.mean, scatter=moments.pooled().scatter, count=moments.n)
 
     @staticmethod
     def kernel(

@@ -4,7 +4,7 @@ from .accept import as_graph, check_distance_matrix
 from .barycentric import reconstruction_weights
 from .connect import check_weights_connect, components, ensure_connected
 from .geodesics import conformal_distances, geodesic_distances, geodesic_table, require_geodesics
-from .labels import allies, class_indicator, class_pairs, encode_labels, rivals, slices
+from .labels import allies, class_indicator, class_pairs, rivals, slices
 from .landmarks import Landmarks, choose_landmarks, suggested_landmarks
 from .neighbours import KNN, NeighbourGraph, Radius, check_n_neighbors
 from .rows import RowIndex, Unknown, ZeroDistance
@@ -49,7 +49,6 @@ __all__ = [
     "class_pairs",
     "components",
     "conformal_distances",
-    "encode_labels",
     "ensure_connected",
     "geodesic_distances",
     "geodesic_table",

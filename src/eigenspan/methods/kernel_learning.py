@@ -16,7 +16,7 @@ from .._diagnostics import collect, note, stage
 from .._resources import explained, refuse_lazy, require
 from ..core.kernels import KernelRows, gram_matrix, kernel_rows
 from ..errors import ConvergenceWarning, IndefiniteWarning, InputError, KernelError, LabelError, warn
-from ..graphs import encode_labels
+from ..input.y import read_classes
 from ..solvers import dense
 from ..solvers.sdp.margin import MarginSolution, learn_weights
 from .docs import documented
@@ -137,7 +137,8 @@ class KernelLearner(ClassifierMixin, BaseEstimator):
         refuse_lazy(X)
         _checked(self.kernels)
         X = validate_data(self, X, dtype=np.float64, accept_sparse="csr", ensure_min_samples=2)
-        codes, self.classes_ = encode_labels(y, X, unlabeled=self.unlabeled, name="KernelLearner")
+        read = read_classes(y, X.shape[0], unlabeled=self.unlabeled, name="KernelLearner")
+        codes, self.classes_ = read.codes, read.names
         if self.classes_.size > 2:
             raise LabelError(
                 f"Only binary classification is supported, but y has {self.classes_.size} classes "
