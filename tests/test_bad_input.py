@@ -415,7 +415,7 @@ def test_bad_distance_matrices(estimator: Any, kind: str, words: list[str]) -> N
 
 @pytest.mark.parametrize("name", ["LLE", *LOCAL])
 def test_methods_that_need_coordinates_refuse_distances(name: str) -> None:
-    with pytest.raises(InputError, match=says("needs coordinates", "precomputed")):
+    with pytest.raises(InputError, match=says("needs coordinates", "X holds distances")):
         es.make(name, graph="precomputed").fit(D)
 
 
@@ -701,7 +701,7 @@ def test_kernel_options_that_exclude_each_other() -> None:
     with pytest.raises(InputError, match=says("reduce=", "use landmarks= instead")):
         es.LPP(kernel="rbf", reduce=3).fit(X)
     for landmarks in (None, 10):
-        with pytest.raises(KernelError, match=says("Pre-images need coordinates", "precomputed")):
+        with pytest.raises(KernelError, match=says("Pre-images need coordinates", "X holds kernel values")):
             es.KernelPCA(kernel="precomputed", preimage="ridge", landmarks=landmarks).fit(K)
     with pytest.raises(KernelError, match=says("fixed-point", "rbf", "ridge")):
         es.KernelPCA(kernel="poly", preimage="fixed-point").fit(X)

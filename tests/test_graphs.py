@@ -39,7 +39,6 @@ from eigenspan.graphs import (
     class_pairs,
     components,
     conformal_distances,
-    encode_labels,
     ensure_connected,
     geodesic_distances,
     hadamard_power,
@@ -49,6 +48,7 @@ from eigenspan.graphs import (
     slices,
 )
 from eigenspan.graphs.lists import without_self
+from helpers import encode_labels
 
 
 def cloud(n: int = 40, D: int = 3, seed: int = 0) -> np.ndarray:

@@ -177,7 +177,7 @@ def test_choices_that_need_coordinates() -> None:
         with pytest.raises(InputError, match='need coordinates; with precomputed kernel values use "leverage"'):
             es.KernelPCA(kernel="precomputed", landmarks=es.Landmarks(9, choice=choice)).fit(K)
     assert es.KernelPCA(kernel="precomputed", landmarks=es.Landmarks(9, choice="leverage")).fit(K).landmarks_.size == 9
-    with pytest.raises(InputError, match='"maxmin" need coordinates, and graph="precomputed" has none'):
+    with pytest.raises(InputError, match='"maxmin" need coordinates, and X holds distances'):
         es.Isomap(graph="precomputed", landmarks=es.Landmarks(20, choice="maxmin")).fit(D)
     with pytest.raises(InputError, match='"leverage" need coordinates or distances'):
         es.LaplacianEigenmaps(

@@ -94,6 +94,7 @@ class ByClass(PairWeights):
     """``H_class = ⊕ 11ᵀ/n_k`` [S0, eq. 37]: all points of a class alike, none without a label."""
 
     codes: Codes
+    graph: None = None
 
     @cached_property
     def matrix(self) -> Form:

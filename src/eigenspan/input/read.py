@@ -166,7 +166,7 @@ def _refuse_disguised(X: Any) -> None:
 def _own(values: Any, X: Any) -> Any:
     """A copy where the caller could write on the rows that a map goes on comparing with; a file is not copied."""
     if sp.issparse(values):
-        shared = sp.issparse(X) and np.shares_memory(values.data, X.data)
+        shared = getattr(X, "format", "") == "csr" and np.shares_memory(values.data, X.data)
     else:
         shared = not on_disk(values) and np.may_share_memory(values, np.asarray(X))
     return values.copy() if shared else values

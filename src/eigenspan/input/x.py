@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..errors import DimensionError, GraphError, InputError
+from ..errors import DimensionError, GraphError, InputError, KernelError
 from ..graphs import (
     Landmarks,
     NeighbourGraph,
@@ -186,6 +186,9 @@ class KernelValues(Pairs):
     """Inner products of points in the feature space of a kernel."""
 
     _noun: ClassVar[str] = "kernel values"
+
+    def coordinates(self, use: str, instead: str) -> Any:
+        raise KernelError(f"{use}, and X holds {self._noun} instead: {instead}.")
 
     @staticmethod
     def check_new(values: Any) -> None:

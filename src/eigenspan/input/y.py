@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, column_or_1d
 
 from ..errors import InputError, LabelError, LabelWarning, warn
+from .x import Points
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -134,6 +135,22 @@ class KnownPlaces:
         return Coordinates(read_coordinates(y, n, self.d, name))
 
 
+@dataclass(frozen=True)
+class OtherView:
+    """Another table over the same points, for methods that bring two together."""
+
+    needed: bool = True
+
+    def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Points:
+        if y is None:
+            raise InputError(f"{name} requires y to be passed, but the target y is None: the other view of the points.")
+        Y = check_array(y, dtype=np.float64, ensure_2d=False, ensure_min_samples=0, input_name="y")
+        Y = Y[:, None] if Y.ndim == 1 else Y
+        if Y.shape[0] != n:
+            raise InputError(f"The two views have {n} and {Y.shape[0]} rows: {name} needs both of the same points.")
+        return Points(Y)
+
+
 # ---------------------------------------------------------------------- classes
 def read_classes(y: Any, n: int, *, unlabeled: Any = -1, name: str = "This method", at_least: int = 2) -> Classes:
     """Class codes 0..c−1 with −1 for unlabelled points, and the class labels.
@@ -176,6 +193,11 @@ def read_classes(y: Any, n: int, *, unlabeled: Any = -1, name: str = "This metho
 
 def label_array(y: Any, *, warn: bool = False) -> NDArray[Any]:
     """Labels as a vector, each of the kind it has: NaN beside text stays NaN, and numbers beside pandas' NA stay whole."""
+    if np.ma.isMaskedArray(y):
+        raise LabelError(
+            f"y is a masked array, with {int(np.ma.count_masked(y))} of {y.size} labels masked, and what lies under a mask would be taken "
+            "for a label: mark those unknown by None or NaN instead."
+        )
     if isinstance(y, list | tuple):
         mixed = np.asarray(y).dtype.kind in "US" and not all(isinstance(label, str | bytes) for label in y)
         y = np.array(y, dtype=object if mixed else None)

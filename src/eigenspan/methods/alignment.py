@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..forms import hessian_alignment, modified_alignment, tangent_alignment
 from ..graphs import NeighbourGraph
 from ..input import Input, Sample
-from .base import points_of
+from .base import features_of, points_of
 from .docs import documented
 from .neighbourhood import GraphEmbedding, barycentric
 from .projection import GraphProjection, by_class, graph_attribute, projection_graph
@@ -224,7 +224,7 @@ class LLTSA(GraphProjection):
             raise InputError(
                 'LLTSA models neighbourhoods: use graph=KNN(k, within_class=True) instead of graph="class".'
             )
-        basis = self._features(sample)
+        basis = features_of(self, sample)
         points = points_of(basis, sample, self.kernel)
         graph = projection_graph(self, points, sample.y)
         form = tangent_alignment(points, graph.distances, self.n_components)

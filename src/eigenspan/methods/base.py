@@ -22,7 +22,7 @@ from .._resources import explained, human_bytes, threads
 from ..core import Axes, Features, Fitted, Posed
 from ..errors import InputError
 from ..graphs import Landmarks
-from ..input import Input, Sample, is_pairwise, read, read_new
+from ..input import Actions, Classes, Input, Sample, is_pairwise, read, read_new
 from ..input.source import in_precision_of
 from ..input.x import as_rows
 from ..solvers.select import NAMES as SOLVERS
@@ -84,7 +84,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         with collect() as record, threads(getattr(self, "n_jobs", None)):
             sample, seen = read(self, X, y)
             fitted = self._fit(sample)
-            if hasattr(sample.y, "names"):
+            if isinstance(sample.y, Classes | Actions) and sample.y.names.size:
                 seen["classes_"] = sample.y.names
         return self._set(fitted, seen, record, sample.table)
 
@@ -229,21 +229,6 @@ class FeatureReducer(SpectralReducer):
         self.solver = solver
         self.random_state = random_state
 
-    def _features(self, sample: Sample) -> Features:
-        """The coordinates that the axes are combinations of."""
-        if sample.features is not None:
-            return sample.features
-        X = sample.x.values
-        if self.kernel is None:
-            if self.landmarks is not None:
-                raise InputError("landmarks= stand for the points of a kernel: give kernel= too, or leave it out.")
-            return Features.linear(X, reduce=self.reduce, random_state=self.random_state)
-        if self.reduce is not None:
-            raise InputError(
-                "reduce= keeps principal axes of the inputs and does not apply with kernel=: use landmarks= instead."
-            )
-        return Features.kernel(self.kernel, X, landmarks=self.landmarks, random_state=self.random_state)
-
     @available_if(_is_linear)
     def inverse_transform(self, Y: Any) -> Array:
         """Points of the input space whose embedding is Y, of least distance from ``mean_``.
@@ -261,6 +246,22 @@ class FeatureReducer(SpectralReducer):
         with np.errstate(over="ignore", invalid="ignore"):
             X = Y @ np.linalg.pinv(self.components_).T + self.mean_
         return in_precision_of(Y, X)
+
+
+def features_of(estimator: Any, sample: Sample) -> Features:
+    """The coordinates that the axes of a `FeatureReducer` are combinations of."""
+    if sample.features is not None:
+        return sample.features
+    X, seed = sample.x.values, estimator.random_state
+    if estimator.kernel is None:
+        if estimator.landmarks is not None:
+            raise InputError("landmarks= stand for the points of a kernel: give kernel= too, or leave it out.")
+        return Features.linear(X, reduce=estimator.reduce, random_state=seed)
+    if estimator.reduce is not None:
+        raise InputError(
+            "reduce= keeps principal axes of the inputs and does not apply with kernel=: use landmarks= instead."
+        )
+    return Features.kernel(estimator.kernel, X, landmarks=estimator.landmarks, random_state=seed)
 
 
 def points_of(basis: Features, sample: Sample, kernel: Any) -> Any:

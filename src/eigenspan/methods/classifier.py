@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin
@@ -15,6 +16,7 @@ from ..core import Fitted, Map, Posed, Scatters
 from ..core.classes import ClassRule, class_rule
 from ..errors import LabelError, LabelWarning, warn
 from ..input import read_new
+from ..input.source import refuse_non_finite
 
 Array = NDArray[np.float64]
 
@@ -84,7 +86,10 @@ class DiscriminantClassifier(ClassifierMixin):
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
-        return self.decision_(read_new(self, X)[1])
+        X, rows = read_new(self, X)
+        if not sp.issparse(X):
+            refuse_non_finite(X)
+        return self.decision_(rows)
 
     def decision_function(self, X: Any) -> Array:
         """Log posterior of every class up to what all share; of two classes, how much the second exceeds the first.

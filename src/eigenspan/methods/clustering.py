@@ -133,7 +133,8 @@ class SpectralClustering(ClusterMixin, Reducer):
             raise InputError(f"n_clusters={self.n_clusters} exceeds n_samples={n}.")
         if self.n_components is not None and self.n_components > n:
             raise DimensionError(f"n_components={self.n_components} exceeds n_samples={n}.")
-        refuse_found_edges(self.graph, self.weights)
+        if not sample.x.pairs:
+            refuse_found_edges(self.graph, self.weights)
         graph = sample.x.neighbours(
             self.graph,
             n_neighbors=self.n_neighbors,

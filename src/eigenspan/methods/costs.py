@@ -25,7 +25,7 @@ from ..graphs.labels import warn_of_single_labels
 from ..input import Input, Sample
 from ..input.y import ClassLabels
 from ..solvers import dense
-from .base import JOBS, NEIGHBOURS, FeatureReducer, points_of
+from .base import JOBS, NEIGHBOURS, FeatureReducer, features_of, points_of
 from .docs import documented
 from .neighbourhood import GRAPH
 from .parameters import parameters
@@ -110,7 +110,7 @@ class PairCosts(FeatureReducer):
     def _pose(self, sample: Sample) -> Posed:
         codes = sample.y.codes
         warn_of_a_mark(self, sample.y.names)
-        basis = self._features(sample).centred(np.ones(sample.n))
+        basis = features_of(self, sample).centred(np.ones(sample.n))
         points = checked_points(self, basis, sample)
         form, unit = self._labelled(points, codes)
         A, B = basis.restrict(form), unit_over(basis, unit, codes)

@@ -184,8 +184,8 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
     def _conclude(self, scatters: Scatters, s: float, names: Any) -> Fitted:
         """Solve, and learn the classes, the covariance shrunk by s."""
         posed = self._pose_scatters(scatters, s)
-        rule = class_rule_of(self, posed, scatters, names)
         fitted = axes(self).fit(posed)
+        rule = class_rule_of(self, posed, scatters, names)
         fitted = fitted.having(**rule_attributes(self, posed, fitted, scatters, rule))
         if scatters.sums is None:
             return fitted

@@ -15,7 +15,7 @@ from ..forms import PairWeights, degree, laplacian
 from ..graphs import Affinity, NeighbourGraph, affinity, check_weights_connect
 from ..input import Input, Sample
 from ..input.source import is_tall
-from .base import SCALE, points_of
+from .base import SCALE, features_of, points_of
 from .docs import documented
 from .neighbourhood import WEIGHTS, GraphEmbedding, barycentric
 from .parameters import parameters
@@ -125,7 +125,7 @@ class _LocalityPreserving(GraphProjection):
     def _pose(self, sample: Sample) -> Posed:
         if is_scatter(self) and is_tall(sample.x.values):
             return self._pose_classes(sample)
-        basis = self._features(sample)
+        basis = features_of(self, sample)
         W = projection_weights(self, points_of(basis, sample, self.kernel), sample.y, self.weights)
         posed = pose(basis, minimise=W.laplacian(), unit=self._unit(W), ridge=self.ridge)
         return posed.having(**graph_attribute(W.graph))

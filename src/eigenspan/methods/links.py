@@ -14,7 +14,7 @@ from ..errors import LabelError
 from ..forms import every_pair, laplacian, other_class, same_class
 from ..input import Input, Sample
 from ..input.y import ClassLabels
-from .base import FeatureReducer
+from .base import FeatureReducer, features_of
 from .costs import NOT_NEGATIVE
 from .docs import documented
 from .parameters import parameters
@@ -119,7 +119,7 @@ class SSDR(LabelledProjection):
         if self.normalise:
             a, b = a / max(n_other, 1), b / max(n_same, 1)
         costs = every_pair(n) * (1.0 / n**2) + a * other - b * same
-        basis = self._features(sample)
+        basis = features_of(self, sample)
         bounded(self.n_components, basis, basis.dim, None)
         return pose(basis, maximise=laplacian(costs), unit="projection", scale=self._scale)
 

@@ -139,7 +139,8 @@ def in_one_piece(
 def neighbours(estimator: Any, sample: Sample, n_neighbors: int | None = None, **more: Any) -> NeighbourGraph:
     """The graph that ``graph=``, or ``n_neighbors=`` and ``metric=``, ask for."""
     sample.x.refuse_one_place()
-    refuse_found_edges(estimator.graph, getattr(estimator, "weights", None))
+    if not sample.x.pairs:
+        refuse_found_edges(estimator.graph, getattr(estimator, "weights", None))
     graph = sample.x.neighbours(
         estimator.graph,
         n_neighbors=estimator.n_neighbors if n_neighbors is None else n_neighbors,

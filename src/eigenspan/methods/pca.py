@@ -20,7 +20,7 @@ from ..input import Input, Sample
 from ..input.source import is_tall, on_disk
 from ..solvers import dense
 from ..solvers.centred import Centred
-from .base import SEED, SOLVER, FeatureReducer, axes
+from .base import SEED, SOLVER, FeatureReducer, axes, features_of
 from .docs import documented
 from .gaussian import PrincipalGaussian, described, minka_dimension
 from .streaming import Streaming, reads_once
@@ -140,7 +140,7 @@ class PCA(PrincipalGaussian, Streaming, FeatureReducer):
                     moments = Moments.of(X)
             return self._fit_moments(moments, None if on_disk(X) else X)
         scatter = n * float(np.sum(Centred.of(X, column_means(X)).spread() ** 2))
-        basis = self._few_axes(X) or self._features(sample)
+        basis = self._few_axes(X) or features_of(self, sample)
         return self._conclude(pose(basis, maximise=centring(n), unit="projection"), n, X.shape[1], scatter)
 
     def _fit_sums(self, sums: Sums, X: Any = None) -> Fitted | None:

@@ -21,7 +21,7 @@ from ..input import Input, Sample
 from ..input.y import ClassLabels
 from ..solvers import dense
 from ..solvers.linear import solve_by_products
-from .base import FeatureReducer, points_of
+from .base import FeatureReducer, features_of, points_of
 from .costs import AXES, RatioWeights
 from .docs import documented
 from .neighbourhood import WEIGHTS
@@ -110,7 +110,7 @@ class SDACCCP(LabelledProjection):
 
     def _pose(self, sample: Sample) -> Posed:
         given, c = sample.y.codes, sample.y.count
-        basis = self._features(sample)
+        basis = features_of(self, sample)
         d = bounded(self.n_components, basis, c - 1, f"there are {c} classes")
         with stage("labels"):
             Z = self._whitened(basis)
@@ -276,7 +276,7 @@ class SODA(GraphProjection):
 
     def _pose(self, sample: Sample) -> Posed:
         codes, c = sample.y.codes, sample.y.count
-        basis = self._features(sample)
+        basis = features_of(self, sample)
         d = bounded(self.n_components, basis, c - 1, None)
         weights = projection_weights(self, points_of(basis, sample, self.kernel), sample.y, self.weights)
         with stage("propagation"):

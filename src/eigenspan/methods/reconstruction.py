@@ -16,7 +16,7 @@ from ..forms import reconstruction
 from ..graphs import NeighbourGraph, reconstruction_weights
 from ..input import Input, Sample
 from ..input.source import is_tall
-from .base import points_of
+from .base import features_of, points_of
 from .docs import documented
 from .neighbourhood import WEIGHTS, GraphEmbedding, barycentric
 from .parameters import parameters
@@ -106,7 +106,7 @@ class _NeighbourhoodPreserving(GraphProjection):
     def _pose(self, sample: Sample) -> Posed:
         if is_scatter(self) and is_tall(sample.x.values):
             return self._pose_classes(sample)
-        basis = self._features(sample)
+        basis = features_of(self, sample)
         form, graph = self._reconstruction(points_of(basis, sample, self.kernel), sample.y)
         return self._posed(basis, form).having(**graph_attribute(graph))
 

@@ -15,7 +15,7 @@ from ..forms import between, total
 from ..graphs.paths import PathSimilarity
 from ..input import Input, Sample
 from ..input.y import ClassLabels
-from .base import FeatureReducer, points_of
+from .base import FeatureReducer, features_of, points_of
 from .costs import AXES, NOT_NEGATIVE
 from .discriminant import check_spread
 from .docs import documented
@@ -103,7 +103,7 @@ class SDA(GraphProjection):
     def _pose(self, sample: Sample) -> Posed:
         codes, c = sample.y.codes, sample.y.count
         check_spread(sample.x.values, codes, "SDA")
-        basis = self._features(sample)
+        basis = features_of(self, sample)
         d = bounded(self.n_components, basis, c - 1, f"there are {c} classes")
         unit, graph = total(codes), None
         if self.mu:

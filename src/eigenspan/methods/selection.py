@@ -20,7 +20,7 @@ from .._resources import threads
 from ..errors import EigenspanWarning, InputError, LabelError, RidgeWarning, warn
 from ..input import read
 from ..input.y import read_classes
-from .base import FeatureReducer, Reducer, axes
+from .base import FeatureReducer, Reducer, axes, features_of
 from .costs import PairCosts, checked_points, mean_on_range, unit_over, warn_of_a_mark
 from .folds import SemiSupervisedKFold, sized
 from .projection import GraphProjection
@@ -216,7 +216,7 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         estimator = clone(self.estimator)
         sample, _ = read(estimator, X, y)
         codes = sample.y.codes
-        basis = estimator._features(sample).centred(np.ones(sample.n))
+        basis = features_of(estimator, sample).centred(np.ones(sample.n))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EigenspanWarning)  # the fit says so too
             unit = estimator._labelled(checked_points(estimator, basis, sample), codes)[1]
@@ -242,7 +242,7 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         template = clone(self.estimator)
         features = None
         if isinstance(template, FeatureReducer) and not {"kernel", "landmarks", "reduce"} & set(names):
-            features = template._features(read(template, X, y)[0])
+            features = features_of(template, read(template, X, y)[0])
 
         def embed(candidate: dict[str, Any], y: Any) -> Array:
             estimator = clone(self.estimator).set_params(**candidate)
@@ -271,7 +271,7 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         """Candidates from parts: features once, neighbours of all points once per α, labels once per fold."""
         estimator = clone(self.estimator)
         sample, _ = read(estimator, X, y)
-        basis = estimator._features(sample).centred(np.ones(sample.n))
+        basis = features_of(estimator, sample).centred(np.ones(sample.n))
         points = checked_points(estimator, basis, sample)
         smooth: dict[float, Any] = {}
         parts: list[Any] = []

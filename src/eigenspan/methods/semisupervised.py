@@ -11,7 +11,7 @@ from ..core import AxisWeights, Form, Posed, pose
 from ..forms import between, centring, laplacian, local_fisher, within
 from ..input import Input, Sample
 from ..input.y import ClassLabels
-from .base import JOBS, NEIGHBOURS, FeatureReducer
+from .base import JOBS, NEIGHBOURS, FeatureReducer, features_of
 from .costs import AXES, LFDA, NOT_NEGATIVE, PairCosts, checked_points, nearness
 from .docs import documented
 from .parameters import parameters
@@ -225,7 +225,7 @@ class SELFDA(FeatureReducer):
 
     def _pose(self, sample: Sample) -> Posed:
         codes = sample.y.codes
-        basis = self._features(sample)
+        basis = features_of(self, sample)
         bet, wit = local_fisher(nearness(self, checked_points(self, basis, sample), codes), codes)
         return pose(
             basis,

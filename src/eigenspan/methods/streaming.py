@@ -19,6 +19,7 @@ from ..errors import InputError, LabelError
 from ..input import Sample
 from ..input.source import is_tall
 from ..input.y import label_array, read_classes
+from .base import features_of
 
 
 def _from_sums(estimator: Any) -> bool:
@@ -75,12 +76,11 @@ class LabelledStreaming(Streaming):
 
     def _scatters(self, sample: Sample) -> Scatters:
         """What the classes are like, by the shortest road that the parameters and the data leave."""
-        estimator: Any = self
         X, y = sample.x.values, sample.y
         if reads_once(self) and is_tall(X) and sample.features is None:
             with stage("moments"):
                 return Scatters.of_rows(X, y.codes, y.count)
-        return Scatters.of_basis(estimator._features(sample), y.codes, y.count)
+        return Scatters.of_basis(features_of(self, sample), y.codes, y.count)
 
     @available_if(_from_sums)
     @fit_context(prefer_skip_nested_validation=True)

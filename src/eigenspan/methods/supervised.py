@@ -19,7 +19,7 @@ from ..graphs import Heat, median_width
 from ..input import Classes, Input, Sample
 from ..input.y import ClassLabels, Targets, read_classes
 from ..solvers import as_solver
-from .base import FeatureReducer
+from .base import FeatureReducer, features_of
 from .costs import AXES
 from .docs import documented
 from .parameters import parameters
@@ -162,7 +162,7 @@ class SupervisedPCA(_LabelKernel):
 
     def _pose(self, sample: Sample) -> Posed:
         K, most, why = self._label_kernel(sample.y)
-        basis = self._features(sample)
+        basis = features_of(self, sample)
         d = bounded(self.n_components, basis, most, why, 2 if self.labels == "rbf" else None)
         return replace(pose(basis, maximise=K, unit="projection", scale=self._scale), axes=d)
 
@@ -238,7 +238,7 @@ class RoweisDA(_LabelKernel):
 
     def _pose(self, sample: Sample) -> Posed:
         K, most, why = self._label_kernel(sample.y)
-        basis = self._features(sample)
+        basis = features_of(self, sample)
         form = centring(sample.n) * (1.0 - self.r1)
         bounded(self.n_components, basis, most, why if self.r1 == 1 else None)
         if self.r1 > 0:
