@@ -277,7 +277,7 @@ def test_what_pruning_cuts_is_joined_or_refused() -> None:
 
 
 def test_distances_alone_have_no_deviations() -> None:
-    with pytest.raises(InputError, match="no coordinates"):
+    with pytest.raises(InputError, match="X holds distances"):
         RelaxedMVU(2, graph="precomputed").fit(pairwise(cloud(30)))
 
 
