@@ -16,6 +16,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .._checks import LEAST, MOST
 from .._resources import in_threads, require, workers
 from ..errors import InputError
 from ..solvers.centred import Centred
@@ -31,9 +32,6 @@ _PILOT, _STRIPS = 64, 8
 
 #: Squared mean over variance of a column that costs no digits worth a subtraction, by bytes of a number.
 _NEAR = {4: 1.0, 8: 100.0}
-
-#: Values and differences whose squares, and sums of them, neither overflow nor vanish.
-_MOST, _LEAST = 1e150, 1e-140
 
 #: Eigenvalues of the correlations, relative to the largest, that rounding cannot explain, and those that it can: in double and
 #: in single precision. What lies between is there, but only its first digits are known.
@@ -104,9 +102,9 @@ def refuse_out_of_range(X: Any) -> None:
     else:
         low, high = X.min(axis=0), X.max(axis=0)
     low, high = low.astype(np.float64), high.astype(np.float64)
-    if max(-low.min(), high.max()) > _MOST:
+    if max(-low.min(), high.max()) > MOST:
         refuse_squares(True)
-    if 0 < (high - low).max() < _LEAST:
+    if 0 < (high - low).max() < LEAST:
         refuse_squares(False)
 
 

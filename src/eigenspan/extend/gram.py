@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..core.map import Map, Raw
 from ..core.spectrum import Spectrum
 from ..graphs.geodesics import mean_by_row
-from ..graphs.metric import point_distances
+from ..graphs.metric import check_distance_rows, point_distances
 
 Array = NDArray[np.float64]
 
@@ -65,6 +65,7 @@ class DistanceGram:
         if isinstance(self.metric, str) and self.metric == "precomputed":
             D = np.asarray(X, dtype=np.float64)
             D = D if self.columns is None else D[:, self.columns]
+            check_distance_rows(D)
         else:
             D = point_distances(X, self.points, self.metric)
         return half_squares(D, self.added, self.added_to_squares)

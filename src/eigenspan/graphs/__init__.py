@@ -18,7 +18,6 @@ from .weights import (
     Powered,
     affinity,
     as_weights,
-    hadamard_power,
     median_width,
 )
 
@@ -53,7 +52,6 @@ __all__ = [
     "ensure_connected",
     "geodesic_distances",
     "geodesic_table",
-    "hadamard_power",
     "median_width",
     "reconstruction_weights",
     "require_geodesics",

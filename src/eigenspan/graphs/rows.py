@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .metric import check_distance_rows
+
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
@@ -90,12 +92,14 @@ class ZeroDistance:
             return self._stored(sp.csr_array(distances if self.columns is None else distances[:, self.columns]))
         D = np.asarray(distances)
         D = D if self.columns is None else D[:, self.columns]
+        check_distance_rows(D)
         nearest = D.argmin(axis=1)
         return np.where(D[np.arange(D.shape[0]), nearest] == 0, nearest, -1)
 
     @staticmethod
     def _stored(D: sp.csr_array) -> Index:
         """Of sparse rows only a zero that is stored is a distance."""
+        check_distance_rows(D.data)
         index, zero = np.full(D.shape[0], -1, dtype=np.intp), np.flatnonzero(D.data == 0)[::-1]
         index[np.searchsorted(D.indptr, zero, side="right") - 1] = D.indices[zero]
         return index
