@@ -755,9 +755,10 @@ def test_what_the_memory_error_names_works(estimator: Any, data: Any, monkeypatc
     assert peak < 20e6  # and nothing like the 200 MB of a 5000×5000 matrix on the way
 
 
-def test_memory_limit_that_is_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EIGENSPAN_MEMORY", "lots")
-    with pytest.raises(InputError, match=says("EIGENSPAN_MEMORY='lots'", "2G")):
+@pytest.mark.parametrize("amount", ["lots", "inf", "1e400", "nan"])
+def test_memory_limit_that_is_no_number(amount: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EIGENSPAN_MEMORY", amount)
+    with pytest.raises(InputError, match=says(f"EIGENSPAN_MEMORY='{amount}'", "2G")):
         es.KernelPCA().fit(X)
 
 

@@ -237,7 +237,7 @@ def _told(found: Array | None, refusal: Exception | None) -> str:
     if found is not None:
         return f"returned shape {found.shape}"
     if isinstance(refusal, KernelError):
-        return f"returned none ({refusal})"
+        return f"returned none ({str(refusal).rstrip('.')})"
     return f"raised {type(refusal).__name__} ({refusal})"
 
 

@@ -201,11 +201,6 @@ def check_distance_matrix(X: Any) -> None:
     if D.min(initial=0.0) < 0:
         raise GraphError(f"Distances must not be negative; the smallest entry is {D.min():.3g}. {_SIMILARITIES}")
     size, skew = asymmetry(D)
-    if size == 0:
-        raise DimensionError(
-            f"All {len(D)} points coincide: every distance is zero, and there are no dimensions to show."
-        )
-    check_largest(size)
     if skew > 1e-6 * size:
         raise GraphError(
             f"The distance matrix is not symmetric: |d_ij − d_ji| reaches {skew:.3g} where d_ij reaches {size:.3g}."
@@ -214,6 +209,11 @@ def check_distance_matrix(X: Any) -> None:
         raise GraphError(
             f"The diagonal of a distance matrix must be zero; it reaches {np.abs(np.diagonal(D)).max():.3g}. {_SIMILARITIES}"
         )
+    if size == 0:
+        raise DimensionError(
+            f"All {len(D)} points coincide: every distance is zero, and there are no dimensions to show."
+        )
+    check_largest(size, "The distances")
 
 
 def _lengths(D: sp.csr_array) -> sp.csr_array:
@@ -225,7 +225,7 @@ def _lengths(D: sp.csr_array) -> sp.csr_array:
         raise GraphError(
             "A precomputed graph must hold finite distances that are not negative; absent edges are absent, not infinite."
         )
-    check_largest(float(data.max(initial=0.0)))
+    check_largest(float(data.max(initial=0.0)), "The numbers on the edges")
     return sp.csr_array((data, D.indices, D.indptr), shape=D.shape)
 
 

@@ -61,7 +61,7 @@ class Finder:
             euclidean = isinstance(self.metric, str) and self.metric in ("euclidean", "l2")
             if not np.isfinite(distances).all():  # then the indices mean nothing
                 if not euclidean:
-                    refuse_undefined(int(np.sum(~np.isfinite(distances))), distances.size, self.metric)
+                    refuse_undefined(distances, self.metric)
                 raise GraphError(
                     "Distances between the points overflow: the values are too large to be squared. Divide X by a constant first."
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances
 
 from .._checks import LEAST, MOST, refuse_unless_sizes
-from ..errors import GraphError
+from ..errors import EigenspanError, GraphError
 
 #: Rounding may take a distance of zero this far below it, as in one minus a cosine.
 _ROUNDING = 1e-9
@@ -38,8 +39,10 @@ class UserMetric:
             found = self.function(x, z, **parameters)
         except Exception as failure:
             raise GraphError(self._advice(f"raised {type(failure).__name__} ({failure})")) from failure
+        if isinstance(found, float) and 0.0 <= found < math.inf:  # nearly always: searches ask for many
+            return found
         value = found.item() if getattr(found, "size", 0) == 1 and hasattr(found, "item") else found
-        if isinstance(value, (int, float, np.floating)) and -_ROUNDING <= value < np.inf:
+        if isinstance(value, (int, float, np.floating)) and -_ROUNDING <= value < math.inf:
             return max(float(value), 0.0)
         raise GraphError(self._advice(f"returned {found!r:.80}"))
 
@@ -85,19 +88,19 @@ def point_distances(X: Any, Z: Any = None, metric: Any = "euclidean") -> NDArray
         X, Z = X - origin, None if Z is None else Z - origin
     metric = as_metric(metric)
     name, parameters = (metric.name, metric.parameters) if isinstance(metric, Metric) else (metric, {})
-    with telling(name):
+    with explaining(name):
         D = pairwise_distances(X, Z, metric=name, **parameters)
     if not np.isfinite(D.sum()):  # nothing cancels in a sum of distances
-        refuse_undefined(int(np.sum(~np.isfinite(D))), D.size, metric)
+        refuse_undefined(D, metric)
     return D
 
 
 @contextmanager
-def telling(metric: Any) -> Iterator[None]:
+def explaining(metric: Any) -> Iterator[None]:
     """What scikit-learn and scipy say to a metric that they do not know, or not for these points, with advice."""
     try:
         yield
-    except GraphError:
+    except EigenspanError:
         raise
     except (TypeError, ValueError) as refusal:
         raise GraphError(
@@ -106,12 +109,14 @@ def telling(metric: Any) -> Iterator[None]:
         ) from None
 
 
-def refuse_undefined(count: int, of: int, metric: Any) -> None:
-    """Say which metric has no finite value for so many pairs of rows."""
-    name = metric.name if isinstance(metric, Metric) else metric
+def refuse_undefined(D: NDArray[np.float64], metric: Any) -> None:
+    """Raise where the metric has no finite value for some pairs of rows."""
+    name, undefined = metric.name if isinstance(metric, Metric) else metric, int(np.sum(~np.isfinite(D)))
+    if not undefined:
+        return
     raise GraphError(
-        f"{count} of {of} distances are NaN or infinite: metric={name!r} has no finite value for these rows. Rows that are constant or "
-        "zero have no direction, which angles and correlations compare; and the squares of values beyond 1e150 overflow."
+        f"{undefined} of {D.size} distances are NaN or infinite: metric={name!r} has no finite value for these rows. Rows that are "
+        "constant or zero have no direction, which angles and correlations compare; and the squares of values beyond 1e150 overflow."
     )
 
 
@@ -122,15 +127,15 @@ def check_distance_rows(D: NDArray[np.float64]) -> None:
     )
 
 
-def check_largest(d: float) -> None:
-    """Refuse distances, the largest of them d, whose squares are no numbers."""
+def check_largest(d: float, what: str) -> None:
+    """Refuse distances, the largest of them d, whose squares overflow or vanish."""
     if 0 < d < LEAST or d > MOST:
-        what, do = (
+        size, do = (
             ("small that their squares vanish", "Multiply")
             if d < LEAST
             else ("large that their squares overflow", "Divide")
         )
-        raise GraphError(f"The distances are so {what}: the largest is {d:.3g}. {do} them by a constant first.")
+        raise GraphError(f"{what} are so {size}: the largest is {d:.3g}. {do} them by a constant first.")
 
 
 def paired_distances(X: Any, Z: Any, columns: NDArray[np.intp]) -> NDArray[np.float64]:

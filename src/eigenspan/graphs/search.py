@@ -30,7 +30,7 @@ from .._diagnostics import note
 from .._resources import available_memory, human_bytes, in_slices, in_threads, one_thread, refuse_lazy, require, workers
 from ..errors import GraphError, SearchWarning, warn
 from .lists import Lists, empty_lists, leave_out_self, nearest_first
-from .metric import settings, telling
+from .metric import explaining, settings
 from .tiles import Frame, Tiles
 
 Array = NDArray[np.float64]
@@ -67,7 +67,7 @@ def choose(X: Any, metric: Any, search: str, n_jobs: int | None, work: float = 0
             raise GraphError(
                 f'search={search!r} needs dense points and the Euclidean metric; got metric={metric!r}. Use search="auto".'
             )
-        with telling(metric):
+        with explaining(metric):
             engine = LibrarySearch.of(X, metric, n_jobs)
             engine.near(X[:1], 1)  # some metrics are refused by the first search only
         return engine
