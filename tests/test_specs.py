@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsTransformer
 
 import eigenspan as es
+from eigenspan.core.kernels import gram_matrix, kernel_rows
 from eigenspan.errors import EigenspanError, GraphError, InputError, KernelError, LabelError
 from eigenspan.forms import pair_affinity
 from eigenspan.graphs import affinity, as_graph, choose_landmarks
@@ -274,6 +276,15 @@ def test_pairs_that_have_no_kernel() -> None:
         kernel = lambda x, z, value=value: value if x is not z and x[0] > 1 else float(np.sum(x * z))  # noqa: E731
         with pytest.raises(KernelError, match=r"real numbers|returned shape \(1, 40, 2\)"):
             es.KernelPCA(2, kernel=kernel).fit(X[np.argsort(X[:, 0])])
+
+
+def test_matrices_that_are_no_kernel() -> None:
+    K = X @ X.T
+    rows = kernel_rows("precomputed", K)
+    for wrong in (K + 1j, K.astype(str), np.where(K > 1, np.nan, K), np.ma.masked_greater(K, 1.0)):
+        for use in (rows, partial(gram_matrix, rows), rows.among(np.arange(5))):
+            with pytest.raises(KernelError, match=r"real numbers|NaN or infinite"):
+                use(wrong)
 
 
 def test_new_points_without_kernel_values_are_refused() -> None:

@@ -65,7 +65,7 @@ def _interval_words(span: Any) -> str:
     return words
 
 
-def real_numbers(values: Any, what: str, refusal: type[InputError] = InputError) -> NDArray[np.float64]:
+def real_numbers(values: Any, what: str, refusal: type[InputError]) -> NDArray[np.float64]:
     """The values in double precision, of any shape; `what` they are begins the message where they are no real numbers."""
     if np.ma.is_masked(values):
         raise refusal(f"{what} must be real numbers; {int(np.ma.count_masked(values))} of them are masked.")

@@ -68,8 +68,8 @@ def as_metric(name: Any, parameters: dict[str, Any] | None = None) -> Any:
     return Metric(name, dict(parameters))
 
 
-def settings(metric: Any) -> dict[str, Any]:
-    """The metric as arguments of scikit-learn's searches."""
+def search_arguments(metric: Any) -> dict[str, Any]:
+    """The metric as arguments of scikit-learn's NearestNeighbors."""
     if not isinstance(metric, Metric):
         return {"metric": metric}
     others = {key: value for key, value in metric.parameters.items() if key != "p"}

@@ -82,13 +82,10 @@ class NeighbourGraph:
         finder = self.finder.subset(rows) if hasattr(self.finder, "subset") else self.finder
         return replace(self, distances=D, finder=finder, rows=rows, reaches=self.reach[rows])
 
-    def neighbourhoods(self) -> Iterator[tuple[Index, Index]]:
-        """``(points, neighbours)`` in groups of equal neighbour count, for batched local algebra."""
-        yield from neighbourhoods(self.distances)
-
 
 def neighbourhoods(graph: sp.csr_array) -> Iterator[tuple[Index, Index]]:
-    """Rows of a sparse graph in groups of equal length: ``(rows, columns of shape (len(rows), k))``; empty rows are passed over."""
+    """Rows of a sparse graph in groups of equal length, for batched local algebra: ``(rows, columns of shape (len(rows), k))``; empty
+    rows are passed over."""
     counts = np.diff(graph.indptr)
     for k in np.unique(counts[counts > 0]):
         rows = np.flatnonzero(counts == k)

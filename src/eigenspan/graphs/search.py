@@ -30,7 +30,7 @@ from .._diagnostics import note
 from .._resources import available_memory, human_bytes, in_slices, in_threads, one_thread, refuse_lazy, require, workers
 from ..errors import GraphError, SearchWarning, warn
 from .lists import Lists, empty_lists, leave_out_self, nearest_first
-from .metric import explaining, settings
+from .metric import explaining, search_arguments
 from .tiles import Frame, Tiles
 
 Array = NDArray[np.float64]
@@ -349,7 +349,7 @@ class LibrarySearch:
 
     @classmethod
     def of(cls, X: Any, metric: Any, n_jobs: int | None) -> LibrarySearch:
-        model = NearestNeighbors(**settings(metric)).fit(X)
+        model = NearestNeighbors(**search_arguments(metric)).fit(X)
         if sp.issparse(X) or model.effective_metric_ != "euclidean" or model._fit_method != "brute":
             return cls(model, X, n_jobs=n_jobs)
         centre = np.median(X[:: max(1, len(X) // 1000)], axis=0)  # products lose digits far from the origin
