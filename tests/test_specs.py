@@ -15,9 +15,17 @@ from sklearn.neighbors import KNeighborsTransformer
 
 import eigenspan as es
 from eigenspan.core.kernels import gram_matrix, kernel_rows
-from eigenspan.errors import EigenspanError, GraphError, InputError, KernelError, LabelError
+from eigenspan.errors import DimensionError, EigenspanError, GraphError, InputError, KernelError, LabelError
 from eigenspan.forms import pair_affinity
-from eigenspan.graphs import affinity, as_graph, choose_landmarks
+from eigenspan.graphs import (
+    affinity,
+    allies,
+    as_graph,
+    check_distance_matrix,
+    check_n_neighbors,
+    choose_landmarks,
+    rivals,
+)
 from eigenspan.graphs.labels import encode_labels
 
 X = np.random.default_rng(0).standard_normal((40, 4))
@@ -126,12 +134,22 @@ def test_defaults_and_numpy_numbers_pass(spec: Any) -> None:
     pickle.loads(pickle.dumps(spec())).check()
 
 
-def test_estimators_pass_their_numbers_through_the_same_check() -> None:
-    for estimator in (es.Isomap(n_neighbors=True), es.LPP(n_neighbors=True), es.MFA(n_neighbors=True)):
-        with pytest.raises(GraphError, match=r"n_neighbors=True\) cannot be used"):
-            estimator.fit(X, np.arange(40) % 3)
-    with pytest.raises(InputError, match=r"Landmarks\(n=True\)"):
-        es.KernelPCA(landmarks=True).fit(X)
+def test_numbers_of_estimators_pass_the_same_check() -> None:
+    codes = np.arange(40) % 3
+    for use in (
+        lambda k: as_graph(None, X, n_neighbors=k),
+        lambda k: as_graph("precomputed", D, n_neighbors=k),
+        lambda k: allies(X, codes, k),
+        lambda k: check_n_neighbors(k, X),
+    ):
+        use(np.int64(3))
+        for k in (True, 0, 2.5, "a"):
+            with pytest.raises(GraphError, match=rf"^n_neighbors={k!r} cannot be used: n_neighbors must be {WHOLE}\.$"):
+                use(k)
+    with pytest.raises(GraphError, match=rf"^n_rivals=True cannot be used: n_rivals must be {WHOLE}"):
+        rivals(X, codes, True)
+    with pytest.raises(InputError, match=r"^Landmarks\(n=True\) cannot be used"):
+        choose_landmarks(X, True)
 
 
 def test_weights_of_all_pairs_check_theirs() -> None:
@@ -418,22 +436,22 @@ def test_negative_stored_distances_are_refused_though_a_row_is_known() -> None:
 
 @pytest.mark.parametrize("choice", ["random", "maxmin", "leverage"])
 def test_landmarks_of_rectangular_distances(choice: str) -> None:
-    for estimator in (es.LLE(2), es.LaplacianEigenmaps(2), es.MVU(2)):
-        estimator.set_params(graph="precomputed", landmarks=es.Landmarks(25, choice=choice))
+    for wanted in (es.Landmarks(25, choice=choice), np.arange(25)):
         with pytest.raises(GraphError, match=r"square; X has shape \(40, 20\)"):
-            estimator.fit(D[:, :20])
+            choose_landmarks(D[:, :20], wanted, precomputed=True)
+    with pytest.raises(GraphError, match="square"):
+        es.LLE(2, graph="precomputed", landmarks=es.Landmarks(25, choice=choice)).fit(D[:, :20])
 
 
-@pytest.mark.parametrize("estimator", [es.MVU(2), es.Isomap(2), es.LaplacianEigenmaps(2, weights="binary")], ids=str)
-def test_distances_without_an_extent(estimator: Any) -> None:
-    estimator = clone(estimator).set_params(graph="precomputed")
-    with pytest.raises(InputError, match="All 40 points coincide: every distance is zero"):
-        estimator.fit(np.zeros((40, 40)))
+@pytest.mark.parametrize("use", [check_distance_matrix, partial(as_graph, "precomputed")], ids=["matrix", "graph"])
+def test_distances_without_an_extent(use: Any) -> None:
+    with pytest.raises(DimensionError, match="All 40 points coincide: every distance is zero"):
+        use(np.zeros((40, 40)))
     for factor, words in ((1e300, "squares overflow"), (1e-300, "squares vanish")):
-        with pytest.raises(GraphError, match=words):
-            estimator.fit(D * factor)
-    with pytest.raises(GraphError, match="squares overflow"):
-        es.ClassicalMDS(2, metric="precomputed").fit(D * 1e300)
+        with pytest.raises(GraphError, match=rf"The distances are so .*{words}: the largest is"):
+            use(D * factor)
+    with pytest.raises(GraphError, match="not symmetric"):
+        use(np.tril(D))
 
 
 # ---------------------------------------------------------------------- the mark of unlabelled points

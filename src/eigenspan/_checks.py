@@ -15,6 +15,9 @@ from .errors import InputError
 #: Sizes whose squares, and sums of these, still are numbers: larger ones overflow, smaller ones vanish.
 LEAST, MOST = 1e-140, 1e150
 
+#: How many of something.
+COUNT = [Interval(Integral, 1, None, closed="left")]
+
 _KINDS = {"c": "complex numbers", "U": "text", "S": "text", "M": "dates", "m": "spans of time", "O": "objects"}
 
 
@@ -31,12 +34,16 @@ class Spec(BaseEstimator):
     def check(self) -> None:
         """Refuse the first parameter that is not what it may be."""
         for name, choices in self._parameter_constraints.items():
-            value = getattr(self, name)
-            if not any(_fits(value, choice) for choice in choices):
-                raise self._refusal(
-                    f"{type(self).__name__}({name}={value!r:.80}) cannot be used: {name} must be "
-                    f"{' or '.join(map(_words, choices))}."
-                )
+            check_parameter(name, getattr(self, name), choices, self._refusal, type(self).__name__)
+
+
+def check_parameter(name: str, value: Any, choices: list[Any], refusal: type[InputError], owner: str = "") -> None:
+    """Refuse a value that is none of what the parameter may be; `owner` is the specification it belongs to."""
+    if any(_fits(value, choice) for choice in choices):
+        return
+    given = f"{name}={value!r:.80}"
+    may_be = " or ".join(map(_words, choices))
+    raise refusal(f"{f'{owner}({given})' if owner else given} cannot be used: {name} must be {may_be}.")
 
 
 def _fits(value: Any, choice: Any) -> bool:

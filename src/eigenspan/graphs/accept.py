@@ -50,7 +50,7 @@ def as_graph(
     built: NeighbourGraph
     with stage("neighbours"):
         if graph is None:
-            k = default_neighbours(n, n_neighbors)
+            k = _wanted(n_neighbors, X)
             built = KNN(k, metric=metric or "euclidean", metric_params=metric_params, n_jobs=n_jobs).build(X)
         elif isinstance(graph, str) and graph == "precomputed":
             built = _from_affinities(X) if affinities else _from_distance_matrix(X, n_neighbors)
@@ -114,9 +114,11 @@ def refuse_two_metrics(graph: Any, metric: Any, parameters: dict[str, Any] | Non
         )
 
 
-def default_neighbours(n: int, n_neighbors: int | None) -> int:
-    """What ``n_neighbors=None`` means: ten, or all other points where there are fewer."""
-    return max(1, min(10, n - 1)) if n_neighbors is None else n_neighbors
+def _wanted(n_neighbors: int | None, X: Any) -> int:
+    """So many neighbours of every row; None means ten, or all other rows where there are fewer."""
+    k = max(1, min(10, X.shape[0] - 1)) if n_neighbors is None else n_neighbors
+    check_n_neighbors(k, X)
+    return k
 
 
 def _from_transformer(transformer: Any, X: Any) -> NeighbourGraph:
@@ -168,8 +170,7 @@ def _from_distance_matrix(X: Any, n_neighbors: int | None) -> NeighbourGraph:
         D = without_self(_symmetric_lengths(sp.csr_array(X)))
         return NeighbourGraph(D, DistanceRows(n, int(np.diff(D.indptr).max(initial=1))))
     check_distance_matrix(X)
-    k = default_neighbours(n, n_neighbors)
-    check_n_neighbors(k, X)
+    k = _wanted(n_neighbors, X)
     blocked = np.array(X, dtype=np.float64)
     np.fill_diagonal(blocked, np.inf)
     finder = DistanceRows(n, k, width=median_width(X, precomputed=True))

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from .._checks import Spec
-from .._compat import Interval, StrOptions
+from .._checks import COUNT, Spec
+from .._compat import StrOptions
 from ..errors import GraphError, InputError
 from ..solvers import dense
 from .metric import point_distances
@@ -55,7 +55,7 @@ class Landmarks(Spec):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n": [Interval(Integral, 1, None, closed="left")],
+        "n": COUNT,
         "choice": [StrOptions(set(CHOICES))],
     }
 

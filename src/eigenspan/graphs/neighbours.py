@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._checks import Spec
+from .._checks import COUNT, Spec, check_parameter
 from .._compat import Interval, StrOptions
 from .._diagnostics import note
 from ..errors import GraphError
@@ -93,7 +93,7 @@ def neighbourhoods(graph: sp.csr_array) -> Iterator[tuple[Index, Index]]:
 
 
 # ---------------------------------------------------------------------- specifications
-_JOBS = [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None]
+_JOBS = [Interval(Integral, None, -1, closed="right"), *COUNT, None]
 _METRIC: dict[str, list[Any]] = {"metric": [str, callable], "metric_params": [dict, None], "n_jobs": _JOBS}
 
 
@@ -128,7 +128,7 @@ class KNN(Spec):
 
     _refusal = GraphError
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": COUNT,
         **_METRIC,
         "symmetry": [StrOptions({"union", "mutual"})],
         "within_class": ["boolean"],
@@ -244,7 +244,7 @@ def _searchable(metric: Any, parameters: dict[str, Any] | None) -> Any:
 
 def check_n_neighbors(k: int, X: Any) -> None:
     """Refuse what is no number of neighbours that a point of X can have."""
-    KNN(k).check()
+    check_parameter("n_neighbors", k, COUNT, GraphError)
     n = X.shape[0]
     if k >= n:
         raise GraphError(

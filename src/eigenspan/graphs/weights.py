@@ -7,14 +7,14 @@ W among the training points and can weigh the edges of new points the same way.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._checks import Spec, real_numbers, refuse_unless_sizes
+from .._checks import COUNT, Spec, real_numbers, refuse_unless_sizes
 from .._compat import HasMethods, Interval
 from .._diagnostics import note, stage
 from ..errors import GraphError
@@ -151,7 +151,7 @@ class LocalScaling(WeightSpec):
     Zelnik-Manor & Perona (2004), Self-tuning spectral clustering; Chatpatanasiri & Kijsirikul (2009), eq. 7.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"k": [Interval(Integral, 1, None, closed="left")]}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"k": COUNT}
 
     def __init__(self, k: int = 7) -> None:
         self.k = k
