@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,8 +15,9 @@ from .errors import InputError
 #: Sizes whose squares, and sums of these, still are numbers: larger ones overflow, smaller ones vanish.
 LEAST, MOST = 1e-140, 1e150
 
-#: How many of something.
+#: Constraints that several specifications share: how many of something, and how large.
 COUNT = [Interval(Integral, 1, None, closed="left")]
+POSITIVE = [Interval(Real, 0, None, closed="neither")]
 
 _KINDS = {"c": "complex numbers", "U": "text", "S": "text", "M": "dates", "m": "spans of time", "O": "objects"}
 

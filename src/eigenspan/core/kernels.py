@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
-from .._checks import Spec, real_numbers
+from .._checks import POSITIVE, Spec, real_numbers
 from .._compat import Interval, StrOptions
 from ..errors import KernelError, PrecisionWarning, warn
 from ..graphs.metric import asymmetry, tiles
@@ -59,7 +59,7 @@ class Kernel(Spec):
     _refusal = KernelError
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "name": [str],
-        "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions({"median"}), None],
+        "gamma": [*POSITIVE, StrOptions({"median"}), None],
         "degree": [Interval(Real, 0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
     }

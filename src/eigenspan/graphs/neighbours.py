@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._checks import COUNT, Spec, check_parameter
+from .._checks import COUNT, POSITIVE, Spec, check_parameter
 from .._compat import Interval, StrOptions
 from .._diagnostics import note
 from ..errors import GraphError
@@ -104,7 +104,7 @@ class KNN(Spec):
     ----------
     n_neighbors : int, default=10
     metric : str or callable, default="euclidean"
-        Any metric of scikit-learn's NearestNeighbors.
+        Any metric of scikit-learn's NearestNeighbors, or a function of two rows that returns one number, not negative.
     metric_params : dict or None, default=None
         Its parameters, such as ``{"p": 3}`` of ``"minkowski"``.
     symmetry : {"union", "mutual"}, default="union"
@@ -202,7 +202,7 @@ class Radius(Spec):
 
     _refusal = GraphError
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "radius": [Interval(Real, 0, None, closed="neither")],
+        "radius": POSITIVE,
         **_METRIC,
     }
 

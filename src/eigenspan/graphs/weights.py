@@ -7,15 +7,14 @@ W among the training points and can weigh the edges of new points the same way.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._checks import COUNT, Spec, real_numbers, refuse_unless_sizes
-from .._compat import HasMethods, Interval
+from .._checks import COUNT, POSITIVE, Spec, real_numbers, refuse_unless_sizes
+from .._compat import HasMethods
 from .._diagnostics import note, stage
 from ..errors import GraphError
 from .metric import point_distances
@@ -108,9 +107,7 @@ class Heat(WeightSpec):
     Belkin & Niyogi (2003), Laplacian eigenmaps; Kokiopoulou, Chen & Saad (2011), §8.6, for the width.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "sigma": [Interval(Real, 0, None, closed="neither"), None]
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"sigma": [*POSITIVE, None]}
 
     def __init__(self, sigma: float | None = None) -> None:
         self.sigma = sigma
@@ -252,7 +249,7 @@ class Powered(WeightSpec):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "weights": [str, HasMethods("bind")],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "alpha": POSITIVE,
     }
 
     def __init__(self, weights: Any = "local", alpha: float = 2.0) -> None:
