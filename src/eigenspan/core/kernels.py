@@ -94,7 +94,8 @@ class KernelRows:
             moved = X - self.centre
             X, Z = moved, moved if Z is X else Z - self.centre  # one array is at distance zero from itself
         try:
-            K = pairwise_kernels(X, Z, metric=self.kernel, **self.parameters)
+            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below, in words
+                K = pairwise_kernels(X, Z, metric=self.kernel, **self.parameters)
         except (TypeError, ValueError) as refusal:  # sparse points, or negative ones where the kernel compares counts
             raise KernelError(f"kernel={self.kernel!r} cannot be used here: {refusal}") from None
         return kernel_values(K, X.shape[0], self.points.shape[0])
