@@ -18,6 +18,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 ORDER = [
     {"errors"},
     {"_compat", "_csgraph", "_resources", "_diagnostics"},
+    {"_checks"},
     {"compiled"},
     {"solvers"},
     {"graphs"},

@@ -27,6 +27,7 @@ from .._resources import human_bytes, require
 from ..errors import ConvergenceError, IndefiniteWarning, InputError, KernelError, warn
 from ..graphs.landmarks import choose_landmarks, suggested_landmarks
 from ..input.source import blocks, is_tall, on_disk
+from ..input.x import KernelValues
 from ..solvers import dense
 from ..solvers.centred import Centred, leading_axes
 from .form import Form
@@ -271,7 +272,8 @@ class Features:
         rtol: float = 1e-10,
     ) -> Features:
         """Kernel-PCA scores of full rank, or Nyström features on landmarks. Cost O(n³), or O(nm²) with m landmarks."""
-        rows = kernel_rows(kernel, X, centred=landmarks is None)
+        rows, given = kernel_rows(kernel, X, centred=landmarks is None), isinstance(X, KernelValues)
+        X = X.values if given else X
         if landmarks is None:
             n = X.shape[0]
             require(
@@ -287,7 +289,6 @@ class Features:
             # zero sums, as centring has it: rounding lets small axes lean on 1, where K itself is large
             lift -= lift.mean(axis=0)
         else:
-            given = rows.kernel == "precomputed"
             chosen = choose_landmarks(
                 X, landmarks, random_state=random_state, precomputed=given, kernel=partial(rows.block, X)
             )

@@ -1,6 +1,6 @@
 """From points and labels to sparse graphs: neighbours, weights, components, geodesics, landmarks."""
 
-from .accept import as_graph, check_distance_matrix
+from .accept import affinity_graph, as_graph, check_distance_matrix, distance_graph
 from .barycentric import reconstruction_weights
 from .connect import check_weights_connect, components, ensure_connected
 from .geodesics import conformal_distances, geodesic_distances, geodesic_table, require_geodesics
@@ -18,7 +18,6 @@ from .weights import (
     Powered,
     affinity,
     as_weights,
-    hadamard_power,
     median_width,
 )
 
@@ -38,6 +37,7 @@ __all__ = [
     "Unknown",
     "ZeroDistance",
     "affinity",
+    "affinity_graph",
     "allies",
     "as_graph",
     "as_weights",
@@ -49,10 +49,10 @@ __all__ = [
     "class_pairs",
     "components",
     "conformal_distances",
+    "distance_graph",
     "ensure_connected",
     "geodesic_distances",
     "geodesic_table",
-    "hadamard_power",
     "median_width",
     "reconstruction_weights",
     "require_geodesics",

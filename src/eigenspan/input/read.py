@@ -108,14 +108,15 @@ def _kind(estimator: Any, declared: Input) -> Any:
         value = getattr(owner, name, None)
         if value is None:
             continue
-        if not _is_precomputed(value):
+        if not is_precomputed(value):
             return Points
-        weighed = name != "kernel" and _is_precomputed(getattr(owner, "weights", None))
+        weighed = name != "kernel" and is_precomputed(getattr(owner, "weights", None))
         return Affinities if weighed else _TABLES[name]
     return Points
 
 
-def _is_precomputed(value: Any) -> bool:
+def is_precomputed(value: Any) -> bool:
+    """A parameter of this value says that X holds pairs of points."""
     return isinstance(value, str) and value == "precomputed"
 
 
@@ -126,7 +127,7 @@ def _refuse_pairs_elsewhere(estimator: Any, declared: Input) -> None:
     graph, metric = estimator.graph, getattr(estimator, "metric", None)
     if hasattr(estimator, "metric"):
         refuse_two_metrics(graph, metric, estimator.metric_params)
-    if "graph" not in declared.pairs and _is_precomputed(metric if graph is None else graph):
+    if "graph" not in declared.pairs and is_precomputed(metric if graph is None else graph):
         raise GraphError(
             f'{type(estimator).__name__} maps coordinates, so X cannot hold distances as graph="precomputed" says: pass X and the graph '
             "itself, as a sparse matrix of distances or a pair (indices, distances)."

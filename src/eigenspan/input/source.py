@@ -8,13 +8,11 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
+from .._checks import LEAST, MOST
 from ..errors import InputError
 
 #: Rows and numbers of one block: small enough for a float32 sum to keep six digits, large enough for the matrix products.
 ROWS, NUMBERS = 4096, 2**20
-
-#: Values and differences whose squares, and sums of them, neither overflow nor vanish.
-_MOST, _LEAST = 1e150, 1e-140
 
 
 def blocks(n: int, D: int, rows: int | None = None, numbers: int | None = None) -> Iterator[slice]:
@@ -81,9 +79,9 @@ def refuse_out_of_range(X: Any) -> None:
     else:
         low, high = X.min(axis=0), X.max(axis=0)
     low, high = low.astype(np.float64), high.astype(np.float64)
-    if max(-low.min(), high.max()) > _MOST:
+    if max(-low.min(), high.max()) > MOST:
         refuse_squares(True)
-    if 0 < (high - low).max() < _LEAST:
+    if 0 < (high - low).max() < LEAST:
         refuse_squares(False)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .._checks import refuse_unless_sizes
 from ..errors import DimensionError, GraphError, InputError, KernelError
 from ..graphs import (
     Landmarks,
@@ -17,9 +18,10 @@ from ..graphs import (
     RowIndex,
     Unknown,
     ZeroDistance,
+    affinity_graph,
     as_graph,
-    check_distance_matrix,
     choose_landmarks,
+    distance_graph,
     ensure_connected,
 )
 from ..graphs.rows import all_equal
@@ -132,9 +134,12 @@ class Pairs:
         """Whether points coincide is for those to find who look at the numbers."""
 
     def neighbours(self, graph: Any, **settings: Any) -> NeighbourGraph:
-        wanted = {name: settings[name] for name in ("n_neighbors",) if name in settings}
-        built = as_graph("precomputed", self.values, affinities=isinstance(self, Affinities), **wanted)
+        """The graph that the table holds, whatever else was asked for."""
+        built = self._graph(settings.get("n_neighbors"))
         return built if self.rows is None else replace(built, finder=replace(built.finder, columns=self.rows))
+
+    def _graph(self, n_neighbors: int | None) -> NeighbourGraph:
+        raise NotImplementedError
 
     def connected(self, graph: NeighbourGraph, policy: str) -> tuple[NeighbourGraph, Index | None]:
         return ensure_connected(graph, self.values, policy, precomputed=True)
@@ -146,8 +151,8 @@ class Distances(Pairs):
 
     _noun: ClassVar[str] = "distances"
 
-    def check(self) -> None:
-        check_distance_matrix(self.whole)
+    def _graph(self, n_neighbors: int | None) -> NeighbourGraph:
+        return distance_graph(self.values, n_neighbors)
 
     def known(self) -> Any:
         return ZeroDistance(self.rows)
@@ -157,7 +162,7 @@ class Distances(Pairs):
 
     @staticmethod
     def check_new(values: Any) -> None:
-        _refuse_negative(values, "distances")
+        _check_rows(values, "Distances")
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +170,9 @@ class Affinities(Pairs):
     """Weights of edges, zero or absent where there is none."""
 
     _noun: ClassVar[str] = "affinities"
+
+    def _graph(self, n_neighbors: int | None) -> NeighbourGraph:
+        return affinity_graph(self.values)
 
     def known(self) -> Any:
         return Unknown()
@@ -178,7 +186,7 @@ class Affinities(Pairs):
 
     @staticmethod
     def check_new(values: Any) -> None:
-        _refuse_negative(values, "affinities")
+        _check_rows(values, "Affinities")
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,13 +203,11 @@ class KernelValues(Pairs):
         """Any number can be an inner product."""
 
 
-def _refuse_negative(values: Any, what: str) -> None:
+def _check_rows(values: Any, what: str) -> None:
     numbers = values.data if sp.issparse(values) else values
-    if numbers.size and numbers.min() < 0:
-        raise GraphError(
-            f"New points arrive as rows of {what} to the training points, which must not be negative; {int(np.sum(numbers < 0))} are, the "
-            f"smallest {numbers.min():.3g}."
-        )
+    refuse_unless_sizes(
+        numbers, what, f"Rows of new points hold their {what.lower()} to the points that were fitted.", GraphError
+    )
 
 
 def as_rows(X: Any, as_they_are: bool = False) -> Any:

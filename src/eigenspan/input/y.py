@@ -242,16 +242,20 @@ def _refuse_continuous(classes: NDArray[Any], n: int, name: str) -> None:
 
 def split_missing(y: NDArray[Any], unlabeled: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
     """Where labels are missing, and the others, all of one kind."""
+    if np.ndim(unlabeled) or isinstance(unlabeled, dict | set):
+        raise LabelError(
+            f"unlabeled={unlabeled!r:.80} must be the one label that marks unlabelled points, or None for no such mark."
+        )
     dates = y.dtype.kind in "mM"
     missing = np.isnat(y) if dates else np.zeros(y.size, dtype=bool)
     if y.dtype.kind in "Of":
         missing = np.array([_is_missing(label) for label in y.tolist()], dtype=bool)
     marked = np.zeros(y.size, dtype=bool)
-    if unlabeled is not None and not (dates and isinstance(unlabeled, int)):
+    if not _is_missing(unlabeled) and not (dates and isinstance(unlabeled, int)):
         marked[~missing] = [label == unlabeled for label in y[~missing].tolist()]
     known = y[~(missing | marked)]
     known = _plain(known) if known.dtype.kind == "O" else known
-    if unlabeled == -1 and marked.any() and known.dtype.kind in "iuf" and known.size and np.all(known == 1):
+    if marked.any() and unlabeled == -1 and known.dtype.kind in "iuf" and known.size and np.all(known == 1):
         raise LabelError(
             "The labels are exactly {-1, +1}, which can mean two classes or one class with unlabelled points. If -1 is a class, pass "
             "unlabeled=None; if it marks unlabelled points, there is only one class: pass labels 0..c-1 and -1."

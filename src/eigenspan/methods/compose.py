@@ -223,7 +223,9 @@ class TraceReducer(SpectralReducer):
         )
         points = X = sample.x.values
         if self.basis == "kernel":
-            basis: Any = Features.kernel(self.kernel, X, landmarks=self.landmarks, random_state=self.random_state)
+            basis: Any = Features.kernel(
+                self.kernel, sample.x if sample.x.pairs else X, landmarks=self.landmarks, random_state=self.random_state
+            )
             points = basis.Z
         elif self.basis == "linear":
             basis = Features.linear(X)
