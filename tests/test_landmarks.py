@@ -20,6 +20,7 @@ from eigenspan.errors import EigenspanWarning, GraphError, InputError, KernelErr
 from eigenspan.forms import centring
 from eigenspan.graphs import choose_landmarks
 from eigenspan.graphs.metric import asymmetry
+from eigenspan.input import KernelValues
 from helpers import assert_allclose_up_to_sign, assert_healthy, disparity, pairwise
 
 CHOICES = ("random", "maxmin", "kmeans++", "leverage")
@@ -286,9 +287,9 @@ def test_blocks_give_the_nystrom_features(kernel: str, monkeypatch: pytest.Monke
     X = np.random.default_rng(0).standard_normal((500, 6)) + 1
     X = X @ X.T if kernel == "precomputed" else X
     fitted = es.KernelPCA(3, kernel=kernel, landmarks=60).fit(X)
-    posed = pose(
-        Features.kernel(es.Kernel(kernel), X, landmarks=fitted.landmarks_), maximise=centring(500), unit="projection"
-    )
+    given = KernelValues(X) if kernel == "precomputed" else X
+    basis = Features.kernel(kernel, given, landmarks=fitted.landmarks_)
+    posed = pose(basis, maximise=centring(500), unit="projection")
     whole = solve(posed.problem, 3)
     np.testing.assert_allclose(fitted.eigenvalues_, whole.values, rtol=1e-10)
     Y = posed.basis.embed(whole.vectors)

@@ -27,8 +27,8 @@ from eigenspan.graphs import (
     distance_graph,
     rivals,
 )
-from eigenspan.graphs.labels import encode_labels
 from eigenspan.input import KernelValues
+from helpers import encode_labels
 
 X = np.random.default_rng(0).standard_normal((40, 4))
 D = np.linalg.norm(X[:, None] - X[None], axis=2)

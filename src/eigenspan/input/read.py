@@ -117,7 +117,8 @@ def _kind(estimator: Any, declared: Input) -> Any:
 
 def is_precomputed(value: Any) -> bool:
     """A parameter of this value says that X holds pairs of points."""
-    return isinstance(value, str) and value == "precomputed"
+    name = getattr(value, "name", value)
+    return isinstance(name, str) and name == "precomputed"
 
 
 def _refuse_pairs_elsewhere(estimator: Any, declared: Input) -> None:

@@ -59,6 +59,11 @@ class Points:
         """The rows as new points have them."""
         return self.values
 
+    @property
+    def under_kernel(self) -> Any:
+        """What a kernel is taken of."""
+        return self.values
+
     def take(self, rows: Index) -> Points:
         return Points(self.values[rows])
 
@@ -119,6 +124,11 @@ class Pairs:
     def values(self) -> Any:
         """The table among the points that are left."""
         return self.whole if self.rows is None else self.whole[self.rows][:, self.rows]
+
+    @property
+    def under_kernel(self) -> Any:
+        """Itself: the values are there already."""
+        return self
 
     @property
     def arriving(self) -> Any:

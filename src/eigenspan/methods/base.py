@@ -261,8 +261,7 @@ def features_of(estimator: Any, sample: Sample) -> Features:
         raise InputError(
             "reduce= keeps principal axes of the inputs and does not apply with kernel=: use landmarks= instead."
         )
-    values = sample.x if sample.x.pairs else X
-    return Features.kernel(estimator.kernel, values, landmarks=estimator.landmarks, random_state=seed)
+    return Features.kernel(estimator.kernel, sample.x.under_kernel, landmarks=estimator.landmarks, random_state=seed)
 
 
 def points_of(basis: Features, sample: Sample, kernel: Any) -> Any:

@@ -224,7 +224,7 @@ class TraceReducer(SpectralReducer):
         points = X = sample.x.values
         if self.basis == "kernel":
             basis: Any = Features.kernel(
-                self.kernel, sample.x if sample.x.pairs else X, landmarks=self.landmarks, random_state=self.random_state
+                self.kernel, sample.x.under_kernel, landmarks=self.landmarks, random_state=self.random_state
             )
             points = basis.Z
         elif self.basis == "linear":

@@ -186,13 +186,13 @@ class KernelPCA(SpectralReducer):
         X, all_axes = sample.x.values, self.n_components is None
         if self.landmarks is not None:
             basis: Any = NystromFeatures.build(
-                self._spec(), sample.x if sample.x.pairs else X, self.landmarks, random_state=self.random_state
+                self._spec(), sample.x.under_kernel, self.landmarks, random_state=self.random_state
             )
             scatter = Form(basis.lift.shape[1], dense=basis.scatter, psd=True)
             posed = Posed(TraceProblem(scatter, None, "max"), basis, axes=scatter.n if all_axes else None)
             return posed.having(landmarks_=basis.rows.columns)
         n, given = sample.n, sample.x.pairs
-        rows = kernel_rows(self._spec(), sample.x if given else X, centred=True)
+        rows = kernel_rows(self._spec(), sample.x.under_kernel, centred=True)
         known = isinstance(rows.kernel, str) and not given
         require(
             (9.0 if known else 17.0) * n**2,  # a function hands over a matrix of its own
