@@ -116,3 +116,11 @@ def connected_neighbours(X: Array, start: int = 10) -> int:
         if components(KNN(k).build(X))[0] == 1:
             return k
     return X.shape[0] - 1
+
+
+def encode_labels(y: Any, X: Any, **rule: Any) -> tuple[Any, Any]:
+    """Class codes of labels for the rows of X, and the names of the classes."""
+    from eigenspan.input.y import read_classes
+
+    read = read_classes(y, X.shape[0], **rule)
+    return read.codes, read.names

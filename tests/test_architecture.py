@@ -18,9 +18,11 @@ FILES = sorted(ROOT.rglob("*.py"))
 ORDER = [
     {"errors"},
     {"_compat", "_csgraph", "_resources", "_diagnostics"},
+    {"_checks"},
     {"compiled"},
     {"solvers"},
     {"graphs"},
+    {"input"},
     {"core"},
     {"forms"},
     {"extend"},
@@ -140,3 +142,58 @@ def test_the_rules_bite(tmp_path: Path) -> None:
         assert not EIGEN.search(other)
     found = {there for there, _ in _imports(ROOT / "methods" / "pca.py")}
     assert {"core", "errors", "methods", "forms"} <= found
+
+
+# ---------------------------------------------------------------------- the estimator layer
+def _compared_with(path: Path, word: str) -> list[int]:
+    """Lines that compare something with this word."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            words = [part for side in sides for part in ast.walk(side) if isinstance(part, ast.Constant)]
+            found += [node.lineno for part in words if part.value == word]
+    return found
+
+
+@files
+def test_what_x_holds_is_asked_once(path: Path) -> None:
+    """Where X is read it is told whether it holds points or pairs; below, the types of what was read know it."""
+    if path == ROOT / "input" / "read.py":
+        assert _compared_with(path, "precomputed")
+        return
+    assert _compared_with(path, "precomputed") == []
+
+
+def _reducers() -> list[type]:
+    import eigenspan.methods.base as base
+
+    found, todo = [], [base.Reducer]
+    while todo:
+        cls = todo.pop()
+        found.append(cls)
+        todo += [sub for sub in cls.__subclasses__() if sub.__module__.startswith("eigenspan.")]
+    parents = [parent for cls in found for parent in cls.__mro__ if parent.__module__.startswith("eigenspan.")]
+    return list(dict.fromkeys(parents))
+
+
+@pytest.mark.parametrize("cls", _reducers(), ids=lambda cls: cls.__name__)
+def test_a_fit_returns_and_does_not_plant(cls: type) -> None:
+    """Attributes are set by the constructor and, of a fit that is done, in one place."""
+    import inspect
+    import textwrap
+
+    body = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0]
+    assert isinstance(body, ast.ClassDef)
+    for method in [node for node in body.body if isinstance(node, ast.FunctionDef)]:
+        assert method.name != "__getattr__"
+        if method.name == "__init__" or (cls.__name__, method.name) == ("Reducer", "_set"):
+            continue
+        for node in ast.walk(method):
+            targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else [getattr(node, "target", None)]
+            for target in [part for whole in targets if whole is not None for part in ast.walk(whole)]:
+                planted = isinstance(target, ast.Attribute) and getattr(target.value, "id", "") == "self"
+                assert not planted, f"{cls.__name__}.{method.name} plants {ast.unparse(target)}"
+            if isinstance(node, ast.Call):
+                assert getattr(node.func, "id", "") not in ("setattr", "delattr"), f"{cls.__name__}.{method.name}"
+                assert "__dict__" not in ast.unparse(node.func)

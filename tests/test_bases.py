@@ -28,6 +28,7 @@ from eigenspan.core.moments import Moments
 from eigenspan.errors import IndefiniteWarning, InputError, KernelError, MemoryLimitError
 from eigenspan.forms import centring, laplacian
 from eigenspan.graphs import KNN, affinity
+from eigenspan.input import KernelValues
 from helpers import angle
 
 NOTHING = Spectrum(np.zeros(1), np.zeros((1, 1)), np.zeros(1))
@@ -253,13 +254,13 @@ def test_linear_kernel_is_the_linear_basis() -> None:
 def test_precomputed_kernel() -> None:
     X, new = cloud(), cloud(6, seed=1)
     K = rbf_kernel(X)
-    given, named = Features.kernel("precomputed", K), Features.kernel(rbf_kernel, X)
+    given, named = Features.kernel("precomputed", KernelValues(K)), Features.kernel(rbf_kernel, X)
     before = K.copy()
     np.testing.assert_allclose(given.Z, named.Z, atol=1e-10)
     V = np.eye(given.dim, 2)
     np.testing.assert_allclose(given.map(V, NOTHING)(rbf_kernel(new, X)), named.map(V, NOTHING)(new), atol=1e-10)
     np.testing.assert_array_equal(K, before)
-    some = Features.kernel("precomputed", K, landmarks=[1, 5, 9])
+    some = Features.kernel("precomputed", KernelValues(K), landmarks=[1, 5, 9])
     same = Features.kernel(rbf_kernel, X, landmarks=[1, 5, 9])
     np.testing.assert_allclose(some.Z, same.Z, atol=1e-10)
     V = np.eye(some.dim, 2)
@@ -308,7 +309,7 @@ def test_kernels_that_cannot_be_used() -> None:
         with pytest.raises(KernelError, match=message):
             Features.kernel(kernel, X)
     with pytest.raises(KernelError):
-        Features.kernel("precomputed", X)
+        Features.kernel("precomputed", KernelValues(X))
 
 
 def test_identical_points_span_nothing() -> None:

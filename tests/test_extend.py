@@ -30,8 +30,8 @@ from eigenspan.graphs import (
     Radius,
     RowIndex,
     affinity,
-    as_graph,
     conformal_distances,
+    distance_graph,
     geodesic_distances,
 )
 
@@ -219,7 +219,7 @@ def every_map() -> dict[str, tuple[Map, np.ndarray]]:
     kernel = kernel_rows("rbf", X)
     flat = spectrum([0.1, 0.2])
     geodesics = geodesic_distances(graph.undirected())
-    precomputed = as_graph("precomputed", cdist(X, X), n_neighbors=6)
+    precomputed = distance_graph(cdist(X, X), n_neighbors=6)
     return {
         "linear": (Map(Raw(), cloud(3, 2), offset=np.ones(3)), new),
         "linear on sparse": (Map(Raw(), cloud(3, 2), offset=np.ones(3)), sp.csr_array(new)),

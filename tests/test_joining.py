@@ -15,7 +15,7 @@ from sklearn.datasets import make_swiss_roll
 
 import eigenspan as es
 from eigenspan.errors import EigenspanWarning
-from eigenspan.graphs import KNN, Radius, as_graph, conformal_distances, ensure_connected
+from eigenspan.graphs import KNN, Radius, conformal_distances, distance_graph, ensure_connected
 from eigenspan.graphs.joining import Joining
 
 RNG = np.random.default_rng(0)
@@ -74,7 +74,7 @@ def test_other_metrics_and_rows_of_distances_join_alike() -> None:
     wanted = joined(CLUSTERS, NEW, 7, metric="cityblock")
     np.testing.assert_allclose(dense(graph.joining().relate(NEW)), wanted, atol=1e-12)
     D = cdist(CLUSTERS, CLUSTERS, "cityblock")
-    given = as_graph("precomputed", (D + D.T) / 2, n_neighbors=7)
+    given = distance_graph((D + D.T) / 2, n_neighbors=7)
     rows = given.joining().relate(cdist(NEW, CLUSTERS, "cityblock"))
     np.testing.assert_allclose(dense(rows), wanted, atol=1e-12)
 

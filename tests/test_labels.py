@@ -12,8 +12,9 @@ import scipy.sparse as sp
 
 import eigenspan as es
 from eigenspan.errors import DimensionError, GraphError, LabelError, LabelWarning
-from eigenspan.graphs.labels import all_missing, encode_labels, label_array
 from eigenspan.graphs.paths import PathSimilarity
+from eigenspan.input.y import all_missing, label_array
+from helpers import encode_labels
 
 RNG = np.random.default_rng(3)
 TRUTH = np.arange(60) % 3

@@ -80,8 +80,7 @@ def test_a_fit_that_fails_changes_nothing(case: Case, roll: Any, monkeypatch: py
     fresh, fitted = case.make(), case.make().fit(X, y)
     before = dict(vars(fitted))
 
-    def interrupted(self: Any, X: Any, y: Any) -> Any:
-        self.components_ = self._moments = X
+    def interrupted(self: Any, sample: Any) -> Any:
         raise KeyboardInterrupt
 
     def try_to_fit(estimator: Any) -> None:

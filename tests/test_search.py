@@ -311,7 +311,7 @@ def test_intrinsic_dimension(m: int) -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(GraphError, match="'hnsw'"):
+    with pytest.raises(GraphError, match='"hnsw"'):
         KNN(5, search="magic").build(cloud())
     with pytest.raises(GraphError, match="Euclidean"):
         KNN(5, search="tree", metric="cosine").build(cloud())

@@ -18,7 +18,7 @@ from eigenspan.errors import InputError
 from eigenspan.extend import Barycentric, BarycentricRows
 from eigenspan.extend import smoother as module
 from eigenspan.extend.smoother import eigenfunctions, kernel_map
-from eigenspan.graphs import KNN, Radius, RowIndex, as_graph
+from eigenspan.graphs import KNN, Radius, RowIndex, affinity_graph, as_graph, distance_graph
 
 HEIGHT = 21.0
 
@@ -279,7 +279,7 @@ def test_rows_of_distances(subset: bool) -> None:
     kept = np.arange(5, 75) if subset else np.arange(80)
     F = centred_cloud()[kept]
     Y, spectrum = principal(F - F.mean(axis=0))
-    graph = as_graph("precomputed", cdist(X, X), n_neighbors=6)
+    graph = distance_graph(cdist(X, X), n_neighbors=6)
     graph = graph.subset(kept) if subset else graph
     for given, points in zip(both(cdist(X[kept], X), F, graph), both(X[kept], F), strict=True):
         m = given(Y, spectrum)
@@ -293,9 +293,9 @@ def test_what_cannot_be_used_is_refused() -> None:
     with pytest.raises(InputError, match="dense coordinates"):
         eigenfunctions(graph, None, F)
     with pytest.raises(InputError, match="dense coordinates"):
-        kernel_map(as_graph("precomputed", sp.csr_array(D)), sp.csr_array(D))
+        kernel_map(distance_graph(sp.csr_array(D)), sp.csr_array(D))
     with pytest.raises(InputError, match="dense coordinates"):
-        kernel_map(as_graph("precomputed", np.exp(-D), affinities=True), D)
+        kernel_map(affinity_graph(np.exp(-D)), D)
     with pytest.raises(InputError, match="'cubic' must be one of 'wendland', 'gaussian'"):
         eigenfunctions(graph, X, F, kernel="cubic")
     for name in ("eta", "width"):

@@ -18,10 +18,11 @@ from sklearn.exceptions import NotFittedError
 
 import eigenspan as es
 from eigenspan.core import Features, Form, diagonal, factor_gram
-from eigenspan.core.moments import Moments, Rows, class_moments, on_disk
+from eigenspan.core.moments import Moments, Rows, Sums
 from eigenspan.errors import DimensionError, InputError, LabelError
 from eigenspan.forms import laplacian, total
 from eigenspan.graphs import KNN, affinity
+from eigenspan.input.source import on_disk
 from helpers import angle, relative
 
 
@@ -75,19 +76,21 @@ def test_moments_of_parts_add_up(cuts: list[int], groups: int, shift: float) -> 
 def test_blocks_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = cloud(3000)
     codes = np.where(np.arange(3000) % 7 == 0, -1, y)
-    whole = class_moments(X, codes, 4)
-    monkeypatch.setattr("eigenspan.core.moments._ROWS", 257)
-    monkeypatch.setattr("eigenspan.core.moments._NUMBERS", 1000)
+    whole = Sums.of(X, codes, 4)
+    monkeypatch.setattr("eigenspan.input.source.ROWS", 257)
+    monkeypatch.setattr("eigenspan.input.source.NUMBERS", 1000)
+    monkeypatch.setattr("eigenspan.core.moments.NUMBERS", 1000)
     some = []
     for threads in (1, 3):
         monkeypatch.setattr("eigenspan.core.moments.workers", lambda threads=threads: threads)
-        some.append(class_moments(X, codes, 4))
-    for one, two, reference in zip(*some, whole, strict=True):
+        some.append(Sums.of(X, codes, 4))
+    for part in ("labelled", "rest"):
+        one, two, reference = (getattr(sums, part) for sums in (*some, whole))
         np.testing.assert_array_equal(one.scatter, two.scatter)
         assert relative(one.scatter, reference.scatter) <= 1e-13
         assert relative(one.means, reference.means) <= 1e-13
-    assert whole[0].n == np.sum(codes >= 0)
-    assert whole[1].n == np.sum(codes < 0)
+    assert whole.labelled.n == np.sum(codes >= 0)
+    assert whole.rest.n == np.sum(codes < 0)
 
 
 def test_sure_dimensions_are_counted() -> None:
@@ -108,7 +111,7 @@ def test_single_precision_keeps_six_digits(mean: float) -> None:
     X, _ = cloud(20_000)
     X = (X - X.mean(axis=0) + mean * X.std()).astype(np.float32)
     single, double = es.PCA(5).fit(X), es.PCA(5).fit(X.astype(np.float64))
-    assert single._moments.single
+    assert single.moments_.labelled.single
     assert single.problem_.A.dense.dtype == np.float64
     assert relative(single.problem_.A.dense, double.problem_.A.dense) <= 1e-6
     assert relative(single.eigenvalues_, double.eigenvalues_) <= 1e-6
@@ -385,7 +388,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------- forms over rows in blocks
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_forms_read_rows_in_blocks(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eigenspan.core.moments._ROWS", 64)
+    monkeypatch.setattr("eigenspan.input.source.ROWS", 64)
     X, y = cloud(200, 5)
     X = X.astype(dtype)
     W = affinity(KNN(6).build(X.astype(np.float64)), "heat", X).W

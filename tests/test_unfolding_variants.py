@@ -14,12 +14,12 @@ from sklearn.neighbors import kneighbors_graph
 
 from eigenspan import KNN
 from eigenspan.errors import DisconnectedError, DisconnectedWarning, InputError, LabelError
+from eigenspan.input.y import read_actions
 from eigenspan.methods.unfolding import MVU
 from eigenspan.methods.unfolding_variants import (
     ActionRespectingEmbedding,
     RelaxedMVU,
     edge_deviations,
-    encode_actions,
     equal_pairs,
     knee,
 )
@@ -277,7 +277,7 @@ def test_what_pruning_cuts_is_joined_or_refused() -> None:
 
 
 def test_distances_alone_have_no_deviations() -> None:
-    with pytest.raises(InputError, match="no coordinates"):
+    with pytest.raises(InputError, match="X holds distances"):
         RelaxedMVU(2, graph="precomputed").fit(pairwise(cloud(30)))
 
 
@@ -313,6 +313,6 @@ def test_new_points_fall_among_their_neighbours(estimator: Any) -> None:
 
 
 def test_missing_actions_in_a_list_of_words_are_missing() -> None:
-    codes, actions = encode_actions(["left", float("nan"), "right"], 4)
-    assert codes.tolist() == [0, -1, 1]
-    assert actions.tolist() == ["left", "right"]
+    actions = read_actions(["left", float("nan"), "right"], 4, "This method")
+    assert actions.codes.tolist() == [0, -1, 1]
+    assert actions.names.tolist() == ["left", "right"]

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import sklearn
 from sklearn.base import _fit_context as fit_context
-from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions, make_constraint
 from sklearn.utils.fixes import parse_version
 
-__all__ = ["NONMETRIC", "HasMethods", "Interval", "RealNotInt", "StrOptions", "fit_context"]
+__all__ = ["NONMETRIC", "HasMethods", "Interval", "RealNotInt", "StrOptions", "fit_context", "make_constraint"]
 
 #: How scikit-learn's MDS is told to keep the order of distances only.
 NONMETRIC = (

@@ -113,7 +113,7 @@ def _wanted() -> Iterator[int]:
     if LIMIT_VARIABLE in os.environ:
         try:
             yield parse_bytes(os.environ[LIMIT_VARIABLE])
-        except ValueError:
+        except (ValueError, OverflowError):
             raise InputError(
                 f"The environment variable {LIMIT_VARIABLE}={os.environ[LIMIT_VARIABLE]!r} is no amount of memory: use a "
                 'number of bytes, or a number with K, M, G or T, such as "2G".'

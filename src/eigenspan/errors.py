@@ -6,7 +6,7 @@
     ├── InputError (ValueError)          the data or a parameter cannot be used as given
     │   ├── GraphError                   neighbours, weights or a precomputed graph
     │   │   └── DisconnectedError        the graph falls apart and the policy is "raise"
-    │   ├── KernelError                  a kernel that is unknown, misshapen or not symmetric
+    │   ├── KernelError                  a kernel that is unknown, misshapen, not real or not symmetric
     │   ├── LabelError                   labels that cannot define classes
     │   └── DimensionError               more components than the problem has
     ├── UnitError (ValueError)           a unit form B that is not positive semidefinite
@@ -53,7 +53,7 @@ class DisconnectedError(GraphError):
 
 
 class KernelError(InputError):
-    """A kernel is unknown, returns the wrong shape, or is not symmetric."""
+    """A kernel is unknown, returns the wrong shape or no real numbers, or is not symmetric."""
 
 
 class LabelError(InputError):

@@ -4,6 +4,7 @@ graph or kernel -> quadratic forms on the samples -> trace problem in a basis ->
 """
 
 from .basis import DirectSum, Features, Samples, cross_form
+from .fitted import Axes, Fitted, spectral_attributes
 from .form import Form, diagonal, factor_gram, gram, identity
 from .kernels import Kernel, KernelRows, gram_matrix, kernel_rows
 from .map import Map, Raw
@@ -11,13 +12,16 @@ from .nystrom import NystromFeatures
 from .pairwise import Pairwise
 from .problem import Posed, TraceProblem, TraceRatio, as_solved, pose, solve, warn_of_flat_axes, with_ridge
 from .scale import AxisWeights, Diffusion, InverseSqrt, SqrtEigenvalue, Unit, UnitCovariance, UnitVariance, Whitened
+from .scatters import Scatters
 from .spectrum import Spectrum, sign_of
 
 __all__ = [
+    "Axes",
     "AxisWeights",
     "Diffusion",
     "DirectSum",
     "Features",
+    "Fitted",
     "Form",
     "InverseSqrt",
     "Kernel",
@@ -28,6 +32,7 @@ __all__ = [
     "Posed",
     "Raw",
     "Samples",
+    "Scatters",
     "Spectrum",
     "SqrtEigenvalue",
     "TraceProblem",
@@ -47,6 +52,7 @@ __all__ = [
     "pose",
     "sign_of",
     "solve",
+    "spectral_attributes",
     "warn_of_flat_axes",
     "with_ridge",
 ]

@@ -26,12 +26,14 @@ from .._diagnostics import note, stage
 from .._resources import human_bytes, require
 from ..errors import ConvergenceError, IndefiniteWarning, InputError, KernelError, warn
 from ..graphs.landmarks import choose_landmarks, suggested_landmarks
+from ..input.source import blocks, is_tall, on_disk
+from ..input.x import KernelValues
 from ..solvers import dense
 from ..solvers.centred import Centred, leading_axes
 from .form import Form
 from .kernels import gram_matrix, kernel_rows, warn_of_lost_digits
 from .map import Map, Raw
-from .moments import Moments, Rows, blocks, is_tall, on_disk
+from .moments import Moments, Rows
 from .rowspace import row_space
 from .spectrum import Spectrum, seed_of
 
@@ -60,6 +62,10 @@ class Samples:
 
     def embed(self, V: Array) -> Array:
         return V
+
+    def variances(self, V: Array) -> Array:
+        """Along each axis."""
+        return np.var(V, axis=0)
 
     def map(self, V: Array, spectrum: Spectrum) -> Map:
         if self.extension is None:
@@ -90,6 +96,8 @@ class Features:
         That of the raw rows about their mean, where it was summed anyway.
     scores : ndarray of shape (n, r) or None
         ``Z``, where it is known without another pass over the rows.
+    count : int
+        Rows behind the scatter.
     """
 
     rows: Callable[[Any], Any]
@@ -99,6 +107,7 @@ class Features:
     relative_ridge: float = 0.0
     scatter: Array | None = None
     scores: Array | None = None
+    count: int = 0
 
     @cached_property
     def Z(self) -> Array:
@@ -166,6 +175,13 @@ class Features:
 
     def map(self, V: Array, spectrum: Spectrum) -> Map:
         return Map(self.rows, self._axes(V), offset=self.offset)
+
+    def variances(self, V: Array) -> Array:
+        """Of the samples along each axis."""
+        if self.raw is not None:
+            return np.var(self.embed(V), axis=0)
+        axes, scatter = self._axes(V), np.asarray(self.scatter)
+        return np.einsum("ij,ij->j", axes, scatter @ axes) / self.count
 
     def shares_of_variance(self, V: Array) -> Array:
         """Along each of the unit vectors V, of all the variance in the features."""
@@ -243,7 +259,7 @@ class Features:
             lift = row_space(Centred.of(X, moments.mean), np.abs(moments.mean), rtol)[0]
         else:
             lift = _scatter_axes(moments)
-        return Features(Raw(), X, _noted(lift), moments.mean, scatter=moments.pooled().scatter)
+        return Features(Raw(), X, _noted(lift), moments.mean, scatter=moments.pooled().scatter, count=moments.n)
 
     @staticmethod
     def kernel(
@@ -256,7 +272,8 @@ class Features:
         rtol: float = 1e-10,
     ) -> Features:
         """Kernel-PCA scores of full rank, or Nyström features on landmarks. Cost O(n³), or O(nm²) with m landmarks."""
-        rows = kernel_rows(kernel, X, centred=landmarks is None)
+        rows, given = kernel_rows(kernel, X, centred=landmarks is None), isinstance(X, KernelValues)
+        X = X.values if given else X
         if landmarks is None:
             n = X.shape[0]
             require(
@@ -272,7 +289,6 @@ class Features:
             # zero sums, as centring has it: rounding lets small axes lean on 1, where K itself is large
             lift -= lift.mean(axis=0)
         else:
-            given = rows.kernel == "precomputed"
             chosen = choose_landmarks(
                 X, landmarks, random_state=random_state, precomputed=given, kernel=partial(rows.block, X)
             )

@@ -25,11 +25,13 @@ class ClassRule:
     intercepts : ndarray of shape (c,)
     gains : ndarray of shape (c,)
         λ of the discriminant problem, the share of the total scatter that lies between the classes; largest first.
+    priors : ndarray of shape (c,)
     """
 
     weights: Array
     intercepts: Array
     gains: Array
+    priors: Array
 
     @property
     def shares(self) -> Array:
@@ -75,4 +77,4 @@ def class_rule(total: Array, means: Array, counts: Array, priors: Array) -> Clas
     with np.errstate(divide="ignore"):  # a class that is ruled out scores −∞
         own = np.log(priors)
     intercepts = own - 0.5 * np.sum((means - centre) * weights.T, axis=1) - centre @ weights
-    return ClassRule(weights, intercepts, gains)
+    return ClassRule(weights, intercepts, gains, priors)

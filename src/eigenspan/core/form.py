@@ -22,8 +22,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..input.source import blocks
 from ..solvers.dense import is_singular, symmetric_product
-from .moments import Rows, blocks
+from .moments import Rows
 from .pairwise import PairsPart
 
 Array = NDArray[np.float64]

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
+from .._checks import POSITIVE, Spec, real_numbers
+from .._compat import Interval, StrOptions
 from ..errors import KernelError, PrecisionWarning, warn
 from ..graphs.metric import asymmetry, tiles
 from ..graphs.weights import median_width
+from ..input.x import KernelValues
 
 Array = NDArray[np.float64]
 
@@ -33,7 +35,7 @@ _INVARIANT = ("rbf", "laplacian")
 _UNNOTICED = 1e-6
 
 
-class Kernel(BaseEstimator):
+class Kernel(Spec):
     """A kernel by name with its parameters.
 
     Parameters
@@ -55,6 +57,14 @@ class Kernel(BaseEstimator):
     'poly'
     """
 
+    _refusal = KernelError
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "name": [str],
+        "gamma": [*POSITIVE, StrOptions({"median"}), None],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+    }
+
     def __init__(
         self, name: str = "rbf", *, gamma: float | str | None = None, degree: float = 3, coef0: float = 1
     ) -> None:
@@ -66,7 +76,7 @@ class Kernel(BaseEstimator):
 
 @dataclass(frozen=True, eq=False)
 class KernelRows:
-    """``x -> (k(x, x_1), …, k(x, x_r))`` for the fitted points: the rows of every kernel map."""
+    """``x -> (k(x, x_1), …, k(x, x_r))`` for the fitted points: the rows of every kernel map. No kernel: the values are given."""
 
     kernel: Any
     parameters: dict
@@ -75,31 +85,36 @@ class KernelRows:
     centre: Array | None = None
 
     def __call__(self, X: Any) -> Array:
-        if isinstance(self.kernel, str) and self.kernel == "precomputed":
-            K = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+        if self.kernel is None:
+            K = kernel_values(X, *X.shape)
             return K if self.columns is None else K[:, self.columns]
         if callable(self.kernel):
-            return _checked(self.kernel(X, self.points), X.shape[0], self.points.shape[0])
+            return kernel_values(self.kernel(X, self.points), X.shape[0], self.points.shape[0])
         Z = self.points
         if self.centre is not None:  # far from the origin products would lose the digits that tell points apart
             moved = X - self.centre
             X, Z = moved, moved if Z is X else Z - self.centre  # one array is at distance zero from itself
-        K = pairwise_kernels(X, Z, metric=self.kernel, **self.parameters)
-        return _checked(K, X.shape[0], self.points.shape[0])
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below, in words
+                K = pairwise_kernels(X, Z, metric=self.kernel, **self.parameters)
+        except (TypeError, ValueError) as refusal:  # sparse points, or negative ones where the kernel compares counts
+            raise KernelError(f"kernel={self.kernel!r} cannot be used here: {refusal}") from None
+        return kernel_values(K, X.shape[0], self.points.shape[0])
 
     def among(self, subset: NDArray[np.intp]) -> KernelRows:
         """The same kernel against some of the fitted points; of a precomputed one, these columns."""
         return replace(self, points=None if self.points is None else self.points[subset], columns=subset)
 
     def block(self, X: Any, i: Any, j: Any) -> Array:
-        """``k(x_i, x_j)`` for two sets of rows of the training points X; of a precomputed kernel, of its matrix X."""
-        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+        """``k(x_i, x_j)`` for two sets of rows of the training points X; of kernel values that were given, of their matrix X."""
+        if self.kernel is None:
             return np.asarray(X[i].toarray() if sp.issparse(X) else X[i], dtype=np.float64)[:, j]
         return replace(self, points=X[j], columns=None)(X[i])
 
 
-def _checked(K: Any, rows: int, columns: int) -> Array:
-    K = np.asarray(K.toarray() if sp.issparse(K) else K, dtype=np.float64)
+def kernel_values(K: Any, rows: int, columns: int) -> Array:
+    """What a user or a user's function gave for the kernel of so many points, dense and in double precision, if it can be one."""
+    K = real_numbers(K.toarray() if sp.issparse(K) else K, "The values of a kernel", KernelError)
     if K.shape != (rows, columns):
         raise KernelError(
             f"The kernel returned shape {K.shape} for {rows} and {columns} points; it must return the {rows}×{columns} matrix of "
@@ -117,6 +132,13 @@ def kernel_rows(kernel: Any, X: Any, *, centred: bool = False) -> KernelRows:
     Points are taken about their mean where the kernel does not mind: of differences, and the linear one if its matrix will
     be `centred` (HKH), which takes the origin out.
     """
+    if isinstance(X, KernelValues):
+        shape = X.values.shape
+        if shape[0] != shape[1]:
+            raise KernelError(
+                f'kernel="precomputed" takes the square kernel matrix of the training points; X has shape {shape}.'
+            )
+        return KernelRows(None, {}, None)
     spec = Kernel(kernel) if isinstance(kernel, str) else kernel
     if not isinstance(spec, Kernel):
         if not callable(spec):
@@ -124,19 +146,12 @@ def kernel_rows(kernel: Any, X: Any, *, centred: bool = False) -> KernelRows:
                 f"kernel={kernel!r} is neither a name, a Kernel, nor a function of two arrays of rows or of two rows."
             )
         return KernelRows(as_block_kernel(spec, X), {}, X)
-    if spec.name == "precomputed":
-        if X.shape[0] != X.shape[1]:
-            raise KernelError(
-                f'kernel="precomputed" takes the square kernel matrix of the training points; X has shape {X.shape}.'
-            )
-        return KernelRows("precomputed", {}, None)
+    spec.check()
     if spec.name not in PAIRWISE_KERNEL_FUNCTIONS:
         raise KernelError(
             f"kernel={spec.name!r} is unknown. Use one of {', '.join(sorted(PAIRWISE_KERNEL_FUNCTIONS))}, 'precomputed', a Kernel, "
             "or a function of two arrays of rows."
         )
-    if not (spec.gamma is None or spec.gamma == "median" or (isinstance(spec.gamma, Real) and spec.gamma > 0)):
-        raise KernelError(f'gamma={spec.gamma!r} of the kernel must be a positive number, "median" or None.')
     values = {"gamma": spec.gamma, "degree": spec.degree, "coef0": spec.coef0}
     if spec.gamma == "median":
         values["gamma"] = 1.0 / median_width(X) ** 2
@@ -177,8 +192,7 @@ class RowKernel:
     def __call__(self, X: Any, Z: Any) -> Array:
         K = np.empty((X.shape[0], Z.shape[0]))
         for i, x in enumerate(_each_row(X)):
-            for j, z in enumerate(_each_row(Z)):
-                K[i, j] = self.function(x, z)
+            K[i] = kernel_values([[self.function(x, z) for z in _each_row(Z)]], 1, Z.shape[0])
         return K
 
 
@@ -194,13 +208,13 @@ def as_block_kernel(function: Any, X: Any) -> Any:
     """
     p, q = (3, 2) if X.shape[0] > 2 else (2, 1)
     block, refusal = _attempt(function, X[:p], X[-q:])
-    if np.shape(block) == (p, q):
+    if block is not None and block.shape == (p, q):
         alone, _ = _attempt(function, X[:1], X[-q:])
-        if np.shape(alone) == (1, q) and np.allclose(np.asarray(alone), np.asarray(block)[:1], equal_nan=True):
+        if alone is not None and alone.shape == (1, q) and np.allclose(alone, block[:1], equal_nan=True):
             return function
     first, last = (X[:1], X[-1:]) if sp.issparse(X) else (X[0], X[-1])
     value, row_refusal = _attempt(function, first, last)
-    if np.ndim(value) == 0 and isinstance(value, (Real, np.number)):
+    if value is not None and value.ndim == 0:
         return RowKernel(function)
     name = getattr(function, "__name__", repr(function))
     raise KernelError(
@@ -209,27 +223,33 @@ def as_block_kernel(function: Any, X: Any) -> Any:
     ) from (refusal or row_refusal)
 
 
-def _attempt(function: Any, X: Any, Z: Any) -> tuple[Any, Exception | None]:
+def _attempt(function: Any, X: Any, Z: Any) -> tuple[Array | None, Exception | None]:
+    """The numbers that a function returns, or why there are none."""
     try:
         with np.errstate(all="ignore"):
             found = function(X, Z)
-    except Exception as refusal:
+    except Exception as failure:
+        return None, failure
+    try:
+        return real_numbers(found.toarray() if sp.issparse(found) else found, "its values", KernelError), None
+    except KernelError as refusal:
         return None, refusal
-    return found.toarray() if sp.issparse(found) else found, None
 
 
-def _told(found: Any, refusal: Exception | None) -> str:
-    return (
-        f"raised {type(refusal).__name__} ({refusal})" if refusal is not None else f"returned shape {np.shape(found)}"
-    )
+def _told(found: Array | None, refusal: Exception | None) -> str:
+    if found is not None:
+        return f"returned shape {found.shape}"
+    if isinstance(refusal, KernelError):
+        return f"returned none ({str(refusal).rstrip('.')})"
+    return f"raised {type(refusal).__name__} ({refusal})"
 
 
 def gram_matrix(rows: KernelRows, X: Any) -> Array:
     """``K = k(X, X)``, checked to be square, finite and symmetric; a fresh array, and no second one on the way."""
     n = X.shape[0]
-    if isinstance(rows.kernel, str) and rows.kernel != "precomputed":  # symmetric by definition, and already fresh
+    if isinstance(rows.kernel, str):  # symmetric by definition, and already fresh
         return replace(rows, points=X, columns=None)(X)
-    given = _checked(rows(X), n, n)
+    given = kernel_values(rows(X), n, n)
     size, skew = asymmetry(given)
     if skew > 1e-6 * max(size, np.finfo(float).tiny):
         raise KernelError(

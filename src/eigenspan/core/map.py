@@ -7,7 +7,7 @@ distance and neighbour methods); it is a picklable object, never a closure.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,17 @@ class Map:
         if X.shape[0] <= step:
             return self._block(X)
         return np.vstack([self._block(X[i : i + step]) for i in range(0, X.shape[0], step)])
+
+    def then(self, T: Array, shift: Array | None = None) -> Map:
+        """The map followed by ``y -> y T + shift``."""
+        moved = shift if self.shift is None else self.shift @ T if shift is None else self.shift @ T + shift
+        placed = None if self.embedding is None else self.embedding @ T if shift is None else self.embedding @ T + shift
+        return replace(self, coef=self.coef @ T, shift=moved, embedding=placed)
+
+    @property
+    def width(self) -> int:
+        """Dimensions of the embedding space."""
+        return int(self.coef.shape[1])
 
     def _block(self, X: Any) -> Array:
         R = self.rows(X)

@@ -7,9 +7,9 @@ summed about a point among their own rows, so that they keep their digits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
@@ -17,14 +17,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._resources import in_threads, require, workers
-from ..errors import InputError
+from ..input.source import NUMBERS, ROWS, blocks, refuse_non_finite, refuse_squares
 from ..solvers.centred import Centred
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
-
-#: Rows and numbers of one block: small enough for a float32 sum to keep six digits, large enough for the matrix products.
-_ROWS, _NUMBERS = 4096, 2**20
 
 #: Rows whose mean a block is summed about; strips of blocks, which threads share out (whatever their number: the sums are the same).
 _PILOT, _STRIPS = 64, 8
@@ -32,89 +29,9 @@ _PILOT, _STRIPS = 64, 8
 #: Squared mean over variance of a column that costs no digits worth a subtraction, by bytes of a number.
 _NEAR = {4: 1.0, 8: 100.0}
 
-#: Values and differences whose squares, and sums of them, neither overflow nor vanish.
-_MOST, _LEAST = 1e150, 1e-140
-
 #: Eigenvalues of the correlations, relative to the largest, that rounding cannot explain, and those that it can: in double and
 #: in single precision. What lies between is there, but only its first digits are known.
 _SURE, _NONE = {False: 1e-9, True: 1e-5}, {False: 1e-12, True: 1e-5}
-
-
-def blocks(n: int, D: int, rows: int | None = None, numbers: int | None = None) -> Iterator[slice]:
-    """Slices of rows to read at once."""
-    numbers = _NUMBERS if numbers is None else numbers
-    step = max(64, min(_ROWS if rows is None else rows, numbers // max(D, 1)))
-    return (slice(i, min(i + step, n)) for i in range(0, n, step))
-
-
-def on_disk(X: Any) -> bool:
-    """X is, or looks into, a memory-mapped file."""
-    while X is not None and not isinstance(X, np.memmap):
-        X = getattr(X, "base", None)
-    return X is not None
-
-
-def is_tall(X: Any) -> bool:
-    """A float array with more rows than columns: its D×D scatter is the small summary."""
-    return (
-        isinstance(X, np.ndarray)
-        and X.ndim == 2
-        and X.shape[0] > X.shape[1]
-        and X.dtype in (np.float32, np.float64)
-        and X.dtype.isnative
-    )
-
-
-def refuse_non_finite(X: Any, first: int = 0) -> None:
-    """Raise at the first NaN or infinity of X, its rows counted from `first`; do nothing where there is none."""
-    for part in blocks(*X.shape):
-        bad = np.argwhere(~np.isfinite(X[part]))
-        if len(bad):
-            row, column = bad[0]
-            what = "NaN" if np.isnan(X[part][row, column]) else "infinity"
-            raise InputError(
-                f"Input X contains {what}, first in row {first + part.start + row}, column {column}: sums over the rows have no "
-                "value. Drop such rows, or fill them in (sklearn.impute)."
-            )
-
-
-def in_precision_of(X: Any, Y: Any) -> Any:
-    """Y, which was computed from X, as numbers of the type of X; raises where they are not finite, with the reason."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        out = Y.astype(X.dtype, copy=False)
-    if np.isfinite(out).all():
-        return out
-    if not sp.issparse(X):
-        refuse_non_finite(X)
-    largest, beyond = float(abs(X).max()), int(np.sum(~np.isfinite(out).all(axis=1)))
-    wider = ", or take double precision" if out.dtype == np.float32 else ""
-    raise InputError(
-        f"{beyond} of {len(out)} rows have no image in {out.dtype}, whose numbers end at {np.finfo(out.dtype).max:.3g}: the input reaches "
-        f"{largest:.3g} in size, and what is computed from it more. Leave such rows out, divide X by a constant before it is fitted "
-        f"and transformed{wider}."
-    )
-
-
-def refuse_out_of_range(X: Any) -> None:
-    """Raise where the squares of what X holds overflow, or those of its extent vanish, as all distances and products would."""
-    if not X.size:
-        return
-    if sp.issparse(X):
-        low, high = (np.asarray(part.toarray()).ravel() for part in (X.min(axis=0), X.max(axis=0)))
-    else:
-        low, high = X.min(axis=0), X.max(axis=0)
-    low, high = low.astype(np.float64), high.astype(np.float64)
-    if max(-low.min(), high.max()) > _MOST:
-        refuse_squares(True)
-    if 0 < (high - low).max() < _LEAST:
-        refuse_squares(False)
-
-
-def refuse_squares(large: bool) -> NoReturn:
-    what, do = (
-        ("large that their squares overflow", "divide") if large else ("small that their squares vanish", "multiply")
-    )
-    raise InputError(f"Input X contains values so {what}: {do} X by a constant first.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +60,7 @@ class Rows:
             rows = self.X[part] if dtype == np.float64 else np.subtract(self.X[part], near)
             np.subtract(rows @ axes, shift, out=out[part])
 
-        _each(place, blocks(*self.shape, rows=1024), self.shape[0] > _ROWS)
+        _each(place, blocks(*self.shape, rows=1024), self.shape[0] > ROWS)
         return out
 
 
@@ -178,7 +95,7 @@ class Moments:
         if sp.issparse(X):
             return _of_sparse(X, codes, groups)
         # every block of single precision is added up in double, which takes as long whatever its rows
-        parts = list(blocks(n, D, numbers=4 * _NUMBERS if single else _NUMBERS))
+        parts = list(blocks(n, D, numbers=4 * NUMBERS if single else NUMBERS))
         each = max(1, -(-len(parts) // _STRIPS))
         strips = [parts[i : i + each] for i in range(0, len(parts), each)]
 
@@ -191,7 +108,7 @@ class Moments:
             "Pass reduce=r to keep r principal axes first.",
         )
         whole = Moments.nothing(groups, D, single)
-        for some in _each(read, strips, n * D > _NUMBERS):
+        for some in _each(read, strips, n * D > NUMBERS):
             whole._absorb(some.counts, some.means, some.scatter)
         return replace(whole, scatter=(whole.scatter + whole.scatter.T) / 2)
 
@@ -277,11 +194,36 @@ class Moments:
         return int(paired.sum() + np.sum(np.diagonal(D)[alone] > 0)) >= k
 
 
-def class_moments(X: Any, codes: Codes, classes: int) -> tuple[Moments, Moments]:
-    """Of the labelled rows by class, and of the unlabelled ones (a second pass, only where there are any)."""
-    labelled = Moments.of(X, codes, classes)
-    rest = np.where(codes < 0, 0, -1) if labelled.n < len(codes) else np.full(0, -1)
-    return labelled, Moments.of(X[: rest.size], rest, 1)
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Moments of the rows with a label, by class, and of those without: all that is to be known of them where only scatters count."""
+
+    labelled: Moments
+    rest: Moments
+
+    @staticmethod
+    def of(X: Any, codes: Codes, classes: int) -> Sums:
+        """In one pass, and a second one only where there are rows without a label."""
+        labelled = Moments.of(X, codes, classes)
+        rest = np.where(codes < 0, 0, -1) if labelled.n < len(codes) else np.full(0, -1)
+        return Sums(labelled, Moments.of(X[: rest.size], rest, 1))
+
+    @staticmethod
+    def without_classes(rows: Moments) -> Sums:
+        """All rows as one group."""
+        return Sums(rows, Moments.nothing(1, rows.means.shape[1]))
+
+    @property
+    def n(self) -> int:
+        return self.labelled.n + self.rest.n
+
+    @property
+    def everyone(self) -> Moments:
+        """All rows as one group."""
+        return self.labelled.pooled() + self.rest if self.rest.n else self.labelled.pooled()
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(self.labelled + other.labelled, self.rest + other.rest)
 
 
 def _of_sparse(X: Any, codes: Codes | None, groups: int) -> Moments:

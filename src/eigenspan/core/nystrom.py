@@ -13,6 +13,7 @@ from .._diagnostics import stage
 from .._resources import require
 from ..errors import KernelError
 from ..graphs.landmarks import choose_landmarks
+from ..input.x import KernelValues
 from ..solvers import dense
 from .basis import _feature_axes
 from .kernels import KernelRows, gram_matrix, kernel_rows, warn_of_lost_digits
@@ -60,12 +61,13 @@ class NystromFeatures:
         cls, kernel: Any, X: Any, landmarks: Any, *, random_state: Any = 0, rtol: float = 1e-10
     ) -> NystromFeatures:
         """Two GEMMs of n×m×m in all; 32 MB of kernel rows and a few m×m arrays at a time."""
-        full = kernel_rows(kernel, X)
+        full, given = kernel_rows(kernel, X), isinstance(X, KernelValues)
+        X = X.values if given else X
         chosen = choose_landmarks(
             X,
             landmarks,
             random_state=random_state,
-            precomputed=full.kernel == "precomputed",
+            precomputed=given,
             kernel=partial(full.block, X),
         )
         m = chosen.size

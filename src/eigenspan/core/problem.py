@@ -85,6 +85,14 @@ class Posed:
     basis: Basis
     scale: Callable[[Spectrum], Array] = field(default_factory=Unit)
     skip: int = 0
+    #: How many axes, where the data decide.
+    axes: int | None = None
+    #: What else was found on the way, by the names under which the estimator will have it.
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+    def having(self, **attributes: Any) -> Posed:
+        """The same, with more to be remembered."""
+        return replace(self, attributes={**self.attributes, **attributes})
 
 
 def pose(

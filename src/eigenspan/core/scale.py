@@ -82,20 +82,13 @@ class Whitened:
 class UnitVariance:
     """Variance one on every axis of the training rows' embedding, whatever their number: what `StandardScaler` would do.
 
-    The embedding is `basis.embed`; where the rows are not at hand, their covariance over the coordinates of the basis stands for them.
+    The embedding is `basis.embed`; where the rows are not at hand, the scatter that was summed over them stands for them.
     """
 
     basis: Any
-    covariance: Array | None = None
 
     def __call__(self, spectrum: Spectrum) -> Array:
-        V = spectrum.vectors
-        variance = (
-            np.var(self.basis.embed(V), axis=0)
-            if self.covariance is None
-            else np.einsum("ij,ij->j", V, self.covariance @ V)
-        )
-        spread = roots(variance)
+        spread = roots(self.basis.variances(spectrum.vectors))
         flat = np.flatnonzero(spread <= 1e-12 * spread.max(initial=np.finfo(float).tiny))
         if flat.size:
             raise DimensionError(

@@ -62,7 +62,7 @@ class DistanceGram:
     added_to_squares: float = 0.0
 
     def __call__(self, X: Any) -> Array:
-        if isinstance(self.metric, str) and self.metric == "precomputed":
+        if self.points is None:
             D = np.asarray(X, dtype=np.float64)
             D = D if self.columns is None else D[:, self.columns]
         else:

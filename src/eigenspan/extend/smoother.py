@@ -23,7 +23,8 @@ from ..core.form import Form
 from ..core.map import Map
 from ..core.spectrum import Spectrum
 from ..errors import InputError
-from ..graphs.neighbours import AffinityRows, DistanceRows, Finder, NeighbourGraph
+from ..graphs.finders import AffinityRows, DistanceRows, Finder
+from ..graphs.neighbours import NeighbourGraph
 from ..graphs.rows import RowIndex, ZeroDistance
 from ..solvers.dense import whitener
 from ..solvers.fill import predict_fill

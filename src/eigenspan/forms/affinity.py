@@ -22,6 +22,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..core.form import Form, diagonal
+from ..graphs.neighbours import NeighbourGraph
 from ..graphs.paths import MergeTree
 from .costs import pair_affinity
 from .laplacian import class_graph, laplacian
@@ -33,6 +34,9 @@ Codes = NDArray[np.intp]
 
 class PairWeights(ABC):
     """Symmetric weights W, none of them negative, on the pairs of n samples."""
+
+    #: The neighbours behind the weights, where there are any.
+    graph: NeighbourGraph | None
 
     @property
     @abstractmethod
@@ -65,6 +69,7 @@ class Sparse(PairWeights):
     """Weights on the edges of a graph."""
 
     W: sp.csr_array
+    graph: NeighbourGraph | None = None
 
     @property
     def matrix(self) -> Form:
@@ -89,6 +94,7 @@ class ByClass(PairWeights):
     """``H_class = ⊕ 11ᵀ/n_k`` [S0, eq. 37]: all points of a class alike, none without a label."""
 
     codes: Codes
+    graph: None = None
 
     @cached_property
     def matrix(self) -> Form:
@@ -122,6 +128,7 @@ class AllPairs(_Implicit):
     """A weight on every pair, as `pair_affinity` makes it; one on the diagonal, which degrees count and means do not."""
 
     W: Form
+    graph: None = None
 
     @staticmethod
     def of(points: Any, weights: Any, n_jobs: int | None = None) -> AllPairs:
@@ -142,6 +149,7 @@ class Paths(_Implicit):
     """Path-based similarities of all pairs, divided by n so that a degree is a mean similarity."""
 
     tree: MergeTree
+    graph: NeighbourGraph | None = None
 
     @property
     def matrix(self) -> Form:

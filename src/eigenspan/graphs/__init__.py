@@ -1,10 +1,10 @@
 """From points and labels to sparse graphs: neighbours, weights, components, geodesics, landmarks."""
 
-from .accept import as_graph, check_distance_matrix
+from .accept import affinity_graph, as_graph, check_distance_matrix, distance_graph
 from .barycentric import reconstruction_weights
 from .connect import check_weights_connect, components, ensure_connected
 from .geodesics import conformal_distances, geodesic_distances, geodesic_table, require_geodesics
-from .labels import allies, class_indicator, class_pairs, encode_labels, rivals, slices
+from .labels import allies, class_indicator, class_pairs, rivals, slices
 from .landmarks import Landmarks, choose_landmarks, suggested_landmarks
 from .neighbours import KNN, NeighbourGraph, Radius, check_n_neighbors
 from .rows import RowIndex, Unknown, ZeroDistance
@@ -18,7 +18,6 @@ from .weights import (
     Powered,
     affinity,
     as_weights,
-    hadamard_power,
     median_width,
 )
 
@@ -38,6 +37,7 @@ __all__ = [
     "Unknown",
     "ZeroDistance",
     "affinity",
+    "affinity_graph",
     "allies",
     "as_graph",
     "as_weights",
@@ -49,11 +49,10 @@ __all__ = [
     "class_pairs",
     "components",
     "conformal_distances",
-    "encode_labels",
+    "distance_graph",
     "ensure_connected",
     "geodesic_distances",
     "geodesic_table",
-    "hadamard_power",
     "median_width",
     "reconstruction_weights",
     "require_geodesics",

@@ -9,11 +9,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from .._checks import real_numbers, refuse_unless_sizes
 from .._diagnostics import note, stage
-from ..errors import GraphError
+from ..errors import DimensionError, GraphError
+from .finders import AffinityRows, DistanceRows, Finder, TransformerRows
 from .lists import canonical, without_self
-from .metric import asymmetry
-from .neighbours import KNN, AffinityRows, DistanceRows, Finder, NeighbourGraph, TransformerRows, check_n_neighbors
+from .metric import asymmetry, check_largest
+from .neighbours import KNN, NeighbourGraph, check_n_neighbors
 from .weights import median_width
 
 Index = NDArray[np.intp]
@@ -31,7 +33,6 @@ def as_graph(
     n_neighbors: int | None = None,
     codes: Index | None = None,
     n_jobs: int | None = None,
-    affinities: bool = False,
     metric: Any = None,
     metric_params: dict[str, Any] | None = None,
     names: tuple[str, ...] = ("precomputed",),
@@ -39,21 +40,21 @@ def as_graph(
     """Turn what a user passed as ``graph=`` into a `NeighbourGraph` over the rows of X.
 
     None means k-NN with `n_neighbors` (None: ten, or all others where there are fewer); a spec, a graph built before, a
-    fitted or unfitted scikit-learn neighbours transformer, a sparse matrix of distances, a pair ``(indices, distances)``, or
-    ``"precomputed"`` when X itself holds the distances, or with `affinities` the edge weights. A metric belongs to None, or must be that of
-    the spec. `names` are the words that a message may propose.
+    fitted or unfitted scikit-learn neighbours transformer, a sparse matrix of distances, or a pair ``(indices, distances)``. A metric
+    belongs to None, or must be that of the spec. `names` are the words that a message may propose. Where X holds distances or
+    affinities, `distance_graph` and `affinity_graph` make the graph.
     """
     n = X.shape[0]
     refuse_two_metrics(graph, metric, metric_params)
     built: NeighbourGraph
     with stage("neighbours"):
         if graph is None:
-            k = default_neighbours(n, n_neighbors)
+            k = _wanted(n_neighbors, X)
             built = KNN(k, metric=metric or "euclidean", metric_params=metric_params, n_jobs=n_jobs).build(X)
-        elif isinstance(graph, str) and graph == "precomputed":
-            built = _from_affinities(X) if affinities else _from_distance_matrix(X, n_neighbors)
         elif isinstance(graph, NeighbourGraph):
             built = graph
+        elif isinstance(graph, type):
+            raise GraphError(f"graph={graph.__name__} is a class: pass an object of it, {graph.__name__}(...).")
         elif hasattr(graph, "build"):
             built = graph.build(X, codes)
         elif hasattr(graph, "transform") and hasattr(graph, "fit"):
@@ -63,23 +64,43 @@ def as_graph(
         elif isinstance(graph, tuple) and len(graph) == 2:
             built = _from_pair(*graph, X)
         else:
-            given = repr(graph) if isinstance(graph, str) else type(graph).__name__
-            raise GraphError(
-                f"graph={given} is not understood here. Pass KNN(...), Radius(...), a graph from before, a scikit-learn neighbours "
-                "transformer, a sparse matrix of distances, a pair (indices, distances), or "
-                + " or ".join(f'"{name}"' for name in names)
-                + (". Labels join points in projections such as LPP." if graph == "class" else ".")
-            )
-        if built.n != n:
-            raise GraphError(f"The graph has {built.n} nodes but X has {n} rows: build it from the same points.")
+            raise GraphError(_not_understood(graph, names))
+        _check_built(built, graph, n)
     note(edges=int(built.distances.nnz))
     return built
+
+
+def _not_understood(graph: Any, names: tuple[str, ...]) -> str:
+    given = repr(graph) if isinstance(graph, str) else type(graph).__name__
+    hint = ""
+    if isinstance(graph, str) and graph == "class":
+        hint = " Labels join points in projections such as LPP."
+    elif isinstance(graph, np.ndarray):
+        hint = " Of a dense matrix of distances pass scipy.sparse.csr_array(graph), whose zeros are no edges."
+    others = " or ".join(f'"{name}"' for name in names)
+    return (
+        f"graph={given} is not understood here. Pass KNN(...), Radius(...), a graph from before, a scikit-learn neighbours transformer, a "
+        f"sparse matrix of distances, a pair (indices, distances), or {others}.{hint}"
+    )
+
+
+def _check_built(built: Any, graph: Any, n: int) -> None:
+    """The last word on any graph: that it is one, over all n points, with an edge at least."""
+    if not isinstance(built, NeighbourGraph):
+        raise GraphError(f"{graph!r:.80}.build must return a NeighbourGraph; it returned a {type(built).__name__}.")
+    if built.n != n:
+        raise GraphError(f"The graph has {built.n} nodes but X has {n} rows: build it from the same points.")
+    if built.distances.nnz == 0:
+        raise GraphError(
+            f"The graph of the {n} points has no edge, so that nothing is known of any of them: a sparse matrix needs an entry for every "
+            "pair of neighbours, a pair of arrays a column for every neighbour, and a point is no neighbour of itself."
+        )
 
 
 def refuse_two_metrics(graph: Any, metric: Any, parameters: dict[str, Any] | None) -> None:
     if graph is None or (metric is None and parameters is None):
         return
-    if isinstance(graph, str) and graph == metric == "precomputed":
+    if isinstance(graph, str) and isinstance(metric, str) and graph == metric:
         return
     if getattr(graph, "metric", None) != metric or getattr(graph, "metric_params", None) != parameters:
         given = f"metric={metric!r}" + ("" if parameters is None else f", metric_params={parameters!r}")
@@ -90,38 +111,58 @@ def refuse_two_metrics(graph: Any, metric: Any, parameters: dict[str, Any] | Non
         )
 
 
-def default_neighbours(n: int, n_neighbors: int | None) -> int:
-    """What ``n_neighbors=None`` means: ten, or all other points where there are fewer."""
-    return max(1, min(10, n - 1)) if n_neighbors is None else n_neighbors
+def _wanted(n_neighbors: int | None, X: Any) -> int:
+    """So many neighbours of every row; None means ten, or all other rows where there are fewer."""
+    k = max(1, min(10, X.shape[0] - 1)) if n_neighbors is None else n_neighbors
+    check_n_neighbors(k, X)
+    return k
 
 
 def _from_transformer(transformer: Any, X: Any) -> NeighbourGraph:
     fitted = hasattr(transformer, "n_samples_fit_") and transformer.n_samples_fit_ == X.shape[0]
     transformer = transformer if fitted else clone(transformer).fit(X)
-    D = sp.csr_array(transformer.transform(X))
-    return NeighbourGraph(without_self(D), TransformerRows(transformer, X))
+    found, n = transformer.transform(X), X.shape[0]
+    if found.shape != (n, n):
+        raise GraphError(
+            f"{type(transformer).__name__} is no neighbours transformer: of {n} rows it made shape {found.shape}, not the {n}×{n} "
+            "distances to neighbours."
+        )
+    return NeighbourGraph(without_self(_lengths(sp.csr_array(found))), TransformerRows(transformer, X))
 
 
 def _from_sparse(graph: Any, X: Any) -> NeighbourGraph:
-    D = without_self(_checked_distances(sp.csr_array(graph)))
+    D = without_self(_symmetric_lengths(sp.csr_array(graph)))
     degree = int(np.diff(D.indptr).max(initial=1))
     return NeighbourGraph(D, Finder.build(X, n_neighbors=min(max(degree, 1), X.shape[0] - 1)))
 
 
 def _from_pair(indices: Any, distances: Any, X: Any) -> NeighbourGraph:
-    indices, distances = np.asarray(indices), np.asarray(distances, dtype=np.float64)
-    n = X.shape[0]
+    n, places = X.shape[0], real_numbers(indices, "Neighbour indices", GraphError)
+    indices, distances = np.asarray(indices), real_numbers(distances, "Distances to neighbours", GraphError)
     if indices.shape != distances.shape or indices.ndim != 2 or indices.shape[0] != n:
         raise GraphError(
             f"graph=(indices, distances) needs two arrays of shape ({n}, k); got {indices.shape} and {distances.shape}."
         )
+    if indices.dtype.kind not in "iu":
+        fractions = int(np.sum(places != np.floor(places)))
+        raise GraphError(
+            f"Neighbour indices must be whole numbers; these are {indices.dtype}, {fractions} of {indices.size} with a fraction. Pass "
+            "indices.astype(int) if they count rows from zero."
+        )
     if indices.size and (indices.min() < 0 or indices.max() >= n):
         raise GraphError(f"Neighbour indices must lie in 0..{n - 1}; got {indices.min()}..{indices.max()}.")
-    D = _checked_distances(canonical(distances.ravel(), np.repeat(np.arange(n), indices.shape[1]), indices.ravel(), n))
-    return _from_sparse(D, X)
+    return _from_sparse(canonical(distances.ravel(), np.repeat(np.arange(n), indices.shape[1]), indices.ravel(), n), X)
 
 
-def _from_distance_matrix(X: Any, n_neighbors: int | None) -> NeighbourGraph:
+def distance_graph(X: Any, n_neighbors: int | None = None) -> NeighbourGraph:
+    """The nearest neighbours in a square matrix of distances; of a sparse one, all that are in it."""
+    with stage("neighbours"):
+        built = _of_distances(X, n_neighbors)
+    note(edges=int(built.distances.nnz))
+    return built
+
+
+def _of_distances(X: Any, n_neighbors: int | None) -> NeighbourGraph:
     n = X.shape[0]
     if X.shape[1] != n:
         raise GraphError(f'graph="precomputed" takes a square matrix of distances; X has shape {X.shape}.')
@@ -131,28 +172,24 @@ def _from_distance_matrix(X: Any, n_neighbors: int | None) -> NeighbourGraph:
             raise GraphError(
                 f"The diagonal of a matrix of distances must be zero; it reaches {largest:.3g}. {_SIMILARITIES}"
             )
-        D = without_self(_checked_distances(sp.csr_array(X)))
+        D = without_self(_symmetric_lengths(sp.csr_array(X)))
         return NeighbourGraph(D, DistanceRows(n, int(np.diff(D.indptr).max(initial=1))))
     check_distance_matrix(X)
-    k = default_neighbours(n, n_neighbors)
-    check_n_neighbors(k, X)
+    k = _wanted(n_neighbors, X)
     blocked = np.array(X, dtype=np.float64)
     np.fill_diagonal(blocked, np.inf)
-    finder = DistanceRows(n, k, width=median_width(X, precomputed=True) if np.any(X) else None)
+    finder = DistanceRows(n, k, width=median_width(X, precomputed=True))
     return NeighbourGraph(finder.relate(blocked), finder)
 
 
-def _from_affinities(X: Any) -> NeighbourGraph:
+def affinity_graph(X: Any) -> NeighbourGraph:
     """Every positive entry of X is an edge; the diagonal plays no part."""
     if X.shape[0] != X.shape[1]:
         raise GraphError(f"Precomputed affinities must be a square matrix; X has shape {X.shape}.")
     W = sp.csr_array(X).astype(np.float64)
     W.eliminate_zeros()
-    if W.nnz and W.data.min() < 0:
-        raise GraphError(
-            f"Affinities must not be negative; {int(np.sum(W.data < 0))} of {W.nnz} are, the smallest {W.data.min():.3g}. Pass "
-            "exp(-D**2 / s**2) of distances D, (1 + R) / 2 of correlations R, or W.clip(min=0)."
-        )
+    advice = "Pass exp(-D**2 / s**2) of distances D, (1 + R) / 2 of correlations R, or W.clip(min=0)."
+    refuse_unless_sizes(W.data, "Affinities", advice, GraphError)
     skew = abs(W - W.T).max() if W.nnz else 0.0
     if skew > 1e-6 * W.data.max(initial=0.0):
         raise GraphError(
@@ -170,24 +207,37 @@ def check_distance_matrix(X: Any) -> None:
     if D.min(initial=0.0) < 0:
         raise GraphError(f"Distances must not be negative; the smallest entry is {D.min():.3g}. {_SIMILARITIES}")
     size, skew = asymmetry(D)
-    if skew > 1e-6 * max(size, np.finfo(float).tiny):
+    if skew > 1e-6 * size:
         raise GraphError(
             f"The distance matrix is not symmetric: |d_ij − d_ji| reaches {skew:.3g} where d_ij reaches {size:.3g}."
         )
-    if np.abs(np.diagonal(D)).max(initial=0.0) > 1e-6 * max(size, np.finfo(float).tiny):
+    if np.abs(np.diagonal(D)).max(initial=0.0) > 1e-6 * size:
         raise GraphError(
             f"The diagonal of a distance matrix must be zero; it reaches {np.abs(np.diagonal(D)).max():.3g}. {_SIMILARITIES}"
         )
+    if size == 0:
+        raise DimensionError(
+            f"All {len(D)} points coincide: every distance is zero, and there are no dimensions to show."
+        )
+    check_largest(size, "The distances")
 
 
-def _checked_distances(D: sp.csr_array) -> sp.csr_array:
+def _lengths(D: sp.csr_array) -> sp.csr_array:
+    """Edges in double precision, if their numbers are lengths."""
     if D.shape[0] != D.shape[1]:
         raise GraphError(f"A precomputed graph must be square; got shape {D.shape}.")
-    if not np.all(np.isfinite(D.data)) or (D.nnz and D.data.min() < 0):
+    data = real_numbers(D.data, "The distances of a precomputed graph", GraphError)
+    if not np.all(np.isfinite(data)) or data.min(initial=0.0) < 0:
         raise GraphError(
             "A precomputed graph must hold finite distances that are not negative; absent edges are absent, not infinite."
         )
-    D = D.astype(np.float64)
+    check_largest(float(data.max(initial=0.0)), "The numbers on the edges")
+    return sp.csr_array((data, D.indices, D.indptr), shape=D.shape)
+
+
+def _symmetric_lengths(D: sp.csr_array) -> sp.csr_array:
+    """The same where an edge that is given twice must have one length."""
+    D = _lengths(D)
     both = D.multiply(sp.csr_array(D.T) > 0) if D.nnz else D
     skew = abs(both - both.T).max() if both.nnz else 0.0
     if skew > 1e-6 * D.data.max(initial=0.0):

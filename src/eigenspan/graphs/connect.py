@@ -17,8 +17,9 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from .._csgraph import minimum_spanning_tree
 from .._diagnostics import note, stage
 from ..errors import DisconnectedError, DisconnectedWarning, GraphError, warn
+from .finders import AffinityRows
 from .lists import canonical
-from .neighbours import AffinityRows, NeighbourGraph
+from .neighbours import NeighbourGraph
 from .search import choose
 
 Array = NDArray[np.float64]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from .._resources import one_blas_thread
-from .lists import keep_zeros, restore_zeros
+from .lists import TINY, keep_zeros, restore_zeros
 from .metric import point_distances
 
 Array = NDArray[np.float64]
@@ -78,7 +78,7 @@ class Joining:
             rows, columns, data = (np.concatenate(part) for part in zip(*blocks, strict=True))
         near = data < self.reach[columns] * (1 - _ROUNDING)
         out = sp.coo_array(
-            (np.maximum(data[near], 1e-300), (rows[near], columns[near])), shape=(X.shape[0], self.reach.size)
+            (np.maximum(data[near], TINY), (rows[near], columns[near])), shape=(X.shape[0], self.reach.size)
         )
         return restore_zeros(sp.csr_array(out))
 

@@ -1,4 +1,4 @@
-"""Labels: classes, unlabelled points, and the graphs they define."""
+"""The graphs that class codes define; a negative code is a point without a class."""
 
 from __future__ import annotations
 
@@ -7,137 +7,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import column_or_1d
 
+from .._checks import COUNT, check_parameter
 from .._diagnostics import note, stage
-from ..errors import LabelError, LabelWarning, warn
+from ..errors import GraphError, LabelWarning, warn
 from .lists import canonical
 from .neighbours import NeighbourGraph
 from .search import choose, cost
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-
-
-def encode_labels(
-    y: Any, X: Any, *, unlabeled: Any = -1, name: str = "This method", min_classes: int = 2
-) -> tuple[Index, NDArray[Any]]:
-    """Class codes 0..c−1 with −1 for unlabelled points, and the class labels.
-
-    NaN and None mark unlabelled points, and so does `unlabeled`: −1 in semi-supervised methods, as in scikit-learn; None, no such
-    mark, in supervised ones.
-    """
-    if y is None:
-        raise LabelError(f"{name} requires y to be passed, but the target y is None.")
-    try:
-        y = label_array(y, warn=True)
-    except ValueError as refusal:
-        raise LabelError(f"{name} needs one label a sample. {refusal}") from None
-    if y.size != X.shape[0]:
-        raise LabelError(f"There are {y.size} labels for {X.shape[0]} samples: {name} needs one label a sample.")
-    missing, known = split_missing(y, unlabeled)
-    if known.size == 0:
-        marks = "NaN or None" if unlabeled is None else f"{unlabeled!r}, NaN or None"
-        raise LabelError(
-            f"{name} needs labels, but all {y.size} of them are missing ({marks}). Use an unsupervised method."
-        )
-    classes, codes = np.unique(known, return_inverse=True)
-    _refuse_continuous(classes, y.size, name)
-    _warn_of_written_marks(classes, unlabeled)
-    if classes.size < min_classes:
-        raise LabelError(
-            f"{name} needs at least {min_classes} classes, but the labels contain only one class "
-            f"({classes[0]}): nothing can be told apart."
-        )
-    if y.size > 20 and 2 * classes.size > y.size and min_classes > 1:
-        warn(
-            f"The labels name {classes.size} classes of {y.size} samples: are they identifiers, or numbers to be predicted? "
-            f"{name} takes them for classes.",
-            LabelWarning,
-        )
-    out = np.full(y.size, -1, dtype=np.intp)
-    out[~missing] = codes
-    return out, classes
-
-
-def label_array(y: Any, *, warn: bool = False) -> NDArray[Any]:
-    """Labels as a vector, each of the kind it has: NaN beside text stays NaN, and numbers beside pandas' NA stay whole."""
-    if isinstance(y, list | tuple):
-        mixed = np.asarray(y).dtype.kind in "US" and not all(isinstance(label, str | bytes) for label in y)
-        y = np.array(y, dtype=object if mixed else None)
-    elif hasattr(y, "isna") and getattr(y, "ndim", 0) == 1:
-        holes = not isinstance(y.dtype, np.dtype) and y.isna().any()
-        y = np.asarray(y, dtype=object if holes else getattr(y.dtype, "numpy_dtype", None))
-    return column_or_1d(y, warn=warn)
-
-
-def all_missing(y: Any, n: int, unlabeled: Any = -1) -> bool:
-    """There are n labels, and all of them are marks of unlabelled points."""
-    try:
-        y = label_array(y)
-    except ValueError:
-        return False
-    return y.size == n and bool(split_missing(y, unlabeled)[0].all())
-
-
-def _warn_of_written_marks(classes: NDArray[Any], unlabeled: Any) -> None:
-    """Marks that became text, in ``np.array(["a", np.nan])`` or in a file, are classes like any other."""
-    marks = ["nan", "NaN", "<NA>", "None", ""] + (["-1"] if unlabeled is not None else [])
-    found = [str(label) for label in classes if label in marks] if classes.dtype.kind == "U" else []
-    if found:
-        warn(
-            f"The labels are text, and {', '.join(map(repr, found))} among them counts as a class: text marks no unlabelled points. If it "
-            f"stands for missing labels, write None in a list or an array of objects, or pass unlabeled={found[0]!r}.",
-            LabelWarning,
-        )
-
-
-def _refuse_continuous(classes: NDArray[Any], n: int, name: str) -> None:
-    """Numbers to be predicted are no classes."""
-    if classes.dtype.kind != "f":
-        return
-    parts = classes[~np.isfinite(classes) | (classes != np.floor(classes))]
-    if parts.size:
-        raise LabelError(
-            f"{name} needs class labels, but y is continuous: it has {classes.size} distinct values in {n} samples, such as "
-            f'{parts[0]:.6g}. Bin them into classes; SupervisedPCA(labels="rbf") takes numbers as they are.'
-        )
-
-
-def split_missing(y: NDArray[Any], unlabeled: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
-    """Where labels are missing, and the others, all of one kind."""
-    dates = y.dtype.kind in "mM"
-    missing = np.isnat(y) if dates else np.zeros(y.size, dtype=bool)
-    if y.dtype.kind in "Of":
-        missing = np.array([_is_missing(label) for label in y.tolist()], dtype=bool)
-    marked = np.zeros(y.size, dtype=bool)
-    if unlabeled is not None and not (dates and isinstance(unlabeled, int)):
-        marked[~missing] = [label == unlabeled for label in y[~missing].tolist()]
-    known = y[~(missing | marked)]
-    known = _plain(known) if known.dtype.kind == "O" else known
-    if unlabeled == -1 and marked.any() and known.dtype.kind in "iuf" and known.size and np.all(known == 1):
-        raise LabelError(
-            "The labels are exactly {-1, +1}, which can mean two classes or one class with unlabelled points. If -1 is a class, pass "
-            "unlabeled=None; if it marks unlabelled points, there is only one class: pass labels 0..c-1 and -1."
-        )
-    return missing | marked, known
-
-
-def _is_missing(label: Any) -> bool:
-    """None, NaN, NaT and pandas' NA."""
-    return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)
-
-
-def _plain(labels: NDArray[Any]) -> NDArray[Any]:
-    """Labels of one kind out of an array of objects."""
-    text = [isinstance(label, str) for label in labels]
-    if any(text) and not all(text):
-        word, other = labels[text.index(True)], labels[text.index(False)]
-        raise LabelError(
-            f"{sum(text)} of {len(text)} labels are text, such as {word!r}, and the others are not, such as {other!r}: write all of them "
-            "the same way, or NaN or None for those unknown."
-        )
-    return np.array(labels.tolist())
 
 
 def class_indicator(codes: Index) -> sp.csr_array:
@@ -180,6 +59,7 @@ def allies(points: Any, codes: Index, k: int, n_jobs: int | None = None) -> Neig
 
     A class with one point has no pairs: it is named in a warning.
     """
+    check_parameter("n_neighbors", k, COUNT, GraphError)
     warn_of_single_labels(codes)
     members = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
     with stage("neighbours"):
@@ -188,6 +68,7 @@ def allies(points: Any, codes: Index, k: int, n_jobs: int | None = None) -> Neig
 
 def rivals(points: Any, codes: Index, k: int, n_jobs: int | None = None) -> NeighbourGraph:
     """Every labelled point and its k nearest among the points of other classes, searched class by class. Cost O(n²D) at most."""
+    check_parameter("n_rivals", k, COUNT, GraphError)
     sides = [(np.flatnonzero(codes == c), np.flatnonzero((codes >= 0) & (codes != c))) for c in range(codes.max() + 1)]
     with stage("rivals"):
         return _nearest(points, sides, k, n_jobs)

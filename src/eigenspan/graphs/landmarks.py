@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from ..errors import InputError
+from .._checks import COUNT, Spec
+from .._compat import StrOptions
+from ..errors import GraphError, InputError
 from ..solvers import dense
 from .metric import point_distances
 from .weights import median_width
@@ -27,7 +28,7 @@ CHOICES = ("random", "maxmin", "kmeans++", "leverage")
 _BLOCK = 2**22
 
 
-class Landmarks(BaseEstimator):
+class Landmarks(Spec):
     """Specification of landmark points, for any estimator's ``landmarks=``; a number alone means ``Landmarks(number)``.
 
     Parameters
@@ -52,6 +53,11 @@ class Landmarks(BaseEstimator):
     ----------
     Musco & Musco (2017), Recursive sampling for the Nyström method; Arthur & Vassilvitskii (2007) for k-means++.
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n": COUNT,
+        "choice": [StrOptions(set(CHOICES))],
+    }
 
     def __init__(self, n: int = 200, *, choice: str = "random") -> None:
         self.n = n
@@ -86,10 +92,14 @@ def choose_landmarks(
         ``(i, j) -> K[i, j]``: whose leverage counts.
     """
     n = X.shape[0]
-    check_landmarks(landmarks, n, how)
-    if not isinstance(landmarks, (Integral, Landmarks)):
-        return np.asarray(landmarks).astype(np.intp)
-    m, how = (landmarks.n, landmarks.choice) if isinstance(landmarks, Landmarks) else (int(landmarks), how)
+    if precomputed and X.shape[1] != n:
+        raise GraphError(
+            f"Landmarks are rows and columns of precomputed distances, which must be square; X has shape {X.shape}."
+        )
+    wanted = check_landmarks(landmarks, n, how)
+    if not isinstance(wanted, Landmarks):
+        return wanted
+    m, how = wanted.n, wanted.choice
     rng = check_random_state(random_state)
     if how == "random":
         return np.sort(rng.choice(n, size=m, replace=False))
@@ -105,20 +115,19 @@ def choose_landmarks(
     return _maxmin(X, m, rng, precomputed)
 
 
-def check_landmarks(landmarks: Any, n: int, how: str = "random") -> None:
-    """Refuse landmarks that cannot be chosen among n points, before any is chosen."""
-    choice = landmarks.choice if isinstance(landmarks, Landmarks) else how
-    if choice not in CHOICES:
-        raise InputError(f"landmark choice {choice!r} must be one of {', '.join(map(repr, CHOICES))}.")
-    if isinstance(landmarks, (Integral, Landmarks)):
-        m: Any = landmarks.n if isinstance(landmarks, Landmarks) else landmarks
-        if not isinstance(m, Integral) or not 1 <= int(m) <= n:
-            raise InputError(f"landmarks={m} must lie between 1 and n_samples={n}.")
-        return
+def check_landmarks(landmarks: Any, n: int, how: str = "random") -> Landmarks | Index:
+    """How many of n points are wanted and how, or which; refused before any is chosen where that cannot be."""
+    landmarks = Landmarks(landmarks, choice=how) if isinstance(landmarks, Integral) else landmarks  # type: ignore[arg-type]
+    if isinstance(landmarks, Landmarks):
+        landmarks.check()
+        if landmarks.n > n:
+            raise InputError(f"landmarks={landmarks.n} must lie between 1 and n_samples={n}.")
+        return landmarks
     given = np.asarray(landmarks)
     fits = given.ndim == 1 and given.size > 0 and given.dtype.kind in "iu" and given.min() >= 0 and given.max() < n
     if not fits or np.unique(given).size < given.size:
         raise InputError(f"landmarks must be distinct row indices in 0..{n - 1}; got {given!r:.80}.")
+    return given.astype(np.intp)
 
 
 def _maxmin(X: Any, m: int, rng: Any, precomputed: bool) -> Index:

@@ -13,17 +13,17 @@ Index = NDArray[np.intp]
 Lists = tuple[Array, Index]
 
 #: Stands in for a distance of zero while sparse arithmetic would drop it.
-_TINY = 1e-300
+TINY = 1e-300
 
 
 def keep_zeros(D: sp.csr_array) -> sp.csr_array:
     """A copy whose zeros survive sparse arithmetic; `restore_zeros` turns them back."""
-    return sp.csr_array((np.maximum(D.data, _TINY), D.indices, D.indptr), shape=D.shape)
+    return sp.csr_array((np.maximum(D.data, TINY), D.indices, D.indptr), shape=D.shape)
 
 
 def restore_zeros(D: sp.csr_array) -> sp.csr_array:
     """Undo `keep_zeros`, in place."""
-    D.data[D.data <= _TINY] = 0.0
+    D.data[D.data <= TINY] = 0.0
     return D
 
 

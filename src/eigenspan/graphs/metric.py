@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +12,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances
+
+from .._checks import LEAST, MOST
+from ..errors import EigenspanError, GraphError
+
+#: Rounding may take a distance of zero this far below it, as in one minus a cosine.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -20,8 +28,39 @@ class Metric:
     parameters: dict[str, Any]
 
 
-def as_metric(name: Any, parameters: dict[str, Any] | None) -> Any:
+@dataclass(frozen=True)
+class UserMetric:
+    """A function of two rows, each of its values checked: what searches make of NaN and of negative numbers is anybody's guess."""
+
+    function: Any
+
+    def __call__(self, x: Any, z: Any, **parameters: Any) -> float:
+        try:
+            found = self.function(x, z, **parameters)
+        except Exception as failure:
+            raise GraphError(self._advice(f"raised {type(failure).__name__} ({failure})")) from failure
+        if isinstance(found, float) and 0.0 <= found < math.inf:  # nearly always: searches ask for many
+            return found
+        value = found.item() if getattr(found, "size", 0) == 1 and hasattr(found, "item") else found
+        if isinstance(value, (int, float, np.floating)) and -_ROUNDING <= value < math.inf:
+            return max(float(value), 0.0)
+        raise GraphError(self._advice(f"returned {found!r:.80}"))
+
+    def _advice(self, did: str) -> str:
+        name = getattr(self.function, "__name__", repr(self.function))
+        return (
+            f"The metric {name} {did} for two rows: a metric is a function of two rows that returns one finite number, not negative, the "
+            "larger the less they have in common."
+        )
+
+    def __repr__(self) -> str:
+        return repr(self.function)
+
+
+def as_metric(name: Any, parameters: dict[str, Any] | None = None) -> Any:
     """The name alone where there are no parameters, or where they make it one that is known by a name of its own."""
+    if callable(name) and not isinstance(name, UserMetric):
+        name = UserMetric(name)
     if not parameters:
         return name
     if name == "minkowski" and set(parameters) == {"p"} and parameters["p"] in (1, 2, np.inf):
@@ -29,8 +68,8 @@ def as_metric(name: Any, parameters: dict[str, Any] | None) -> Any:
     return Metric(name, dict(parameters))
 
 
-def settings(metric: Any) -> dict[str, Any]:
-    """The metric as arguments of scikit-learn's searches."""
+def search_arguments(metric: Any) -> dict[str, Any]:
+    """The metric as arguments of scikit-learn's NearestNeighbors."""
     if not isinstance(metric, Metric):
         return {"metric": metric}
     others = {key: value for key, value in metric.parameters.items() if key != "p"}
@@ -47,9 +86,49 @@ def point_distances(X: Any, Z: Any = None, metric: Any = "euclidean") -> NDArray
     if isinstance(metric, str) and metric == "euclidean" and not sp.issparse(X):
         origin = (X if Z is None else Z).mean(axis=0)
         X, Z = X - origin, None if Z is None else Z - origin
-    if isinstance(metric, Metric):
-        return pairwise_distances(X, Z, metric=metric.name, **metric.parameters)
-    return pairwise_distances(X, Z, metric=metric)
+    metric = as_metric(metric)
+    name, parameters = (metric.name, metric.parameters) if isinstance(metric, Metric) else (metric, {})
+    with explaining(name):
+        D = pairwise_distances(X, Z, metric=name, **parameters)
+    if not np.isfinite(D.sum()):  # nothing cancels in a sum of distances
+        refuse_undefined(D, metric)
+    return D
+
+
+@contextmanager
+def explaining(metric: Any) -> Iterator[None]:
+    """What scikit-learn and scipy say to a metric that they do not know, or not for these points, with advice."""
+    try:
+        yield
+    except EigenspanError:
+        raise
+    except (TypeError, ValueError) as refusal:
+        raise GraphError(
+            f"metric={metric!r} cannot be used here ({refusal}). If it has parameters of its own, give them as metric_params=, or pass a "
+            "function of two rows instead."
+        ) from None
+
+
+def refuse_undefined(D: NDArray[np.float64], metric: Any) -> None:
+    """Raise where the metric has no finite value for some pairs of rows."""
+    name, undefined = metric.name if isinstance(metric, Metric) else metric, int(np.sum(~np.isfinite(D)))
+    if not undefined:
+        return
+    raise GraphError(
+        f"{undefined} of {D.size} distances are NaN or infinite: metric={name!r} has no finite value for these rows. Rows that are "
+        "constant or zero have no direction, which angles and correlations compare; and the squares of values beyond 1e150 overflow."
+    )
+
+
+def check_largest(d: float, what: str) -> None:
+    """Refuse distances, the largest of them d, whose squares overflow or vanish."""
+    if 0 < d < LEAST or d > MOST:
+        size, do = (
+            ("small that their squares vanish", "Multiply")
+            if d < LEAST
+            else ("large that their squares overflow", "Divide")
+        )
+        raise GraphError(f"{what} are so {size}: the largest is {d:.3g}. {do} them by a constant first.")
 
 
 def paired_distances(X: Any, Z: Any, columns: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -8,175 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from numbers import Integral
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
+from .._checks import COUNT, POSITIVE, Spec, check_parameter
+from .._compat import Interval, StrOptions
 from .._diagnostics import note
 from ..errors import GraphError
+from .finders import Finder
 from .joining import Joining
-from .lists import canonical, keep_zeros, ragged, regular, restore_zeros, row_max
-from .metric import as_metric, paired_distances
-from .search import choose
+from .lists import canonical, keep_zeros, restore_zeros, row_max
+from .metric import as_metric
+from .search import SEARCHES
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-
-
-@dataclass(frozen=True, eq=False)
-class Finder:
-    """Relates new points to the training points of a k-NN or radius graph: ``X -> csr of distances (m, n)``."""
-
-    engine: Any
-    n_neighbors: int | None = None
-    radius: float | None = None
-    metric: Any = "euclidean"
-    search: str = "auto"
-    n_jobs: int | None = None
-
-    @classmethod
-    def build(
-        cls,
-        X: Any,
-        *,
-        n_neighbors: int | None = None,
-        radius: float | None = None,
-        metric: Any = "euclidean",
-        search: str = "auto",
-        n_jobs: int | None = None,
-    ) -> Finder:
-        engine = choose(X, metric, "sklearn" if radius is not None else search, n_jobs)
-        return cls(engine, n_neighbors, radius, metric, search, n_jobs)
-
-    @property
-    def n(self) -> int:
-        return int(self.engine.points.shape[0])
-
-    def among(self) -> sp.csr_array:
-        """Distances among the training points themselves, no point its own neighbour."""
-        return self._lists(None)
-
-    def relate(self, X: Any) -> sp.csr_array:
-        """Distances from new points to their neighbours; a point with none within the radius is tied to its nearest."""
-        return self._lists(X)
-
-    def _lists(self, X: Any) -> sp.csr_array:
-        if self.radius is None:
-            distances, indices = self.engine.near(X, self.n_neighbors)
-            if not np.isfinite(distances).all():  # then the indices mean nothing
-                raise GraphError(
-                    "Distances between the points overflow: the values are too large to be squared. Divide X by a constant first."
-                )
-            if sp.issparse(self.engine.points) and self.metric in (
-                "euclidean",
-                "l2",
-            ):  # products leave 1e-8 where there is 0
-                distances = paired_distances(self.engine.points if X is None else X, self.engine.points, indices)
-            return regular(distances, indices, self.n)
-        distances, indices = self.engine.within(X, self.radius)
-        alone = np.array([X is not None and len(row) == 0 for row in indices], dtype=bool)
-        if alone.any():
-            near, which = self.engine.near(X[alone], 1)
-            for i, d, j in zip(np.flatnonzero(alone), near, which, strict=True):
-                distances[i], indices[i] = d, j
-        return ragged(distances, indices, self.n)
-
-    def subset(self, rows: Index) -> Finder:
-        """The same search over some of the training points."""
-        k = None if self.n_neighbors is None else min(self.n_neighbors, rows.size - 1)
-        settings: dict[str, Any] = {"metric": self.metric, "search": self.search, "n_jobs": self.n_jobs}
-        return Finder.build(self.engine.points[rows], n_neighbors=k, radius=self.radius, **settings)
-
-
-@dataclass(frozen=True, eq=False)
-class DistanceRows:
-    """A finder for points that arrive as rows of precomputed distances to the n training points.
-
-    `width` is half their median distance, where all of them are known: the default width of a heat kernel.
-    """
-
-    n: int
-    n_neighbors: int
-    columns: Index | None = None
-    width: float | None = None
-
-    def subset(self, rows: Index) -> DistanceRows:
-        """The same over some of the training points; new rows still hold distances to all of them."""
-        return replace(self, n=rows.size, columns=rows)
-
-    def relate(self, X: Any) -> sp.csr_array:
-        if sp.issparse(X):  # absent entries are unknown distances, not zeros
-            D = sp.csr_array(X if self.columns is None else X[:, self.columns])
-            _refuse_alone(D, "known distance")
-            return D
-        D = np.asarray(X, dtype=np.float64)
-        D = D if self.columns is None else D[:, self.columns]
-        k = min(self.n_neighbors, self.n)
-        indices = np.argpartition(D, k - 1, axis=1)[:, :k]
-        order = np.argsort(np.take_along_axis(D, indices, axis=1), axis=1, kind="stable")
-        indices = np.take_along_axis(indices, order, axis=1)
-        return regular(np.take_along_axis(D, indices, axis=1), indices, self.n)
-
-
-@dataclass(frozen=True, eq=False)
-class AffinityRows:
-    """A finder for points that arrive as rows of affinities to the n training points: positive entries are edges."""
-
-    n: int
-    columns: Index | None = None
-
-    def subset(self, rows: Index) -> AffinityRows:
-        """The same over some of the training points; new rows still hold affinities to all of them."""
-        return replace(self, n=rows.size, columns=rows)
-
-    def relate(self, X: Any) -> sp.csr_array:
-        W = sp.csr_array(X if self.columns is None else X[:, self.columns]).astype(np.float64)
-        W.eliminate_zeros()
-        _refuse_alone(W, "affinity")
-        return W
-
-
-def _refuse_alone(rows: sp.csr_array, what: str) -> None:
-    alone = np.flatnonzero(np.diff(rows.indptr) == 0)
-    if alone.size:
-        raise GraphError(
-            f"{alone.size} of {rows.shape[0]} new points (first: {alone[0]}) have no {what} to any training point."
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class TransformerRows:
-    """A finder that asks a fitted scikit-learn neighbours transformer; a point it finds none for is tied to its nearest."""
-
-    transformer: Any
-    points: Any
-
-    def relate(self, X: Any) -> sp.csr_array:
-        D = sp.csr_array(self.transformer.transform(X))
-        alone = np.flatnonzero(np.diff(D.indptr) == 0)
-        if not alone.size:
-            return D
-        near = Finder.build(self.points, n_neighbors=1, metric=self.metric).relate(X[alone])
-        data, columns = (
-            np.insert(D.data, D.indptr[alone], near.data),
-            np.insert(D.indices, D.indptr[alone], near.indices),
-        )
-        counts = np.maximum(np.diff(D.indptr), 1)
-        return sp.csr_array((data, columns, np.concatenate([[0], np.cumsum(counts)])), shape=D.shape)
-
-    def subset(self, rows: Index) -> Finder:
-        """A search over some of the training points."""
-        k, radius = getattr(self.transformer, "n_neighbors", None), getattr(self.transformer, "radius", None)
-        if k is None and radius is not None:
-            return Finder.build(self.points[rows], radius=radius, metric=self.metric)
-        return Finder.build(self.points[rows], n_neighbors=min(k or 10, rows.size - 1), metric=self.metric)
-
-    @property
-    def metric(self) -> Any:
-        return getattr(self.transformer, "metric", "euclidean")
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,13 +82,10 @@ class NeighbourGraph:
         finder = self.finder.subset(rows) if hasattr(self.finder, "subset") else self.finder
         return replace(self, distances=D, finder=finder, rows=rows, reaches=self.reach[rows])
 
-    def neighbourhoods(self) -> Iterator[tuple[Index, Index]]:
-        """``(points, neighbours)`` in groups of equal neighbour count, for batched local algebra."""
-        yield from neighbourhoods(self.distances)
-
 
 def neighbourhoods(graph: sp.csr_array) -> Iterator[tuple[Index, Index]]:
-    """Rows of a sparse graph in groups of equal length: ``(rows, columns of shape (len(rows), k))``; empty rows are passed over."""
+    """Rows of a sparse graph in groups of equal length, for batched local algebra: ``(rows, columns of shape (len(rows), k))``; empty
+    rows are passed over."""
     counts = np.diff(graph.indptr)
     for k in np.unique(counts[counts > 0]):
         rows = np.flatnonzero(counts == k)
@@ -246,14 +93,18 @@ def neighbourhoods(graph: sp.csr_array) -> Iterator[tuple[Index, Index]]:
 
 
 # ---------------------------------------------------------------------- specifications
-class KNN(BaseEstimator):
+_JOBS = [Interval(Integral, None, -1, closed="right"), *COUNT, None]
+_METRIC: dict[str, list[Any]] = {"metric": [str, callable], "metric_params": [dict, None], "n_jobs": _JOBS}
+
+
+class KNN(Spec):
     """Specification of a k-nearest-neighbour graph, for any estimator's ``graph=``.
 
     Parameters
     ----------
     n_neighbors : int, default=10
     metric : str or callable, default="euclidean"
-        Any metric of scikit-learn's NearestNeighbors.
+        Any metric of scikit-learn's NearestNeighbors, or a function of two rows that returns one number, not negative.
     metric_params : dict or None, default=None
         Its parameters, such as ``{"p": 3}`` of ``"minkowski"``.
     symmetry : {"union", "mutual"}, default="union"
@@ -275,6 +126,15 @@ class KNN(BaseEstimator):
     15
     """
 
+    _refusal = GraphError
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_neighbors": COUNT,
+        **_METRIC,
+        "symmetry": [StrOptions({"union", "mutual"})],
+        "within_class": ["boolean"],
+        "search": [StrOptions(set(SEARCHES))],
+    }
+
     def __init__(
         self,
         n_neighbors: int = 10,
@@ -295,7 +155,7 @@ class KNN(BaseEstimator):
         self.n_jobs = n_jobs
 
     def build(self, X: Any, codes: Index | None = None) -> NeighbourGraph:
-        _check_symmetry(self.symmetry)
+        self.check()
         n, k = X.shape[0], self.n_neighbors
         check_n_neighbors(k, X)
         metric = _searchable(self.metric, self.metric_params)
@@ -321,7 +181,7 @@ class KNN(BaseEstimator):
         return NeighbourGraph(D, finder, self.symmetry)
 
 
-class Radius(BaseEstimator):
+class Radius(Spec):
     """Specification of an ε-neighbourhood graph, for any estimator's ``graph=``.
 
     Parameters
@@ -340,6 +200,12 @@ class Radius(BaseEstimator):
     0.5
     """
 
+    _refusal = GraphError
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "radius": POSITIVE,
+        **_METRIC,
+    }
+
     def __init__(
         self,
         radius: float = 1.0,
@@ -354,8 +220,7 @@ class Radius(BaseEstimator):
         self.n_jobs = n_jobs
 
     def build(self, X: Any, codes: Index | None = None) -> NeighbourGraph:
-        if not self.radius > 0:
-            raise GraphError(f"radius={self.radius} must be positive.")
+        self.check()
         metric = _searchable(self.metric, self.metric_params)
         finder = Finder.build(X, radius=self.radius, metric=metric, n_jobs=self.n_jobs)
         D = finder.among()
@@ -368,24 +233,25 @@ class Radius(BaseEstimator):
         return NeighbourGraph(D, finder)
 
 
+#: Says of X what it holds; points that a search could compare it does not.
+_NO_METRICS = ("precomputed",)
+
+
 def _searchable(metric: Any, parameters: dict[str, Any] | None) -> Any:
-    if isinstance(metric, str) and metric == "precomputed":
+    if isinstance(metric, str) and metric in _NO_METRICS:
         raise GraphError(
-            'metric="precomputed" leaves a search for neighbours nothing to measure: where X holds the distances, say graph="precomputed" '
+            f'metric="{metric}" leaves a search for neighbours nothing to measure: where X holds the distances, say graph="precomputed" '
             "(n_neighbors= sets k) in place of KNN or Radius, or pass graph= a sparse matrix of distances beside the coordinates."
         )
     return as_metric(metric, parameters)
 
 
 def check_n_neighbors(k: int, X: Any) -> None:
+    """Refuse what is no number of neighbours that a point of X can have."""
+    check_parameter("n_neighbors", k, COUNT, GraphError)
     n = X.shape[0]
-    if not 1 <= k < n:
+    if k >= n:
         raise GraphError(
             f"n_neighbors={k} must lie between 1 and n_samples - 1 = {n - 1} (X has n_samples={n}, n_features={X.shape[1]}): a point "
             "cannot have more neighbours than there are other points. Use fewer neighbours, or more data."
         )
-
-
-def _check_symmetry(symmetry: str) -> None:
-    if symmetry not in ("union", "mutual"):
-        raise GraphError(f'symmetry={symmetry!r} must be "union" or "mutual".')

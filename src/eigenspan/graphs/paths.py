@@ -9,19 +9,19 @@ linkage. `MergeTree` multiplies with it in O(n) a column and never forms it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
+from .._compat import HasMethods, StrOptions
 from .._csgraph import minimum_spanning_tree
 from .._diagnostics import stage
 from .._resources import require
 from ..errors import GraphError
 from .neighbours import NeighbourGraph, neighbourhoods
-from .weights import as_weights
+from .weights import WeightSpec, as_weights
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -30,7 +30,7 @@ Index = NDArray[np.intp]
 _NUMBERS = 2**22
 
 
-class PathSimilarity(BaseEstimator):
+class PathSimilarity(WeightSpec):
     """Robust path-based weights, for any projection's ``weights=``.
 
     The weights of the graph's edges are damped at outliers, ``a_i a_j w_ij``, and two points then get the weight of the weakest
@@ -60,6 +60,12 @@ class PathSimilarity(BaseEstimator):
     robust path-based similarity.
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "weights": [str, HasMethods("bind")],
+        "robust": ["boolean"],
+        "pairs": [StrOptions({"all", "edges"})],
+    }
+
     def __init__(self, weights: Any = "heat", *, robust: bool = True, pairs: str = "all") -> None:
         self.weights = weights
         self.robust = robust
@@ -67,8 +73,7 @@ class PathSimilarity(BaseEstimator):
 
     def tree(self, graph: NeighbourGraph, X: Any) -> MergeTree:
         """The similarities of all pairs of points of a graph."""
-        if self.pairs not in ("all", "edges"):
-            raise GraphError(f'pairs={self.pairs!r} must be "all" or "edges".')
+        self.check()
         with stage("paths"):
             rule = as_weights(self.weights).bind(graph, X)
             W = rule.weigh(graph.undirected(), None)

@@ -30,7 +30,7 @@ from .._diagnostics import note
 from .._resources import available_memory, human_bytes, in_slices, in_threads, one_thread, refuse_lazy, require, workers
 from ..errors import GraphError, SearchWarning, warn
 from .lists import Lists, empty_lists, leave_out_self, nearest_first
-from .metric import settings
+from .metric import explaining, search_arguments
 from .tiles import Frame, Tiles
 
 Array = NDArray[np.float64]
@@ -62,20 +62,15 @@ def choose(X: Any, metric: Any, search: str, n_jobs: int | None, work: float = 0
     """The engine for the training points X; `work` is the cost of all the searches that this is one of."""
     refuse_lazy(X)
     euclidean = isinstance(metric, str) and metric in ("euclidean", "l2") and not sp.issparse(X)
-    if search not in SEARCHES:
-        raise GraphError(f"search={search!r} must be one of {', '.join(map(repr, SEARCHES))}.")
     if not euclidean or search == "sklearn":
         if search not in ("auto", "sklearn"):
             raise GraphError(
                 f'search={search!r} needs dense points and the Euclidean metric; got metric={metric!r}. Use search="auto".'
             )
-        try:
-            return LibrarySearch.of(X, metric, n_jobs)
-        except (TypeError, ValueError) as refusal:
-            raise GraphError(
-                f"metric={metric!r} cannot be used here ({refusal}). If it has parameters of its own, give them as metric_params=, or "
-                "pass a function of two rows instead."
-            ) from None
+        with explaining(metric):
+            engine = LibrarySearch.of(X, metric, n_jobs)
+            engine.near(X[:1], 1)  # some metrics are refused by the first search only
+        return engine
     if search == "auto":
         search = _automatic(X)
     if search == "exact":
@@ -354,7 +349,7 @@ class LibrarySearch:
 
     @classmethod
     def of(cls, X: Any, metric: Any, n_jobs: int | None) -> LibrarySearch:
-        model = NearestNeighbors(**settings(metric)).fit(X)
+        model = NearestNeighbors(**search_arguments(metric)).fit(X)
         if sp.issparse(X) or model.effective_metric_ != "euclidean" or model._fit_method != "brute":
             return cls(model, X, n_jobs=n_jobs)
         centre = np.median(X[:: max(1, len(X) // 1000)], axis=0)  # products lose digits far from the origin

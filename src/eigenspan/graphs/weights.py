@@ -7,13 +7,14 @@ W among the training points and can weigh the edges of new points the same way.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
+from .._checks import COUNT, POSITIVE, Spec, real_numbers, refuse_unless_sizes
+from .._compat import HasMethods
 from .._diagnostics import note, stage
 from ..errors import GraphError
 from .metric import point_distances
@@ -41,7 +42,7 @@ class Affinity:
 
     def relate(self, distances: sp.csr_array, X: Any = None) -> sp.csr_array:
         """Weights of the edges from new points to training points."""
-        return self.rule.weigh(distances, X)
+        return _weighed(self.rule, distances, X)
 
 
 def median_width(X: Any, sample: int = 1000, precomputed: bool = False, metric: Any = "euclidean") -> float:
@@ -61,7 +62,16 @@ def median_width(X: Any, sample: int = 1000, precomputed: bool = False, metric: 
     return width
 
 
-class Binary(BaseEstimator):
+class WeightSpec(Spec):
+    """A rule for edge weights: ``bind(graph, X)`` fits it to a graph and returns what weighs, ``weigh(distances, X)``."""
+
+    _refusal = GraphError
+
+    def bind(self, graph: NeighbourGraph, X: Any) -> Any:
+        raise NotImplementedError
+
+
+class Binary(WeightSpec):
     """Weight 1 on every edge.
 
     Examples
@@ -78,7 +88,7 @@ class Binary(BaseEstimator):
         return _with_data(distances, np.ones(distances.nnz))
 
 
-class Heat(BaseEstimator):
+class Heat(WeightSpec):
     """Heat kernel ``exp(−d²/σ²)``.
 
     Parameters
@@ -97,6 +107,8 @@ class Heat(BaseEstimator):
     Belkin & Niyogi (2003), Laplacian eigenmaps; Kokiopoulou, Chen & Saad (2011), §8.6, for the width.
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"sigma": [*POSITIVE, None]}
+
     def __init__(self, sigma: float | None = None) -> None:
         self.sigma = sigma
 
@@ -109,16 +121,15 @@ class Heat(BaseEstimator):
                 raise GraphError("The median edge of the graph has length zero: give Heat(sigma=...).")
         else:
             width = float(self.sigma)
-            if not width > 0:
-                raise GraphError(f"Heat(sigma={self.sigma}) must be positive.")
         note(sigma=width)
         return Heat(width)
 
     def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
-        return _with_data(distances, np.exp(-((distances.data / self.sigma) ** 2)))
+        with np.errstate(over="ignore"):  # so many widths away that the weight is zero
+            return _with_data(distances, np.exp(-((distances.data / self.sigma) ** 2)))
 
 
-class LocalScaling(BaseEstimator):
+class LocalScaling(WeightSpec):
     """Self-tuning heat kernel ``exp(−d²/(σ_i σ_j))``, σ_i the distance from i to its k-th neighbour.
 
     Parameters
@@ -136,6 +147,8 @@ class LocalScaling(BaseEstimator):
     ----------
     Zelnik-Manor & Perona (2004), Self-tuning spectral clustering; Chatpatanasiri & Kijsirikul (2009), eq. 7.
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"k": COUNT}
 
     def __init__(self, k: int = 7) -> None:
         self.k = k
@@ -163,7 +176,7 @@ class _BoundLocalScaling:
         return _with_data(distances, np.exp(-(distances.data**2) / (own[rows] * self.sigma[distances.indices])))
 
 
-class Cosine(BaseEstimator):
+class Cosine(WeightSpec):
     """Cosine of the angle between two points, never below zero.
 
     Examples
@@ -180,9 +193,6 @@ class Cosine(BaseEstimator):
             )
         return _BoundCosine(X)
 
-    def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
-        raise NotImplementedError
-
 
 @dataclass(frozen=True, eq=False)
 class _BoundCosine:
@@ -198,7 +208,7 @@ class _BoundCosine:
         return _with_data(distances, np.maximum(products, 0.0))
 
 
-class Given(BaseEstimator):
+class Given(WeightSpec):
     """The numbers on the edges are affinities already (``weights="precomputed"``): those of a graph that was given, not found here.
 
     New points that arrive as rows of affinities bring their weights along; for new coordinates there are none, and their
@@ -217,13 +227,14 @@ class _BoundGiven:
         return _with_data(distances, np.ones(distances.nnz)) if self.coordinates and X is not None else distances
 
 
-class Powered(BaseEstimator):
+class Powered(WeightSpec):
     """Hadamard power of other weights, norm kept: ``W∘ᵅ · ‖W‖_F/‖W∘ᵅ‖_F``.
 
     Parameters
     ----------
     weights : str or weight specification, default="local"
     alpha : float, default=2
+        Positive.
 
     Examples
     --------
@@ -236,14 +247,22 @@ class Powered(BaseEstimator):
     Chatpatanasiri & Kijsirikul (2009), A unified semi-supervised dimensionality reduction framework, eq. 9.
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "weights": [str, HasMethods("bind")],
+        "alpha": POSITIVE,
+    }
+
     def __init__(self, weights: Any = "local", alpha: float = 2.0) -> None:
         self.weights = weights
         self.alpha = alpha
 
     def bind(self, graph: NeighbourGraph, X: Any) -> _BoundPower:
         rule = as_weights(self.weights).bind(graph, X)
-        W = rule.weigh(graph.undirected(), None)
-        return _BoundPower(rule, self.alpha, _power_factor(W, self.alpha))
+        W = _weighed(rule, graph.undirected(), None)
+        before, after = np.linalg.norm(W.data), np.linalg.norm(W.data**self.alpha)
+        if after == 0 < before:
+            raise GraphError(f"Powered(alpha={self.alpha:g}) takes every weight to zero: use a smaller alpha.")
+        return _BoundPower(rule, self.alpha, float(before / max(after, np.finfo(float).tiny)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,15 +276,6 @@ class _BoundPower:
         return _with_data(W, self.factor * W.data**self.alpha)
 
 
-def _power_factor(W: sp.csr_array, alpha: float) -> float:
-    return float(np.linalg.norm(W.data) / max(np.linalg.norm(W.data**alpha), np.finfo(float).tiny))
-
-
-def hadamard_power(W: sp.csr_array, alpha: float) -> sp.csr_array:
-    """``W∘ᵅ · ‖W‖_F/‖W∘ᵅ‖_F`` [S2, eq. 9]: sharper weights of the same size."""
-    return _with_data(W, _power_factor(W, alpha) * W.data**alpha)
-
-
 NAMES: dict[str, Any] = {
     "binary": Binary,
     "heat": Heat,
@@ -276,15 +286,19 @@ NAMES: dict[str, Any] = {
 
 
 def as_weights(weights: Any) -> Any:
-    """A weight specification from its shorthand."""
+    """A weight specification, its parameters checked, or the one that a name stands for."""
     if isinstance(weights, str):
         if weights not in NAMES:
             raise GraphError(
                 f"weights={weights!r} is unknown. Use one of {', '.join(map(repr, NAMES))}, or an object such as Heat(sigma=1.0)."
             )
         return NAMES[weights]()
-    if not hasattr(weights, "bind"):
-        raise GraphError(f"weights={weights!r} is neither a name nor a weight specification such as Heat(sigma=1.0).")
+    if isinstance(weights, type) or not hasattr(weights, "bind"):
+        raise GraphError(
+            f"weights={weights!r:.80} is neither a name nor a weight specification such as Heat(sigma=1.0)."
+        )
+    if isinstance(weights, Spec):
+        weights.check()
     return weights
 
 
@@ -292,7 +306,7 @@ def takes_given(weights: Any) -> bool:
     """The weights are the numbers on the edges, or made of them."""
     while hasattr(weights, "weights"):  # powers of weights, and paths over them
         weights = weights.weights
-    return isinstance(weights, Given) or (isinstance(weights, str) and weights == "precomputed")
+    return isinstance(weights, Given) or (isinstance(weights, str) and NAMES.get(weights) is Given)
 
 
 def refuse_found_edges(graph: Any, weights: Any) -> None:
@@ -309,15 +323,27 @@ def affinity(graph: NeighbourGraph, weights: Any, X: Any) -> Affinity:
     """Weigh the undirected edges of a graph. X is None where only distances are known."""
     with stage("weights"):
         rule = as_weights(weights).bind(graph, X)
-        W = rule.weigh(graph.undirected(), None)
-        if W.nnz and W.data.min() < 0:
-            raise GraphError(f"Edge weights must not be negative; the smallest is {W.data.min():.3g}.")
-        degrees = np.asarray(W.sum(axis=1)).ravel()
+        W = _weighed(rule, graph.undirected(), None)
         if W.nnz == 0:
             raise GraphError(f"The graph of the {W.shape[0]} points has no edges to weigh.")
-        if degrees.max() <= 0:
+        if W.data.max() <= 0:
             raise GraphError("All edge weights vanish: the kernel width is far too small for these distances.")
         return Affinity(W, rule, takes_given(weights))
+
+
+def _weighed(rule: Any, distances: sp.csr_array, X: Any) -> sp.csr_array:
+    """What a rule, perhaps the user's own, makes of the distances, if they are weights."""
+    W = rule.weigh(distances, X)
+    if not sp.issparse(W) or W.shape != distances.shape:
+        found = f"shape {W.shape}" if sp.issparse(W) else f"a {type(W).__name__}"
+        raise GraphError(
+            f"The weights {rule!r:.80} must turn sparse distances of shape {distances.shape} into as many weights; they returned {found}."
+        )
+    weights = real_numbers(W.data, "Edge weights", GraphError)
+    refuse_unless_sizes(weights, "Edge weights", "Weights say how near two points are: zero or more.", GraphError)
+    if not np.all(np.isfinite(weights)):
+        raise GraphError(f"{int(np.sum(np.isinf(weights)))} of {weights.size} edge weights are infinite.")
+    return sp.csr_array(W)
 
 
 def _with_data(G: sp.csr_array, data: Array) -> sp.csr_array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,8 +12,11 @@ from ..core import Form, Posed, Samples, UnitCovariance, pose
 from ..errors import InputError
 from ..forms import hessian_alignment, modified_alignment, tangent_alignment
 from ..graphs import NeighbourGraph
+from ..input import Input, Sample
+from .base import features_of, points_of
 from .docs import documented
-from .neighbourhood import GraphEmbedding, GraphProjection, barycentric
+from .neighbourhood import GraphEmbedding, barycentric
+from .projection import GraphProjection, by_class, graph_attribute, projection_graph
 from .reconstruction import LLE
 
 Array = NDArray[np.float64]
@@ -21,14 +25,14 @@ Array = NDArray[np.float64]
 class _Alignment(GraphEmbedding):
     """Implicit methods that differ in their alignment form only."""
 
-    _accepts_sparse: ClassVar[bool] = True
+    _input: ClassVar[Input] = replace(GraphEmbedding._input, sparse=True)
 
     def _form(self, points: Array, graph: NeighbourGraph) -> Form:
         raise NotImplementedError
 
-    def _pose_graph(self, graph: NeighbourGraph, points: Any) -> Posed:
-        extension = barycentric(graph, points)
-        return pose(Samples(graph.n, extension), minimise=self._form(points, graph), scale=UnitCovariance(graph.n))
+    def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
+        extension = barycentric(graph, x)
+        return pose(Samples(graph.n, extension), minimise=self._form(x.points, graph), scale=UnitCovariance(graph.n))
 
 
 @documented
@@ -163,9 +167,9 @@ class ModifiedLLE(LLE):
     Zhang & Wang (2006).
     """
 
-    def _pose_graph(self, graph: NeighbourGraph, points: Any) -> Posed:
-        extension = barycentric(graph, points, self.reg)
-        form = modified_alignment(points, graph.distances, self.n_components, self.reg)
+    def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
+        extension = barycentric(graph, x, self.reg)
+        form = modified_alignment(x.points, graph.distances, self.n_components, self.reg)
         return pose(Samples(graph.n, extension), minimise=form, scale=UnitCovariance(graph.n))
 
 
@@ -215,12 +219,13 @@ class LLTSA(GraphProjection):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = GraphProjection._parameter_constraints
 
-    def _pose(self, X: Any, y: Any) -> Posed:
-        if self._by_class:
+    def _pose(self, sample: Sample) -> Posed:
+        if by_class(self):
             raise InputError(
                 'LLTSA models neighbourhoods: use graph=KNN(k, within_class=True) instead of graph="class".'
             )
-        basis = self._basis(X)
-        points = self._points(basis, X)
-        graph = self._neighbours(points, y)
-        return pose(basis, minimise=tangent_alignment(points, graph.distances, self.n_components), ridge=self.ridge)
+        basis = features_of(self, sample)
+        points = points_of(basis, sample, self.kernel)
+        graph = projection_graph(self, points, sample.y)
+        form = tangent_alignment(points, graph.distances, self.n_components)
+        return pose(basis, minimise=form, ridge=self.ridge).having(**graph_attribute(graph))

@@ -12,25 +12,30 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import check_array
 
 from .._compat import Interval, StrOptions
 from .._diagnostics import note, stage
 from .._resources import threads
-from ..core import Form, Map, Posed, Samples, diagonal, identity, pose, solve
+from ..core import Fitted, Form, Map, Posed, Samples, diagonal, identity, pose, solve, spectral_attributes
 from ..core.spectrum import warn_if_localised
-from ..errors import DegenerateWarning, GraphError, InputError, warn
+from ..errors import DegenerateWarning, DisconnectedError, GraphError, InputError, warn
 from ..graphs import NeighbourGraph, components
+from ..input import Coordinates, Input, Sample
+from ..input.y import KnownPlaces
 from ..solvers import dense
 from ..solvers.linear import solve_positive
-from .base import Reducer
+from .base import Reducer, axes
 from .docs import documented
 from .geodesics import Isomap, LandmarkIsomap
-from .neighbourhood import GraphEmbedding, barycentric
+from .neighbourhood import GraphEmbedding, barycentric, in_one_piece
 from .unfolding import Unfolding
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+
+
+def _places_of(estimator: Any) -> KnownPlaces:
+    return KnownPlaces(getattr(estimator.embedding, "n_components", 2))
 
 
 @documented
@@ -106,6 +111,7 @@ class Anchored(Reducer):
     for semi-supervised manifold learning; [S0] §6.2.
     """
 
+    _input: ClassVar[Input] = Input(pairs=("graph", "metric"), inside="embedding", y=_places_of)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "embedding": [GraphEmbedding],
         "form": [StrOptions({"exact", "noisy", "spectral"})],
@@ -133,28 +139,21 @@ class Anchored(Reducer):
         """
         return super().fit(X, y)
 
-    def _needs_labels(self) -> bool:
-        return True
-
-    def _pairwise(self) -> bool:
-        return isinstance(self.embedding, GraphEmbedding) and self.embedding._pairwise()
-
-    def _fit(self, X: Any, y: Any) -> tuple[Array, Map]:
+    def _fit(self, sample: Sample) -> Fitted:
         embedding = self._wrapped()
-        G = _coordinates(y, X.shape[0], embedding.n_components)
-        self.known_ = ~np.isnan(G[:, 0])
         whole = self.form == "spectral" or isinstance(embedding, Isomap)
         if whole:
-            _check_enough(G[self.known_], self.form)
-        note(known=int(self.known_.sum()))
+            _check_enough(sample.y.values[sample.y.known], self.form)
+        note(known=int(sample.y.known.sum()))
         with threads(embedding.n_jobs):
-            graph = embedding._build_graph(X)
+            graph = embedding._graph(sample)
             if whole:
-                out = embedding._fit_connected(X, graph, partial(self._fit_whole, embedding, G))
-                self.graph_ = embedding.graph_
-                return out
-            self.graph_ = graph
-            return self._fit_pieces(embedding, G, graph, None if embedding._pairwise() else X)
+                fitted = in_one_piece(
+                    sample, graph, embedding.disconnected, partial(self._fit_whole, embedding, sample.y)
+                )
+            else:
+                fitted = self._fit_pieces(embedding, graph, sample)
+        return fitted.having(known_=sample.y.known)
 
     def _wrapped(self) -> Any:
         embedding = clone(self.embedding)
@@ -172,20 +171,25 @@ class Anchored(Reducer):
         return embedding
 
     # ------------------------------------------------------------------ exact and noisy, a component at a time
-    def _fit_pieces(self, embedding: Any, G: Array, graph: NeighbourGraph, points: Any) -> tuple[Array, Map]:
-        extend = _rebuilding(embedding, graph, points)
+    def _fit_pieces(self, embedding: Any, graph: NeighbourGraph, sample: Sample) -> Fitted:
+        extend, G = _rebuilding(embedding, graph, sample.x), sample.y.values
         count, labels = components(graph)
         note(components=count)
+        if count > 1 and embedding.disconnected == "raise":
+            raise DisconnectedError(
+                f'The neighbour graph has {count} components, and disconnected="raise" asks to be told. Known points can hold each of them '
+                'in place: pass "connect" to let them, or use more neighbours.'
+            )
         _check_anchors(G, labels, count)
         Y = G.copy()
         for piece in range(count):
             rows = np.flatnonzero(labels == piece)
-            if self.form == "exact" and self.known_[rows].all():
+            if self.form == "exact" and sample.y.known[rows].all():
                 continue
             part = graph if count == 1 else graph.subset(rows)
-            M = embedding._pose_graph(part, points[rows]).problem.A
+            M = embedding._pose_graph(part, sample.x.take(rows)).problem.A
             Y[rows] = self._solve_system(M, G[rows])
-        return Y, extend(Y)
+        return Fitted(Y, extend(Y), {"graph_": graph})
 
     def _solve_system(self, M: Form, G: Array) -> Array:
         known = ~np.isnan(G[:, 0])
@@ -203,35 +207,33 @@ class Anchored(Reducer):
         return Y
 
     # ------------------------------------------------------------------ the spectral form, and Isomap in every form
-    def _fit_whole(self, embedding: Any, G: Array, graph: NeighbourGraph, points: Any) -> tuple[Array, Map]:
-        if graph.n < G.shape[0]:
-            inside = self.known_[graph.rows]
-            if inside.sum() < self.known_.sum():
-                raise InputError(
-                    f"{self.known_.sum() - inside.sum()} of {self.known_.sum()} known points lie outside the largest component, which "
-                    'is all that disconnected="largest" embeds. Use "connect", more neighbours, or leave their coordinates out.'
-                )
-            G = G[graph.rows]
-        posed = embedding._pose_graph(graph, points)
+    def _fit_whole(self, embedding: Any, given: Coordinates, graph: NeighbourGraph, sample: Sample) -> Fitted:
+        inside, everywhere = int(sample.y.known.sum()), int(given.known.sum())
+        if inside < everywhere:
+            raise InputError(
+                f"{everywhere - inside} of {everywhere} known points lie outside the largest component, which is all that "
+                'disconnected="largest" embeds. Use "connect", more neighbours, or leave their coordinates out.'
+            )
+        G: Array = sample.y.values
+        found: dict[str, Any] = {}
+        posed = embedding._pose_graph(graph, sample.x)
         if posed.problem.sense == "max":
             M, extend = _of_axes(embedding, posed)
         else:
-            M, extend = posed.problem.A, _rebuilding(embedding, graph, points)
+            M, extend = posed.problem.A, _rebuilding(embedding, graph, sample.x)
         if self.form == "spectral":
-            Y = self._solve_spectral(embedding, posed.problem.B, M, G)
+            Y, found = self._solve_spectral(embedding, posed.problem.B, M, G)
         else:
             _check_anchors(G, np.zeros(graph.n, dtype=np.intp), 1)
             Y = self._solve_system(M, G)
-        return Y, extend(Y)
+        return Fitted(Y, extend(Y), found)
 
-    def _solve_spectral(self, embedding: Any, unit: Form | None, M: Form, G: Array) -> Array:
+    def _solve_spectral(self, embedding: Any, unit: Form | None, M: Form, G: Array) -> tuple[Array, dict[str, Any]]:
         known = ~np.isnan(G[:, 0])
         form = M + self.beta * _mean_diagonal(M) * _not_affine(G, known)
         form = replace(form, psd=True, kills_constant=True)
         problem = pose(Samples(M.n), minimise=form, unit="embedding" if unit is None else unit).problem
         spectrum = solve(problem, G.shape[1], solver=embedding.solver, random_state=embedding.random_state)
-        self.eigenvalues_, self.residuals_, self.gap_ = spectrum.values, spectrum.residuals, spectrum.gap
-        self.problem_ = problem
         Z = spectrum.vectors
         note(participation=warn_if_localised(Z))
         rank = _rank(Z[known])
@@ -240,41 +242,7 @@ class Anchored(Reducer):
                 f"On the {known.sum()} known points the {Z.shape[1]} axes found span only {rank} dimensions: the affine map to their "
                 "coordinates is not determined. Give the coordinates of more points, spread over the data, or a smaller beta."
             )
-        return _with_constant(Z) @ _affine(Z[known], G[known])
-
-
-def _coordinates(y: Any, n: int, d: int) -> Array:
-    """The given coordinates, (n, d), with rows of NaN for unknown points."""
-    if y is None:
-        raise InputError(
-            f"Anchored requires y to be passed, but the target y is None. Pass an array of shape ({n}, {d}): the known coordinates, and "
-            "rows of NaN for the other points."
-        )
-    G = np.array(
-        check_array(y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0, input_name="y")
-    )
-    shape, G = G.shape, G[:, None] if G.ndim == 1 and d == 1 else G
-    if G.shape != (n, d):
-        raise InputError(
-            f"The known coordinates have shape {shape}, but there are {n} points with n_components={d} coordinates each: pass shape "
-            f"({n}, {d}), rows of NaN for the points that are not known."
-        )
-    if np.isinf(G).any():
-        raise InputError(
-            f"{np.isinf(G).any(axis=1).sum()} rows of known coordinates hold infinity. Unknown points are NaN."
-        )
-    missing = np.isnan(G)
-    partly = np.flatnonzero(missing.any(axis=1) & ~missing.all(axis=1))
-    if partly.size:
-        raise InputError(
-            f"{partly.size} rows of coordinates (first: {partly[0]}) are NaN in part: a point is known in all its {d} coordinates or in "
-            "none. Fill them in, or make them NaN altogether."
-        )
-    if missing.all():
-        raise InputError(
-            f"None of the {n} points has known coordinates: all rows of y are NaN. Fit the wrapped method itself, without y."
-        )
-    return G
+        return _with_constant(Z) @ _affine(Z[known], G[known]), spectral_attributes(problem, spectrum)
 
 
 def _check_enough(G: Array, form: str) -> None:
@@ -344,15 +312,15 @@ def _solved(M: Form, right: Array, size: float) -> Array:
         ) from found
 
 
-def _rebuilding(embedding: Any, graph: NeighbourGraph, points: Any) -> Callable[[Array], Map]:
+def _rebuilding(embedding: Any, graph: NeighbourGraph, x: Any) -> Callable[[Array], Map]:
     """The map that rebuilds new points from their neighbours."""
-    extension = barycentric(graph, points, getattr(embedding, "reg", 1e-3))
+    extension = barycentric(graph, x, getattr(embedding, "reg", 1e-3))
     return lambda Y: Map(extension.rows, Y, known=extension.known, embedding=Y)
 
 
 def _of_axes(embedding: Any, posed: Posed) -> tuple[Form, Callable[[Array], Map]]:
     """``I − QQ'`` for the largest axes of a Gram matrix, and the affine image of their map."""
-    V, spectrum = embedding._axes_of(posed)
+    V, spectrum = axes(embedding).of(posed)
     own: Any = posed.basis.map(V, spectrum)
     n = V.shape[0]
     Q = np.column_stack([np.full(n, n**-0.5), V / np.linalg.norm(V, axis=0)])
@@ -360,7 +328,7 @@ def _of_axes(embedding: Any, posed: Posed) -> tuple[Form, Callable[[Array], Map]
 
     def extend(Y: Array) -> Map:
         shift, *turn = _affine(V, Y)
-        return replace(own, coef=own.coef @ np.array(turn), shift=shift, embedding=Y)
+        return replace(own.then(np.array(turn), shift), embedding=Y)
 
     return replace(M, psd=True, kills_constant=True), extend
 

@@ -1,8 +1,8 @@
 """The estimator contract.
 
-`Reducer` is the outer contract, ``_fit(X, y) -> (embedding, map)``, and says nothing about eigenvalues.
-`SpectralReducer` is the inner one, ``_pose(X, y) -> Posed``: one trace problem, solved, scaled and mapped the same way for
-every method.
+`Reducer` is the outer contract, ``_fit(sample) -> Fitted``, and says nothing about eigenvalues. `SpectralReducer` is the inner one,
+``_pose(sample) -> Posed``: one trace problem, solved, scaled and mapped the same way for every method. X and y are read before,
+by what the class declares in ``_input``; a fit returns what it has found, and only then, in one place, it is set on the estimator.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from .._compat import HasMethods, Interval, StrOptions, fit_context
-from .._diagnostics import collect, note
-from .._resources import explained, human_bytes, refuse_lazy, threads
-from ..core import Features, Posed, Samples, Spectrum, UnitVariance, as_solved, sign_of, solve, warn_of_flat_axes
-from ..core.moments import in_precision_of, is_tall, refuse_out_of_range
-from ..core.spectrum import warn_if_localised
+from .._diagnostics import collect
+from .._resources import explained, human_bytes, threads
+from ..core import Axes, Features, Fitted, Posed
 from ..errors import InputError
 from ..graphs import Landmarks
+from ..input import Actions, Classes, Input, Sample, is_pairwise, read, read_new
+from ..input.source import in_precision_of
+from ..input.x import as_rows
 from ..solvers.select import NAMES as SOLVERS
 
 Array = NDArray[np.float64]
@@ -39,24 +39,31 @@ RIDGE = [Interval(Real, 0, None, closed="left"), None]
 SCALE = [StrOptions({"unit-variance"}), None]
 LANDMARKS = [Interval(Integral, 1, None, closed="left"), "array-like", Landmarks, None]
 
-#: What fits keep to themselves, besides the attributes that end in an underscore. Other private names are scikit-learn's.
-_PRIVATE = {
-    "_moments", "_n_features_out", "_most", "_rule", "_size", "_sizes", "_axes",
-    "_training", "_links", "_width", "_distances", "_codes", "_groups", "_decision", "_collapsed",
-}  # fmt: skip
+
+class _NotHeld:
+    """Stands for ``embedding_`` on the class: what a fit to a file or in parts does not set is missed with a reason."""
+
+    def __get__(self, estimator: Any, cls: Any) -> Any:
+        fitted = estimator is not None and "map_" in vars(estimator)
+        raise AttributeError(
+            f"This {cls.__name__} read its rows from a file or in parts and holds no embedding of them: call transform(X), which works a "
+            "block of rows at a time."
+            if fitted
+            else f"{cls.__name__!r} object has no attribute 'embedding_'"
+        )
 
 
 class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Outer contract of every method: ``_fit(X, y) -> (embedding, map)``.
+    """Outer contract of every method: ``_fit(sample) -> Fitted``.
 
     Fitted attributes: ``embedding_`` (n, d), ``map_`` (a picklable function of new points), ``diagnostics_`` (seconds per stage,
     solver, graph components, memory).
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
-    _accepts_sparse: ClassVar[bool] = False
-    #: The map answers for training points from their embedding, which callers must not be able to write on.
-    _looks_up_rows: ClassVar[bool] = True
+    #: What the method reads from X and y.
+    _input: ClassVar[Input] = Input()
+    embedding_: Any = _NotHeld()
 
     @explained
     @fit_context(prefer_skip_nested_validation=True)
@@ -74,42 +81,40 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         -------
         self
         """
-        before = dict(vars(self))
-        self._forget()
-        try:
-            self._fit_anew(X, y)
-        except BaseException:  # all or nothing: the estimator is what it was, fitted before or not
-            self.__dict__ = before
-            raise
+        with collect() as record, threads(getattr(self, "n_jobs", None)):
+            sample, seen = read(self, X, y)
+            fitted = self._fit(sample)
+            if isinstance(sample.y, Classes | Actions) and sample.y.names.size:
+                seen["classes_"] = sample.y.names
+        return self._set(fitted, seen, record, sample.table)
+
+    def _set(self, fitted: Fitted, seen: dict[str, Any], record: dict[str, Any], X: Any = None) -> Any:
+        """Forget all that an earlier fit has found, and remember this one: the only place where fitted attributes are set."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        found = {**seen, **fitted.attributes, "diagnostics_": record}
+        if fitted.map is not None:
+            found["map_"] = fitted.map
+        if fitted.embedding is not None:
+            record["embedding_memory"] = human_bytes(fitted.embedding.nbytes)
+            # the map answers for training points from their places, which the caller must not be able to write on
+            held = getattr(fitted.map, "embedding", None) is fitted.embedding
+            found["embedding_"] = in_precision_of(X, fitted.embedding.copy() if held else fitted.embedding)
+        for name, value in found.items():
+            setattr(self, name, value)
         return self
 
-    def _fit_anew(self, X: Any, y: Any) -> None:
-        X = self._checked(X, reset=True, finite=not self._reads_moments(X), ensure_min_samples=2)
-        if not (self._reads_moments(X) or self._pairwise()):
-            refuse_out_of_range(X)
-        with collect() as record, threads(getattr(self, "n_jobs", None)):
-            embedding, self.map_ = self._fit(self._rows(X), y)
-        self.diagnostics_ = record
-        if embedding is not None:
-            record["embedding_memory"] = human_bytes(embedding.nbytes)
-            self.embedding_ = in_precision_of(X, embedding)
-        self._n_features_out = self.map_.coef.shape[1] if embedding is None else embedding.shape[1]
-
-    def _forget(self, *names: str) -> None:
-        """Drop these attributes or, without names, all that a fit has left: the next, with other parameters, may not set the same."""
-        for name in [name for name in vars(self) if name in names or not (names or _is_given(name))]:
-            delattr(self, name)
+    def _fit(self, sample: Sample) -> Fitted:
+        """What there is to find; nothing is set here."""
+        raise NotImplementedError
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit and return the embedding of the training points.
 
-        Linear and kernel maps return ``embedding_`` itself: copy it before writing on it, if ``embedding_`` is to stay. Other methods
-        return a copy, for their map looks training points up in it.
+        It is ``embedding_`` itself: copy it before writing on it, if ``embedding_`` is to stay.
         """
         self.fit(X, y)
-        if "embedding_" not in vars(self):
-            return self._placed(X)
-        return self.embedding_.copy() if self._looks_up_rows else self.embedding_
+        return self.embedding_ if "embedding_" in vars(self) else self.transform(X)
 
     def transform(self, X: Any) -> Any:
         """Embed new points.
@@ -123,112 +128,43 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ndarray of shape (n_points, n_components)
         """
         check_is_fitted(self)
-        return self._placed(X)
-
-    def _placed(self, X: Any) -> Any:
-        X = self._checked(X, reset=False)
+        X, rows = read_new(self, X)
         with np.errstate(over="ignore", invalid="ignore"):  # new points may be anywhere
-            Y = self.map_(self._rows(X))
+            Y = self.map_(rows)
         return in_precision_of(X, Y)
 
-    def _checked(self, X: Any, *, reset: bool, finite: bool = True, **limits: Any) -> Any:
-        refuse_lazy(X)
-        with np.errstate(over="ignore", invalid="ignore"):  # scikit-learn sums X to look for what is not finite
-            return validate_data(
-                self,
-                X,
-                reset=reset,
-                dtype=[np.float64, np.float32],
-                accept_sparse="csr" if self._accepts_sparse else False,
-                ensure_all_finite=finite,
-                **limits,
-            )
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.map_.width)
 
-    def _reads_moments(self, X: Any) -> bool:
-        """The fit sums over the rows of X in one pass and looks for NaN and infinity on the way."""
-        return False
-
-    def _rows(self, X: Any) -> Any:
-        """The rows as the fit and the map take them."""
-        return _double(X)
-
-    def _fit(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """The embedding, or None where the rows are not kept in memory, and the map."""
-        raise NotImplementedError
-
-    def _pairwise(self) -> bool:
-        """X holds distances or kernel values instead of coordinates."""
-        return any(
-            isinstance(getattr(self, name, None), str) and getattr(self, name) == "precomputed"
-            for name in ("kernel", "metric", "graph")
-        )
-
-    def _needs_labels(self) -> bool:
-        return False
+    def __sklearn_is_fitted__(self) -> bool:
+        return "map_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self._accepts_sparse
-        tags.input_tags.pairwise = self._pairwise()
-        tags.target_tags.required = self._needs_labels()
+        declared = self._input.of(self)
+        tags.input_tags.sparse = declared.sparse
+        tags.input_tags.allow_nan = declared.missing == "allow"
+        tags.input_tags.pairwise = is_pairwise(self)
+        tags.target_tags.required = declared.y is not None and declared.y.needed
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
-def _is_given(name: str) -> bool:
-    return not name.endswith("_") and name not in _PRIVATE
-
-
-def _double(X: Any) -> Any:
-    return X.astype(np.float64) if X.dtype != np.float64 else X
-
-
 class SpectralReducer(Reducer):
-    """Inner contract: ``_pose(X, y) -> Posed``. Adds ``eigenvalues_``, ``residuals_``, ``gap_`` and ``problem_``."""
+    """Inner contract: ``_pose(sample) -> Posed``. Adds ``eigenvalues_``, ``residuals_``, ``gap_`` and ``problem_``."""
 
-    def _fit(self, X: Any, y: Any) -> tuple[Any, Any]:
-        return self._solve(self._pose(X, y))
+    def _fit(self, sample: Sample) -> Fitted:
+        return axes(self).fit(self._pose(sample))
 
-    def _pose(self, X: Any, y: Any) -> Posed:
+    def _pose(self, sample: Sample) -> Posed:
         raise NotImplementedError
 
-    def _n_axes(self) -> int:
-        return self.n_components
 
-    def _solve(self, posed: Posed) -> tuple[Any, Any]:
-        V, spectrum = self._axes_of(posed)
-        Y = posed.basis.embed(V)
-        if isinstance(posed.basis, Samples) and getattr(posed.problem, "sense", "max") == "min":
-            note(participation=warn_if_localised(Y))
-        sign = sign_of(Y)
-        return Y * sign, posed.basis.map(V * sign, spectrum)
-
-    def _axes_of(self, posed: Posed) -> tuple[Array, Spectrum]:
-        spectrum = solve(posed.problem, self._n_axes() + posed.skip, solver=self.solver, random_state=self.random_state)
-        spectrum = spectrum.without_first(posed.skip)
-        self.eigenvalues_, self.residuals_, self.gap_ = spectrum.values, spectrum.residuals, spectrum.gap
-        self.problem_ = as_solved(posed.problem, spectrum)
-        warn_of_flat_axes(posed, spectrum)
-        return spectrum.vectors * self._scale_of(posed)(spectrum), spectrum
-
-    def _scale_of(self, posed: Posed) -> Any:
-        """The method's own scale, or another where the user asks for it."""
-        return UnitVariance(posed.basis) if getattr(self, "scale", None) == "unit-variance" else posed.scale
-
-
-def _sign_of_axes(V: Array) -> Array:
-    """±1 for each axis: the sign that makes its coefficient of largest magnitude positive (the first of equal ones)."""
-    size = np.abs(V)
-    first = np.argmax(size >= (1 - 1e-6) * size.max(axis=0, initial=0.0), axis=0)
-    return np.where(V[first, np.arange(V.shape[1])] < 0, -1.0, 1.0)
-
-
-def from_moments(estimator: Any) -> bool:
-    """``partial_fit`` is there where the moments of the rows are all a method needs."""
-    reason = estimator._needs_rows()
-    if reason is not None:
-        raise AttributeError(f"{type(estimator).__name__} has no partial_fit with {reason}: it needs all rows at once.")
-    return True
+def axes(estimator: Any) -> Axes:
+    """How this estimator wants its axes found."""
+    stretched = getattr(estimator, "scale", None) == "unit-variance"
+    return Axes(estimator.n_components, estimator.solver, estimator.random_state, stretched)
 
 
 def _is_linear(estimator: Any) -> bool:
@@ -248,14 +184,16 @@ def check_embedded(Y: Any, d: int) -> Array:
     return Y
 
 
+def _without_kernel(estimator: Any) -> bool:
+    return estimator.kernel is None
+
+
 class FeatureReducer(SpectralReducer):
     """Methods whose map is linear in the features or, through ``kernel=``, in a kernel's feature space.
 
     Adds ``components_`` (d, D), ``mean_`` and ``inverse_transform`` when the features are the inputs themselves.
     """
 
-    _accepts_sparse: ClassVar[bool] = True
-    _looks_up_rows: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": COMPONENTS,
         "kernel": [str, callable, HasMethods("get_params"), None],
@@ -267,6 +205,7 @@ class FeatureReducer(SpectralReducer):
         "random_state": SEED,
     }
 
+    _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, linear=_without_kernel)
     n_components: Any
 
     def __init__(
@@ -290,92 +229,6 @@ class FeatureReducer(SpectralReducer):
         self.solver = solver
         self.random_state = random_state
 
-    def _basis(self, X: Any) -> Features:
-        if "_features" in vars(self):  # a search over other parameters has built them before
-            return self._features
-        if self.kernel is None:
-            if self.landmarks is not None:
-                raise InputError("landmarks= stand for the points of a kernel: give kernel= too, or leave it out.")
-            return Features.linear(X, reduce=self.reduce, random_state=self.random_state)
-        if self.reduce is not None:
-            raise InputError(
-                "reduce= keeps principal axes of the inputs and does not apply with kernel=: use landmarks= instead."
-            )
-        return Features.kernel(self.kernel, X, landmarks=self.landmarks, random_state=self.random_state)
-
-    def _points(self, basis: Features, X: Any) -> Any:
-        """Where graphs are built: the inputs, or the kernel's feature space."""
-        return _double(X) if self.kernel is None else basis.Z
-
-    def _rows(self, X: Any) -> Any:
-        """Linear features are read in blocks, as they are."""
-        return X if self.kernel is None and not sp.issparse(X) else _double(X)
-
-    def _solve(self, posed: Posed) -> tuple[Any, Any]:
-        if self.kernel is not None:
-            return super()._solve(posed)
-        basis: Any = posed.basis
-        V, spectrum = self._axes_of(posed)
-        V = V * _sign_of_axes(basis.map(V, spectrum).coef)
-        map_ = basis.map(V, spectrum)
-        self.components_, self.mean_ = map_.coef.T, map_.offset
-        return None if basis.raw is None else basis.embed(V), map_
-
-    def _placed(self, X: Any) -> Any:
-        if self.kernel is not None or not isinstance(X, np.ndarray):
-            return super()._placed(X)
-        X = self._checked(X, reset=False, finite=False)
-        # a NaN in a row is one in its image: no pass over X to look for it, and none of numpy's warnings on the way, which
-        # depend on the processor
-        with np.errstate(over="ignore", invalid="ignore"):
-            Y = self.map_(X)
-        return in_precision_of(X, Y)
-
-    # ------------------------------------------------------------------ from moments
-    def _needs_rows(self) -> str | None:
-        """What asks for more of the data than the moments of its rows; None where nothing does."""
-        return type(self).__name__
-
-    def _reads_moments(self, X: Any) -> bool:
-        return self._needs_rows() is None and is_tall(X)
-
-    def _add_rows(self, X: Any) -> Any:
-        """A checked block for `partial_fit`."""
-        refuse_lazy(X)
-        begun = "n_samples_seen_" in vars(self)
-        if not begun and "map_" in vars(self):
-            raise InputError(
-                f"This {type(self).__name__} was fitted to sparse X, or to no more rows than features, and keeps no sums to add rows to: "
-                "begin with partial_fit, on a new estimator or on sklearn.base.clone of this one."
-            )
-        return validate_data(
-            self,
-            X,
-            reset=not begun,
-            dtype=[np.float64, np.float32],
-            accept_sparse="csr",
-            ensure_all_finite=not (isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64)),
-        )
-
-    def _solve_moments(self, posed: Posed) -> Any:
-        with collect() as record:
-            _, self.map_ = self._solve(posed)
-        self._forget("embedding_")  # of rows that fit has seen: there are more now
-        self.diagnostics_ = record
-        self._n_features_out = self.map_.coef.shape[1]
-        return self
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "map_" in vars(self)
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "embedding_" and "map_" in vars(self):
-            raise AttributeError(
-                f"This {type(self).__name__} read its rows from a file or in parts and holds no embedding of them: call transform(X), "
-                "which works a block of rows at a time."
-            )
-        return self.__getattribute__(name)  # raises what the first look-up raised
-
     @available_if(_is_linear)
     def inverse_transform(self, Y: Any) -> Array:
         """Points of the input space whose embedding is Y, of least distance from ``mean_``.
@@ -393,3 +246,24 @@ class FeatureReducer(SpectralReducer):
         with np.errstate(over="ignore", invalid="ignore"):
             X = Y @ np.linalg.pinv(self.components_).T + self.mean_
         return in_precision_of(Y, X)
+
+
+def features_of(estimator: Any, sample: Sample) -> Features:
+    """The coordinates that the axes of a `FeatureReducer` are combinations of."""
+    if sample.features is not None:
+        return sample.features
+    X, seed = sample.x.values, estimator.random_state
+    if estimator.kernel is None:
+        if estimator.landmarks is not None:
+            raise InputError("landmarks= stand for the points of a kernel: give kernel= too, or leave it out.")
+        return Features.linear(X, reduce=estimator.reduce, random_state=seed)
+    if estimator.reduce is not None:
+        raise InputError(
+            "reduce= keeps principal axes of the inputs and does not apply with kernel=: use landmarks= instead."
+        )
+    return Features.kernel(estimator.kernel, sample.x.under_kernel, landmarks=estimator.landmarks, random_state=seed)
+
+
+def points_of(basis: Features, sample: Sample, kernel: Any) -> Any:
+    """Where graphs are built: the inputs, or the kernel's feature space."""
+    return as_rows(sample.x.values) if kernel is None else basis.Z

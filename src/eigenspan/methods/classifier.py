@@ -6,79 +6,90 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..core import Map, Posed
+from ..core import Fitted, Map, Posed, Scatters
 from ..core.classes import ClassRule, class_rule
 from ..errors import LabelError, LabelWarning, warn
+from ..input import read_new
+from ..input.source import refuse_non_finite
 
 Array = NDArray[np.float64]
+
+
+def _checked_priors(given: Any, counts: Array, names: Any) -> Array:
+    if given is None:
+        return counts / counts.sum()
+    priors = np.asarray(given, dtype=np.float64)
+    if priors.shape != counts.shape:
+        listed = "" if names is None else f" ({', '.join(map(str, names[:10]))})"
+        raise LabelError(
+            f"priors has shape {priors.shape}, but there are {counts.size} classes{listed}: give one probability for each, in this order."
+        )
+    if not np.all(priors >= 0) or not np.isfinite(priors).all() or not priors.any():
+        raise LabelError(
+            f"The priors must be non-negative numbers, not all zero; got {priors}: they are probabilities of classes."
+        )
+    if abs(priors.sum() - 1.0) > 1e-5:
+        warn(
+            f"The priors sum to {priors.sum():.6g}, not to 1: they were divided by it. Give probabilities.",
+            LabelWarning,
+        )
+    return priors / priors.sum()
+
+
+def class_rule_of(estimator: Any, posed: Posed, scatters: Scatters, names: Any) -> ClassRule:
+    """Bayes' rule over the coordinates of the basis."""
+    unit: Any = posed.problem.B
+    priors = _checked_priors(estimator.priors, scatters.counts, names)
+    return class_rule(unit.to_dense(), scatters.means, scatters.counts, priors)
+
+
+def rule_attributes(
+    estimator: Any, posed: Posed, fitted: Fitted, scatters: Scatters, rule: ClassRule
+) -> dict[str, Any]:
+    """What an estimator with this rule has besides its axes."""
+    basis: Any = posed.basis
+    decision = replace(basis.map(rule.weights, None), shift=rule.intercepts)
+    found: dict[str, Any] = {"priors_": rule.priors, "decision_": decision, "collapsed_": rule.collapsed}
+    if estimator.criterion == "ratio-trace":
+        found["explained_variance_ratio_"] = rule.shares[: fitted.attributes["eigenvalues_"].size]
+    if estimator.kernel is not None:
+        return found
+    coef = decision.coef.T
+    intercept = rule.intercepts - coef @ decision.offset
+    if intercept.size == 2:  # one function tells two classes apart
+        coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+    found |= {"coef_": coef, "intercept_": intercept}
+    if estimator.store_covariance:
+        unit: Any = posed.problem.B
+        C = (unit.to_dense() - posed.problem.A.to_dense()) / scatters.counts.sum()
+        found["covariance_"] = C if basis.lift is None else basis.lift @ C @ basis.lift.T
+    return found
+
+
+def mean_attributes(means: Array, fitted: Fitted) -> dict[str, Any]:
+    """Means of the classes, over the features."""
+    return {"means_": means, "xbar_": fitted.attributes["priors_"] @ means}
 
 
 class DiscriminantClassifier(ClassifierMixin):
     """Bayes' rule for Gaussian classes of equal covariance; all discriminant directions count, whatever `n_components`."""
 
-    priors: Any
-    kernel: Any
-    criterion: str
-    store_covariance: bool
     classes_: Any
-    eigenvalues_: Array
-    _decision: Map
-    _collapsed: int
-
-    def _checked_priors(self, counts: Array) -> Array:
-        if self.priors is None:
-            return counts / counts.sum()
-        priors = np.asarray(self.priors, dtype=np.float64)
-        if priors.shape != counts.shape:
-            raise LabelError(
-                f"priors has shape {priors.shape}, but there are {counts.size} classes ({', '.join(map(str, self.classes_[:10]))}): "
-                "give one probability for each, in this order."
-            )
-        if not np.all(priors >= 0) or not np.isfinite(priors).all() or not priors.any():
-            raise LabelError(
-                f"The priors must be non-negative numbers, not all zero; got {priors}: they are probabilities of classes."
-            )
-        if abs(priors.sum() - 1.0) > 1e-5:
-            warn(
-                f"The priors sum to {priors.sum():.6g}, not to 1: they were divided by it. Give probabilities.",
-                LabelWarning,
-            )
-        return priors / priors.sum()
-
-    def _learn_classes(self, posed: Posed, counts: Array, means: Array) -> None:
-        """Set the rule from the class means, as rows over the raw features of the basis, and the unit of the problem."""
-        basis: Any = posed.basis
-        self.priors_ = self._checked_priors(counts)
-        inside = means - basis.offset
-        unit: Any = posed.problem.B
-        rule = class_rule(unit.to_dense(), inside if basis.lift is None else inside @ basis.lift, counts, self.priors_)
-        self._collapsed = rule.collapsed
-        self._decision = replace(basis.map(rule.weights, None), shift=rule.intercepts)
-        if self.criterion == "ratio-trace":
-            self.explained_variance_ratio_ = rule.shares[: self.eigenvalues_.size]
-        if self.kernel is None:
-            self.means_, self.xbar_ = means, self.priors_ @ means
-            self._set_coefficients(rule)
-            if self.store_covariance:
-                C = (unit.to_dense() - posed.problem.A.to_dense()) / counts.sum()
-                self.covariance_ = C if basis.lift is None else basis.lift @ C @ basis.lift.T
-
-    def _set_coefficients(self, rule: ClassRule) -> None:
-        coef = self._decision.coef.T
-        intercept = rule.intercepts - coef @ self._decision.offset
-        if intercept.size == 2:  # one function tells two classes apart
-            coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
-        self.coef_, self.intercept_ = coef, intercept
+    decision_: Map
+    collapsed_: int
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
-        estimator: Any = self
-        return self._decision(estimator._rows(estimator._checked(X, reset=False)))
+        X, rows = read_new(self, X)
+        if not sp.issparse(X):
+            refuse_non_finite(X)
+        return self.decision_(rows)
 
     def decision_function(self, X: Any) -> Array:
         """Log posterior of every class up to what all share; of two classes, how much the second exceeds the first.
@@ -111,9 +122,9 @@ class DiscriminantClassifier(ClassifierMixin):
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of ``predict_proba``."""
         scores = self._scores(X)
-        if self._collapsed:
+        if self.collapsed_:
             warn(
-                f"Along {self._collapsed} of the discriminant directions the training classes have no extent (fewer samples than features, "
+                f"Along {self.collapsed_} of the discriminant directions the training classes have no extent (fewer samples than features, "
                 "or classes that an exact function of the features tells apart): their probabilities are 0 or 1, which says nothing "
                 'about new points. Use shrinkage="auto" or ridge=.',
                 LabelWarning,

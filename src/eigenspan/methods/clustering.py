@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg as la
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
@@ -15,15 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import Interval, StrOptions
 from .._diagnostics import note, stage
 from .._resources import one_thread
-from ..core import Map, Spectrum, TraceProblem, sign_of, solve
+from ..core import Fitted, Spectrum, TraceProblem, sign_of, solve, spectral_attributes
 from ..errors import DimensionError, InputError
 from ..extend import Walk, walk_rows
 from ..forms import degree, degrees, laplacian
 from ..graphs import affinity, components
+from ..graphs.weights import refuse_found_edges
+from ..input import Input, Sample
 from ..solvers import dense
-from .base import JOBS, NEIGHBOURS, SEED, SOLVER, SpectralReducer
+from .base import JOBS, NEIGHBOURS, SEED, SOLVER, Reducer
 from .docs import documented
-from .neighbourhood import GRAPH, METRIC, WEIGHTS, graph_asked_for, holds_affinities, holds_pairs, known_rows
+from .neighbourhood import GRAPH, METRIC, WEIGHTS
 from .parameters import parameters
 
 Array = NDArray[np.float64]
@@ -31,7 +32,7 @@ Array = NDArray[np.float64]
 
 @documented
 @parameters()
-class SpectralClustering(ClusterMixin, SpectralReducer):
+class SpectralClustering(ClusterMixin, Reducer):
     """Spectral clustering by the normalised cut or the ratio cut.
 
     .. math:: \\min_Z \\operatorname{Tr}(Z^T L Z) \\quad \\text{s.t. } Z^T B Z = I, \\qquad B = D \\text{ or } I
@@ -81,7 +82,7 @@ class SpectralClustering(ClusterMixin, SpectralReducer):
     [S0] §7.5; Shi & Malik (2000); Yu & Shi (2003); Damle, Minden & Ying (2019) for ``"cluster_qr"``.
     """
 
-    _accepts_sparse: ClassVar[bool] = True
+    _input: ClassVar[Input] = Input(pairs=("graph", "metric"), sparse=True)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -126,33 +127,34 @@ class SpectralClustering(ClusterMixin, SpectralReducer):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _fit(self, X: Any, y: Any) -> tuple[Array, Map]:
-        n = X.shape[0]
+    def _fit(self, sample: Sample) -> Fitted:
+        n = sample.n
         if self.n_clusters > n:
             raise InputError(f"n_clusters={self.n_clusters} exceeds n_samples={n}.")
         if self.n_components is not None and self.n_components > n:
             raise DimensionError(f"n_components={self.n_components} exceeds n_samples={n}.")
-        X = sp.csr_array(X) if sp.issparse(X) else X
-        points = None if holds_pairs(self) else X
-        self.graph_ = graph_asked_for(self, X, self.n_neighbors)
-        weighted = affinity(self.graph_, self.weights, points)
-        spectrum = self._indicators(weighted.W)
-        Y = spectrum.vectors * sign_of(spectrum.vectors)
-        self.eigenvalues_, self.residuals_, self.gap_ = spectrum.values, spectrum.residuals, spectrum.gap
-        walk = Walk(
-            walk_rows(self.graph_, weighted),
-            known_rows(points, holds_affinities(self)),
-            eigenfunctions=self.cut == "normalized",
+        if not sample.x.pairs:
+            refuse_found_edges(self.graph, self.weights)
+        graph = sample.x.neighbours(
+            self.graph,
+            n_neighbors=self.n_neighbors,
+            n_jobs=self.n_jobs,
+            metric=self.metric,
+            metric_params=self.metric_params,
         )
-        with stage("assignment"):
-            self.labels_ = self._assign(Y)
-        return Y, walk(Y, spectrum)
-
-    def _indicators(self, W: Any) -> Spectrum:
-        """The smallest eigenvectors: one exact indicator per component, then the rest in their complement."""
-        count, labels = components(self.graph_)
-        self.n_graph_components_ = count
+        weighted = affinity(graph, self.weights, sample.x.points)
+        count, pieces = components(graph)
         note(components=count)
+        problem, spectrum = self._indicators(weighted.W, count, pieces)
+        Y = spectrum.vectors * sign_of(spectrum.vectors)
+        walk = Walk(walk_rows(graph, weighted), sample.x.known(), eigenfunctions=self.cut == "normalized")
+        with stage("assignment"):
+            rule, labels = self._assign(Y, count)
+        found = {"graph_": graph, "n_graph_components_": count, "assigner_": rule, "labels_": labels}
+        return Fitted(Y, walk(Y, spectrum), {**spectral_attributes(problem, spectrum), **found})
+
+    def _indicators(self, W: Any, count: int, labels: Any) -> tuple[TraceProblem, Spectrum]:
+        """The smallest eigenvectors: one exact indicator per component, then the rest in their complement."""
         d = degrees(W)
         if self.cut == "normalized" and d.min() <= 0:  # an isolated point: give it a self-loop, which no cut sees
             d = np.where(d > 0, d, np.min(d[d > 0], initial=1.0))
@@ -162,33 +164,34 @@ class SpectralClustering(ClusterMixin, SpectralReducer):
         N /= np.sqrt(mass @ N)
         wanted = self.n_components or self.n_clusters
         more = max(0, wanted - count)
-        self.problem_ = TraceProblem(laplacian(W), _unit(W, mass, self.cut), "min", N)
+        problem = TraceProblem(laplacian(W), _unit(W, mass, self.cut), "min", N)
         if more == 0:
             note(solver="Components")  # the indicators of the components are the answer: nothing to solve
-            return Spectrum(np.zeros(count), N, np.zeros(count))
-        rest = solve(self.problem_, more, solver=self.solver, random_state=self.random_state)
-        return Spectrum(
+            return problem, Spectrum(np.zeros(count), N, np.zeros(count))
+        rest = solve(problem, more, solver=self.solver, random_state=self.random_state)
+        return problem, Spectrum(
             np.concatenate([np.zeros(count), rest.values]),
             np.hstack([N, rest.vectors]),
             np.concatenate([np.zeros(count), rest.residuals]),
             rest.gap,
         )
 
-    def _assign(self, Y: Array) -> NDArray[np.intp]:
+    def _assign(self, Y: Array, count: int) -> tuple[Any, NDArray[np.intp]]:
+        """The rule that gives a cluster to every place, and those of the points."""
         from sklearn.cluster import KMeans
 
         if self.assign == "kmeans":
             with one_thread():
-                self._rule = KMeans(self.n_clusters, n_init=10, random_state=self.random_state).fit(Y)
-            return self._rule.labels_.astype(np.intp)
+                means = KMeans(self.n_clusters, n_init=10, random_state=self.random_state).fit(Y)
+            return means, means.labels_.astype(np.intp)
         if Y.shape[1] != self.n_clusters:
             raise InputError(
                 f'assign="{self.assign}" rotates {self.n_clusters} vectors onto {self.n_clusters} indicators, but the embedding '
                 f"has {Y.shape[1]} "
-                f'(the graph has {self.n_graph_components_} components). Use assign="kmeans".'
+                f'(the graph has {count} components). Use assign="kmeans".'
             )
-        self._rule = _Rotation.pivoted(Y) if self.assign == "cluster_qr" else _Rotation.fit(Y, self.random_state)
-        return self._rule.predict(Y)
+        rotation = _Rotation.pivoted(Y) if self.assign == "cluster_qr" else _Rotation.fit(Y, self.random_state)
+        return rotation, rotation.predict(Y)
 
     def predict(self, X: Any) -> NDArray[np.intp]:
         """Cluster of each new point, through the embedding's extension.
@@ -204,7 +207,7 @@ class SpectralClustering(ClusterMixin, SpectralReducer):
         check_is_fitted(self)
         Y = self.transform(X)
         with one_thread():
-            return np.asarray(self._rule.predict(np.asarray(Y, dtype=np.float64)), dtype=np.intp)
+            return np.asarray(self.assigner_.predict(np.asarray(Y, dtype=np.float64)), dtype=np.intp)
 
     def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.intp]:
         """Fit and return the cluster of every training point."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -14,12 +15,13 @@ from .._compat import Interval, StrOptions
 from .._diagnostics import note
 from ..errors import KernelError, LabelError
 from ..graphs import median_width
-from ..graphs.contract import Contraction
+from ..input import Classes, Input, Sample
+from ..input.y import ClassLabels, Targets
 from ..solvers.sdp import Program
 from .docs import documented
 from .parameters import parameters
-from .supervised import targets
 from .supervised_unfolding import LabelledUnfolding, representatives
+from .unfolding_edges import Held
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -66,15 +68,43 @@ class SMVU2(LabelledUnfolding):
     Wei, Chen & Song (2016), Developments of two supervised maximum variance unfolding algorithms for process classification.
     """
 
-    _min_classes = 2
+    _input: ClassVar[Input] = replace(LabelledUnfolding._input, y=ClassLabels())
     _objective = "scatter of the classes"
 
-    def _program(self, pairs: Index, bounds: Array, groups: Contraction, rows: Index) -> Program:
-        self._check_memory(groups.first.size, len(pairs))
-        X, codes = self._training
-        if np.unique(codes[rows][codes[rows] >= 0]).size < 2:
-            raise _nothing_left(rows.size)
-        return self._bounded(pairs, bounds, groups, fisher_cost(X[rows], codes[rows]))
+    def _program(self, held: Held) -> Program:
+        self._check_memory(held.n, len(held.pairs))
+        codes = held.sample.y.codes
+        if np.unique(codes[codes >= 0]).size < 2:
+            raise _nothing_left(codes.size)
+        return self._bounded(held, fisher_cost(held.sample.x.values, codes))
+
+
+@dataclass(frozen=True, eq=False)
+class LabelKernel:
+    """Kernel values of the labels themselves."""
+
+    K: Array
+
+    def take(self, rows: Index) -> LabelKernel:
+        return LabelKernel(self.K[np.ix_(rows, rows)])
+
+
+@dataclass(frozen=True)
+class _GivenKernel:
+    """Reads the parameter, not y."""
+
+    K: Any
+    needed: bool = False
+
+    def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> LabelKernel:
+        return LabelKernel(_label_matrix(self.K, n))
+
+
+def _labels_of_kernel(estimator: Any) -> Any:
+    if isinstance(estimator.label_kernel, str) and estimator.label_kernel == "delta":
+        return ClassLabels()
+    named = isinstance(estimator.label_kernel, str) or callable(estimator.label_kernel)
+    return Targets() if named else _GivenKernel(estimator.label_kernel)
 
 
 @documented
@@ -137,7 +167,7 @@ class ColoredMVU(LabelledUnfolding):
 
     label_kernel: Any
     width: float | None
-    _min_classes = 2
+    _input: ClassVar[Input] = replace(LabelledUnfolding._input, y=_labels_of_kernel)
     _objective = "dependence on the labels"
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -146,45 +176,35 @@ class ColoredMVU(LabelledUnfolding):
         "width": [Interval(Real, 0, None, closed="neither"), None],
     }
 
-    def _needs_labels(self) -> bool:
-        return isinstance(self.label_kernel, str) or callable(self.label_kernel)
+    def _program(self, held: Held) -> Program:
+        self._check_memory(held.n, len(held.pairs))
+        return self._bounded(held, self._cost(held.sample))
 
-    def _encode(self, X: Any, y: Any, name: str) -> Any:
-        """Class codes, rows of numbers, or the kernel itself."""
-        if not self._needs_labels():
-            return _label_matrix(self.label_kernel, X.shape[0])
-        if isinstance(self.label_kernel, str) and self.label_kernel == "delta":
-            return super()._encode(X, y, name)
-        T = targets(y, X, name)
-        if isinstance(self.label_kernel, str) and self.label_kernel == "rbf":
-            self._width = median_width(T[~np.isnan(T).any(axis=1)]) if self.width is None else float(self.width)
-            note(label_width=self._width)
-        return T
-
-    def _program(self, pairs: Index, bounds: Array, groups: Contraction, rows: Index) -> Program:
-        self._check_memory(groups.first.size, len(pairs))
-        return self._bounded(pairs, bounds, groups, self._cost(rows))
-
-    def _cost(self, rows: Index) -> Array:
+    def _cost(self, sample: Sample) -> Array:
         """H K_l H over the points with a label, zero elsewhere."""
-        own, C = self._training[1][rows], np.zeros((rows.size, rows.size))
-        if not self._needs_labels():
-            known, K = np.ones(rows.size, dtype=bool), own[:, rows]
+        n, y = sample.n, sample.y
+        C = np.zeros((n, n))
+        if isinstance(y, LabelKernel):
+            known, K = np.ones(n, dtype=bool), y.K
+        elif isinstance(y, Classes):
+            known = y.codes >= 0
+            K = np.asarray(y.codes[known][:, None] == y.codes[known], dtype=np.float64)
         else:
-            known = own >= 0 if own.ndim == 1 else ~np.isnan(own).any(axis=1)
-            K = self._kernel(own[known]) if known.any() else C
+            known = y.known
+            K = self._kernel(y.values[known]) if known.any() else C
         C[np.ix_(known, known)] = _centred(K) if known.any() else 0.0
-        if np.abs(C).max() <= 1e-12 * np.abs(K).max():
-            raise _nothing_left(rows.size)
+        if not C.size or np.abs(C).max() <= 1e-12 * np.abs(K).max(initial=0.0):
+            raise _nothing_left(n)
         return C
 
     def _kernel(self, T: Any) -> Array:
+        """Of numbers."""
         if callable(self.label_kernel):
             return _label_matrix(self.label_kernel(T, T), len(T))
-        if self.label_kernel == "delta":
-            return np.asarray(T[:, None] == T, dtype=np.float64)
         if self.label_kernel == "rbf":
-            return np.asarray(np.exp(-cdist(T, T, "sqeuclidean") / self._width**2))
+            width = median_width(T) if self.width is None else float(self.width)
+            note(label_width=width)
+            return np.asarray(np.exp(-cdist(T, T, "sqeuclidean") / width**2))
         T = T - T.mean(axis=0)
         return np.asarray(T @ T.T)
 

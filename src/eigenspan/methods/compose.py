@@ -24,11 +24,13 @@ from ..forms import (
     total,
     within,
 )
-from ..graphs import affinity, as_graph, encode_labels, ensure_connected, reconstruction_weights
+from ..graphs import affinity, as_graph, ensure_connected, reconstruction_weights
 from ..graphs.weights import refuse_found_edges
+from ..input import Input, Sample
+from ..input.y import ClassLabels
 from .base import JOBS, NEIGHBOURS, RIDGE, SEED, SOLVER, FeatureReducer, SpectralReducer
 from .docs import documented
-from .neighbourhood import GRAPH, WEIGHTS, barycentric, refuse_distances
+from .neighbourhood import GRAPH, WEIGHTS, barycentric
 
 Array = NDArray[np.float64]
 
@@ -40,15 +42,14 @@ FORM = [StrOptions(set(NAMED)), callable, Form, None]
 class _Forms:
     """Named forms over one set of points, each built when first asked for."""
 
-    def __init__(self, estimator: Any, points: Array, y: Any) -> None:
-        self.estimator, self.points, self.y = estimator, points, y
+    def __init__(self, estimator: Any, points: Array, sample: Sample) -> None:
+        self.estimator, self.points, self.sample = estimator, points, sample
         self._graph: Any = None
 
     @property
     def graph(self) -> Any:
         if self._graph is None:
             e = self.estimator
-            refuse_distances(e.graph, type(e).__name__)
             self._graph = as_graph(e.graph, self.points, n_neighbors=e.n_neighbors, n_jobs=e.n_jobs)
             if e.basis == "samples":  # only implicit embeddings need a connected graph
                 self._graph, _ = ensure_connected(self._graph, self.points, e.disconnected)
@@ -58,7 +59,7 @@ class _Forms:
         if isinstance(form, Form):
             built = form
         elif callable(form):
-            built = form(self.points, self.y)
+            built = form(self.points, self.sample.given)
         else:
             built = self._named(form)
         if not isinstance(built, Form) or built.n != self.points.shape[0]:
@@ -68,7 +69,7 @@ class _Forms:
     def _named(self, name: str) -> Form:
         n, d = self.points.shape[0], self.estimator.n_components
         if name in LABELLED:
-            codes, _ = encode_labels(self.y, self.points, unlabeled=self.estimator.unlabeled, name=f"The form {name!r}")
+            codes = self.sample.y.codes
             if name == "class_laplacian":
                 return laplacian(class_graph(codes))
             return {"between": between, "within": within, "total": total, "class_average": class_average}[name](codes)
@@ -82,6 +83,15 @@ class _Forms:
             return reconstruction(reconstruction_weights(self.points, self.graph.distances))
         local = {"tangent": tangent_alignment, "hessian": hessian_alignment, "modified": modified_alignment}[name]
         return local(self.points, self.graph.distances, d)
+
+
+def _kernel_of_basis(estimator: Any) -> tuple[str, ...]:
+    return ("kernel",) if estimator.basis == "kernel" else ()
+
+
+def _labels_of_forms(estimator: Any) -> ClassLabels | None:
+    forms = (estimator.minimise, estimator.maximise, estimator.unit)
+    return ClassLabels() if any(isinstance(form, str) and form in LABELLED for form in forms) else None
 
 
 @documented
@@ -139,7 +149,7 @@ class TraceReducer(SpectralReducer):
     (3, 2)
     """
 
-    _accepts_sparse: ClassVar[bool] = False
+    _input: ClassVar[Input] = Input(pairs=_kernel_of_basis, y=_labels_of_forms)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [*FeatureReducer._parameter_constraints["n_components"]],
         "minimise": FORM,
@@ -199,13 +209,7 @@ class TraceReducer(SpectralReducer):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _pairwise(self) -> bool:
-        return self.basis == "kernel" and isinstance(self.kernel, str) and self.kernel == "precomputed"
-
-    def _needs_labels(self) -> bool:
-        return any(isinstance(form, str) and form in LABELLED for form in (self.minimise, self.maximise, self.unit))
-
-    def _pose(self, X: Any, y: Any) -> Posed:
+    def _pose(self, sample: Sample) -> Posed:
         if self.ridge is not None and (
             self.basis == "samples" or (isinstance(self.unit, str) and self.unit == "projection")
         ):
@@ -217,17 +221,19 @@ class TraceReducer(SpectralReducer):
         sense, objective = (
             ("maximise", self.maximise) if self.maximise is not None else ("minimise", self.minimise or "laplacian")
         )
-        points: Any = X
+        points = X = sample.x.values
         if self.basis == "kernel":
-            basis: Any = Features.kernel(self.kernel, X, landmarks=self.landmarks, random_state=self.random_state)
+            basis: Any = Features.kernel(
+                self.kernel, sample.x.under_kernel, landmarks=self.landmarks, random_state=self.random_state
+            )
             points = basis.Z
         elif self.basis == "linear":
             basis = Features.linear(X)
-        forms = _Forms(self, points, y)
+        forms = _Forms(self, points, sample)
         if self.basis == "samples":
-            basis = Samples(X.shape[0], barycentric(forms.graph, X))
+            basis = Samples(sample.n, barycentric(forms.graph, sample.x))
         given = isinstance(self.unit, str) and self.unit in ("embedding", "projection")
         unit: Any = self.unit if given else forms.get(self.unit)
-        scales: Any = {"covariance": UnitCovariance(X.shape[0]), "sqrt": SqrtEigenvalue()}
+        scales: Any = {"covariance": UnitCovariance(sample.n), "sqrt": SqrtEigenvalue()}
         form: Any = {sense: forms.get(objective)}
         return pose(basis, **form, unit=unit, ridge=self.ridge, scale=scales.get(self.scale, Unit()))

@@ -20,10 +20,12 @@ from .._diagnostics import note
 from ..core import AxisWeights, Features, Form, Posed, Spectrum, TraceProblem, TraceRatio, diagonal, with_ridge
 from ..errors import DimensionError, LabelError, LabelWarning, RidgeWarning, warn
 from ..forms import laplacian, local_fisher, pair_affinity
-from ..graphs import LocalScaling, NeighbourGraph, Powered, affinity, allies, as_graph, check_n_neighbors, encode_labels
+from ..graphs import LocalScaling, NeighbourGraph, Powered, affinity, allies, as_graph, check_n_neighbors
 from ..graphs.labels import warn_of_single_labels
+from ..input import Input, Sample
+from ..input.y import ClassLabels
 from ..solvers import dense
-from .base import JOBS, NEIGHBOURS, FeatureReducer
+from .base import JOBS, NEIGHBOURS, FeatureReducer, features_of, points_of
 from .docs import documented
 from .neighbourhood import GRAPH
 from .parameters import parameters
@@ -75,6 +77,7 @@ class PairCosts(FeatureReducer):
     unlabeled: Any
     n_jobs: int | None
 
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **FeatureReducer._parameter_constraints,
         "gamma": NOT_NEGATIVE,
@@ -86,9 +89,6 @@ class PairCosts(FeatureReducer):
         "unlabeled": "no_validation",
         "n_jobs": JOBS,
     }
-
-    def _needs_labels(self) -> bool:
-        return True
 
     @property
     def _k(self) -> int:
@@ -107,11 +107,11 @@ class PairCosts(FeatureReducer):
         graph = as_graph(self.graph, points, n_neighbors=None, n_jobs=self.n_jobs)
         return laplacian(affinity(graph, weights, points).W)
 
-    def _pose(self, X: Any, y: Any) -> Posed:
-        codes, self.classes_ = encode_labels(y, X, unlabeled=self.unlabeled, name=type(self).__name__)
-        warn_of_a_mark(self, self.classes_)
-        basis = self._basis(X).centred(np.ones(X.shape[0]))
-        points = checked_points(self, basis, X)
+    def _pose(self, sample: Sample) -> Posed:
+        codes = sample.y.codes
+        warn_of_a_mark(self, sample.y.names)
+        basis = features_of(self, sample).centred(np.ones(sample.n))
+        points = checked_points(self, basis, sample)
         form, unit = self._labelled(points, codes)
         A, B = basis.restrict(form), unit_over(basis, unit, codes)
         return self._combined(basis, A, basis.restrict(self._unlabelled(points)) if self.gamma else None, B)
@@ -208,13 +208,13 @@ def warn_of_a_mark(estimator: Any, classes: Any) -> None:
         )
 
 
-def checked_points(estimator: Any, basis: Features, X: Any) -> Any:
+def checked_points(estimator: Any, basis: Features, sample: Sample) -> Any:
     """Where neighbours are looked for, if there can be any."""
     if basis.dim == 0:
-        raise DimensionError(f"All {X.shape[0]} rows coincide: there are no dimensions to show.")
+        raise DimensionError(f"All {sample.n} rows coincide: there are no dimensions to show.")
     if estimator.n_neighbors is not None:
-        check_n_neighbors(estimator.n_neighbors, X)
-    return estimator._points(basis, X)
+        check_n_neighbors(estimator.n_neighbors, sample.x.values)
+    return points_of(basis, sample, estimator.kernel)
 
 
 def ones_on(graph: NeighbourGraph) -> Form:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -9,23 +10,22 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.covariance import ledoit_wolf_shrinkage
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.sparsefuncs import mean_variance_axis
-from sklearn.utils.validation import check_consistent_length
 
-from .._compat import Interval, StrOptions, fit_context
-from .._diagnostics import note, stage
-from ..core import AxisWeights, Features, Form, Posed, TraceProblem, TraceRatio, UnitVariance, pose
-from ..core.moments import Moments, class_moments, on_disk
+from .._compat import Interval, StrOptions
+from .._diagnostics import note
+from ..core import AxisWeights, Fitted, Posed, Scatters, TraceProblem, TraceRatio, with_ridge
+from ..core.moments import Sums
 from ..errors import DimensionError, InputError, LabelError
-from ..forms import between, total, within
-from ..graphs import class_indicator, encode_labels
-from ..graphs.labels import label_array
-from .base import FeatureReducer, from_moments
-from .classifier import DiscriminantClassifier
+from ..graphs import class_indicator
+from ..input import Input, Sample
+from ..input.y import ClassLabels
+from .base import FeatureReducer, axes
+from .classifier import DiscriminantClassifier, class_rule_of, mean_attributes, rule_attributes
 from .costs import AXES, RatioWeights
 from .docs import documented
 from .parameters import parameters
+from .streaming import LabelledStreaming, reads_once
 
 Array = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ Array = NDArray[np.float64]
     axes="unit",
     unlabeled=None,
 )
-class LDA(DiscriminantClassifier, FeatureReducer):
+class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
     """Linear discriminant analysis, and through ``kernel=`` kernel Fisher discriminant analysis.
 
     .. math:: \\max_V \\operatorname{Tr}(V^T S_B V) \\quad \\text{s.t. } V^T S_T V = I
@@ -101,6 +101,12 @@ class LDA(DiscriminantClassifier, FeatureReducer):
         Share of each axis in the scatter between the classes, measured in that within them (with ``"ratio-trace"``).
     n_samples_seen_ : int
         Rows so far, where `partial_fit` can add more.
+    moments_ : Sums
+        Counts, means and scatters of these rows, to which `partial_fit` adds.
+    decision_ : Map
+        The function behind ``predict``: log posteriors up to what all classes share.
+    collapsed_ : int
+        Directions along which the training classes have no extent.
     $linear_attributes
     $spectral_attributes
 
@@ -126,9 +132,8 @@ class LDA(DiscriminantClassifier, FeatureReducer):
     shrinkage: Any
     axes: str
     unlabeled: Any
-    _most: int
-    _groups: tuple[Array, Array]
 
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels(), one_pass=reads_once)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **FeatureReducer._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -140,15 +145,6 @@ class LDA(DiscriminantClassifier, FeatureReducer):
         "unlabeled": "no_validation",
     }
 
-    def _needs_labels(self) -> bool:
-        return True
-
-    def _n_axes(self) -> int:
-        return min(self._wanted(), self._most) if self.n_components is None else self.n_components
-
-    def _wanted(self) -> int:
-        return self.classes_.size - 1 if self.n_components is None else self.n_components
-
     def _needs_rows(self) -> str | None:
         needs = (
             ("kernel=", self.kernel is not None),
@@ -157,153 +153,88 @@ class LDA(DiscriminantClassifier, FeatureReducer):
         )
         return next((name for name, given in needs if given), None)
 
-    def _pose(self, X: Any, y: Any) -> Posed:
-        codes, self.classes_ = encode_labels(y, X, unlabeled=self.unlabeled, name="LDA")
-        self._check_axes()
-        if self._reads_moments(X):
-            with stage("moments"):
-                self._moments = class_moments(X, codes, self.classes_.size)
-            labelled, rest = self._moments
-            if rest.n:
-                everyone = labelled.pooled() + rest
-                _refuse_coincident(labelled.spread(), everyone.spread(), everyone.mean, "LDA")
-            return self._pose_moments(*self._moments, None if on_disk(X) else X)
-        check_spread(X, codes, "LDA")
-        basis = self._basis(X)
-        self._groups = _class_means(basis.raw, codes)
-        s = self._amount(basis, codes)
-        level = self._level(basis, codes) if s else 0.0
-        if self.criterion == "trace-ratio":
-            basis = basis.centred(np.ones(X.shape[0]))
-            A, W = basis.restrict(between(codes)), basis.restrict(within(codes))
-            return self._posed(A, W, s, level, basis)
-        scale = AxisWeights(self.axes, signed=False)
-        if not s:
-            return pose(basis, maximise=between(codes), unit=total(codes), ridge=self.ridge, scale=scale)
-        unit = between(codes) + (1 - s) * within(codes)
-        return pose(basis, maximise=between(codes), unit=unit, ridge=s * level + (self.ridge or 0.0), scale=scale)
+    def _fit(self, sample: Sample) -> Fitted:
+        _check_axes(self.n_components, self.criterion, sample.y.count)
+        scatters = self._scatters(sample)
+        if scatters.sums is None:
+            check_spread(sample.x.values, sample.y.codes, "LDA")
+        elif scatters.sums.rest.n:
+            everyone = scatters.sums.everyone
+            _refuse_coincident(scatters.sums.labelled.spread(), everyone.spread(), everyone.mean, "LDA")
+        s = _amount(self.shrinkage, scatters.basis, sample.y.codes, own=self.kernel is None and self.reduce is None)
+        fitted = self._conclude(scatters, s, sample.y.names)
+        if self.kernel is not None or scatters.sums is not None:
+            return fitted
+        return fitted.having(**mean_attributes(_class_means(sample.x.values, sample.y.codes), fitted))
 
-    def _check_axes(self) -> None:
-        c, d = self.classes_.size, self._wanted()
-        if self.criterion == "ratio-trace" and d > c - 1:
-            raise DimensionError(
-                f"n_components={d}, but {c} classes have at most {c - 1} discriminant directions: the means "
-                "of c classes span c - 1 dimensions. "
-                f'Use n_components <= {c - 1}, or criterion="trace-ratio".'
-            )
-
-    def _pose_moments(self, labelled: Moments, rest: Moments, X: Any) -> Posed:
-        basis = Features.of_moments(labelled.pooled() + rest, X)
-        self._groups = labelled.counts, labelled.means
-        s, level = float(self.shrinkage or 0.0), float(np.trace(labelled.scatter)) / basis.offset.size
-        if self.shrinkage is not None:
-            note(shrinkage=s)
-        A, W = basis.compress(labelled.between()), basis.compress(labelled.scatter)
-        return self._posed(A, W, s, level, basis)
-
-    def _posed(self, A: Form, W: Form, s: float, level: float, basis: Features) -> Posed:
-        ridge = s * level + (self.ridge or 0.0)
-        unit = A + (1 - s) * W + Form(A.n, dense=ridge * np.eye(A.n), psd=True)
-        if self.criterion == "trace-ratio":
-            ratio = TraceRatio(A, unit)
-            return Posed(ratio, basis, RatioWeights(ratio, self.axes))
-        return Posed(TraceProblem(A, unit, "max"), basis, AxisWeights(self.axes, signed=False))
-
-    def _scale_of(self, posed: Posed) -> Any:
-        basis: Any = posed.basis
-        if self.scale is None or basis.raw is not None:
-            return super()._scale_of(posed)
-        everyone = self._moments[0].pooled() + self._moments[1]
-        return UnitVariance(basis, basis.compress(everyone.scatter).dense / everyone.n)
-
-    def _solve(self, posed: Posed) -> tuple[Any, Any]:
-        self._most = max(posed.problem.A.n, 1)
-        Y, map_ = super()._solve(posed)
-        self._learn_classes(posed, *self._groups)
-        if "_moments" in vars(self):
-            self.n_samples_seen_ = self._moments[0].n + self._moments[1].n
-        return Y, map_
-
-    @available_if(from_moments)
-    @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Any:
-        """Add rows to those seen before, by ``fit`` too; the result is that of one ``fit`` to all of them, up to rounding.
-
-        The problem is solved anew at every call, O(D³) beside the O(mD²) of m rows: pass D rows or more at a time where you can.
-        Until there are rows of every class in ``classes_`` and classes enough for `n_components`, there is nothing to solve, and
-        ``transform`` says "not fitted".
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (m, n_features)
-            Dense or sparse; m may be one.
-        y : array-like of shape (m,)
-            Class labels, or the mark of unlabelled rows. A class may appear at any time.
-        classes : array-like, optional
-            Classes to expect: needed where the first rows have no label.
-
-        Returns
-        -------
-        self
-        """
-        X = self._add_rows(X)
-        codes, found = self._encode_block(X, y, classes)
-        labelled, rest = class_moments(X, codes, found.size)
-        if "n_samples_seen_" in vars(self):
-            before, others = self._moments
-            labelled = before.regrouped(np.searchsorted(found, self.classes_), found.size) + labelled
-            rest = others + rest
-        self._moments, self.classes_, self.n_samples_seen_ = (labelled, rest), found, labelled.n + rest.n
-        d = self._wanted()
+    def _fit_sums(self, sums: Sums, X: Any = None) -> Fitted | None:
+        counts, d = sums.labelled.counts, self.n_components
+        d = counts.size - 1 if d is None else d
         fewest = max(
             2 if self.criterion == "trace-ratio" else max(d, 1) + 1,
             np.size(self.priors) if self.priors is not None else 0,
         )
-        enough = found.size >= fewest and np.all(labelled.counts > 0)
-        posed = self._pose_moments(labelled, rest, None) if enough else None
-        return self if posed is None or posed.problem.A.n < min(d, X.shape[1]) else self._solve_moments(posed)
+        if counts.size < fewest or not np.all(counts > 0):
+            return None
+        scatters = Scatters.of_sums(sums, X)
+        if scatters.between.n < min(d, sums.labelled.means.shape[1]):
+            return None
+        return self._conclude(scatters, _amount(self.shrinkage, scatters.basis), None)
 
-    def _encode_block(self, X: Any, y: Any, classes: Any) -> tuple[Any, Any]:
-        """Codes of a block's labels among the classes seen or announced so far."""
-        if y is None:
-            return encode_labels(y, X, unlabeled=self.unlabeled, name="LDA")
-        check_consistent_length(X, y)
-        known = [self.classes_] if "n_samples_seen_" in vars(self) else []
-        parts = [label_array(part) for part in (*known, *([] if classes is None else [classes]), y)]
-        if len({part.dtype.kind in "US" for part in parts if part.dtype.kind != "O"}) > 1:
-            raise LabelError(
-                "The labels are text in one block and numbers in another: they cannot name the same classes."
-            )
-        y = np.concatenate(parts)
-        codes, found = encode_labels(y, y, unlabeled=self.unlabeled, name="LDA", min_classes=1)
-        return codes[y.size - X.shape[0] :], found
+    def _conclude(self, scatters: Scatters, s: float, names: Any) -> Fitted:
+        """Solve, and learn the classes, the covariance shrunk by s."""
+        posed = self._pose_scatters(scatters, s)
+        fitted = axes(self).fit(posed)
+        rule = class_rule_of(self, posed, scatters, names)
+        fitted = fitted.having(**rule_attributes(self, posed, fitted, scatters, rule))
+        if scatters.sums is None:
+            return fitted
+        fitted = fitted.having(moments_=scatters.sums, n_samples_seen_=scatters.sums.n)
+        return fitted.having(**mean_attributes(scatters.sums.labelled.means, fitted))
 
-    def _level(self, basis: Any, codes: Any) -> float:
-        """Mean within-class variance of a feature, features without any counted too."""
-        features = basis.dim if self.kernel is not None else basis.raw.shape[1]
-        return float(basis.restrict(within(codes)).diagonal().sum()) / features
-
-    def _amount(self, basis: Any, codes: Any) -> float:
-        """The share of the identity in the shrunk covariance."""
-        if self.shrinkage is None:
-            return 0.0
-        if self.shrinkage == "auto":
-            if sp.issparse(basis.raw) and basis.raw.shape[0] * basis.dim > 2**27:
-                raise InputError('shrinkage="auto" needs the data dense: pass a number, or reduce= first.')
-            Z = basis.Z if self.kernel is not None or self.reduce is not None else _dense(basis.raw)
-            Z, G = Z[codes >= 0], class_indicator(codes[codes >= 0])
-            amount = float(ledoit_wolf_shrinkage(Z - G @ (G.T @ Z), assume_centered=True))
-        else:
-            amount = float(self.shrinkage)
-        note(shrinkage=amount)
-        return amount
+    def _pose_scatters(self, scatters: Scatters, s: float) -> Posed:
+        A, W, basis = scatters.between, scatters.within, scatters.basis
+        features = basis.dim if self.kernel is not None else basis.offset.size
+        level = float(W.diagonal().sum()) / features
+        given = None if not s and self.ridge is None else s * level + (self.ridge or 0.0)
+        unit = with_ridge(A + (1 - s) * W, given, basis.relative_ridge)
+        most = min(scatters.counts.size - 1, max(A.n, 1)) if self.n_components is None else None
+        if self.criterion == "trace-ratio":
+            ratio = TraceRatio(A, unit)
+            return Posed(ratio, basis, RatioWeights(ratio, self.axes), axes=most)
+        return Posed(TraceProblem(A, unit, "max"), basis, AxisWeights(self.axes, signed=False), axes=most)
 
 
-def _class_means(R: Any, codes: Any) -> tuple[Array, Array]:
-    """Rows of every class, and their mean."""
+def _check_axes(n_components: int | None, criterion: str, c: int) -> None:
+    if criterion == "ratio-trace" and n_components is not None and n_components > c - 1:
+        raise DimensionError(
+            f"n_components={n_components}, but {c} classes have at most {c - 1} discriminant directions: the means "
+            "of c classes span c - 1 dimensions. "
+            f'Use n_components <= {c - 1}, or criterion="trace-ratio".'
+        )
+
+
+def _amount(shrinkage: Any, basis: Any, codes: Any = None, own: bool = True) -> float:
+    """The share of the identity in the shrunk covariance."""
+    if shrinkage is None:
+        return 0.0
+    if shrinkage == "auto":
+        if sp.issparse(basis.raw) and basis.raw.shape[0] * basis.dim > 2**27:
+            raise InputError('shrinkage="auto" needs the data dense: pass a number, or reduce= first.')
+        Z = _dense(basis.raw) if own else basis.Z
+        Z, G = Z[codes >= 0], class_indicator(codes[codes >= 0])
+        amount = float(ledoit_wolf_shrinkage(Z - G @ (G.T @ Z), assume_centered=True))
+    else:
+        amount = float(shrinkage)
+    note(shrinkage=amount)
+    return amount
+
+
+def _class_means(R: Any, codes: Any) -> Array:
+    """The mean of every class."""
     counts = np.bincount(codes[codes >= 0]).astype(np.float64)
     sums = (class_indicator(codes) * np.sqrt(counts)).T @ R
-    return counts, np.asarray(sums.toarray() if sp.issparse(sums) else sums, dtype=np.float64) / counts[:, None]
+    return np.asarray(sums.toarray() if sp.issparse(sums) else sums, dtype=np.float64) / counts[:, None]
 
 
 def check_spread(X: Any, codes: Any, name: str) -> None:

@@ -7,7 +7,6 @@ carry them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -19,6 +18,7 @@ from .._compat import StrOptions
 from .._diagnostics import note, stage
 from .._resources import require
 from ..core import (
+    Fitted,
     Form,
     Map,
     Posed,
@@ -30,17 +30,17 @@ from ..core import (
     gram,
     pose,
     sign_of,
-    solve,
+    spectral_attributes,
 )
 from ..errors import DimensionError, IndefiniteWarning, warn
 from ..extend import DistanceGram, FactorExtension, GramExtension
-from ..graphs import check_distance_matrix, choose_landmarks, suggested_landmarks
+from ..graphs import check_distance_matrix, suggested_landmarks
 from ..graphs.landmarks import CHOICES
 from ..graphs.metric import point_distances
+from ..input import Input, Sample
 from ..solvers import dense
-from .base import COMPONENTS, LANDMARKS, SEED, SOLVER, SpectralReducer
+from .base import COMPONENTS, LANDMARKS, SEED, SOLVER, SpectralReducer, axes
 from .docs import documented
-from .neighbourhood import known_rows
 
 Array = NDArray[np.float64]
 
@@ -115,56 +115,59 @@ class ClassicalMDS(SpectralReducer):
         self.solver = solver
         self.random_state = random_state
 
-    def _pose(self, X: Any, y: Any) -> Posed:
-        n = X.shape[0]
-        if self.metric == "euclidean" and self.correction is None:
+    _input: ClassVar[Input] = Input(pairs=("metric",))
+
+    def _pose(self, sample: Sample) -> Posed:
+        x, n = sample.x, sample.n
+        if not x.pairs and self.metric == "euclidean" and self.correction is None:
+            X = x.values
             _check_rank(self.n_components, X)
             centre = X.mean(axis=0)
             R = X - centre
-            self._size = _norm(R.T @ R if X.shape[1] <= n else R @ R.T)
+            size = _norm(R.T @ R if X.shape[1] <= n else R @ R.T)
             form = factor_gram(R, centre=False)
-            return pose(Samples(n, FactorExtension(R, centre)), maximise=form, scale=SqrtEigenvalue())
-        given = isinstance(self.metric, str) and self.metric == "precomputed"
+            posed = pose(Samples(n, FactorExtension(R, centre)), maximise=form, scale=SqrtEigenvalue())
+            return posed.having(goodness_of_fit_=size)
         require(
-            (9.0 if given else 17.0) * n**2,  # another metric is worked out in one more array
+            (9.0 if x.pairs else 17.0) * n**2,  # another metric is worked out in one more array
             f"The {n}×{n} distance matrix",
             f"Use LandmarkMDS(landmarks={suggested_landmarks(n)}), which needs distances to that many points only.",
         )
         if self.correction == "cailliez":
             _require_cailliez(n)
-        if given:
-            check_distance_matrix(X)
         with stage("distances"):
-            D = X if given else point_distances(X, metric=self.metric)
+            D = x.values if x.pairs else point_distances(x.values, metric=self.metric)
+        if x.pairs:
+            check_distance_matrix(D)
         added, squares = _correction(D, self.correction)
-        G = _corrected_half_squares(D, added, squares, out=np.empty_like(D) if given else D)
-        points = None if given else X
-        known = None if self.correction is None else known_rows(points)
-        rows = DistanceGram(points, self.metric, added=added, added_to_squares=squares)
+        G = _corrected_half_squares(D, added, squares, out=np.empty_like(D) if x.pairs else D)
+        known = None if self.correction is None else x.known()
+        rows = DistanceGram(x.points, self.metric, added=added, added_to_squares=squares)
         extension = GramExtension(rows, G.mean(axis=0), known)
         form = gram(G, psd=False)
-        self._size = _norm(form.dense)
-        return pose(Samples(n, extension), maximise=form, scale=SqrtEigenvalue())
+        posed = pose(Samples(n, extension), maximise=form, scale=SqrtEigenvalue())
+        return posed.having(goodness_of_fit_=_norm(form.dense))
 
-    def _fit(self, X: Any, y: Any) -> tuple[Array, Map]:
-        Y, map_ = super()._fit(X, y)
-        self.goodness_of_fit_ = float(np.sum((self.eigenvalues_ / max(self._size, np.finfo(float).tiny)) ** 2))
-        del self._size
-        if not self.problem_.A.psd and self.correction is None:
-            self._report_negative(self.problem_.A)
-        return Y, map_
+    def _fit(self, sample: Sample) -> Fitted:
+        fitted = super()._fit(sample)
+        found = fitted.attributes
+        values, form = found["eigenvalues_"], found["problem_"].A
+        share = float(np.sum((values / max(found["goodness_of_fit_"], np.finfo(float).tiny)) ** 2))
+        if not form.psd and self.correction is None:
+            _report_negative(form, values, share)
+        return fitted.having(goodness_of_fit_=share)
 
-    def _report_negative(self, form: Any) -> None:
-        low = _lowest(form)
-        note(smallest_eigenvalue=low)
-        if -low > 0.1 * self.eigenvalues_[0] or -low > self.eigenvalues_[-1]:
-            warn(
-                f"The distances are far from Euclidean: the Gram matrix has eigenvalues down to {low:.3g}, the axes used have "
-                f"{self.eigenvalues_[0]:.3g} to {self.eigenvalues_[-1]:.3g}. The embedding reproduces "
-                f'{self.goodness_of_fit_:.1%} of it; correction="cailliez" or "lingoes" adds the constant that makes the '
-                "distances Euclidean.",
-                IndefiniteWarning,
-            )
+
+def _report_negative(form: Any, values: Array, share: float) -> None:
+    low = _lowest(form)
+    note(smallest_eigenvalue=low)
+    if -low > 0.1 * values[0] or -low > values[-1]:
+        warn(
+            f"The distances are far from Euclidean: the Gram matrix has eigenvalues down to {low:.3g}, the axes used have "
+            f"{values[0]:.3g} to {values[-1]:.3g}. The embedding reproduces {share:.1%} of it; "
+            'correction="cailliez" or "lingoes" adds the constant that makes the distances Euclidean.',
+            IndefiniteWarning,
+        )
 
 
 def _norm(M: Array) -> float:
@@ -223,23 +226,20 @@ class LandmarkReducer(SpectralReducer):
     shown. The first d axes of the landmarks alone are not those of the data, least of all for landmarks chosen for their spread.
     """
 
-    def _triangulate(self, H: Array, rows: Any, n: int, place: Callable[[Map], Iterator[Array]]) -> tuple[Array, Map]:
+    def _triangulate(self, H: Array, rows: Any, n: int, place: Callable[[Map], Iterator[Array]]) -> Fitted:
         """From `H`, −½ squared distances among the q landmarks; `place` takes all n points through a map, a block at a time."""
         with stage("eigenproblem"):
             wide = self._on_all_axes(H, rows)
         with stage("placing"):
             held = np.vstack(list(place(wide))) if n * wide.coef.shape[1] <= _HELD else None
             mean, scatter = _moments(place(wide) if held is None else iter([held]))
-        self.problem_ = TraceProblem(Form(mean.size, dense=scatter, psd=True), None, "max")
-        spectrum = solve(self.problem_, self.n_components, solver=self.solver, random_state=self.random_state)
-        self.eigenvalues_, self.residuals_, self.gap_ = spectrum.values, spectrum.residuals, spectrum.gap
-        V = spectrum.vectors
-        shift = -mean @ V
-        map_ = Map(rows, wide.coef @ V, offset=wide.offset, shift=shift)
+        problem = TraceProblem(Form(mean.size, dense=scatter, psd=True), None, "max")
+        V, spectrum = axes(self).of(Posed(problem, Samples(mean.size)))
+        map_ = wide.then(V, -mean @ V)
         with stage("placing"):
             Y = np.vstack(list(place(map_))) if held is None else (held - mean) @ V
         sign = sign_of(Y)
-        return Y * sign, replace(map_, coef=map_.coef * sign, shift=shift * sign)
+        return Fitted(Y * sign, map_.then(np.diag(sign)), spectral_attributes(problem, spectrum))
 
     def _on_all_axes(self, H: Array, rows: Any) -> Map:
         """The triangulation on every axis of the landmarks that stands above noise, and on `n_components` at least."""
@@ -344,22 +344,21 @@ class LandmarkMDS(LandmarkReducer):
         self.solver = solver
         self.random_state = random_state
 
-    def _fit(self, X: Any, y: Any) -> tuple[Array, Map]:
-        precomputed = self.metric == "precomputed"
-        if precomputed:
-            check_distance_matrix(X)
-        wanted = min(200, X.shape[0]) if self.landmarks is None else self.landmarks
-        self.landmarks_ = choose_landmarks(
-            X, wanted, how=self.choice, random_state=self.random_state, precomputed=precomputed
-        )
-        rows = DistanceGram(
-            None if precomputed else X[self.landmarks_], self.metric, columns=self.landmarks_ if precomputed else None
-        )
-        q = self.landmarks_.size
+    _input: ClassVar[Input] = Input(pairs=("metric",))
+
+    def _fit(self, sample: Sample) -> Fitted:
+        x = sample.x
+        if x.pairs:
+            check_distance_matrix(x.values)
+        wanted = min(200, x.n) if self.landmarks is None else self.landmarks
+        chosen = x.landmarks(wanted, how=self.choice, random_state=self.random_state)
+        X, q = x.arriving, chosen.size
+        rows = DistanceGram(None if x.pairs else X[chosen], self.metric, columns=chosen if x.pairs else None)
         require(40.0 * q**2, f"Distances among {q} landmarks", f"Use LandmarkMDS(landmarks={max(2, q // 2)}).")
         with stage("distances"):
-            H = rows(X[self.landmarks_])
-        return self._triangulate(H, rows, X.shape[0], partial(_in_blocks, X=X, step=max(1, _ENTRIES // q)))
+            H = rows(X[chosen])
+        fitted = self._triangulate(H, rows, x.n, partial(_in_blocks, X=X, step=max(1, _ENTRIES // q)))
+        return fitted.having(landmarks_=chosen)
 
 
 def _in_blocks(map_: Map, X: Any, step: int) -> Iterator[Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,9 +13,9 @@ from sklearn.manifold import TSNE
 
 from .._compat import HasMethods
 from .._diagnostics import note, stage
-from ..core import Map, Spectrum
+from ..core import Fitted, Spectrum
 from ..errors import ConvergenceError, InputError
-from ..graphs import as_graph
+from ..input import Input, Sample
 from .base import JOBS, NEIGHBOURS, Reducer
 from .neighbourhood import barycentric
 
@@ -22,6 +23,21 @@ Array = NDArray[np.float64]
 
 #: Spread of the columns within which t-SNE's result does not depend on the unit of X.
 _SPREAD = (1e-11, 1e12)
+
+
+@dataclass(frozen=True)
+class _AsGiven:
+    """y goes to the other library as it is."""
+
+    needed: bool = True
+
+    def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> None:
+        return None
+
+
+def _labels_of(estimator: Any) -> _AsGiven | None:
+    tags = getattr(estimator.estimator, "__sklearn_tags__", None)
+    return _AsGiven() if tags is not None and tags().target_tags.required else None
 
 
 class External(Reducer):
@@ -61,38 +77,36 @@ class External(Reducer):
         "n_jobs": JOBS,
     }
 
+    _input: ClassVar[Input] = Input(y=_labels_of)
+
     def __init__(self, estimator: Any, *, n_neighbors: int | None = None, n_jobs: int | None = None) -> None:
         self.estimator = estimator
         self.n_neighbors = n_neighbors
         self.n_jobs = n_jobs
 
-    def _needs_labels(self) -> bool:
-        tags = getattr(self.estimator, "__sklearn_tags__", None)
-        return bool(tags is not None and tags().target_tags.required)
-
-    def _fit(self, X: Any, y: Any) -> tuple[Array, Any]:
-        self.estimator_ = clone(self.estimator)
+    def _fit(self, sample: Sample) -> Fitted:
+        X, estimator = sample.x.values, clone(self.estimator)
         name = type(self.estimator).__name__
         note(solver=f"sklearn.{name}")
         if isinstance(self.estimator, TSNE):
             _refuse_spread(X)
-        labels = (y,) if self._needs_labels() else ()
+        labels = (sample.given,) if _labels_of(self) else ()
         with (
             stage("external fit"),
             config_context(skip_parameter_validation=False),
         ):  # ours says nothing of the estimator's
-            Y = np.asarray(self.estimator_.fit_transform(X, *labels), dtype=np.float64)
+            Y = np.asarray(estimator.fit_transform(X, *labels), dtype=np.float64)
         if Y.ndim != 2 or Y.shape[1] == 0:
             raise InputError(f"{name} returned an embedding of shape {Y.shape}: ask it for one component at least.")
         if not np.isfinite(Y).all():
             raise ConvergenceError(
                 f"{name} returned {np.count_nonzero(~np.isfinite(Y))} numbers that are not finite: scale X first."
             )
-        if hasattr(self.estimator_, "transform"):
-            return Y, _Transform(self.estimator_)
-        graph = as_graph(None, X, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
-        map_: Map = barycentric(graph, X)(Y, Spectrum(np.zeros(0), np.zeros((0, 0)), np.zeros(0)))
-        return Y, map_
+        if hasattr(estimator, "transform"):
+            return Fitted(Y, _Transform(estimator, Y.shape[1]), {"estimator_": estimator})
+        graph = sample.x.neighbours(None, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
+        map_ = barycentric(graph, sample.x)(Y, Spectrum(np.zeros(0), np.zeros((0, 0)), np.zeros(0)))
+        return Fitted(Y, map_, {"estimator_": estimator})
 
 
 def _refuse_spread(X: Array) -> None:
@@ -115,8 +129,9 @@ def _refuse_spread(X: Array) -> None:
 class _Transform:
     """The estimator's own map."""
 
-    def __init__(self, estimator: Any) -> None:
+    def __init__(self, estimator: Any, width: int) -> None:
         self.estimator = estimator
+        self.width = width
 
     def __call__(self, X: Any) -> Array:
         return np.asarray(self.estimator.transform(X), dtype=np.float64)

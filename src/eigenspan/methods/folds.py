@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import LabelError
-from ..graphs import encode_labels
+from ..input.y import read_classes
 
 Index = NDArray[np.intp]
 
@@ -55,7 +55,7 @@ class SemiSupervisedKFold(BaseEstimator):
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[Index, Index]]:
         """Indices ``(train, test)`` of every fold."""
         rows = sized(y if X is None else X)
-        codes, _ = encode_labels(y, rows, unlabeled=self.unlabeled, name="SemiSupervisedKFold")
+        codes = read_classes(y, rows.shape[0], unlabeled=self.unlabeled, name="SemiSupervisedKFold").codes
         for test in self.folds(codes):
             yield np.setdiff1d(np.arange(codes.size), test), test
 
@@ -126,10 +126,10 @@ class LabelledOnly(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> LabelledOnly:
         """Fit the classifier to the rows with a label."""
         X = sized(X)
-        codes, classes = encode_labels(y, X, unlabeled=self.unlabeled, name="LabelledOnly", min_classes=1)
-        rows = np.flatnonzero(codes >= 0)
+        read = read_classes(y, X.shape[0], unlabeled=self.unlabeled, name="LabelledOnly", at_least=1)
+        rows = np.flatnonzero(read.codes >= 0)
         labelled = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-        self.estimator_ = clone(self.estimator).fit(labelled, classes[codes[rows]])
+        self.estimator_ = clone(self.estimator).fit(labelled, read.names[read.codes[rows]])
         self.classes_ = self.estimator_.classes_
         return self
 

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.moments import blocks
 from ..core.scale import roots
 from ..errors import DimensionError
+from ..input import read_new
+from ..input.source import blocks
 
 Array = NDArray[np.float64]
 
@@ -29,14 +30,7 @@ class PrincipalGaussian:
     explained_variance_: Array
     n_features_in_: int
 
-    def _describe(self, n: int, scatter: float) -> None:
-        """Set the attributes of the model, given n rows and their total scatter."""
-        d, rank = self.eigenvalues_.size, min(n, self.n_features_in_)
-        rest = scatter - float(self.eigenvalues_.sum())
-        some = d < rank and rest > _NOTHING * scatter
-        self.n_samples_ = n
-        self.singular_values_ = roots(self.eigenvalues_)
-        self.noise_variance_ = rest / ((n - 1) * (rank - d)) if some else 0.0
+    noise_variance_: float
 
     def _axes_and_variances(self) -> tuple[Array, Array, float]:
         """Orthonormal axes as rows (whitened ones are shorter), the variances along them, and that in all other directions."""
@@ -94,7 +88,7 @@ class PrincipalGaussian:
         """
         V, variances, noise = self._invertible()
         estimator: Any = self
-        X = estimator._checked(X, reset=False)
+        X = read_new(estimator, X)[0]
         (d, D), out = V.shape, np.empty(X.shape[0])
         constant = D * np.log(2 * np.pi) + np.log(variances).sum() + (D - d) * (np.log(noise) if noise else 0.0)
         for part in blocks(*X.shape):
@@ -108,6 +102,20 @@ class PrincipalGaussian:
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-likelihood of the points: what a grid search over `n_components` maximises."""
         return float(self.score_samples(X).mean())
+
+
+def described(values: Array, n: int, D: int, scatter: float) -> dict[str, Any]:
+    """The attributes of the model, given the eigenvalues of its axes, n rows of D features and their total scatter."""
+    d, rank = values.size, min(n, D)
+    rest = scatter - float(values.sum())
+    some = d < rank and rest > _NOTHING * scatter
+    return {
+        "explained_variance_": values / (n - 1),
+        "explained_variance_ratio_": values / scatter,
+        "singular_values_": roots(values),
+        "noise_variance_": rest / ((n - 1) * (rank - d)) if some else 0.0,
+        "n_samples_": n,
+    }
 
 
 def minka_dimension(spectrum: Array, n: int) -> int:

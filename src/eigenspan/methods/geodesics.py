@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._resources import require
-from ..core import Map, Posed, Samples, SqrtEigenvalue, gram, pose
+from ..core import Fitted, Map, Posed, Samples, SqrtEigenvalue, gram, pose
 from ..errors import InputError
 from ..extend import GeodesicGram, GramExtension, half_squares
 from ..graphs import (
@@ -25,9 +25,10 @@ from ..graphs import (
     geodesic_table,
     require_geodesics,
 )
+from ..input import Input, Sample
 from .distances import LandmarkReducer
 from .docs import documented
-from .neighbourhood import GraphEmbedding, known_rows
+from .neighbourhood import GraphEmbedding
 from .parameters import parameters
 
 Array = NDArray[np.float64]
@@ -81,51 +82,50 @@ class Isomap(LandmarkReducer, GraphEmbedding):
 
     conformal: bool
 
-    _accepts_sparse: ClassVar[bool] = True
+    _input: ClassVar[Input] = replace(GraphEmbedding._input, sparse=True)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GraphEmbedding._parameter_constraints,
         "conformal": ["boolean"],
     }
 
-    def _build_graph(self, X: Any) -> NeighbourGraph:
+    def _graph(self, sample: Sample) -> NeighbourGraph:
         if self.disconnected != "largest":  # then only the search tells how many points will be left
-            require_geodesics(X.shape[0], _number(self._wanted(X.shape[0]), X.shape[0]))
-        return super()._build_graph(X)
+            require_geodesics(sample.n, _number(self._wanted(sample.n), sample.n))
+        return super()._graph(sample)
 
-    def _landmark_rows(self, X: Any) -> None:
+    def _landmark_rows(self, sample: Sample) -> None:
         return None  # geodesics run through the graph of all points, to the landmarks only
 
     def _lengths(self, graph: NeighbourGraph) -> tuple[Any, Array | None]:
         return conformal_distances(graph) if self.conformal else (graph.undirected(), None)
 
-    def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
+    def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
         lengths, M = self._lengths(graph)
         G = _half_squares_in_place(geodesic_distances(lengths))
         means = G.mean(axis=0)
         form = gram(G, psd=False)
         kept: Any = KeptGeodesics(form.dense, means)
         rows = GeodesicGram(graph.joining(), kept, M)
-        extension = GramExtension(rows, means, known_rows(points))
+        extension = GramExtension(rows, means, x.known())
         return pose(Samples(graph.n, extension), maximise=form, scale=SqrtEigenvalue())
 
-    def _embed_graph(self, graph: NeighbourGraph, points: Array | None) -> tuple[Array, Map]:
-        wanted = self._wanted(graph.n)
+    def _embed(self, graph: NeighbourGraph, sample: Sample) -> Fitted:
+        wanted, points = self._wanted(graph.n), sample.x.points
         if wanted is None:
-            return super()._embed_graph(graph, points)
+            return super()._embed(graph, sample)
         lengths, M = self._lengths(graph)
         if graph.rows is not None and not isinstance(wanted, (Integral, Landmarks)):
             wanted = np.flatnonzero(np.isin(graph.rows, wanted))  # given as rows of X, needed as nodes of the component
         if points is None and isinstance(wanted, Landmarks) and wanted.choice != "random":
             raise InputError(
-                f'Landmarks by "{wanted.choice}" need coordinates, and graph="precomputed" has none: choose them by "random", or '
-                "give their rows."
+                f'Landmarks by "{wanted.choice}" need coordinates, and X holds distances: choose them by "random", or give their rows.'
             )
         chosen = choose_landmarks(lengths if points is None else points, wanted, random_state=self.random_state)
-        self.landmarks_ = chosen if graph.rows is None else graph.rows[chosen]
         geodesics = geodesic_table(lengths, chosen)
         rows = GeodesicGram(graph.joining(), geodesics, M)
         H = half_squares(geodesics[chosen].astype(np.float64))
-        return self._triangulate(H, rows, graph.n, partial(_placed, geodesics))
+        fitted = self._triangulate(H, rows, graph.n, partial(_placed, geodesics))
+        return fitted.having(landmarks_=sample.places[chosen])
 
     def _wanted(self, n: int) -> Any:
         """The landmarks to use, how many or which; None for all pairs."""

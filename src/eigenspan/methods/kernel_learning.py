@@ -11,12 +11,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._checks import real_numbers
 from .._compat import Interval, StrOptions, fit_context
 from .._diagnostics import collect, note, stage
 from .._resources import explained, refuse_lazy, require
 from ..core.kernels import KernelRows, gram_matrix, kernel_rows
 from ..errors import ConvergenceWarning, IndefiniteWarning, InputError, KernelError, LabelError, warn
-from ..graphs import encode_labels
+from ..input.read import is_precomputed
+from ..input.x import KernelValues
+from ..input.y import read_classes
 from ..solvers import dense
 from ..solvers.sdp.margin import MarginSolution, learn_weights
 from .docs import documented
@@ -137,7 +140,8 @@ class KernelLearner(ClassifierMixin, BaseEstimator):
         refuse_lazy(X)
         _checked(self.kernels)
         X = validate_data(self, X, dtype=np.float64, accept_sparse="csr", ensure_min_samples=2)
-        codes, self.classes_ = encode_labels(y, X, unlabeled=self.unlabeled, name="KernelLearner")
+        read = read_classes(y, X.shape[0], unlabeled=self.unlabeled, name="KernelLearner")
+        codes, self.classes_ = read.codes, read.names
         if self.classes_.size > 2:
             raise LabelError(
                 f"Only binary classification is supported, but y has {self.classes_.size} classes "
@@ -247,7 +251,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         kernels = self.kernels if isinstance(self.kernels, (list, tuple)) else ()
-        tags.input_tags.pairwise = any(_name(kernel) == "precomputed" for kernel in kernels)
+        tags.input_tags.pairwise = any(map(is_precomputed, kernels))
         return tags
 
 
@@ -267,7 +271,8 @@ def _checked(kernels: Any) -> Any:
     if len(getattr(kernels, "shape", ())) == 2:
         raise InputError(f"kernels is one matrix, of shape {kernels.shape}, not a list of kernels: write kernels=[K].")
     names = [_name(kernel) for kernel in kernels]
-    if "precomputed" in names and set(names) - {"matrix", "precomputed"}:
+    given = [is_precomputed(kernel) for kernel in kernels]
+    if any(given) and not all(given[i] or _is_matrix(kernel) for i, kernel in enumerate(kernels)):
         raise KernelError(
             f"With 'precomputed' X is a kernel matrix, with others the points, and kernels holds {names}: put the matrix in."
         )
@@ -277,9 +282,9 @@ def _checked(kernels: Any) -> Any:
 def _gram(kernel: Any, X: Any) -> tuple[KernelRows, Array]:
     """A kernel of new points and its matrix among the points X."""
     if not _is_matrix(kernel):
-        part = kernel_rows(kernel, X)
+        part = kernel_rows(kernel, KernelValues(X) if is_precomputed(kernel) else X)
         return part, gram_matrix(part, X)
-    K, part = np.asarray(kernel, dtype=np.float64), KernelRows("precomputed", {}, None)
+    K, part = real_numbers(kernel, "Kernel values", KernelError), KernelRows(None, {}, None)
     if K.shape != (X.shape[0], X.shape[0]):
         raise KernelError(
             f"The matrix has shape {K.shape}; X has {X.shape[0]} points, labelled and unlabelled together."

@@ -18,8 +18,9 @@ from ..core.spectrum import seed_of
 from ..errors import ConvergenceError, DimensionError, InputError, RidgeWarning, warn
 from ..forms import laplacian, reconstruction, tangent_alignment
 from ..graphs import Landmarks, NeighbourGraph, choose_landmarks, reconstruction_weights
-from ..graphs.contract import Contraction, contract
+from ..graphs.contract import Contraction
 from ..graphs.landmarks import check_landmarks
+from ..input import Sample
 from ..solvers import dense
 from ..solvers.linear import solve_positive
 from ..solvers.sdp import Certificate, Program, Solution, solve_program
@@ -27,6 +28,7 @@ from ..solvers.sdp.certificate import largest_ratio
 from .docs import documented
 from .parameters import parameters
 from .unfolding import Unfolding
+from .unfolding_edges import Held
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -140,37 +142,39 @@ class LandmarkMVU(Unfolding):
         "reg": [Interval(Real, 0, None, closed="left")],
     }
 
-    def _landmark_rows(self, X: Any) -> None:
+    def _landmark_rows(self, sample: Sample) -> None:
         """None: landmarks are chosen from the graph of all points. What cannot work is refused before anything is computed."""
-        if self._pairwise():
-            raise InputError(
-                'LandmarkMVU rebuilds points from the coordinates of their neighbours, and graph="precomputed" has none: use '
-                'MVU(graph="precomputed", landmarks=...), which unfolds some rows and places the others by their distances.'
-            )
+        sample.x.coordinates(
+            "LandmarkMVU rebuilds points from the coordinates of their neighbours",
+            "use MVU(landmarks=...), which unfolds some rows and places the others by their distances",
+        )
         if self.landmarks is not None:
-            check_landmarks(self.landmarks, X.shape[0])
+            check_landmarks(self.landmarks, sample.n)
 
-    def _unfold(self, graph: NeighbourGraph, points: Array | None) -> Array:
-        assert points is not None
-        groups, pairs, d = contract(self._edges(graph, points), near=_NEAR)
-        chosen = self._choose(graph, points, groups)
+    def _unfold(self, graph: NeighbourGraph, sample: Sample) -> tuple[Array, dict[str, Any]]:
+        held = Held.of(graph, sample, self._edges(graph, sample), near=_NEAR)
+        groups, pairs = held.groups, held.pairs
+        chosen = self._choose(held)
         with stage("interpolation"):
-            Q = interpolation(self._form(graph, points, groups), chosen, pairs)
-        problem = Interpolated(Q, groups.masses, pairs, d**2)
+            Q = interpolation(self._form(graph, sample.x.values, groups), chosen, pairs)
+        problem = Interpolated(Q, groups.masses, pairs, held.bounds)
         with stage("unfolding"):
-            self.solution_, rows = self._rounds(problem)
-        self.n_iter_ = self.solution_.iterations
-        self._report(self.solution_)
+            solution, rows = self._rounds(problem)
+        self._report(solution)
         weights = np.zeros(len(pairs))
-        weights[rows] = self.solution_.weights / problem.bounds[rows]
-        self.certificate_ = self._certificate(replace(self.solution_, weights=weights), pairs, d**2, groups)
-        self.interpolation_ = Q[groups.labels]
-        return self.interpolation_ @ self.solution_.factor
+        weights[rows] = solution.weights / problem.bounds[rows]
+        return Q[groups.labels] @ solution.factor, {
+            "solution_": solution,
+            "n_iter_": solution.iterations,
+            "certificate_": self._certificate(replace(solution, weights=weights), held),
+            "interpolation_": Q[groups.labels],
+            "landmarks_": sample.places[groups.first[chosen]],
+        }
 
-    def _choose(self, graph: NeighbourGraph, points: Array, groups: Contraction) -> Index:
+    def _choose(self, held: Held) -> Index:
         """Landmarks as numbers of groups."""
-        wanted, most = _LANDMARKS if self.landmarks is None else self.landmarks, groups.first.size
-        rows = np.arange(graph.n) if graph.rows is None else graph.rows
+        groups, points, rows = held.groups, held.sample.x.values, held.sample.places
+        wanted, most = _LANDMARKS if self.landmarks is None else self.landmarks, held.n
         if isinstance(wanted, (Integral, Landmarks)):
             # copies of a point are no more landmarks than it is
             wanted = (
@@ -186,7 +190,6 @@ class LandmarkMVU(Unfolding):
                 f"{chosen.size} landmarks span at most {chosen.size - 1} dimensions, fewer than n_components={self.n_components}: use "
                 f"at least {self.n_components + 1}, and better {min(_LANDMARKS, groups.first.size)}."
             )
-        self.landmarks_ = rows[groups.first[chosen]]
         places = points[groups.first[chosen]]
         rank, d = (
             dense.principal_axes(places - places.mean(axis=0), rtol=1e-6)[1].size,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._compat import StrOptions
@@ -13,10 +13,13 @@ from ..core import Posed, Samples, diagonal, pose
 from ..extend import Walk, walk_rows
 from ..forms import PairWeights, degree, laplacian
 from ..graphs import Affinity, NeighbourGraph, affinity, check_weights_connect
-from .base import SCALE
+from ..input import Input, Sample
+from ..input.source import is_tall
+from .base import SCALE, features_of, points_of
 from .docs import documented
-from .neighbourhood import WEIGHTS, GraphEmbedding, GraphProjection, barycentric, holds_affinities, known_rows
+from .neighbourhood import WEIGHTS, GraphEmbedding, barycentric
 from .parameters import parameters
+from .projection import GraphProjection, graph_attribute, is_scatter, projection_weights
 
 Array = NDArray[np.float64]
 
@@ -28,28 +31,24 @@ class WalkEmbedding(GraphEmbedding):
     weights: Any
     extension: str
 
-    _accepts_sparse: ClassVar[bool] = True
+    _input: ClassVar[Input] = replace(GraphEmbedding._input, sparse=True)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GraphEmbedding._parameter_constraints,
         "weights": WEIGHTS,
         "extension": [StrOptions({"nystrom", "harmonic", "barycentric"})],
     }
 
-    def _weigh(self, graph: NeighbourGraph, points: Array | None) -> sp.csr_array:
-        """The weights W, seen to leave the graph in one piece."""
-        self.affinity_ = affinity(graph, self.weights, points)
-        check_weights_connect(self.affinity_.W)
-        return self.affinity_.W
+    def _weigh(self, graph: NeighbourGraph, x: Any) -> Affinity:
+        """The weights, seen to leave the graph in one piece."""
+        weighed = affinity(graph, self.weights, x.points)
+        check_weights_connect(weighed.W)
+        return weighed
 
-    def _samples(
-        self, graph: NeighbourGraph, affinity: Affinity, points: Array | None, density: Array | None = None
-    ) -> Samples:
+    def _samples(self, graph: NeighbourGraph, affinity: Affinity, x: Any, density: Array | None = None) -> Samples:
         if self.extension == "barycentric":
-            return Samples(graph.n, barycentric(graph, points))
+            return Samples(graph.n, barycentric(graph, x))
         rows = walk_rows(graph, affinity, density)
-        return Samples(
-            graph.n, Walk(rows, known_rows(points, holds_affinities(self)), eigenfunctions=self.extension == "nystrom")
-        )
+        return Samples(graph.n, Walk(rows, x.known(), eigenfunctions=self.extension == "nystrom"))
 
 
 @documented
@@ -103,9 +102,10 @@ class LaplacianEigenmaps(WalkEmbedding):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {**WalkEmbedding._parameter_constraints, "scale": SCALE}
 
-    def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
-        W = self._weigh(graph, points)
-        return pose(self._samples(graph, self.affinity_, points), minimise=laplacian(W), unit=degree(W))
+    def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
+        weighed = self._weigh(graph, x)
+        basis = self._samples(graph, weighed, x)
+        return pose(basis, minimise=laplacian(weighed.W), unit=degree(weighed.W)).having(affinity_=weighed)
 
 
 @parameters(weights=None)
@@ -122,12 +122,13 @@ class _LocalityPreserving(GraphProjection):
     def _unit(self, W: PairWeights) -> Any:
         raise NotImplementedError
 
-    def _pose(self, X: Any, y: Any) -> Posed:
-        if self._reads_moments(X):
-            return self._pose_classes(X, y)
-        basis = self._basis(X)
-        W = self._weights(self._points(basis, X), y, self.weights)
-        return pose(basis, minimise=W.laplacian(), unit=self._unit(W), ridge=self.ridge)
+    def _pose(self, sample: Sample) -> Posed:
+        if is_scatter(self) and is_tall(sample.x.values):
+            return self._pose_classes(sample)
+        basis = features_of(self, sample)
+        W = projection_weights(self, points_of(basis, sample, self.kernel), sample.y, self.weights)
+        posed = pose(basis, minimise=W.laplacian(), unit=self._unit(W), ridge=self.ridge)
+        return posed.having(**graph_attribute(W.graph))
 
 
 @documented

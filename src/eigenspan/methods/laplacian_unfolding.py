@@ -18,11 +18,14 @@ from ..core import Samples, diagonal, pose, solve
 from ..errors import DimensionError
 from ..forms import laplacian
 from ..graphs import NeighbourGraph
-from ..graphs.contract import Contraction, contract
+from ..graphs.contract import Contraction
+from ..input import Sample
 from ..solvers.sdp import Certificate, Program, Slack, Solution, solve_program
 from .docs import documented
 from .parameters import parameters
 from .unfolding import Unfolding
+from .unfolding_certificate import UnfoldingCertificate
+from .unfolding_edges import Held
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -100,20 +103,24 @@ class LaplacianMVU(Unfolding):
     }
     constraint = "slack"
 
-    def _unfold(self, graph: NeighbourGraph, points: Array | None) -> Array:
-        groups, pairs, d = contract(self._edges(graph, points))
-        Q, values = self._smoothest(pairs, groups)
-        self.price_ = self._price(float(values[0]), d**2)
+    def _unfold(self, graph: NeighbourGraph, sample: Sample) -> tuple[Array, dict[str, Any]]:
+        held = Held.of(graph, sample, self._edges(graph, sample))
+        Q, values = self._smoothest(held.pairs, held.groups)
+        price = self._price(float(values[0]), held.bounds)
         Q /= np.sqrt(values)  # of energy one: columns of like size
         with stage("least squares"):
-            R = triangle(Q, pairs, d**2)
+            R = triangle(Q, held.pairs, held.bounds)
         with stage("unfolding"):
-            solution = self._solved(small_program(R, 1.0 / values, self.price_))
-        self.n_iter_ = max(1, solution.iterations)
-        self._certify(solution, Q, R, pairs, d**2, groups)
-        self._report(self.solution_)
-        self.eigenvectors_ = (Q * np.sqrt(values))[groups.labels]
-        return (Q @ solution.factor[1:])[groups.labels]
+            solved = self._solved(small_program(R, 1.0 / values, price))
+        solution, certificate = self._certified(solved, Q, R, held, price)
+        self._report(solution)
+        return (Q @ solved.factor[1:])[held.groups.labels], {
+            "solution_": solution,
+            "n_iter_": max(1, solved.iterations),
+            "certificate_": certificate,
+            "price_": price,
+            "eigenvectors_": (Q * np.sqrt(values))[held.groups.labels],
+        }
 
     def _solved(self, program: Program) -> Solution:
         """The solver's gap is relative to an objective that can be all price: where it is, once more to a finer one."""
@@ -151,25 +158,23 @@ class LaplacianMVU(Unfolding):
         variance = solution.program.variance(solution.factor)
         return (solution.upper - solution.lower) / variance if variance > 0 else np.inf
 
-    def _certify(
-        self, solution: Solution, Q: Array, R: Array, pairs: Index, bounds: Array, groups: Contraction
-    ) -> None:
+    def _certified(
+        self, solution: Solution, Q: Array, R: Array, held: Held, price: float
+    ) -> tuple[Solution, UnfoldingCertificate]:
         """Bounds, and the weights and violation of the edges themselves behind those of the triangular system."""
-        c, program, price = solution.certificate, solution.program, self.price_
+        c, program, bounds = solution.certificate, solution.program, held.bounds
         z = np.linalg.lstsq(R[:, :-1], solution.weights + 2.0 * price * R[:, -1], rcond=None)[0]
         F = solution.factor[1:]
         L = F @ F.T
         y = np.concatenate([np.diag(L), 2.0 * L[np.triu_indices(len(L), 1)]])
-        v, w = np.vstack([A @ np.column_stack([y, z]) for A in _products(Q, pairs)]).T
+        v, w = np.vstack([A @ np.column_stack([y, z]) for A in _products(Q, held.pairs)]).T
         certificate = Certificate(c.value, c.lower, c.upper, float(np.max(np.abs(v - bounds) / bounds)))
         close = self._gap(solution) <= self.tol
         status = "certified" if close else "stalled" if solution.status == "certified" else solution.status
-        self.solution_ = Solution(
+        found = Solution(
             program, solution.factor, solution.weights, certificate, solution.iterations, status, solution.history
         )
-        self.certificate_ = self._certificate(
-            replace(self.solution_, weights=w - 2.0 * price * bounds), pairs, bounds, groups
-        )
+        return found, self._certificate(replace(found, weights=w - 2.0 * price * bounds), held)
 
 
 def _products(Q: Array, pairs: Index) -> Iterator[Array]:

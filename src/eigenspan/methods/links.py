@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,14 +12,19 @@ from numpy.typing import NDArray
 from ..core import Form, Posed, pose
 from ..errors import LabelError
 from ..forms import every_pair, laplacian, other_class, same_class
-from ..graphs.labels import all_missing
-from .base import FeatureReducer
+from ..input import Input, Sample
+from ..input.y import ClassLabels
+from .base import FeatureReducer, features_of
 from .costs import NOT_NEGATIVE
 from .docs import documented
 from .parameters import parameters
-from .supervised import LabelledProjection
+from .supervised import LabelledProjection, bounded
 
 Index = NDArray[np.intp]
+
+
+def _labels_unless_linked(estimator: Any) -> ClassLabels:
+    return ClassLabels(at_least=1, needed=estimator.must_link is None and estimator.cannot_link is None)
 
 
 @documented
@@ -85,6 +91,7 @@ class SSDR(LabelledProjection):
     cannot_link: Any
     normalise: bool
 
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=_labels_unless_linked)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LabelledProjection._parameter_constraints,
         "n_components": FeatureReducer._parameter_constraints["n_components"],
@@ -95,13 +102,8 @@ class SSDR(LabelledProjection):
         "normalise": ["boolean"],
     }
 
-    def _needs_labels(self) -> bool:
-        return self.must_link is None and self.cannot_link is None
-
-    def _pose(self, X: Any, y: Any) -> Posed:
-        n = X.shape[0]
-        linked = not self._needs_labels() and (y is None or all_missing(y, n, self.unlabeled))
-        codes = np.full(n, -1) if linked else self._encode(X, y, min_classes=1)
+    def _pose(self, sample: Sample) -> Posed:
+        n, codes = sample.n, sample.y.codes
         together, apart = self._links(codes)
         counts = np.bincount(codes[codes >= 0])
         same, other = _pairs(together, n), _pairs(apart, n)
@@ -117,8 +119,8 @@ class SSDR(LabelledProjection):
         if self.normalise:
             a, b = a / max(n_other, 1), b / max(n_same, 1)
         costs = every_pair(n) * (1.0 / n**2) + a * other - b * same
-        basis = self._basis(X)
-        self._bound(basis, basis.dim, None)
+        basis = features_of(self, sample)
+        bounded(self.n_components, basis, basis.dim, None)
         return pose(basis, maximise=laplacian(costs), unit="projection", scale=self._scale)
 
     def _links(self, codes: Index) -> tuple[Index, Index]:

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.metaestimators import available_if
 
-from .._compat import Interval, RealNotInt, StrOptions, fit_context
+from .._compat import Interval, RealNotInt, StrOptions
 from .._diagnostics import stage
-from ..core import Features, Map, Posed, Raw, TraceProblem, Unit, Whitened, pose
+from ..core import Features, Fitted, Posed, Raw, TraceProblem, Unit, Whitened, pose
 from ..core.basis import column_means
-from ..core.moments import Moments, on_disk
+from ..core.moments import Moments, Sums
 from ..errors import DimensionError
 from ..forms import centring
+from ..input import Input, Sample
+from ..input.source import is_tall, on_disk
 from ..solvers import dense
 from ..solvers.centred import Centred
-from .base import SEED, SOLVER, FeatureReducer, from_moments
+from .base import SEED, SOLVER, FeatureReducer, axes, features_of
 from .docs import documented
-from .gaussian import PrincipalGaussian, minka_dimension
+from .gaussian import PrincipalGaussian, described, minka_dimension
+from .streaming import Streaming, reads_once
 
 Array = NDArray[np.float64]
 
 
 @documented
-class PCA(PrincipalGaussian, FeatureReducer):
+class PCA(PrincipalGaussian, Streaming, FeatureReducer):
     """Principal component analysis.
 
     .. math:: \\max_V \\operatorname{Tr}(V^T X^T H X V) \\quad \\text{s.t. } V^T V = I
@@ -70,6 +73,8 @@ class PCA(PrincipalGaussian, FeatureReducer):
         Rows.
     n_samples_seen_ : int
         Rows so far, where `partial_fit` can add more (dense X with more rows than features).
+    moments_ : Sums
+        Counts, means and scatter of these rows, to which `partial_fit` adds.
     $spectral_attributes
 
     Examples
@@ -104,6 +109,7 @@ class PCA(PrincipalGaussian, FeatureReducer):
         "solver": SOLVER,
         "random_state": SEED,
     }
+    _input: ClassVar[Input] = Input(sparse=True, linear=True, one_pass=reads_once)
     kernel = None  # a class fact, not a parameter: KernelPCA is the kernel form
     landmarks = None
 
@@ -125,20 +131,36 @@ class PCA(PrincipalGaussian, FeatureReducer):
     def _needs_rows(self) -> str | None:
         return None if self.reduce is None else "reduce="
 
-    def _pose(self, X: Any, y: Any) -> Posed:
-        n = X.shape[0]
-        if self._reads_moments(X):
+    def _fit(self, sample: Sample) -> Fitted:
+        X, n = sample.x.values, sample.n
+        if reads_once(self) and is_tall(X):
             with stage("moments"):
                 moments = Moments.of(X, single=X.dtype == np.float32)
-                sure = self._is_sure(moments)
-                if moments.single and not sure:
+                if moments.single and not self._is_sure(moments):
                     moments = Moments.of(X)
-                    sure = self._is_sure(moments)
-            self._moments = moments
-            return self._pose_moments(moments, None if on_disk(X) else X, sure)
+            return self._fit_moments(moments, None if on_disk(X) else X)
         scatter = n * float(np.sum(Centred.of(X, column_means(X)).spread() ** 2))
-        posed = pose(self._few_axes(X) or self._basis(X), maximise=centring(n), unit="projection", scale=self._scale(n))
-        return self._posed(posed, n, scatter)
+        basis = self._few_axes(X) or features_of(self, sample)
+        return self._conclude(pose(basis, maximise=centring(n), unit="projection"), n, X.shape[1], scatter)
+
+    def _fit_sums(self, sums: Sums, X: Any = None) -> Fitted | None:
+        moments = sums.everyone
+        wanted = self.n_components if isinstance(self.n_components, Integral) else 1
+        D = moments.means.shape[1]
+        if moments.n <= (D if self.n_components == "mle" else 1):
+            return None
+        return self._fit_moments(moments, None, at_least=min(wanted, D))
+
+    def _fit_moments(self, moments: Moments, X: Any, at_least: int = 0) -> Any:
+        """The fit to rows of which these moments are left; None where they span fewer dimensions than they must."""
+        basis = Features(Raw(), X, None, moments.mean)
+        if not self._is_sure(moments):
+            basis = Features.of_moments(moments, X)
+        if basis.dim < at_least:
+            return None
+        posed = Posed(TraceProblem(basis.compress(moments.scatter), None, "max"), basis)
+        fitted = self._conclude(posed, moments.n, moments.means.shape[1], float(np.trace(moments.scatter)))
+        return fitted.having(moments_=Sums.without_classes(moments), n_samples_seen_=moments.n)
 
     def _few_axes(self, X: Any) -> Features | None:
         """The wanted axes and the next, which tells the gap; None where more must be known of the data than that."""
@@ -154,65 +176,11 @@ class PCA(PrincipalGaussian, FeatureReducer):
         """As many axes as wanted are there beyond doubt: the rank of the features does not matter."""
         return isinstance(self.n_components, Integral) and moments.spans(int(self.n_components))
 
-    def _pose_moments(self, moments: Moments, X: Any, sure: bool) -> Posed:
-        basis = Features(Raw(), X, None, moments.mean)
-        if not sure:
-            basis = Features.of_moments(moments, X)
-        problem = TraceProblem(basis.compress(moments.scatter), None, "max")
-        return self._posed(Posed(problem, basis, self._scale(moments.n)), moments.n, float(np.trace(moments.scatter)))
-
-    def _scale(self, n: int) -> Any:
-        return Whitened(n) if self.whiten else Unit()
-
-    def _posed(self, posed: Posed, n: int, scatter: float) -> Posed:
-        self._sizes = n, scatter
-        self._axes = _axes_for(self.n_components, posed.problem.A.dense, scatter, (n, self.n_features_in_))
-        return posed
-
-    def _n_axes(self) -> int:
-        return self._axes
-
-    def _solve(self, posed: Posed) -> tuple[Any, Map]:
-        Y, map_ = super()._solve(posed)
-        n, scatter = self._sizes
-        self.explained_variance_ = self.eigenvalues_ / (n - 1)
-        self.explained_variance_ratio_ = self.eigenvalues_ / scatter
-        self.n_components_ = self._axes
-        self._describe(n, scatter)
-        if "_moments" in vars(self):
-            self.n_samples_seen_ = n
-        del self._sizes, self._axes
-        return Y, map_
-
-    @available_if(from_moments)
-    @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: Any, y: Any = None) -> Any:
-        """Add rows to those seen before, by ``fit`` too; the result is that of one ``fit`` to all of them, up to rounding.
-
-        The axes are solved for anew at every call, O(D³) beside the O(mD²) of m rows: pass D rows or more at a time where you
-        can. Until the rows span `n_components` dimensions there is nothing to solve, and ``transform`` says "not fitted".
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (m, n_features)
-            Dense or sparse; m may be one.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self
-        """
-        moments = Moments.of(self._add_rows(X))
-        self._moments = self._moments + moments if "n_samples_seen_" in vars(self) else moments
-        self.n_samples_seen_ = self._moments.n
-        wanted = self.n_components if isinstance(self.n_components, Integral) else 1
-        posed = None
-        if self.n_samples_seen_ > (self._moments.means.shape[1] if self.n_components == "mle" else 1):
-            posed = self._pose_moments(self._moments, None, self._is_sure(self._moments))
-        if posed is None or posed.problem.A.n < min(wanted, self._moments.means.shape[1]):
-            return self
-        return self._solve_moments(posed)
+    def _conclude(self, posed: Posed, n: int, D: int, scatter: float) -> Fitted:
+        """Solve, and describe the axes, given the number of rows and features and the total scatter."""
+        d = _axes_for(self.n_components, posed.problem.A.dense, scatter, (n, D))
+        fitted = axes(self).fit(replace(posed, axes=d, scale=Whitened(n) if self.whiten else Unit()))
+        return fitted.having(n_components_=d, **described(fitted.attributes["eigenvalues_"], n, D, scatter))
 
 
 def _axes_for(wanted: Any, C: Array, scatter: float, shape: tuple[int, int]) -> int:

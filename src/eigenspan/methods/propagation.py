@@ -16,15 +16,18 @@ from .._resources import require
 from ..core import Features, Form, Posed, TraceRatio, diagonal, pose, with_ridge
 from ..errors import ConvergenceWarning, warn
 from ..forms import between, centring, total
-from ..graphs import class_indicator, encode_labels
-from ..graphs.labels import label_array
+from ..graphs import class_indicator
+from ..input import Input, Sample
+from ..input.y import ClassLabels
 from ..solvers import dense
 from ..solvers.linear import solve_by_products
+from .base import FeatureReducer, features_of, points_of
 from .costs import AXES, RatioWeights
 from .docs import documented
-from .neighbourhood import WEIGHTS, GraphProjection
+from .neighbourhood import WEIGHTS
 from .parameters import parameters
-from .supervised import Bounded, LabelledProjection
+from .projection import GraphProjection, graph_attribute, projection_weights
+from .supervised import LabelledProjection, bounded
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -105,21 +108,24 @@ class SDACCCP(LabelledProjection):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def _pose(self, X: Any, y: Any) -> Posed:
-        given = self._encode(X, y)
-        basis = self._basis(X)
-        c = self.classes_.size
-        self._bound(basis, c - 1, f"there are {c} classes")
+    def _pose(self, sample: Sample) -> Posed:
+        given, c = sample.y.codes, sample.y.count
+        basis = features_of(self, sample)
+        d = bounded(self.n_components, basis, c - 1, f"there are {c} classes")
         with stage("labels"):
             Z = self._whitened(basis)
             found, criterion = assign(Z, given, self.max_iter)
             confidence = np.where(given >= 0, 1.0, posterior(Z, found))
-        self.criterion_, self.n_iter_ = np.array(criterion), len(criterion)
-        self.transduction_, self.confidence_ = self.classes_[found], confidence
         sure = (given >= 0) | (confidence > self.threshold) | (self.threshold == 0)
         note(labels_added=int(sure.sum() - np.sum(given >= 0)))
         codes = np.where(sure, found, -1)
-        return pose(basis, maximise=between(codes), unit=total(codes), ridge=self.ridge, scale=self._scale)
+        posed = pose(basis, maximise=between(codes), unit=total(codes), ridge=self.ridge, scale=self._scale)
+        return replace(posed, axes=d).having(
+            criterion_=np.array(criterion),
+            n_iter_=len(criterion),
+            transduction_=sample.y.names[found],
+            confidence_=confidence,
+        )
 
     def _whitened(self, basis: Features) -> Array:
         """Coordinates of all points in which their total scatter, the ridge included, is I."""
@@ -186,7 +192,7 @@ def posterior(Z: Array, codes: Index) -> Array:
 
 @documented
 @parameters(n_components=None, trust=1.0, novelty=0.01, weights="heat", axes="unit", unlabeled=-1)
-class SODA(Bounded, GraphProjection):
+class SODA(GraphProjection):
     """Semi-supervised orthogonal discriminant analysis via label propagation.
 
     .. math:: \\max_V \\frac{\\operatorname{Tr}(V^T \\tilde S_B V)}{\\operatorname{Tr}(V^T (\\tilde S_T + \\varepsilon I) V)}
@@ -258,6 +264,7 @@ class SODA(Bounded, GraphProjection):
     weights: Any
     axes: str
 
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GraphProjection._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -267,23 +274,23 @@ class SODA(Bounded, GraphProjection):
         "axes": AXES,
     }
 
-    def _pose(self, X: Any, y: Any) -> Posed:
-        codes, self.classes_ = encode_labels(y, X, unlabeled=self.unlabeled, name="SODA")
-        basis = self._basis(X)
-        c = self.classes_.size
-        self._bound(basis, c - 1, None)
-        W = self._weights(self._points(basis, X), y, self.weights).between_points()
+    def _pose(self, sample: Sample) -> Posed:
+        codes, c = sample.y.codes, sample.y.count
+        basis = features_of(self, sample)
+        d = bounded(self.n_components, basis, c - 1, None)
+        weights = projection_weights(self, points_of(basis, sample, self.kernel), sample.y, self.weights)
         with stage("propagation"):
-            F = propagate(W, codes, c, trust=self.trust, novelty=self.novelty)
-        self.label_distributions_ = F
+            F = propagate(weights.between_points(), codes, c, trust=self.trust, novelty=self.novelty)
         reached = F[:, :c].max(axis=1) > 0
-        self.transduction_ = self.classes_[np.argmax(F[:, :c], axis=1)]
+        labels = sample.y.names[np.argmax(F[:, :c], axis=1)]
         if not reached.all():
-            self.transduction_ = np.where(reached, self.transduction_, label_array(y))
+            labels = np.where(reached, labels, sample.y.given)
         S_B, S_T = soft_scatters(F[:, :c])
         posed = pose(basis, maximise=S_B, unit=S_T, ridge=self.ridge, relative_ridge=1.0)
         ratio = TraceRatio(posed.problem.A, cast("Form", posed.problem.B))
-        return Posed(ratio, posed.basis, RatioWeights(ratio, self.axes))
+        return Posed(ratio, posed.basis, RatioWeights(ratio, self.axes), axes=d).having(
+            label_distributions_=F, transduction_=labels, **graph_attribute(weights.graph)
+        )
 
 
 def propagate(W: Form, codes: Index, n_classes: int, *, trust: float, novelty: float) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -9,13 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._compat import Interval
-from ..core import Form, Posed, Samples, UnitCovariance, pose
+from ..core import Features, Form, Posed, Samples, UnitCovariance, pose
 from ..errors import GraphError
 from ..forms import reconstruction
 from ..graphs import NeighbourGraph, reconstruction_weights
+from ..input import Input, Sample
+from ..input.source import is_tall
+from .base import features_of, points_of
 from .docs import documented
-from .neighbourhood import WEIGHTS, GraphEmbedding, GraphProjection, barycentric
+from .neighbourhood import WEIGHTS, GraphEmbedding, barycentric
 from .parameters import parameters
+from .projection import (
+    GraphProjection,
+    by_class,
+    graph_attribute,
+    is_scatter,
+    projection_graph,
+    projection_weights,
+)
 
 Array = NDArray[np.float64]
 REG = [Interval(Real, 0, None, closed="left")]
@@ -68,13 +80,14 @@ class LLE(GraphEmbedding):
 
     reg: float
 
-    _accepts_sparse: ClassVar[bool] = True
+    _input: ClassVar[Input] = replace(GraphEmbedding._input, sparse=True)
     _parameter_constraints: ClassVar[dict[str, Any]] = {**GraphEmbedding._parameter_constraints, "reg": REG}
 
-    def _pose_graph(self, graph: NeighbourGraph, points: Any) -> Posed:
-        extension = barycentric(graph, points, self.reg)
-        self.weights_ = reconstruction_weights(points, graph.distances, reg=self.reg)
-        return pose(Samples(graph.n, extension), minimise=reconstruction(self.weights_), scale=UnitCovariance(graph.n))
+    def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
+        extension = barycentric(graph, x, self.reg)
+        W = reconstruction_weights(x.points, graph.distances, reg=self.reg)
+        posed = pose(Samples(graph.n, extension), minimise=reconstruction(W), scale=UnitCovariance(graph.n))
+        return posed.having(weights_=W)
 
 
 @parameters(weights=None, reg=0.001)
@@ -90,18 +103,29 @@ class _NeighbourhoodPreserving(GraphProjection):
         "reg": REG,
     }
 
-    def _reconstruction(self, points: Any, y: Any) -> Form:
+    def _pose(self, sample: Sample) -> Posed:
+        if is_scatter(self) and is_tall(sample.x.values):
+            return self._pose_classes(sample)
+        basis = features_of(self, sample)
+        form, graph = self._reconstruction(points_of(basis, sample, self.kernel), sample.y)
+        return self._posed(basis, form).having(**graph_attribute(graph))
+
+    def _posed(self, basis: Features, form: Form) -> Posed:
+        raise NotImplementedError
+
+    def _reconstruction(self, points: Any, y: Any) -> tuple[Form, NeighbourGraph | None]:
         """The form of the chosen weights: barycentric unless others were asked for, class averages for the class graph."""
         barycentric = self.weights is None or (isinstance(self.weights, str) and self.weights == "barycentric")
-        if self._by_class or not barycentric:
-            return self._weights(points, y, None if barycentric else self.weights).reconstruction()
+        if by_class(self) or not barycentric:
+            W = projection_weights(self, points, y, None if barycentric else self.weights)
+            return W.reconstruction(), W.graph
         if isinstance(self.graph, str) and self.graph == "all":
             raise GraphError(
                 f'{type(self).__name__}(graph="all") needs weights that fall off with distance, such as weights="heat": barycentric ones '
                 "rebuild a point from a few neighbours, and all others at once rebuild it in too many ways."
             )
-        graph = self._neighbours(points, y)
-        return reconstruction(reconstruction_weights(points, graph.distances, reg=self.reg))
+        graph = projection_graph(self, points, y)
+        return reconstruction(reconstruction_weights(points, graph.distances, reg=self.reg)), graph
 
 
 @documented
@@ -155,11 +179,7 @@ class NPP(_NeighbourhoodPreserving):
 
     _class_unit: ClassVar[str] = "embedding"
 
-    def _pose(self, X: Any, y: Any) -> Posed:
-        if self._reads_moments(X):
-            return self._pose_classes(X, y)
-        basis = self._basis(X)
-        form = self._reconstruction(self._points(basis, X), y)
+    def _posed(self, basis: Features, form: Form) -> Posed:
         return pose(basis, minimise=form, unit="embedding", ridge=self.ridge)
 
 
@@ -226,9 +246,8 @@ class ONPP(_NeighbourhoodPreserving):
 
     _class_unit: ClassVar[str] = "projection"
 
-    def _pose(self, X: Any, y: Any) -> Posed:
-        if self._reads_moments(X):
-            return self._pose_classes(X, y, skip=self.skip_smallest)
-        basis = self._basis(X)
-        form = self._reconstruction(self._points(basis, X), y)
-        return pose(basis, minimise=form, unit="projection", skip=self.skip_smallest)
+    def _pose(self, sample: Sample) -> Posed:
+        return replace(super()._pose(sample), skip=self.skip_smallest)
+
+    def _posed(self, basis: Features, form: Form) -> Posed:
+        return pose(basis, minimise=form, unit="projection")

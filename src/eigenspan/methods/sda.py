@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -11,21 +12,24 @@ from numpy.typing import NDArray
 from .._compat import Interval
 from ..core import AxisWeights, Posed, pose
 from ..forms import between, total
-from ..graphs import encode_labels
 from ..graphs.paths import PathSimilarity
+from ..input import Input, Sample
+from ..input.y import ClassLabels
+from .base import FeatureReducer, features_of, points_of
 from .costs import AXES, NOT_NEGATIVE
 from .discriminant import check_spread
 from .docs import documented
-from .neighbourhood import WEIGHTS, GraphProjection
+from .neighbourhood import WEIGHTS
 from .parameters import parameters
-from .supervised import Bounded
+from .projection import GraphProjection, graph_attribute, projection_weights
+from .supervised import bounded
 
 Array = NDArray[np.float64]
 
 
 @documented
 @parameters(n_components=None, mu=0.1, weights="binary", axes="unit", unlabeled=-1)
-class SDA(Bounded, GraphProjection):
+class SDA(GraphProjection):
     """Semi-supervised discriminant analysis.
 
     .. math:: \\max_V \\operatorname{Tr}(V^T S_B V) \\quad \\text{s.t. } V^T (S_T + \\mu X^T L X + \\varepsilon I) V = I
@@ -87,6 +91,7 @@ class SDA(Bounded, GraphProjection):
     weights: Any
     axes: str
 
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GraphProjection._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -95,15 +100,16 @@ class SDA(Bounded, GraphProjection):
         "axes": AXES,
     }
 
-    def _pose(self, X: Any, y: Any) -> Posed:
-        codes, self.classes_ = encode_labels(y, X, unlabeled=self.unlabeled, name="SDA")
-        check_spread(X, codes, "SDA")
-        basis = self._basis(X)
-        c = self.classes_.size
-        self._bound(basis, c - 1, f"there are {c} classes")
-        unit = total(codes)
+    def _pose(self, sample: Sample) -> Posed:
+        codes, c = sample.y.codes, sample.y.count
+        check_spread(sample.x.values, codes, "SDA")
+        basis = features_of(self, sample)
+        d = bounded(self.n_components, basis, c - 1, f"there are {c} classes")
+        unit, graph = total(codes), None
         if self.mu:
             rule = PathSimilarity() if isinstance(self.weights, str) and self.weights == "path" else self.weights
-            unit = unit + self.mu * self._weights(self._points(basis, X), y, rule).laplacian()
+            W = projection_weights(self, points_of(basis, sample, self.kernel), sample.y, rule)
+            unit, graph = unit + self.mu * W.laplacian(), W.graph
         scale = AxisWeights(self.axes, signed=False)
-        return pose(basis, maximise=between(codes), unit=unit, ridge=self.ridge, scale=scale)
+        posed = pose(basis, maximise=between(codes), unit=unit, ridge=self.ridge, scale=scale)
+        return replace(posed, axes=d).having(**graph_attribute(graph))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from itertools import product
 from numbers import Integral
 from typing import Any, ClassVar
@@ -17,11 +18,12 @@ from .._compat import HasMethods, Interval, fit_context
 from .._diagnostics import collect
 from .._resources import threads
 from ..errors import EigenspanWarning, InputError, LabelError, RidgeWarning, warn
-from ..graphs import encode_labels
-from .base import FeatureReducer, Reducer
+from ..input import read
+from ..input.y import read_classes
+from .base import FeatureReducer, Reducer, axes, features_of
 from .costs import PairCosts, checked_points, mean_on_range, unit_over, warn_of_a_mark
 from .folds import SemiSupervisedKFold, sized
-from .neighbourhood import GraphProjection
+from .projection import GraphProjection
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -150,7 +152,8 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         if not candidates:
             raise InputError("param_grid holds no candidate: give every parameter at least one value.")
         made = [clone(self.estimator).set_params(**candidate) for candidate in candidates]
-        codes, classes = encode_labels(y, sized(X), unlabeled=_mark(made), name="RegularizedSearch")
+        read_y = read_classes(y, sized(X).shape[0], unlabeled=_mark(made), name="RegularizedSearch")
+        codes, classes = read_y.codes, read_y.names
         for estimator in [one for one in made if isinstance(one, PairCosts) and one.gamma][:1]:
             warn_of_a_mark(estimator, classes)
         folds = self._folds(codes)
@@ -164,7 +167,7 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
             raise LabelError(
                 f"Whichever fold of the {np.sum(codes >= 0)} labels is hidden, only one class is left: label more points."
             )
-        score = self._shared(X) if self._is_shared(candidates) else self._plain(X, classes, grid)
+        score = self._shared(X, y) if self._is_shared(candidates) else self._plain(X, y, classes, grid)
         scores = _scores(score, candidates, hidden)
         best = _middle(scores, [len(values) for values in grid.values()])
         self.results_ = list(zip(candidates, scores.tolist(), strict=True))
@@ -211,12 +214,12 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     def _measured(self, X: Any, y: Any) -> float:
         """The mean eigenvalue of the unit on its range, from all labels; 0 where axes are orthonormal or it vanishes."""
         estimator = clone(self.estimator)
-        X = estimator._rows(estimator._checked(X, reset=True, ensure_min_samples=2))
-        codes, _ = encode_labels(y, X, unlabeled=estimator.unlabeled, name="RegularizedSearch")
-        basis = estimator._basis(X).centred(np.ones(X.shape[0]))
+        sample, _ = read(estimator, X, y)
+        codes = sample.y.codes
+        basis = features_of(estimator, sample).centred(np.ones(sample.n))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EigenspanWarning)  # the fit says so too
-            unit = estimator._labelled(checked_points(estimator, basis, X), codes)[1]
+            unit = estimator._labelled(checked_points(estimator, basis, sample), codes)[1]
         B = unit_over(basis, unit, codes)
         return 0.0 if B is None else mean_on_range(B)
 
@@ -234,18 +237,21 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         votes = np.array([np.bincount(row, minlength=int(codes.max()) + 1).argmax() for row in near])
         return float(np.sum(votes == truth))
 
-    def _plain(self, X: Any, classes: Any, names: Any) -> Any:
+    def _plain(self, X: Any, y: Any, classes: Any, names: Any) -> Any:
         """Candidates fitted one by one, once only where labels do not matter."""
         template = clone(self.estimator)
         features = None
         if isinstance(template, FeatureReducer) and not {"kernel", "landmarks", "reduce"} & set(names):
-            features = template._basis(template._rows(template._checked(X, reset=True, ensure_min_samples=2)))
+            features = features_of(template, read(template, X, y)[0])
 
         def embed(candidate: dict[str, Any], y: Any) -> Array:
             estimator = clone(self.estimator).set_params(**candidate)
-            if features is not None:
-                estimator._features = features
-            return np.asarray(estimator.fit_transform(X, y))
+            if features is None:
+                return np.asarray(estimator.fit_transform(X, y))
+            with collect(), threads(getattr(estimator, "n_jobs", None)):
+                estimator._validate_params()
+                sample, _ = read(estimator, X, y)
+                return np.asarray(estimator._fit(replace(sample, features=features)).embedding)
 
         def score(candidate: dict[str, Any], hidden: list[Any]) -> float:
             right = 0.0
@@ -261,12 +267,12 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     def _is_shared(self, candidates: list[dict[str, Any]]) -> bool:
         return isinstance(self.estimator, PairCosts) and all(set(c) <= {"gamma", "alpha", "ridge"} for c in candidates)
 
-    def _shared(self, X: Any) -> Any:
+    def _shared(self, X: Any, y: Any) -> Any:
         """Candidates from parts: features once, neighbours of all points once per α, labels once per fold."""
         estimator = clone(self.estimator)
-        X = estimator._rows(estimator._checked(X, reset=True, ensure_min_samples=2))
-        basis = estimator._basis(X).centred(np.ones(X.shape[0]))
-        points = checked_points(estimator, basis, X)
+        sample, _ = read(estimator, X, y)
+        basis = features_of(estimator, sample).centred(np.ones(sample.n))
+        points = checked_points(estimator, basis, sample)
         smooth: dict[float, Any] = {}
         parts: list[Any] = []
 
@@ -282,7 +288,7 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
                 right = 0.0
                 for (masked, fold, truth), (A, B) in zip(hidden, parts, strict=True):
                     posed = estimator._combined(basis, A, smooth.get(estimator.alpha) if estimator.gamma else None, B)
-                    V, _ = estimator._axes_of(posed)
+                    V, _ = axes(estimator).of(posed)
                     right += self._votes(basis.embed(V), masked, fold, truth)
             return right / sum(fold.size for _, fold, _ in hidden)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
 from .._compat import Interval
 from ..core import AxisWeights, Form, Posed, pose
 from ..forms import between, centring, laplacian, local_fisher, within
-from ..graphs import encode_labels
-from .base import JOBS, NEIGHBOURS, FeatureReducer
+from ..input import Input, Sample
+from ..input.y import ClassLabels
+from .base import JOBS, NEIGHBOURS, FeatureReducer, features_of
 from .costs import AXES, LFDA, NOT_NEGATIVE, PairCosts, checked_points, nearness
 from .docs import documented
 from .parameters import parameters
@@ -210,6 +212,7 @@ class SELFDA(FeatureReducer):
     unlabeled: Any
     n_jobs: int | None
 
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **FeatureReducer._parameter_constraints,
         "beta": [Interval(Real, 0, 1, closed="both")],
@@ -220,16 +223,13 @@ class SELFDA(FeatureReducer):
         "n_jobs": JOBS,
     }
 
-    def _needs_labels(self) -> bool:
-        return True
-
-    def _pose(self, X: Any, y: Any) -> Posed:
-        codes, self.classes_ = encode_labels(y, X, unlabeled=self.unlabeled, name="SELF")
-        basis = self._basis(X)
-        bet, wit = local_fisher(nearness(self, checked_points(self, basis, X), codes), codes)
+    def _pose(self, sample: Sample) -> Posed:
+        codes = sample.y.codes
+        basis = features_of(self, sample)
+        bet, wit = local_fisher(nearness(self, checked_points(self, basis, sample), codes), codes)
         return pose(
             basis,
-            maximise=self.beta * centring(X.shape[0]) - (1 - self.beta) * laplacian(bet),
+            maximise=self.beta * centring(sample.n) - (1 - self.beta) * laplacian(bet),
             unit=(1 - self.beta) * laplacian(wit),
             ridge=self.beta + (self.ridge or 0.0) if self.beta else self.ridge,
             scale=AxisWeights(self.axes, signed=False),

@@ -15,9 +15,11 @@ from .._diagnostics import note
 from ..core import AxisWeights, Features, Form, Posed, pose
 from ..errors import DimensionError, LabelError
 from ..forms import centring, pair_affinity, same_class, within
-from ..graphs import Heat, encode_labels, median_width
+from ..graphs import Heat, median_width
+from ..input import Classes, Input, Sample
+from ..input.y import ClassLabels, Targets, read_classes
 from ..solvers import as_solver
-from .base import FeatureReducer
+from .base import FeatureReducer, features_of
 from .costs import AXES
 from .docs import documented
 from .parameters import parameters
@@ -25,37 +27,26 @@ from .parameters import parameters
 Array = NDArray[np.float64]
 
 
-class Bounded:
-    """Methods that need y, and whose labels may allow fewer axes than there are features."""
-
-    n_components: Any
-    _most: int
-
-    def _needs_labels(self) -> bool:
-        return True
-
-    def _n_axes(self) -> int:
-        return self._most if self.n_components is None else self.n_components
-
-    def _bound(self, basis: Features, most: int, why: str | None, default: int | None = None) -> None:
-        """Refuse more axes than `most` if there is a reason; ``n_components=None`` means `default`, or `most` where they exist."""
-        if basis.dim == 0:
-            raise DimensionError(f"All {basis.raw.shape[0]} rows coincide: there are no dimensions to show.")
-        self._most = min(most, most if default is None else default, basis.dim)
-        if why is not None and self.n_components is not None and self.n_components > most:
-            raise DimensionError(
-                f"n_components={self.n_components}, but {why}: the criterion has {most} directions and is zero on all others. "
-                f"Use n_components <= {most}."
-            )
+def bounded(n_components: Any, basis: Features, most: int, why: str | None, default: int | None = None) -> int | None:
+    """How many axes where none was given: `default`, or `most` where they exist. More than `most` are refused, if there is a reason."""
+    if basis.dim == 0:
+        raise DimensionError(f"All {basis.raw.shape[0]} rows coincide: there are no dimensions to show.")
+    if why is not None and n_components is not None and n_components > most:
+        raise DimensionError(
+            f"n_components={n_components}, but {why}: the criterion has {most} directions and is zero on all others. "
+            f"Use n_components <= {most}."
+        )
+    return min(most, most if default is None else default, basis.dim) if n_components is None else None
 
 
 @parameters(n_components=None, axes="unit", unlabeled=None)
-class LabelledProjection(Bounded, FeatureReducer):
+class LabelledProjection(FeatureReducer):
     """Linear and kernel projections that need y and weigh their axes."""
 
     axes: str
     unlabeled: Any
 
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **FeatureReducer._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -63,51 +54,9 @@ class LabelledProjection(Bounded, FeatureReducer):
         "unlabeled": "no_validation",
     }
 
-    def _encode(self, X: Any, y: Any, min_classes: int = 2) -> Any:
-        codes, self.classes_ = encode_labels(
-            y, X, unlabeled=self.unlabeled, name=type(self).__name__, min_classes=min_classes
-        )
-        return codes
-
     @property
     def _scale(self) -> AxisWeights:
         return AxisWeights(self.axes, signed=False)
-
-
-def targets(y: Any, X: Any, name: str) -> Array:
-    """Numbers to be predicted as an (n, q) array; a row with a NaN or None has none."""
-    if y is None:
-        raise LabelError(f"{name} requires y to be passed, but the target y is None.")
-    try:
-        T = _as_numbers(y)
-    except (TypeError, ValueError) as refusal:
-        raise LabelError(
-            f'y cannot be read as numbers ({refusal}): pass numbers, or labels="delta" for classes.'
-        ) from None
-    T = T[:, None] if T.ndim == 1 else T
-    if T.ndim != 2 or T.shape[0] != X.shape[0]:
-        raise LabelError(f"y has shape {np.shape(y)} for {X.shape[0]} samples: {name} needs one row a sample.")
-    if np.any(np.isinf(T)):
-        raise LabelError(
-            f"{int(np.sum(np.isinf(T)))} targets are infinite: {name} needs numbers, or NaN for those unknown."
-        )
-    known = T[~np.isnan(T).any(axis=1)]
-    if len(known) == 0:
-        raise LabelError(
-            f"{name} needs labels, but all {len(T)} of them are missing (NaN or None). Use an unsupervised method."
-        )
-    if np.all(known == known[0]):
-        raise LabelError(f"{name} needs targets that differ, but all {len(known)} of them are {known[0].tolist()}.")
-    return T
-
-
-def _as_numbers(y: Any) -> Array:
-    """Floats, NaN where a date is missing: it would become a number."""
-    given = np.asarray(y)
-    if given.dtype.kind in "mM":
-        return np.where(np.isnat(given), np.nan, given.astype(np.float64))
-    T = np.asarray(y, dtype=np.float64)
-    return np.where(y.isna(), np.nan, T) if hasattr(y, "isna") else T
 
 
 def _centred(K: Form, known: Array) -> Form:
@@ -119,8 +68,14 @@ def _centred(K: Form, known: Array) -> Form:
     return replace(K + Form(K.n, low_rank=(U, np.array([-0.5, 0.5]))), psd=True, kills_constant=True)
 
 
+def _labels_or_numbers(estimator: Any) -> Any:
+    return ClassLabels() if estimator.labels == "delta" else Targets()
+
+
 class _LabelKernel(LabelledProjection):
     """Methods over ``H K_y H``."""
+
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=_labels_or_numbers)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LabelledProjection._parameter_constraints,
@@ -130,14 +85,12 @@ class _LabelKernel(LabelledProjection):
     labels: str
     width: float | None
 
-    def _label_kernel(self, X: Any, y: Any) -> tuple[Form, int, str]:
+    def _label_kernel(self, y: Any) -> tuple[Form, int, str]:
         """``H K_y H`` over the points with labels, a bound on its rank, and the reason for it."""
         if self.labels == "delta":
-            codes = self._encode(X, y)
-            c = self.classes_.size
+            codes, c = y.codes, y.count
             return _centred(same_class(codes), (codes >= 0).astype(float)), c - 1, f"there are {c} classes"
-        T = targets(y, X, type(self).__name__)
-        known: Any = ~np.isnan(T).any(axis=1)
+        T, known = y.values, y.known
         if self.labels == "linear":
             R = np.where(known[:, None], T - T[known].mean(axis=0), 0.0)
             K = Form(known.size, low_rank=(R, np.ones(R.shape[1])), psd=True, kills_constant=True)
@@ -207,11 +160,11 @@ class SupervisedPCA(_LabelKernel):
     and regression on subspaces and submanifolds.
     """
 
-    def _pose(self, X: Any, y: Any) -> Posed:
-        K, most, why = self._label_kernel(X, y)
-        basis = self._basis(X)
-        self._bound(basis, most, why, 2 if self.labels == "rbf" else None)
-        return pose(basis, maximise=K, unit="projection", scale=self._scale)
+    def _pose(self, sample: Sample) -> Posed:
+        K, most, why = self._label_kernel(sample.y)
+        basis = features_of(self, sample)
+        d = bounded(self.n_components, basis, most, why, 2 if self.labels == "rbf" else None)
+        return replace(pose(basis, maximise=K, unit="projection", scale=self._scale), axes=d)
 
 
 @documented
@@ -283,26 +236,27 @@ class RoweisDA(_LabelKernel):
         "r2": [Interval(Real, 0, 1, closed="both")],
     }
 
-    def _pose(self, X: Any, y: Any) -> Posed:
-        K, most, why = self._label_kernel(X, y)
-        basis = self._basis(X)
-        form = centring(X.shape[0]) * (1.0 - self.r1)
-        self._bound(basis, most, why if self.r1 == 1 else None)
+    def _pose(self, sample: Sample) -> Posed:
+        K, most, why = self._label_kernel(sample.y)
+        basis = features_of(self, sample)
+        form = centring(sample.n) * (1.0 - self.r1)
+        bounded(self.n_components, basis, most, why if self.r1 == 1 else None)
         if self.r1 > 0:
             largest = as_solver("auto").pairs(K, 1, "max", None, np.random.default_rng(0))[0][0]
             form = replace(form + K * (self.r1 / largest), psd=True)
-        unit: Any = "projection" if self.r2 == 0 else self.r2 * within(self._classes(X, y))
+        classes = self._classes(sample) if self.r2 else None
+        unit: Any = "projection" if classes is None else self.r2 * within(classes.codes)
         given = None if self.r2 == 1 and self.ridge is None else 1.0 - self.r2 + (self.ridge or 0.0)
-        return pose(basis, maximise=form, unit=unit, ridge=given, scale=self._scale)
+        posed = pose(basis, maximise=form, unit=unit, ridge=given, scale=self._scale)
+        return posed if classes is None else posed.having(classes_=classes.names)
 
-    def _classes(self, X: Any, y: Any) -> Any:
-        """Class codes for S_W; numbers have no mark but NaN."""
+    def _classes(self, sample: Sample) -> Classes:
+        """The classes of S_W; those of numbers are their distinct values."""
         if self.labels == "delta":
-            return self._encode(X, y)
+            return sample.y
         try:
-            codes, self.classes_ = encode_labels(y, X, unlabeled=None, name="RoweisDA")
+            return read_classes(sample.given, sample.n, unlabeled=None, name="RoweisDA")
         except LabelError as refusal:
             raise LabelError(
                 f"r2={self.r2} asks for a scatter within classes, but y has none ({refusal}): use r2=0."
             ) from None
-        return codes

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,19 +14,20 @@ from scipy.sparse.csgraph import connected_components
 from .._compat import Interval, StrOptions
 from .._csgraph import dijkstra
 from .._resources import require
-from ..core import Map
-from ..errors import DimensionError, DisconnectedError, InputError, LabelError
-from ..graphs import KNN, NeighbourGraph, as_graph, class_indicator, components, encode_labels
+from ..core import Fitted
+from ..errors import DisconnectedError, InputError, LabelError
+from ..graphs import KNN, NeighbourGraph, as_graph, class_indicator, components
 from ..graphs.connect import _bridge
-from ..graphs.contract import Contraction
 from ..graphs.lists import canonical
+from ..input import Classes, Input, Sample
+from ..input.y import ClassLabels
 from ..solvers.sdp import Program, Solution
 from .docs import documented
-from .neighbourhood import refuse_distances
+from .neighbourhood import in_one_piece
 from .parameters import parameters
 from .unfolding import _NEIGHBOURS, BoundedUnfolding
 from .unfolding_certificate import UnfoldingCertificate
-from .unfolding_edges import pair_lengths, with_edges
+from .unfolding_edges import Held, pair_lengths, with_edges
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -34,53 +35,35 @@ Index = NDArray[np.intp]
 
 @parameters(unlabeled=-1)
 class LabelledUnfolding(BoundedUnfolding):
-    """Unfoldings that need y. While fitting, ``_training`` holds X and its labels, by rows of X."""
+    """Unfoldings that need y, and coordinates."""
 
     unlabeled: Any
-    _training: tuple[Array, Any]
-    _min_classes: ClassVar[int] = 1
 
+    _input: ClassVar[Input] = replace(BoundedUnfolding._input, pairs=(), y=ClassLabels(at_least=1))
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BoundedUnfolding._parameter_constraints,
         "unlabeled": "no_validation",
     }
 
-    def _needs_labels(self) -> bool:
-        return True
+    def _fit(self, sample: Sample) -> Fitted:
+        sample.x.refuse_one_place()
+        return super()._fit(sample)
 
-    def _fit(self, X: Any, y: Any) -> tuple[Array, Map]:
-        name = type(self).__name__
-        refuse_distances(self.graph, name)
-        if np.all(X[0] == X):
-            raise DimensionError(f"All {X.shape[0]} rows coincide: there are no dimensions to show.")
-        self._training = X, self._encode(X, y, name)
-        fitted = super()._fit(X, y)
-        self._forget("_training", "_links", "_width")  # of use while fitting only
-        return fitted
-
-    def _encode(self, X: Any, y: Any, name: str) -> Any:
-        codes, self.classes_ = encode_labels(y, X, unlabeled=self.unlabeled, name=name, min_classes=self._min_classes)
-        return codes
-
-    def _codes(self) -> Index:
-        """Class codes of the points that the graph is built on."""
-        codes = self._training[1]
-        return np.asarray(codes[self.landmarks_] if "landmarks_" in vars(self) else codes)
-
-    def _fit_connected(self, X: Any, graph: NeighbourGraph, embed: Any) -> tuple[Array, Map]:
+    def _fit_all(self, sample: Sample) -> Fitted:
+        graph = self._graph(sample)
         if self.disconnected == "raise":
-            self._refuse_pieces(graph)
-        return super()._fit_connected(X, graph, embed)
+            self._refuse_pieces(graph, sample.y)
+        return in_one_piece(sample, graph, self.disconnected, self._embed)
 
-    def _refuse_pieces(self, graph: NeighbourGraph) -> None:
+    def _refuse_pieces(self, graph: NeighbourGraph, y: Any) -> None:
         """Say which classes are in which piece of a graph that falls apart."""
         count, labels = components(graph)
-        if count == 1 or "classes_" not in vars(self):
+        if count == 1 or not isinstance(y, Classes):
             return
-        codes, sizes, listed = self._codes(), np.bincount(labels), []
+        codes, sizes, listed = y.codes, np.bincount(labels), []
         for piece in np.argsort(-sizes, kind="stable")[:5]:
             found = np.unique(codes[labels == piece])
-            names = ["unlabelled" if c < 0 else f"class {self.classes_[c]}" for c in found[:4]]
+            names = ["unlabelled" if c < 0 else f"class {y.names[c]}" for c in found[:4]]
             listed.append(f"{sizes[piece]} points ({', '.join(names)}{', …' if found.size > 4 else ''})")
         raise DisconnectedError(
             f"No constraint ties these {count} pieces together: {'; '.join(listed)}{'; …' if count > 5 else ''}. They could move apart "
@@ -149,13 +132,13 @@ class SupervisedMVU(LabelledUnfolding):
         "bridge": [StrOptions({"representatives", "shortest"})],
     }
 
-    def _build_graph(self, X: Any) -> NeighbourGraph:
-        codes = self._codes()
+    def _graph(self, sample: Sample) -> NeighbourGraph:
+        X, codes = sample.x.values, sample.y.codes
         graph = self._within(X, codes)
         if self.bridge == "representatives":
             ends = representatives(X, codes)
             pairs = ends[np.column_stack(np.triu_indices(ends.size, 1))]
-            return with_edges(graph, pairs, pair_lengths(graph, X, pairs))
+            return with_edges(graph, pairs, pair_lengths(graph, sample.x, pairs))
         ends = np.flatnonzero(codes >= 0)
         D, first = graph.distances.tocoo(), ends[np.unique(codes[ends], return_index=True)[1]]
         i, j = (
@@ -192,6 +175,22 @@ class SupervisedMVU(LabelledUnfolding):
 
 
 # ---------------------------------------------------------------------- other objectives
+@dataclass(frozen=True, eq=False)
+class _Linked(NeighbourGraph):
+    """A graph that knows the representatives of the classes, as pairs, and how far apart these are to be."""
+
+    links: Index = None  # type: ignore[assignment]
+    lengths: Array = None  # type: ignore[assignment]
+
+    def nodes(self) -> Index:
+        """The pairs as nodes of the graph, which may be part of that in which they were numbered; −1 for those outside."""
+        if self.rows is None:
+            return self.links
+        node = np.full(max(self.rows.max(), self.links.max()) + 1, -1, dtype=np.intp)
+        node[self.rows] = np.arange(self.rows.size)
+        return node[self.links]
+
+
 @documented
 @parameters(alpha=1.2, constraint="slack")
 class SMVU1(LabelledUnfolding):
@@ -241,28 +240,27 @@ class SMVU1(LabelledUnfolding):
 
     alpha: float
     _objective = "variance within classes"
-    _links: tuple[Index, Array]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LabelledUnfolding._parameter_constraints,
         "alpha": [Interval(Real, 1, None, closed="neither")],
     }
 
-    def _build_graph(self, X: Any) -> NeighbourGraph:
+    def _graph(self, sample: Sample) -> NeighbourGraph:
         """With edges between representatives that are no neighbours, α times as long as they are."""
-        graph, ends = super()._build_graph(X), representatives(X, self._codes())
+        graph = super()._graph(sample)
+        ends = representatives(sample.x.values, sample.y.codes)
         c = ends.size
         fan = {(i, j) for i in range(c - 1) for j in (i + 1, c - 1)}
         pairs = ends[np.array(sorted(fan), dtype=np.intp).reshape(-1, 2)]
-        lengths = self.alpha * pair_lengths(graph, X, pairs)
+        lengths = self.alpha * pair_lengths(graph, sample.x, pairs)
         if self.constraint != "slack":
-            self._check_alpha(graph, pairs, lengths)
-        self._links = self.landmarks_[pairs] if "landmarks_" in vars(self) else pairs, lengths
+            self._check_alpha(graph, pairs, lengths, sample.y)
         n, D = graph.n, graph.undirected().tocoo()
         new = ~np.isin(pairs[:, 0] * n + pairs[:, 1], D.row.astype(np.int64) * n + D.col)
-        return with_edges(graph, pairs[new], lengths[new])
+        return _Linked(**vars(with_edges(graph, pairs[new], lengths[new])), links=pairs, lengths=lengths)
 
-    def _check_alpha(self, graph: NeighbourGraph, pairs: Index, lengths: Array) -> None:
+    def _check_alpha(self, graph: NeighbourGraph, pairs: Index, lengths: Array, y: Classes) -> None:
         """Refuse an equation longer than a path of strings between its ends."""
         starts, which = np.unique(pairs[:, 0], return_inverse=True)
         paths = dijkstra(graph.undirected(), indices=starts)[which, pairs[:, 1]] if starts.size else lengths
@@ -270,7 +268,7 @@ class SMVU1(LabelledUnfolding):
         if not short.size:
             return
         most = self.alpha * float(np.min(paths[short] / lengths[short]))
-        names = self.classes_[self._codes()[pairs[short]]]
+        names = y.names[y.codes[pairs[short]]]
         listed = "; ".join(
             f"{one} and {other}, to be {lengths[e]:.4g} apart on a string of {paths[e]:.4g}"
             for (one, other), e in zip(names[:3], short, strict=False)
@@ -282,41 +280,38 @@ class SMVU1(LabelledUnfolding):
             + 'fewer neighbours, or constraint="slack".'
         )
 
-    def _program(self, pairs: Index, bounds: Array, groups: Contraction, rows: Index) -> Program:
-        self._check_memory(groups.first.size, len(pairs))
-        X, codes = self._training
-        C = class_centring(codes[rows])
+    def _program(self, held: Held) -> Program:
+        self._check_memory(held.n, len(held.pairs))
+        pairs, bounds, groups, graph = held.pairs, held.bounds, held.groups, cast("_Linked", held.graph)
+        C = class_centring(held.sample.y.codes)
         if np.abs(groups.sum(C).diagonal()).max() < 1e-9:
             raise LabelError(
-                f"No class has two different points among the {rows.size}: there is nothing to unfold within classes."
+                f"No class has two different points among the {graph.n}: there is nothing to unfold within classes."
             )
-        node = np.full(X.shape[0], -1, dtype=np.intp)
-        node[rows] = np.arange(rows.size)
-        links, lengths = self._links
-        if np.any(node[links] < 0):
+        links, lengths = graph.nodes(), graph.lengths
+        if np.any(links < 0):
             raise DisconnectedError(
                 'disconnected="largest" leaves out representatives, and with them what SMVU1 asks of the classes: use "connect", or more '
                 "neighbours."
             )
-        i, j = np.sort(groups.labels[node[links]], axis=1).T
+        i, j = np.sort(groups.labels[links], axis=1).T
         apart = i != j  # classes whose representatives coincide
-        g = groups.first.size
+        g = held.n
         where, first = np.unique(np.searchsorted(pairs[:, 0] * g + pairs[:, 1], (i * g + j)[apart]), return_index=True)
         wanted = lengths[apart][first] ** 2
         neighbours = where[bounds[where] != wanted]  # their string stays, besides the equation
         strings = neighbours, bounds[neighbours]
         bounds, equal = bounds.copy(), np.zeros(bounds.size, dtype=bool)
         bounds[where], equal[where] = wanted, True
-        return self._bounded(pairs, bounds, groups, C, equal, strings)
+        return self._bounded(replace(held, bounds=bounds), C, equal, strings)
 
-    def _certificate(
-        self, solution: Solution, pairs: Index, bounds: Array, groups: Contraction
-    ) -> UnfoldingCertificate:
+    def _certificate(self, solution: Solution, held: Held) -> UnfoldingCertificate:
         """A pair of representatives that are neighbours is there twice: its equation, and its string."""
         T = solution.program.combine
         if self.constraint == "slack":
-            pairs, bounds = pairs if T is None else pairs[T.indices], solution.program.bounds
-        return super()._certificate(solution, pairs, bounds, groups)
+            pairs = held.pairs if T is None else held.pairs[T.indices]
+            held = replace(held, pairs=pairs, bounds=solution.program.bounds)
+        return super()._certificate(solution, held)
 
     def _report(self, solution: Solution) -> None:
         if solution.is_contradiction:

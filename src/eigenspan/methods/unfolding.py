@@ -13,19 +13,20 @@ from numpy.typing import NDArray
 
 from .._compat import Interval, StrOptions
 from .._diagnostics import note, stage
-from ..core import Map, Samples, SqrtEigenvalue, factor_gram, pose
+from ..core import Fitted, Samples, SqrtEigenvalue, factor_gram, pose
 from ..core.spectrum import seed_of, suggested_dimension
 from ..errors import ConvergenceWarning, DegenerateWarning, DimensionError, InputError, warn
 from ..extend import eigenfunctions, kernel_map
 from ..graphs import NeighbourGraph
-from ..graphs.contract import Contraction, contract
+from ..input import Sample
 from ..solvers import dense
 from ..solvers.sdp import METHODS, Program, Slack, Solution, solve_program
+from .base import axes
 from .docs import documented
-from .neighbourhood import GraphEmbedding, barycentric
+from .neighbourhood import GraphEmbedding, barycentric, neighbours
 from .parameters import parameters
 from .unfolding_certificate import UnfoldingCertificate, certificate_of
-from .unfolding_edges import geodesic_start, with_common_neighbours
+from .unfolding_edges import Held, geodesic_start, with_common_neighbours
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -49,8 +50,7 @@ _STRETCH, _TIMES = 0.002, 30.0
 class Unfolding(GraphEmbedding):
     """What all unfoldings share: a program over the pairs of a connected graph, its solution and its map.
 
-    A subclass says what ``_program(pairs, bounds, contraction, rows)`` is; `rows` are the rows of X that the nodes stand for, by
-    which it finds its labels. While fitting on rows of distances, ``_distances`` holds them.
+    A subclass says what ``_program(held)`` is, over the pairs and bounds that are `Held`.
     """
 
     tol: float
@@ -62,7 +62,6 @@ class Unfolding(GraphEmbedding):
     callback: Callable[[dict[str, Any]], None] | None
     verbose: int
     _objective: ClassVar[str] = "variance"
-    _distances: Any
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GraphEmbedding._parameter_constraints,
@@ -76,93 +75,87 @@ class Unfolding(GraphEmbedding):
         "verbose": ["verbose"],
     }
 
-    def _n_near(self, X: Any) -> int | None:
-        return min(_NEIGHBOURS, X.shape[0] - 1) if self.n_neighbors is None else self.n_neighbors
+    def _graph(self, sample: Sample) -> NeighbourGraph:
+        if self.extension == "barycentric":
+            sample.x.coordinates(
+                'extension="barycentric" rebuilds points from the coordinates of their neighbours',
+                'use "eigenfunctions" (which "auto" takes there) or "kernel-map"',
+            )
+        return neighbours(
+            self, sample, min(_NEIGHBOURS, sample.n - 1) if self.n_neighbors is None else self.n_neighbors
+        )
 
-    def _fit_connected(self, X: Any, graph: NeighbourGraph, embed: Callable[..., Any]) -> tuple[Array, Map]:
-        if self._pairwise():
-            if self.extension == "barycentric":
-                raise InputError(
-                    'extension="barycentric" rebuilds points from the coordinates of their neighbours, and graph="precomputed" has none: '
-                    'use "eigenfunctions" (which "auto" takes there) or "kernel-map".'
-                )
-            self._distances = X
-        fitted = super()._fit_connected(X, graph, embed)
-        self._forget("_distances")  # of use while fitting only
-        return fitted
-
-    def _distance_rows(self, graph: NeighbourGraph) -> Any:
-        """Rows of distances of the nodes, as new points have them."""
-        return self._distances if graph.rows is None else self._distances[graph.rows]
-
-    def _embed_graph(self, graph: NeighbourGraph, points: Array | None) -> tuple[Array, Map]:
+    def _embed(self, graph: NeighbourGraph, sample: Sample) -> Fitted:
         if self.n_components >= graph.n:
             raise DimensionError(
                 f"n_components={self.n_components} exceeds {graph.n - 1}, the number of samples less the constant: use n_components <= "
                 f"{graph.n - 1}."
             )
-        F = self._unfold(graph, points)
+        F, found = self._unfold(graph, sample)
         F = F @ dense.eigenpairs(dense.symmetric(F.T @ F), None, "max")[1]
-        self.embedding_full_ = F
-        self.spectrum_ = np.sum(F**2, axis=0)
-        self.suggested_dimension_ = suggested_dimension(self.spectrum_, self.certificate_.gap)
-        extension = self._extension(graph, points, F)
-        Y, map_ = self._solve(pose(Samples(graph.n, extension), maximise=factor_gram(F), scale=SqrtEigenvalue()))
-        missing = self.n_components - Y.shape[1]
+        variances = np.sum(F**2, axis=0)
+        posed = pose(
+            Samples(graph.n, self._extension(graph, sample.x, F)), maximise=factor_gram(F), scale=SqrtEigenvalue()
+        )
+        d = max(1, min(self.n_components, int(np.sum(variances > _NOTHING * variances.max()))))
+        fitted = (
+            axes(self)
+            .fit(replace(posed, axes=d))
+            .having(
+                embedding_full_=F,
+                spectrum_=variances,
+                suggested_dimension_=suggested_dimension(variances, found["certificate_"].gap),
+                **found,
+            )
+        )
+        missing = self.n_components - d
         if not missing:
-            return Y, map_
+            return fitted
         warn(
-            f"The unfolding has {Y.shape[1]} dimension{'s' * (Y.shape[1] > 1)}: all variance lies there, and the other {missing} of the "
+            f"The unfolding has {d} dimension{'s' * (d > 1)}: all variance lies there, and the other {missing} of the "
             f"{self.n_components} axes asked for are zero. Where a graph hangs on single edges, such as bridges between components, its "
             "points are pulled into a line.",
             DegenerateWarning,
         )
-        empty = ((0, 0), (0, missing))
-        Y = np.pad(Y, empty)
-        return Y, replace(map_, coef=np.pad(map_.coef, empty), embedding=None if map_.embedding is None else Y)
-
-    def _n_axes(self) -> int:
-        return max(1, min(self.n_components, int(np.sum(self.spectrum_ > _NOTHING * self.spectrum_.max()))))
+        padding = np.eye(d, self.n_components)
+        return replace(fitted, embedding=np.asarray(fitted.embedding) @ padding, map=fitted.map.then(padding))
 
     # ------------------------------------------------------------------ the program
-    def _edges(self, graph: NeighbourGraph, points: Array | None) -> sp.csr_array:
+    def _edges(self, graph: NeighbourGraph, sample: Sample) -> sp.csr_array:
         """Undirected graph of the lengths to be respected."""
         return graph.undirected()
 
-    def _program(self, pairs: Index, bounds: Array, groups: Contraction, rows: Index) -> Program:
+    def _program(self, held: Held) -> Program:
         raise NotImplementedError
 
-    def _unfold(self, graph: NeighbourGraph, points: Array | None) -> Array:
-        """The n×r factor of the Gram matrix; sets ``solution_`` and ``certificate_``."""
-        lengths = self._edges(graph, points)
-        groups, pairs, d = contract(lengths)
-        program = self._program(pairs, d**2, groups, self._rows_of(graph))
+    def _unfold(self, graph: NeighbourGraph, sample: Sample) -> tuple[Array, dict[str, Any]]:
+        """The n×r factor of the Gram matrix, and what the estimator will have of it: ``solution_``, ``certificate_`` and the like."""
+        held = Held.of(graph, sample, self._edges(graph, sample))
+        program = self._program(held)
         start = None
         if program.is_graph and self.method != "dense":
-            start = geodesic_start(program.n, pairs, d, self._first_rank(), seed_of(self.random_state))
+            lengths = np.sqrt(held.bounds)
+            start = geodesic_start(program.n, held.pairs, lengths, self._first_rank(), seed_of(self.random_state))
         with stage("unfolding"):
-            self.solution_ = solve_program(
+            solution = solve_program(
                 program, method=self.method, tol=self.tol, rank=self._first_rank(), start=start,
-                interior=self._interior(points, groups, program), max_iter=self.max_iter,
+                interior=self._interior(held, program), max_iter=self.max_iter,
                 time_limit=self.time_limit, callback=self._tell(), random_state=seed_of(self.random_state),
             )  # fmt: skip
-        self.n_iter_ = max(1, self.solution_.iterations)
-        self._report(self.solution_)
-        self.certificate_ = self._certificate(self.solution_, pairs, d**2, groups)
-        F = self.solution_.factor[groups.labels]
-        return np.asarray(F - F.mean(axis=0))
+        self._report(solution)
+        F = solution.factor[held.groups.labels]
+        return np.asarray(F - F.mean(axis=0)), {
+            "solution_": solution,
+            "n_iter_": max(1, solution.iterations),
+            "certificate_": self._certificate(solution, held),
+        }
 
-    def _interior(self, points: Array | None, groups: Contraction, program: Program) -> Array | None:
+    def _interior(self, held: Held, program: Program) -> Array | None:
         """An embedding that keeps all bounds: the data, where they have few enough columns to begin with."""
         return None
 
     def _first_rank(self) -> int:
         return max(3, self.n_components + 1) if self.rank is None else max(self.rank, self.n_components)
-
-    def _rows_of(self, graph: NeighbourGraph) -> Index:
-        """Rows of X behind the nodes of the graph."""
-        rows = np.arange(graph.n) if graph.rows is None else graph.rows
-        return self.landmarks_[rows] if "landmarks_" in vars(self) else rows
 
     # ------------------------------------------------------------------ progress and outcome
     def _tell(self) -> Callable[[dict[str, Any]], None] | None:
@@ -214,20 +207,17 @@ class Unfolding(GraphEmbedding):
         """What `tol` is about."""
         return solution.gap
 
-    def _certificate(
-        self, solution: Solution, pairs: Index, bounds: Array, groups: Contraction
-    ) -> UnfoldingCertificate:
+    def _certificate(self, solution: Solution, held: Held) -> UnfoldingCertificate:
         form = getattr(self, "constraint", "inequality")
-        return certificate_of(solution, self._gap(solution), pairs, bounds, groups, form)
+        return certificate_of(solution, self._gap(solution), held.pairs, held.bounds, held.groups, form)
 
     # ------------------------------------------------------------------ new points
-    def _extension(self, graph: NeighbourGraph, points: Array | None, F: Array) -> Any:
-        places = self._distance_rows(graph) if points is None else points
+    def _extension(self, graph: NeighbourGraph, x: Any, F: Array) -> Any:
         if self.extension == "kernel-map":
-            return kernel_map(graph, places)
-        if self.extension == "eigenfunctions" or points is None:
-            return eigenfunctions(graph, places, F)
-        return barycentric(graph, points)
+            return kernel_map(graph, x.arriving)
+        if self.extension == "eigenfunctions" or x.pairs:
+            return eigenfunctions(graph, x.arriving, F)
+        return barycentric(graph, x)
 
 
 @parameters(constraint="inequality", band=0.05, price="auto", power=2)
@@ -247,14 +237,12 @@ class BoundedUnfolding(Unfolding):
         "power": [Interval(Integral, 1, 2, closed="both")],
     }
 
-    def _program(self, pairs: Index, bounds: Array, groups: Contraction, rows: Index) -> Program:
-        return self._bounded(pairs, bounds, groups)
+    def _program(self, held: Held) -> Program:
+        return self._bounded(held)
 
     def _bounded(
         self,
-        pairs: Index,
-        bounds: Array,
-        groups: Contraction,
+        held: Held,
         cost: Any = None,
         equal: NDArray[np.bool_] | None = None,
         strings: tuple[Index, Array] | None = None,
@@ -263,24 +251,26 @@ class BoundedUnfolding(Unfolding):
 
         `strings` are bounds from above on some of the pairs besides, which only slack can keep where they contradict an equation.
         """
+        pairs, bounds, groups = held.pairs, held.bounds, held.groups
         cost = None if cost is None else groups.sum(cost)
         settings: dict[str, Any] = {"masses": groups.masses, "cost": cost, "equal": equal}
         if self.constraint == "band":
             settings["lower"] = (1.0 - self.band) * bounds
             settings["equal"] = None if equal is None else np.concatenate([equal, np.zeros_like(equal)])
         elif self.constraint == "slack":
-            settings["slack"] = Slack(int(self.power), self._price(pairs, bounds, groups, cost))
+            settings["slack"] = Slack(int(self.power), self._price(held, cost))
             if equal is not None and strings is not None and strings[0].size:
                 rows = np.concatenate([np.arange(len(pairs)), strings[0]])
                 settings["combine"] = sp.eye_array(len(pairs), format="csr")[rows]
                 settings["equal"] = np.append(equal, np.zeros(strings[0].size, dtype=bool))
                 bounds = np.concatenate([bounds, strings[1]])
-        return Program.of_pairs(groups.first.size, pairs, bounds, **settings)
+        return Program.of_pairs(held.n, pairs, bounds, **settings)
 
-    def _interior(self, points: Array | None, groups: Contraction, program: Program) -> Array | None:
+    def _interior(self, held: Held, program: Program) -> Array | None:
+        points = held.sample.x.points
         if points is None or points.shape[1] > _FEW or self.constraint != "band":
             return None
-        inside = points[groups.first]
+        inside = points[held.groups.first]
         return inside if np.all(program.excess(inside) <= _ROUNDING * np.abs(program.bounds)) else None
 
     def _report(self, solution: Solution) -> None:
@@ -291,12 +281,13 @@ class BoundedUnfolding(Unfolding):
             )
         super()._report(solution)
 
-    def _price(self, pairs: Index, bounds: Array, groups: Contraction, cost: Any) -> float:
+    def _price(self, held: Held, cost: Any) -> float:
         """ν as given, or such that a small stretch costs what an average edge gains: its weight, were geodesics the distances."""
         if self.price != "auto":
             return float(self.price)
-        Y = geodesic_start(groups.first.size, pairs, np.sqrt(bounds), 2, seed_of(self.random_state))
-        CY = groups.masses[:, None] * Y if cost is None else cost @ Y
+        bounds = held.bounds
+        Y = geodesic_start(held.n, held.pairs, np.sqrt(bounds), 2, seed_of(self.random_state))
+        CY = held.groups.masses[:, None] * Y if cost is None else cost @ Y
         weight = abs(float(np.vdot(Y, CY))) / float(bounds.sum())
         return _TIMES * weight if self.power == 1 else weight / (2.0 * _STRETCH * float(bounds.mean()))
 
@@ -366,7 +357,7 @@ class MVU(BoundedUnfolding):
         "common_neighbors": ["boolean"],
     }
 
-    def _edges(self, graph: NeighbourGraph, points: Array | None) -> sp.csr_array:
+    def _edges(self, graph: NeighbourGraph, sample: Sample) -> sp.csr_array:
         if self.common_neighbors:
-            graph = with_common_neighbours(graph, points, None if points is not None else self._distance_rows(graph))
+            graph = with_common_neighbours(graph, sample.x)
         return graph.undirected()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..graphs import NeighbourGraph, geodesic_table
-from ..graphs.contract import common_neighbours
+from ..graphs.contract import Contraction, common_neighbours, contract
 from ..graphs.lists import canonical
+from ..input import Sample
 from ..solvers import dense
 from .neighbourhood import pair_distances
 
@@ -21,6 +22,40 @@ Index = NDArray[np.intp]
 
 #: Sources of shortest paths.
 _SOURCES = 300
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """What an unfolding holds: pairs of distinct points and the squares of the lengths between them.
+
+    Attributes
+    ----------
+    graph : NeighbourGraph
+        In one piece.
+    sample : Sample
+        The points of its nodes.
+    groups : Contraction
+        Nodes that coincide, which are one point of the program.
+    pairs, bounds : ndarray of shape (p, 2), (p,)
+        Over these points.
+    """
+
+    graph: NeighbourGraph
+    sample: Sample
+    groups: Contraction
+    pairs: Index
+    bounds: Array
+
+    @staticmethod
+    def of(graph: NeighbourGraph, sample: Sample, lengths: sp.csr_array, **rule: Any) -> Held:
+        """The edges of an undirected graph of lengths."""
+        groups, pairs, d = contract(lengths, **rule)
+        return Held(graph, sample, groups, pairs, d**2)
+
+    @property
+    def n(self) -> int:
+        """Distinct points."""
+        return int(self.groups.first.size)
 
 
 def with_edges(graph: NeighbourGraph, pairs: Index, lengths: Array) -> NeighbourGraph:
@@ -32,26 +67,26 @@ def with_edges(graph: NeighbourGraph, pairs: Index, lengths: Array) -> Neighbour
     return replace(graph, distances=canonical(values, ends, others, n))
 
 
-def with_common_neighbours(graph: NeighbourGraph, points: Any, rows: Any = None) -> NeighbourGraph:
+def with_common_neighbours(graph: NeighbourGraph, x: Any) -> NeighbourGraph:
     """The graph with pairs that share a neighbour; the edges that are there keep their lengths."""
     U, n = sp.coo_array(sp.triu(graph.undirected(), 1)), graph.n
     pairs = common_neighbours(graph.distances)
     new = pairs[~np.isin(pairs[:, 0] * n + pairs[:, 1], U.row.astype(np.int64) * n + U.col)]
-    return with_edges(graph, new, pair_lengths(graph, points, new, rows))
+    return with_edges(graph, new, pair_lengths(graph, x, new))
 
 
-def pair_lengths(graph: NeighbourGraph, points: Any, pairs: Index, rows: Any = None) -> Array:
-    """Distances of pairs in the graph's metric, or looked up in `rows` of distances where there are no points."""
+def pair_lengths(graph: NeighbourGraph, x: Any, pairs: Index) -> Array:
+    """Distances of pairs in the graph's metric, or looked up where X holds them."""
     i, j = pairs.T
-    if points is None:
-        return np.asarray(rows[i, j if graph.finder.columns is None else graph.finder.columns[j]], dtype=np.float64)
+    if x.pairs:
+        return np.asarray(x.values[i, j], dtype=np.float64)
     metric = getattr(graph.finder, "metric", None)
     if metric is None:
         raise InputError(
             "Pairs that are no edges of the graph are to be measured, but it was made of distances and has no metric to measure them in: "
             "put these pairs into the graph, or build it by KNN(...) from the points."
         )
-    return pair_distances(points, i, j, metric)
+    return pair_distances(x.values, i, j, metric)
 
 
 def geodesic_start(n: int, pairs: Index, lengths: Array, p: int, seed: Any) -> Array:

@@ -14,17 +14,20 @@ from scipy.sparse.csgraph import connected_components
 from .._compat import Interval, StrOptions
 from .._csgraph import minimum_spanning_tree
 from .._diagnostics import note, stage
-from ..core import Map
-from ..errors import DimensionError, DisconnectedWarning, InputError, LabelError, warn
+from ..core import Fitted
+from ..errors import DimensionError, DisconnectedWarning, InputError, warn
 from ..graphs import NeighbourGraph, conformal_distances
-from ..graphs.contract import Contraction, contract
-from ..graphs.labels import label_array, split_missing
+from ..graphs.contract import contract
 from ..graphs.lists import canonical
+from ..input import Input, Sample
+from ..input.y import ActionLabels
 from ..solvers.sdp import Program, Solution
 from .docs import documented
+from .neighbourhood import in_one_piece
 from .parameters import parameters
 from .unfolding import Unfolding
 from .unfolding_certificate import UnfoldingCertificate
+from .unfolding_edges import Held
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -85,6 +88,7 @@ class ActionRespectingEmbedding(Unfolding):
 
     pairs: str
 
+    _input: ClassVar[Input] = replace(Unfolding._input, y=ActionLabels())
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Unfolding._parameter_constraints,
         "pairs": [StrOptions({"neighbours", "all"})],
@@ -107,21 +111,18 @@ class ActionRespectingEmbedding(Unfolding):
         """
         return super().fit(X, y)
 
-    def _needs_labels(self) -> bool:
-        return True
-
-    def _fit(self, X: Any, y: Any) -> tuple[Array, Map]:
+    def _landmark_rows(self, sample: Sample) -> None:
         if self.landmarks is not None:
             raise InputError(
                 "ActionRespectingEmbedding follows all rows from one to the next: it has no use for landmarks=."
             )
-        self._codes, self.classes_ = encode_actions(y, X.shape[0])
-        fitted = super()._fit(X, y)
-        del self._codes
-        return fitted
 
-    def _edges(self, graph: NeighbourGraph, points: Array | None) -> sp.csr_array:
-        lengths, rows, codes = graph.undirected(), self._rows_of(graph), self._codes
+    def _embed(self, graph: NeighbourGraph, sample: Sample) -> Fitted:
+        return super()._embed(graph, sample).having(action_pairs_=self._equal_actions(graph, sample))
+
+    def _equal_actions(self, graph: NeighbourGraph, sample: Sample) -> Index:
+        """Pairs of rows of X that equal actions leave."""
+        lengths, rows, codes = graph.undirected(), sample.places, sample.y.codes
         if self.pairs == "all":
             i, j = np.triu_indices(graph.n, 1)
         else:
@@ -132,23 +133,28 @@ class ActionRespectingEmbedding(Unfolding):
         last = codes.size  # its action leads nowhere
         i, j = (part[(i < last) & (j < last)] for part in (i, j))
         same = (codes[i] == codes[j]) & (codes[i] >= 0) & there[i + 1] & there[j + 1]
-        self.action_pairs_ = np.column_stack([i[same], j[same]]).astype(np.intp)
-        note(equal_actions=len(self.action_pairs_))
-        return merged(lengths, *self._compared(rows))
+        return np.column_stack([i[same], j[same]]).astype(np.intp)
 
-    def _compared(self, rows: Index) -> tuple[Index, Index]:
+    def _edges(self, graph: NeighbourGraph, sample: Sample) -> sp.csr_array:
+        before, after = self._compared(graph, sample)
+        note(equal_actions=len(before))
+        return merged(graph.undirected(), before, after)
+
+    def _compared(self, graph: NeighbourGraph, sample: Sample) -> tuple[Index, Index]:
         """Pairs of nodes before and after equal actions."""
+        rows, pairs = sample.places, self._equal_actions(graph, sample)
         node = np.full(rows.max() + 1, -1, dtype=np.intp)
         node[rows] = np.arange(rows.size)
-        return node[self.action_pairs_], node[self.action_pairs_ + 1]
+        return node[pairs], node[pairs + 1]
 
-    def _program(self, pairs: Index, bounds: Array, groups: Contraction, rows: Index) -> Program:
-        n = groups.first.size
+    def _program(self, held: Held) -> Program:
+        n, bounds, groups = held.n, held.bounds, held.groups
         if n == 1:
             raise DimensionError(
                 "Equal actions on coinciding rows leave a single point: there are no dimensions to show."
             )
-        pairs, equations = equal_pairs(n, pairs, *(groups.labels[part] for part in self._compared(rows)))
+        compared = self._compared(held.graph, held.sample)
+        pairs, equations = equal_pairs(n, held.pairs, *(groups.labels[part] for part in compared))
         m, q = bounds.size, equations.shape[0]
         if q == 0:
             return Program.of_pairs(n, pairs, bounds, masses=groups.masses)
@@ -157,35 +163,15 @@ class ActionRespectingEmbedding(Unfolding):
         right = np.repeat([1.0, 0.0], [m, q])
         return Program.of_pairs(n, pairs, right, masses=groups.masses, combine=sp.csr_array(T), equal=right == 0)
 
-    def _certificate(
-        self, solution: Solution, pairs: Index, bounds: Array, groups: Contraction
-    ) -> UnfoldingCertificate:
+    def _certificate(self, solution: Solution, held: Held) -> UnfoldingCertificate:
+        bounds, groups = held.bounds, held.groups
         m, T, w, every = bounds.size, solution.program.combine, solution.weights, solution.program.pairs
         if T is None or every is None:
-            return super()._certificate(solution, pairs, bounds, groups)
-        certificate = super()._certificate(replace(solution, weights=w[:m] / bounds), pairs, bounds, groups)
+            return super()._certificate(solution, held)
+        certificate = super()._certificate(replace(solution, weights=w[:m] / bounds), held)
         E = sp.csr_array(T[m:])
         equal = np.column_stack([E.indices[E.data > 0], E.indices[E.data < 0]])
         return replace(certificate, equal_edges=groups.first[every[equal]], weights_equal=w[m:] / bounds.mean())
-
-
-def encode_actions(y: Any, n: int) -> tuple[Index, NDArray[Any]]:
-    """Codes of the n − 1 actions, −1 where none is known, and the actions."""
-    if y is None:
-        raise LabelError(
-            "ActionRespectingEmbedding requires y to be passed, but the target y is None: the actions between rows."
-        )
-    y = label_array(y, warn=True)
-    if y.size not in (n - 1, n):
-        raise LabelError(
-            f"There are {y.size} actions for {n} rows: an action leads from one row to the next, so give {n - 1}, or {n} of which the "
-            "last is ignored."
-        )
-    y = y[: n - 1]
-    missing, known = split_missing(y, None)
-    codes = np.full(n - 1, -1, dtype=np.intp)
-    classes, codes[~missing] = np.unique(known, return_inverse=True)
-    return codes, classes
 
 
 def merged(lengths: sp.csr_array, first: Index, second: Index) -> sp.csr_array:
@@ -294,24 +280,21 @@ class RelaxedMVU(Unfolding):
         "conformal": ["boolean"],
     }
 
-    def _build_graph(self, X: Any) -> NeighbourGraph:
-        graph = super()._build_graph(X)
-        if self._pairwise():
-            raise InputError(
-                'RelaxedMVU measures how far points are from the middle of an edge, and graph="precomputed" has no coordinates: use MVU.'
-            )
+    def _fit_all(self, sample: Sample) -> Fitted:
+        X = sample.x.coordinates("RelaxedMVU measures how far points are from the middle of an edge", "use MVU")
+        graph = self._graph(sample)
         with stage("deviations"):
             pairs, deviations = edge_deviations(graph, X)
-        self.deviations_ = np.sort(deviations)
-        self.threshold_ = self._limit(self.deviations_)
-        over = np.flatnonzero(deviations > self.threshold_)
+        limit = self._limit(np.sort(deviations))
+        over = np.flatnonzero(deviations > limit)
         if self.disconnected == "connect":
-            over = self._spared(graph, pairs, deviations, over)
-        self.pruned_ = self._rows_of(graph)[pairs[over]]
+            over = self._spared(graph, pairs, deviations, over, limit)
         note(pruned_edges=over.size)
-        return without_edges(graph, pairs[over])
+        fitted = in_one_piece(sample, without_edges(graph, pairs[over]), self.disconnected, self._embed)
+        pruned = sample.places[pairs[over]]
+        return fitted.having(deviations_=np.sort(deviations), threshold_=limit, pruned_=pruned)
 
-    def _spared(self, graph: NeighbourGraph, pairs: Index, deviations: Array, over: Index) -> Index:
+    def _spared(self, graph: NeighbourGraph, pairs: Index, deviations: Array, over: Index, limit: float) -> Index:
         """The edges to prune without those that hold the graph together, of which the least deviating are kept."""
         ranks = np.empty(len(pairs))
         ranks[np.argsort(deviations, kind="stable")] = np.arange(1, len(pairs) + 1)
@@ -320,7 +303,7 @@ class RelaxedMVU(Unfolding):
         count = int(spared.sum())
         if count:
             warn(
-                f"Pruning the {over.size} edges of a deviation above {self.threshold_:.4g} would cut the neighbour graph into {count} more "
+                f"Pruning the {over.size} edges of a deviation above {limit:.4g} would cut the neighbour graph into {count} more "
                 f"pieces. The {count} of them that deviate least were kept to hold it together, and the layout of these pieces rests on "
                 'them alone. Raise threshold= or lower prune=; disconnected="largest" embeds one piece only.',
                 DisconnectedWarning,
@@ -337,11 +320,11 @@ class RelaxedMVU(Unfolding):
         kept = deviations.size - round(self.prune * deviations.size)
         return float(deviations[max(kept, 1) - 1]) if kept < deviations.size else np.inf
 
-    def _edges(self, graph: NeighbourGraph, points: Array | None) -> sp.csr_array:
+    def _edges(self, graph: NeighbourGraph, sample: Sample) -> sp.csr_array:
         return conformal_distances(graph)[0] if self.conformal else graph.undirected()
 
-    def _program(self, pairs: Index, bounds: Array, groups: Contraction, rows: Index) -> Program:
-        return Program.of_pairs(groups.first.size, pairs, bounds, masses=groups.masses)
+    def _program(self, held: Held) -> Program:
+        return Program.of_pairs(held.n, held.pairs, held.bounds, masses=held.groups.masses)
 
 
 def edge_deviations(graph: NeighbourGraph, points: Any) -> tuple[Index, Array]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -17,9 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import HasMethods, Interval, StrOptions
 from .._resources import one_thread, require
 from ..core import (
+    Fitted,
     Form,
     Kernel,
-    Map,
     NystromFeatures,
     Posed,
     Samples,
@@ -37,6 +38,7 @@ from ..errors import IndefiniteWarning, KernelError, warn
 from ..extend import GramExtension
 from ..graphs.landmarks import suggested_landmarks
 from ..graphs.weights import median_width
+from ..input import Input, Sample
 from ..solvers import dense
 from .base import COMPONENTS, SEED, SOLVER, FeatureReducer, SpectralReducer, check_embedded
 from .docs import documented
@@ -57,6 +59,19 @@ def _has_preimage(estimator: Any) -> bool:
     if estimator.preimage is None:
         raise AttributeError('KernelPCA has no inverse_transform without preimage="ridge" or "fixed-point".')
     return True
+
+
+def _check_definite(form: Any, rounding: float) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the bottom of a Gram spectrum is degenerate by nature
+        low = float(solve(TraceProblem(form, None, "min"), 1, random_state=0).values[0])
+    high = float(np.trace(form.dense))
+    if low < -max(1e-6 * high, rounding):
+        warn(
+            f"The kernel matrix is not positive semidefinite: its smallest eigenvalue is {low:.3g} (trace {high:.3g}). Its negative part "
+            "has no feature space and is left out; use a positive definite kernel if it matters.",
+            IndefiniteWarning,
+        )
 
 
 @documented
@@ -121,8 +136,7 @@ class KernelPCA(SpectralReducer):
     [S0] §8.2; Mika et al. (1998), Kernel PCA and de-noising in feature spaces.
     """
 
-    _most: int
-    _accepts_sparse: ClassVar[bool] = True
+    _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [*COMPONENTS, None],
         "kernel": [str, callable, HasMethods("get_params")],
@@ -168,16 +182,17 @@ class KernelPCA(SpectralReducer):
             else self.kernel
         )
 
-    def _pose(self, X: Any, y: Any) -> Posed:
+    def _pose(self, sample: Sample) -> Posed:
+        X, all_axes = sample.x.values, self.n_components is None
         if self.landmarks is not None:
-            basis: Any = NystromFeatures.build(self._spec(), X, self.landmarks, random_state=self.random_state)
-            self.landmarks_ = basis.rows.columns
-            self._most = basis.scatter.shape[0]
+            basis: Any = NystromFeatures.build(
+                self._spec(), sample.x.under_kernel, self.landmarks, random_state=self.random_state
+            )
             scatter = Form(basis.lift.shape[1], dense=basis.scatter, psd=True)
-            return Posed(TraceProblem(scatter, None, "max"), basis)
-        n, given = X.shape[0], self._pairwise()
-        # new points are compared with these rows: what the caller does to X later must not matter
-        rows = kernel_rows(self._spec(), X if given else X.copy(), centred=True)
+            posed = Posed(TraceProblem(scatter, None, "max"), basis, axes=scatter.n if all_axes else None)
+            return posed.having(landmarks_=basis.rows.columns)
+        n, given = sample.n, sample.x.pairs
+        rows = kernel_rows(self._spec(), sample.x.under_kernel, centred=True)
         known = isinstance(rows.kernel, str) and not given
         require(
             (9.0 if known else 17.0) * n**2,  # a function hands over a matrix of its own
@@ -191,51 +206,33 @@ class KernelPCA(SpectralReducer):
         trusted = _is_definite(rows.kernel, rows.parameters)
         form = gram(K, psd=trusted)
         if not trusted:
-            self._check_definite(form, rounding)
-        if self.n_components is None:
-            values = dense.eigenpairs(form.dense, None, "max")[0]
-            self._most = max(1, positive(values, float(np.linalg.norm(values))))
-        return pose(Samples(n, extension), maximise=form, scale=SqrtEigenvalue())
+            _check_definite(form, rounding)
+        posed = pose(Samples(n, extension), maximise=form, scale=SqrtEigenvalue())
+        if not all_axes:
+            return posed
+        values = dense.eigenpairs(form.dense, None, "max")[0]
+        return replace(posed, axes=max(1, positive(values, float(np.linalg.norm(values)))))
 
-    def _n_axes(self) -> int:
-        return self._most if self.n_components is None else self.n_components
-
-    def _check_definite(self, form: Any, rounding: float) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the bottom of a Gram spectrum is degenerate by nature
-            low = float(solve(TraceProblem(form, None, "min"), 1, random_state=0).values[0])
-        high = float(np.trace(form.dense))
-        if low < -max(1e-6 * high, rounding):
-            warn(
-                f"The kernel matrix is not positive semidefinite: its smallest eigenvalue is {low:.3g} (trace {high:.3g}). Its "
-                "negative part has no "
-                "feature space and is left out; use a positive definite kernel if it matters.",
-                IndefiniteWarning,
-            )
-
-    def _fit(self, X: Any, y: Any) -> tuple[Array, Map]:
-        Y, map_ = super()._fit(X, y)
+    def _fit(self, sample: Sample) -> Fitted:
+        fitted = super()._fit(sample)
+        rows, Y, found = fitted.map.rows, np.asarray(fitted.embedding), fitted.attributes
         if self.landmarks is None:
-            self.eigenvectors_ = Y / roots(self.eigenvalues_)
-        if "gamma" in map_.rows.parameters:
-            self.gamma_ = float(map_.rows.parameters["gamma"])
-        if map_.rows.points is not None:
-            self.X_fit_ = map_.rows.points
-        if self.preimage is not None:
-            self._prepare_preimages(X, Y, map_)
-        return Y, map_
+            fitted = fitted.having(eigenvectors_=Y / roots(found["eigenvalues_"]))
+        if "gamma" in rows.parameters:
+            fitted = fitted.having(gamma_=float(rows.parameters["gamma"]))
+        if rows.points is not None:
+            fitted = fitted.having(X_fit_=rows.points)
+        return fitted if self.preimage is None else fitted.having(**self._preimages(sample.x, Y, rows))
 
-    def _prepare_preimages(self, X: Any, Y: Array, map_: Map) -> None:
-        rows = map_.rows
-        if rows.kernel == "precomputed":
-            raise KernelError("Pre-images need coordinates, and a precomputed kernel has none.")
+    def _preimages(self, x: Any, Y: Any, rows: Any) -> dict[str, Any]:
+        """What ``inverse_transform`` needs."""
+        points = x.coordinates("Pre-images need coordinates", "leave preimage= out")
         if self.preimage == "fixed-point":
             if rows.kernel != "rbf" or self.landmarks is not None:
                 raise KernelError(
                     'preimage="fixed-point" is for the rbf kernel without landmarks; use preimage="ridge" otherwise.'
                 )
-            self.dual_coef_ = None
-            return
+            return {"dual_coef_": None}
         n, width = Y.shape[0], median_width(Y)
         require(
             24.0 * n**2,
@@ -244,10 +241,10 @@ class KernelPCA(SpectralReducer):
         )
         K = rbf_kernel(Y, Y, gamma=1.0 / width**2)
         K[np.diag_indices_from(K)] += self.alpha
-        self.preimage_gamma_ = 1.0 / width**2
-        points = X.toarray() if sp.issparse(X) else X
-        self.preimage_mean_ = points.mean(axis=0)
-        self.dual_coef_ = la.solve(K, points - self.preimage_mean_, assume_a="pos")
+        points = points.toarray() if sp.issparse(points) else points
+        mean = points.mean(axis=0)
+        dual = la.solve(K, points - mean, assume_a="pos")
+        return {"preimage_gamma_": 1.0 / width**2, "preimage_mean_": mean, "dual_coef_": dual}
 
     @available_if(_has_preimage)
     def inverse_transform(self, Y: Any, *, iterations: int = 300, tol: float = 1e-9) -> Array:

@@ -10,9 +10,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._compat import Interval, StrOptions
-from ..core import Diffusion, InverseSqrt, Posed, pose
+from ..core import Diffusion, Fitted, InverseSqrt, Posed, pose
 from ..forms import degree, degrees, laplacian
 from ..graphs import NeighbourGraph
+from ..input import Sample
 from .docs import documented
 from .laplacian import WalkEmbedding
 from .parameters import parameters
@@ -83,20 +84,19 @@ class DiffusionMap(WalkEmbedding):
         "alpha": [Interval(Real, 0, 1, closed="both")],
     }
 
-    def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
-        W = sp.csr_array(self._weigh(graph, points) + sp.eye_array(graph.n))
+    def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
+        weighed = self._weigh(graph, x)
+        W = sp.csr_array(weighed.W + sp.eye_array(graph.n))
         density = degrees(W) ** self.alpha
         S = sp.diags_array(1.0 / density)
         W = sp.csr_array(S @ W @ S)
         scale = Diffusion(self.t, float(degrees(W).sum()))
-        return pose(
-            self._samples(graph, self.affinity_, points, density), minimise=laplacian(W), unit=degree(W), scale=scale
-        )
+        basis = self._samples(graph, weighed, x, density)
+        return pose(basis, minimise=laplacian(W), unit=degree(W), scale=scale).having(affinity_=weighed)
 
-    def _embed_graph(self, graph: NeighbourGraph, points: Array | None) -> Any:
-        out = super()._embed_graph(graph, points)
-        self.walk_eigenvalues_ = 1.0 - self.eigenvalues_
-        return out
+    def _embed(self, graph: NeighbourGraph, sample: Sample) -> Fitted:
+        fitted = super()._embed(graph, sample)
+        return fitted.having(walk_eigenvalues_=1.0 - fitted.attributes["eigenvalues_"])
 
 
 @documented
@@ -152,7 +152,8 @@ class CommuteTimeEmbedding(WalkEmbedding):
         "extension": [StrOptions({"harmonic", "barycentric"})],
     }
 
-    def _pose_graph(self, graph: NeighbourGraph, points: Array | None) -> Posed:
-        W = self._weigh(graph, points)
-        scale = InverseSqrt(float(degrees(W).sum()))
-        return pose(self._samples(graph, self.affinity_, points), minimise=laplacian(W), scale=scale)
+    def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
+        weighed = self._weigh(graph, x)
+        scale = InverseSqrt(float(degrees(weighed.W).sum()))
+        basis = self._samples(graph, weighed, x)
+        return pose(basis, minimise=laplacian(weighed.W), scale=scale).having(affinity_=weighed)

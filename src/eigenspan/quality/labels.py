@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from .._resources import in_slices, workers
 from ..errors import InputError, LabelError
-from ..graphs.labels import label_array, split_missing
+from ..input.y import label_array, split_missing
 from ._check import as_points, check_neighbours
 
 #: Held-out points asked about at once.

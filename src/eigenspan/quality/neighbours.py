@@ -11,6 +11,7 @@ from sklearn.metrics import pairwise_distances
 
 from ..errors import InputError
 from ..graphs.search import LibrarySearch
+from ..input.read import is_precomputed
 from ._check import as_points, check_neighbours
 
 #: Size of one block of distances, blocks of rows against all points.
@@ -124,7 +125,7 @@ def _nearest(A: Any, k: int, metric: Any) -> NDArray[np.intp]:
 
 
 def _distances(A: Any, rows: slice, metric: Any) -> NDArray[np.float64]:
-    if isinstance(metric, str) and metric == "precomputed":
+    if is_precomputed(metric):
         block = A[rows]
         return np.array(block.toarray() if sp.issparse(block) else block, dtype=np.float64)
     return np.asarray(pairwise_distances(A[rows], A, metric=metric), dtype=np.float64)

@@ -1,0 +1,100 @@
+"""Checks of what users hand over beside the data: specifications, and the numbers that their functions and graphs hold."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from ._compat import Interval, StrOptions, make_constraint
+from .errors import InputError
+
+#: Sizes whose squares, and sums of these, still are numbers: larger ones overflow, smaller ones vanish.
+LEAST, MOST = 1e-140, 1e150
+
+#: Constraints that several specifications share: how many of something, and how large.
+COUNT = [Interval(Integral, 1, None, closed="left")]
+POSITIVE = [Interval(Real, 0, None, closed="neither")]
+
+_KINDS = {"c": "complex numbers", "U": "text", "S": "text", "M": "dates", "m": "spans of time", "O": "objects"}
+
+
+class Spec(BaseEstimator):
+    """A specification: parameters that say how something is to be made, stored as they come and checked where they are used.
+
+    A subclass declares in `_parameter_constraints` what each of its parameters may be, in the words of scikit-learn's estimators,
+    and in `_refusal` the error that it raises.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    _refusal: ClassVar[type[InputError]] = InputError
+
+    def check(self) -> None:
+        """Refuse the first parameter that is not what it may be."""
+        for name, choices in self._parameter_constraints.items():
+            check_parameter(name, getattr(self, name), choices, self._refusal, type(self).__name__)
+
+
+def check_parameter(name: str, value: Any, choices: list[Any], refusal: type[InputError], owner: str = "") -> None:
+    """Refuse a value that is none of what the parameter may be; `owner` is the specification it belongs to."""
+    if any(_fits(value, choice) for choice in choices):
+        return
+    given = f"{name}={value!r:.80}"
+    may_be = " or ".join(map(_words, choices))
+    raise refusal(f"{f'{owner}({given})' if owner else given} cannot be used: {name} must be {may_be}.")
+
+
+def _fits(value: Any, choice: Any) -> bool:
+    if isinstance(value, bool) and choice != "boolean":  # True is an Integral, and no number that anybody means
+        return False
+    return bool(make_constraint(choice).is_satisfied_by(value))
+
+
+def _words(choice: Any) -> str:
+    if isinstance(choice, StrOptions):
+        return " or ".join(f'"{option}"' for option in sorted(choice.options))
+    if isinstance(choice, Interval):
+        return _interval_words(choice)
+    known = {str: "a name", callable: "a function", dict: "a dict", None: "None", "boolean": "True or False"}
+    return known.get(choice) or str(make_constraint(choice))
+
+
+def _interval_words(span: Any) -> str:
+    if (span.left, span.right, span.closed) == (0, None, "neither"):
+        return "a positive number"
+    words = "a whole number" if span.type is Integral else "a finite number"
+    if span.left is not None:
+        words += f" {'of at least' if span.closed == 'left' else 'above'} {span.left}"
+    if span.right is not None:
+        words += f" {'of at most' if span.closed == 'right' else 'below'} {span.right}"
+    return words
+
+
+def real_numbers(values: Any, what: str, refusal: type[InputError]) -> NDArray[np.float64]:
+    """The values in double precision, of any shape; `what` they are begins the message where they are no real numbers."""
+    if np.ma.is_masked(values):
+        raise refusal(f"{what} must be real numbers; {int(np.ma.count_masked(values))} of them are masked.")
+    try:
+        found = np.asarray(values)
+        if found.dtype.kind == "O":
+            found = np.array([float(value) for value in found.flat]).reshape(found.shape)  # NumPy makes NaN of None
+    except (TypeError, ValueError) as failure:
+        raise refusal(f"{what} must be real numbers ({failure}).") from None
+    if found.dtype.kind not in "biuf":
+        raise refusal(f"{what} must be real numbers; they are {_KINDS.get(found.dtype.kind, str(found.dtype))}.")
+    return found.astype(np.float64, copy=False)
+
+
+def refuse_unless_sizes(values: NDArray[np.float64], what: str, advice: str, refusal: type[InputError]) -> None:
+    """Raise where some of the numbers are NaN or negative."""
+    if not values.size or values.min() >= 0:
+        return
+    nan, negative = int(np.isnan(values).sum()), int((values < 0).sum())
+    if nan:
+        raise refusal(f"{what} must be numbers; {nan} of {values.size} are NaN. {advice}")
+    raise refusal(
+        f"{what} must not be negative; {negative} of {values.size} are, the smallest {values.min():.3g}. {advice}"
+    )

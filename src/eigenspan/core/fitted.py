@@ -1,0 +1,92 @@
+"""From a posed problem to what a fit returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._diagnostics import note
+from .basis import Features, Samples
+from .map import Map, Raw
+from .problem import Posed, as_solved, solve, warn_of_flat_axes
+from .scale import UnitVariance
+from .spectrum import Spectrum, sign_of, warn_if_localised
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What a fit has found. The estimator is told of it only when all is done.
+
+    Attributes
+    ----------
+    embedding : ndarray of shape (n, d) or None
+        None where the rows are not kept in memory.
+    map : Map, or any picklable function of new rows
+    attributes : dict
+        What the estimator will have besides, by name.
+    """
+
+    embedding: Array | None
+    map: Any
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+    def having(self, **attributes: Any) -> Fitted:
+        """The same, with more attributes."""
+        return replace(self, attributes={**self.attributes, **attributes})
+
+
+@dataclass(frozen=True, eq=False)
+class Axes:
+    """How the axes of a posed problem are found: how many, by which solver, from which start, at which scale of their own."""
+
+    n_components: int
+    solver: Any = "auto"
+    random_state: Any = 0
+    unit_variance: bool = False
+
+    def of(self, posed: Posed) -> tuple[Array, Spectrum]:
+        """Coefficients of the axes, scaled, and their spectrum."""
+        wanted = self.n_components if posed.axes is None else posed.axes
+        spectrum = solve(posed.problem, wanted + posed.skip, solver=self.solver, random_state=self.random_state)
+        spectrum = spectrum.without_first(posed.skip)
+        warn_of_flat_axes(posed, spectrum)
+        scale = UnitVariance(posed.basis) if self.unit_variance else posed.scale
+        return spectrum.vectors * scale(spectrum), spectrum
+
+    def fit(self, posed: Posed) -> Fitted:
+        """The embedding, its map, and the spectrum behind them. Signs are those that the data, or the axes, make the natural ones."""
+        V, spectrum = self.of(posed)
+        basis: Any = posed.basis
+        found = {**posed.attributes, **spectral_attributes(as_solved(posed.problem, spectrum), spectrum)}
+        if isinstance(basis, Features) and isinstance(basis.rows, Raw):
+            V = V * _sign_of_axes(basis.map(V, spectrum).coef)
+            map_: Map = basis.map(V, spectrum)
+            found |= {"components_": map_.coef.T, "mean_": map_.offset}
+            return Fitted(None if basis.raw is None else basis.embed(V), map_, found)
+        Y = basis.embed(V)
+        if isinstance(basis, Samples) and getattr(posed.problem, "sense", "max") == "min":
+            note(participation=warn_if_localised(Y))
+        sign = sign_of(Y)
+        return Fitted(Y * sign, basis.map(V * sign, spectrum), found)
+
+
+def spectral_attributes(problem: Any, spectrum: Spectrum) -> dict[str, Any]:
+    """What every spectral method tells of its solution."""
+    return {
+        "eigenvalues_": spectrum.values,
+        "residuals_": spectrum.residuals,
+        "gap_": spectrum.gap,
+        "problem_": problem,
+    }
+
+
+def _sign_of_axes(V: Array) -> Array:
+    """±1 for each axis: the sign that makes its coefficient of largest magnitude positive (the first of equal ones)."""
+    size = np.abs(V)
+    first = np.argmax(size >= (1 - 1e-6) * size.max(axis=0, initial=0.0), axis=0)
+    return np.where(V[first, np.arange(V.shape[1])] < 0, -1.0, 1.0)

@@ -1,0 +1,75 @@
+"""Scatter between and within classes over the coordinates of a basis, however the rows were read: at once, from a file or in parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..input.source import on_disk
+from .basis import Features
+from .form import Form
+from .moments import Sums
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Scatters:
+    """What a discriminant needs of the data.
+
+    Attributes
+    ----------
+    basis : Features
+        Its origin is the mean of all rows.
+    counts, means : ndarray of shape (c,), (c, r)
+        Labelled rows of every class, and their mean over the coordinates.
+    between, within, everyone : Form
+        Scatter of the class means, of the labelled rows about them, and of all rows about their mean, over the coordinates.
+    sums : Sums or None
+        Over the features themselves, where these are all that was needed: rows can be added to them.
+    """
+
+    basis: Features
+    counts: Array
+    means: Array
+    between: Form
+    within: Form
+    everyone: Form
+    sums: Sums | None = None
+
+    @staticmethod
+    def of_sums(sums: Sums, X: Any = None) -> Scatters:
+        """From sums over the rows, which need not be at hand."""
+        return _over(Features.of_moments(sums.everyone, X), sums, sums)
+
+    @staticmethod
+    def of_rows(X: Any, codes: Codes, classes: int) -> Scatters:
+        """In one pass over many rows of few features, which stay where they are."""
+        return Scatters.of_sums(Sums.of(X, codes, classes), None if on_disk(X) else X)
+
+    @staticmethod
+    def of_basis(basis: Features, codes: Codes, classes: int) -> Scatters:
+        """Of samples whose coordinates are at hand; sparse ones stay sparse."""
+        if sp.issparse(basis.raw) and basis.scores is None:
+            return _over(basis, Sums.of(basis.raw, codes, classes), None)
+        basis = basis.centred(np.ones(basis.raw.shape[0]))
+        own = Sums.of(basis.Z, codes, classes)
+        between, within, everyone = (Form(basis.dim, dense=S, psd=True) for S in _parts(own))
+        return Scatters(basis, own.labelled.counts, own.labelled.means, between, within, everyone)
+
+
+def _over(basis: Features, sums: Sums, kept: Sums | None) -> Scatters:
+    """Sums over the features, turned to the coordinates."""
+    means = sums.labelled.means - basis.offset
+    means = means if basis.lift is None else means @ basis.lift
+    between, within, everyone = (basis.compress(S) for S in _parts(sums))
+    return Scatters(basis, sums.labelled.counts, means, between, within, everyone, kept)
+
+
+def _parts(sums: Sums) -> tuple[Array, Array, Array]:
+    return sums.labelled.between(), sums.labelled.scatter, sums.everyone.scatter

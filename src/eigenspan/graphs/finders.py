@@ -1,0 +1,170 @@
+"""Finders: how new points find their neighbours among the training points, ``relate(X) -> csr of distances (m, n)``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..errors import GraphError
+from .lists import ragged, regular
+from .metric import paired_distances, refuse_undefined
+from .search import choose
+
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Finder:
+    """Relates new points to the training points of a k-NN or radius graph: ``X -> csr of distances (m, n)``."""
+
+    engine: Any
+    n_neighbors: int | None = None
+    radius: float | None = None
+    metric: Any = "euclidean"
+    search: str = "auto"
+    n_jobs: int | None = None
+
+    @classmethod
+    def build(
+        cls,
+        X: Any,
+        *,
+        n_neighbors: int | None = None,
+        radius: float | None = None,
+        metric: Any = "euclidean",
+        search: str = "auto",
+        n_jobs: int | None = None,
+    ) -> Finder:
+        engine = choose(X, metric, "sklearn" if radius is not None else search, n_jobs)
+        return cls(engine, n_neighbors, radius, metric, search, n_jobs)
+
+    @property
+    def n(self) -> int:
+        return int(self.engine.points.shape[0])
+
+    def among(self) -> sp.csr_array:
+        """Distances among the training points themselves, no point its own neighbour."""
+        return self._lists(None)
+
+    def relate(self, X: Any) -> sp.csr_array:
+        """Distances from new points to their neighbours; a point with none within the radius is tied to its nearest."""
+        return self._lists(X)
+
+    def _lists(self, X: Any) -> sp.csr_array:
+        if self.radius is None:
+            distances, indices = self.engine.near(X, self.n_neighbors)
+            euclidean = isinstance(self.metric, str) and self.metric in ("euclidean", "l2")
+            if not np.isfinite(distances).all():  # then the indices mean nothing
+                if not euclidean:
+                    refuse_undefined(distances, self.metric)
+                raise GraphError(
+                    "Distances between the points overflow: the values are too large to be squared. Divide X by a constant first."
+                )
+            if sp.issparse(self.engine.points) and euclidean:  # products leave 1e-8 where there is 0
+                distances = paired_distances(self.engine.points if X is None else X, self.engine.points, indices)
+            return regular(distances, indices, self.n)
+        distances, indices = self.engine.within(X, self.radius)
+        alone = np.array([X is not None and len(row) == 0 for row in indices], dtype=bool)
+        if alone.any():
+            near, which = self.engine.near(X[alone], 1)
+            for i, d, j in zip(np.flatnonzero(alone), near, which, strict=True):
+                distances[i], indices[i] = d, j
+        return ragged(distances, indices, self.n)
+
+    def subset(self, rows: Index) -> Finder:
+        """The same search over some of the training points."""
+        k = None if self.n_neighbors is None else min(self.n_neighbors, rows.size - 1)
+        settings: dict[str, Any] = {"metric": self.metric, "search": self.search, "n_jobs": self.n_jobs}
+        return Finder.build(self.engine.points[rows], n_neighbors=k, radius=self.radius, **settings)
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceRows:
+    """A finder for points that arrive as rows of precomputed distances to the n training points.
+
+    `width` is half their median distance, where all of them are known: the default width of a heat kernel.
+    """
+
+    n: int
+    n_neighbors: int
+    columns: Index | None = None
+    width: float | None = None
+
+    def subset(self, rows: Index) -> DistanceRows:
+        """The same over some of the training points; new rows still hold distances to all of them."""
+        return replace(self, n=rows.size, columns=rows if self.columns is None else self.columns[rows])
+
+    def relate(self, X: Any) -> sp.csr_array:
+        if sp.issparse(X):  # absent entries are unknown distances, not zeros
+            D = sp.csr_array(X if self.columns is None else X[:, self.columns])
+            _refuse_alone(D, "known distance")
+            return D
+        D = np.asarray(X, dtype=np.float64)
+        D = D if self.columns is None else D[:, self.columns]
+        k = min(self.n_neighbors, self.n)
+        indices = np.argpartition(D, k - 1, axis=1)[:, :k]
+        order = np.argsort(np.take_along_axis(D, indices, axis=1), axis=1, kind="stable")
+        indices = np.take_along_axis(indices, order, axis=1)
+        return regular(np.take_along_axis(D, indices, axis=1), indices, self.n)
+
+
+@dataclass(frozen=True, eq=False)
+class AffinityRows:
+    """A finder for points that arrive as rows of affinities to the n training points: positive entries are edges."""
+
+    n: int
+    columns: Index | None = None
+
+    def subset(self, rows: Index) -> AffinityRows:
+        """The same over some of the training points; new rows still hold affinities to all of them."""
+        return replace(self, n=rows.size, columns=rows if self.columns is None else self.columns[rows])
+
+    def relate(self, X: Any) -> sp.csr_array:
+        W = sp.csr_array(X if self.columns is None else X[:, self.columns]).astype(np.float64)
+        W.eliminate_zeros()
+        _refuse_alone(W, "affinity")
+        return W
+
+
+def _refuse_alone(rows: sp.csr_array, what: str) -> None:
+    alone = np.flatnonzero(np.diff(rows.indptr) == 0)
+    if alone.size:
+        raise GraphError(
+            f"{alone.size} of {rows.shape[0]} new points (first: {alone[0]}) have no {what} to any training point."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TransformerRows:
+    """A finder that asks a fitted scikit-learn neighbours transformer; a point it finds none for is tied to its nearest."""
+
+    transformer: Any
+    points: Any
+
+    def relate(self, X: Any) -> sp.csr_array:
+        D = sp.csr_array(self.transformer.transform(X))
+        alone = np.flatnonzero(np.diff(D.indptr) == 0)
+        if not alone.size:
+            return D
+        near = Finder.build(self.points, n_neighbors=1, metric=self.metric).relate(X[alone])
+        data, columns = (
+            np.insert(D.data, D.indptr[alone], near.data),
+            np.insert(D.indices, D.indptr[alone], near.indices),
+        )
+        counts = np.maximum(np.diff(D.indptr), 1)
+        return sp.csr_array((data, columns, np.concatenate([[0], np.cumsum(counts)])), shape=D.shape)
+
+    def subset(self, rows: Index) -> Finder:
+        """A search over some of the training points."""
+        k, radius = getattr(self.transformer, "n_neighbors", None), getattr(self.transformer, "radius", None)
+        if k is None and radius is not None:
+            return Finder.build(self.points[rows], radius=radius, metric=self.metric)
+        return Finder.build(self.points[rows], n_neighbors=min(k or 10, rows.size - 1), metric=self.metric)
+
+    @property
+    def metric(self) -> Any:
+        return getattr(self.transformer, "metric", "euclidean")

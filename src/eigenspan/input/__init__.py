@@ -1,0 +1,25 @@
+"""What a fit begins with: X and y, read and checked once, as the values that methods work on.
+
+A method declares what it takes (`Input`), `read` makes a `Sample` of it, and nothing below asks again how X and y were given.
+"""
+
+from .read import Input, is_pairwise, read, read_new
+from .sample import Sample
+from .x import Affinities, Distances, KernelValues, Points
+from .y import Actions, Classes, Coordinates, Numbers
+
+__all__ = [
+    "Actions",
+    "Affinities",
+    "Classes",
+    "Coordinates",
+    "Distances",
+    "Input",
+    "KernelValues",
+    "Numbers",
+    "Points",
+    "Sample",
+    "is_pairwise",
+    "read",
+    "read_new",
+]

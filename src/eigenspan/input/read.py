@@ -1,0 +1,174 @@
+"""Reading X and y: what a method declares, and the one place where it is checked.
+
+Here, and nowhere below, ``"precomputed"`` is looked for: a parameter of that value says that X holds pairs of points.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import validate_data
+
+from .._resources import refuse_lazy
+from ..errors import GraphError, InputError
+from ..graphs.accept import refuse_two_metrics
+from .sample import Sample
+from .source import is_tall, on_disk, refuse_out_of_range
+from .x import Affinities, Distances, KernelValues, Points, as_rows
+
+#: What X holds where this parameter is "precomputed".
+_TABLES: dict[str, Any] = {"kernel": KernelValues, "metric": Distances, "graph": Distances}
+
+
+@dataclass(frozen=True)
+class Input:
+    """What a method takes. Where parameters decide, an attribute is a function of the estimator, and `of` asks it.
+
+    Attributes
+    ----------
+    pairs : tuple of str
+        Parameters that may say ``"precomputed"``; the first that is not None decides. None of them: X holds points.
+    inside : str or None
+        The parameter that holds the estimator whose parameters these are; None for the estimator itself.
+    y : Reader or None
+        What is read from y; None where it is ignored.
+    sparse : bool
+        Sparse X is taken as it is.
+    missing : {"refuse", "allow"}
+        What to do with NaN in X.
+    linear : bool
+        The map is a matrix: rows of any precision may stay as they are, and no row of X is needed after the fit.
+    one_pass : bool
+        Sums over the rows are all that is needed: of many rows, the pass that adds them up looks for NaN too.
+    """
+
+    pairs: Any = ()
+    inside: str | None = None
+    y: Any = None
+    sparse: Any = False
+    missing: str = "refuse"
+    linear: Any = False
+    one_pass: Any = False
+
+    def of(self, estimator: Any) -> Input:
+        """What this estimator takes, its parameters being what they are."""
+        asked = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Input(**{name: value(estimator) if callable(value) else value for name, value in asked.items()})
+
+
+def read(estimator: Any, X: Any, y: Any = None) -> tuple[Sample, dict[str, Any]]:
+    """X and y as values to work on, and what scikit-learn remembers of them (``n_features_in_`` and the like)."""
+    declared = estimator._input.of(estimator)
+    kind = _kind(estimator, declared)
+    _refuse_pairs_elsewhere(estimator, declared)
+    one_pass = declared.one_pass and kind is Points and is_tall(X)
+    twin = copy.copy(
+        estimator
+    )  # scikit-learn leaves notes on whom it checks for: the estimator stays as it is until the fit is done
+    values = _checked(twin, X, declared, reset=True, finite=not one_pass, ensure_min_samples=2)
+    seen = {name: value for name, value in vars(twin).items() if name in ("n_features_in_", "feature_names_in_")}
+    x: Any
+    if kind is Points:
+        if not one_pass and declared.missing == "refuse":
+            refuse_out_of_range(values)
+        rows = as_rows(values, declared.linear)
+        x = Points(rows if declared.linear else _own(rows, X), one_pass)
+    else:
+        x = kind(as_rows(values))
+    target = None
+    if declared.y is not None:
+        target = declared.y.read(y, x.n, name=type(estimator).__name__, unlabeled=getattr(estimator, "unlabeled", None))
+    return Sample(x, target, table=values, given=y), seen
+
+
+def read_new(estimator: Any, X: Any) -> tuple[Any, Any]:
+    """Rows of new points, checked, and the same as the map takes them."""
+    declared = estimator._input.of(estimator)
+    kind = _kind(estimator, declared)
+    # a NaN in a row is one in its linear image: no pass over X to look for it
+    finite = not (declared.linear and kind is Points and isinstance(X, np.ndarray))
+    values = _checked(estimator, X, declared, reset=False, finite=finite)
+    kind.check_new(values)
+    return values, as_rows(values, declared.linear)
+
+
+def is_pairwise(estimator: Any) -> bool:
+    """X holds distances, affinities or kernel values instead of coordinates."""
+    return _kind(estimator, estimator._input.of(estimator)) is not Points
+
+
+def _kind(estimator: Any, declared: Input) -> Any:
+    """The class of what X holds."""
+    owner = estimator if declared.inside is None else getattr(estimator, declared.inside, None)
+    for name in declared.pairs:
+        value = getattr(owner, name, None)
+        if value is None:
+            continue
+        if not is_precomputed(value):
+            return Points
+        weighed = name != "kernel" and is_precomputed(getattr(owner, "weights", None))
+        return Affinities if weighed else _TABLES[name]
+    return Points
+
+
+def is_precomputed(value: Any) -> bool:
+    """A parameter of this value says that X holds pairs of points."""
+    name = getattr(value, "name", value)
+    return isinstance(name, str) and name == "precomputed"
+
+
+def _refuse_pairs_elsewhere(estimator: Any, declared: Input) -> None:
+    """A method over coordinates cannot have distances for them; and two parameters must not tell two tales of X."""
+    if not hasattr(estimator, "graph"):
+        return
+    graph, metric = estimator.graph, getattr(estimator, "metric", None)
+    if hasattr(estimator, "metric"):
+        refuse_two_metrics(graph, metric, estimator.metric_params)
+    if "graph" not in declared.pairs and is_precomputed(metric if graph is None else graph):
+        raise GraphError(
+            f'{type(estimator).__name__} maps coordinates, so X cannot hold distances as graph="precomputed" says: pass X and the graph '
+            "itself, as a sparse matrix of distances or a pair (indices, distances)."
+        )
+
+
+def _checked(estimator: Any, X: Any, declared: Input, *, reset: bool, finite: bool, **limits: Any) -> Any:
+    refuse_lazy(X)
+    _refuse_disguised(X)
+    allowed: Any = finite if declared.missing == "refuse" else "allow-nan"
+    with np.errstate(over="ignore", invalid="ignore"):  # scikit-learn sums X to look for what is not finite
+        return validate_data(
+            estimator,
+            X,
+            reset=reset,
+            dtype=[np.float64, np.float32],
+            accept_sparse="csr" if declared.sparse else False,
+            ensure_all_finite=allowed,
+            **limits,
+        )
+
+
+def _refuse_disguised(X: Any) -> None:
+    """What numpy would turn into numbers without a word."""
+    if np.ma.isMaskedArray(X):
+        raise InputError(
+            f"X is a masked array, with {int(np.ma.count_masked(X))} of {X.size} values masked, and what lies under a mask would be taken "
+            "for data: pass X.filled(np.nan), or fill the values in first."
+        )
+    kinds = [X.dtype] if hasattr(X, "dtype") else list(getattr(X, "dtypes", []))
+    if any(getattr(kind, "kind", "") in "mM" and getattr(kind, "kind", "") for kind in kinds):
+        raise InputError(
+            "X holds dates or times, whose size depends on their unit: turn them into numbers that mean something first."
+        )
+
+
+def _own(values: Any, X: Any) -> Any:
+    """A copy where the caller could write on the rows that a map goes on comparing with; a file is not copied."""
+    if sp.issparse(values):
+        shared = getattr(X, "format", "") == "csr" and np.shares_memory(values.data, X.data)
+    else:
+        shared = not on_disk(values) and np.may_share_memory(values, np.asarray(X))
+    return values.copy() if shared else values

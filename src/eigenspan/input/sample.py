@@ -1,0 +1,57 @@
+"""One set of training data, read and checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """What a method is fitted to.
+
+    Attributes
+    ----------
+    x : Points, Distances, Affinities or KernelValues
+    y : Classes, Numbers, Actions, Coordinates or None
+        What the method declared to read from y.
+    table : ndarray or sparse matrix
+        X as it was checked, in the precision that results are returned in.
+    given : object
+        y as it came, for what is handed on to others.
+    rows : ndarray of int or None
+        Of a subset: which rows of X these are.
+    features : Features or None
+        A basis over X that was built before, for fits that differ in other things.
+    """
+
+    x: Any
+    y: Any = None
+    table: Any = None
+    given: Any = None
+    rows: Index | None = None
+    features: Any = None
+
+    @property
+    def n(self) -> int:
+        return int(self.x.n)
+
+    @property
+    def places(self) -> Index:
+        """The rows of X that these are."""
+        return np.arange(self.n) if self.rows is None else self.rows
+
+    def take(self, rows: Index) -> Sample:
+        """Some of the points, with what is known of them."""
+        return replace(
+            self,
+            x=self.x.take(rows),
+            y=None if self.y is None else self.y.take(rows),
+            rows=rows if self.rows is None else self.rows[rows],
+            features=None,
+        )

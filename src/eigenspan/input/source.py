@@ -1,0 +1,92 @@
+"""Rows of numbers where they lie: in memory or in a file, dense or sparse, read a block at a time and never copied as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._checks import LEAST, MOST
+from ..errors import InputError
+
+#: Rows and numbers of one block: small enough for a float32 sum to keep six digits, large enough for the matrix products.
+ROWS, NUMBERS = 4096, 2**20
+
+
+def blocks(n: int, D: int, rows: int | None = None, numbers: int | None = None) -> Iterator[slice]:
+    """Slices of rows to read at once."""
+    numbers = NUMBERS if numbers is None else numbers
+    step = max(64, min(ROWS if rows is None else rows, numbers // max(D, 1)))
+    return (slice(i, min(i + step, n)) for i in range(0, n, step))
+
+
+def on_disk(X: Any) -> bool:
+    """X is, or looks into, a memory-mapped file."""
+    while X is not None and not isinstance(X, np.memmap):
+        X = getattr(X, "base", None)
+    return X is not None
+
+
+def is_tall(X: Any) -> bool:
+    """A float array with more rows than columns: its D×D scatter is the small summary."""
+    return (
+        isinstance(X, np.ndarray)
+        and X.ndim == 2
+        and X.shape[0] > X.shape[1]
+        and X.dtype in (np.float32, np.float64)
+        and X.dtype.isnative
+    )
+
+
+def refuse_non_finite(X: Any, first: int = 0) -> None:
+    """Raise at the first NaN or infinity of X, its rows counted from `first`; do nothing where there is none."""
+    for part in blocks(*X.shape):
+        bad = np.argwhere(~np.isfinite(X[part]))
+        if len(bad):
+            row, column = bad[0]
+            what = "NaN" if np.isnan(X[part][row, column]) else "infinity"
+            raise InputError(
+                f"Input X contains {what}, first in row {first + part.start + row}, column {column}: sums over the rows have no "
+                "value. Drop such rows, or fill them in (sklearn.impute)."
+            )
+
+
+def in_precision_of(X: Any, Y: Any) -> Any:
+    """Y, which was computed from X, as numbers of the type of X; raises where they are not finite, with the reason."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        out = Y.astype(X.dtype, copy=False)
+    if np.isfinite(out).all():
+        return out
+    if not sp.issparse(X):
+        refuse_non_finite(X)
+    largest, beyond = float(abs(X).max()), int(np.sum(~np.isfinite(out).all(axis=1)))
+    wider = ", or take double precision" if out.dtype == np.float32 else ""
+    raise InputError(
+        f"{beyond} of {len(out)} rows have no image in {out.dtype}, whose numbers end at {np.finfo(out.dtype).max:.3g}: the input reaches "
+        f"{largest:.3g} in size, and what is computed from it more. Leave such rows out, divide X by a constant before it is fitted "
+        f"and transformed{wider}."
+    )
+
+
+def refuse_out_of_range(X: Any) -> None:
+    """Raise where the squares of what X holds overflow, or those of its extent vanish, as all distances and products would."""
+    if not X.size:
+        return
+    if sp.issparse(X):
+        low, high = (np.asarray(part.toarray()).ravel() for part in (X.min(axis=0), X.max(axis=0)))
+    else:
+        low, high = X.min(axis=0), X.max(axis=0)
+    low, high = low.astype(np.float64), high.astype(np.float64)
+    if max(-low.min(), high.max()) > MOST:
+        refuse_squares(True)
+    if 0 < (high - low).max() < LEAST:
+        refuse_squares(False)
+
+
+def refuse_squares(large: bool) -> NoReturn:
+    what, do = (
+        ("large that their squares overflow", "divide") if large else ("small that their squares vanish", "multiply")
+    )
+    raise InputError(f"Input X contains values so {what}: {do} X by a constant first.")

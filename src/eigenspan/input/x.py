@@ -1,0 +1,227 @@
+"""What X holds: points, or what is known of pairs of points. Each kind has its own neighbours, look-up and subset."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .._checks import refuse_unless_sizes
+from ..errors import DimensionError, GraphError, InputError, KernelError
+from ..graphs import (
+    Landmarks,
+    NeighbourGraph,
+    RowIndex,
+    Unknown,
+    ZeroDistance,
+    affinity_graph,
+    as_graph,
+    choose_landmarks,
+    distance_graph,
+    ensure_connected,
+)
+from ..graphs.rows import all_equal
+
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Coordinates, a row a point: dense or sparse, in memory or in a file.
+
+    Attributes
+    ----------
+    values : ndarray or csr_array of shape (n, D)
+    one_pass : bool
+        Not looked through for NaN and infinity yet: the one pass over the rows will do it.
+    """
+
+    values: Any
+    one_pass: bool = False
+
+    pairs: ClassVar[bool] = False
+
+    @property
+    def n(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def points(self) -> Any:
+        """The coordinates; None where pairs are all that is known."""
+        return self.values
+
+    @property
+    def arriving(self) -> Any:
+        """The rows as new points have them."""
+        return self.values
+
+    @property
+    def under_kernel(self) -> Any:
+        """What a kernel is taken of."""
+        return self.values
+
+    def take(self, rows: Index) -> Points:
+        return Points(self.values[rows])
+
+    def known(self) -> Any:
+        """The look-up of training points among new ones."""
+        return RowIndex.build(self.values)
+
+    def coordinates(self, use: str, instead: str) -> Any:
+        """The coordinates that `use` needs; pairs have none, and `instead` is what to do there."""
+        return self.values
+
+    def refuse_one_place(self) -> None:
+        if all_equal(self.values):
+            raise DimensionError(f"All {self.n} rows coincide: there are no dimensions to show.")
+
+    def landmarks(self, wanted: Any, *, how: str = "random", random_state: Any = 0) -> Index:
+        """The rows of landmarks, given as a number, a specification or row numbers."""
+        return choose_landmarks(self.values, wanted, how=how, random_state=random_state)
+
+    def neighbours(self, graph: Any, **settings: Any) -> NeighbourGraph:
+        """The graph that was asked for, by a specification or by itself."""
+        return as_graph(graph, self.values, **settings)
+
+    def connected(self, graph: NeighbourGraph, policy: str) -> tuple[NeighbourGraph, Index | None]:
+        """The graph in one piece, as the policy says, and the rows that are left (None for all)."""
+        return ensure_connected(graph, self.values, policy)
+
+    @staticmethod
+    def check_new(values: Any) -> None:
+        """Refuse rows of new points that cannot be what they stand for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """A square table over the training points; new points arrive as rows over all of them.
+
+    Attributes
+    ----------
+    whole : ndarray or csr_array of shape (n, n)
+        The table as it was given.
+    rows : ndarray of int or None
+        The points that are left of it, None for all.
+    """
+
+    whole: Any
+    rows: Index | None = None
+
+    pairs: ClassVar[bool] = True
+    one_pass: ClassVar[bool] = False
+    points: ClassVar[None] = None
+    _noun: ClassVar[str]
+
+    @property
+    def n(self) -> int:
+        return int(self.whole.shape[0]) if self.rows is None else self.rows.size
+
+    @cached_property
+    def values(self) -> Any:
+        """The table among the points that are left."""
+        return self.whole if self.rows is None else self.whole[self.rows][:, self.rows]
+
+    @property
+    def under_kernel(self) -> Any:
+        """Itself: the values are there already."""
+        return self
+
+    @property
+    def arriving(self) -> Any:
+        return self.whole if self.rows is None else self.whole[self.rows]
+
+    def take(self, rows: Index) -> Any:
+        return replace(self, rows=rows if self.rows is None else self.rows[rows])
+
+    def coordinates(self, use: str, instead: str) -> Any:
+        raise InputError(f"{use}, and X holds {self._noun} instead: {instead}.")
+
+    def refuse_one_place(self) -> None:
+        """Whether points coincide is for those to find who look at the numbers."""
+
+    def neighbours(self, graph: Any, **settings: Any) -> NeighbourGraph:
+        """The graph that the table holds, whatever else was asked for."""
+        built = self._graph(settings.get("n_neighbors"))
+        return built if self.rows is None else replace(built, finder=replace(built.finder, columns=self.rows))
+
+    def _graph(self, n_neighbors: int | None) -> NeighbourGraph:
+        raise NotImplementedError
+
+    def connected(self, graph: NeighbourGraph, policy: str) -> tuple[NeighbourGraph, Index | None]:
+        return ensure_connected(graph, self.values, policy, precomputed=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Distances(Pairs):
+    """Distances between points, dense, or sparse with those unknown left out."""
+
+    _noun: ClassVar[str] = "distances"
+
+    def _graph(self, n_neighbors: int | None) -> NeighbourGraph:
+        return distance_graph(self.values, n_neighbors)
+
+    def known(self) -> Any:
+        return ZeroDistance(self.rows)
+
+    def landmarks(self, wanted: Any, *, how: str = "random", random_state: Any = 0) -> Index:
+        return choose_landmarks(self.values, wanted, how=how, random_state=random_state, precomputed=True)
+
+    @staticmethod
+    def check_new(values: Any) -> None:
+        _check_rows(values, "Distances")
+
+
+@dataclass(frozen=True, eq=False)
+class Affinities(Pairs):
+    """Weights of edges, zero or absent where there is none."""
+
+    _noun: ClassVar[str] = "affinities"
+
+    def _graph(self, n_neighbors: int | None) -> NeighbourGraph:
+        return affinity_graph(self.values)
+
+    def known(self) -> Any:
+        return Unknown()
+
+    def landmarks(self, wanted: Any, *, how: str = "random", random_state: Any = 0) -> Index:
+        if isinstance(wanted, Landmarks) and wanted.choice != "random":
+            raise InputError(
+                f'Landmarks by "{wanted.choice}" need coordinates or distances; of affinities choose them by "random", or give their rows.'
+            )
+        return choose_landmarks(self.values, wanted, how=how, random_state=random_state, precomputed=True)
+
+    @staticmethod
+    def check_new(values: Any) -> None:
+        _check_rows(values, "Affinities")
+
+
+@dataclass(frozen=True, eq=False)
+class KernelValues(Pairs):
+    """Inner products of points in the feature space of a kernel."""
+
+    _noun: ClassVar[str] = "kernel values"
+
+    def coordinates(self, use: str, instead: str) -> Any:
+        raise KernelError(f"{use}, and X holds {self._noun} instead: {instead}.")
+
+    @staticmethod
+    def check_new(values: Any) -> None:
+        """Any number can be an inner product."""
+
+
+def _check_rows(values: Any, what: str) -> None:
+    numbers = values.data if sp.issparse(values) else values
+    refuse_unless_sizes(
+        numbers, what, f"Rows of new points hold their {what.lower()} to the points that were fitted.", GraphError
+    )
+
+
+def as_rows(X: Any, as_they_are: bool = False) -> Any:
+    """Rows in double precision, unless dense ones may stay as they are; sparse ones as a CSR array."""
+    if sp.issparse(X):
+        return sp.csr_array(X, dtype=np.float64)
+    return X if as_they_are or X.dtype == np.float64 else X.astype(np.float64)

@@ -1,0 +1,131 @@
+"""What projections over a graph share: the graph, its weights, and the class graph, which is the scatter within classes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .._diagnostics import stage
+from ..core import Posed, Scatters, TraceProblem, with_ridge
+from ..errors import GraphError
+from ..forms import AllPairs, ByClass, PairWeights, Paths, Sparse
+from ..graphs import NeighbourGraph, affinity, as_graph, class_pairs
+from ..graphs.paths import PathSimilarity
+from ..graphs.weights import refuse_found_edges
+from ..input import Input, Sample
+from ..input.y import ClassLabels
+from .base import JOBS, NEIGHBOURS, FeatureReducer
+from .neighbourhood import GRAPH, METRIC, pair_distances, warn_of_duplicates
+from .parameters import parameters
+
+Array = NDArray[np.float64]
+
+
+def _labels_of_graph(estimator: Any) -> ClassLabels | None:
+    within = bool(getattr(estimator.graph, "within_class", False))
+    return ClassLabels() if within or by_class(estimator) else None
+
+
+def is_scatter(estimator: Any) -> bool:
+    """The class graph is all means: without weights of another kind, sums over the rows are all there is to know."""
+    plain = getattr(estimator, "weights", "heat") in (None, "barycentric")
+    return by_class(estimator) and plain and estimator.kernel is None and estimator.reduce is None
+
+
+@parameters(n_neighbors=None, graph=None, metric=None, metric_params=None, unlabeled=None, n_jobs=None)
+class GraphProjection(FeatureReducer):
+    """Projective and kernel methods over a graph, which is never bridged, and may be the graph of the classes.
+
+    ``graph="class"`` joins all points of a class [S0, §5.1]; ``graph=KNN(k, within_class=True)`` only near ones.
+    """
+
+    n_neighbors: int | None
+    graph: Any
+    metric: Any
+    metric_params: dict[str, Any] | None
+    unlabeled: Any
+    n_jobs: int | None
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **FeatureReducer._parameter_constraints,
+        "n_neighbors": NEIGHBOURS,
+        "graph": GRAPH,
+        "metric": METRIC,
+        "metric_params": [dict, None],
+        "unlabeled": "no_validation",
+        "n_jobs": JOBS,
+    }
+
+    #: What the axes are measured in where the graph is that of the classes: the points with labels, all points, or themselves.
+    _class_unit: ClassVar[str]
+
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=_labels_of_graph, one_pass=is_scatter)
+
+    def _pose_classes(self, sample: Sample) -> Posed:
+        """The class graph from the moments of the classes: its Laplacian, and its reconstruction, is the scatter within them."""
+        with stage("moments"):
+            found = Scatters.of_rows(sample.x.values, sample.y.codes, sample.y.count)
+        A, unit, basis = found.within, found.everyone, found.basis
+        if self._class_unit == "projection":
+            return Posed(TraceProblem(A, None, "min"), basis)
+        if self._class_unit == "labelled":
+            assert found.sums is not None
+            unit, basis = found.between + found.within, replace(basis, offset=found.sums.labelled.mean)
+        return Posed(TraceProblem(with_ridge(A, self.ridge), unit, "min"), basis)
+
+
+def projection_graph(estimator: Any, points: Any, y: Any) -> NeighbourGraph:
+    """The neighbour graph of a projection; of the class graph, all pairs of a class with their distances."""
+    if by_class(estimator):
+        return NeighbourGraph(_distances_on(class_pairs(y.codes), points), None)
+    graph = as_graph(
+        estimator.graph,
+        points,
+        n_neighbors=estimator.n_neighbors,
+        codes=None if y is None else y.codes,
+        n_jobs=estimator.n_jobs,
+        metric=estimator.metric,
+        metric_params=estimator.metric_params,
+        names=("class",),
+    )
+    warn_of_duplicates(graph)
+    return graph
+
+
+def projection_weights(estimator: Any, points: Any, y: Any, weights: Any) -> PairWeights:
+    """The affinity: of a graph's edges, of all pairs, along paths, or of the classes when no other weights were asked for."""
+    refuse_found_edges(estimator.graph, weights)
+    if isinstance(estimator.graph, str) and estimator.graph == "all":
+        return AllPairs.of(points, weights or "heat", estimator.n_jobs)
+    if by_class(estimator) and weights is None:
+        return ByClass(y.codes)
+    paths = isinstance(weights, PathSimilarity) and weights.pairs == "all"
+    if paths and by_class(estimator):
+        raise GraphError(
+            'Path-based weights need a graph of neighbours, and in graph="class" every point is one: use KNN(k).'
+        )
+    graph = projection_graph(estimator, points, y)
+    if paths:
+        return Paths(weights.tree(graph, points), graph)
+    return Sparse(affinity(graph, weights or "heat", points).W, graph)
+
+
+def by_class(estimator: Any) -> bool:
+    """The graph joins all points of a class."""
+    return isinstance(estimator.graph, str) and estimator.graph == "class"
+
+
+def graph_attribute(graph: NeighbourGraph | None) -> dict[str, Any]:
+    """``graph_``, where neighbours were searched for: it can then be reused."""
+    return {} if graph is None or graph.finder is None else {"graph_": graph}
+
+
+def _distances_on(pattern: sp.csr_array, points: Any) -> sp.csr_array:
+    """Euclidean distances on the edges of a pattern."""
+    rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
+    data = pair_distances(points, rows, pattern.indices)
+    return sp.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)

@@ -1,0 +1,157 @@
+"""Methods to which sums over the rows tell all: rows in memory, in a file or in parts take the same road."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_consistent_length, validate_data
+
+from .._compat import fit_context
+from .._diagnostics import collect, stage
+from .._resources import refuse_lazy
+from ..core import Fitted, Scatters
+from ..core.moments import Moments, Sums
+from ..errors import InputError, LabelError
+from ..input import Sample
+from ..input.source import is_tall
+from ..input.y import label_array, read_classes
+from .base import features_of
+
+
+def _from_sums(estimator: Any) -> bool:
+    """``partial_fit`` is there where sums over the rows are all a method needs."""
+    reason = estimator._needs_rows()
+    if reason is not None:
+        raise AttributeError(f"{type(estimator).__name__} has no partial_fit with {reason}: it needs all rows at once.")
+    return True
+
+
+def reads_once(estimator: Any) -> bool:
+    """One pass over the rows, which looks for NaN on the way."""
+    return estimator._needs_rows() is None
+
+
+class Streaming:
+    """Adds ``partial_fit`` to a reducer that says what sums over the rows lead to, ``_fit_sums(sums, X) -> Fitted``."""
+
+    def _needs_rows(self) -> str | None:
+        """The parameter that asks for more of the data than sums; None where nothing does."""
+        raise NotImplementedError
+
+    def _fit_sums(self, sums: Sums, X: Any = None) -> Fitted | None:
+        """The fit to rows of which these sums are left, and X where they are at hand; None where they are too few so far."""
+        raise NotImplementedError
+
+    @available_if(_from_sums)
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any = None) -> Any:
+        """Add rows to those seen before, by ``fit`` too; the result is that of one ``fit`` to all of them, up to rounding.
+
+        The axes are solved for anew at every call, O(D³) beside the O(mD²) of m rows: pass D rows or more at a time where you
+        can. Until the rows span `n_components` dimensions there is nothing to solve, and ``transform`` says "not fitted".
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, n_features)
+            Dense or sparse; m may be one.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        X, seen = _block(self, X)
+        sums = Sums.without_classes(Moments.of(X))
+        before = vars(self).get("moments_")
+        return _set_sums(self, sums if before is None else before + sums, seen)
+
+
+class LabelledStreaming(Streaming):
+    """The same for classes, which may turn up in any part."""
+
+    def _scatters(self, sample: Sample) -> Scatters:
+        """What the classes are like, by the shortest road that the parameters and the data leave."""
+        X, y = sample.x.values, sample.y
+        if reads_once(self) and is_tall(X) and sample.features is None:
+            with stage("moments"):
+                return Scatters.of_rows(X, y.codes, y.count)
+        return Scatters.of_basis(features_of(self, sample), y.codes, y.count)
+
+    @available_if(_from_sums)
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Any:
+        """Add rows to those seen before, by ``fit`` too; the result is that of one ``fit`` to all of them, up to rounding.
+
+        The directions are solved for anew at every call, O(D³) beside the O(mD²) of m rows: pass D rows or more at a time where you
+        can. Until there are enough classes and rows there is nothing to solve, and ``transform`` says "not fitted".
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, n_features)
+            Dense or sparse; m may be one.
+        y : array-like of shape (m,)
+            Labels of these rows; new classes may turn up at any time.
+        classes : array-like, optional
+            Classes to expect besides: nothing is solved until each has a row.
+
+        Returns
+        -------
+        self
+        """
+        X, seen = _block(self, X)
+        known: Any = vars(self).get("classes_")
+        codes, found = _codes_among(self, X, y, classes, known)
+        sums, before = Sums.of(X, codes, found.size), vars(self).get("moments_")
+        if before is not None:
+            places = np.searchsorted(found, known)
+            sums = replace(before, labelled=before.labelled.regrouped(places, found.size)) + sums
+        return _set_sums(self, sums, {**seen, "classes_": found})
+
+
+def _block(estimator: Any, X: Any) -> tuple[Any, dict[str, Any]]:
+    """A part of the rows, checked, and what scikit-learn remembers of it."""
+    refuse_lazy(X)
+    begun = "moments_" in vars(estimator)
+    if not begun and "map_" in vars(estimator):
+        raise InputError(
+            f"This {type(estimator).__name__} was fitted to sparse X, or to no more rows than features, and keeps no sums to add rows to: "
+            "begin with partial_fit, on a new estimator or on sklearn.base.clone of this one."
+        )
+    twin = copy.copy(estimator)
+    X = validate_data(
+        twin,
+        X,
+        reset=not begun,
+        dtype=[np.float64, np.float32],
+        accept_sparse="csr",
+        ensure_all_finite=not (isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64)),
+    )
+    return X, {name: value for name, value in vars(twin).items() if name in ("n_features_in_", "feature_names_in_")}
+
+
+def _codes_among(estimator: Any, X: Any, y: Any, classes: Any, known: Any) -> tuple[Any, Any]:
+    """Codes of a part's labels among the classes seen or announced so far, and these classes."""
+    rule: dict[str, Any] = {"unlabeled": estimator.unlabeled, "name": type(estimator).__name__, "at_least": 1}
+    if y is not None:
+        check_consistent_length(X, y)
+        parts = [label_array(part) for part in (known, classes, y) if part is not None]
+        if len({part.dtype.kind in "US" for part in parts if part.dtype.kind != "O"}) > 1:
+            raise LabelError(
+                "The labels are text in one block and numbers in another: they cannot name the same classes."
+            )
+        y = np.concatenate(parts)
+    read = read_classes(y, X.shape[0] if y is None else y.size, **rule)
+    return read.codes[read.codes.size - X.shape[0] :], read.names
+
+
+def _set_sums(estimator: Any, sums: Sums, seen: dict[str, Any]) -> Any:
+    """Solve for the axes if there are rows enough, and remember the sums in any case."""
+    with collect() as record:
+        fitted = estimator._fit_sums(sums)
+    fitted = Fitted(None, None) if fitted is None else replace(fitted, embedding=None)
+    return estimator._set(fitted.having(moments_=sums, n_samples_seen_=sums.n), seen, record)
