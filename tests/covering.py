@@ -33,6 +33,8 @@ class Cover:
     known: list[frozenset[Item]] = field(default_factory=list)
     #: Values that are tried with every method, and in no other pair.
     alone: frozenset[Item] = frozenset()
+    #: Parameters that decide which way a fit goes: what is not in the pair stays at its default, for the shortest way must be tried too.
+    routes: frozenset[str] = frozenset()
     #: Begin with every value beside the defaults of every method: more fits, and fewer rows to strip.
     singles: bool = True
 
@@ -45,6 +47,7 @@ class Cover:
         self.random = random.Random(0)
         self.open: dict[Pair, None] = {}
         self.near: dict[Item, set[Item]] = {}
+        self.companions: dict[Item, set[str]] = {}
         self.asked: set[frozenset[str]] = set()
 
     @property
@@ -110,6 +113,8 @@ class Cover:
                 if name in said.lower():
                     rows = [self._row(*culprits, (name, label)) for label in self.table[name] if label != DEFAULT]
                     if any(self._allowed(row) and not self._try(row) for row in rows):
+                        for item in (item for item in culprits if item[0] != "estimator"):
+                            self.companions.setdefault(item, set()).add(name)
                         culprits |= {(name, DEFAULT)}
                         break
         self.forbidden.append(culprits)
@@ -171,8 +176,10 @@ class Cover:
             if said and self._allowed(small):
                 self._settle(small, said)
         if not said:
+            turned = {name for name in self.routes & row.keys() if row[name] != DEFAULT}
             for pair in combinations(sorted(row.items()), 2):
-                self._close(*pair)
+                if turned <= {pair[0][0], pair[1][0]} | self._wants(pair[0]) | self._wants(pair[1]):
+                    self._close(*pair)
 
     def _ask_around(self, names: frozenset[str]) -> None:
         """Two parameters that have excluded each other once tend to: ask for each pair of theirs by itself."""
@@ -207,10 +214,14 @@ class Cover:
                             return other
         return None
 
+    def _wants(self, item: Item) -> set[str]:
+        """Parameters that must not have their defaults beside this value."""
+        return self.companions.get(item, set())
+
     def _fill(self, small: Row, fixed: set[str]) -> Row:
         """The row that stands for many: every free parameter in turn gets the value that meets most open pairs."""
         row = dict(small)
-        free = [name for name in row if name not in fixed | {"estimator"} and row[name] == DEFAULT]
+        free = [name for name in row if name not in fixed | self.routes | {"estimator"} and row[name] == DEFAULT]
         self.random.shuffle(free)
         for name in free:
             items = set(row.items())

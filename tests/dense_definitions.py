@@ -27,6 +27,8 @@ class Expected:
     values: Array
     Y: Array
     rows: Any = field(default_factory=lambda: slice(None))
+    #: Where the points lie as a whole is nobody's business: neither the cost nor the unit sees it.
+    anywhere: bool = False
 
 
 class Undefined(Exception):  # noqa: N818
@@ -291,7 +293,7 @@ def features(p: dict[str, Any], X: Any, given: Any) -> tuple[Array, float]:
     """Coordinates of the samples, and the ridge that belongs to them."""
     if p["kernel"] is None:
         F = X - X.mean(axis=0)
-        if p["reduce"] is not None:
+        if p.get("reduce") is not None:
             U, s, _ = la.svd(F, full_matrices=False)
             F = U[:, : p["reduce"]] * s[: p["reduce"]]
         return F, 0.0

@@ -505,3 +505,67 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
     B = None if p["r2"] == 0 else p["r2"] * scatters(codes_of(y, p["unlabeled"] if p["labels"] == "delta" else None))[1]
     ridge = None if p["r2"] == 1 and p["ridge"] is None else 1 - p["r2"] + (p["ridge"] or 0.0)
     return best(est, *in_features(F, A, B, "max", ridge, relative), p["axes"])
+
+
+# ---------------------------------------------------------------------- by hand
+def named_form(form: Any, p: Any, P: Any, y: Any, graph: Callable[[], Graph]) -> tuple[Array, bool]:
+    """A form by its name, and whether it costs nothing to be constant."""
+    n, codes = len(P), codes_of(y, p["unlabeled"])
+    S_B, S_W = scatters(codes)
+    E = None if form not in ("reconstruction", "tangent", "hessian", "modified") else graph()
+    if E is not None:
+        lengths = E.E if E.bridges is None else np.minimum(E.E, E.bridges)
+        M = (
+            square(barycentres(P, lengths, 1e-3))
+            if form == "reconstruction"
+            else aligned(P, lengths, p["n_components"], form)
+        )
+        return M, True
+    if form in ("laplacian", "degree"):
+        W = weigh(p["weights"], graph(), P)
+        return (laplacian(W), True) if form == "laplacian" else (np.diag(W.sum(axis=1)), False)
+    if not isinstance(form, str):
+        return form(P, y).to_dense(), False
+    H = mean_of_classes(codes)
+    return {
+        "variance": (np.eye(n) - 1 / n, True),
+        "identity": (np.eye(n), False),
+        "between": (S_B, True),
+        "within": (S_W, True),
+        "total": (S_B + S_W, True),
+        "class_average": (H, False),
+        "class_laplacian": (laplacian(H), True),
+    }[form]
+
+
+@defines("TraceReducer")
+def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
+    d, samples = p["n_components"], p["basis"] == "samples"
+    F, relative, P = X, 0.0, X
+    if not samples:
+        kernel = p["kernel"] if p["basis"] == "kernel" else None
+        F, relative, P = projected({**p, "kernel": kernel}, X, given)
+
+    def graph() -> Graph:
+        found = graph_of(p, P, None, None)
+        return found.bridged() if samples and found.pieces()[0] > 1 else found
+
+    sense = "min" if p["maximise"] is None else "max"
+    objective = p["maximise"] if sense == "max" else p["minimise"] or "laplacian"
+    A, constant = named_form(objective, p, P, y, graph)
+    B = None
+    if not (isinstance(p["unit"], str) and p["unit"] == "projection"):
+        own = isinstance(p["unit"], str) and p["unit"] == "embedding"
+        B = np.eye(len(A)) if own else named_form(p["unit"], p, P, y, graph)[0]
+    if samples:
+        B = np.eye(len(A)) if B is None else B
+        one = np.ones((len(A), 1))
+        out = B @ one if la.norm(B @ one) > 1e-9 * la.norm(B) else one
+        T = la.null_space(out.T) if constant else np.eye(len(A))
+        values, V = generalised(T.T @ A @ T, T.T @ B @ T, sense, psd=False)
+        Y = T @ V
+    else:
+        values, _, Y = in_features(F, A, B, sense, p["ridge"], relative)
+    anywhere = samples and constant and B is not None and la.norm(B.sum(axis=1)) <= 1e-9 * la.norm(B)
+    Y = Y[:, :d] * {"covariance": np.sqrt(len(A)), "sqrt": np.sqrt(np.maximum(values[:d], 0.0))}.get(p["scale"], 1.0)
+    return Expected(values, Y, anywhere=bool(anywhere))

@@ -14,6 +14,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.neighbors import KNeighborsTransformer
 
 import eigenspan as es
+from eigenspan.core import Form
 from eigenspan.solvers import Dense
 
 N = 40
@@ -59,6 +60,11 @@ def squared(A: Any, B: Any) -> Any:
 def of_rows(a: Any, b: Any) -> float:
     """A kernel of two rows."""
     return float(np.exp(-3.0 * np.sum((a - b) ** 2)))
+
+
+def rising(points: Any, y: Any) -> Form:
+    """A form of one's own: masses that grow from one to two."""
+    return Form(len(points), dense=np.diag(np.linspace(1.0, 2.0, len(points))), psd=True)
 
 
 Values = dict[str, Callable[[], Any]]
@@ -114,24 +120,40 @@ METRICS: Values = {
 ALONE = frozenset(
     (parameter, label)
     for parameter, labels in {
-        "kernel": ("'polynomial'", "'laplacian'", "'cosine'", "'chi2'"),
-        "landmarks": ("list", "kmeans++"),
-        "metric": ("'euclidean'", "'chebyshev'"),
-        "weights": ("Binary", "Cosine"),
+        "kernel": ("'poly'", "'polynomial'", "'laplacian'", "'cosine'", "'linear'", "'chi2'", "of rows"),
+        "landmarks": ("list", "kmeans++", "random"),
+        "metric": ("'euclidean'", "'chebyshev'", "'cosine'"),
+        "weights": ("Heat", "LocalScaling", "Binary", "Cosine"),
+        "graph": ("KNN", "built", "pair"),
         "random_state": ("None", "5"),
+        "n_components": ("3",),
         "priors": ("list",),
+        **dict.fromkeys(("minimise", "maximise", "unit"), ("'modified'", "'hessian'", "'total'", "'identity'")),
     }.items()
     for label in labels
 )
-#: What unfoldings share with other embeddings of a graph, and what only their last step sees, is not paired over again.
-_FEWER = {
-    "graph": ("KNN-mutual", "Radius", "sparse", "islands", "transformer", "'precomputed'", "'class'"),
-    "metric": ("'cityblock'", "'precomputed'"),
-    "landmarks": ("number", "array"),
-    "solver": ("'lanczos'",),
-    "random_state": ("RandomState",),
-    "n_components": ("1",),
-    "metric_params": (),
+#: What decides which way a fit goes: through moments, features or a graph.
+ROUTES = frozenset(
+    ["graph", "kernel", "weights", "landmarks", "metric", "metric_params", "reduce", "shrinkage", "basis"]
+)
+#: What a group shares with others, and what only its last step sees, is not paired over again.
+_FEWER: dict[str, dict[str, tuple[str, ...]]] = {
+    "unfolding": {
+        "graph": ("KNN-mutual", "Radius", "sparse", "islands", "transformer", "'precomputed'", "'class'"),
+        "metric": ("'cityblock'", "'precomputed'"),
+        "landmarks": ("number", "array"),
+        "solver": ("'lanczos'",),
+        "random_state": ("RandomState",),
+        "n_components": ("1",),
+        "metric_params": (),
+    },
+    "by hand": {
+        "graph": ("KNN-mutual", "sparse", "islands", "'precomputed'"),
+        "weights": ("'local'", "'precomputed'", "Powered"),
+        "kernel": ("'sigmoid'", "'precomputed'", "Kernel"),
+        "landmarks": ("number", "array"),
+        "random_state": ("RandomState",),
+    },
 }
 #: Names as the documentation has them: what else `_parameter_constraints` lists of strings is added by `values_of`.
 VALUES: dict[str, Values] = {
@@ -187,6 +209,9 @@ VALUES: dict[str, Values] = {
     "callback": {"callable": lambda: _silent},
     "verbose": plain(False),
     "tol": plain(0.05),
+    "minimise": {"callable": lambda: rising},
+    "maximise": {"callable": lambda: rising},
+    "unit": {"callable": lambda: rising},
     "label_kernel": {"callable": lambda: _same, "array": lambda: (LABELS[:, None] == LABELS).astype(float)},
 }
 
@@ -210,23 +235,31 @@ def strings(constraints: Any) -> list[str]:
 
 
 METHODS = es.methods()
+SUPERVISION = METHODS["supervision"].to_dict()
 #: The value that a method has of its own.
 DEFAULT = "default"
 
 
+@cache
 def group_of(name: str) -> str:
     """Methods with much the same parameters: the kind of their map, and of their labels; unfoldings by themselves."""
+    if name not in METHODS.index:
+        return "by hand"
     row = METHODS.loc[name]
     return "unfolding" if row["family"] == "unfolding" else f"{row['basis']}, {row['supervision']}"
 
 
+def make(name: str, **params: Any) -> Any:
+    return es.TraceReducer(**params) if name == "TraceReducer" else es.make(name, **params)
+
+
 @cache
 def template(name: str) -> Any:
-    return es.make(name)
+    return make(name)
 
 
 def groups() -> dict[str, tuple[str, ...]]:
-    own = [name for name in METHODS.index if METHODS.loc[name, "family"] != "external"]
+    own = [name for name in METHODS.index if METHODS.loc[name, "family"] != "external"] + ["TraceReducer"]
     found: dict[str, tuple[str, ...]] = {}
     for name in own:
         found[group_of(name)] = (*found.get(group_of(name), ()), name)
@@ -241,8 +274,8 @@ def values_of(names: tuple[str, ...], every: bool = False) -> dict[str, Values]:
         rules = type(template(name))._parameter_constraints
         for parameter in template(name).get_params(deep=False):
             known = {**VALUES.get(parameter, {}), **plain(*strings(rules[parameter]))}
-            if not every and group_of(name) == "unfolding" and parameter in _FEWER:
-                known = {label: known[label] for label in _FEWER[parameter]}
+            fewer = {} if every else _FEWER.get(group_of(name), {})
+            known = {label: known[label] for label in fewer.get(parameter, known)}
             table[parameter] = {DEFAULT: lambda: None, **table.get(parameter, {}), **known}
     return table
 
@@ -257,8 +290,8 @@ def build(row: dict[str, str], names: tuple[str, ...]) -> tuple[Any, Any, Any]:
     """The estimator of a row, what to fit it to, and the labels."""
     name, table = ast.literal_eval(row["estimator"]), values_of(names, every=True)
     params = {p: table[p][label]() for p, label in used(row).items() if p != "estimator" and label != DEFAULT}
-    estimator = es.make(name, **{**STARTS.get(group_of(name), {}), **params})
-    y = {"labels": LABELS, "actions": LABELS, "none": None}.get(METHODS.loc[name, "supervision"], SOME)
+    estimator = make(name, **{**STARTS.get(group_of(name), {}), **params})
+    y = {"labels": LABELS, "actions": LABELS, "none": None}.get(SUPERVISION.get(name, "labels"), SOME)
     return estimator, handed(estimator.get_params(deep=False)), y
 
 
@@ -269,7 +302,7 @@ STARTS: dict[str, dict[str, Any]] = {"unfolding": {"tol": 0.2}}
 def handed(params: dict[str, Any]) -> Any:
     """What fit is called with: points, or the matrix that a parameter says X is."""
     words = {key: value for key, value in params.items() if isinstance(value, str) and value == "precomputed"}
-    if "kernel" in words:
+    if "kernel" in words and params.get("basis", "kernel") == "kernel":
         return KERNEL
     if "graph" in words or ("metric" in words and params.get("graph") is None):
         return AFFINITIES if "weights" in words else DISTANCES

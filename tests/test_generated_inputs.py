@@ -185,12 +185,6 @@ def failures(cases: Cases) -> list[str]:
     return [f"{name}: {said}" for name, run in cases if (said := run())]
 
 
-@pytest.fixture(autouse=True)
-def memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Thousands of fits need not ask the system for its memory."""
-    monkeypatch.setenv("EIGENSPAN_MEMORY", "2G")
-
-
 @pytest.mark.parametrize("key", [marked("-".join(key), known(*key), key) for key in CASES])
 def test_inputs(key: Key) -> None:
     wrong = failures(CASES[key])
