@@ -36,7 +36,7 @@ import eigenspan as es
 from covering import Cover
 from dense_methods import definition
 from eigenspan.errors import EigenspanError, EigenspanWarning, PrecisionWarning
-from parameter_values import ALONE, DEFAULT, ROUTES, N, X, build, groups, template, values_of
+from parameter_values import AFFINITIES, ALONE, DEFAULT, ROUTES, N, X, build, groups, template, values_of
 
 
 def refusal(error: Exception) -> bool:
@@ -276,3 +276,13 @@ def test_metrics_in_a_feature_space_do_not_depend_on_its_axes() -> None:
     except EigenspanError:
         return
     assert la.subspace_angles(kernel, es.LPP(metric="cityblock").fit(X).embedding_).max() < 1e-4
+
+
+@pytest.mark.xfail(reason="fit leaves the diagonal of affinities out, transform counts it", strict=True)
+@pytest.mark.parametrize("name", ["LaplacianEigenmaps", "SpectralClustering"])
+def test_affinities_of_points_to_themselves_play_no_part(name: str) -> None:
+    W = AFFINITIES + np.eye(N)
+    fitted = es.make(name, graph="precomputed", weights="precomputed").fit(W)
+    plain = es.make(name, graph="precomputed", weights="precomputed").fit(AFFINITIES)
+    assert la.subspace_angles(fitted.embedding_, plain.embedding_).max() < 1e-6
+    assert np.abs(fitted.transform(W) - fitted.embedding_).max() < 1e-6 * np.abs(fitted.embedding_).max()
