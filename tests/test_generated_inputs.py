@@ -178,7 +178,9 @@ def known(kind: str, name: str) -> str | None:
 
 
 def marked(id: str, reason: str | None, *values: object) -> object:
-    return pytest.param(*values, id=id, marks=pytest.mark.xfail(reason=reason, strict=True) if reason else ())
+    return pytest.param(
+        *values, id=id, marks=pytest.mark.xfail(reason=reason, raises=AssertionError, strict=True) if reason else ()
+    )
 
 
 def failures(cases: Cases) -> list[str]:
