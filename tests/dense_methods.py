@@ -341,8 +341,10 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
         ridge = p["ridge"]
     if p["criterion"] == "trace-ratio":
         F = F - F.mean(axis=0)
-        B = F.T @ (S_B + (1 - s) * S_W) @ F + ridge * np.eye(F.shape[1])
-        return ratio(est, F, F.T @ S_B @ F, B, p["axes"])
+        B = F.T @ (S_B + (1 - s) * S_W) @ F
+        if p["ridge"] is None and not s:
+            ridge = relative * np.trace(B) / len(B)
+        return ratio(est, F, F.T @ S_B @ F, B + ridge * np.eye(len(B)), p["axes"])
     return best(est, *in_features(F, S_B, S_B + (1 - s) * S_W, "max", ridge, relative), p["axes"])
 
 

@@ -210,6 +210,20 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
             {"estimator": "'SpectralClustering'", "cut": "'ratio'"},
         )
     ),
+    *(
+        (
+            "a kernel's ridge is left out of the trace ratio, which then tells any classes apart",
+            {
+                "estimator": "'LDA'",
+                "criterion": "'trace-ratio'",
+                "kernel": kernel,
+                "ridge": DEFAULT,
+                "shrinkage": DEFAULT,
+            },
+        )
+        for kernel in values_of(("LDA",))["kernel"]
+        if kernel != DEFAULT
+    ),
     (
         "a band that no points keep is certified, 14 per cent off, where tol is loose",
         {"estimator": "'MVU'", "constraint": "'band'", "metric": "'cityblock'"},
