@@ -1,0 +1,309 @@
+"""Every accepted string and kind of every parameter, on one small data set, and rows of a table that hold all pairs of them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.neighbors import KNeighborsTransformer
+
+import eigenspan as es
+from eigenspan.core import Form
+from eigenspan.solvers import Dense
+
+N = 40
+_RNG = np.random.default_rng(3)
+LABELS = np.arange(N) % 3
+#: Positive, as some kernels ask; classes that overlap; neighbour graphs in one piece.
+X = (
+    np.abs(
+        _RNG.standard_normal((N, 5)) * [1.0, 0.8, 1.2, 0.6, 0.9]
+        + np.array([4.0, 5.0, 6.0])[LABELS, None] * [1, 0.9, 1.1, 1, 0.8]
+    )
+    / 8
+)
+DISTANCES = pairwise_distances(X)
+KERNEL = pairwise_kernels(X, metric="rbf", gamma=2.0)
+SOME = np.where(np.arange(N) % 4 == 1, -1, LABELS)
+_NEAR = np.argsort(DISTANCES + np.diag(np.full(N, np.inf)), axis=1)[:, :6]
+_LENGTHS = np.take_along_axis(DISTANCES, _NEAR, axis=1)
+ROWS = np.arange(1, N, 2)
+
+
+def _sparse(keep: Any = None) -> Any:
+    E = np.zeros((N, N))
+    np.put_along_axis(E, _NEAR, _LENGTHS, axis=1)
+    return sp.csr_array(E if keep is None else np.where(keep, E, 0.0))
+
+
+#: Weights that fall off with distance, on the edges of a graph.
+AFFINITIES = (lambda W: np.maximum(W, W.T))(np.where(_sparse().toarray() > 0, np.exp(-((DISTANCES / 0.25) ** 2)), 0.0))
+_ISLAND = LABELS == 2
+
+
+def greatest(a: Any, b: Any) -> float:
+    """A metric of one's own."""
+    return float(np.abs(a - b).max())
+
+
+def squared(A: Any, B: Any) -> Any:
+    """A kernel of two arrays of rows."""
+    return (1 + A @ B.T) ** 2
+
+
+def of_rows(a: Any, b: Any) -> float:
+    """A kernel of two rows."""
+    return float(np.exp(-3.0 * np.sum((a - b) ** 2)))
+
+
+def rising(points: Any, y: Any) -> Form:
+    """A form of one's own: masses that grow from one to two."""
+    return Form(len(points), dense=np.diag(np.linspace(1.0, 2.0, len(points))), psd=True)
+
+
+Values = dict[str, Callable[[], Any]]
+
+
+def plain(*values: Any) -> Values:
+    return {repr(value): lambda value=value: value for value in values}
+
+
+GRAPHS: Values = {
+    "KNN": lambda: es.KNN(6),
+    "KNN-mutual": lambda: es.KNN(9, symmetry="mutual"),
+    "KNN-cityblock": lambda: es.KNN(6, metric="cityblock"),
+    "KNN-within": lambda: es.KNN(6, within_class=True),
+    "Radius": lambda: es.Radius(0.4),
+    "built": lambda: es.KNN(6).build(X),
+    "sparse": _sparse,
+    "islands": lambda: _sparse(_ISLAND[:, None] == _ISLAND),
+    "pair": lambda: (_NEAR, _LENGTHS),
+    "transformer": lambda: KNeighborsTransformer(n_neighbors=6),
+    **plain("precomputed", "class", "all"),
+}
+KERNELS: Values = {
+    **plain(
+        "rbf", "laplacian", "poly", "polynomial", "sigmoid", "cosine", "linear", "chi2", "additive_chi2", "precomputed"
+    ),
+    "Kernel": lambda: es.Kernel("poly", degree=2, gamma=1.0),
+    "median": lambda: es.Kernel("rbf", gamma="median"),
+    "of arrays": lambda: squared,
+    "of rows": lambda: of_rows,
+}
+WEIGHTS: Values = {
+    **plain("heat", "local", "binary", "cosine", "precomputed", "path", "barycentric"),
+    "Heat": lambda: es.Heat(0.3),
+    "LocalScaling": lambda: es.LocalScaling(4),
+    "Powered": lambda: es.Powered("local", 2.0),
+    "Binary": es.Binary,
+    "Cosine": es.Cosine,
+    "Paths": es.PathSimilarity,
+    "Paths-edges": lambda: es.PathSimilarity(pairs="edges"),
+}
+LANDMARKS: Values = {
+    "number": lambda: 20,
+    "array": lambda: ROWS,
+    "list": lambda: ROWS.tolist(),
+    **{how: (lambda how=how: es.Landmarks(20, choice=how)) for how in ("maxmin", "random", "kmeans++", "leverage")},
+}
+METRICS: Values = {
+    **plain("euclidean", "cityblock", "cosine", "chebyshev", "minkowski", "precomputed"),
+    "callable": lambda: greatest,
+}
+#: Other names for what is paired under one name, or the same way through the code: these are tried with every method only.
+ALONE = frozenset(
+    (parameter, label)
+    for parameter, labels in {
+        "kernel": ("'poly'", "'polynomial'", "'laplacian'", "'cosine'", "'linear'", "'chi2'", "of rows"),
+        "landmarks": ("list", "kmeans++", "random"),
+        "metric": ("'euclidean'", "'chebyshev'", "'cosine'"),
+        "weights": ("Heat", "LocalScaling", "Binary", "Cosine"),
+        "graph": ("KNN", "built", "pair"),
+        "random_state": ("None", "5"),
+        "n_components": ("3",),
+        "priors": ("list",),
+        **dict.fromkeys(("minimise", "maximise", "unit"), ("'modified'", "'hessian'", "'total'", "'identity'")),
+    }.items()
+    for label in labels
+)
+#: What decides which way a fit goes: through moments, features or a graph.
+ROUTES = frozenset(
+    ["graph", "kernel", "weights", "landmarks", "metric", "metric_params", "reduce", "shrinkage", "basis"]
+)
+#: What a group shares with others, and what only its last step sees, is not paired over again.
+_FEWER: dict[str, dict[str, tuple[str, ...]]] = {
+    "unfolding": {
+        "graph": ("KNN-mutual", "Radius", "sparse", "islands", "transformer", "'precomputed'", "'class'"),
+        "metric": ("'cityblock'", "'precomputed'"),
+        "landmarks": ("number", "array"),
+        "solver": ("'lanczos'",),
+        "random_state": ("RandomState",),
+        "n_components": ("1",),
+        "metric_params": (),
+    },
+    "by hand": {
+        "graph": ("KNN-mutual", "sparse", "islands", "'precomputed'"),
+        "weights": ("'local'", "'precomputed'", "Powered"),
+        "kernel": ("'sigmoid'", "'precomputed'", "Kernel"),
+        "landmarks": ("number", "array"),
+        "random_state": ("RandomState",),
+    },
+}
+#: Names as the documentation has them: what else `_parameter_constraints` lists of strings is added by `values_of`.
+VALUES: dict[str, Values] = {
+    "graph": GRAPHS,
+    "kernel": KERNELS,
+    "weights": WEIGHTS,
+    "landmarks": LANDMARKS,
+    "metric": METRICS,
+    "metric_params": {"{'p': 3}": lambda: {"p": 3}},
+    "solver": {"object": Dense},
+    "random_state": {"RandomState": lambda: np.random.RandomState(0), **plain(None, 5)},
+    "n_jobs": plain(1),
+    "n_components": plain(1, 3),
+    "n_neighbors": plain(7),
+    "n_clusters": plain(3),
+    "n_rivals": plain(2),
+    "reduce": plain(4),
+    "ridge": plain(0.0, 0.1),
+    "reg": plain(0.0, 0.05),
+    "whiten": plain(True),
+    "conformal": plain(True),
+    "store_covariance": plain(True),
+    "normalise": plain(False),
+    "common_neighbors": plain(True),
+    "priors": {"array": lambda: np.array([0.2, 0.3, 0.5]), "list": lambda: [0.2, 0.3, 0.5]},
+    "shrinkage": plain(0.3),
+    "gamma": plain(0.5),
+    "alpha": plain(0.5, 2.0),
+    "degree": plain(2),
+    "coef0": plain(0.5),
+    "t": plain(0, 2.5),
+    "skip_smallest": plain(1),
+    "unlabeled": plain(None, -1),
+    "r1": plain(0.0, 1.0),
+    "r2": plain(0.0, 1.0),
+    "width": plain(0.7),
+    "weight": plain(2.0),
+    "beta": plain(0.0, 0.8),
+    "mu": plain(0.0, 2.0),
+    "trust": plain(0.7),
+    "novelty": plain(0.5),
+    "threshold": plain(0.0, 0.5),
+    "max_iter": plain(50),
+    "must_link": {"array": lambda: np.array([[1, 5], [9, 13]])},
+    "cannot_link": {"array": lambda: np.array([[1, 9]])},
+    "band": plain(0.2),
+    "price": plain(500.0),
+    "power": plain(1),
+    "rank": plain(6),
+    "prune": plain(None, 0.1),
+    "n_eigenvectors": plain(8),
+    "time_limit": plain(30.0),
+    "callback": {"callable": lambda: _silent},
+    "verbose": plain(False),
+    "tol": plain(0.05),
+    "minimise": {"callable": lambda: rising},
+    "maximise": {"callable": lambda: rising},
+    "unit": {"callable": lambda: rising},
+    "label_kernel": {"callable": lambda: _same, "array": lambda: (LABELS[:, None] == LABELS).astype(float)},
+}
+
+
+def _silent(record: dict[str, Any]) -> None:
+    """Listens to the progress of an unfolding."""
+
+
+def _same(a: Any, b: Any) -> Any:
+    """A kernel of labels."""
+    return (np.reshape(a, (-1, 1)) == np.reshape(b, (1, -1))).astype(float)
+
+
+def strings(constraints: Any) -> list[str]:
+    """Names that a parameter's constraints list."""
+    return (
+        sorted(s for rule in constraints for s in getattr(rule, "options", ()) if isinstance(s, str))
+        if isinstance(constraints, list)
+        else []
+    )
+
+
+METHODS = es.methods()
+SUPERVISION = METHODS["supervision"].to_dict()
+#: The value that a method has of its own.
+DEFAULT = "default"
+
+
+@cache
+def group_of(name: str) -> str:
+    """Methods with much the same parameters: the kind of their map, and of their labels; unfoldings by themselves."""
+    if name not in METHODS.index:
+        return "by hand"
+    row = METHODS.loc[name]
+    return "unfolding" if row["family"] == "unfolding" else f"{row['basis']}, {row['supervision']}"
+
+
+def make(name: str, **params: Any) -> Any:
+    return es.TraceReducer(**params) if name == "TraceReducer" else es.make(name, **params)
+
+
+@cache
+def template(name: str) -> Any:
+    return make(name)
+
+
+def groups() -> dict[str, tuple[str, ...]]:
+    own = [name for name in METHODS.index if METHODS.loc[name, "family"] != "external"] + ["TraceReducer"]
+    found: dict[str, tuple[str, ...]] = {}
+    for name in own:
+        found[group_of(name)] = (*found.get(group_of(name), ()), name)
+    return found
+
+
+@cache
+def values_of(names: tuple[str, ...], every: bool = False) -> dict[str, Values]:
+    """Of every parameter of some methods: label -> value, the default first; and the method, as one more parameter."""
+    table: dict[str, Values] = {"estimator": plain(*names)}
+    for name in names:
+        rules = type(template(name))._parameter_constraints
+        for parameter in template(name).get_params(deep=False):
+            known = {**VALUES.get(parameter, {}), **plain(*strings(rules[parameter]))}
+            fewer = {} if every else _FEWER.get(group_of(name), {})
+            known = {label: known[label] for label in fewer.get(parameter, known)}
+            table[parameter] = {DEFAULT: lambda: None, **table.get(parameter, {}), **known}
+    return table
+
+
+def used(row: dict[str, str]) -> dict[str, str]:
+    """The part of a row that its method has parameters for."""
+    has = template(ast.literal_eval(row["estimator"])).get_params(deep=False)
+    return {parameter: label for parameter, label in row.items() if parameter in has or parameter == "estimator"}
+
+
+def build(row: dict[str, str], names: tuple[str, ...]) -> tuple[Any, Any, Any]:
+    """The estimator of a row, what to fit it to, and the labels."""
+    name, table = ast.literal_eval(row["estimator"]), values_of(names, every=True)
+    params = {p: table[p][label]() for p, label in used(row).items() if p != "estimator" and label != DEFAULT}
+    estimator = make(name, **{**STARTS.get(group_of(name), {}), **params})
+    y = {"labels": LABELS, "actions": LABELS, "none": None}.get(SUPERVISION.get(name, "labels"), SOME)
+    return estimator, handed(estimator.get_params(deep=False)), y
+
+
+#: Coarser than the library's own: unfoldings of forty points need not be exact to be right.
+STARTS: dict[str, dict[str, Any]] = {"unfolding": {"tol": 0.2}}
+
+
+def handed(params: dict[str, Any]) -> Any:
+    """What fit is called with: points, or the matrix that a parameter says X is."""
+    words = {key: value for key, value in params.items() if isinstance(value, str) and value == "precomputed"}
+    if "kernel" in words and params.get("basis", "kernel") == "kernel":
+        return KERNEL
+    if "graph" in words or ("metric" in words and params.get("graph") is None):
+        return AFFINITIES if "weights" in words else DISTANCES
+    return X

@@ -1,0 +1,310 @@
+"""Every accepted value of every parameter, and every pair of such values, fits correctly or is refused on purpose.
+
+Values are the names that a class lists in its ``_parameter_constraints`` and the kinds in `parameter_values`; rows that hold all pairs
+of them are found by `covering`, method by method and, for pairs, over each group of methods that share their parameters. With
+EIGENSPAN_EVERY_PAIR in the environment every pair is tried with every method, which takes minutes.
+
+What "correctly" means:
+
+- PCA, KernelPCA, ClassicalMDS, LandmarkMDS, Isomap, LandmarkIsomap, LaplacianEigenmaps, DiffusionMap, CommuteTimeEmbedding,
+  SpectralClustering, LLE, ModifiedLLE, HessianLLE, LTSA, LPP, OLPP, NPP, ONPP, LLTSA, LDA, LFDA, MFA, DNE, LDE, MMC,
+  SupervisedPCA, RoweisDA, SSLFDA, SSDNE, SSMFA, SSFDA, SSMMC, SELFDA, SSDR, SDA, SDACCCP and SODA agree with their dense
+  definitions from the points and the parameters alone (`dense_methods`): eigenvalues, subspace, and each axis with its scale
+  where it is unique. Of SDACCCP the labels that it found, and of landmarks the rows that were chosen, are taken as they are.
+- Where a choice has no definition there (path-based weights, landmarks of a kernel given by their number, ``reg=0``, a metric that depends
+  on the axes of a kernel's feature space, a unit that stays singular), LAPACK solves the problem that the estimator says it has solved.
+- Unfoldings: the embedding has the spectrum of the whole unfolding, bounds on edges hold, and MVU's variance lies between that of the
+  points themselves, which keep all bounds, and what geodesic distances allow.
+- TraceReducer, which no table of methods has, is tried with every pair of its forms, units, bases and scales.
+- All of them: n finite rows of the right width, and ``transform`` returns the embedding for training points.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg as la
+from scipy.sparse.csgraph import shortest_path
+from sklearn.utils._param_validation import InvalidParameterError
+
+import eigenspan as es
+from covering import Cover
+from dense_methods import definition
+from eigenspan.errors import EigenspanError, EigenspanWarning, PrecisionWarning
+from parameter_values import AFFINITIES, ALONE, DEFAULT, ROUTES, N, X, build, groups, template, values_of
+
+
+def refusal(error: Exception) -> bool:
+    """Raised on purpose, by this library or by scikit-learn's validation."""
+    if isinstance(error, EigenspanError | InvalidParameterError):
+        return bool(str(error))
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    on_purpose = (last.line or "").startswith("raise") and (
+        "/sklearn/" in last.filename or "/eigenspan/" in last.filename
+    )
+    return isinstance(error, ValueError) and on_purpose and bool(str(error))
+
+
+def wrong(estimator: Any, given: Any, y: Any) -> str:
+    """What is wrong with a fit; nothing where all is right."""
+    Y = np.asarray(estimator.embedding_)
+    width = estimator.get_params()["n_components"]
+    if Y.shape[0] != N or (isinstance(width, int) and Y.shape[1] != width):
+        return f"embedding_ has shape {Y.shape} for {N} points and {width} components"
+    if not np.all(np.isfinite(Y)):
+        return f"{np.sum(~np.isfinite(Y))} numbers of embedding_ are not finite"
+    params = estimator.get_params(deep=False)
+    if params.get("landmarks") is not None and params.get("kernel", "") is None:
+        return "landmarks= have no effect without a kernel, and nobody is told"
+    if params.get("metric_params") and params["metric"] != "minkowski":
+        return f"metric_params={params['metric_params']} are not of metric={params['metric']!r}, and nobody is told"
+    spread = np.abs(Y - Y.mean(axis=0)).max()
+    off = np.abs(np.asarray(estimator.transform(given)) - Y).max() / max(spread, np.finfo(float).tiny)
+    if not off < 1e-6:
+        return f"transform of the training points differs from embedding_: {off:.1e} of its spread"
+    if hasattr(estimator, "embedding_full_"):
+        return against_bounds(estimator)
+    expected = definition(estimator, X, y, given)
+    return against(estimator, expected) if expected is not None else against_problem(estimator)
+
+
+def against(estimator: Any, expected: Any) -> str:
+    values, found = np.asarray(expected.values), np.asarray(estimator.eigenvalues_)
+    d = found.size
+    size = np.abs(values).max()
+    off = np.abs(found - values[:d]).max() / size
+    if not off < 1e-6:
+        return f"eigenvalues differ from the definition: {found} for {values[:d]}"
+    edge = abs(values[d] - values[d - 1]) / size if values.size > d else 1.0
+    tol = max(1e-5, 1e-10 / max(edge, 1e-300))
+    if tol > 1e-3:
+        return ""  # the last axes are not unique
+    Y, Z = np.asarray(estimator.embedding_)[expected.rows], expected.Y
+    if expected.anywhere:
+        Y, Z = Y - Y.mean(axis=0), Z - Z.mean(axis=0)
+    moving = (np.abs(Z).max(axis=0) > 0) & (np.abs(Y).max(axis=0) > 0)
+    if not np.array_equal(np.abs(Z).max(axis=0) > 0, np.abs(Y).max(axis=0) > 0):
+        return "axes are zero where the definition's are not, or the other way about"
+    Q, P = (np.linalg.qr(M[:, moving] / np.abs(M[:, moving]).max(axis=0))[0] for M in (Y, Z))
+    angle = np.sin(la.subspace_angles(Q, P).max()) if moving.any() else 0.0
+    if not angle < tol:
+        return f"the subspace differs from the definition: sine {angle:.1e}"
+    inner = np.abs(np.diff(values[:d])).min() / size if d > 1 else 1.0
+    if inner < 1e-6:
+        return ""  # single axes are not unique
+    sign = np.sign(np.sum(Y * Z, axis=0))
+    off = np.abs(Y * sign - Z).max() / np.abs(Z).max()
+    return "" if off < max(1e-4, 1e-10 / inner) else f"the embedding differs from the definition: {off:.1e}"
+
+
+def against_problem(estimator: Any) -> str:
+    """The problem that an estimator says it has solved, solved by LAPACK."""
+    problem = getattr(estimator, "problem_", None)
+    if problem is None or not hasattr(problem, "exclude"):
+        return ""
+    A = problem.A.to_dense()
+    B = np.eye(len(A)) if problem.B is None else problem.B.to_dense()
+    if problem.exclude is not None:
+        T = la.null_space(problem.exclude.T @ B)
+        A, B = T.T @ A @ T, T.T @ B @ T
+    low, high = la.eigvalsh(B)[[0, -1]]
+    if low < 1e-9 * high:
+        return ""
+    values = la.eigvalsh(A, B)
+    found = np.asarray(estimator.eigenvalues_)
+    found = found[len(found) - min(len(found), len(values)) :]
+    values = values if problem.sense == "min" else values[::-1]
+    skip = estimator.get_params().get("skip_smallest", 0)
+    if type(estimator).__name__ == "SpectralClustering":
+        found = found[problem.exclude.shape[1] :]
+    off = np.abs(found - values[skip : skip + found.size]).max(initial=0.0) / np.abs(values).max()
+    return "" if off < 1e-7 else f"eigenvalues differ from those of problem_: {found} for {values[: found.size]}"
+
+
+def against_bounds(estimator: Any) -> str:
+    """An unfolding against its own spectrum, the lengths of its edges, and what its variance can be."""
+    F = estimator.embedding_full_ - estimator.embedding_full_.mean(axis=0)
+    spectrum = la.eigvalsh(F.T @ F)[::-1]
+    found = np.asarray(estimator.eigenvalues_)
+    if np.abs(found - spectrum[: found.size]).max() > 1e-6 * spectrum[0]:
+        return f"eigenvalues are not those of the unfolding: {found} for {spectrum[: found.size]}"
+    params, tol = estimator.get_params(deep=False), estimator.tol
+    plain = params["landmarks"] is None and len(F) == N
+    if type(estimator).__name__ != "MVU" or params["constraint"] == "slack" or not plain:
+        return ""
+    edges = estimator.graph_.undirected().tocoo()
+    stretch = la.norm(F[edges.row] - F[edges.col], axis=1) / edges.data
+    if stretch.max() > 1 + 1e-3:
+        return f"edges are stretched {stretch.max():.4f} times"
+    longest = shortest_path(estimator.graph_.undirected(), directed=False)
+    variance, most = spectrum.sum(), np.sum(longest**2) / (2 * N)
+    least = np.sum((X - X.mean(axis=0)) ** 2) if params["graph"] is None and params["metric"] is None else 0.0
+    return (
+        "" if (1 - tol) * least <= variance <= most * (1 + 1e-3) else f"variance {variance} is not in [{least}, {most}]"
+    )
+
+
+def attempt(row: dict[str, str], names: tuple[str, ...]) -> str:
+    """What a fit of this row is: right, refused (or warned of for lost digits, which no comparison would survive), or wrong."""
+    estimator, given, y = build(row, names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", EigenspanWarning)
+        warnings.simplefilter("error", PrecisionWarning)
+        try:
+            return wrong(estimator.fit(given, y), given, y)
+        except PrecisionWarning as few_digits:
+            return f"refused: {few_digits}"
+        except Exception as error:
+            if refusal(error):
+                return f"refused: {type(error).__name__}: {error}"
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            return f"{type(error).__name__}: {error} ({last.filename.split('/')[-1]}:{last.lineno})"
+
+
+EVERY = "EIGENSPAN_EVERY_PAIR" in os.environ
+_LANDMARKS = [label for label in values_of(("LDA",))["landmarks"] if label != DEFAULT]
+_AFFINITIES = [{"weights": "'precomputed'", where: "'precomputed'"} for where in ("graph", "metric")]
+#: What is known to be wrong, and why: each has a test of its own, and no row contains its values.
+KNOWN: list[tuple[str, dict[str, str]]] = [
+    *(
+        (
+            "metric_params of another metric end in a TypeError, or are not looked at",
+            {"metric_params": "{'p': 3}", "metric": metric},
+        )
+        for metric in (DEFAULT, "'euclidean'", "'cityblock'", "'cosine'", "'chebyshev'", "callable")
+    ),
+    *(
+        (
+            "leverage scores of a kernel without a positive spectrum divide by zero",
+            {"kernel": kernel, "landmarks": "leverage", **more},
+        )
+        for kernel, more in (("'additive_chi2'", {}), ("'sigmoid'", {"gamma": "0.5", "estimator": "'KernelPCA'"}))
+    ),
+    *(
+        ("landmarks without a kernel have no effect", {"estimator": "'LDA'", "kernel": DEFAULT, "landmarks": how})
+        for how in _LANDMARKS
+    ),
+    *(
+        (
+            "a given graph that was bridged is not what new points are joined to, and nothing looks training points up",
+            values,
+        )
+        for values in (
+            {"estimator": "'LandmarkIsomap'", "graph": "islands"},
+            *({"estimator": "'Isomap'", "graph": "islands", "landmarks": how} for how in _LANDMARKS),
+        )
+    ),
+    *(
+        ("training points are not recognised by their affinities", {**values, **more})
+        for values in _AFFINITIES
+        for more in (
+            {"estimator": "'LaplacianEigenmaps'", "extension": "'harmonic'"},
+            {"estimator": "'DiffusionMap'"},
+            {"estimator": "'CommuteTimeEmbedding'"},
+            {"estimator": "'SpectralClustering'", "cut": "'ratio'"},
+        )
+    ),
+    *(
+        (
+            "a kernel's ridge is left out of the trace ratio, which then tells any classes apart",
+            {
+                "estimator": "'LDA'",
+                "criterion": "'trace-ratio'",
+                "kernel": kernel,
+                "ridge": DEFAULT,
+                "shrinkage": DEFAULT,
+            },
+        )
+        for kernel in values_of(("LDA",))["kernel"]
+        if kernel != DEFAULT
+    ),
+    (
+        "a band that no points keep is certified, 14 per cent off, where tol is loose",
+        {"estimator": "'MVU'", "constraint": "'band'", "metric": "'cityblock'"},
+    ),
+    (
+        "one constant axis for several clusters: scikit-learn warns of it",
+        {"estimator": "'SpectralClustering'", "n_components": "1"},
+    ),
+]
+
+
+def cover(names: tuple[str, ...]) -> Cover:
+    has = {repr(name): frozenset(template(name).get_params(deep=False)) for name in names}
+    found = Cover(
+        values_of(names, EVERY),
+        has,
+        lambda row: attempt(row, names),
+        [frozenset(values.items()) for _, values in KNOWN],
+        alone=frozenset() if EVERY else ALONE,
+        routes=frozenset() if "MVU" in names else ROUTES,
+        singles="MVU" not in names,
+    )
+    found.run()
+    return found
+
+
+GROUPS = {name: (name,) for names in groups().values() for name in names} if EVERY else groups()
+
+
+@pytest.mark.parametrize("names", GROUPS.values(), ids=GROUPS)
+def test_every_pair(names: tuple[str, ...]) -> None:
+    found = cover(names)
+    print(f"{found.cases} cases: {found.right} right, {found.refused} refused")
+    wrong = [
+        f"{', '.join(f'{p}={label}' for p, label in sorted(some))}: {said}" for some, said in found.defects.items()
+    ]
+    assert not wrong, "\n".join([f"{len(wrong)} combinations are neither right nor refused:", *wrong])
+    assert found.right > 20 * len(names)
+
+
+def _names_of(values: dict[str, str]) -> str:
+    """A method that has these parameters."""
+    known = {repr(name): template(name).get_params(deep=False) for names in groups().values() for name in names}
+    return values.get("estimator") or next(name for name, has in known.items() if set(values) <= set(has))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pytest.param(values, marks=pytest.mark.xfail(reason=reason, raises=AssertionError, strict=True))
+        for reason, values in KNOWN
+    ],
+    ids=lambda values: "-".join(label.strip("'") for label in values.values()),
+)
+def test_known_defects(values: dict[str, str]) -> None:
+    row = {"estimator": _names_of(values), **values}
+    said = attempt(row, tuple(name for names in groups().values() for name in names))
+    assert not said or said.startswith("refused"), said
+
+
+@pytest.mark.xfail(
+    reason="the metric compares coordinates on whatever axes a kernel's feature space was given",
+    raises=AssertionError,
+    strict=True,
+)
+def test_metrics_in_a_feature_space_do_not_depend_on_its_axes() -> None:
+    """The feature space of the linear kernel is the input space: the same method, or a refusal."""
+    try:
+        kernel = es.LPP(kernel="linear", metric="cityblock", ridge=0.0).fit(X).embedding_
+    except EigenspanError:
+        return
+    assert la.subspace_angles(kernel, es.LPP(metric="cityblock").fit(X).embedding_).max() < 1e-4
+
+
+@pytest.mark.xfail(
+    reason="fit leaves the diagonal of affinities out, transform counts it", raises=AssertionError, strict=True
+)
+@pytest.mark.parametrize("name", ["LaplacianEigenmaps", "SpectralClustering"])
+def test_affinities_of_points_to_themselves_play_no_part(name: str) -> None:
+    W = AFFINITIES + np.eye(N)
+    fitted = es.make(name, graph="precomputed", weights="precomputed").fit(W)
+    plain = es.make(name, graph="precomputed", weights="precomputed").fit(AFFINITIES)
+    assert la.subspace_angles(fitted.embedding_, plain.embedding_).max() < 1e-6
+    assert np.abs(fitted.transform(W) - fitted.embedding_).max() < 1e-6 * np.abs(fitted.embedding_).max()
