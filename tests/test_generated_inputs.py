@@ -53,120 +53,14 @@ CALLS = {**dict(measures()), **dict(calls())}
 
 #: What is known to fail, and why: "*" stands for all estimators but those after "but".
 KNOWN: dict[str, tuple[str, str]] = {
-    "masked points": (
-        "a mask is dropped, and what it hides counts",
-        "*",
-    ),
-    "masked labels": (
-        "a mask is dropped, and the label under it counts",
-        "* but KernelLearner",
-    ),
-    "dates": (
-        "dates are taken for whole numbers",
-        "*",
-    ),
-    "negative distances of new points": (
-        "fit refuses negative distances and affinities, transform does not look",
-        "ClassicalMDS LandmarkMDS Isomap LandmarkIsomap LaplacianEigenmaps DiffusionMap CommuteTimeEmbedding "
-        "SpectralClustering MVU LaplacianMVU ActionRespectingEmbedding SMVU2 ColoredMVU LaplacianEigenmaps-landmarks "
-        "Isomap-landmarks ClassicalMDS-cailliez Isomap-conformal LaplacianEigenmaps-harmonic SpectralClustering-ratio "
-        "TraceReducer-class",
-    ),
-    "fractional indices": (
-        "indices are rounded down",
-        "* but LLE-landmarks LaplacianEigenmaps-landmarks",
-    ),
-    "complex kernels": (
-        "the imaginary part is dropped, with a warning of numpy's",
-        "*",
-    ),
-    "landmarks without a kernel": (
-        "what reads moments, or has another basis, never asks for them",
-        "LDA LPP-class LDA-trace-ratio TraceReducer TraceReducer-samples TraceReducer-class",
-    ),
-    "parameters without effect": (
-        "one of two answers to the same question is not read",
-        "*",
-    ),
-    "disconnected raise": (
-        "the policy of the wrapped embedding is not asked",
-        "Anchored-LTSA Anchored-noisy",
-    ),
-    "failed first fit": (
-        "attributes are set before the fit has succeeded",
-        "KernelLearner",
-    ),
-    "refused refit": (
-        "attributes are set before the fit has succeeded",
-        "KernelLearner",
-    ),
-    "points overwritten": (
-        "the map keeps the caller's array",
-        "Isomap LandmarkIsomap LaplacianEigenmaps DiffusionMap CommuteTimeEmbedding SpectralClustering LLE ModifiedLLE "
-        "HessianLLE LTSA MVU LandmarkMVU RelaxedMVU LaplacianMVU ActionRespectingEmbedding SupervisedMVU SMVU1 SMVU2 "
-        "ColoredMVU LPP-kernel OLPP-kernel NPP-kernel LLTSA-kernel LDA-kernel LFDA-kernel SupervisedPCA-kernel "
-        "SSMMC-kernel SDA-kernel SODA-kernel Isomap-landmarks ClassicalMDS-cailliez Isomap-conformal "
-        "LaplacianEigenmaps-harmonic SpectralClustering-ratio TraceReducer-kernel TraceReducer-samples Anchored-LTSA "
-        "Anchored-noisy Anchored-spectral",
-    ),
-    "results overwritten": (
-        "the map and embedding_ are one array",
-        "SpectralClustering SpectralClustering-ratio Anchored-LTSA Anchored-noisy Anchored-spectral",
-    ),
     "repeated rows": (
-        "copies are nodes of their own and get places of their own",
-        "LaplacianEigenmaps DiffusionMap CommuteTimeEmbedding SpectralClustering LLE ModifiedLLE HessianLLE LTSA "
-        "LLE-landmarks LaplacianEigenmaps-landmarks LaplacianEigenmaps-harmonic SpectralClustering-ratio "
-        "TraceReducer-samples",
+        "copies are embedded one by one",
+        "LaplacianEigenmaps DiffusionMap CommuteTimeEmbedding SpectralClustering LLE ModifiedLLE HessianLLE LTSA LLE-landmarks "
+        "LaplacianEigenmaps-landmarks LaplacianEigenmaps-harmonic SpectralClustering-ratio TraceReducer-samples",
     ),
-    "life": (
-        "draws from numpy's global random state",
-        "KernelLearner",
-    ),
-    "awkward data": (
-        "numbers overflow on the way and end in LAPACK's words",
-        "LDA-shrinkage",
-    ),
-    "weights": (
-        "Heat, LocalScaling, Powered and rules of one's own are not checked",
-        "LaplacianEigenmaps-landmarks OLPP-kernel LDE SDA-kernel LaplacianEigenmaps OLPP NPP-kernel NPP NPP-within "
-        "LPP-kernel SODA-kernel LPP-class TraceReducer CommuteTimeEmbedding LaplacianEigenmaps-harmonic",
-    ),
-    "graphs": (
-        "KNN, Radius, metrics of one's own and pairs of text are not checked",
-        "ActionRespectingEmbedding SupervisedMVU LaplacianMVU NPP-kernel SSMFA HessianLLE SDA LandmarkMVU SSMMC-kernel "
-        "LaplacianEigenmaps-landmarks ColoredMVU SODA NPP SODA-kernel Isomap-landmarks SDA-path LandmarkIsomap "
-        "LaplacianEigenmaps LLTSA-kernel SSFDA SSMMC ONPP SSDNE CommuteTimeEmbedding DiffusionMap TraceReducer-kernel "
-        "NPP-within LPP-kernel",
-    ),
-    "new points": (
-        "sparse new points for dense training points",
-        "DiffusionMap HessianLLE LLE",
-    ),
-    "kernels": (
-        "Kernel's degree, coef0 and arrays for gamma are not checked",
-        "SODA LPP-landmarks SDACCCP TraceReducer LLTSA LDA-shrinkage LLTSA-kernel SELFDA KernelPCA-preimage LFDA",
-    ),
-    "precomputed": (
-        "matrices without lengths, or with huge or tiny ones",
-        "SMVU2 ActionRespectingEmbedding MVU Isomap",
-    ),
-    "labels": (
-        "unlabeled= as an array or pandas' NA is not checked",
-        "SSMMC-kernel MMC SSDR MFA",
-    ),
-    "parameters": (
-        "True for a number, an array for a mark, or a metric that scipy does not know",
-        "LDA-trace-ratio LandmarkMDS LaplacianEigenmaps-harmonic",
-    ),
+    "precomputed": ("a graph of coinciding points only", "MVU"),
 }
-KNOWN_CALLS = {
-    "trustworthiness metric='precomputed'": "a matrix of distances that is not square",
-    **dict.fromkeys(("make 3", "make None", "make ['PCA']", "make b'PCA'"), "names that are no text"),
-    **dict.fromkeys(("folds 2.5", "folds '3'", "folds None"), "n_splits is not checked"),
-    **dict.fromkeys(("search empty", "search number"), "the grid is not checked"),
-    "external class": "a class instead of an estimator",
-}
+KNOWN_CALLS: dict[str, str] = {}
 
 
 def known(kind: str, name: str) -> str | None:

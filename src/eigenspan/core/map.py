@@ -37,6 +37,8 @@ class Map:
         Training embedding that goes with `known`.
     shift : ndarray of shape (d,), optional
         Added to every embedded point (landmark methods re-centre on all samples).
+    dense : bool
+        The rows that new ones are compared with are dense: sparse ones are made so, a block at a time.
     """
 
     rows: Any
@@ -45,6 +47,7 @@ class Map:
     known: Callable[[Any], NDArray[np.intp]] | None = None
     embedding: Array | None = None
     shift: Array | None = None
+    dense: bool = False
 
     def __call__(self, X: Any) -> Array:
         step = max(1, int(_BLOCK_BYTES / (8 * max(self.coef.shape[0], 1))))
@@ -64,6 +67,8 @@ class Map:
         return int(self.coef.shape[1])
 
     def _block(self, X: Any) -> Array:
+        if self.dense and sp.issparse(X):
+            X = X.toarray()
         R = self.rows(X)
         if self.offset is None:
             Y = R @ self.coef

@@ -7,7 +7,7 @@ from .geodesics import conformal_distances, geodesic_distances, geodesic_table, 
 from .labels import allies, class_indicator, class_pairs, rivals, slices
 from .landmarks import Landmarks, choose_landmarks, suggested_landmarks
 from .neighbours import KNN, NeighbourGraph, Radius, check_n_neighbors
-from .rows import RowIndex, Unknown, ZeroDistance
+from .rows import RowIndex, ZeroDistance
 from .weights import (
     Affinity,
     Binary,
@@ -34,7 +34,6 @@ __all__ = [
     "Powered",
     "Radius",
     "RowIndex",
-    "Unknown",
     "ZeroDistance",
     "affinity",
     "affinity_graph",

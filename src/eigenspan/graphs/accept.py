@@ -100,7 +100,7 @@ def _check_built(built: Any, graph: Any, n: int) -> None:
 def refuse_two_metrics(graph: Any, metric: Any, parameters: dict[str, Any] | None) -> None:
     if graph is None or (metric is None and parameters is None):
         return
-    if isinstance(graph, str) and isinstance(metric, str) and graph == metric:
+    if isinstance(graph, str) and isinstance(metric, str) and graph == metric and parameters is None:
         return
     if getattr(graph, "metric", None) != metric or getattr(graph, "metric_params", None) != parameters:
         given = f"metric={metric!r}" + ("" if parameters is None else f", metric_params={parameters!r}")

@@ -215,6 +215,8 @@ def _diagonal(kernel: KernelBlock, rows: Index, step: int = 256) -> Array:
 
 def _inclusion(scores: Array, m: int) -> Array:
     """Probabilities proportional to the scores, none above one, that sum to m (or to the number of points)."""
+    if not scores.any():  # a kernel that is negative nearly everywhere: no point has more weight than another
+        scores = np.ones(scores.size)
     p = np.maximum(scores, 1e-3 * max(float(scores.mean()), np.finfo(float).tiny))
     if p.size <= m:
         return np.ones(p.size)

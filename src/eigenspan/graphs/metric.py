@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -57,12 +58,38 @@ class UserMetric:
         return repr(self.function)
 
 
+#: Parameters of the metrics that have any.
+_PARAMETERS = {
+    "minkowski": {"p", "w"},
+    "seuclidean": {"V"},
+    "mahalanobis": {"V", "VI"},
+    "nan_euclidean": {"missing_values"},
+}
+
+
+def _takes(metric: Any, parameters: dict[str, Any]) -> bool:
+    if isinstance(metric, str):
+        return set(parameters) <= _PARAMETERS.get(metric, set())
+    try:
+        inspect.signature(metric.function if isinstance(metric, UserMetric) else metric).bind(None, None, **parameters)
+    except TypeError:
+        return False
+    except ValueError:  # compiled functions have no signature to look at
+        return True
+    return True
+
+
 def as_metric(name: Any, parameters: dict[str, Any] | None = None) -> Any:
     """The name alone where there are no parameters, or where they make it one that is known by a name of its own."""
     if callable(name) and not isinstance(name, UserMetric):
         name = UserMetric(name)
     if not parameters:
         return name
+    if not _takes(name, parameters):
+        raise GraphError(
+            f"metric={name!r:.80} does not take metric_params={parameters!r:.80}: they belong to metrics that have some, which are "
+            f"{', '.join(map(repr, _PARAMETERS))} and functions of your own with such arguments."
+        )
     if name == "minkowski" and set(parameters) == {"p"} and parameters["p"] in (1, 2, np.inf):
         return {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}[parameters["p"]]
     return Metric(name, dict(parameters))

@@ -48,7 +48,10 @@ def _same(A: Any, B: Any) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False)
 class RowIndex:
-    """``X -> index`` of the first identical training row, −1 where there is none."""
+    """``X -> index`` of the first identical training row, −1 where there is none.
+
+    Without the points rows of equal 64-bit hash count as identical: for tables too large to keep.
+    """
 
     points: Any
     hashes: NDArray[np.uint64]
@@ -69,7 +72,7 @@ class RowIndex:
             rows = rows[at[rows] < self.order.size]
             rows = rows[self.hashes[at[rows]] == hashes[rows]]
             found = self.order[at[rows]]
-            same = _same(self.points[found], X[rows])
+            same = np.ones(rows.size, dtype=bool) if self.points is None else _same(self.points[found], X[rows])
             index[rows[same]] = found[same]
             rows = rows[~same]
             at[rows] += 1
@@ -99,11 +102,3 @@ class ZeroDistance:
         index, zero = np.full(D.shape[0], -1, dtype=np.intp), np.flatnonzero(D.data == 0)[::-1]
         index[np.searchsorted(D.indptr, zero, side="right") - 1] = D.indices[zero]
         return index
-
-
-@dataclass(frozen=True, eq=False)
-class Unknown:
-    """No row is known: affinities do not say which point a row belongs to."""
-
-    def __call__(self, X: Any) -> Index:
-        return np.full(X.shape[0], -1, dtype=np.intp)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import validate_data
 from .._resources import refuse_lazy
 from ..errors import GraphError, InputError
 from ..graphs.accept import refuse_two_metrics
+from ..graphs.metric import as_metric
 from .sample import Sample
 from .source import is_tall, on_disk, refuse_out_of_range
 from .x import Affinities, Distances, KernelValues, Points, as_rows
@@ -44,6 +45,8 @@ class Input:
         The map is a matrix: rows of any precision may stay as they are, and no row of X is needed after the fit.
     one_pass : bool
         Sums over the rows are all that is needed: of many rows, the pass that adds them up looks for NaN too.
+    idle : callable or None
+        Raises where the estimator has parameters that would have no effect beside others.
     """
 
     pairs: Any = ()
@@ -53,11 +56,13 @@ class Input:
     missing: str = "refuse"
     linear: Any = False
     one_pass: Any = False
+    idle: Any = None
 
     def of(self, estimator: Any) -> Input:
         """What this estimator takes, its parameters being what they are."""
         asked = {field.name: getattr(self, field.name) for field in fields(self)}
-        return Input(**{name: value(estimator) if callable(value) else value for name, value in asked.items()})
+        rules = {name for name, value in asked.items() if callable(value)} - {"idle"}
+        return Input(**{name: value(estimator) if name in rules else value for name, value in asked.items()})
 
 
 def read(estimator: Any, X: Any, y: Any = None) -> tuple[Sample, dict[str, Any]]:
@@ -65,6 +70,8 @@ def read(estimator: Any, X: Any, y: Any = None) -> tuple[Sample, dict[str, Any]]
     declared = estimator._input.of(estimator)
     kind = _kind(estimator, declared)
     _refuse_pairs_elsewhere(estimator, declared)
+    if declared.idle is not None:
+        declared.idle(estimator)
     one_pass = declared.one_pass and kind is Points and is_tall(X)
     twin = copy.copy(
         estimator
@@ -128,6 +135,7 @@ def _refuse_pairs_elsewhere(estimator: Any, declared: Input) -> None:
     graph, metric = estimator.graph, getattr(estimator, "metric", None)
     if hasattr(estimator, "metric"):
         refuse_two_metrics(graph, metric, estimator.metric_params)
+        as_metric("euclidean" if metric is None else metric, estimator.metric_params)
     if "graph" not in declared.pairs and is_precomputed(metric if graph is None else graph):
         raise GraphError(
             f'{type(estimator).__name__} maps coordinates, so X cannot hold distances as graph="precomputed" says: pass X and the graph '
@@ -137,7 +145,7 @@ def _refuse_pairs_elsewhere(estimator: Any, declared: Input) -> None:
 
 def _checked(estimator: Any, X: Any, declared: Input, *, reset: bool, finite: bool, **limits: Any) -> Any:
     refuse_lazy(X)
-    _refuse_disguised(X)
+    refuse_disguised(X)
     allowed: Any = finite if declared.missing == "refuse" else "allow-nan"
     with np.errstate(over="ignore", invalid="ignore"):  # scikit-learn sums X to look for what is not finite
         return validate_data(
@@ -151,7 +159,7 @@ def _checked(estimator: Any, X: Any, declared: Input, *, reset: bool, finite: bo
         )
 
 
-def _refuse_disguised(X: Any) -> None:
+def refuse_disguised(X: Any) -> None:
     """What numpy would turn into numbers without a word."""
     if np.ma.isMaskedArray(X):
         raise InputError(

@@ -16,7 +16,6 @@ from ..graphs import (
     Landmarks,
     NeighbourGraph,
     RowIndex,
-    Unknown,
     ZeroDistance,
     affinity_graph,
     as_graph,
@@ -185,7 +184,8 @@ class Affinities(Pairs):
         return affinity_graph(self.values)
 
     def known(self) -> Any:
-        return Unknown()
+        """By the whole row: nothing else tells that an affinity is one with the point itself."""
+        return replace(RowIndex.build(self.arriving), points=None)
 
     def landmarks(self, wanted: Any, *, how: str = "random", random_state: Any = 0) -> Index:
         if isinstance(wanted, Landmarks) and wanted.choice != "random":

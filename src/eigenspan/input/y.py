@@ -193,11 +193,7 @@ def read_classes(y: Any, n: int, *, unlabeled: Any = -1, name: str = "This metho
 
 def label_array(y: Any, *, warn: bool = False) -> NDArray[Any]:
     """Labels as a vector, each of the kind it has: NaN beside text stays NaN, and numbers beside pandas' NA stay whole."""
-    if np.ma.isMaskedArray(y):
-        raise LabelError(
-            f"y is a masked array, with {int(np.ma.count_masked(y))} of {y.size} labels masked, and what lies under a mask would be taken "
-            "for a label: mark those unknown by None or NaN instead."
-        )
+    _refuse_masks(y)
     if isinstance(y, list | tuple):
         mixed = np.asarray(y).dtype.kind in "US" and not all(isinstance(label, str | bytes) for label in y)
         y = np.array(y, dtype=object if mixed else None)
@@ -205,6 +201,14 @@ def label_array(y: Any, *, warn: bool = False) -> NDArray[Any]:
         holes = not isinstance(y.dtype, np.dtype) and y.isna().any()
         y = np.asarray(y, dtype=object if holes else getattr(y.dtype, "numpy_dtype", None))
     return column_or_1d(y, warn=warn)
+
+
+def _refuse_masks(y: Any) -> None:
+    if np.ma.isMaskedArray(y):
+        raise LabelError(
+            f"y is a masked array, with {int(np.ma.count_masked(y))} of {y.size} values masked, and what lies under a mask would be taken "
+            "for a label: mark those unknown by None or NaN instead."
+        )
 
 
 def all_missing(y: Any, n: int, unlabeled: Any = -1) -> bool:
@@ -285,6 +289,7 @@ def read_numbers(y: Any, n: int, name: str) -> Array:
     """Numbers to be predicted as an (n, q) array; a row with a NaN or None has none."""
     if y is None:
         raise LabelError(f"{name} requires y to be passed, but the target y is None.")
+    _refuse_masks(y)
     try:
         T = _as_numbers(y)
     except (TypeError, ValueError) as refusal:
@@ -341,6 +346,7 @@ def read_coordinates(y: Any, n: int, d: int, name: str) -> Array:
             f"{name} requires y to be passed, but the target y is None. Pass an array of shape ({n}, {d}): the known coordinates, and "
             "rows of NaN for the other points."
         )
+    _refuse_masks(y)
     G = np.array(
         check_array(y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0, input_name="y")
     )

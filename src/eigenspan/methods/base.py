@@ -7,10 +7,12 @@ by what the class declares in ``_input``; a fit returns what it has found, and o
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
@@ -19,7 +21,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from .._compat import HasMethods, Interval, StrOptions, fit_context
 from .._diagnostics import collect
 from .._resources import explained, human_bytes, threads
-from ..core import Axes, Features, Fitted, Posed
+from ..core import Axes, Features, Fitted, Map, Posed
 from ..errors import InputError
 from ..graphs import Landmarks
 from ..input import Actions, Classes, Input, Sample, is_pairwise, read, read_new
@@ -83,7 +85,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         with collect() as record, threads(getattr(self, "n_jobs", None)):
             sample, seen = read(self, X, y)
-            fitted = self._fit(sample)
+            fitted = _for_dense_rows(self._fit(sample), sample.x)
             if isinstance(sample.y, Classes | Actions) and sample.y.names.size:
                 seen["classes_"] = sample.y.names
         return self._set(fitted, seen, record, sample.table)
@@ -151,6 +153,13 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
+def _for_dense_rows(fitted: Fitted, x: Any) -> Fitted:
+    """With a map that makes sparse rows of new points dense, as those are that they are compared with."""
+    if x.pairs or sp.issparse(x.values) or not isinstance(fitted.map, Map):
+        return fitted
+    return replace(fitted, map=replace(fitted.map, dense=True))
+
+
 class SpectralReducer(Reducer):
     """Inner contract: ``_pose(sample) -> Posed``. Adds ``eigenvalues_``, ``residuals_``, ``gap_`` and ``problem_``."""
 
@@ -188,6 +197,24 @@ def _without_kernel(estimator: Any) -> bool:
     return estimator.kernel is None
 
 
+def _refuse_idle(estimator: Any) -> None:
+    if estimator.kernel is None and estimator.landmarks is not None:
+        raise InputError("landmarks= stand for the points of a kernel: give kernel= too, or leave it out.")
+    if estimator.kernel is not None and estimator.reduce is not None:
+        raise InputError(
+            "reduce= keeps principal axes of the inputs and does not apply with kernel=: use landmarks= instead."
+        )
+    metric = getattr(estimator, "metric", None)
+    if estimator.kernel is not None and (metric, getattr(estimator, "metric_params", None)) not in (
+        (None, None),
+        ("euclidean", None),
+    ):
+        raise InputError(
+            f"metric={metric!r} compares coordinates, and the axes of a kernel's feature space have no order or direction of their own: "
+            "neighbours there are Euclidean. Leave metric= out, or kernel=."
+        )
+
+
 class FeatureReducer(SpectralReducer):
     """Methods whose map is linear in the features or, through ``kernel=``, in a kernel's feature space.
 
@@ -205,7 +232,7 @@ class FeatureReducer(SpectralReducer):
         "random_state": SEED,
     }
 
-    _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, linear=_without_kernel)
+    _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, linear=_without_kernel, idle=_refuse_idle)
     n_components: Any
 
     def __init__(
@@ -254,13 +281,7 @@ def features_of(estimator: Any, sample: Sample) -> Features:
         return sample.features
     X, seed = sample.x.values, estimator.random_state
     if estimator.kernel is None:
-        if estimator.landmarks is not None:
-            raise InputError("landmarks= stand for the points of a kernel: give kernel= too, or leave it out.")
         return Features.linear(X, reduce=estimator.reduce, random_state=seed)
-    if estimator.reduce is not None:
-        raise InputError(
-            "reduce= keeps principal axes of the inputs and does not apply with kernel=: use landmarks= instead."
-        )
     return Features.kernel(estimator.kernel, sample.x.under_kernel, landmarks=estimator.landmarks, random_state=seed)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -9,13 +10,14 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Interval, StrOptions
 from .._diagnostics import note, stage
 from .._resources import one_thread
 from ..core import Fitted, Spectrum, TraceProblem, sign_of, solve, spectral_attributes
-from ..errors import DimensionError, InputError
+from ..errors import DegenerateWarning, DimensionError, InputError, warn
 from ..extend import Walk, walk_rows
 from ..forms import degree, degrees, laplacian
 from ..graphs import affinity, components
@@ -181,7 +183,11 @@ class SpectralClustering(ClusterMixin, Reducer):
         from sklearn.cluster import KMeans
 
         if self.assign == "kmeans":
-            with one_thread():
+            _warn_of_few_places(Y, self.n_clusters)
+            with one_thread(), warnings.catch_warnings():
+                warnings.simplefilter(
+                    "ignore", ConvergenceWarning
+                )  # of fewer distinct places than clusters, which was said above
                 means = KMeans(self.n_clusters, n_init=10, random_state=self.random_state).fit(Y)
             return means, means.labels_.astype(np.intp)
         if Y.shape[1] != self.n_clusters:
@@ -220,6 +226,16 @@ def _unit(W: Any, mass: Array, cut: str) -> Any:
     if cut == "ratio":
         return None
     return degree(W) if np.array_equal(degrees(W), mass) else diagonal(mass)
+
+
+def _warn_of_few_places(Y: Array, clusters: int) -> None:
+    places = len(np.unique(np.round(Y / max(float(np.abs(Y).max()), np.finfo(float).tiny), 9), axis=0))
+    if places < clusters:
+        warn(
+            f"The {len(Y)} points have only {places} distinct places on {Y.shape[1]} axes: no more clusters can be told apart, and "
+            f"n_clusters={clusters}. Use n_components >= n_clusters, or fewer clusters.",
+            DegenerateWarning,
+        )
 
 
 class _Rotation:

@@ -30,7 +30,7 @@ from ..input import Input, Sample
 from ..input.y import ClassLabels
 from .base import JOBS, NEIGHBOURS, RIDGE, SEED, SOLVER, FeatureReducer, SpectralReducer
 from .docs import documented
-from .neighbourhood import GRAPH, WEIGHTS, barycentric
+from .neighbourhood import GRAPH, WEIGHTS, barycentric, check_given
 
 Array = NDArray[np.float64]
 
@@ -94,6 +94,21 @@ def _labels_of_forms(estimator: Any) -> ClassLabels | None:
     return ClassLabels() if any(isinstance(form, str) and form in LABELLED for form in forms) else None
 
 
+def _refuse_idle(estimator: Any) -> None:
+    if estimator.ridge is not None and (
+        estimator.basis == "samples" or (isinstance(estimator.unit, str) and estimator.unit == "projection")
+    ):
+        raise InputError(
+            'ridge= regularises features under a unit form: it has no place with basis="samples" or unit="projection".'
+        )
+    if estimator.minimise is not None and estimator.maximise is not None:
+        raise InputError("Give one of minimise= and maximise=, not both.")
+    if estimator.basis != "kernel" and (estimator.landmarks is not None or estimator.kernel != "rbf"):
+        raise InputError(f'kernel= and landmarks= belong to basis="kernel"; basis={estimator.basis!r} has no kernel.')
+    if estimator.basis == "samples" and isinstance(estimator.unit, str) and estimator.unit == "projection":
+        raise InputError('unit="projection" is about axes of features, and basis="samples" has none: use "embedding".')
+
+
 @documented
 class TraceReducer(SpectralReducer):
     """Any trace problem, put together by hand.
@@ -149,7 +164,7 @@ class TraceReducer(SpectralReducer):
     (3, 2)
     """
 
-    _input: ClassVar[Input] = Input(pairs=_kernel_of_basis, y=_labels_of_forms)
+    _input: ClassVar[Input] = Input(pairs=_kernel_of_basis, y=_labels_of_forms, idle=_refuse_idle)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [*FeatureReducer._parameter_constraints["n_components"]],
         "minimise": FORM,
@@ -210,14 +225,6 @@ class TraceReducer(SpectralReducer):
         self.n_jobs = n_jobs
 
     def _pose(self, sample: Sample) -> Posed:
-        if self.ridge is not None and (
-            self.basis == "samples" or (isinstance(self.unit, str) and self.unit == "projection")
-        ):
-            raise InputError(
-                'ridge= regularises features under a unit form: it has no place with basis="samples" or unit="projection".'
-            )
-        if self.minimise is not None and self.maximise is not None:
-            raise InputError("Give one of minimise= and maximise=, not both.")
         sense, objective = (
             ("maximise", self.maximise) if self.maximise is not None else ("minimise", self.minimise or "laplacian")
         )
@@ -230,6 +237,7 @@ class TraceReducer(SpectralReducer):
         elif self.basis == "linear":
             basis = Features.linear(X)
         forms = _Forms(self, points, sample)
+        check_given(self.graph, points)
         if self.basis == "samples":
             basis = Samples(sample.n, barycentric(forms.graph, sample.x))
         given = isinstance(self.unit, str) and self.unit in ("embedding", "projection")

@@ -27,7 +27,7 @@ from ..input.y import ClassLabels
 from ..solvers import dense
 from .base import JOBS, NEIGHBOURS, FeatureReducer, features_of, points_of
 from .docs import documented
-from .neighbourhood import GRAPH
+from .neighbourhood import GRAPH, check_given
 from .parameters import parameters
 
 Array = NDArray[np.float64]
@@ -112,6 +112,8 @@ class PairCosts(FeatureReducer):
         warn_of_a_mark(self, sample.y.names)
         basis = features_of(self, sample).centred(np.ones(sample.n))
         points = checked_points(self, basis, sample)
+        if not self.gamma:
+            check_given(self.graph, points)
         form, unit = self._labelled(points, codes)
         A, B = basis.restrict(form), unit_over(basis, unit, codes)
         return self._combined(basis, A, basis.restrict(self._unlabelled(points)) if self.gamma else None, B)

@@ -223,7 +223,11 @@ def _amount(shrinkage: Any, basis: Any, codes: Any = None, own: bool = True) -> 
             raise InputError('shrinkage="auto" needs the data dense: pass a number, or reduce= first.')
         Z = _dense(basis.raw) if own else basis.Z
         Z, G = Z[codes >= 0], class_indicator(codes[codes >= 0])
-        amount = float(ledoit_wolf_shrinkage(Z - G @ (G.T @ Z), assume_centered=True))
+        R = Z - G @ (G.T @ Z)
+        R = R / max(
+            float(np.abs(R).max(initial=0.0)), np.finfo(float).tiny
+        )  # the amount has no unit, but fourth powers overflow
+        amount = float(ledoit_wolf_shrinkage(R, assume_centered=True))
     else:
         amount = float(shrinkage)
     note(shrinkage=amount)

@@ -35,8 +35,18 @@ class _AsGiven:
         return None
 
 
+def _is_class(estimator: Any) -> bool:
+    return isinstance(estimator.estimator, type)
+
+
+def _refuse_classes(estimator: Any) -> None:
+    if _is_class(estimator):
+        name = estimator.estimator.__name__
+        raise InputError(f"estimator={name} is a class: pass an object of it, {name}(...).")
+
+
 def _labels_of(estimator: Any) -> _AsGiven | None:
-    tags = getattr(estimator.estimator, "__sklearn_tags__", None)
+    tags = None if _is_class(estimator) else getattr(estimator.estimator, "__sklearn_tags__", None)
     return _AsGiven() if tags is not None and tags().target_tags.required else None
 
 
@@ -77,7 +87,7 @@ class External(Reducer):
         "n_jobs": JOBS,
     }
 
-    _input: ClassVar[Input] = Input(y=_labels_of)
+    _input: ClassVar[Input] = Input(y=_labels_of, idle=_refuse_classes)
 
     def __init__(self, estimator: Any, *, n_neighbors: int | None = None, n_jobs: int | None = None) -> None:
         self.estimator = estimator

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import LabelError
+from ..input.read import refuse_disguised
 from ..input.y import read_classes
 
 Index = NDArray[np.intp]
@@ -62,9 +64,9 @@ class SemiSupervisedKFold(BaseEstimator):
     def folds(self, codes: Index) -> list[Index]:
         """The labelled points of every fold, from class codes."""
         labelled = int(np.sum(codes >= 0))
-        if not 2 <= self.n_splits <= labelled:
+        if not isinstance(self.n_splits, Integral) or not 2 <= self.n_splits <= labelled:
             raise LabelError(
-                f"n_splits={self.n_splits} must lie between 2 and the number of labelled points, {labelled}."
+                f"n_splits={self.n_splits!r} must be a whole number and lie between 2 and the number of labelled points, {labelled}."
             )
         rng = check_random_state(self.random_state)
         classes = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
@@ -126,6 +128,7 @@ class LabelledOnly(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> LabelledOnly:
         """Fit the classifier to the rows with a label."""
         X = sized(X)
+        refuse_disguised(X)
         read = read_classes(y, X.shape[0], unlabeled=self.unlabeled, name="LabelledOnly", at_least=1)
         rows = np.flatnonzero(read.codes >= 0)
         labelled = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
@@ -136,6 +139,7 @@ class LabelledOnly(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> Any:
         """Classes of new points."""
         check_is_fitted(self)
+        refuse_disguised(X)
         return self.estimator_.predict(X)
 
     @_has("predict_proba")

@@ -125,7 +125,9 @@ class Isomap(LandmarkReducer, GraphEmbedding):
         rows = GeodesicGram(graph.joining(), geodesics, M)
         H = half_squares(geodesics[chosen].astype(np.float64))
         fitted = self._triangulate(H, rows, graph.n, partial(_placed, geodesics))
-        return fitted.having(landmarks_=sample.places[chosen])
+        # a graph that was given, or bridged, is not what new points are joined to: those of training are looked up
+        map_ = replace(fitted.map, known=sample.x.known(), embedding=fitted.embedding)
+        return replace(fitted, map=map_).having(landmarks_=sample.places[chosen])
 
     def _wanted(self, n: int) -> Any:
         """The landmarks to use, how many or which; None for all pairs."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -17,7 +18,7 @@ from .._diagnostics import collect, note, stage
 from .._resources import explained, refuse_lazy, require
 from ..core.kernels import KernelRows, gram_matrix, kernel_rows
 from ..errors import ConvergenceWarning, IndefiniteWarning, InputError, KernelError, LabelError, warn
-from ..input.read import is_precomputed
+from ..input.read import is_precomputed, refuse_disguised
 from ..input.x import KernelValues
 from ..input.y import read_classes
 from ..solvers import dense
@@ -137,7 +138,16 @@ class KernelLearner(ClassifierMixin, BaseEstimator):
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> Any:
         """Learn the kernel from all points X, and label those whose y is −1, NaN or None; the others are of two classes."""
+        fresh = copy.copy(self)  # a fit that fails leaves this estimator as it was
+        for name in set(vars(self)) - set(self.get_params(deep=False)):
+            delattr(fresh, name)
+        fresh._fit(X, y)
+        self.__dict__ = dict(vars(fresh))
+        return self
+
+    def _fit(self, X: Any, y: Any) -> None:
         refuse_lazy(X)
+        refuse_disguised(X)
         _checked(self.kernels)
         X = validate_data(self, X, dtype=np.float64, accept_sparse="csr", ensure_min_samples=2)
         read = read_classes(y, X.shape[0], unlabeled=self.unlabeled, name="KernelLearner")
@@ -154,7 +164,6 @@ class KernelLearner(ClassifierMixin, BaseEstimator):
             self.weights_ = self.shares_ / traces
             self._offset = self.weights_ @ means[:, self.labelled_]
             self._train(codes)
-        return self
 
     def _grams(self, X: Any) -> tuple[Array, Array, Array]:
         """Kernel matrices scaled to the trace c, the column means they had, and their traces over c."""
@@ -204,7 +213,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):
         C = self.C if self.margin == "l1" else 10.0 * float(self.certificate_.alpha.max())
         from sklearn.svm import SVC
 
-        self.svm_ = SVC(C=C, kernel="precomputed", tol=1e-5).fit(K, self.classes_[codes[rows]])
+        self.svm_ = SVC(C=C, kernel="precomputed", tol=1e-5, random_state=0).fit(K, self.classes_[codes[rows]])
         self.transduction_ = self.classes_[np.maximum(codes, 0)]
         if rest.size:
             self.transduction_[rest] = self.svm_.predict(self.kernel_[np.ix_(rest, rows)])
@@ -215,6 +224,7 @@ class KernelLearner(ClassifierMixin, BaseEstimator):
         Where `kernels` holds matrices, `rows` is the (n_points, n_samples) kernel between new and training points, for each in order.
         """
         check_is_fitted(self)
+        refuse_disguised(X)
         X = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
         matrices = [i for i, kernel in enumerate(self.kernels) if _is_matrix(kernel)]
         rows = [] if rows is None else rows

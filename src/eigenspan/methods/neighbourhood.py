@@ -15,7 +15,7 @@ from .._diagnostics import stage
 from ..core import Fitted, Posed
 from ..errors import DuplicateWarning, GraphError, warn
 from ..extend import Barycentric, BarycentricRows
-from ..graphs import NeighbourGraph
+from ..graphs import NeighbourGraph, as_graph
 from ..graphs.connect import POLICIES
 from ..graphs.metric import point_distances
 from ..graphs.weights import refuse_found_edges
@@ -157,6 +157,12 @@ def barycentric(graph: NeighbourGraph, x: Any, reg: float = 1e-3) -> Barycentric
     """Extension by local reconstruction."""
     points = x.coordinates("Reconstruction needs coordinates", "use another extension or method")
     return Barycentric(BarycentricRows(graph.finder, points, reg), x.known())
+
+
+def check_given(graph: Any, points: Any) -> None:
+    """Refuse a graph that was given and is none, also where the method has no use for it."""
+    if isinstance(graph, tuple) or sp.issparse(graph):
+        as_graph(graph, points)
 
 
 def warn_of_duplicates(graph: NeighbourGraph) -> None:

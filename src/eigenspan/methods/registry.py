@@ -126,6 +126,8 @@ TABLE: tuple[Method, ...] = (
 
 
 def _key(name: str) -> str:
+    if not isinstance(name, str):
+        raise InputError(f"A method is known by its name, a string such as 'PCA'; got {name!r:.80}.")
     return name.lower().replace("-", "").replace("_", "").replace(" ", "")
 
 

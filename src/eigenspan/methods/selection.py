@@ -43,6 +43,18 @@ def _mark(candidates: list[Any]) -> Any:
     return marks[0] if marks else -1
 
 
+def _checked_grid(grid: Any) -> Any:
+    """A dict of values to try, at least one of each."""
+    lists = isinstance(grid, dict) and all(
+        isinstance(values, list | tuple | np.ndarray | range) and len(values) for values in grid.values()
+    )
+    if not lists or not grid:
+        raise InputError(
+            f'param_grid={grid!r:.80} must be a dict with a list of values to try for each parameter, such as {{"gamma": [0.01, 0.1]}}.'
+        )
+    return grid
+
+
 def _ignores_labels(estimator: Any) -> bool:
     """Surely the same embedding whatever y: one of our methods that needs none, and takes none besides."""
     reads = hasattr(estimator, "unlabeled") and not isinstance(estimator, GraphProjection)
@@ -197,7 +209,7 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
 
     def _grid(self, X: Any, y: Any) -> Any:
         if self.param_grid is not None:
-            return self.param_grid
+            return _checked_grid(self.param_grid)
         known = self.estimator.get_params()
         grid: dict[str, Any] = {"gamma": [0.0, 0.01, 0.1, 1.0, 10.0, 100.0], "alpha": [1, 2, 4, 8]}
         if not set(grid) & set(known):

@@ -74,6 +74,15 @@ def _check_definite(form: Any, rounding: float) -> None:
         )
 
 
+def _refuse_two_widths(estimator: Any) -> None:
+    own = (estimator.gamma, estimator.degree, estimator.coef0)
+    if not isinstance(estimator.kernel, str) and own != (None, 3, 1):
+        raise KernelError(
+            f"gamma, degree and coef0 are those of a kernel that is given by name, and kernel={estimator.kernel!r:.80} has its own: give "
+            "them there."
+        )
+
+
 @documented
 class KernelPCA(SpectralReducer):
     """Kernel principal component analysis.
@@ -136,7 +145,7 @@ class KernelPCA(SpectralReducer):
     [S0] §8.2; Mika et al. (1998), Kernel PCA and de-noising in feature spaces.
     """
 
-    _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True)
+    _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, idle=_refuse_two_widths)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [*COMPONENTS, None],
         "kernel": [str, callable, HasMethods("get_params")],

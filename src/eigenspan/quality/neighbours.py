@@ -105,6 +105,10 @@ def _kept(
         raise InputError(f"{first} has {n} rows and {second} has {near.shape[0]}: they must be the same points.")
     if n < 3:
         raise InputError(f"Ranks of neighbours need at least 3 points; got {n}.")
+    if is_precomputed(rank_metric) and ranked.shape[1] != n:
+        raise InputError(
+            f'metric="precomputed" says that {first} holds the distances between {n} points, but it has shape {ranked.shape}.'
+        )
     k = check_neighbours(n_neighbors, (n - 1) // 2, f"less than half of the {n} points")
     ranked = _centred(ranked) if rank_metric == "euclidean" else ranked
     neighbours = _nearest(near, k, near_metric)
