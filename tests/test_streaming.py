@@ -192,6 +192,27 @@ def test_discriminants_in_parts(params: dict[str, Any], cuts: list[int]) -> None
     assert_same_fit(piecewise, es.LDA(unlabeled=-1, **params).fit(X, y), X)
 
 
+@pytest.mark.parametrize(
+    "method",
+    [es.MMC(3), es.MMC(2, weight=0.5), es.SDA(mu=0.0), es.SDA(1, mu=0.0, ridge=0.5), es.SupervisedPCA()],
+    ids=str,
+)
+def test_scatters_are_all_that_many_methods_need(method: Any, tmp_path: Any) -> None:
+    """In parts, from a file and from sparse rows, which take the other road: the same axes."""
+    X, y = cloud(300, 7)
+    y = np.where(np.arange(300) % 9 == 0, -1, y)
+    whole, piecewise = clone(method).set_params(unlabeled=-1).fit(X, y), clone(method).set_params(unlabeled=-1)
+    for part in parts(300, [40, 90, 200]):
+        piecewise.partial_fit(X[part], y[part])
+    assert_same_fit(piecewise, whole, X)
+    assert_same_fit(clone(whole).fit(sp.csr_array(X), y), whole, X, 1e-8)
+    np.save(tmp_path / "X.npy", X)
+    assert_same_fit(clone(whole).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y), whole, X)
+    assert piecewise.n_samples_seen_ == 300
+    for more in ({"kernel": "rbf"}, {"reduce": 3}, {"gamma": 0.1} if isinstance(method, es.MMC) else {"kernel": "rbf"}):
+        assert not hasattr(clone(method).set_params(**more), "partial_fit")
+
+
 # two rows of two classes leave much open, and say so
 @pytest.mark.filterwarnings("ignore::eigenspan.errors.DegenerateWarning")
 def test_one_row_at_a_time() -> None:

@@ -25,7 +25,7 @@ from .classifier import DiscriminantClassifier, class_rule_of, mean_attributes, 
 from .costs import AXES, RatioWeights
 from .docs import documented
 from .parameters import parameters
-from .streaming import LabelledStreaming, reads_once
+from .streaming import LabelledStreaming, asks_for_rows, reads_once
 
 Array = NDArray[np.float64]
 
@@ -146,12 +146,9 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
     }
 
     def _needs_rows(self) -> str | None:
-        needs = (
-            ("kernel=", self.kernel is not None),
-            ("reduce=", self.reduce is not None),
-            ('shrinkage="auto"', self.shrinkage == "auto"),
-        )
-        return next((name for name, given in needs if given), None)
+        if self.shrinkage == "auto":
+            return 'shrinkage="auto"'
+        return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None)
 
     def _fit(self, sample: Sample) -> Fitted:
         _check_axes(self.n_components, self.criterion, sample.y.count)
@@ -183,7 +180,7 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
 
     def _conclude(self, scatters: Scatters, s: float, names: Any) -> Fitted:
         """Solve, and learn the classes, the covariance shrunk by s."""
-        posed = self._pose_scatters(scatters, s)
+        posed = self._pose_shrunk(scatters, s)
         fitted = axes(self).fit(posed)
         rule = class_rule_of(self, posed, scatters, names)
         fitted = fitted.having(**rule_attributes(self, posed, fitted, scatters, rule))
@@ -192,7 +189,7 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
         fitted = fitted.having(moments_=scatters.sums, n_samples_seen_=scatters.sums.n)
         return fitted.having(**mean_attributes(scatters.sums.labelled.means, fitted))
 
-    def _pose_scatters(self, scatters: Scatters, s: float) -> Posed:
+    def _pose_shrunk(self, scatters: Scatters, s: float) -> Posed:
         A, W, basis = scatters.between, scatters.within, scatters.basis
         features = basis.dim if self.kernel is not None else basis.offset.size
         level = float(W.diagonal().sum()) / features

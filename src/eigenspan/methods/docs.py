@@ -139,6 +139,10 @@ _ENTRIES = {
         Seconds after which the best certified point is returned, with a warning; Ctrl-C does the same.""",
     "unfolding_verbose": """verbose : int, default=0
         1 prints these.""",
+    "streaming_attributes": """n_samples_seen_ : int
+        Rows so far, where `partial_fit` can add more (dense X with more rows than features, and no parameter that asks for all of them).
+    moments_ : Sums
+        Counts, means and scatters of these rows.""",
     "graph_attribute": """graph_ : NeighbourGraph
         The neighbour graph, accepted by other estimators as ``graph=``.""",
     "class_graph_attributes": """classes_ : ndarray

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._compat import Interval
-from ..core import AxisWeights, Posed, pose
+from ..core import AxisWeights, Fitted, Posed, Scatters, TraceProblem, pose, with_ridge
 from ..forms import between, total
 from ..graphs.paths import PathSimilarity
 from ..input import Input, Sample
+from ..input.source import is_tall
 from ..input.y import ClassLabels
 from .base import FeatureReducer, features_of, points_of
 from .costs import AXES, NOT_NEGATIVE
@@ -22,6 +23,7 @@ from .docs import documented
 from .neighbourhood import WEIGHTS
 from .parameters import parameters
 from .projection import GraphProjection, graph_attribute, projection_weights
+from .streaming import LabelledStreaming, asks_for_rows, reads_once
 from .supervised import bounded
 
 Array = NDArray[np.float64]
@@ -29,7 +31,7 @@ Array = NDArray[np.float64]
 
 @documented
 @parameters(n_components=None, mu=0.1, weights="binary", axes="unit", unlabeled=-1)
-class SDA(GraphProjection):
+class SDA(LabelledStreaming, GraphProjection):
     """Semi-supervised discriminant analysis.
 
     .. math:: \\max_V \\operatorname{Tr}(V^T S_B V) \\quad \\text{s.t. } V^T (S_T + \\mu X^T L X + \\varepsilon I) V = I
@@ -68,6 +70,7 @@ class SDA(GraphProjection):
     ----------
     $classes_attribute
     $graph_attribute
+    $streaming_attributes
     $linear_attributes
     $spectral_attributes
 
@@ -91,7 +94,7 @@ class SDA(GraphProjection):
     weights: Any
     axes: str
 
-    _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels(), one_pass=reads_once)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GraphProjection._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -99,6 +102,21 @@ class SDA(GraphProjection):
         "weights": WEIGHTS,
         "axes": AXES,
     }
+
+    def _needs_rows(self) -> str | None:
+        return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None, mu=self.mu > 0)
+
+    def _fit(self, sample: Sample) -> Fitted:
+        if self._needs_rows() is not None or not is_tall(sample.x.values):
+            return super()._fit(sample)
+        check_spread(sample.x.values, sample.y.codes, "SDA")
+        return self._fit_scatters(self._scatters(sample))
+
+    def _pose_scatters(self, scatters: Scatters) -> Posed:
+        c, A = scatters.counts.size, scatters.between
+        d = bounded(self.n_components, scatters.basis, c - 1, f"there are {c} classes")
+        unit = with_ridge(A + scatters.within, self.ridge, scatters.basis.relative_ridge)
+        return Posed(TraceProblem(A, unit, "max"), scatters.basis, AxisWeights(self.axes, signed=False), axes=d)
 
     def _pose(self, sample: Sample) -> Posed:
         codes, c = sample.y.codes, sample.y.count

@@ -7,14 +7,18 @@ from numbers import Real
 from typing import Any, ClassVar
 
 from .._compat import Interval
-from ..core import AxisWeights, Form, Posed, pose
+from ..core import AxisWeights, Fitted, Form, Posed, Scatters, pose
 from ..forms import between, centring, laplacian, local_fisher, within
+from ..graphs import check_n_neighbors
 from ..input import Input, Sample
+from ..input.source import is_tall
 from ..input.y import ClassLabels
 from .base import JOBS, NEIGHBOURS, FeatureReducer, features_of
 from .costs import AXES, LFDA, NOT_NEGATIVE, PairCosts, checked_points, nearness
 from .docs import documented
+from .neighbourhood import check_given
 from .parameters import parameters
+from .streaming import LabelledStreaming, asks_for_rows, reads_once
 
 
 @documented
@@ -50,7 +54,7 @@ class SSLFDA(LFDA):
 
 @documented
 @parameters(weight=1.0)
-class MMC(PairCosts):
+class MMC(LabelledStreaming, PairCosts):
     """Maximum margin criterion, supervised or semi-supervised.
 
     .. math:: \\max_V \\operatorname{Tr}(V^T (S_B - w S_W) V) \\quad \\text{s.t. } V^T V = I
@@ -82,7 +86,22 @@ class MMC(PairCosts):
 
     weight: float
 
+    _input: ClassVar[Input] = replace(PairCosts._input, one_pass=reads_once)
     _parameter_constraints: ClassVar[dict[str, Any]] = {**PairCosts._parameter_constraints, "weight": NOT_NEGATIVE}
+
+    def _needs_rows(self) -> str | None:
+        return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None, gamma=self.gamma > 0)
+
+    def _fit(self, sample: Sample) -> Fitted:
+        if self._needs_rows() is not None or not is_tall(sample.x.values):
+            return super()._fit(sample)
+        if self.n_neighbors is not None:
+            check_n_neighbors(self.n_neighbors, sample.x.values)
+        check_given(self.graph, sample.x.values)
+        return self._fit_scatters(self._scatters(sample))
+
+    def _pose_scatters(self, scatters: Scatters) -> Posed:
+        return self._combined(scatters.basis, self.weight * scatters.within - scatters.between, None, None)
 
     def _labelled(self, points: Any, codes: Any) -> tuple[Form, None]:
         return self.weight * within(codes) - between(codes), None

@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 from .._compat import fit_context
 from .._diagnostics import collect, stage
 from .._resources import refuse_lazy
-from ..core import Fitted, Scatters
+from ..core import Fitted, Posed, Scatters
 from ..core.moments import Moments, Sums
-from ..errors import InputError, LabelError
+from ..errors import DimensionError, InputError, LabelError
 from ..input import Sample
 from ..input.source import is_tall
 from ..input.y import label_array, read_classes
-from .base import features_of
+from .base import axes, features_of
 
 
 def _from_sums(estimator: Any) -> bool:
@@ -28,6 +28,11 @@ def _from_sums(estimator: Any) -> bool:
     if reason is not None:
         raise AttributeError(f"{type(estimator).__name__} has no partial_fit with {reason}: it needs all rows at once.")
     return True
+
+
+def asks_for_rows(**given: bool) -> str | None:
+    """The first parameter that was given, by the name under which it is told of."""
+    return next((f"{name}=" for name, there in given.items() if there), None)
 
 
 def reads_once(estimator: Any) -> bool:
@@ -73,6 +78,26 @@ class Streaming:
 
 class LabelledStreaming(Streaming):
     """The same for classes, which may turn up in any part."""
+
+    def _pose_scatters(self, scatters: Scatters) -> Posed:
+        """The problem over the coordinates, from what the classes are like."""
+        raise NotImplementedError
+
+    def _fit_scatters(self, scatters: Scatters) -> Fitted:
+        if scatters.basis.dim == 0:
+            raise DimensionError("All rows coincide: there are no dimensions to show.")
+        fitted = axes(self).fit(self._pose_scatters(scatters))
+        if scatters.sums is None:
+            return fitted
+        return fitted.having(moments_=scatters.sums, n_samples_seen_=scatters.sums.n)
+
+    def _fit_sums(self, sums: Sums, X: Any = None) -> Fitted | None:
+        counts, wanted = sums.labelled.counts, getattr(self, "n_components", None) or 1
+        if counts.size < 2 or not np.all(counts > 0):
+            return None
+        scatters = Scatters.of_sums(sums, X)
+        enough = scatters.basis.dim >= min(wanted, sums.labelled.means.shape[1])
+        return self._fit_scatters(scatters) if enough else None
 
     def _scatters(self, sample: Sample) -> Scatters:
         """What the classes are like, by the shortest road that the parameters and the data leave."""

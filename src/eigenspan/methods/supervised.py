@@ -12,17 +12,19 @@ from numpy.typing import NDArray
 
 from .._compat import Interval, StrOptions
 from .._diagnostics import note
-from ..core import AxisWeights, Features, Form, Posed, pose
+from ..core import AxisWeights, Features, Fitted, Form, Posed, Scatters, TraceProblem, pose
 from ..errors import DimensionError, LabelError
 from ..forms import centring, pair_affinity, same_class, within
 from ..graphs import Heat, median_width
 from ..input import Classes, Input, Sample
+from ..input.source import is_tall
 from ..input.y import ClassLabels, Targets, read_classes
 from ..solvers import as_solver
 from .base import FeatureReducer, features_of
 from .costs import AXES
 from .docs import documented
 from .parameters import parameters
+from .streaming import LabelledStreaming, asks_for_rows, reads_once
 
 Array = NDArray[np.float64]
 
@@ -104,7 +106,7 @@ class _LabelKernel(LabelledProjection):
 
 @documented
 @parameters(labels="delta", width=None)
-class SupervisedPCA(_LabelKernel):
+class SupervisedPCA(LabelledStreaming, _LabelKernel):
     """Supervised principal component analysis, for classes and for numbers.
 
     .. math:: \\max_V \\operatorname{Tr}(V^T X^T H K_y H X V) \\quad \\text{s.t. } V^T V = I
@@ -140,6 +142,7 @@ class SupervisedPCA(_LabelKernel):
     ----------
     classes_ : ndarray
         The class labels (``labels="delta"``).
+    $streaming_attributes
     $linear_attributes
     $spectral_attributes
 
@@ -159,6 +162,26 @@ class SupervisedPCA(_LabelKernel):
     Barshan, Ghodsi, Azimifar & Zolghadri Jahromi (2011), Supervised principal component analysis: visualization, classification
     and regression on subspaces and submanifolds.
     """
+
+    _input: ClassVar[Input] = replace(_LabelKernel._input, one_pass=reads_once)
+
+    def _needs_rows(self) -> str | None:
+        return asks_for_rows(
+            kernel=self.kernel is not None, reduce=self.reduce is not None, labels=self.labels != "delta"
+        )
+
+    def _fit(self, sample: Sample) -> Fitted:
+        if self._needs_rows() is not None or not is_tall(sample.x.values):
+            return super()._fit(sample)
+        return self._fit_scatters(self._scatters(sample))
+
+    def _pose_scatters(self, scatters: Scatters) -> Posed:
+        """Of classes ``X'HK_yHX`` is the scatter of their sums about the mean of the labelled rows."""
+        counts, c = scatters.counts, scatters.counts.size
+        S = (scatters.means - counts @ scatters.means / counts.sum()) * counts[:, None]
+        A = Form(S.shape[1], dense=S.T @ S, psd=True)
+        d = bounded(self.n_components, scatters.basis, c - 1, f"there are {c} classes")
+        return Posed(TraceProblem(A, None, "max"), scatters.basis, self._scale, axes=d)
 
     def _pose(self, sample: Sample) -> Posed:
         K, most, why = self._label_kernel(sample.y)
