@@ -27,6 +27,7 @@ ORDER = [
     {"forms"},
     {"extend"},
     {"methods"},
+    {"selection", "learning"},
     {"quality", "datasets", "dimension", "theory", "plotting", "report"},
     {"distributed", "explore"},
     {"cli"},

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenspan import Kernel
 from eigenspan.errors import ConvergenceWarning, InputError, KernelError, LabelError
-from eigenspan.methods.kernel_learning import KernelLearner
+from eigenspan.learning.kernels import KernelLearner
 from eigenspan.solvers.sdp import margin as solver
 from helpers import external_data
 

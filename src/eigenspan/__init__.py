@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 from .core import Kernel
 from .graphs import KNN, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered, Radius
 from .graphs.paths import PathSimilarity
+from .learning import KernelLearner
 from .methods.alignment import LLTSA, LTSA, HessianLLE, ModifiedLLE
 from .methods.anchored import Anchored
 from .methods.clustering import SpectralClustering
@@ -37,9 +38,7 @@ from .methods.costs import LFDA
 from .methods.discriminant import LDA
 from .methods.distances import ClassicalMDS, LandmarkMDS
 from .methods.external import External
-from .methods.folds import LabelledOnly, SemiSupervisedKFold
 from .methods.geodesics import Isomap, LandmarkIsomap
-from .methods.kernel_learning import KernelLearner
 from .methods.landmark_unfolding import LandmarkMVU
 from .methods.laplacian import LPP, OLPP, LaplacianEigenmaps
 from .methods.laplacian_unfolding import LaplacianMVU
@@ -49,7 +48,6 @@ from .methods.propagation import SDACCCP, SODA
 from .methods.reconstruction import LLE, NPP, ONPP
 from .methods.registry import make
 from .methods.sda import SDA
-from .methods.selection import RegularizedSearch
 from .methods.semisupervised import MMC, SELF, SELFDA, SSFDA, SSLFDA, SSMMC
 from .methods.supervised import RoweisDA, SupervisedPCA
 from .methods.supervised_unfolding import SMVU1, SupervisedMVU
@@ -57,6 +55,7 @@ from .methods.unfolding import MVU, UnfoldingCertificate
 from .methods.unfolding_variants import ActionRespectingEmbedding, RelaxedMVU
 from .methods.variance import PCA, KernelPCA
 from .methods.walks import CommuteTimeEmbedding, DiffusionMap
+from .selection import LabelledOnly, RegularizedSearch, SemiSupervisedKFold
 
 if TYPE_CHECKING:
     from .methods.registry import methods

@@ -20,10 +20,10 @@ from .._resources import threads
 from ..errors import EigenspanWarning, InputError, LabelError, RidgeWarning, warn
 from ..input import read
 from ..input.y import read_classes
-from .base import FeatureReducer, Reducer, axes, features_of
-from .costs import PairCosts, checked_points, mean_on_range, unit_over, warn_of_a_mark
+from ..methods.base import FeatureReducer, Reducer, axes, features_of
+from ..methods.costs import PairCosts, checked_points, mean_on_range, unit_over, warn_of_a_mark
+from ..methods.projection import GraphProjection
 from .folds import SemiSupervisedKFold, sized
-from .projection import GraphProjection
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -21,10 +20,10 @@ from ..errors import ConvergenceWarning, IndefiniteWarning, InputError, KernelEr
 from ..input.read import is_precomputed, refuse_disguised
 from ..input.x import KernelValues
 from ..input.y import read_classes
+from ..methods.docs import documented
+from ..methods.parameters import parameters
 from ..solvers import dense
 from ..solvers.sdp.margin import MarginSolution, learn_weights
-from .docs import documented
-from .parameters import parameters
 
 Array = NDArray[np.float64]
 
@@ -138,11 +137,14 @@ class KernelLearner(ClassifierMixin, BaseEstimator):
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> Any:
         """Learn the kernel from all points X, and label those whose y is −1, NaN or None; the others are of two classes."""
-        fresh = copy.copy(self)  # a fit that fails leaves this estimator as it was
-        for name in set(vars(self)) - set(self.get_params(deep=False)):
-            delattr(fresh, name)
-        fresh._fit(X, y)
-        self.__dict__ = dict(vars(fresh))
+        before = dict(vars(self))
+        for name in [name for name in before if name.endswith("_")]:
+            delattr(self, name)
+        try:
+            self._fit(X, y)
+        except BaseException:  # all or nothing: the estimator is what it was, fitted before or not
+            self.__dict__ = before
+            raise
         return self
 
     def _fit(self, X: Any, y: Any) -> None:

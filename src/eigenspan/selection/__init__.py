@@ -1,0 +1,6 @@
+"""Choosing parameters with few labels: folds that keep the unlabelled points, and a search over γ, α, ridge and k."""
+
+from .folds import LabelledOnly, SemiSupervisedKFold
+from .search import RegularizedSearch
+
+__all__ = ["LabelledOnly", "RegularizedSearch", "SemiSupervisedKFold"]
