@@ -62,7 +62,8 @@ def test_the_recorded_problem_has_the_eigenvalues(template: Any, params: dict[st
 
 @pytest.mark.parametrize("basis", ["linear", "kernel"])
 def test_an_automatic_ridge_is_in_the_problem_and_in_the_diagnostics(basis: str) -> None:
-    ours = es.TraceReducer(2, maximise="between", unit="within", basis=basis, kernel=SMOOTH, ridge=0.0)
+    kernel = {"kernel": SMOOTH} if basis == "kernel" else {}
+    ours = es.TraceReducer(2, maximise="between", unit="within", basis=basis, **kernel, ridge=0.0)
     with pytest.warns(RidgeWarning, match="was added to B") as caught:
         ours.fit(WIDE, WIDE_Y)
     epsilon = ours.diagnostics_["ridge"]

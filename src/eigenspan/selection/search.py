@@ -161,8 +161,6 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         """Score every candidate, and fit the best to all points."""
         grid = self._grid(X, y)
         candidates = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
-        if not candidates:
-            raise InputError("param_grid holds no candidate: give every parameter at least one value.")
         made = [clone(self.estimator).set_params(**candidate) for candidate in candidates]
         read_y = read_classes(y, sized(X).shape[0], unlabeled=_mark(made), name="RegularizedSearch")
         codes, classes = read_y.codes, read_y.names
