@@ -16,9 +16,8 @@ from sklearn.neighbors import kneighbors_graph
 from eigenspan import Landmarks
 from eigenspan.core import Form
 from eigenspan.errors import ConvergenceWarning, DimensionError, DisconnectedWarning, InputError, RidgeWarning
-from eigenspan.methods.landmark_unfolding import LandmarkMVU, interpolation
-from eigenspan.methods.laplacian_unfolding import LaplacianMVU
-from eigenspan.methods.unfolding import MVU
+from eigenspan.methods.unfolding import MVU, LandmarkMVU, LaplacianMVU
+from eigenspan.methods.unfolding.interpolation import interpolation
 from helpers import disparity, pairwise, relative
 from sdp_helpers import cloud
 

@@ -24,9 +24,7 @@ from eigenspan.errors import (
     LabelError,
     MemoryLimitError,
 )
-from eigenspan.methods.coloured_unfolding import SMVU2, ColoredMVU
-from eigenspan.methods.supervised_unfolding import SMVU1, SupervisedMVU
-from eigenspan.methods.unfolding import MVU
+from eigenspan.methods.unfolding import MVU, SMVU1, SMVU2, ColoredMVU, SupervisedMVU
 from helpers import assert_healthy, disparity, pairwise
 
 Array = NDArray[np.float64]

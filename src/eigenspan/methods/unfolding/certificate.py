@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graphs.contract import Contraction
-from ..solvers.sdp import Solution
+from ...solvers.sdp import Solution
+from .edges import Held
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -70,11 +70,10 @@ class UnfoldingCertificate:
     weights_equal: Array | None = None
 
 
-def certificate_of(
-    solution: Solution, gap: float, pairs: Index, bounds: Array, groups: Contraction, constraint: str
-) -> UnfoldingCertificate:
+def certificate_of(held: Held, solution: Solution, weights: Array, gap: float, constraint: str) -> UnfoldingCertificate:
     """The certificate of all rows: pairs of groups, and copies tied to the first of their group."""
-    m, c, w = len(pairs), solution.certificate, solution.weights
+    pairs, bounds, groups = held.pairs, held.bounds, held.groups
+    m, c, w = len(pairs), solution.certificate, weights
     copies = np.flatnonzero(groups.first[groups.labels] != np.arange(groups.labels.size))
     edges = np.vstack([groups.first[pairs], np.column_stack([groups.first[groups.labels[copies]], copies])])
     stiff = np.full(copies.size, _STIFF * max(float(np.max(np.abs(w), initial=0.0)), 1.0))

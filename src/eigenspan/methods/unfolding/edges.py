@@ -9,13 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..errors import InputError
-from ..graphs import NeighbourGraph, geodesic_table
-from ..graphs.contract import Contraction, common_neighbours, contract
-from ..graphs.lists import canonical
-from ..input import Sample
-from ..solvers import dense
-from .neighbourhood import pair_distances
+from ...errors import InputError
+from ...graphs import NeighbourGraph, geodesic_table
+from ...graphs.contract import Contraction, common_neighbours, contract
+from ...graphs.lists import canonical
+from ...solvers import dense
+from ..neighbourhood import pair_distances
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -30,27 +29,21 @@ class Held:
 
     Attributes
     ----------
-    graph : NeighbourGraph
-        In one piece.
-    sample : Sample
-        The points of its nodes.
     groups : Contraction
         Nodes that coincide, which are one point of the program.
     pairs, bounds : ndarray of shape (p, 2), (p,)
         Over these points.
     """
 
-    graph: NeighbourGraph
-    sample: Sample
     groups: Contraction
     pairs: Index
     bounds: Array
 
     @staticmethod
-    def of(graph: NeighbourGraph, sample: Sample, lengths: sp.csr_array, **rule: Any) -> Held:
+    def of(lengths: sp.csr_array, **rule: Any) -> Held:
         """The edges of an undirected graph of lengths."""
         groups, pairs, d = contract(lengths, **rule)
-        return Held(graph, sample, groups, pairs, d**2)
+        return Held(groups, pairs, d**2)
 
     @property
     def n(self) -> int:
@@ -89,9 +82,9 @@ def pair_lengths(graph: NeighbourGraph, x: Any, pairs: Index) -> Array:
     return pair_distances(x.values, i, j, metric)
 
 
-def geodesic_start(n: int, pairs: Index, lengths: Array, p: int, seed: Any) -> Array:
+def geodesic_start(held: Held, p: int, seed: Any) -> Array:
     """Landmark Isomap of the pairs: classical MDS of shortest paths from some points, the others by triangulation."""
-    i, j = pairs.T
+    n, (i, j), lengths = held.n, held.pairs.T, np.sqrt(held.bounds)
     graph = sp.csr_array((np.tile(lengths, 2), (np.concatenate([i, j]), np.concatenate([j, i]))), shape=(n, n))
     sources = np.random.default_rng(seed).choice(n, min(_SOURCES, n), replace=False)
     squares = geodesic_table(graph, sources).astype(np.float64) ** 2
