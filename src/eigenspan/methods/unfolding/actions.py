@@ -24,9 +24,7 @@ from ..docs import documented
 from ..parameters import parameters
 from .base import Unfolding, fit_unfolding, string_graph
 from .certificate import UnfoldingCertificate
-from .edges import Held
-from .sdp import SDP
-from .task import Task, Whole
+from .task import Held, Task, Whole
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -137,20 +135,16 @@ class ActionRespectingEmbedding(Unfolding):
 class Motions(Whole):
     """Bounds on the distances of pairs, each in its own unit, and pairs whose distances are equal."""
 
-    def solve(self, sdp: SDP) -> tuple[Solution, Array]:
-        solution, w = super().solve(sdp)
-        m = self.held.bounds.size
-        return solution, w if self.program.combine is None else w[:m] / self.held.bounds
-
     def certificate(self, solution: Solution, weights: Array) -> UnfoldingCertificate:
-        certificate = super().certificate(solution, weights)
         bounds, T, every = self.held.bounds, self.program.combine, self.program.pairs
+        m = bounds.size
         if T is None or every is None:
-            return certificate
-        E = sp.csr_array(T[bounds.size :])
+            return super().certificate(solution, weights)
+        E = sp.csr_array(T[m:])
         equal = np.column_stack([E.indices[E.data > 0], E.indices[E.data < 0]])
-        w = solution.weights[bounds.size :] / bounds.mean()
-        return replace(certificate, equal_edges=self.held.groups.first[every[equal]], weights_equal=w)
+        certificate = super().certificate(solution, weights[:m] / bounds)
+        equal_edges = self.held.groups.first[every[equal]]
+        return replace(certificate, equal_edges=equal_edges, weights_equal=weights[m:] / bounds.mean())
 
 
 def motion_program(held: Held, before: Index, after: Index) -> Program:

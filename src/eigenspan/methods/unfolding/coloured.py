@@ -21,10 +21,8 @@ from ...input.y import ClassLabels, Targets
 from ..docs import documented
 from ..parameters import parameters
 from .base import fit_unfolding, string_graph
-from .bounds import Bounds
-from .edges import Held
-from .labelled import LabelledUnfolding, representatives
-from .task import Task
+from .supervised import LabelledUnfolding, representatives
+from .task import Bounds, Held, Task
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

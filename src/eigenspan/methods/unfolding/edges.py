@@ -1,8 +1,8 @@
-"""The pairs of points that an unfolding holds, and a first embedding from them."""
+"""Graphs with more edges, for unfoldings to hold."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,45 +10,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ...errors import InputError
-from ...graphs import NeighbourGraph, geodesic_table
-from ...graphs.contract import Contraction, common_neighbours, contract
+from ...graphs import NeighbourGraph
+from ...graphs.contract import common_neighbours
 from ...graphs.lists import canonical
-from ...solvers import dense
 from ..neighbourhood import pair_distances
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-
-#: Sources of shortest paths.
-_SOURCES = 300
-
-
-@dataclass(frozen=True, eq=False)
-class Held:
-    """What an unfolding holds: pairs of distinct points and the squares of the lengths between them.
-
-    Attributes
-    ----------
-    groups : Contraction
-        Nodes that coincide, which are one point of the program.
-    pairs, bounds : ndarray of shape (p, 2), (p,)
-        Over these points.
-    """
-
-    groups: Contraction
-    pairs: Index
-    bounds: Array
-
-    @staticmethod
-    def of(lengths: sp.csr_array, **rule: Any) -> Held:
-        """The edges of an undirected graph of lengths."""
-        groups, pairs, d = contract(lengths, **rule)
-        return Held(groups, pairs, d**2)
-
-    @property
-    def n(self) -> int:
-        """Distinct points."""
-        return int(self.groups.first.size)
 
 
 def with_edges(graph: NeighbourGraph, pairs: Index, lengths: Array) -> NeighbourGraph:
@@ -80,15 +48,3 @@ def pair_lengths(graph: NeighbourGraph, x: Any, pairs: Index) -> Array:
             "put these pairs into the graph, or build it by KNN(...) from the points."
         )
     return pair_distances(x.values, i, j, metric)
-
-
-def geodesic_start(held: Held, p: int, seed: Any) -> Array:
-    """Landmark Isomap of the pairs: classical MDS of shortest paths from some points, the others by triangulation."""
-    n, (i, j), lengths = held.n, held.pairs.T, np.sqrt(held.bounds)
-    graph = sp.csr_array((np.tile(lengths, 2), (np.concatenate([i, j]), np.concatenate([j, i]))), shape=(n, n))
-    sources = np.random.default_rng(seed).choice(n, min(_SOURCES, n), replace=False)
-    squares = geodesic_table(graph, sources).astype(np.float64) ** 2
-    among = squares[sources]
-    means = among.mean(axis=0)
-    values, V = dense.eigenpairs(-0.5 * (among - means - means[:, None] + means.mean()), min(p, sources.size), "max")
-    return -0.5 * (squares - means) @ V / np.sqrt(np.maximum(values, 1e-6 * values.max()))

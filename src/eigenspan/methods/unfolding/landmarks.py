@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._compat import Interval, StrOptions
-from ..._diagnostics import stage
+from ..._diagnostics import note, stage
 from ...core import Fitted, Form
-from ...errors import DimensionError, InputError
-from ...forms import reconstruction, tangent_alignment
+from ...errors import ConvergenceError, DimensionError, InputError, RidgeWarning, warn
+from ...forms import laplacian, reconstruction, tangent_alignment
 from ...graphs import Landmarks, NeighbourGraph, choose_landmarks, reconstruction_weights
 from ...graphs.landmarks import check_landmarks
 from ...input import Sample
 from ...solvers import dense
+from ...solvers.linear import solve_positive
+from ...solvers.sdp import Certificate, Program, Solution
+from ...solvers.sdp.certificate import largest_ratio
 from ..docs import documented
 from ..parameters import parameters
 from .base import Unfolding, fit_unfolding, string_graph
-from .edges import Held
-from .interpolation import Interpolated, interpolation
-from .task import Task
+from .sdp import SDP
+from .task import Held, Task
 
+Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 #: Landmarks unless told.
@@ -32,6 +38,16 @@ _LANDMARKS = 40
 #: Points whose distance is less than this share of that to all others are one for the interpolation: their neighbours tell them nothing
 #: about their own difference, and what they are given is held back by the string between them.
 _NEAR = 1e-2
+#: Pairs to begin with, and pairs that may join in a round, for each landmark.
+_FIRST, _JOINING = 8, 4
+#: Steps of the solver in a round.
+_STEPS = 100
+#: Pairs looked at at a time.
+_BLOCK = 2**16
+#: Share of the graph's Laplacian that is added to a singular M.
+_STIFFNESS = 1e-7
+#: Axes with less of the variance than this share are left out.
+_ROUNDING = 1e-9
 
 
 @documented
@@ -144,7 +160,9 @@ class LandmarkMVU(Unfolding):
         chosen = self._choose(held, sample)
         with stage("interpolation"):
             M = sp.csr_array(groups.sum(self._form(graph, sample.x.values).assembled().sparse))
-            Q = interpolation(Form(held.n, sparse=M, psd=True, kills_constant=True), chosen, held.pairs)
+            Q = interpolation(
+                Form(held.n, sparse=M, psd=True, kills_constant=True), chosen, held.graph(np.ones(len(held.pairs)))
+            )
         attributes = {"interpolation_": Q[groups.labels], "landmarks_": sample.places[groups.first[chosen]]}
         return Interpolated(held=held, Q=Q, attributes=attributes)
 
@@ -182,3 +200,160 @@ def _enough(chosen: Index, points: Any, d: int) -> Index:
             "them, spread over all of the data."
         )
     return chosen
+
+
+# ---------------------------------------------------------------------- the program of some pairs
+class _Round(NamedTuple):
+    """The program of some pairs, solved; which pairs; and the squared distances of all pairs relative to their bounds."""
+
+    inner: Solution
+    rows: Index
+    stretch: Array
+
+    def lower(self) -> float:
+        """What is left where the points are shrunk until no pair is broken."""
+        return self.inner.program.variance(self.inner.factor) / max(float(self.stretch.max()), np.finfo(float).tiny)
+
+    def upper(self) -> float:
+        """Leaving constraints out can only raise the optimum."""
+        return self.inner.upper
+
+    @property
+    def violation(self) -> float:
+        return max(float(self.stretch.max()) - 1.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Interpolated(Task):
+    """Points ``Y = Q F``. Of all its pairs a program takes some, in units of their bounds, and those it breaks most join them."""
+
+    Q: Array
+
+    @cached_property
+    def cost(self) -> Array:
+        return dense.symmetric(self.Q.T @ (self.held.groups.masses[:, None] * self.Q))
+
+    @cached_property
+    def centre(self) -> Array:
+        return np.asarray(self.Q.T @ self.held.groups.masses)
+
+    def solve(self, sdp: SDP) -> tuple[Solution, Array]:
+        """Until what all pairs allow is within `tol` of what the chosen ones do."""
+        began, tell = time.monotonic(), sdp.teller(self.objective)
+        rows, accuracy, most, least = self.first(np.random.default_rng(sdp.seed)), 1e-2, None, None
+        status, history, iteration = "iterations", [], 0
+        try:
+            for iteration in range(sdp.max_iter):
+                inner = sdp.solve(self.program(rows), tol=accuracy, max_iter=_STEPS, time_limit=sdp.time_left(began))
+                Y = self.Q @ inner.factor
+                this = _Round(inner, rows, self.stretch(Y))
+                most, least = max(most or this, this, key=_Round.lower), min(least or this, this, key=_Round.upper)
+                bounds = Certificate(most.lower(), most.lower(), least.upper(), 0.0)
+                record = {"iteration": iteration, "lower": bounds.lower, "upper": bounds.upper, "gap": bounds.gap,
+                          "violation": this.violation, "constraints": rows.size, "rank": inner.rank,
+                          "seconds": time.monotonic() - began}  # fmt: skip
+                history.append(record)
+                if tell is not None:
+                    tell(record | {"factor": Y})
+                if bounds.gap <= sdp.tol or inner.status in ("time", "interrupted"):
+                    status = "certified" if bounds.gap <= sdp.tol else inner.status
+                    break
+                finer = max(0.25 * sdp.tol, min(accuracy, 0.05 * this.violation))
+                rows = self.next_rows(this)
+                if finer == accuracy and np.isin(rows, this.rows).all():
+                    status = "stalled"
+                    break
+                accuracy = finer
+        except KeyboardInterrupt:
+            if most is None:
+                raise
+            status = "interrupted"
+        note(rounds=iteration + 1, constraints=rows.size)
+        assert most is not None
+        assert least is not None
+        return self._joined(most, least, iterations=iteration + 1, status=status, history=history)
+
+    def _joined(self, most: _Round, least: _Round, **how: Any) -> tuple[Solution, Array]:
+        """The best points and the best weights: points on principal axes, shrunk until no pair at all is broken.
+
+        The program has the pairs of the weights and the one that is stretched most, so that its own bound from below is that of all.
+        """
+        F, rows, weights = most.inner.factor, least.rows, least.inner.weights
+        values, V = dense.eigenpairs(dense.symmetric(F.T @ self.cost @ F), None, "max")
+        F = F @ V[:, values > _ROUNDING * values.sum()]
+        F = F / np.sqrt(self.stretch(self.Q @ F).max())
+        worst = int(self.stretch(self.Q @ F).argmax())
+        if worst not in rows:  # the pair that F was shrunk for
+            rows, weights = np.append(rows, worst), np.append(weights, 0.0)
+        program = self.program(rows)
+        value, every = program.variance(F), np.zeros(len(self.held.pairs))
+        every[rows] = weights / self.held.bounds[rows]
+        return Solution(program, F, weights, Certificate(value, value, least.upper(), 0.0), **how), every
+
+    def factor(self, solution: Solution) -> Array:
+        return np.asarray(self.Q[self.held.groups.labels] @ solution.factor)
+
+    # ------------------------------------------------------------------ the active set
+    def program(self, rows: Index) -> Program:
+        i, j = self.held.pairs[rows].T
+        directions = (self.Q[i] - self.Q[j]) / np.sqrt(self.held.bounds[rows])[:, None]
+        return Program(directions, np.ones(rows.size), self.cost, self.centre)
+
+    def stretch(self, Y: Array) -> Array:
+        """Squared distances relative to their bounds, of all pairs."""
+        out = np.empty(len(self.held.pairs))
+        for a in range(0, out.size, _BLOCK):
+            i, j = self.held.pairs[a : a + _BLOCK].T
+            out[a : a + _BLOCK] = np.sum((Y[i] - Y[j]) ** 2, axis=1)
+        return out / self.held.bounds
+
+    def first(self, rng: np.random.Generator) -> Index:
+        """Random pairs, enough to hold every direction."""
+        order, count = rng.permutation(len(self.held.pairs)), _FIRST * self.Q.shape[1]
+        while count < order.size:
+            ratio, _, _ = largest_ratio(self.program(order[:count]), np.ones(count))
+            if np.isfinite(ratio) and ratio < 1e12:
+                break
+            count *= 2
+        return order[:count]
+
+    def next_rows(self, last: _Round) -> Index:
+        """Pairs that carry weight or are nearly taut, and of those broken the worst near every landmark."""
+        rows, stretch, weights = last.rows, last.stretch, last.inner.weights
+        kept = rows[(weights > 1e-3 * weights.max()) | (stretch[rows] > 0.9)]
+        broken = np.setdiff1d(np.flatnonzero(stretch > 1.0 + 1e-6), kept)
+        cell = np.abs(self.Q[self.held.pairs[broken, 0]]).argmax(axis=1)
+        order = np.lexsort((-stretch[broken], cell))
+        place = np.arange(order.size) - np.searchsorted(cell[order], cell[order])
+        return np.concatenate([kept, broken[order[place < _JOINING]]])
+
+
+def interpolation(M: Form, landmarks: Index, W: sp.csr_array) -> Array:
+    """Q, (n, q): values at the landmarks and what minimises M elsewhere, ``Q_u = −M_uu⁻¹ M_ul``. Its rows sum to one where M1 = 0.
+
+    Points that hang on the rest by single edges have freedom left that M does not see: there, with a warning, a little of the
+    Laplacian of the graph W is added.
+    """
+    Q = np.zeros((M.n, landmarks.size))
+    Q[landmarks, np.arange(landmarks.size)] = 1.0
+    free = np.setdiff1d(np.arange(M.n), landmarks)
+    if free.size == 0:
+        return Q
+    S: Any = sp.csr_array(M.assembled().sparse)
+    try:
+        Q[free] = _solved(S, free, landmarks)
+    except (np.linalg.LinAlgError, ConvergenceError) as found:
+        warn(
+            f"The {landmarks.size} landmarks leave some of the other {free.size} points free ({found}): they hang on the rest by too few "
+            "neighbours. A little stiffness was added, which pulls them together. Use more neighbours, or landmarks there too.",
+            RidgeWarning,
+        )
+        stiffness = _STIFFNESS * float(S.diagonal().sum()) / W.sum()
+        Q[free] = _solved(sp.csr_array(S + stiffness * laplacian(W).sparse), free, landmarks)
+    return Q
+
+
+def _solved(S: sp.csr_array, free: Index, landmarks: Index) -> Array:
+    rows = S[free]
+    inner = Form(free.size, sparse=sp.csr_array(rows[:, free]), psd=True)
+    return solve_positive(inner, -rows[:, landmarks].toarray(), float(abs(S).sum(axis=0).max()))

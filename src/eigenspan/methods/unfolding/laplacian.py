@@ -23,9 +23,8 @@ from ...solvers.sdp import Program, Slack, Solution
 from ..docs import documented
 from ..parameters import parameters
 from .base import Unfolding, fit_unfolding, string_graph
-from .edges import Held
 from .sdp import SDP
-from .task import Task
+from .task import Held, Task
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -119,14 +118,14 @@ class LaplacianMVU(Unfolding):
 
     def _smoothest(self, held: Held) -> tuple[Array, Array]:
         """Q of the groups, and its eigenvalues."""
-        n, (i, j) = held.n, held.pairs.T
+        n = held.n
         m = min(_EIGENVECTORS, n - 1) if self.n_eigenvectors is None else self.n_eigenvectors
         if not self.n_components <= m <= n - 1:
             raise DimensionError(
                 f"n_eigenvectors={m} must lie between n_components={self.n_components} and {n - 1}, the number of distinct points less "
                 "the constant."
             )
-        W = sp.csr_array((np.ones(2 * i.size), (np.concatenate([i, j]), np.concatenate([j, i]))), shape=(n, n))
+        W = held.graph(np.ones(len(held.pairs)))
         problem = pose(Samples(n), minimise=laplacian(W), unit=diagonal(held.groups.masses)).problem
         spectrum = solve(problem, m, solver=self.solver, random_state=self.random_state)
         return spectrum.vectors, spectrum.values

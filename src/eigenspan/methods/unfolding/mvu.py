@@ -10,9 +10,8 @@ from ...input import Sample
 from ..docs import documented
 from ..parameters import parameters
 from .base import BoundedUnfolding, fit_unfolding, string_graph
-from .bounds import Bounds
-from .edges import Held, with_common_neighbours
-from .task import Task
+from .edges import with_common_neighbours
+from .task import Bounds, Held, Task
 
 
 @documented

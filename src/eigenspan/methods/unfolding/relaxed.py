@@ -22,8 +22,7 @@ from ...solvers.sdp import Program
 from ..docs import documented
 from ..parameters import parameters
 from .base import Unfolding, fit_unfolding, string_graph
-from .edges import Held
-from .task import Task, Whole
+from .task import Held, Task, Whole
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

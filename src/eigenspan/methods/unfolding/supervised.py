@@ -19,17 +19,29 @@ from ...errors import DisconnectedError, InputError, LabelError
 from ...graphs import KNN, NeighbourGraph, as_graph, class_indicator
 from ...graphs.connect import _bridge
 from ...graphs.lists import canonical
-from ...input import Classes, Sample
+from ...input import Classes, Input, Sample
+from ...input.y import ClassLabels
 from ..docs import documented
 from ..parameters import parameters
-from .base import fit_unfolding, n_strings, string_graph
-from .bounds import Bounds
-from .edges import Held, pair_lengths, with_edges
-from .labelled import LabelledUnfolding, representatives
-from .task import Task
+from .base import BoundedUnfolding, fit_unfolding, n_strings, string_graph
+from .edges import pair_lengths, with_edges
+from .task import Bounds, Held, Task
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+
+
+@parameters(unlabeled=-1)
+class LabelledUnfolding(BoundedUnfolding):
+    """Unfoldings that need y, and coordinates."""
+
+    unlabeled: Any
+
+    _input: ClassVar[Input] = replace(BoundedUnfolding._input, pairs=(), y=ClassLabels(at_least=1))
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BoundedUnfolding._parameter_constraints,
+        "unlabeled": "no_validation",
+    }
 
 
 # ---------------------------------------------------------------------- neighbours within classes
@@ -267,6 +279,16 @@ def check_alpha(alpha: float, graph: NeighbourGraph, pairs: Index, lengths: Arra
         + (f"Use alpha < {most:.4g}, " if most > 1 + 1e-9 else "On a straight string no alpha will do: use ")
         + 'fewer neighbours, or constraint="slack".'
     )
+
+
+def representatives(points: Array, codes: Index) -> Index:
+    """The point of each class that is nearest to its mean [S4, eq. 51, where min means argmin]; the first of several."""
+    chosen = []
+    for c in np.unique(codes[codes >= 0]):
+        members = np.flatnonzero(codes == c)
+        own = points[members]
+        chosen.append(members[np.argmin(np.sum((own - own.mean(axis=0)) ** 2, axis=1))])
+    return np.array(chosen, dtype=np.intp)
 
 
 def class_centring(codes: Index) -> sp.csr_array:
