@@ -160,9 +160,7 @@ class LandmarkMVU(Unfolding):
         chosen = self._choose(held, sample)
         with stage("interpolation"):
             M = sp.csr_array(groups.sum(self._form(graph, sample.x.values).assembled().sparse))
-            Q = interpolation(
-                Form(held.n, sparse=M, psd=True, kills_constant=True), chosen, held.graph(np.ones(len(held.pairs)))
-            )
+            Q = interpolation(Form(held.n, sparse=M, psd=True, kills_constant=True), chosen, held.graph())
         attributes = {"interpolation_": Q[groups.labels], "landmarks_": sample.places[groups.first[chosen]]}
         return Interpolated(held=held, Q=Q, attributes=attributes)
 

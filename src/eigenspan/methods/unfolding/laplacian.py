@@ -125,8 +125,7 @@ class LaplacianMVU(Unfolding):
                 f"n_eigenvectors={m} must lie between n_components={self.n_components} and {n - 1}, the number of distinct points less "
                 "the constant."
             )
-        W = held.graph(np.ones(len(held.pairs)))
-        problem = pose(Samples(n), minimise=laplacian(W), unit=diagonal(held.groups.masses)).problem
+        problem = pose(Samples(n), minimise=laplacian(held.graph()), unit=diagonal(held.groups.masses)).problem
         spectrum = solve(problem, m, solver=self.solver, random_state=self.random_state)
         return spectrum.vectors, spectrum.values
 

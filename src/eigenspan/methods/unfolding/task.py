@@ -63,9 +63,10 @@ class Held:
         """Distinct points."""
         return int(self.groups.first.size)
 
-    def graph(self, values: Array) -> sp.csr_array:
+    def graph(self, values: Array | float = 1.0) -> sp.csr_array:
         """Undirected, with these values of the pairs."""
         i, j = self.pairs.T
+        values = np.broadcast_to(values, i.shape)
         ends = np.concatenate([i, j]), np.concatenate([j, i])
         return sp.csr_array((np.tile(values, 2), ends), shape=(self.n, self.n))
 
