@@ -227,13 +227,8 @@ class SMVU1(LabelledUnfolding):
         order = np.argsort(sample.places)
         nodes = order[np.searchsorted(sample.places, links, sorter=order)]
         held, terms = with_equations(held, nodes, lengths)
-        task = bounds.task(held, sample.x.points, "variance within classes", cost=C, **terms)
-        T = task.program.combine
-        if bounds.constraint == "slack" and T is not None:
-            # representatives that are neighbours are there twice: their equation, and their string
-            held = replace(held, pairs=held.pairs[T.indices], bounds=task.program.bounds)
-        advice = f'alpha={self.alpha:g} contradicts the neighbours. Use a smaller alpha, fewer neighbours, or constraint="slack".'
-        return replace(task, held=held, contradiction=advice)
+        wrong = f'alpha={self.alpha:g} contradicts the neighbours. Use a smaller alpha, fewer neighbours, or constraint="slack".'
+        return bounds.task(held, sample.x.points, "variance within classes", wrong, cost=C, **terms)
 
 
 def fan(ends: Index) -> Index:

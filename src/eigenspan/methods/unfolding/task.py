@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -199,13 +199,20 @@ class Bounds:
         e = unfolding
         return Bounds(e.constraint, e.band, e.price, int(e.power), seed_of(e.random_state))
 
-    def task(self, held: Held, points: Array | None, objective: str = "variance", **terms: Any) -> Whole:
+    def task(
+        self, held: Held, points: Array | None, objective: str = "variance", contradiction: str = "", **terms: Any
+    ) -> Whole:
         """To maximise a variance, or another objective by the `terms` of `program`, within these bounds."""
         program = self.program(held, **terms)
+        interior = self._interior(held, points, program)
+        if self.constraint == "slack":
+            objective += " less the price of slack"
+            if program.combine is not None:  # pairs with an equation and a string are held twice
+                held = replace(held, pairs=held.pairs[program.combine.indices], bounds=program.bounds)
+        narrow = f'band={self.band:g} is too narrow for this metric. Use a wider band, or constraint="slack".'
         return Whole(
-            held=held, program=program, interior=self._interior(held, points, program), constraint=self.constraint,
-            objective=objective + " less the price of slack" * (self.constraint == "slack"),
-            contradiction=f'band={self.band:g} is too narrow for this metric. Use a wider band, or constraint="slack".',
+            held=held, program=program, interior=interior, objective=objective, constraint=self.constraint,
+            contradiction=contradiction or narrow,
         )  # fmt: skip
 
     def program(
