@@ -16,9 +16,8 @@ from sklearn.neighbors import kneighbors_graph
 from eigenspan import Landmarks
 from eigenspan.core import Form
 from eigenspan.errors import ConvergenceWarning, DimensionError, DisconnectedWarning, InputError, RidgeWarning
-from eigenspan.methods.landmark_unfolding import LandmarkMVU, interpolation
-from eigenspan.methods.laplacian_unfolding import LaplacianMVU
-from eigenspan.methods.unfolding import MVU
+from eigenspan.methods.unfolding import MVU, LandmarkMVU, LaplacianMVU
+from eigenspan.methods.unfolding.landmarks import interpolation
 from helpers import disparity, pairwise, relative
 from sdp_helpers import cloud
 
@@ -190,7 +189,7 @@ def test_interpolation_minimises_its_form() -> None:
     A = rng.standard_normal((30, 20))
     A -= A.mean(axis=1, keepdims=True)
     M = A.T @ A
-    Q = interpolation(Form(20, sparse=sp.csr_array(M), psd=True), np.array([3, 7, 11]), np.zeros((0, 2), dtype=int))
+    Q = interpolation(Form(20, sparse=sp.csr_array(M), psd=True), np.array([3, 7, 11]), sp.csr_array((20, 20)))
     free = np.setdiff1d(np.arange(20), [3, 7, 11])
     assert np.array_equal(Q[[3, 7, 11]], np.eye(3))
     assert np.abs((M @ Q)[free]).max() < 1e-10

@@ -21,6 +21,7 @@ from eigenspan.errors import (
     GraphError,
     InputError,
 )
+from eigenspan.methods.unfolding.sdp import SDP
 from eigenspan.solvers.sdp import Certificate, Solution
 from helpers import pairwise
 
@@ -154,10 +155,13 @@ def test_without_a_bound_no_share_is_claimed():
     certificate = Certificate(1.0, 1.0, np.inf, 0.0)
     solution = Solution(None, np.ones((3, 1)), np.ones(3), certificate, 7, "stalled")
     with pytest.warns(ConvergenceWarning, match=r"no bound was proved on how far its variance is"):
-        MVU(2)._report(solution)
-    known = replace(solution, certificate=Certificate(1.0, 1.0, 1.1, 0.0))
+        SDP.of(MVU(2)).report(solution, solution.gap, "variance")
+
+
+def test_a_report_names_the_objective_with_the_price_of_slack():
+    X, y = sheet(40)
     with pytest.warns(ConvergenceWarning, match=r"its dependence on the labels less the price of slack proved within"):
-        ColoredMVU(2, constraint="slack")._report(known)
+        ColoredMVU(2, constraint="slack", label_kernel="linear", max_iter=8).fit(X, y[:, 0])
 
 
 def test_forms_of_the_constraint_nest():

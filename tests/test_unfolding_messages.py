@@ -7,6 +7,7 @@ import pytest
 
 from eigenspan import MVU, KernelLearner, LandmarkMVU
 from eigenspan.errors import ConvergenceWarning, InputError
+from eigenspan.methods.unfolding.sdp import SDP
 from eigenspan.solvers.sdp import Certificate, Solution
 
 X = np.random.default_rng(0).standard_normal((30, 3))
@@ -20,7 +21,7 @@ y = np.where(X[:, 0] > 0, 1, 0)
 def test_what_helps_depends_on_why_it_stopped(status, advice, upper):
     solution = Solution(None, np.ones((3, 1)), np.ones(3), Certificate(1.0, 1.0, upper, 0.0), 7, status)
     with pytest.warns(ConvergenceWarning, match=advice) as told:
-        MVU(2)._report(solution)
+        SDP.of(MVU(2)).report(solution, solution.gap, "variance")
     assert ("Give it" in str(told[0].message)) == (status != "stalled")
 
 

@@ -15,14 +15,9 @@ from sklearn.neighbors import kneighbors_graph
 from eigenspan import KNN
 from eigenspan.errors import DisconnectedError, DisconnectedWarning, InputError, LabelError
 from eigenspan.input.y import read_actions
-from eigenspan.methods.unfolding import MVU
-from eigenspan.methods.unfolding_variants import (
-    ActionRespectingEmbedding,
-    RelaxedMVU,
-    edge_deviations,
-    equal_pairs,
-    knee,
-)
+from eigenspan.methods.unfolding import MVU, ActionRespectingEmbedding, RelaxedMVU
+from eigenspan.methods.unfolding.actions import equal_pairs
+from eigenspan.methods.unfolding.relaxed import edge_deviations, knee
 from eigenspan.plotting.deviations import plot_deviations
 from helpers import disparity, pairwise
 from sdp_helpers import clarabel_tolerances, cloud

@@ -32,16 +32,13 @@ from .learning import KernelLearner
 from .methods.alignment import LLTSA, LTSA, HessianLLE, ModifiedLLE
 from .methods.anchored import Anchored
 from .methods.clustering import SpectralClustering
-from .methods.coloured_unfolding import SMVU2, ColoredMVU
 from .methods.compose import TraceReducer
 from .methods.costs import LFDA
 from .methods.discriminant import LDA
 from .methods.distances import ClassicalMDS, LandmarkMDS
 from .methods.external import External
 from .methods.geodesics import Isomap, LandmarkIsomap
-from .methods.landmark_unfolding import LandmarkMVU
 from .methods.laplacian import LPP, OLPP, LaplacianEigenmaps
-from .methods.laplacian_unfolding import LaplacianMVU
 from .methods.links import SSDR
 from .methods.margins import DNE, LDE, MFA, SSDNE, SSMFA
 from .methods.propagation import SDACCCP, SODA
@@ -50,9 +47,18 @@ from .methods.registry import make
 from .methods.sda import SDA
 from .methods.semisupervised import MMC, SELF, SELFDA, SSFDA, SSLFDA, SSMMC
 from .methods.supervised import RoweisDA, SupervisedPCA
-from .methods.supervised_unfolding import SMVU1, SupervisedMVU
-from .methods.unfolding import MVU, UnfoldingCertificate
-from .methods.unfolding_variants import ActionRespectingEmbedding, RelaxedMVU
+from .methods.unfolding import (
+    MVU,
+    SMVU1,
+    SMVU2,
+    ActionRespectingEmbedding,
+    ColoredMVU,
+    LandmarkMVU,
+    LaplacianMVU,
+    RelaxedMVU,
+    SupervisedMVU,
+    UnfoldingCertificate,
+)
 from .methods.variance import PCA, KernelPCA
 from .methods.walks import CommuteTimeEmbedding, DiffusionMap
 from .selection import LabelledOnly, RegularizedSearch, SemiSupervisedKFold

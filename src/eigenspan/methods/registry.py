@@ -13,15 +13,12 @@ from .._compat import NONMETRIC
 from ..errors import InputError
 from .alignment import LLTSA, LTSA, HessianLLE, ModifiedLLE
 from .clustering import SpectralClustering
-from .coloured_unfolding import SMVU2, ColoredMVU
 from .costs import LFDA
 from .discriminant import LDA
 from .distances import ClassicalMDS, LandmarkMDS
 from .external import External
 from .geodesics import Isomap, LandmarkIsomap
-from .landmark_unfolding import LandmarkMVU
 from .laplacian import LPP, OLPP, LaplacianEigenmaps
-from .laplacian_unfolding import LaplacianMVU
 from .links import SSDR
 from .margins import DNE, LDE, MFA, SSDNE, SSMFA
 from .propagation import SDACCCP, SODA
@@ -29,9 +26,17 @@ from .reconstruction import LLE, NPP, ONPP
 from .sda import SDA
 from .semisupervised import MMC, SELFDA, SSFDA, SSLFDA, SSMMC
 from .supervised import RoweisDA, SupervisedPCA
-from .supervised_unfolding import SMVU1, SupervisedMVU
-from .unfolding import MVU
-from .unfolding_variants import ActionRespectingEmbedding, RelaxedMVU
+from .unfolding import (
+    MVU,
+    SMVU1,
+    SMVU2,
+    ActionRespectingEmbedding,
+    ColoredMVU,
+    LandmarkMVU,
+    LaplacianMVU,
+    RelaxedMVU,
+    SupervisedMVU,
+)
 from .variance import PCA, KernelPCA
 from .walks import CommuteTimeEmbedding, DiffusionMap
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -12,20 +12,19 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._compat import Interval, StrOptions
-from .._diagnostics import stage
-from ..core import Samples, diagonal, pose, solve
-from ..errors import DimensionError
-from ..forms import laplacian
-from ..graphs import NeighbourGraph
-from ..graphs.contract import Contraction
-from ..input import Sample
-from ..solvers.sdp import Certificate, Program, Slack, Solution, solve_program
-from .docs import documented
-from .parameters import parameters
-from .unfolding import Unfolding
-from .unfolding_certificate import UnfoldingCertificate
-from .unfolding_edges import Held
+from ..._compat import Interval, StrOptions
+from ..._diagnostics import stage
+from ...core import Fitted, Samples, diagonal, pose, solve
+from ...errors import DimensionError
+from ...forms import laplacian
+from ...graphs import NeighbourGraph
+from ...input import Sample
+from ...solvers.sdp import Program, Slack, Solution
+from ..docs import documented
+from ..parameters import parameters
+from .base import Unfolding, fit_unfolding, string_graph
+from .sdp import SDP
+from .task import Held, Task
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -101,80 +100,79 @@ class LaplacianMVU(Unfolding):
         "n_eigenvectors": [Interval(Integral, 1, None, closed="left"), None],
         "price": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
     }
-    constraint = "slack"
 
-    def _unfold(self, graph: NeighbourGraph, sample: Sample) -> tuple[Array, dict[str, Any]]:
-        held = Held.of(graph, sample, self._edges(graph, sample))
-        Q, values = self._smoothest(held.pairs, held.groups)
-        price = self._price(float(values[0]), held.bounds)
-        Q /= np.sqrt(values)  # of energy one: columns of like size
+    def _fit_all(self, sample: Sample) -> Fitted:
+        return fit_unfolding(self, sample, string_graph(self, sample), self._task)
+
+    def _task(self, graph: NeighbourGraph, sample: Sample) -> Task:
+        held = Held.of(graph.undirected())
+        Q, values = self._smoothest(held)
+        # "auto": a stretch by that share costs what an edge gains; equal weights would be 1/λ₂ each
+        auto = 1.0 / (2.0 * _STRETCH * float(values[0]) * float(held.bounds.mean()))
+        price = auto if self.price == "auto" else float(self.price)
+        attributes = {"price_": price, "eigenvectors_": Q[held.groups.labels]}
+        Q = Q / np.sqrt(values)  # of energy one: columns of like size
         with stage("least squares"):
             R = triangle(Q, held.pairs, held.bounds)
-        with stage("unfolding"):
-            solved = self._solved(small_program(R, 1.0 / values, price))
-        solution, certificate = self._certified(solved, Q, R, held, price)
-        self._report(solution)
-        return (Q @ solved.factor[1:])[held.groups.labels], {
-            "solution_": solution,
-            "n_iter_": max(1, solved.iterations),
-            "certificate_": certificate,
-            "price_": price,
-            "eigenvectors_": (Q * np.sqrt(values))[held.groups.labels],
-        }
+        return Smooth(held=held, Q=Q, R=R, cost=1.0 / values, price=price, attributes=attributes)
 
-    def _solved(self, program: Program) -> Solution:
-        """The solver's gap is relative to an objective that can be all price: where it is, once more to a finer one."""
-        began, tol = time.monotonic(), 1e-2 * self.tol
-        rule: dict[str, Any] = {"method": self.method, "max_iter": self.max_iter, "callback": self._tell()}
-        solution = solve_program(program, tol=tol, time_limit=self.time_limit, **rule)
-        if solution.status != "certified" or self._gap(solution) <= self.tol:
-            return solution
-        tol = 0.5 * self.tol * program.variance(solution.factor) / abs(solution.upper)
-        left = None if self.time_limit is None else max(self.time_limit - (time.monotonic() - began), 1e-3)
-        finer = solve_program(program, tol=max(tol, 1e-12), time_limit=left, **rule)
-        return min(finer, solution, key=self._gap)
-
-    def _price(self, smallest: float, bounds: Array) -> float:
-        """ν as given, or such that a stretch by that share costs what an edge gains; equal weights would be 1/λ₂ each."""
-        return 1.0 / (2.0 * _STRETCH * smallest * float(bounds.mean())) if self.price == "auto" else float(self.price)
-
-    def _smoothest(self, pairs: Index, groups: Contraction) -> tuple[Array, Array]:
+    def _smoothest(self, held: Held) -> tuple[Array, Array]:
         """Q of the groups, and its eigenvalues."""
-        n = groups.first.size
+        n = held.n
         m = min(_EIGENVECTORS, n - 1) if self.n_eigenvectors is None else self.n_eigenvectors
         if not self.n_components <= m <= n - 1:
             raise DimensionError(
                 f"n_eigenvectors={m} must lie between n_components={self.n_components} and {n - 1}, the number of distinct points less "
                 "the constant."
             )
-        i, j = pairs.T
-        W = sp.csr_array((np.ones(2 * i.size), (np.concatenate([i, j]), np.concatenate([j, i]))), shape=(n, n))
-        problem = pose(Samples(n), minimise=laplacian(W), unit=diagonal(groups.masses)).problem
+        problem = pose(Samples(n), minimise=laplacian(held.graph()), unit=diagonal(held.groups.masses)).problem
         spectrum = solve(problem, m, solver=self.solver, random_state=self.random_state)
         return spectrum.vectors, spectrum.values
 
-    def _gap(self, solution: Solution) -> float:
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Smooth(Task):
+    """Points ``Y = Q F``, at a price for all that is not their distance: ``‖R [y; −1]‖²`` in the entries y of ``F Fᵀ``."""
+
+    Q: Array
+    R: Array
+    cost: Array
+    price: float
+    objective: str = "variance less the price of slack"
+    constraint: str = "slack"
+
+    def solve(self, sdp: SDP) -> tuple[Solution, Array]:
+        found = self._solved(sdp)
+        close = self.gap(found) <= sdp.tol
+        status = "certified" if close else "stalled" if found.status == "certified" else found.status
+        # the weights and the violation of the edges themselves, behind those of the triangular system
+        R, bounds = self.R, self.held.bounds
+        z = np.linalg.lstsq(R[:, :-1], found.weights + 2.0 * self.price * R[:, -1], rcond=None)[0]
+        F = found.factor[1:]
+        L = F @ F.T
+        y = np.concatenate([np.diag(L), 2.0 * L[np.triu_indices(len(L), 1)]])
+        v, w = np.vstack([A @ np.column_stack([y, z]) for A in _products(self.Q, self.held.pairs)]).T
+        certificate = replace(found.certificate, violation=float(np.max(np.abs(v - bounds) / bounds)))
+        return replace(found, certificate=certificate, status=status), w - 2.0 * self.price * bounds
+
+    def _solved(self, sdp: SDP) -> Solution:
+        """The solver's gap is relative to an objective that can be all price: where it is, once more to a finer one."""
+        began, tell = time.monotonic(), sdp.teller(self.objective)
+        program = small_program(self.R, self.cost, self.price)
+        solution = sdp.solve(program, tol=1e-2 * sdp.tol, callback=tell)
+        if solution.status != "certified" or self.gap(solution) <= sdp.tol:
+            return solution
+        tol = 0.5 * sdp.tol * program.variance(solution.factor) / abs(solution.upper)
+        finer = sdp.solve(program, tol=max(tol, 1e-12), time_limit=sdp.time_left(began), callback=tell)
+        return min(finer, solution, key=self.gap)
+
+    def gap(self, solution: Solution) -> float:
         """Relative to the variance: what m functions cannot follow may cost many times as much."""
         variance = solution.program.variance(solution.factor)
         return (solution.upper - solution.lower) / variance if variance > 0 else np.inf
 
-    def _certified(
-        self, solution: Solution, Q: Array, R: Array, held: Held, price: float
-    ) -> tuple[Solution, UnfoldingCertificate]:
-        """Bounds, and the weights and violation of the edges themselves behind those of the triangular system."""
-        c, program, bounds = solution.certificate, solution.program, held.bounds
-        z = np.linalg.lstsq(R[:, :-1], solution.weights + 2.0 * price * R[:, -1], rcond=None)[0]
-        F = solution.factor[1:]
-        L = F @ F.T
-        y = np.concatenate([np.diag(L), 2.0 * L[np.triu_indices(len(L), 1)]])
-        v, w = np.vstack([A @ np.column_stack([y, z]) for A in _products(Q, held.pairs)]).T
-        certificate = Certificate(c.value, c.lower, c.upper, float(np.max(np.abs(v - bounds) / bounds)))
-        close = self._gap(solution) <= self.tol
-        status = "certified" if close else "stalled" if solution.status == "certified" else solution.status
-        found = Solution(
-            program, solution.factor, solution.weights, certificate, solution.iterations, status, solution.history
-        )
-        return found, self._certificate(replace(found, weights=w - 2.0 * price * bounds), held)
+    def factor(self, solution: Solution) -> Array:
+        return np.asarray((self.Q @ solution.factor[1:])[self.held.groups.labels])
 
 
 def _products(Q: Array, pairs: Index) -> Iterator[Array]:

@@ -11,17 +11,18 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from .._compat import Interval, StrOptions
-from .._diagnostics import note
-from ..errors import KernelError, LabelError
-from ..graphs import median_width
-from ..input import Classes, Input, Sample
-from ..input.y import ClassLabels, Targets
-from ..solvers.sdp import Program
-from .docs import documented
-from .parameters import parameters
-from .supervised_unfolding import LabelledUnfolding, representatives
-from .unfolding_edges import Held
+from ..._compat import Interval, StrOptions
+from ..._diagnostics import note
+from ...core import Fitted
+from ...errors import KernelError, LabelError
+from ...graphs import NeighbourGraph, median_width
+from ...input import Classes, Input, Sample
+from ...input.y import ClassLabels, Targets
+from ..docs import documented
+from ..parameters import parameters
+from .base import fit_unfolding, string_graph
+from .supervised import LabelledUnfolding, representatives
+from .task import Bounds, Held, Task
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -69,14 +70,17 @@ class SMVU2(LabelledUnfolding):
     """
 
     _input: ClassVar[Input] = replace(LabelledUnfolding._input, y=ClassLabels())
-    _objective = "scatter of the classes"
 
-    def _program(self, held: Held) -> Program:
-        self._check_memory(held.n, len(held.pairs))
-        codes = held.sample.y.codes
+    def _fit_all(self, sample: Sample) -> Fitted:
+        return fit_unfolding(self, sample, string_graph(self, sample), self._task)
+
+    def _task(self, graph: NeighbourGraph, sample: Sample) -> Task:
+        bounds, held = Bounds.of(self), Held.of(graph.undirected())
+        bounds.check_memory(held, "SMVU2")
+        X, codes = sample.x.values, sample.y.codes
         if np.unique(codes[codes >= 0]).size < 2:
             raise _nothing_left(codes.size)
-        return self._bounded(held, fisher_cost(held.sample.x.values, codes))
+        return bounds.task(held, X, "scatter of the classes", cost=fisher_cost(X, codes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +172,6 @@ class ColoredMVU(LabelledUnfolding):
     label_kernel: Any
     width: float | None
     _input: ClassVar[Input] = replace(LabelledUnfolding._input, y=_labels_of_kernel)
-    _objective = "dependence on the labels"
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LabelledUnfolding._parameter_constraints,
@@ -176,37 +179,39 @@ class ColoredMVU(LabelledUnfolding):
         "width": [Interval(Real, 0, None, closed="neither"), None],
     }
 
-    def _program(self, held: Held) -> Program:
-        self._check_memory(held.n, len(held.pairs))
-        return self._bounded(held, self._cost(held.sample))
+    def _fit_all(self, sample: Sample) -> Fitted:
+        return fit_unfolding(self, sample, string_graph(self, sample), self._task)
 
-    def _cost(self, sample: Sample) -> Array:
-        """H K_l H over the points with a label, zero elsewhere."""
-        n, y = sample.n, sample.y
-        C = np.zeros((n, n))
-        if isinstance(y, LabelKernel):
-            known, K = np.ones(n, dtype=bool), y.K
-        elif isinstance(y, Classes):
-            known = y.codes >= 0
-            K = np.asarray(y.codes[known][:, None] == y.codes[known], dtype=np.float64)
-        else:
-            known = y.known
-            K = self._kernel(y.values[known]) if known.any() else C
-        C[np.ix_(known, known)] = _centred(K) if known.any() else 0.0
+    def _task(self, graph: NeighbourGraph, sample: Sample) -> Task:
+        bounds, held = Bounds.of(self), Held.of(graph.undirected())
+        bounds.check_memory(held, "ColoredMVU")
+        known, K = label_kernel(sample.y, self.label_kernel, self.width)
+        C = np.zeros((sample.n, sample.n))
+        if known.any():
+            C[np.ix_(known, known)] = _centred(K)
         if not C.size or np.abs(C).max() <= 1e-12 * np.abs(K).max(initial=0.0):
-            raise _nothing_left(n)
-        return C
+            raise _nothing_left(sample.n)
+        return bounds.task(held, sample.x.points, "dependence on the labels", cost=C)
 
-    def _kernel(self, T: Any) -> Array:
-        """Of numbers."""
-        if callable(self.label_kernel):
-            return _label_matrix(self.label_kernel(T, T), len(T))
-        if self.label_kernel == "rbf":
-            width = median_width(T) if self.width is None else float(self.width)
-            note(label_width=width)
-            return np.asarray(np.exp(-cdist(T, T, "sqeuclidean") / width**2))
-        T = T - T.mean(axis=0)
-        return np.asarray(T @ T.T)
+
+def label_kernel(y: Any, kernel: Any, width: float | None) -> tuple[NDArray[np.bool_], Array]:
+    """Which points have a label, and K_l over these."""
+    if isinstance(y, LabelKernel):
+        return np.ones(len(y.K), dtype=bool), y.K
+    if isinstance(y, Classes):
+        known = y.codes >= 0
+        return known, np.asarray(y.codes[known][:, None] == y.codes[known], dtype=np.float64)
+    T = y.values[y.known]
+    if not len(T):
+        return y.known, np.zeros((0, 0))
+    if callable(kernel):
+        return y.known, _label_matrix(kernel(T, T), len(T))
+    if kernel == "rbf":
+        width = median_width(T) if width is None else float(width)
+        note(label_width=width)
+        return y.known, np.asarray(np.exp(-cdist(T, T, "sqeuclidean") / width**2))
+    T = T - T.mean(axis=0)
+    return y.known, np.asarray(T @ T.T)
 
 
 def fisher_cost(points: Array, codes: Index) -> sp.csr_array:

@@ -7,14 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graphs.contract import Contraction
-from ..solvers.sdp import Solution
-
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-
-#: Weight of the edges that tie copies of a row to it, in units of the largest other.
-_STIFF = 1e8
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,18 +62,3 @@ class UnfoldingCertificate:
     constraint: str
     equal_edges: Index | None = None
     weights_equal: Array | None = None
-
-
-def certificate_of(
-    solution: Solution, gap: float, pairs: Index, bounds: Array, groups: Contraction, constraint: str
-) -> UnfoldingCertificate:
-    """The certificate of all rows: pairs of groups, and copies tied to the first of their group."""
-    m, c, w = len(pairs), solution.certificate, solution.weights
-    copies = np.flatnonzero(groups.first[groups.labels] != np.arange(groups.labels.size))
-    edges = np.vstack([groups.first[pairs], np.column_stack([groups.first[groups.labels[copies]], copies])])
-    stiff = np.full(copies.size, _STIFF * max(float(np.max(np.abs(w), initial=0.0)), 1.0))
-    below = np.concatenate([w[m : 2 * m], 0 * stiff]) if constraint == "band" else None
-    return UnfoldingCertificate(
-        c.lower, c.upper, gap, c.violation, edges, np.concatenate([bounds, np.zeros(copies.size)]),
-        np.concatenate([w[:m], stiff]), below, solution.status, constraint,
-    )  # fmt: skip

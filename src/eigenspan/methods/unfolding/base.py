@@ -1,0 +1,158 @@
+"""What all unfoldings share: their parameters, the graph of their strings, and the way from a task to an embedding and its map."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._compat import Interval, StrOptions
+from ...core import Fitted, Samples, SqrtEigenvalue, factor_gram, pose
+from ...core.spectrum import suggested_dimension
+from ...errors import DegenerateWarning, DimensionError, DisconnectedError, warn
+from ...extend import eigenfunctions, kernel_map
+from ...graphs import NeighbourGraph, components
+from ...input import Classes, Sample
+from ...solvers import dense
+from ...solvers.sdp import METHODS
+from ..base import axes
+from ..neighbourhood import GraphEmbedding, barycentric, in_one_piece, neighbours
+from ..parameters import parameters
+from .sdp import SDP
+from .task import Task, unfold
+
+Array = NDArray[np.float64]
+
+#: Neighbours unless told.
+_NEIGHBOURS = 8
+#: Share of the largest variance below which that of an axis is rounding.
+_ROUNDING = 1e-11
+
+
+@parameters(
+    tol=1e-3, rank=None, method="auto", extension="auto", max_iter=300, time_limit=None, callback=None, verbose=0
+)
+class Unfolding(GraphEmbedding):
+    """The parameters of every unfolding. A method states its `Task` and hands it to `fit_unfolding`."""
+
+    tol: float
+    rank: int | None
+    method: str
+    extension: str
+    max_iter: int
+    time_limit: float | None
+    callback: Callable[[dict[str, Any]], None] | None
+    verbose: int
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **GraphEmbedding._parameter_constraints,
+        "tol": [Interval(Real, 0, 1, closed="neither")],
+        "rank": [Interval(Integral, 1, None, closed="left"), None],
+        "method": [StrOptions(set(METHODS))],
+        "extension": [StrOptions({"auto", "barycentric", "eigenfunctions", "kernel-map"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "callback": [callable, None],
+        "verbose": ["verbose"],
+    }
+
+
+@parameters(constraint="inequality", band=0.05, price="auto", power=2)
+class BoundedUnfolding(Unfolding):
+    """The parameters of those whose bounds on squared distances have one of several forms: `Bounds` is made of them."""
+
+    constraint: str
+    band: float
+    price: Any
+    power: int
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Unfolding._parameter_constraints,
+        "constraint": [StrOptions({"inequality", "slack", "band"})],
+        "band": [Interval(Real, 0, 1, closed="neither")],
+        "price": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "power": [Interval(Integral, 1, 2, closed="both")],
+    }
+
+
+def string_graph(unfolding: Any, sample: Sample) -> NeighbourGraph:
+    """The neighbours that are asked for, in one piece or several."""
+    if unfolding.extension == "barycentric":
+        sample.x.coordinates(
+            'extension="barycentric" rebuilds points from the coordinates of their neighbours',
+            'use "eigenfunctions" (which "auto" takes there) or "kernel-map"',
+        )
+    return neighbours(unfolding, sample, n_strings(unfolding, sample))
+
+
+def n_strings(unfolding: Any, sample: Sample) -> int:
+    """Neighbours of every point."""
+    return min(_NEIGHBOURS, sample.n - 1) if unfolding.n_neighbors is None else unfolding.n_neighbors
+
+
+def fit_unfolding(
+    unfolding: Any, sample: Sample, graph: NeighbourGraph, state: Callable[[NeighbourGraph, Sample], Task]
+) -> Fitted:
+    """The fit of what ``state(graph, sample)`` asks for, of the graph in one piece and its points."""
+    d, policy = unfolding.n_components, unfolding.disconnected
+
+    def embed(graph: NeighbourGraph, sample: Sample) -> Fitted:
+        if d >= graph.n:
+            raise DimensionError(
+                f"n_components={d} exceeds {graph.n - 1}, the number of samples less the constant: use n_components <= {graph.n - 1}."
+            )
+        F, found = unfold(state(graph, sample), SDP.of(unfolding))
+        F = F @ dense.eigenpairs(dense.symmetric(F.T @ F), None, "max")[1]
+        found["suggested_dimension_"] = suggested_dimension(np.sum(F**2, axis=0), found["certificate_"].gap)
+        basis = Samples(graph.n, _extension(unfolding.extension, graph, sample.x, F))
+        return _on_axes(unfolding, F, basis).having(**found)
+
+    if policy == "raise" and isinstance(sample.y, Classes):
+        _refuse_pieces(graph, sample.y)
+    return in_one_piece(sample, graph, policy, embed)
+
+
+def _on_axes(unfolding: Any, F: Array, basis: Samples) -> Fitted:
+    """The axes of most variance; where there are fewer than are asked for, the others are zero."""
+    variances, wanted = np.sum(F**2, axis=0), unfolding.n_components
+    posed = pose(basis, maximise=factor_gram(F), scale=SqrtEigenvalue())
+    d = max(1, min(wanted, int(np.sum(variances > _ROUNDING * variances.max()))))
+    fitted = axes(unfolding).fit(replace(posed, axes=d)).having(embedding_full_=F, spectrum_=variances)
+    if d == wanted:
+        return fitted
+    warn(
+        f"The unfolding has {d} dimension{'s' * (d > 1)}: all variance lies there, and the other {wanted - d} of the {wanted} axes asked "
+        "for are zero. Where a graph hangs on single edges, such as bridges between components, its points are pulled into a line.",
+        DegenerateWarning,
+    )
+    padding = np.eye(d, wanted)
+    return replace(fitted, embedding=np.asarray(fitted.embedding) @ padding, map=fitted.map.then(padding))
+
+
+def _extension(name: str, graph: NeighbourGraph, x: Any, F: Array) -> Any:
+    """How new points are placed."""
+    if name == "kernel-map":
+        return kernel_map(graph, x.arriving)
+    if name == "eigenfunctions" or x.pairs:
+        return eigenfunctions(graph, x.arriving, F)
+    return barycentric(graph, x)
+
+
+def _refuse_pieces(graph: NeighbourGraph, y: Classes) -> None:
+    """Say which classes are in which piece of a graph that falls apart."""
+    count, labels = components(graph)
+    if count == 1:
+        return
+    codes, sizes, listed = y.codes, np.bincount(labels), []
+    for piece in np.argsort(-sizes, kind="stable")[:5]:
+        found = np.unique(codes[labels == piece])
+        names = ["unlabelled" if c < 0 else f"class {y.names[c]}" for c in found[:4]]
+        listed.append(f"{sizes[piece]} points ({', '.join(names)}{', …' if found.size > 4 else ''})")
+    raise DisconnectedError(
+        f"No constraint ties these {count} pieces together: {'; '.join(listed)}{'; …' if count > 5 else ''}. They could move apart "
+        'without end, and there is no optimum. Use more neighbours, or disconnected="connect" for the shortest bridges between them.'
+    )

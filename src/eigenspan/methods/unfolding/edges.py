@@ -1,0 +1,50 @@
+"""Graphs with more edges, for unfoldings to hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ...errors import InputError
+from ...graphs import NeighbourGraph
+from ...graphs.contract import common_neighbours
+from ...graphs.lists import canonical
+from ..neighbourhood import pair_distances
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+def with_edges(graph: NeighbourGraph, pairs: Index, lengths: Array) -> NeighbourGraph:
+    """The graph with these edges, in both directions; one that is there already takes the new length."""
+    D, n, (i, j) = graph.distances.tocoo(), graph.n, pairs.T
+    kept = ~np.isin(D.row.astype(np.int64) * n + D.col, np.concatenate([i * n + j, j * n + i]))
+    values = np.concatenate([D.data[kept], lengths, lengths])
+    ends, others = np.concatenate([D.row[kept], i, j]), np.concatenate([D.col[kept], j, i])
+    return replace(graph, distances=canonical(values, ends, others, n))
+
+
+def with_common_neighbours(graph: NeighbourGraph, x: Any) -> NeighbourGraph:
+    """The graph with pairs that share a neighbour; the edges that are there keep their lengths."""
+    U, n = sp.coo_array(sp.triu(graph.undirected(), 1)), graph.n
+    pairs = common_neighbours(graph.distances)
+    new = pairs[~np.isin(pairs[:, 0] * n + pairs[:, 1], U.row.astype(np.int64) * n + U.col)]
+    return with_edges(graph, new, pair_lengths(graph, x, new))
+
+
+def pair_lengths(graph: NeighbourGraph, x: Any, pairs: Index) -> Array:
+    """Distances of pairs in the graph's metric, or looked up where X holds them."""
+    i, j = pairs.T
+    if x.pairs:
+        return np.asarray(x.values[i, j], dtype=np.float64)
+    metric = getattr(graph.finder, "metric", None)
+    if metric is None:
+        raise InputError(
+            "Pairs that are no edges of the graph are to be measured, but it was made of distances and has no metric to measure them in: "
+            "put these pairs into the graph, or build it by KNN(...) from the points."
+        )
+    return pair_distances(x.values, i, j, metric)

@@ -1,0 +1,106 @@
+"""An unfolding as values: pairs that are held, bounds on them, a task, and settings of the solver."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from eigenspan import MVU, ColoredMVU, LandmarkMVU
+from eigenspan.errors import InputError
+from eigenspan.methods.unfolding.base import Unfolding, fit_unfolding, string_graph
+from eigenspan.methods.unfolding.sdp import SDP
+from eigenspan.methods.unfolding.task import Bounds, Held, Whole, unfold
+from eigenspan.solvers.sdp import Program
+from sdp_helpers import cloud
+
+SETTINGS = SDP.of(MVU(1, tol=1e-6))
+INEQUALITY = Bounds.of(MVU(1))
+
+
+def chain(lengths: Any) -> Held:
+    n = len(lengths) + 1
+    D = sp.diags_array(lengths, offsets=1, shape=(n, n))
+    return Held.of(sp.csr_array(D + D.T))
+
+
+def test_a_chain_is_pulled_straight() -> None:
+    """No estimator is needed to unfold: points on strings end to end, as far from their mean as these allow."""
+    lengths = np.array([1.0, 2.0, 0.5, 1.5])
+    F, found = unfold(INEQUALITY.task(chain(lengths), None), SETTINGS)
+    line = np.append(0.0, np.cumsum(lengths))
+    line -= line.mean()
+    assert np.sum(F**2) == pytest.approx(line @ line, rel=1e-5)
+    assert found["certificate_"].status == "certified"
+    assert np.linalg.norm(np.diff(F, axis=0), axis=1) == pytest.approx(lengths, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("settings", "rows", "slack"),
+    [
+        ({"constraint": "inequality"}, 3, None),
+        ({"constraint": "band", "band": 0.2}, 6, None),
+        ({"constraint": "slack", "price": 7.0, "power": 1}, 3, 7.0),
+    ],
+)
+def test_the_form_of_the_bounds(settings: Any, rows: int, slack: float | None) -> None:
+    held = chain([1.0, 2.0, 3.0])
+    program = Bounds.of(MVU(1, **settings)).program(held)
+    assert program.bounds.size == rows
+    assert program.bounds[:3] == pytest.approx([1.0, 4.0, 9.0])
+    assert program.bounds[3:] == pytest.approx([-0.8, -3.2, -7.2][: rows - 3])
+    assert (program.slack.price if program.slack else None) == slack
+
+
+def test_the_settings_of_the_solver_are_those_of_the_estimator() -> None:
+    told: list[Any] = []
+    sdp = SDP.of(ColoredMVU(2, tol=0.1, rank=1, max_iter=7, time_limit=5.0, callback=told.append, random_state=3))
+    assert (sdp.name, sdp.tol, sdp.rank, sdp.max_iter, sdp.seed) == ("ColoredMVU", 0.1, 2, 7, 3)
+    assert SDP.of(MVU(2)).rank == 3
+    assert SDP.of(LandmarkMVU(5)).rank == 6
+    assert sdp.teller("variance") is sdp.callback
+    assert replace(sdp, time_limit=None).time_left(0.0) is None
+    assert sdp.time_left(-1e9) == 1e-3
+
+
+def test_progress_is_told_in_the_words_of_the_task(capsys: pytest.CaptureFixture[str]) -> None:
+    told: list[Any] = []
+    sdp = SDP.of(MVU(1, verbose=1, callback=told.append))
+    unfold(Bounds.of(MVU(1, constraint="slack")).task(chain([1.0, 2.0]), None, "width"), sdp)
+    assert "[MVU] step 0: width less the price of slack" in capsys.readouterr().out
+    assert told
+
+
+def test_a_contradiction_is_refused_in_the_words_of_the_task() -> None:
+    """A string of length one between points that are to be two apart."""
+    held = chain([1.0])
+    program = Program.of_pairs(2, held.pairs, np.array([1.0]), lower=np.array([4.0]))
+    task = Whole(held=held, program=program, contradiction="the ends are too far apart.")
+    with pytest.raises(InputError, match=r"as the dual weights prove.*: the ends are too far apart\."):
+        unfold(task, SETTINGS)
+
+
+class Netted(Unfolding):
+    """Maximum variance in a net whose strings are twice as long as they are in space: a new unfolding, in full."""
+
+    def _fit_all(self, sample: Any) -> Any:
+        return fit_unfolding(self, sample, string_graph(self, sample), self._task)
+
+    def _task(self, graph: Any, sample: Any) -> Any:
+        held = Held.of(2.0 * graph.undirected())
+        program = Program.of_pairs(held.n, held.pairs, held.bounds, masses=held.groups.masses)
+        return Whole(held=held, program=program, attributes={"strings_": len(held.pairs)})
+
+
+def test_a_new_unfolding_states_its_task_and_nothing_else() -> None:
+    X = cloud(40, 3)
+    netted, plain = Netted(2).fit(X), MVU(2).fit(X)
+    assert netted.certificate_.upper == pytest.approx(4 * plain.certificate_.upper, rel=2e-3)
+    assert netted.strings_ == len(plain.certificate_.edges)
+    assert netted.transform(X) == pytest.approx(netted.embedding_)
+    some = Netted(2, landmarks=25).fit(X)
+    assert some.embedding_.shape == (40, 2)
+    assert some.strings_ == len(some.certificate_.edges)
