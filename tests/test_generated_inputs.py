@@ -58,7 +58,6 @@ KNOWN: dict[str, tuple[str, str]] = {
         "LaplacianEigenmaps DiffusionMap CommuteTimeEmbedding SpectralClustering LLE ModifiedLLE HessianLLE LTSA LLE-landmarks "
         "LaplacianEigenmaps-landmarks LaplacianEigenmaps-harmonic SpectralClustering-ratio TraceReducer-samples",
     ),
-    "precomputed": ("a graph of coinciding points only", "MVU"),
 }
 KNOWN_CALLS: dict[str, str] = {}
 

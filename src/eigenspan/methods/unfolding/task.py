@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..._diagnostics import stage
 from ..._resources import require
 from ...core.spectrum import seed_of
-from ...errors import InputError
+from ...errors import DimensionError, InputError
 from ...graphs import geodesic_table
 from ...graphs.contract import Contraction, contract
 from ...solvers import dense
@@ -56,6 +56,10 @@ class Held:
     def of(lengths: sp.csr_array, **rule: Any) -> Held:
         """The edges of an undirected graph of lengths."""
         groups, pairs, d = contract(lengths, **rule)
+        if groups.first.size == 1:
+            raise DimensionError(
+                f"All {lengths.shape[0]} points coincide: every string has length zero, and there is nothing to unfold."
+            )
         return Held(groups, pairs, d**2)
 
     @property
