@@ -301,6 +301,11 @@ def test_unit_covariance_is_that_of_all_rows(case: Case) -> None:
     assert np.abs(Y.mean(axis=0)).max() < 1e-7
 
 
+def test_unit_variance_is_that_of_all_rows() -> None:
+    Y = fitted(es.LaplacianEigenmaps(scale="unit-variance"), DATA["one row 20 times"]).embedding_
+    np.testing.assert_allclose(Y.var(axis=0), 1.0, rtol=1e-9)
+
+
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])
 def test_clusters_of_copies(cut: str) -> None:
     rng = np.random.default_rng(0)
@@ -386,6 +391,9 @@ def test_the_largest_component(case: Case) -> None:
     first, labels = groups(X)
     np.testing.assert_array_equal(found.graph_.rows, first[X[first, 0] < 500])
     near = X[:, 0] < 500
+    if isinstance(found, (es.LLE, es.LTSA, es.HessianLLE)):  # units count the copies that are left
+        Y = found.embedding_[near]
+        np.testing.assert_allclose(Y.T @ Y / len(Y), np.eye(Y.shape[1]), atol=1e-8)
     np.testing.assert_array_equal(found.embedding_, found.embedding_[first][labels])
     np.testing.assert_array_equal(found.transform(X)[near], found.embedding_[near])
 
