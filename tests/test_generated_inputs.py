@@ -53,11 +53,7 @@ CALLS = {**dict(measures()), **dict(calls())}
 
 #: What is known to fail, and why: "*" stands for all estimators but those after "but".
 KNOWN: dict[str, tuple[str, str]] = {
-    "repeated rows": (
-        "copies are embedded one by one",
-        "LaplacianEigenmaps DiffusionMap CommuteTimeEmbedding SpectralClustering LLE ModifiedLLE HessianLLE LTSA LLE-landmarks "
-        "LaplacianEigenmaps-landmarks LaplacianEigenmaps-harmonic SpectralClustering-ratio TraceReducer-samples",
-    ),
+    "repeated rows": ("copies are embedded one by one", "TraceReducer-samples"),
     "precomputed": ("a graph of coinciding points only", "MVU"),
 }
 KNOWN_CALLS: dict[str, str] = {}
