@@ -16,7 +16,8 @@ from sklearn.neighbors import KNeighborsTransformer
 import eigenspan as es
 from conftest import Case, estimators
 from eigenspan import KNN, Heat, Radius
-from eigenspan.errors import DuplicateWarning, EigenspanWarning, GraphError, InputError
+from eigenspan.core.spectrum import participation, warn_if_localised
+from eigenspan.errors import DuplicateWarning, EigenspanWarning, GraphError, InputError, LocalisationWarning
 from eigenspan.forms import alignment, hessian_alignment, modified_alignment, tangent_alignment
 from eigenspan.graphs import reconstruction_weights
 from helpers import assert_allclose_up_to_sign, relative
@@ -407,3 +408,16 @@ def test_more_neighbours_than_distinct_rows(settings: dict[str, Any]) -> None:
     ):
         es.LLE(**settings).fit(X)
     assert fitted(es.LLE(), X).graph_.distances.nnz == 8 * 7  # the default takes what there is
+
+
+def test_an_axis_on_few_points_counts_copies() -> None:
+    Y = np.zeros((60, 1))
+    Y[7], Y[8] = 1.0, 0.1
+    masses = np.where(np.arange(60) == 7, 2.0, 3.0)
+    with pytest.warns(
+        LocalisationWarning,
+        match=r"about 2\.1 of the 179 points \(heaviest: row 7 of the distinct ones, graph_\.rows\)",
+    ):
+        spread = warn_if_localised(Y, masses)
+    np.testing.assert_allclose(spread, participation(np.repeat(Y, masses.astype(int), axis=0)))
+    assert warn_if_localised(Y, 10 * masses) > 20
