@@ -42,7 +42,7 @@ class Case:
 
 #: Maps that look training rows up; those of Gram matrices and features are exact at training rows without it.
 _LOOKUP = {
-    "Isomap", "LaplacianEigenmaps", "DiffusionMap", "CommuteTimeEmbedding", "SpectralClustering",
+    "Isomap", "LandmarkIsomap", "LaplacianEigenmaps", "DiffusionMap", "CommuteTimeEmbedding", "SpectralClustering",
     "LLE", "ModifiedLLE", "HessianLLE", "LTSA", "MVU", "SupervisedMVU", "SMVU1",
     "SMVU2", "ColoredMVU", "LandmarkMVU", "RelaxedMVU", "LaplacianMVU", "ActionRespectingEmbedding",
 }  # fmt: skip

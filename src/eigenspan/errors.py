@@ -18,7 +18,7 @@
     ├── DegenerateWarning                the requested subspace is not unique
     ├── RidgeWarning                     a singular unit form was regularised
     ├── IndefiniteWarning                a Gram matrix has negative eigenvalues
-    ├── DuplicateWarning                 coincident rows fill whole neighbourhoods
+    ├── DuplicateWarning                 coincident rows fill whole neighbourhoods, or were brought together
     ├── ExtensionWarning                 the map to new points is poorly determined
     ├── LabelWarning                     labels that leave part of a criterion undetermined, or look like identifiers
     ├── SearchWarning                    neighbours that are approximate, or take long to find
@@ -97,7 +97,7 @@ class IndefiniteWarning(EigenspanWarning):
 
 
 class DuplicateWarning(EigenspanWarning):
-    """Coincident rows fill whole neighbourhoods."""
+    """Coincident rows fill whole neighbourhoods, or had places of their own in a given graph."""
 
 
 class ExtensionWarning(EigenspanWarning):

@@ -21,9 +21,9 @@ _PIECES = 64
 
 
 def sum_of_blocks(
-    starts: Lists, members: Lists, factor: Array, signs: Array, own: float, others: float, level: float
+    starts: Lists, members: Lists, factor: Array, masses: Array, signs: Array, own: float, others: float, level: float
 ) -> sp.csr_array:
-    """``Σ_i S_i B_i S_iᵀ`` with ``B_i = F_i diag(signs) F_iᵀ + level 11ᵀ/m + diag(own, others, …, others)``, F_i rows of `factor`.
+    """``Σ_i m_i S_i B_i S_iᵀ`` with ``B_i = F_i diag(signs) F_iᵀ + level 11ᵀ/m + diag(own, others, …, others)``, F_i rows of `factor`.
 
     The signs are ±1. Row r of the sum is gathered by one thread from the neighbourhoods r belongs to, in their order: the result
     does not depend on the number of threads and is symmetric to the last bit. No triplets are stored. Rows are visited in an order
@@ -41,7 +41,7 @@ def sum_of_blocks(
     indptr = np.cumsum(counts)
     kind = _index(int(indptr[-1]))
     indices, data = np.empty(indptr[-1], kind), np.zeros(indptr[-1])
-    in_pieces(_fill, n, step, order, within, factor, signs, own, others, level, indptr, indices, data)
+    in_pieces(_fill, n, step, order, within, factor, masses, signs, own, others, level, indptr, indices, data)
     return sp.csr_array((data, indices, indptr.astype(kind)), shape=(n, n))
 
 
@@ -66,7 +66,7 @@ def _count(first, last, order, within, counts):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _fill(first, last, order, within, F, signs, own, others, level, indptr, indices, data):  # type: ignore[no-untyped-def]
+def _fill(first, last, order, within, F, masses, signs, own, others, level, indptr, indices, data):  # type: ignore[no-untyped-def]
     starts, members, uses, users, places = within
     slot, left = np.full(starts.size - 1, -1, np.int32), np.empty(signs.size)
     for r in order[first:last]:
@@ -76,10 +76,11 @@ def _fill(first, last, order, within, F, signs, own, others, level, indptr, indi
             slot[columns[c]] = c
         for use in range(uses[r], uses[r + 1]):
             a, b, here = starts[users[use]], starts[users[use] + 1], places[use]
+            mass = masses[users[use]]
             for q in range(left.size):
-                left[q] = signs[q] * F[here, q]
-            _add_row(members[a:b], F[a:b], left, level / (b - a), slot, row)
-            row[slot[r]] += own if here == a else others
+                left[q] = mass * signs[q] * F[here, q]
+            _add_row(members[a:b], F[a:b], left, mass * level / (b - a), slot, row)
+            row[slot[r]] += mass * (own if here == a else others)
         for c in range(columns.size):
             slot[columns[c]] = -1
 

@@ -46,10 +46,14 @@ _SMALL = 2**22
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """The unknown is the embedding itself; `extension` says how new points are reached."""
+    """The unknown is the embedding itself; `extension` says how new points are reached.
+
+    `masses` count the equal samples that each of them stands for; None where each stands for itself.
+    """
 
     n: int
     extension: Extension | None = None
+    masses: Array | None = None
 
     def centred(self, weights: Array | None) -> Samples:
         return self
@@ -65,7 +69,10 @@ class Samples:
 
     def variances(self, V: Array) -> Array:
         """Along each axis."""
-        return np.var(V, axis=0)
+        if self.masses is None:
+            return np.var(V, axis=0)
+        share = self.masses / self.masses.sum()
+        return share @ (V - share @ V) ** 2
 
     def map(self, V: Array, spectrum: Spectrum) -> Map:
         if self.extension is None:

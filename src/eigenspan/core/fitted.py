@@ -70,7 +70,7 @@ class Axes:
             return Fitted(None if basis.raw is None else basis.embed(V), map_, found)
         Y = basis.embed(V)
         if isinstance(basis, Samples) and getattr(posed.problem, "sense", "max") == "min":
-            note(participation=warn_if_localised(Y))
+            note(participation=warn_if_localised(Y, basis.masses))
         sign = sign_of(Y)
         return Fitted(Y * sign, basis.map(V * sign, spectrum), found)
 

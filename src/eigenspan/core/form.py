@@ -323,15 +323,22 @@ def diagonal(d: Array) -> Form:
     return Form(d.size, sparse=sp.diags_array(d, format="csr"), psd=bool(np.all(d >= 0)))
 
 
-def gram(K: Any, *, centre: bool = True, psd: bool = True) -> Form:
-    """The form of a dense Gram matrix, centred as ``HKH`` unless told otherwise (in place: K is consumed)."""
+def gram(K: Any, *, centre: bool = True, psd: bool = True, masses: Array | None = None) -> Form:
+    """The form of a dense Gram matrix, centred as ``HKH`` unless told otherwise (in place: K is consumed).
+
+    Samples with masses stand for as many equal ones: the means count them all, and the form is ``m_i (HKH)_ij m_j``.
+    """
     if centre:
-        means = K.mean(axis=0)
+        means = K.mean(axis=0) if masses is None else masses @ K / masses.sum()
+        middle = np.average(means, weights=masses)
         rows = max(1, 2**18 // max(K.shape[0], 1))  # both corrections while a block of rows is in the cache
         for i in range(0, K.shape[0], rows):
             block = K[i : i + rows]
             block -= means
-            block -= (means[i : i + rows] - means.mean())[:, None]
+            block -= (means[i : i + rows] - middle)[:, None]
+    if masses is not None:
+        K *= masses
+        K *= masses[:, None]
     return Form(K.shape[0], dense=K, psd=psd, kills_constant=centre)
 
 

@@ -34,7 +34,7 @@ from ..errors import (
 from ..solvers import Solver, as_solver, dense
 from ..solvers.ratio import trace_ratio
 from .basis import DirectSum, Features, Samples
-from .form import Form, identity
+from .form import Form, diagonal, identity
 from .scale import Unit
 from .spectrum import Spectrum, relative_gap, report_resolution, seed_of
 
@@ -115,7 +115,8 @@ def pose(
     minimise, maximise : Form
         Exactly one of them: the objective over the samples.
     unit : Form, "embedding" or "projection"
-        The constraint: ``Y'MY = I`` for a form M, ``Y'Y = I``, or ``V'V = I`` in feature space (orthogonal methods).
+        The constraint: ``Y'MY = I`` for a form M, ``Y'Y = I`` (samples with masses count as often), or ``V'V = I`` in feature space
+        (orthogonal methods).
     ridge : float, optional
         ε that keeps the axes from growing long in feature space: ``B + εI``, or ``A + εI`` where a PSD form is minimised. (There a
         ridge on B would make directions in which the data hardly vary the best of all: no cost, and the unit met by ε alone.)
@@ -135,10 +136,11 @@ def pose(
     form, sense = _objective(minimise, maximise)
     if isinstance(unit, str) and unit not in ("embedding", "projection"):
         raise InputError(f'unit={unit!r} must be a Form, "embedding" (Y\'Y = I) or "projection" (V\'V = I).')
-    M = identity(form.n) if isinstance(unit, str) else unit
+    masses = basis.masses if isinstance(basis, Samples) else None
+    M = (identity(form.n) if masses is None else diagonal(masses)) if isinstance(unit, str) else unit
     basis = basis.centred(_masses(M) if center else None)
     A = basis.restrict(form)
-    trivial = isinstance(unit, str) and (unit == "projection" or isinstance(basis, Samples))
+    trivial = isinstance(unit, str) and (unit == "projection" or (isinstance(basis, Samples) and masses is None))
     B = None if trivial else basis.restrict(M)
     if B is not None and not isinstance(basis, Samples):
         relative = getattr(basis, "relative_ridge", 0.0) if relative_ridge is None else relative_ridge

@@ -99,21 +99,22 @@ def report_resolution(spectrum: Spectrum) -> None:
         note(tied_axes=[tuple(group.tolist()) for group in groups if group.size > 1])
 
 
-def participation(Y: Array) -> Array:
-    """How many points each axis lives on, ``(Σ y²)² / Σ y⁴``: 1 for a single point, n where all weigh alike."""
+def participation(Y: Array, masses: Array | None = None) -> Array:
+    """How many points each axis lives on, ``(Σ y²)² / Σ y⁴``: 1 for a single point, n where all weigh alike; masses count as many."""
     squares = (Y / np.maximum(np.max(np.abs(Y), axis=0), np.finfo(float).tiny)) ** 2
-    return squares.sum(axis=0) ** 2 / np.maximum((squares**2).sum(axis=0), np.finfo(float).tiny)
+    sums = squares if masses is None else squares * masses[:, None]
+    return sums.sum(axis=0) ** 2 / np.maximum((sums * squares).sum(axis=0), np.finfo(float).tiny)
 
 
-def warn_if_localised(Y: Array) -> Array:
+def warn_if_localised(Y: Array, masses: Array | None = None) -> Array:
     """The participation of every axis of an embedding of samples, with a warning where one sits on a handful of points."""
-    spread = participation(Y)
-    few = np.flatnonzero(spread < 3.0) if Y.shape[0] >= _MANY else np.zeros(0, dtype=int)
+    spread, n = participation(Y, masses), len(Y) if masses is None else int(masses.sum())
+    few = np.flatnonzero(spread < 3.0) if n >= _MANY else np.zeros(0, dtype=int)
     if few.size:
         j = int(few[0])
-        heavy = int(np.abs(Y[:, j]).argmax())
+        heavy = f"row {np.abs(Y[:, j]).argmax()}" + ("" if masses is None else " of the distinct ones, graph_.rows")
         warn(
-            f"Axis {j + 1} sits on about {spread[j]:.1f} of the {Y.shape[0]} points (heaviest: row {heavy}) and says nothing about the "
+            f"Axis {j + 1} sits on about {spread[j]:.1f} of the {n} points (heaviest: {heavy}) and says nothing about the "
             "others: such points are hardly tied to the rest. Drop them as outliers, use more neighbours, or ask for more "
             "components and leave this axis out.",
             LocalisationWarning,

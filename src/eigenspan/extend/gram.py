@@ -29,14 +29,17 @@ _BLOCK_BYTES = 64 * 2**20
 
 @dataclass(frozen=True, eq=False)
 class GramExtension:
-    """Extension of ``Y = U Λ^½``: the coefficients are ``Y Λ⁻¹``."""
+    """Extension of ``Y = U Λ^½``: the coefficients are ``Y Λ⁻¹``, each as often as its point counts."""
 
     rows: Callable[[Any], Array]
     offset: Array
     known: Callable[[Any], Any] | None = None
+    masses: Array | None = None
 
     def __call__(self, Y: Array, spectrum: Spectrum) -> Map:
         coef = Y / spectrum.values
+        if self.masses is not None:
+            coef *= self.masses[:, None]
         return Map(self.rows, coef, offset=self.offset, known=self.known, embedding=None if self.known is None else Y)
 
 

@@ -35,12 +35,14 @@ _NEAR = 0.1
 class WalkRows:
     """Transition probabilities from new points to the training points, which `joining` relates as these are related themselves.
 
-    `density` divides the weights of the training points first (q^α of the diffusion map).
+    `density` divides the weights of the training points first (q^α of the diffusion map), `masses` multiply them: a point that stands
+    for several is as many neighbours.
     """
 
     joining: Any
     affinity: Affinity
     density: Array | None = None
+    masses: Array | None = None
 
     def __call__(self, X: Any) -> sp.csr_array:
         return self.steps(self.joining.relate(X), X)
@@ -50,6 +52,8 @@ class WalkRows:
         W = self.affinity.relate(distances, X)
         if self.density is not None:
             W = sp.csr_array((W.data / self.density[W.indices], W.indices, W.indptr), shape=W.shape)
+        if self.masses is not None:
+            W = sp.csr_array((W.data * self.masses[W.indices], W.indices, W.indptr), shape=W.shape)
         sums = np.asarray(W.sum(axis=1)).ravel()
         lost = np.flatnonzero(sums < np.finfo(float).tiny)
         if lost.size:  # too far away for any weight to survive: its neighbours count alike
@@ -117,12 +121,14 @@ class Walk:
         return Map(self.rows, coef, known=self.known, embedding=Y)
 
 
-def walk_rows(graph: NeighbourGraph, affinity: Affinity, density: Array | None = None) -> WalkRows | Approach:
+def walk_rows(
+    graph: NeighbourGraph, affinity: Affinity, density: Array | None = None, masses: Array | None = None
+) -> WalkRows | Approach:
     """The rows that go with a graph of distances, or with one of weights, where new points have nothing but their list."""
     if affinity.given:
-        return WalkRows(graph.finder, affinity, density)
+        return WalkRows(graph.finder, affinity, density, masses)
     D = graph.undirected()
     spacing, starts = np.full(graph.n, np.inf), np.flatnonzero(np.diff(D.indptr))
     spacing[starts] = np.minimum.reduceat(np.where(D.data > 0, D.data, np.inf), D.indptr[starts])
     spacing[~np.isfinite(spacing)] = np.finfo(float).tiny  # no other point to be near to: only a copy is a copy
-    return Approach(WalkRows(graph.joining(), affinity, density), spacing)
+    return Approach(WalkRows(graph.joining(), affinity, density, masses), spacing)

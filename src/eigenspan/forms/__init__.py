@@ -7,7 +7,7 @@ from ..core.form import diagonal, factor_gram, gram, identity
 from .affinity import AllPairs, ByClass, PairWeights, Paths, Sparse
 from .alignment import hessian_alignment, modified_alignment, tangent_alignment
 from .costs import every_pair, local_fisher, other_class, pair_affinity, same_class
-from .laplacian import class_graph, degree, degrees, laplacian
+from .laplacian import class_graph, counted, degree, degrees, laplacian
 from .reconstruction import reconstruction, row_stochastic
 from .scatter import between, centring, class_average, total, within
 
@@ -21,6 +21,7 @@ __all__ = [
     "centring",
     "class_average",
     "class_graph",
+    "counted",
     "degree",
     "degrees",
     "diagonal",

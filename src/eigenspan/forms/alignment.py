@@ -1,7 +1,8 @@
-"""Alignment forms: local models of every neighbourhood, glued into one n×n matrix ``M = Σ S_i N_i N_iᵀ S_iᵀ``.
+"""Alignment forms: local models of every neighbourhood, glued into one n×n matrix ``M = Σ m_i S_i N_i N_iᵀ S_iᵀ``.
 
-S_i picks the points of neighbourhood i and the columns of N_i are the patterns on them that cost something: whatever is not
-affine in the tangent plane (LTSA), the second derivatives (Hessian LLE), or several reconstruction vectors (modified LLE).
+m_i is the mass of point i, one unless it stands for several equal ones. S_i picks the points of neighbourhood i and the columns
+of N_i are the patterns on them that cost something: whatever is not affine in the tangent plane (LTSA), the second derivatives
+(Hessian LLE), or several reconstruction vectors (modified LLE).
 Every M here is sparse, PSD and kills the constant.
 """
 
@@ -58,22 +59,24 @@ def _gathered(points: Any, graph: sp.csr_array) -> Iterator[tuple[Index, Array]]
             yield c, gather(points, c, points[r])
 
 
-def _assemble(n: int, pieces: list[tuple[Index, Array]], shape: Blocks) -> Form:
+def _assemble(n: int, pieces: list[tuple[Index, Array]], shape: Blocks, masses: Array | None) -> Form:
     """Sum the blocks of pieces (members (b, m), factors (b, m, q))."""
     rows, columns, data = [], [], []
     for members, F in pieces:
         m = members.shape[1]
         rows.append(np.repeat(members, m, axis=1).ravel())
         columns.append(np.tile(members, (1, m)).ravel())
-        data.append(shape.of(F).ravel())
+        B = shape.of(F)
+        data.append((B if masses is None else B * masses[members[:, 0], None, None]).ravel())
     M = sp.coo_array((np.concatenate(data), (np.concatenate(rows), np.concatenate(columns))), shape=(n, n)).tocsr()
     return Form(n, sparse=sp.csr_array((M + M.T) / 2), psd=True, kills_constant=True)
 
 
-def _assemble_compiled(starts: Any, members: Any, F: Array, shape: Blocks) -> Form:
+def _assemble_compiled(starts: Any, members: Any, F: Array, shape: Blocks, masses: Array | None) -> Form:
     from ..compiled.assemble import sum_of_blocks
 
-    M = sum_of_blocks(starts, members, F, shape.signs, shape.own, shape.others, shape.level)
+    masses = np.ones(starts.size - 1) if masses is None else masses
+    M = sum_of_blocks(starts, members, F, masses, shape.signs, shape.own, shape.others, shape.level)
     return Form(M.shape[0], sparse=M, psd=True, kills_constant=True)
 
 
@@ -125,7 +128,7 @@ def _check_local(graph: sp.csr_array, points: Array, d: int, needed: int, what: 
         )
 
 
-def tangent_alignment(points: Array, graph: sp.csr_array, d: int) -> Form:
+def tangent_alignment(points: Array, graph: sp.csr_array, d: int, *, masses: Array | None = None) -> Form:
     """LTSA: the part of an embedding that is not affine in the local tangent coordinates.
 
     ``N_i N_iᵀ = I − 11ᵀ/m − U_i U_iᵀ`` with U_i the leading d left singular vectors of the centred neighbourhood.
@@ -135,15 +138,15 @@ def tangent_alignment(points: Array, graph: sp.csr_array, d: int) -> Form:
     shape = Blocks(-np.ones(d), own=1.0, others=1.0, level=-1.0)
     with stage("local models"):
         if not _compiled(points, graph):
-            return _assemble(graph.shape[0], [(c, _tangent(X, d)) for c, X in _gathered(points, graph)], shape)
+            return _assemble(graph.shape[0], [(c, _tangent(X, d)) for c, X in _gathered(points, graph)], shape, masses)
         from ..compiled.local import tangents
 
         starts, members = _lists(graph)
         F = tangents(points, starts, members, d)
-        return _assemble_compiled(starts, members, F, shape)
+        return _assemble_compiled(starts, members, F, shape, masses)
 
 
-def hessian_alignment(points: Array, graph: sp.csr_array, d: int) -> Form:
+def hessian_alignment(points: Array, graph: sp.csr_array, d: int, *, masses: Array | None = None) -> Form:
     """Hessian LLE: the squared Frobenius norm of the Hessian in local tangent coordinates.
 
     N_i holds the d(d+1)/2 quadratic monomials of the tangent coordinates, orthogonalised against 1 and the coordinates.
@@ -154,12 +157,14 @@ def hessian_alignment(points: Array, graph: sp.csr_array, d: int) -> Form:
     shape = Blocks(np.ones(quadratic))
     with stage("local models"):
         if not _compiled(points, graph):
-            return _assemble(graph.shape[0], [(c, _quadratics(X, d)) for c, X in _gathered(points, graph)], shape)
+            return _assemble(
+                graph.shape[0], [(c, _quadratics(X, d)) for c, X in _gathered(points, graph)], shape, masses
+            )
         from ..compiled.local import quadratics
 
         starts, members = _lists(graph)
         F = quadratics(points, starts, members, d)
-        return _assemble_compiled(starts, members, F, shape)
+        return _assemble_compiled(starts, members, F, shape, masses)
 
 
 def _quadratics(X: Array, d: int) -> Array:
@@ -171,7 +176,9 @@ def _quadratics(X: Array, d: int) -> Array:
     return N * (s > 1e-10)[:, None, :]  # a quadratic that is affine on the points is no new function
 
 
-def modified_alignment(points: Array, graph: sp.csr_array, d: int, reg: float = 1e-3) -> Form:
+def modified_alignment(
+    points: Array, graph: sp.csr_array, d: int, reg: float = 1e-3, *, masses: Array | None = None
+) -> Form:
     """Modified LLE: several independent reconstruction vectors per point [Zhang & Wang 2006].
 
     With V the s_i smallest eigenvectors of the local Gram, ``W_i = (1 − α) w 1ᵀ + V (I − 2hhᵀ)`` reflects them so that each
@@ -189,12 +196,12 @@ def modified_alignment(points: Array, graph: sp.csr_array, d: int, reg: float = 
         if not _compiled(points, graph):
             pieces = _reconstructors(list(_leading(points, graph)), d, reg)
             r = pieces[0][1].shape[2] - 2
-            return _assemble(graph.shape[0], pieces, _modified_blocks(r))
+            return _assemble(graph.shape[0], pieces, _modified_blocks(r), masses)
         from ..compiled.local import reconstructors
 
         starts, members = _lists(graph)
         F = reconstructors(points, starts, members, d, reg, _ROUNDING, _MIDDLE)
-        return _assemble_compiled(starts, members, F, _modified_blocks(F.shape[1] - 2))
+        return _assemble_compiled(starts, members, F, _modified_blocks(F.shape[1] - 2), masses)
 
 
 def _modified_blocks(r: int) -> Blocks:

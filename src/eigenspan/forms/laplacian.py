@@ -19,6 +19,14 @@ def degrees(W: Any) -> NDArray[np.float64]:
     return W.ones() if isinstance(W, Form) else np.asarray(W.sum(axis=1)).ravel()
 
 
+def counted(W: sp.csr_array, masses: NDArray[np.float64] | None) -> sp.csr_array:
+    """``m_i w_ij m_j``: the weight between all copies of one sample and all of another, where they stand for several.
+
+    Copies of one sample are no neighbours of each other: they would add to no difference, only to degrees.
+    """
+    return W if masses is None else sp.csr_array(sp.diags_array(masses) @ W @ sp.diags_array(masses))
+
+
 def laplacian(W: Any) -> Form:
     """``L = diag(W1) − W``, n×n. Symmetric, L1 = 0; PSD when no weight is negative."""
     if isinstance(W, Form):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ def as_graph(
             k = _wanted(n_neighbors, X)
             built = KNN(k, metric=metric or "euclidean", metric_params=metric_params, n_jobs=n_jobs).build(X)
         elif isinstance(graph, NeighbourGraph):
-            built = graph
+            built = graph if graph.rows is None else replace(graph, rows=None)  # its nodes are the rows of this X
         elif isinstance(graph, type):
             raise GraphError(f"graph={graph.__name__} is a class: pass an object of it, {graph.__name__}(...).")
         elif hasattr(graph, "build"):

@@ -18,7 +18,7 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Contraction:
-    """Points joined by edges of length zero, each group one point.
+    """Points that coincide, joined by edges of length zero or equal in all coordinates, each group one point.
 
     Attributes
     ----------

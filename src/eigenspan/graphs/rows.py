@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .contract import Contraction
+
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
@@ -77,6 +79,13 @@ class RowIndex:
             rows = rows[~same]
             at[rows] += 1
         return index
+
+    def copies(self) -> Contraction | None:
+        """The rows as groups of equal ones; None where no two are equal."""
+        if not np.any(self.hashes[1:] == self.hashes[:-1]):
+            return None
+        first, labels = np.unique(self(self.points), return_inverse=True)
+        return Contraction(labels, first) if first.size < labels.size else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..graphs.contract import Contraction
+
 Index = NDArray[np.intp]
 
 
@@ -45,6 +47,18 @@ class Sample:
     def places(self) -> Index:
         """The rows of X that these are."""
         return np.arange(self.n) if self.rows is None else self.rows
+
+    def found(self, rows: Index) -> Index:
+        """Which of these points the given rows of X are, or are copies of; rows that are none of them are passed over."""
+        if self.x.pairs:
+            return np.flatnonzero(np.isin(self.places, rows))
+        found = self.x.known()(self.table[rows])
+        return np.unique(found[found >= 0])
+
+    def distinct(self, groups: Contraction) -> Sample:
+        """One row of each group of equal ones, with their number as its mass."""
+        some = self.take(groups.first)
+        return replace(some, x=replace(some.x, masses=groups.masses))
 
     def take(self, rows: Index) -> Sample:
         """Some of the points, with what is known of them."""

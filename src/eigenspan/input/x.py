@@ -23,8 +23,10 @@ from ..graphs import (
     distance_graph,
     ensure_connected,
 )
+from ..graphs.contract import Contraction
 from ..graphs.rows import all_equal
 
+Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 
@@ -37,16 +39,24 @@ class Points:
     values : ndarray or csr_array of shape (n, D)
     one_pass : bool
         Not looked through for NaN and infinity yet: the one pass over the rows will do it.
+    masses : ndarray of shape (n,) or None
+        How many equal rows each row stands for; None where each stands for itself alone.
     """
 
     values: Any
     one_pass: bool = False
+    masses: Array | None = None
 
     pairs: ClassVar[bool] = False
 
     @property
     def n(self) -> int:
         return int(self.values.shape[0])
+
+    @property
+    def count(self) -> int:
+        """Rows that these stand for, copies counted."""
+        return self.n if self.masses is None else int(self.masses.sum())
 
     @property
     def points(self) -> Any:
@@ -64,11 +74,19 @@ class Points:
         return self.values
 
     def take(self, rows: Index) -> Points:
-        return Points(self.values[rows])
+        return Points(self.values[rows], masses=None if self.masses is None else self.masses[rows])
+
+    @cached_property
+    def _index(self) -> RowIndex:
+        return RowIndex.build(self.values)
 
     def known(self) -> Any:
         """The look-up of training points among new ones."""
-        return RowIndex.build(self.values)
+        return self._index
+
+    def copies(self) -> Contraction | None:
+        """The rows as groups of equal ones; None where all differ."""
+        return self._index.copies()
 
     def coordinates(self, use: str, instead: str) -> Any:
         """The coordinates that `use` needs; pairs have none, and `instead` is what to do there."""
@@ -113,11 +131,19 @@ class Pairs:
     pairs: ClassVar[bool] = True
     one_pass: ClassVar[bool] = False
     points: ClassVar[None] = None
+    masses: ClassVar[None] = None
     _noun: ClassVar[str]
 
     @property
     def n(self) -> int:
         return int(self.whole.shape[0]) if self.rows is None else self.rows.size
+
+    @property
+    def count(self) -> int:
+        return self.n
+
+    def copies(self) -> None:
+        """Every point of a table counts for itself, also where a distance is zero."""
 
     @cached_property
     def values(self) -> Any:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..core import Form, Posed, Samples, UnitCovariance, pose
 from ..errors import InputError
 from ..forms import hessian_alignment, modified_alignment, tangent_alignment
@@ -19,20 +16,19 @@ from .neighbourhood import GraphEmbedding, barycentric
 from .projection import GraphProjection, by_class, graph_attribute, projection_graph
 from .reconstruction import LLE
 
-Array = NDArray[np.float64]
-
 
 class _Alignment(GraphEmbedding):
     """Implicit methods that differ in their alignment form only."""
 
     _input: ClassVar[Input] = replace(GraphEmbedding._input, sparse=True)
+    _takes_masses: ClassVar[bool] = True
 
-    def _form(self, points: Array, graph: NeighbourGraph) -> Form:
+    def _form(self, graph: NeighbourGraph, x: Any) -> Form:
         raise NotImplementedError
 
     def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
-        extension = barycentric(graph, x)
-        return pose(Samples(graph.n, extension), minimise=self._form(x.points, graph), scale=UnitCovariance(graph.n))
+        basis = Samples(graph.n, barycentric(graph, x), x.masses)
+        return pose(basis, minimise=self._form(graph, x), scale=UnitCovariance(x.count))
 
 
 @documented
@@ -76,8 +72,8 @@ class LTSA(_Alignment):
     Zhang & Zha (2004).
     """
 
-    def _form(self, points: Array, graph: NeighbourGraph) -> Form:
-        return tangent_alignment(points, graph.distances, self.n_components)
+    def _form(self, graph: NeighbourGraph, x: Any) -> Form:
+        return tangent_alignment(x.points, graph.distances, self.n_components, masses=x.masses)
 
 
 @documented
@@ -121,8 +117,8 @@ class HessianLLE(_Alignment):
     Donoho & Grimes (2003).
     """
 
-    def _form(self, points: Array, graph: NeighbourGraph) -> Form:
-        return hessian_alignment(points, graph.distances, self.n_components)
+    def _form(self, graph: NeighbourGraph, x: Any) -> Form:
+        return hessian_alignment(x.points, graph.distances, self.n_components, masses=x.masses)
 
 
 @documented
@@ -168,9 +164,9 @@ class ModifiedLLE(LLE):
     """
 
     def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
-        extension = barycentric(graph, x, self.reg)
-        form = modified_alignment(x.points, graph.distances, self.n_components, self.reg)
-        return pose(Samples(graph.n, extension), minimise=form, scale=UnitCovariance(graph.n))
+        basis = Samples(graph.n, barycentric(graph, x, self.reg), x.masses)
+        form = modified_alignment(x.points, graph.distances, self.n_components, self.reg, masses=x.masses)
+        return pose(basis, minimise=form, scale=UnitCovariance(x.count))
 
 
 @documented

@@ -19,12 +19,13 @@ from .._resources import one_thread
 from ..core import Fitted, Spectrum, TraceProblem, sign_of, solve, spectral_attributes
 from ..errors import DegenerateWarning, DimensionError, InputError, warn
 from ..extend import Walk, walk_rows
-from ..forms import degree, degrees, laplacian
+from ..forms import counted, degree, degrees, laplacian
 from ..graphs import affinity, components
 from ..graphs.weights import refuse_found_edges
 from ..input import Input, Sample
 from ..solvers import dense
 from .base import JOBS, NEIGHBOURS, SEED, SOLVER, Reducer
+from .copies import over_distinct
 from .docs import documented
 from .neighbourhood import GRAPH, METRIC, WEIGHTS
 from .parameters import parameters
@@ -135,32 +136,39 @@ class SpectralClustering(ClusterMixin, Reducer):
             raise InputError(f"n_clusters={self.n_clusters} exceeds n_samples={n}.")
         if self.n_components is not None and self.n_components > n:
             raise DimensionError(f"n_components={self.n_components} exceeds n_samples={n}.")
-        if not sample.x.pairs:
+        fitted: Any = over_distinct(self, sample, self._embed)
+        with stage("assignment"):
+            rule, labels = self._assign(fitted.embedding, fitted.attributes["n_graph_components_"])
+        return fitted.having(assigner_=rule, labels_=labels)
+
+    def _embed(self, sample: Sample) -> Fitted:
+        """The relaxed indicators and their map."""
+        x = sample.x
+        if not x.pairs:
             refuse_found_edges(self.graph, self.weights)
-        graph = sample.x.neighbours(
+        graph = x.neighbours(
             self.graph,
             n_neighbors=self.n_neighbors,
             n_jobs=self.n_jobs,
             metric=self.metric,
             metric_params=self.metric_params,
         )
-        weighted = affinity(graph, self.weights, sample.x.points)
+        weighted = affinity(graph, self.weights, x.points)
         count, pieces = components(graph)
         note(components=count)
-        problem, spectrum = self._indicators(weighted.W, count, pieces)
+        problem, spectrum = self._indicators(counted(weighted.W, x.masses), x.masses, count, pieces)
         Y = spectrum.vectors * sign_of(spectrum.vectors)
-        walk = Walk(walk_rows(graph, weighted), sample.x.known(), eigenfunctions=self.cut == "normalized")
-        with stage("assignment"):
-            rule, labels = self._assign(Y, count)
-        found = {"graph_": graph, "n_graph_components_": count, "assigner_": rule, "labels_": labels}
+        rows = walk_rows(graph, weighted, masses=x.masses)
+        walk = Walk(rows, x.known(), eigenfunctions=self.cut == "normalized")
+        found = {"graph_": graph, "n_graph_components_": count}
         return Fitted(Y, walk(Y, spectrum), {**spectral_attributes(problem, spectrum), **found})
 
-    def _indicators(self, W: Any, count: int, labels: Any) -> tuple[TraceProblem, Spectrum]:
+    def _indicators(self, W: Any, masses: Array | None, count: int, labels: Any) -> tuple[TraceProblem, Spectrum]:
         """The smallest eigenvectors: one exact indicator per component, then the rest in their complement."""
         d = degrees(W)
         if self.cut == "normalized" and d.min() <= 0:  # an isolated point: give it a self-loop, which no cut sees
             d = np.where(d > 0, d, np.min(d[d > 0], initial=1.0))
-        mass = d if self.cut == "normalized" else np.ones(d.size)
+        mass = d if self.cut == "normalized" else np.ones(d.size) if masses is None else masses
         N = np.zeros((d.size, count))
         N[np.arange(d.size), labels] = 1.0
         N /= np.sqrt(mass @ N)
@@ -224,7 +232,7 @@ def _unit(W: Any, mass: Array, cut: str) -> Any:
     from ..core import diagonal
 
     if cut == "ratio":
-        return None
+        return None if np.all(mass == 1) else diagonal(mass)
     return degree(W) if np.array_equal(degrees(W), mass) else diagonal(mass)
 
 

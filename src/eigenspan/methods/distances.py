@@ -226,13 +226,15 @@ class LandmarkReducer(SpectralReducer):
     shown. The first d axes of the landmarks alone are not those of the data, least of all for landmarks chosen for their spread.
     """
 
-    def _triangulate(self, H: Array, rows: Any, n: int, place: Callable[[Map], Iterator[Array]]) -> Fitted:
+    def _triangulate(
+        self, H: Array, rows: Any, n: int, place: Callable[[Map], Iterator[Array]], masses: Array | None = None
+    ) -> Fitted:
         """From `H`, −½ squared distances among the q landmarks; `place` takes all n points through a map, a block at a time."""
         with stage("eigenproblem"):
             wide = self._on_all_axes(H, rows)
         with stage("placing"):
             held = np.vstack(list(place(wide))) if n * wide.coef.shape[1] <= _HELD else None
-            mean, scatter = _moments(place(wide) if held is None else iter([held]))
+            mean, scatter = _moments(place(wide) if held is None else iter([held]), masses)
         problem = TraceProblem(Form(mean.size, dense=scatter, psd=True), None, "max")
         V, spectrum = axes(self).of(Posed(problem, Samples(mean.size)))
         map_ = wide.then(V, -mean @ V)
@@ -268,11 +270,13 @@ def _noise(values: Array, d: int) -> float:
     return max(error * max(1 / 3, 2 * error / last), 1e-10 * float(values[0]))
 
 
-def _moments(blocks: Iterator[Array]) -> tuple[Array, Array]:
-    """The mean of the rows and their scatter about it, a block at a time."""
-    count, total, products = 0, np.zeros(1), np.zeros((1, 1))
+def _moments(blocks: Iterator[Array], masses: Array | None = None) -> tuple[Array, Array]:
+    """The mean of the rows and their scatter about it, a block at a time, each row as often as its mass says."""
+    seen, total, products = 0, np.zeros(1), np.zeros((1, 1))
     for block in blocks:
-        count, total, products = count + len(block), total + block.sum(axis=0), products + block.T @ block
+        counted = block if masses is None else block * masses[seen : seen + len(block), None]
+        seen, total, products = seen + len(block), total + counted.sum(axis=0), products + counted.T @ block
+    count = seen if masses is None else float(masses.sum())
     mean = total / count
     return mean, dense.symmetric(products - count * np.outer(mean, mean))
 

@@ -144,7 +144,8 @@ _ENTRIES = {
     moments_ : Sums
         Counts, means and scatters of these rows.""",
     "graph_attribute": """graph_ : NeighbourGraph
-        The neighbour graph, accepted by other estimators as ``graph=``.""",
+        The neighbour graph, accepted by other estimators as ``graph=``. Where rows of X repeat it is that of the distinct ones:
+        ``graph_.rows`` says which rows its nodes are, None for all.""",
     "class_graph_attributes": """classes_ : ndarray
         The class labels, where the graph is one within classes.
     graph_ : NeighbourGraph

@@ -63,7 +63,7 @@ class Isomap(LandmarkReducer, GraphEmbedding):
     Attributes
     ----------
     dist_matrix_ : ndarray of shape (n_samples, n_samples)
-        Geodesic distances, worked out anew each time they are asked for (absent with landmarks).
+        Geodesic distances between the points of ``graph_``, worked out anew each time they are asked for (absent with landmarks).
     $graph_attribute
     $spectral_attributes
 
@@ -83,6 +83,7 @@ class Isomap(LandmarkReducer, GraphEmbedding):
     conformal: bool
 
     _input: ClassVar[Input] = replace(GraphEmbedding._input, sparse=True)
+    _takes_masses: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GraphEmbedding._parameter_constraints,
         "conformal": ["boolean"],
@@ -102,20 +103,22 @@ class Isomap(LandmarkReducer, GraphEmbedding):
     def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
         lengths, M = self._lengths(graph)
         G = _half_squares_in_place(geodesic_distances(lengths))
-        means = G.mean(axis=0)
-        form = gram(G, psd=False)
-        kept: Any = KeptGeodesics(form.dense, means)
+        means = G.mean(axis=0) if x.masses is None else x.masses @ G / x.count
+        form = gram(G, psd=False, masses=x.masses)
+        kept: Any = KeptGeodesics(form.dense, means, x.masses)
         rows = GeodesicGram(graph.joining(), kept, M)
-        extension = GramExtension(rows, means, x.known())
-        return pose(Samples(graph.n, extension), maximise=form, scale=SqrtEigenvalue())
+        extension = GramExtension(rows, means, x.known(), x.masses)
+        return pose(Samples(graph.n, extension, x.masses), maximise=form, scale=SqrtEigenvalue())
 
     def _embed(self, graph: NeighbourGraph, sample: Sample) -> Fitted:
-        wanted, points = self._wanted(graph.n), sample.x.points
+        wanted, points, masses = self._wanted(graph.n), sample.x.points, sample.x.masses
         if wanted is None:
             return super()._embed(graph, sample)
         lengths, M = self._lengths(graph)
-        if graph.rows is not None and not isinstance(wanted, (Integral, Landmarks)):
-            wanted = np.flatnonzero(np.isin(graph.rows, wanted))  # given as rows of X, needed as nodes of the component
+        if sample.rows is not None and not isinstance(wanted, (Integral, Landmarks)):
+            wanted = sample.found(choose_landmarks(sample.table, wanted))  # given as rows of X, needed as nodes
+        elif masses is not None and graph.n < _number(wanted, graph.n) <= sample.x.count:
+            wanted = np.arange(graph.n)  # copies of a point are no more landmarks than it is
         if points is None and isinstance(wanted, Landmarks) and wanted.choice != "random":
             raise InputError(
                 f'Landmarks by "{wanted.choice}" need coordinates, and X holds distances: choose them by "random", or give their rows.'
@@ -124,8 +127,9 @@ class Isomap(LandmarkReducer, GraphEmbedding):
         geodesics = geodesic_table(lengths, chosen)
         rows = GeodesicGram(graph.joining(), geodesics, M)
         H = half_squares(geodesics[chosen].astype(np.float64))
-        fitted = self._triangulate(H, rows, graph.n, partial(_placed, geodesics))
-        # a graph that was given, or bridged, is not what new points are joined to: those of training are looked up
+        fitted = self._triangulate(H, rows, graph.n, partial(_placed, geodesics), masses)
+        # a graph that was given, or bridged, or that chose among equal distances, is not what new points are joined to: those of
+        # training are looked up
         map_ = replace(fitted.map, known=sample.x.known(), embedding=fitted.embedding)
         return replace(fitted, map=map_).having(landmarks_=sample.places[chosen])
 
@@ -158,9 +162,13 @@ class Isomap(LandmarkReducer, GraphEmbedding):
             raise InputError(
                 "The reconstruction error needs the geodesics between all points: fit Isomap without landmarks."
             )
-        G = self.problem_.A.dense
+        G, unit = self.problem_.A.dense, self.problem_.B
+        n = G.shape[0]
+        if unit is not None:  # of rows that repeat, over all of them
+            masses = unit.diagonal()
+            n, G = float(masses.sum()), G / np.sqrt(np.outer(masses, masses))
         left = float(np.linalg.norm(G)) ** 2 - float(np.sum(self.eigenvalues_**2))
-        return float(np.sqrt(max(left, 0.0))) / G.shape[0]
+        return float(np.sqrt(max(left, 0.0))) / n
 
 
 def _number(wanted: Any, n: int) -> int:
@@ -174,11 +182,13 @@ def _number(wanted: Any, n: int) -> int:
 class KeptGeodesics:
     """Rows of the geodesic distances of all pairs, recovered from their centred Gram matrix: the one n×n array that is kept.
 
-    ``δ²_ij = −2 (G_ij + m_i + m_j − mean(m))`` with m the column means of −½δ² before centring.
+    ``δ²_ij = −2 (G_ij + m_i + m_j − mean(m))`` with m the column means of −½δ² before centring. Where points have masses, these are
+    in the means and, as factors, in the matrix.
     """
 
     centred: Array
     means: Array
+    masses: Array | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -186,8 +196,11 @@ class KeptGeodesics:
 
     def __getitem__(self, rows: Any) -> Array:
         rows = np.asarray(rows)
-        D = self.centred[rows] + self.means
-        D += (self.means[rows] - self.means.mean())[:, None]
+        D = self.centred[rows]
+        if self.masses is not None:
+            D = D / self.masses / self.masses[rows, None]
+        D = D + self.means
+        D += (self.means[rows] - np.average(self.means, weights=self.masses))[:, None]
         D *= -2.0
         D[np.arange(rows.size), rows] = 0.0
         return np.sqrt(np.maximum(D, 0.0, out=D), out=D)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._compat import StrOptions
 from ..core import Posed, Samples, diagonal, pose
 from ..extend import Walk, walk_rows
-from ..forms import PairWeights, degree, laplacian
+from ..forms import PairWeights, counted, degree, laplacian
 from ..graphs import Affinity, NeighbourGraph, affinity, check_weights_connect
 from ..input import Input, Sample
 from ..input.source import is_tall
@@ -32,6 +32,7 @@ class WalkEmbedding(GraphEmbedding):
     extension: str
 
     _input: ClassVar[Input] = replace(GraphEmbedding._input, sparse=True)
+    _takes_masses: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GraphEmbedding._parameter_constraints,
         "weights": WEIGHTS,
@@ -39,16 +40,16 @@ class WalkEmbedding(GraphEmbedding):
     }
 
     def _weigh(self, graph: NeighbourGraph, x: Any) -> Affinity:
-        """The weights, seen to leave the graph in one piece."""
+        """The weights between two points, seen to leave the graph in one piece."""
         weighed = affinity(graph, self.weights, x.points)
         check_weights_connect(weighed.W)
         return weighed
 
     def _samples(self, graph: NeighbourGraph, affinity: Affinity, x: Any, density: Array | None = None) -> Samples:
         if self.extension == "barycentric":
-            return Samples(graph.n, barycentric(graph, x))
-        rows = walk_rows(graph, affinity, density)
-        return Samples(graph.n, Walk(rows, x.known(), eigenfunctions=self.extension == "nystrom"))
+            return Samples(graph.n, barycentric(graph, x), x.masses)
+        rows = walk_rows(graph, affinity, density, x.masses)
+        return Samples(graph.n, Walk(rows, x.known(), eigenfunctions=self.extension == "nystrom"), x.masses)
 
 
 @documented
@@ -104,8 +105,9 @@ class LaplacianEigenmaps(WalkEmbedding):
 
     def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
         weighed = self._weigh(graph, x)
+        W = counted(weighed.W, x.masses)
         basis = self._samples(graph, weighed, x)
-        return pose(basis, minimise=laplacian(weighed.W), unit=degree(weighed.W)).having(affinity_=weighed)
+        return pose(basis, minimise=laplacian(W), unit=degree(W)).having(affinity_=weighed)
 
 
 @parameters(weights=None)

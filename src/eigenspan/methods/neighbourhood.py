@@ -21,6 +21,7 @@ from ..graphs.metric import point_distances
 from ..graphs.weights import refuse_found_edges
 from ..input import Input, Sample
 from .base import COMPONENTS, JOBS, LANDMARKS, NEIGHBOURS, SEED, SOLVER, SpectralReducer, axes
+from .copies import over_distinct, within
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -34,7 +35,7 @@ class GraphEmbedding(SpectralReducer):
     """Implicit methods over a connected neighbour graph: ``_pose_graph(graph, points) -> Posed``.
 
     Adds ``graph_``, which other estimators accept as ``graph=``. With landmarks the method is fitted on these rows alone, and
-    its map places all others.
+    its map places all others. Of rows that are equal one stands for all, with their number as its mass: they share one place.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -50,6 +51,8 @@ class GraphEmbedding(SpectralReducer):
         "n_jobs": JOBS,
     }
     _input: ClassVar[Input] = Input(pairs=("graph", "metric"))
+    #: The form counts every row as often as ``x.masses`` says, so that it can be fitted to the distinct rows alone.
+    _takes_masses: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -80,10 +83,7 @@ class GraphEmbedding(SpectralReducer):
         chosen = self._landmark_rows(sample)
         if chosen is None:
             return self._fit_all(sample)
-        fitted = Subset(chosen).fit(sample, self._fit_all)
-        graph = fitted.attributes["graph_"]
-        within = chosen if graph.rows is None else chosen[graph.rows]
-        return fitted.having(landmarks_=chosen, graph_=replace(graph, rows=within))
+        return within(chosen, Subset(chosen).fit(sample, self._fit_all)).having(landmarks_=chosen)
 
     def _landmark_rows(self, sample: Sample) -> Index | None:
         """The rows to fit on; None for all of them."""
@@ -97,7 +97,11 @@ class GraphEmbedding(SpectralReducer):
         return sample.x.landmarks(self.landmarks, random_state=self.random_state)
 
     def _fit_all(self, sample: Sample) -> Fitted:
-        """The fit to all points of the sample, in the pieces that the policy for disconnected graphs leaves of them."""
+        """The fit to all points of the sample, equal rows as one."""
+        return over_distinct(self, sample, self._fit_rows) if self._takes_masses else self._fit_rows(sample)
+
+    def _fit_rows(self, sample: Sample) -> Fitted:
+        """The fit to every row for itself, in the pieces that the policy for disconnected graphs leaves of them."""
         return in_one_piece(sample, self._graph(sample), self.disconnected, self._embed)
 
     def _graph(self, sample: Sample) -> NeighbourGraph:

@@ -81,13 +81,14 @@ class LLE(GraphEmbedding):
     reg: float
 
     _input: ClassVar[Input] = replace(GraphEmbedding._input, sparse=True)
+    _takes_masses: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {**GraphEmbedding._parameter_constraints, "reg": REG}
 
     def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
         extension = barycentric(graph, x, self.reg)
         W = reconstruction_weights(x.points, graph.distances, reg=self.reg)
-        posed = pose(Samples(graph.n, extension), minimise=reconstruction(W), scale=UnitCovariance(graph.n))
-        return posed.having(weights_=W)
+        basis = Samples(graph.n, extension, x.masses)
+        return pose(basis, minimise=reconstruction(W, x.masses), scale=UnitCovariance(x.count)).having(weights_=W)
 
 
 @parameters(weights=None, reg=0.001)

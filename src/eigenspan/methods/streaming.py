@@ -85,7 +85,8 @@ class LabelledStreaming(Streaming):
 
     def _fit_scatters(self, scatters: Scatters) -> Fitted:
         if scatters.basis.dim == 0:
-            raise DimensionError("All rows coincide: there are no dimensions to show.")
+            n = scatters.basis.raw.shape[0] if scatters.sums is None else scatters.sums.n
+            raise DimensionError(f"All {n} rows coincide: there are no dimensions to show.")
         fitted = axes(self).fit(self._pose_scatters(scatters))
         if scatters.sums is None:
             return fitted

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._compat import Interval, StrOptions
 from ..core import Diffusion, Fitted, InverseSqrt, Posed, pose
-from ..forms import degree, degrees, laplacian
+from ..forms import counted, degree, degrees, laplacian
 from ..graphs import NeighbourGraph
 from ..input import Sample
 from .docs import documented
@@ -86,8 +86,9 @@ class DiffusionMap(WalkEmbedding):
 
     def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
         weighed = self._weigh(graph, x)
-        W = sp.csr_array(weighed.W + sp.eye_array(graph.n))
-        density = degrees(W) ** self.alpha
+        # a walk may stay where it is, with any of the copies
+        W = counted(sp.csr_array(weighed.W + sp.eye_array(graph.n)), x.masses)
+        density = (degrees(W) if x.masses is None else degrees(W) / x.masses) ** self.alpha
         S = sp.diags_array(1.0 / density)
         W = sp.csr_array(S @ W @ S)
         scale = Diffusion(self.t, float(degrees(W).sum()))
@@ -154,6 +155,7 @@ class CommuteTimeEmbedding(WalkEmbedding):
 
     def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
         weighed = self._weigh(graph, x)
-        scale = InverseSqrt(float(degrees(weighed.W).sum()))
+        W = counted(weighed.W, x.masses)
+        scale = InverseSqrt(float(degrees(W).sum()))
         basis = self._samples(graph, weighed, x)
-        return pose(basis, minimise=laplacian(weighed.W), scale=scale).having(affinity_=weighed)
+        return pose(basis, minimise=laplacian(W), scale=scale).having(affinity_=weighed)
