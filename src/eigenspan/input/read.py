@@ -73,9 +73,8 @@ def read(estimator: Any, X: Any, y: Any = None) -> tuple[Sample, dict[str, Any]]
     if declared.idle is not None:
         declared.idle(estimator)
     one_pass = declared.one_pass and kind is Points and is_tall(X)
-    twin = copy.copy(
-        estimator
-    )  # scikit-learn leaves notes on whom it checks for: the estimator stays as it is until the fit is done
+    # scikit-learn leaves notes on whom it checks for, and the estimator stays as it is until the fit is done
+    twin = copy.copy(estimator)
     values = _checked(twin, X, declared, reset=True, finite=not one_pass, ensure_min_samples=2)
     seen = {name: value for name, value in vars(twin).items() if name in ("n_features_in_", "feature_names_in_")}
     x: Any
