@@ -213,6 +213,15 @@ def test_scatters_are_all_that_many_methods_need(method: Any, tmp_path: Any) -> 
         assert not hasattr(clone(method).set_params(**more), "partial_fit")
 
 
+def test_parts_are_read_as_whole_tables_are() -> None:
+    X, y = cloud(40, 6)
+    for method, labels in ((es.PCA(2), None), (es.LDA(), y), (es.MMC(2), y)):
+        for rows, words in ((np.ma.masked_less(X, 0), "masked array"), (X.astype("M8[s]"), "dates or times")):
+            with pytest.raises(InputError, match=words):
+                method.partial_fit(rows, labels)
+        assert not hasattr(method, "moments_")
+
+
 # two rows of two classes leave much open, and say so
 @pytest.mark.filterwarnings("ignore::eigenspan.errors.DegenerateWarning")
 def test_one_row_at_a_time() -> None:

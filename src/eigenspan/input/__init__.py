@@ -3,7 +3,7 @@
 A method declares what it takes (`Input`), `read` makes a `Sample` of it, and nothing below asks again how X and y were given.
 """
 
-from .read import Input, is_pairwise, read, read_new
+from .read import Input, is_pairwise, read, read_new, read_part
 from .sample import Sample
 from .x import Affinities, Distances, KernelValues, Points
 from .y import Actions, Classes, Coordinates, Numbers
@@ -22,4 +22,5 @@ __all__ = [
     "is_pairwise",
     "read",
     "read_new",
+    "read_part",
 ]

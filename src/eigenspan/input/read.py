@@ -73,10 +73,7 @@ def read(estimator: Any, X: Any, y: Any = None) -> tuple[Sample, dict[str, Any]]
     if declared.idle is not None:
         declared.idle(estimator)
     one_pass = declared.one_pass and kind is Points and is_tall(X)
-    # scikit-learn leaves notes on whom it checks for, and the estimator stays as it is until the fit is done
-    twin = copy.copy(estimator)
-    values = _checked(twin, X, declared, reset=True, finite=not one_pass, ensure_min_samples=2)
-    seen = {name: value for name, value in vars(twin).items() if name in ("n_features_in_", "feature_names_in_")}
+    values, seen = _checked_and_seen(estimator, X, declared, reset=True, finite=not one_pass, ensure_min_samples=2)
     x: Any
     if kind is Points:
         if not one_pass and declared.missing == "refuse":
@@ -89,6 +86,12 @@ def read(estimator: Any, X: Any, y: Any = None) -> tuple[Sample, dict[str, Any]]
     if declared.y is not None:
         target = declared.y.read(y, x.n, name=type(estimator).__name__, unlabeled=getattr(estimator, "unlabeled", None))
     return Sample(x, target, table=values, given=y), seen
+
+
+def read_part(estimator: Any, X: Any, *, first: bool) -> tuple[Any, dict[str, Any]]:
+    """Some of the rows of a fit in parts, and what scikit-learn remembers of the first; sums over them look for NaN."""
+    finite = not (isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64))
+    return _checked_and_seen(estimator, X, estimator._input.of(estimator), reset=first, finite=finite)
 
 
 def read_new(estimator: Any, X: Any) -> tuple[Any, Any]:
@@ -140,6 +143,13 @@ def _refuse_pairs_elsewhere(estimator: Any, declared: Input) -> None:
             f'{type(estimator).__name__} maps coordinates, so X cannot hold distances as graph="precomputed" says: pass X and the graph '
             "itself, as a sparse matrix of distances or a pair (indices, distances)."
         )
+
+
+def _checked_and_seen(estimator: Any, X: Any, declared: Input, **rule: Any) -> tuple[Any, dict[str, Any]]:
+    """X, checked, and what scikit-learn noted on whom it checked for: a copy, for the estimator stays as it is until the fit is done."""
+    twin = copy.copy(estimator)
+    values = _checked(twin, X, declared, **rule)
+    return values, {name: vars(twin)[name] for name in ("n_features_in_", "feature_names_in_") if name in vars(twin)}
 
 
 def _checked(estimator: Any, X: Any, declared: Input, *, reset: bool, finite: bool, **limits: Any) -> Any:

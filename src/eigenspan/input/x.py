@@ -179,6 +179,16 @@ class Pairs:
     def connected(self, graph: NeighbourGraph, policy: str) -> tuple[NeighbourGraph, Index | None]:
         return ensure_connected(graph, self.values, policy, precomputed=True)
 
+    def landmarks(self, wanted: Any, *, how: str = "random", random_state: Any = 0) -> Index:
+        return choose_landmarks(self.values, wanted, how=how, random_state=random_state, precomputed=True)
+
+    @classmethod
+    def check_new(cls, values: Any) -> None:
+        """Refuse rows that are negative or NaN."""
+        numbers, what = values.data if sp.issparse(values) else values, cls._noun
+        where = f"Rows of new points hold their {what} to the points that were fitted."
+        refuse_unless_sizes(numbers, what.capitalize(), where, GraphError)
+
 
 @dataclass(frozen=True, eq=False)
 class Distances(Pairs):
@@ -191,13 +201,6 @@ class Distances(Pairs):
 
     def known(self) -> Any:
         return ZeroDistance(self.rows)
-
-    def landmarks(self, wanted: Any, *, how: str = "random", random_state: Any = 0) -> Index:
-        return choose_landmarks(self.values, wanted, how=how, random_state=random_state, precomputed=True)
-
-    @staticmethod
-    def check_new(values: Any) -> None:
-        _check_rows(values, "Distances")
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,11 +221,7 @@ class Affinities(Pairs):
             raise InputError(
                 f'Landmarks by "{wanted.choice}" need coordinates or distances; of affinities choose them by "random", or give their rows.'
             )
-        return choose_landmarks(self.values, wanted, how=how, random_state=random_state, precomputed=True)
-
-    @staticmethod
-    def check_new(values: Any) -> None:
-        _check_rows(values, "Affinities")
+        return super().landmarks(wanted, how=how, random_state=random_state)
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,16 +233,9 @@ class KernelValues(Pairs):
     def coordinates(self, use: str, instead: str) -> Any:
         raise KernelError(f"{use}, and X holds {self._noun} instead: {instead}.")
 
-    @staticmethod
-    def check_new(values: Any) -> None:
+    @classmethod
+    def check_new(cls, values: Any) -> None:
         """Any number can be an inner product."""
-
-
-def _check_rows(values: Any, what: str) -> None:
-    numbers = values.data if sp.issparse(values) else values
-    refuse_unless_sizes(
-        numbers, what, f"Rows of new points hold their {what.lower()} to the points that were fitted.", GraphError
-    )
 
 
 def as_rows(X: Any, as_they_are: bool = False) -> Any:

@@ -153,11 +153,7 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
     def _fit(self, sample: Sample) -> Fitted:
         _check_axes(self.n_components, self.criterion, sample.y.count)
         scatters = self._scatters(sample)
-        if scatters.sums is None:
-            check_spread(sample.x.values, sample.y.codes, "LDA")
-        elif scatters.sums.rest.n:
-            everyone = scatters.sums.everyone
-            _refuse_coincident(scatters.sums.labelled.spread(), everyone.spread(), everyone.mean, "LDA")
+        check_scatters(scatters, sample, "LDA")
         s = _amount(self.shrinkage, scatters.basis, sample.y.codes, own=self.kernel is None and self.reduce is None)
         fitted = self._conclude(scatters, s, sample.y.names)
         if self.kernel is not None or scatters.sums is not None:
@@ -221,9 +217,7 @@ def _amount(shrinkage: Any, basis: Any, codes: Any = None, own: bool = True) -> 
         Z = _dense(basis.raw) if own else basis.Z
         Z, G = Z[codes >= 0], class_indicator(codes[codes >= 0])
         R = Z - G @ (G.T @ Z)
-        R = R / max(
-            float(np.abs(R).max(initial=0.0)), np.finfo(float).tiny
-        )  # the amount has no unit, but fourth powers overflow
+        R = R / max(float(np.abs(R).max(initial=0.0)), np.finfo(float).tiny)  # its fourth powers would overflow
         amount = float(ledoit_wolf_shrinkage(R, assume_centered=True))
     else:
         amount = float(shrinkage)
@@ -236,6 +230,15 @@ def _class_means(R: Any, codes: Any) -> Array:
     counts = np.bincount(codes[codes >= 0]).astype(np.float64)
     sums = (class_indicator(codes) * np.sqrt(counts)).T @ R
     return np.asarray(sums.toarray() if sp.issparse(sums) else sums, dtype=np.float64) / counts[:, None]
+
+
+def check_scatters(scatters: Scatters, sample: Sample, name: str) -> None:
+    """`check_spread` of rows that were summed over, from the sums."""
+    if scatters.sums is None:
+        check_spread(sample.x.values, sample.y.codes, name)
+    elif scatters.sums.rest.n:
+        everyone = scatters.sums.everyone
+        _refuse_coincident(scatters.sums.labelled.spread(), everyone.spread(), everyone.mean, name)
 
 
 def check_spread(X: Any, codes: Any, name: str) -> None:

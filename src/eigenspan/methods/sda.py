@@ -18,7 +18,7 @@ from ..input.source import is_tall
 from ..input.y import ClassLabels
 from .base import FeatureReducer, features_of, points_of
 from .costs import AXES, NOT_NEGATIVE
-from .discriminant import check_spread
+from .discriminant import check_scatters, check_spread
 from .docs import documented
 from .neighbourhood import WEIGHTS
 from .parameters import parameters
@@ -109,8 +109,9 @@ class SDA(LabelledStreaming, GraphProjection):
     def _fit(self, sample: Sample) -> Fitted:
         if self._needs_rows() is not None or not is_tall(sample.x.values):
             return super()._fit(sample)
-        check_spread(sample.x.values, sample.y.codes, "SDA")
-        return self._fit_scatters(self._scatters(sample))
+        scatters = self._scatters(sample)
+        check_scatters(scatters, sample, "SDA")
+        return self._fit_scatters(scatters)
 
     def _pose_scatters(self, scatters: Scatters) -> Posed:
         c, A = scatters.counts.size, scatters.between

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, validate_data
+from sklearn.utils.validation import check_consistent_length
 
 from .._compat import fit_context
 from .._diagnostics import collect, stage
-from .._resources import refuse_lazy
 from ..core import Fitted, Posed, Scatters
 from ..core.moments import Moments, Sums
 from ..errors import DimensionError, InputError, LabelError
-from ..input import Sample
+from ..input import Sample, read_part
 from ..input.source import is_tall
 from ..input.y import label_array, read_classes
 from .base import axes, features_of
@@ -141,23 +139,13 @@ class LabelledStreaming(Streaming):
 
 def _block(estimator: Any, X: Any) -> tuple[Any, dict[str, Any]]:
     """A part of the rows, checked, and what scikit-learn remembers of it."""
-    refuse_lazy(X)
     begun = "moments_" in vars(estimator)
     if not begun and "map_" in vars(estimator):
         raise InputError(
             f"This {type(estimator).__name__} was fitted to sparse X, or to no more rows than features, and keeps no sums to add rows to: "
             "begin with partial_fit, on a new estimator or on sklearn.base.clone of this one."
         )
-    twin = copy.copy(estimator)
-    X = validate_data(
-        twin,
-        X,
-        reset=not begun,
-        dtype=[np.float64, np.float32],
-        accept_sparse="csr",
-        ensure_all_finite=not (isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64)),
-    )
-    return X, {name: value for name, value in vars(twin).items() if name in ("n_features_in_", "feature_names_in_")}
+    return read_part(estimator, X, first=not begun)
 
 
 def _codes_among(estimator: Any, X: Any, y: Any, classes: Any, known: Any) -> tuple[Any, Any]:

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from ..._compat import StrOptions
 from ..._diagnostics import note
 from ...core import Fitted
-from ...errors import DimensionError, InputError
+from ...errors import InputError
 from ...graphs import NeighbourGraph
 from ...graphs.contract import contract
 from ...graphs.lists import canonical
@@ -121,10 +121,6 @@ class ActionRespectingEmbedding(Unfolding):
         before, after = node[equal], node[equal + 1]
         note(equal_actions=len(before))
         held = Held.of(merged(lengths, before, after))
-        if held.n == 1:
-            raise DimensionError(
-                "Equal actions on coinciding rows leave a single point: there are no dimensions to show."
-            )
         labels = held.groups.labels
         return Motions(
             held=held, program=motion_program(held, labels[before], labels[after]), attributes={"action_pairs_": equal}
