@@ -15,7 +15,7 @@ from sklearn.decomposition import FactorAnalysis
 from threadpoolctl import threadpool_limits
 
 import eigenspan as es
-from eigenspan.methods.base import FeatureReducer
+from eigenspan.methods.base import LinearReducer
 from eigenspan.methods.registry import TABLE
 
 # what a search over random examples finds is for the one who writes code: a change is judged on the same examples every time
@@ -54,7 +54,7 @@ SIDE_UNFOLDINGS = {"SupervisedMVU", "SMVU1", "SMVU2", "ColoredMVU", "ActionRespe
 
 
 def _case(name: str, template: Any, *, lookup: bool = False) -> Case:
-    linear = isinstance(template, FeatureReducer) and getattr(template, "kernel", None) is None
+    linear = isinstance(template, LinearReducer) and getattr(template, "kernel", None) is None
     return Case(name, template, linear, lookup)
 
 

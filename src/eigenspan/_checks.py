@@ -2,49 +2,47 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
 from ._compat import Interval, StrOptions, make_constraint
+from ._parameters import Declared, choices
 from .errors import InputError
 
 #: Sizes whose squares, and sums of these, still are numbers: larger ones overflow, smaller ones vanish.
 LEAST, MOST = 1e-140, 1e150
 
-#: Constraints that several specifications share: how many of something, and how large.
-COUNT = [Interval(Integral, 1, None, closed="left")]
-POSITIVE = [Interval(Real, 0, None, closed="neither")]
-
 _KINDS = {"c": "complex numbers", "U": "text", "S": "text", "M": "dates", "m": "spans of time", "O": "objects"}
 
 
-class Spec(BaseEstimator):
+class Spec(Declared):
     """A specification: parameters that say how something is to be made, stored as they come and checked where they are used.
 
-    A subclass declares in `_parameter_constraints` what each of its parameters may be, in the words of scikit-learn's estimators,
-    and in `_refusal` the error that it raises.
+    A subclass declares its parameters, and in `_refusal` the error that it raises.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     _refusal: ClassVar[type[InputError]] = InputError
 
     def check(self) -> None:
         """Refuse the first parameter that is not what it may be."""
-        for name, choices in self._parameter_constraints.items():
-            check_parameter(name, getattr(self, name), choices, self._refusal, type(self).__name__)
+        for name, may_be in self._parameter_constraints.items():
+            _check(name, getattr(self, name), may_be, self._refusal, type(self).__name__)
 
 
-def check_parameter(name: str, value: Any, choices: list[Any], refusal: type[InputError], owner: str = "") -> None:
-    """Refuse a value that is none of what the parameter may be; `owner` is the specification it belongs to."""
-    if any(_fits(value, choice) for choice in choices):
+def check_parameter(name: str, value: Any, kind: Any, refusal: type[InputError]) -> None:
+    """Refuse a value that is not of this type, one of those that parameters are declared with."""
+    _check(name, value, choices(kind), refusal)
+
+
+def _check(name: str, value: Any, may_be: list[Any], refusal: type[InputError], owner: str = "") -> None:
+    if any(_fits(value, choice) for choice in may_be):
         return
     given = f"{name}={value!r:.80}"
-    may_be = " or ".join(map(_words, choices))
-    raise refusal(f"{f'{owner}({given})' if owner else given} cannot be used: {name} must be {may_be}.")
+    words = " or ".join(map(_words, may_be))
+    raise refusal(f"{f'{owner}({given})' if owner else given} cannot be used: {name} must be {words}.")
 
 
 def _fits(value: Any, choice: Any) -> bool:

@@ -5,12 +5,24 @@ Everything here has been stable since scikit-learn 1.6; if a release moves a nam
 
 from __future__ import annotations
 
+from typing import Any
+
 import sklearn
 from sklearn.base import _fit_context as fit_context
-from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions, make_constraint
+from sklearn.utils._param_validation import HasMethods, Options, RealNotInt, StrOptions, make_constraint
+from sklearn.utils._param_validation import Interval as _Interval
 from sklearn.utils.fixes import parse_version
 
-__all__ = ["NONMETRIC", "HasMethods", "Interval", "RealNotInt", "StrOptions", "fit_context", "make_constraint"]
+__all__ = [
+    "NONMETRIC",
+    "HasMethods",
+    "Interval",
+    "Options",
+    "RealNotInt",
+    "StrOptions",
+    "fit_context",
+    "make_constraint",
+]
 
 #: How scikit-learn's MDS is told to keep the order of distances only.
 NONMETRIC = (
@@ -18,3 +30,10 @@ NONMETRIC = (
     if parse_version(sklearn.__version__) < parse_version("1.8")
     else {"metric_mds": False, "init": "random"}
 )
+
+
+class Interval(_Interval):
+    """An interval of numbers, among which True and False are not."""
+
+    def is_satisfied_by(self, value: Any) -> bool:
+        return not isinstance(value, bool) and bool(super().is_satisfied_by(value))

@@ -9,6 +9,7 @@
     │   ├── KernelError                  a kernel that is unknown, misshapen, not real or not symmetric
     │   ├── LabelError                   labels that cannot define classes
     │   └── DimensionError               more components than the problem has
+    ├── ParameterError (TypeError)       a parameter that does not exist, or one that is missing
     ├── UnitError (ValueError)           a unit form B that is not positive semidefinite
     ├── MemoryLimitError (MemoryError)   the problem would not fit; the message names what does
     └── ConvergenceError (RuntimeError)  no solver reached the requested residual
@@ -42,6 +43,10 @@ class EigenspanError(Exception):
 
 class InputError(EigenspanError, ValueError):
     """The data or a parameter cannot be used as given."""
+
+
+class ParameterError(EigenspanError, TypeError):
+    """A parameter that the class does not have, or one that it cannot do without."""
 
 
 class GraphError(InputError):

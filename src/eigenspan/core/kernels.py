@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
-from .._checks import POSITIVE, Spec, real_numbers
-from .._compat import Interval, StrOptions
+from .._checks import Spec, real_numbers
+from .._parameters import Finite, NotNegative, Positive, parameter
 from ..errors import KernelError, PrecisionWarning, warn
 from ..graphs.metric import asymmetry, tiles
 from ..graphs.weights import median_width
@@ -57,21 +56,12 @@ class Kernel(Spec):
     'poly'
     """
 
-    _refusal = KernelError
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "name": [str],
-        "gamma": [*POSITIVE, StrOptions({"median"}), None],
-        "degree": [Interval(Real, 0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-    }
+    name: str = parameter(default="rbf", kw_only=False)
+    gamma: Positive | Literal["median"] | None = None
+    degree: NotNegative = 3
+    coef0: Finite = 1
 
-    def __init__(
-        self, name: str = "rbf", *, gamma: float | str | None = None, degree: float = 3, coef0: float = 1
-    ) -> None:
-        self.name = name
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
+    _refusal = KernelError
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._checks import COUNT, check_parameter
+from .._checks import check_parameter
 from .._diagnostics import note, stage
+from .._parameters import Count
 from ..errors import GraphError, LabelWarning, warn
 from .lists import canonical
 from .neighbours import NeighbourGraph
@@ -59,7 +60,7 @@ def allies(points: Any, codes: Index, k: int, n_jobs: int | None = None) -> Neig
 
     A class with one point has no pairs: it is named in a warning.
     """
-    check_parameter("n_neighbors", k, COUNT, GraphError)
+    check_parameter("n_neighbors", k, Count, GraphError)
     warn_of_single_labels(codes)
     members = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
     with stage("neighbours"):
@@ -68,7 +69,7 @@ def allies(points: Any, codes: Index, k: int, n_jobs: int | None = None) -> Neig
 
 def rivals(points: Any, codes: Index, k: int, n_jobs: int | None = None) -> NeighbourGraph:
     """Every labelled point and its k nearest among the points of other classes, searched class by class. Cost O(n²D) at most."""
-    check_parameter("n_rivals", k, COUNT, GraphError)
+    check_parameter("n_rivals", k, Count, GraphError)
     sides = [(np.flatnonzero(codes == c), np.flatnonzero((codes >= 0) & (codes != c))) for c in range(codes.max() + 1)]
     with stage("rivals"):
         return _nearest(points, sides, k, n_jobs)

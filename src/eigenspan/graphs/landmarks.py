@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from .._checks import COUNT, Spec
-from .._compat import StrOptions
+from .._checks import Spec
+from .._parameters import Count, parameter
 from ..errors import GraphError, InputError
 from ..solvers import dense
 from .metric import point_distances
@@ -54,14 +54,8 @@ class Landmarks(Spec):
     Musco & Musco (2017), Recursive sampling for the Nyström method; Arthur & Vassilvitskii (2007) for k-means++.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n": COUNT,
-        "choice": [StrOptions(set(CHOICES))],
-    }
-
-    def __init__(self, n: int = 200, *, choice: str = "random") -> None:
-        self.n = n
-        self.choice = choice
+    n: Count = parameter(default=200, kw_only=False)
+    choice: Literal["random", "maxmin", "kmeans++", "leverage"] = "random"
 
 
 def suggested_landmarks(n: int, most: int = 1000) -> int:

@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._checks import COUNT, POSITIVE, Spec, check_parameter
-from .._compat import Interval, StrOptions
+from .._checks import Spec, check_parameter
+from .._compat import Interval
 from .._diagnostics import note
+from .._parameters import Count, Metric, Positive, parameter
 from ..errors import GraphError
 from .finders import Finder
 from .joining import Joining
 from .lists import canonical, keep_zeros, restore_zeros, row_max
 from .metric import as_metric
-from .search import SEARCHES
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -93,8 +93,7 @@ def neighbourhoods(graph: sp.csr_array) -> Iterator[tuple[Index, Index]]:
 
 
 # ---------------------------------------------------------------------- specifications
-_JOBS = [Interval(Integral, None, -1, closed="right"), *COUNT, None]
-_METRIC: dict[str, list[Any]] = {"metric": [str, callable], "metric_params": [dict, None], "n_jobs": _JOBS}
+_Jobs = Annotated[int, Interval(Integral, None, -1, closed="right")] | Count | None
 
 
 class KNN(Spec):
@@ -126,33 +125,15 @@ class KNN(Spec):
     15
     """
 
-    _refusal = GraphError
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": COUNT,
-        **_METRIC,
-        "symmetry": [StrOptions({"union", "mutual"})],
-        "within_class": ["boolean"],
-        "search": [StrOptions(set(SEARCHES))],
-    }
+    n_neighbors: Count = parameter(default=10, kw_only=False)
+    metric: Metric = "euclidean"
+    metric_params: dict[str, Any] | None = None
+    symmetry: Literal["union", "mutual"] = "union"
+    within_class: bool = False
+    search: Literal["auto", "tree", "exact", "hnsw", "sklearn"] = "auto"
+    n_jobs: _Jobs = None
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        *,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        symmetry: str = "union",
-        within_class: bool = False,
-        search: str = "auto",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.metric_params = metric_params
-        self.symmetry = symmetry
-        self.within_class = within_class
-        self.search = search
-        self.n_jobs = n_jobs
+    _refusal = GraphError
 
     def build(self, X: Any, codes: Index | None = None) -> NeighbourGraph:
         self.check()
@@ -200,24 +181,12 @@ class Radius(Spec):
     0.5
     """
 
-    _refusal = GraphError
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "radius": POSITIVE,
-        **_METRIC,
-    }
+    radius: Positive = parameter(default=1.0, kw_only=False)
+    metric: Metric = "euclidean"
+    metric_params: dict[str, Any] | None = None
+    n_jobs: _Jobs = None
 
-    def __init__(
-        self,
-        radius: float = 1.0,
-        *,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.radius = radius
-        self.metric = metric
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
+    _refusal = GraphError
 
     def build(self, X: Any, codes: Index | None = None) -> NeighbourGraph:
         self.check()
@@ -248,7 +217,7 @@ def _searchable(metric: Any, parameters: dict[str, Any] | None) -> Any:
 
 def check_n_neighbors(k: int, X: Any) -> None:
     """Refuse what is no number of neighbours that a point of X can have."""
-    check_parameter("n_neighbors", k, COUNT, GraphError)
+    check_parameter("n_neighbors", k, Count, GraphError)
     n = X.shape[0]
     if k >= n:
         raise GraphError(

@@ -9,15 +9,15 @@ linkage. `MergeTree` multiplies with it in O(n) a column and never forms it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._compat import HasMethods, StrOptions
 from .._csgraph import minimum_spanning_tree
 from .._diagnostics import stage
+from .._parameters import Weights, parameter
 from .._resources import require
 from ..errors import GraphError
 from .neighbours import NeighbourGraph, neighbourhoods
@@ -60,16 +60,9 @@ class PathSimilarity(WeightSpec):
     robust path-based similarity.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "weights": [str, HasMethods("bind")],
-        "robust": ["boolean"],
-        "pairs": [StrOptions({"all", "edges"})],
-    }
-
-    def __init__(self, weights: Any = "heat", *, robust: bool = True, pairs: str = "all") -> None:
-        self.weights = weights
-        self.robust = robust
-        self.pairs = pairs
+    weights: Weights = parameter(default="heat", kw_only=False)
+    robust: bool = True
+    pairs: Literal["all", "edges"] = "all"
 
     def tree(self, graph: NeighbourGraph, X: Any) -> MergeTree:
         """The similarities of all pairs of points of a graph."""

@@ -7,15 +7,15 @@ W among the training points and can weigh the edges of new points the same way.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._checks import COUNT, POSITIVE, Spec, real_numbers, refuse_unless_sizes
-from .._compat import HasMethods
+from .._checks import Spec, real_numbers, refuse_unless_sizes
 from .._diagnostics import note, stage
+from .._parameters import Count, Positive, Weights, parameter
 from ..errors import GraphError
 from .metric import point_distances
 from .neighbours import NeighbourGraph
@@ -107,10 +107,7 @@ class Heat(WeightSpec):
     Belkin & Niyogi (2003), Laplacian eigenmaps; Kokiopoulou, Chen & Saad (2011), §8.6, for the width.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"sigma": [*POSITIVE, None]}
-
-    def __init__(self, sigma: float | None = None) -> None:
-        self.sigma = sigma
+    sigma: Positive | None = parameter(default=None, kw_only=False)
 
     def bind(self, graph: NeighbourGraph, X: Any) -> Heat:
         if self.sigma is None:
@@ -148,10 +145,7 @@ class LocalScaling(WeightSpec):
     Zelnik-Manor & Perona (2004), Self-tuning spectral clustering; Chatpatanasiri & Kijsirikul (2009), eq. 7.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"k": COUNT}
-
-    def __init__(self, k: int = 7) -> None:
-        self.k = k
+    k: Count = parameter(default=7, kw_only=False)
 
     def bind(self, graph: NeighbourGraph, X: Any) -> _BoundLocalScaling:
         lengths = graph.distances.data
@@ -247,14 +241,8 @@ class Powered(WeightSpec):
     Chatpatanasiri & Kijsirikul (2009), A unified semi-supervised dimensionality reduction framework, eq. 9.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "weights": [str, HasMethods("bind")],
-        "alpha": POSITIVE,
-    }
-
-    def __init__(self, weights: Any = "local", alpha: float = 2.0) -> None:
-        self.weights = weights
-        self.alpha = alpha
+    weights: Weights = parameter(default="local", kw_only=False)
+    alpha: Positive = parameter(default=2.0, kw_only=False)
 
     def bind(self, graph: NeighbourGraph, X: Any) -> _BoundPower:
         rule = as_weights(self.weights).bind(graph, X)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks import real_numbers
-from .._compat import Interval, StrOptions, fit_context
+from .._compat import fit_context
 from .._diagnostics import collect, note, stage
+from .._parameters import Count, Declared, Positive, Tolerance, parameter
 from .._resources import explained, refuse_lazy, require
 from ..core.kernels import KernelRows, gram_matrix, kernel_rows
 from ..errors import ConvergenceWarning, IndefiniteWarning, InputError, KernelError, LabelError, warn
@@ -21,7 +21,6 @@ from ..input.read import is_precomputed, refuse_disguised
 from ..input.x import KernelValues
 from ..input.y import read_classes
 from ..methods.docs import documented
-from ..methods.parameters import parameters
 from ..solvers import dense
 from ..solvers.sdp.margin import MarginSolution, learn_weights
 
@@ -31,8 +30,7 @@ _PSD = 1e-8  #: Negative eigenvalues of a kernel matrix down to this share of it
 
 
 @documented
-@parameters(weights="nonnegative", margin="l1", C=1.0, trace=None, center=True, unlabeled=-1, tol=1e-6, max_iter=100)
-class KernelLearner(ClassifierMixin, BaseEstimator):
+class KernelLearner(ClassifierMixin, Declared):
     """Kernel learning for transduction: weights of given kernels by semidefinite programming, then a support vector machine.
 
     .. math:: \\min_{\\mu} \\; \\omega(K), \\quad K = \\sum_i \\mu_i K_i \\succeq 0, \\; \\operatorname{tr} K = c, \\qquad
@@ -111,27 +109,15 @@ class KernelLearner(ClassifierMixin, BaseEstimator):
     Lanckriet, Cristianini, Bartlett, El Ghaoui & Jordan (2004), Learning the kernel matrix with semidefinite programming.
     """
 
-    weights: str
-    margin: str
-    C: float
-    trace: float | None
-    center: bool
-    unlabeled: Any
-    tol: float
-    max_iter: int
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "weights": [StrOptions({"nonnegative", "unrestricted"})],
-        "margin": [StrOptions({"hard", "l1", "l2"})],
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "trace": [Interval(Real, 0, None, closed="neither"), None],
-        "center": ["boolean"],
-        "tol": [Interval(Real, 0, 1, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-    }
-
-    def __init__(self, kernels: Any = ("linear", "rbf")) -> None:
-        self.kernels = kernels
+    kernels: Any = parameter(default=("linear", "rbf"), kw_only=False)
+    weights: Literal["nonnegative", "unrestricted"] = "nonnegative"
+    margin: Literal["hard", "l1", "l2"] = "l1"
+    C: Positive = 1.0
+    trace: Positive | None = None
+    center: bool = True
+    unlabeled: Any = -1
+    tol: Tolerance = 1e-6
+    max_iter: Count = 100
 
     @explained
     @fit_context(prefer_skip_nested_validation=True)

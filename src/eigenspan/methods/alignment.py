@@ -213,8 +213,6 @@ class LLTSA(GraphProjection):
     Zhang, Yang, Zhao, Ge (2007).
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = GraphProjection._parameter_constraints
-
     def _pose(self, sample: Sample) -> Posed:
         if by_class(self):
             raise InputError(

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from .._compat import Interval, StrOptions
 from .._diagnostics import note, stage
+from .._parameters import Positive, parameter
 from .._resources import threads
 from ..core import Fitted, Form, Map, Posed, Samples, diagonal, identity, pose, solve, spectral_attributes
 from ..core.spectrum import warn_if_localised
@@ -111,17 +110,11 @@ class Anchored(Reducer):
     for semi-supervised manifold learning; [S0] §6.2.
     """
 
-    _input: ClassVar[Input] = Input(pairs=("graph", "metric"), inside="embedding", y=_places_of)
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "embedding": [GraphEmbedding],
-        "form": [StrOptions({"exact", "noisy", "spectral"})],
-        "beta": [Interval(Real, 0, None, closed="neither")],
-    }
+    embedding: GraphEmbedding = parameter(kw_only=False)
+    form: Literal["exact", "noisy", "spectral"] = "exact"
+    beta: Positive = 1.0
 
-    def __init__(self, embedding: Any, *, form: str = "exact", beta: float = 1.0) -> None:
-        self.embedding = embedding
-        self.form = form
-        self.beta = beta
+    _input: ClassVar[Input] = Input(pairs=("graph", "metric"), inside="embedding", y=_places_of)
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Place all points among the known ones.

@@ -8,18 +8,19 @@ by what the class declares in ``_input``; a fit returns what it has found, and o
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from numbers import Integral
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from .._compat import HasMethods, Interval, StrOptions, fit_context
 from .._diagnostics import collect
+from .._parameters import ArrayLike, Count, Declared, NotNegative, Seed, parameter
 from .._resources import explained, human_bytes, threads
 from ..core import Axes, Features, Fitted, Map, Posed
 from ..errors import InputError
@@ -31,15 +32,12 @@ from ..solvers.select import NAMES as SOLVERS
 
 Array = NDArray[np.float64]
 
-#: Parameter constraints that several families share.
-COMPONENTS = [Interval(Integral, 1, None, closed="left")]
-SOLVER = [StrOptions(set(SOLVERS)), HasMethods("pairs")]
-SEED = ["random_state"]
-JOBS = [Integral, None]
-NEIGHBOURS = [Interval(Integral, 1, None, closed="left"), None]
-RIDGE = [Interval(Real, 0, None, closed="left"), None]
-SCALE = [StrOptions({"unit-variance"}), None]
-LANDMARKS = [Interval(Integral, 1, None, closed="left"), "array-like", Landmarks, None]
+#: Types of parameters that several families share.
+Components = Annotated[Any, Interval(Integral, 1, None, closed="left")]
+Solving = Annotated[Any, StrOptions(set(SOLVERS)), HasMethods("pairs")]
+Kernels = Annotated[Any, str, callable, HasMethods("get_params")]
+LandmarkRows = Count | ArrayLike | Landmarks | None
+Scale = Literal["unit-variance"] | None
 
 
 class _NotHeld:
@@ -55,17 +53,16 @@ class _NotHeld:
         )
 
 
-class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declared):
     """Outer contract of every method: ``_fit(sample) -> Fitted``.
 
     Fitted attributes: ``embedding_`` (n, d), ``map_`` (a picklable function of new points), ``diagnostics_`` (seconds per stage,
     solver, graph components, memory).
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {}
     #: What the method reads from X and y.
     _input: ClassVar[Input] = Input()
-    embedding_: Any = _NotHeld()
+    embedding_ = _NotHeld()
 
     @explained
     @fit_context(prefer_skip_nested_validation=True)
@@ -163,6 +160,10 @@ def _for_dense_rows(fitted: Fitted, x: Any) -> Fitted:
 class SpectralReducer(Reducer):
     """Inner contract: ``_pose(sample) -> Posed``. Adds ``eigenvalues_``, ``residuals_``, ``gap_`` and ``problem_``."""
 
+    n_components: Components = parameter(default=2, kw_only=False)
+    solver: Solving = "auto"
+    random_state: Seed = 0
+
     def _fit(self, sample: Sample) -> Fitted:
         return axes(self).fit(self._pose(sample))
 
@@ -215,46 +216,10 @@ def _refuse_idle(estimator: Any) -> None:
         )
 
 
-class FeatureReducer(SpectralReducer):
-    """Methods whose map is linear in the features or, through ``kernel=``, in a kernel's feature space.
+class LinearReducer(SpectralReducer):
+    """Methods whose map may be linear in the features: adds ``components_`` (d, D), ``mean_`` and ``inverse_transform``."""
 
-    Adds ``components_`` (d, D), ``mean_`` and ``inverse_transform`` when the features are the inputs themselves.
-    """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": COMPONENTS,
-        "kernel": [str, callable, HasMethods("get_params"), None],
-        "landmarks": LANDMARKS,
-        "reduce": [Interval(Integral, 1, None, closed="left"), None],
-        "ridge": RIDGE,
-        "scale": SCALE,
-        "solver": SOLVER,
-        "random_state": SEED,
-    }
-
-    _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, linear=_without_kernel, idle=_refuse_idle)
-    n_components: Any
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        kernel: Any = None,
-        landmarks: Any = None,
-        reduce: int | None = None,
-        ridge: float | None = None,
-        scale: str | None = None,
-        solver: Any = "auto",
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.landmarks = landmarks
-        self.reduce = reduce
-        self.ridge = ridge
-        self.scale = scale
-        self.solver = solver
-        self.random_state = random_state
+    reduce: Count | None = None
 
     @available_if(_is_linear)
     def inverse_transform(self, Y: Any) -> Array:
@@ -273,6 +238,20 @@ class FeatureReducer(SpectralReducer):
         with np.errstate(over="ignore", invalid="ignore"):
             X = Y @ np.linalg.pinv(self.components_).T + self.mean_
         return in_precision_of(Y, X)
+
+
+class FeatureReducer(LinearReducer):
+    """Methods whose map is linear in the features or, through ``kernel=``, in a kernel's feature space.
+
+    ``components_``, ``mean_`` and ``inverse_transform`` are there when the features are the inputs themselves.
+    """
+
+    kernel: Kernels | None = None
+    landmarks: LandmarkRows = None
+    ridge: NotNegative | None = None
+    scale: Scale = None
+
+    _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, linear=_without_kernel, idle=_refuse_idle)
 
 
 def features_of(estimator: Any, sample: Sample) -> Features:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.linalg as la
@@ -13,8 +12,8 @@ from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import Interval, StrOptions
 from .._diagnostics import note, stage
+from .._parameters import Count, Metric, Seed, Weights, parameter
 from .._resources import one_thread
 from ..core import Fitted, Spectrum, TraceProblem, sign_of, solve, spectral_attributes
 from ..errors import DegenerateWarning, DimensionError, InputError, warn
@@ -24,17 +23,15 @@ from ..graphs import affinity, components
 from ..graphs.weights import refuse_found_edges
 from ..input import Input, Sample
 from ..solvers import dense
-from .base import JOBS, NEIGHBOURS, SEED, SOLVER, Reducer
+from .base import Reducer, Solving
 from .copies import over_distinct
 from .docs import documented
-from .neighbourhood import GRAPH, METRIC, WEIGHTS
-from .parameters import parameters
+from .neighbourhood import Graph
 
 Array = NDArray[np.float64]
 
 
 @documented
-@parameters()
 class SpectralClustering(ClusterMixin, Reducer):
     """Spectral clustering by the normalised cut or the ratio cut.
 
@@ -85,50 +82,20 @@ class SpectralClustering(ClusterMixin, Reducer):
     [S0] §7.5; Shi & Malik (2000); Yu & Shi (2003); Damle, Minden & Ying (2019) for ``"cluster_qr"``.
     """
 
-    _input: ClassVar[Input] = Input(pairs=("graph", "metric"), sparse=True)
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "cut": [StrOptions({"normalized", "ratio"})],
-        "assign": [StrOptions({"kmeans", "discretize", "cluster_qr"})],
-        "n_neighbors": NEIGHBOURS,
-        "graph": GRAPH,
-        "metric": METRIC,
-        "metric_params": [dict, None],
-        "weights": WEIGHTS,
-        "solver": SOLVER,
-        "random_state": SEED,
-        "n_jobs": JOBS,
-    }
+    n_clusters: Count = parameter(default=8, kw_only=False)
+    n_components: Count | None = None
+    cut: Literal["normalized", "ratio"] = "normalized"
+    assign: Literal["kmeans", "discretize", "cluster_qr"] = "kmeans"
+    n_neighbors: Count | None = None
+    graph: Graph = None
+    metric: Metric | None = None
+    metric_params: dict[str, Any] | None = None
+    weights: Weights = "heat"
+    solver: Solving = "auto"
+    random_state: Seed = 0
+    n_jobs: int | None = None
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_components: int | None = None,
-        cut: str = "normalized",
-        assign: str = "kmeans",
-        n_neighbors: int | None = None,
-        graph: Any = None,
-        metric: Any = None,
-        metric_params: dict[str, Any] | None = None,
-        weights: Any = "heat",
-        solver: Any = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_components = n_components
-        self.cut = cut
-        self.assign = assign
-        self.n_neighbors = n_neighbors
-        self.graph = graph
-        self.metric = metric
-        self.metric_params = metric_params
-        self.weights = weights
-        self.solver = solver
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    _input: ClassVar[Input] = Input(pairs=("graph", "metric"), sparse=True)
 
     def _fit(self, sample: Sample) -> Fitted:
         n = sample.n

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._compat import HasMethods, StrOptions
+from .._compat import StrOptions
+from .._parameters import Count, NotNegative, Weights
 from ..core import Features, Form, Posed, Samples, SqrtEigenvalue, Unit, UnitCovariance, identity, pose
 from ..errors import InputError
 from ..forms import (
@@ -28,15 +29,15 @@ from ..graphs import affinity, as_graph, ensure_connected, reconstruction_weight
 from ..graphs.weights import refuse_found_edges
 from ..input import Input, Sample
 from ..input.y import ClassLabels
-from .base import JOBS, NEIGHBOURS, RIDGE, SEED, SOLVER, FeatureReducer, SpectralReducer
+from .base import Kernels, LandmarkRows, SpectralReducer
 from .docs import documented
-from .neighbourhood import GRAPH, WEIGHTS, barycentric, check_given
+from .neighbourhood import Graph, barycentric, check_given
 
 Array = NDArray[np.float64]
 
 LABELLED = ("between", "within", "total", "class_average", "class_laplacian")
 NAMED = ("laplacian", "degree", "reconstruction", "tangent", "hessian", "modified", "variance", "identity", *LABELLED)
-FORM = [StrOptions(set(NAMED)), callable, Form, None]
+Forms = Annotated[Any, StrOptions(set(NAMED)), callable, Form]
 
 
 class _Forms:
@@ -164,65 +165,22 @@ class TraceReducer(SpectralReducer):
     (3, 2)
     """
 
-    _input: ClassVar[Input] = Input(pairs=_kernel_of_basis, y=_labels_of_forms, idle=_refuse_idle)
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [*FeatureReducer._parameter_constraints["n_components"]],
-        "minimise": FORM,
-        "maximise": FORM,
-        "unit": [StrOptions({"embedding", "projection", *NAMED}), callable, Form],
-        "basis": [StrOptions({"linear", "kernel", "samples"})],
-        "scale": [StrOptions({"unit", "covariance", "sqrt", "unit-variance"})],
-        "kernel": [str, callable, HasMethods("get_params")],
-        "landmarks": FeatureReducer._parameter_constraints["landmarks"],
-        "n_neighbors": NEIGHBOURS,
-        "graph": GRAPH,
-        "weights": WEIGHTS,
-        "disconnected": [StrOptions({"connect", "raise"})],
-        "ridge": RIDGE,
-        "unlabeled": "no_validation",
-        "solver": SOLVER,
-        "random_state": SEED,
-        "n_jobs": JOBS,
-    }
+    minimise: Forms | None = None
+    maximise: Forms | None = None
+    unit: Literal["embedding", "projection"] | Forms = "embedding"
+    basis: Literal["linear", "kernel", "samples"] = "linear"
+    scale: Literal["unit", "covariance", "sqrt", "unit-variance"] = "unit"
+    kernel: Kernels = "rbf"
+    landmarks: LandmarkRows = None
+    n_neighbors: Count | None = None
+    graph: Graph = None
+    weights: Weights = "heat"
+    disconnected: Literal["connect", "raise"] = "connect"
+    ridge: NotNegative | None = None
+    unlabeled: Any = None
+    n_jobs: int | None = None
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        minimise: Any = None,
-        maximise: Any = None,
-        unit: Any = "embedding",
-        basis: str = "linear",
-        scale: str = "unit",
-        kernel: Any = "rbf",
-        landmarks: Any = None,
-        n_neighbors: int | None = None,
-        graph: Any = None,
-        weights: Any = "heat",
-        disconnected: str = "connect",
-        ridge: float | None = None,
-        unlabeled: Any = None,
-        solver: Any = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.minimise = minimise
-        self.maximise = maximise
-        self.unit = unit
-        self.basis = basis
-        self.scale = scale
-        self.kernel = kernel
-        self.landmarks = landmarks
-        self.n_neighbors = n_neighbors
-        self.graph = graph
-        self.weights = weights
-        self.disconnected = disconnected
-        self.ridge = ridge
-        self.unlabeled = unlabeled
-        self.solver = solver
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    _input: ClassVar[Input] = Input(pairs=_kernel_of_basis, y=_labels_of_forms, idle=_refuse_idle)
 
     def _pose(self, sample: Sample) -> Posed:
         sense, objective = (

@@ -7,16 +7,14 @@ missing label.
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass, replace
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._compat import Interval, StrOptions
 from .._diagnostics import note
+from .._parameters import Count, NotNegative, Positive
 from ..core import AxisWeights, Features, Form, Posed, Spectrum, TraceProblem, TraceRatio, diagonal, with_ridge
 from ..errors import DimensionError, LabelError, LabelWarning, RidgeWarning, warn
 from ..forms import laplacian, local_fisher, pair_affinity
@@ -25,16 +23,13 @@ from ..graphs.labels import warn_of_single_labels
 from ..input import Input, Sample
 from ..input.y import ClassLabels
 from ..solvers import dense
-from .base import JOBS, NEIGHBOURS, FeatureReducer, features_of, points_of
+from .base import FeatureReducer, features_of, points_of
 from .docs import documented
-from .neighbourhood import GRAPH, check_given
-from .parameters import parameters
+from .neighbourhood import GivenGraph, check_given
 
 Array = NDArray[np.float64]
 
-AXES = [StrOptions({"unit", "norm", "eigenvalue", "eigenvalue-norm"})]
-POSITIVE = [Interval(Real, 0, None, closed="neither")]
-NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
+AxisRule = Literal["unit", "norm", "eigenvalue", "eigenvalue-norm"]
 #: The ridge of a singular unit, relative to the mean of its eigenvalues that are not zero.
 SINGULAR = 0.01
 #: Eigenvalues at or below this share of the largest count as zero.
@@ -55,40 +50,19 @@ class RatioWeights:
         return AxisWeights(self.kind, signed=False)(replace(spectrum, values=gains))
 
 
-@parameters(
-    gamma=0.0,
-    alpha=4.0,
-    gamma_scale="relative",
-    n_neighbors=None,
-    graph="all",
-    axes="unit",
-    unlabeled=None,
-    n_jobs=None,
-)
 class PairCosts(FeatureReducer):
     """The framework: ``min Tr(V'Z'(A_ℓ + γ s L_u)ZV)  s.t.  V'BV = I``, a subclass saying A_ℓ and B."""
 
-    gamma: float
-    alpha: float
-    gamma_scale: str
-    n_neighbors: int | None
-    graph: Any
-    axes: str
-    unlabeled: Any
-    n_jobs: int | None
+    gamma: NotNegative = 0.0
+    alpha: Positive = 4.0
+    gamma_scale: Literal["relative", "raw"] = "relative"
+    n_neighbors: Count | None = None
+    graph: Literal["all"] | GivenGraph = "all"
+    axes: AxisRule = "unit"
+    unlabeled: Any = None
+    n_jobs: int | None = None
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **FeatureReducer._parameter_constraints,
-        "gamma": NOT_NEGATIVE,
-        "alpha": POSITIVE,
-        "gamma_scale": [StrOptions({"relative", "raw"})],
-        "n_neighbors": NEIGHBOURS,
-        "graph": [StrOptions({"all"}), *(kind for kind in GRAPH if kind not in (str, None))],
-        "axes": AXES,
-        "unlabeled": "no_validation",
-        "n_jobs": JOBS,
-    }
 
     @property
     def _k(self) -> int:
@@ -200,7 +174,7 @@ def unlabelled_unit(A: Form, smooth: Form) -> float:
 
 def warn_of_a_mark(estimator: Any, classes: Any) -> None:
     """−1 among several classes of a supervised method that is asked for unlabelled points: it rather stands for these."""
-    supervised = inspect.signature(type(estimator)).parameters["unlabeled"].default is None
+    supervised = type(estimator)._parameters["unlabeled"].default is None
     if estimator.gamma and supervised and estimator.unlabeled is None and classes.size > 2 and -1 in classes.tolist():
         name = type(estimator).__name__
         warn(
@@ -227,7 +201,6 @@ def ones_on(graph: NeighbourGraph) -> Form:
 
 
 @documented
-@parameters(affinity="neighbours")
 class LFDA(PairCosts):
     """Local Fisher discriminant analysis, supervised or semi-supervised.
 
@@ -261,12 +234,7 @@ class LFDA(PairCosts):
     Sugiyama (2007), Dimensionality reduction of multimodal labeled data by local Fisher discriminant analysis; [S2] §2.1.1.
     """
 
-    affinity: str
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **PairCosts._parameter_constraints,
-        "affinity": [StrOptions({"neighbours", "local"})],
-    }
+    affinity: Literal["neighbours", "local"] = "neighbours"
 
     def _labelled(self, points: Any, codes: Any) -> tuple[Form, Form]:
         bet, wit = local_fisher(nearness(self, points, codes), codes)

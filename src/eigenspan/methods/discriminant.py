@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,34 +11,24 @@ from numpy.typing import NDArray
 from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from .._compat import Interval, StrOptions
 from .._diagnostics import note
+from .._parameters import ArrayLike, Share, parameter
 from ..core import AxisWeights, Fitted, Posed, Scatters, TraceProblem, TraceRatio, with_ridge
 from ..core.moments import Sums
 from ..errors import DimensionError, InputError, LabelError
 from ..graphs import class_indicator
 from ..input import Input, Sample
 from ..input.y import ClassLabels
-from .base import FeatureReducer, axes
+from .base import Components, FeatureReducer, axes
 from .classifier import DiscriminantClassifier, class_rule_of, mean_attributes, rule_attributes
-from .costs import AXES, RatioWeights
+from .costs import AxisRule, RatioWeights
 from .docs import documented
-from .parameters import parameters
 from .streaming import LabelledStreaming, asks_for_rows, reads_once
 
 Array = NDArray[np.float64]
 
 
 @documented
-@parameters(
-    n_components=None,
-    criterion="ratio-trace",
-    shrinkage=None,
-    priors=None,
-    store_covariance=False,
-    axes="unit",
-    unlabeled=None,
-)
 class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
     """Linear discriminant analysis, and through ``kernel=`` kernel Fisher discriminant analysis.
 
@@ -128,22 +117,15 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
     [S0] §5.2, §7.2; Wang et al. (2007) for the trace ratio; Ledoit & Wolf (2004).
     """
 
-    criterion: str
-    shrinkage: Any
-    axes: str
-    unlabeled: Any
+    n_components: Components | None = parameter(default=None, kw_only=False)
+    criterion: Literal["ratio-trace", "trace-ratio"] = "ratio-trace"
+    shrinkage: Share | Literal["auto"] | None = None
+    priors: ArrayLike | None = None
+    store_covariance: bool = False
+    axes: AxisRule = "unit"
+    unlabeled: Any = None
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels(), one_pass=reads_once)
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **FeatureReducer._parameter_constraints,
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "criterion": [StrOptions({"ratio-trace", "trace-ratio"})],
-        "shrinkage": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"}), None],
-        "priors": ["array-like", None],
-        "store_covariance": ["boolean"],
-        "axes": AXES,
-        "unlabeled": "no_validation",
-    }
 
     def _needs_rows(self) -> str | None:
         if self.shrinkage == "auto":

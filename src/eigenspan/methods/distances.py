@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
-from .._compat import StrOptions
 from .._diagnostics import note, stage
+from .._parameters import Metric
 from .._resources import require
 from ..core import (
     Fitted,
@@ -35,11 +35,10 @@ from ..core import (
 from ..errors import DimensionError, IndefiniteWarning, warn
 from ..extend import DistanceGram, FactorExtension, GramExtension
 from ..graphs import check_distance_matrix, suggested_landmarks
-from ..graphs.landmarks import CHOICES
 from ..graphs.metric import point_distances
 from ..input import Input, Sample
 from ..solvers import dense
-from .base import COMPONENTS, LANDMARKS, SEED, SOLVER, SpectralReducer, axes
+from .base import LandmarkRows, SpectralReducer, axes
 from .docs import documented
 
 Array = NDArray[np.float64]
@@ -92,28 +91,8 @@ class ClassicalMDS(SpectralReducer):
     [S0] §4.2; Cailliez (1983); Lingoes (1971).
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": COMPONENTS,
-        "metric": [str, callable],
-        "correction": [StrOptions({"cailliez", "lingoes"}), None],
-        "solver": SOLVER,
-        "random_state": SEED,
-    }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        metric: Any = "euclidean",
-        correction: str | None = None,
-        solver: Any = "auto",
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.metric = metric
-        self.correction = correction
-        self.solver = solver
-        self.random_state = random_state
+    metric: Metric = "euclidean"
+    correction: Literal["cailliez", "lingoes"] | None = None
 
     _input: ClassVar[Input] = Input(pairs=("metric",))
 
@@ -322,31 +301,9 @@ class LandmarkMDS(LandmarkReducer):
     (1797, 2)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": COMPONENTS,
-        "landmarks": LANDMARKS,
-        "choice": [StrOptions(set(CHOICES))],
-        "metric": [str, callable],
-        "solver": SOLVER,
-        "random_state": SEED,
-    }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        landmarks: Any = None,
-        choice: str = "maxmin",
-        metric: Any = "euclidean",
-        solver: Any = "auto",
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.landmarks = landmarks
-        self.choice = choice
-        self.metric = metric
-        self.solver = solver
-        self.random_state = random_state
+    landmarks: LandmarkRows = None
+    choice: Literal["random", "maxmin", "kmeans++", "leverage"] = "maxmin"
+    metric: Metric = "euclidean"
 
     _input: ClassVar[Input] = Input(pairs=("metric",))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from string import Template
 from typing import Any
 
@@ -253,7 +252,7 @@ def documented(cls: Any) -> Any:
     """Class decorator: fill ``$name`` in the docstring with the shared description, and spell out the sources it cites."""
     text = Template(Template(cls.__doc__).safe_substitute(_LISTS)).safe_substitute(_ENTRIES).rstrip()
     if "$mark" in text:
-        text = Template(text).safe_substitute(mark=inspect.signature(cls).parameters["unlabeled"].default)
+        text = Template(text).safe_substitute(mark=cls._parameters["unlabeled"].default)
     cited = [entry for mark, entry in _SOURCES.items() if mark in text and entry not in text]
     if cited and "References\n" not in text:
         text += "\n\n    References\n    ----------"

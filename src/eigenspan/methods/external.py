@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,11 @@ from sklearn.manifold import TSNE
 
 from .._compat import HasMethods
 from .._diagnostics import note, stage
+from .._parameters import Count, parameter
 from ..core import Fitted, Spectrum
 from ..errors import ConvergenceError, InputError
 from ..input import Input, Sample
-from .base import JOBS, NEIGHBOURS, Reducer
+from .base import Reducer
 from .neighbourhood import barycentric
 
 Array = NDArray[np.float64]
@@ -81,18 +82,11 @@ class External(Reducer):
     (3, 2)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "estimator": [HasMethods("fit_transform")],
-        "n_neighbors": NEIGHBOURS,
-        "n_jobs": JOBS,
-    }
+    estimator: Annotated[Any, HasMethods("fit_transform")] = parameter(kw_only=False)
+    n_neighbors: Count | None = None
+    n_jobs: int | None = None
 
     _input: ClassVar[Input] = Input(y=_labels_of, idle=_refuse_classes)
-
-    def __init__(self, estimator: Any, *, n_neighbors: int | None = None, n_jobs: int | None = None) -> None:
-        self.estimator = estimator
-        self.n_neighbors = n_neighbors
-        self.n_jobs = n_jobs
 
     def _fit(self, sample: Sample) -> Fitted:
         X, estimator = sample.x.values, clone(self.estimator)

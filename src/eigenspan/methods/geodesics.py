@@ -29,13 +29,11 @@ from ..input import Input, Sample
 from .distances import LandmarkReducer
 from .docs import documented
 from .neighbourhood import GraphEmbedding
-from .parameters import parameters
 
 Array = NDArray[np.float64]
 
 
 @documented
-@parameters(conformal=False)
 class Isomap(LandmarkReducer, GraphEmbedding):
     """Isomap: classical MDS of geodesic distances.
 
@@ -80,14 +78,10 @@ class Isomap(LandmarkReducer, GraphEmbedding):
     Tenenbaum, de Silva, Langford (2000); de Silva & Tenenbaum (2003) for the conformal and landmark forms.
     """
 
-    conformal: bool
+    conformal: bool = False
 
     _input: ClassVar[Input] = replace(GraphEmbedding._input, sparse=True)
     _takes_masses: ClassVar[bool] = True
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **GraphEmbedding._parameter_constraints,
-        "conformal": ["boolean"],
-    }
 
     def _graph(self, sample: Sample) -> NeighbourGraph:
         if self.disconnected != "largest":  # then only the search tells how many points will be left

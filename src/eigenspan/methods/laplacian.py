@@ -3,41 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._compat import StrOptions
+from .._parameters import Weights
 from ..core import Posed, Samples, diagonal, pose
 from ..extend import Walk, walk_rows
 from ..forms import PairWeights, counted, degree, laplacian
 from ..graphs import Affinity, NeighbourGraph, affinity, check_weights_connect
 from ..input import Input, Sample
 from ..input.source import is_tall
-from .base import SCALE, features_of, points_of
+from .base import Scale, features_of, points_of
 from .docs import documented
-from .neighbourhood import WEIGHTS, GraphEmbedding, barycentric
-from .parameters import parameters
+from .neighbourhood import GraphEmbedding, barycentric
 from .projection import GraphProjection, graph_attribute, is_scatter, projection_weights
 
 Array = NDArray[np.float64]
 
 
-@parameters(weights="heat", extension="nystrom")
 class WalkEmbedding(GraphEmbedding):
     """Graph embeddings extended by their random walk."""
 
-    weights: Any
-    extension: str
+    weights: Weights = "heat"
+    extension: Literal["nystrom", "harmonic", "barycentric"] = "nystrom"
 
     _input: ClassVar[Input] = replace(GraphEmbedding._input, sparse=True)
     _takes_masses: ClassVar[bool] = True
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **GraphEmbedding._parameter_constraints,
-        "weights": WEIGHTS,
-        "extension": [StrOptions({"nystrom", "harmonic", "barycentric"})],
-    }
 
     def _weigh(self, graph: NeighbourGraph, x: Any) -> Affinity:
         """The weights between two points, seen to leave the graph in one piece."""
@@ -53,7 +46,6 @@ class WalkEmbedding(GraphEmbedding):
 
 
 @documented
-@parameters(scale=None)
 class LaplacianEigenmaps(WalkEmbedding):
     """Laplacian eigenmaps.
 
@@ -99,9 +91,7 @@ class LaplacianEigenmaps(WalkEmbedding):
     Belkin & Niyogi (2003); [S0] §3.2 (whose eq. 19 prints D^{+1/2} for D^{−1/2}).
     """
 
-    scale: str | None
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {**WalkEmbedding._parameter_constraints, "scale": SCALE}
+    scale: Scale = None
 
     def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
         weighed = self._weigh(graph, x)
@@ -110,16 +100,10 @@ class LaplacianEigenmaps(WalkEmbedding):
         return pose(basis, minimise=laplacian(W), unit=degree(W)).having(affinity_=weighed)
 
 
-@parameters(weights=None)
 class _LocalityPreserving(GraphProjection):
     """LPP and OLPP differ in their unit only."""
 
-    weights: Any
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **GraphProjection._parameter_constraints,
-        "weights": [*WEIGHTS, None],
-    }
+    weights: Weights | None = None
 
     def _unit(self, W: PairWeights) -> Any:
         raise NotImplementedError

@@ -9,15 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .._parameters import ArrayLike, NotNegative, parameter
 from ..core import Form, Posed, pose
 from ..errors import LabelError
 from ..forms import every_pair, laplacian, other_class, same_class
 from ..input import Input, Sample
 from ..input.y import ClassLabels
-from .base import FeatureReducer, features_of
-from .costs import NOT_NEGATIVE
+from .base import Components, FeatureReducer, features_of
 from .docs import documented
-from .parameters import parameters
 from .supervised import LabelledProjection, bounded
 
 Index = NDArray[np.intp]
@@ -28,7 +27,6 @@ def _labels_unless_linked(estimator: Any) -> ClassLabels:
 
 
 @documented
-@parameters(n_components=2, alpha=1.0, beta=20.0, must_link=None, cannot_link=None, normalise=True, unlabeled=-1)
 class SSDR(LabelledProjection):
     """Semi-supervised dimensionality reduction from labels or from pairs.
 
@@ -85,22 +83,15 @@ class SSDR(LabelledProjection):
     Zhang, Zhou & Chen (2007), Semi-supervised dimensionality reduction; [S0] §6.1.
     """
 
-    alpha: float
-    beta: float
-    must_link: Any
-    cannot_link: Any
-    normalise: bool
+    n_components: Components = parameter(default=2, kw_only=False)
+    alpha: NotNegative = 1.0
+    beta: NotNegative = 20.0
+    must_link: ArrayLike | None = None
+    cannot_link: ArrayLike | None = None
+    normalise: bool = True
+    unlabeled: Any = -1
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=_labels_unless_linked)
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **LabelledProjection._parameter_constraints,
-        "n_components": FeatureReducer._parameter_constraints["n_components"],
-        "alpha": NOT_NEGATIVE,
-        "beta": NOT_NEGATIVE,
-        "must_link": ["array-like", None],
-        "cannot_link": ["array-like", None],
-        "normalise": ["boolean"],
-    }
 
     def _pose(self, sample: Sample) -> Posed:
         n, codes = sample.n, sample.y.codes

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
+from .._parameters import Count, NotNegative, Weights
 from ..core import Form
 from ..errors import GraphError
 from ..forms import laplacian
 from ..graphs import affinity, allies, rivals
 from ..graphs.weights import takes_given
-from .base import NEIGHBOURS
 from .costs import PairCosts, ones_on
 from .docs import documented
-from .neighbourhood import WEIGHTS
-from .parameters import parameters
 
 
-@parameters(n_rivals=None)
 class _Margins(PairCosts):
     """Methods with a graph of allies and one of rivals."""
 
-    n_rivals: int | None
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {**PairCosts._parameter_constraints, "n_rivals": NEIGHBOURS}
+    n_rivals: Count | None = None
 
     def _weigh(self, graph: Any, points: Any) -> Form:
         return ones_on(graph)
@@ -108,7 +103,6 @@ class MFA(_Margins):
 
 
 @documented
-@parameters(weights="heat")
 class LDE(MFA):
     """Local discriminant embedding, supervised or semi-supervised.
 
@@ -140,9 +134,7 @@ class LDE(MFA):
     Chen, Chang & Liu (2005), Local discriminant embedding and its variants; [S2] §2.1.1.
     """
 
-    weights: Any
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {**MFA._parameter_constraints, "weights": WEIGHTS}
+    weights: Weights = "heat"
 
     def _weigh(self, graph: Any, points: Any) -> Form:
         if takes_given(self.weights):
@@ -156,7 +148,6 @@ class LDE(MFA):
 
 
 @documented
-@parameters(gamma=0.1, unlabeled=-1)
 class SSDNE(DNE):
     """Semi-supervised discriminant neighbourhood embedding: `DNE` with γ = 0.1 [S2, §2.1.2].
 
@@ -181,9 +172,11 @@ class SSDNE(DNE):
     (3, 10)
     """
 
+    gamma: NotNegative = 0.1
+    unlabeled: Any = -1
+
 
 @documented
-@parameters(gamma=0.1, unlabeled=-1)
 class SSMFA(MFA):
     """Semi-supervised marginal Fisher analysis: `MFA` with γ = 0.1 [S2, §2.1.2].
 
@@ -207,3 +200,6 @@ class SSMFA(MFA):
     >>> SSMFA(2).fit(X, some).transform(X[:3]).shape
     (3, 2)
     """
+
+    gamma: NotNegative = 0.1
+    unlabeled: Any = -1

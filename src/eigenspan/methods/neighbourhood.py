@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._compat import HasMethods, StrOptions
+from .._compat import HasMethods
 from .._diagnostics import stage
+from .._parameters import Count, Metric
 from ..core import Fitted, Posed
 from ..errors import DuplicateWarning, GraphError, warn
 from ..extend import Barycentric, BarycentricRows
 from ..graphs import NeighbourGraph, as_graph
-from ..graphs.connect import POLICIES
 from ..graphs.metric import point_distances
 from ..graphs.weights import refuse_found_edges
 from ..input import Input, Sample
-from .base import COMPONENTS, JOBS, LANDMARKS, NEIGHBOURS, SEED, SOLVER, SpectralReducer, axes
+from .base import LandmarkRows, SpectralReducer, axes
 from .copies import over_distinct, within
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-GRAPH = [str, HasMethods("build"), HasMethods("transform"), "sparse matrix", tuple, NeighbourGraph, None]
-METRIC = [str, callable, None]
-WEIGHTS = [str, HasMethods("bind")]
+#: Graphs as they may be given, besides by name.
+GivenGraph = Annotated[Any, HasMethods("build"), HasMethods("transform"), "sparse matrix", tuple, NeighbourGraph]
+Graph = str | GivenGraph | None
 
 
 class GraphEmbedding(SpectralReducer):
@@ -38,46 +38,17 @@ class GraphEmbedding(SpectralReducer):
     its map places all others. Of rows that are equal one stands for all, with their number as its mass: they share one place.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": COMPONENTS,
-        "n_neighbors": NEIGHBOURS,
-        "graph": GRAPH,
-        "metric": METRIC,
-        "metric_params": [dict, None],
-        "landmarks": LANDMARKS,
-        "disconnected": [StrOptions(set(POLICIES))],
-        "solver": SOLVER,
-        "random_state": SEED,
-        "n_jobs": JOBS,
-    }
+    n_neighbors: Count | None = None
+    graph: Graph = None
+    metric: Metric | None = None
+    metric_params: dict[str, Any] | None = None
+    landmarks: LandmarkRows = None
+    disconnected: Literal["connect", "largest", "raise"] = "connect"
+    n_jobs: int | None = None
+
     _input: ClassVar[Input] = Input(pairs=("graph", "metric"))
     #: The form counts every row as often as ``x.masses`` says, so that it can be fitted to the distinct rows alone.
     _takes_masses: ClassVar[bool] = False
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int | None = None,
-        graph: Any = None,
-        metric: Any = None,
-        metric_params: dict[str, Any] | None = None,
-        landmarks: Any = None,
-        disconnected: str = "connect",
-        solver: Any = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.graph = graph
-        self.metric = metric
-        self.metric_params = metric_params
-        self.landmarks = landmarks
-        self.disconnected = disconnected
-        self.solver = solver
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _fit(self, sample: Sample) -> Fitted:
         chosen = self._landmark_rows(sample)

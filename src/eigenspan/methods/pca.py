@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._compat import Interval, RealNotInt, StrOptions
+from .._compat import Interval, RealNotInt
 from .._diagnostics import stage
+from .._parameters import parameter
 from ..core import Features, Fitted, Posed, Raw, TraceProblem, Unit, Whitened, pose
 from ..core.basis import column_means
 from ..core.moments import Moments, Sums
@@ -20,16 +21,18 @@ from ..input import Input, Sample
 from ..input.source import is_tall, on_disk
 from ..solvers import dense
 from ..solvers.centred import Centred
-from .base import SEED, SOLVER, FeatureReducer, axes, features_of
+from .base import Components, LinearReducer, axes, features_of
 from .docs import documented
 from .gaussian import PrincipalGaussian, described, minka_dimension
 from .streaming import Streaming, reads_once
 
 Array = NDArray[np.float64]
+#: A share of the variance.
+_Part = Annotated[float, Interval(RealNotInt, 0, 1, closed="neither")]
 
 
 @documented
-class PCA(PrincipalGaussian, Streaming, FeatureReducer):
+class PCA(PrincipalGaussian, Streaming, LinearReducer):
     """Principal component analysis.
 
     .. math:: \\max_V \\operatorname{Tr}(V^T X^T H X V) \\quad \\text{s.t. } V^T V = I
@@ -97,36 +100,14 @@ class PCA(PrincipalGaussian, Streaming, FeatureReducer):
     dimensionality for PCA.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0, 1, closed="neither"),
-            StrOptions({"mle"}),
-            None,
-        ],
-        "whiten": ["boolean"],
-        "reduce": FeatureReducer._parameter_constraints["reduce"],
-        "solver": SOLVER,
-        "random_state": SEED,
-    }
+    n_components: (
+        Components | Annotated[float, Interval(RealNotInt, 0, 1, closed="neither")] | Literal["mle"] | None
+    ) = parameter(default=2, kw_only=False)
+    whiten: bool = False
+
     _input: ClassVar[Input] = Input(sparse=True, linear=True, one_pass=reads_once)
     kernel = None  # a class fact, not a parameter: KernelPCA is the kernel form
     landmarks = None
-
-    def __init__(
-        self,
-        n_components: int | float | str | None = 2,
-        *,
-        whiten: bool = False,
-        reduce: int | None = None,
-        solver: Any = "auto",
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.whiten = whiten
-        self.reduce = reduce
-        self.solver = solver
-        self.random_state = random_state
 
     def _needs_rows(self) -> str | None:
         return None if self.reduce is None else "reduce="

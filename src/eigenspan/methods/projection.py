@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._diagnostics import stage
+from .._parameters import Count, Metric
 from ..core import Posed, Scatters, TraceProblem, with_ridge
 from ..errors import GraphError
 from ..forms import AllPairs, ByClass, PairWeights, Paths, Sparse
@@ -18,9 +19,8 @@ from ..graphs.paths import PathSimilarity
 from ..graphs.weights import refuse_found_edges
 from ..input import Input, Sample
 from ..input.y import ClassLabels
-from .base import JOBS, NEIGHBOURS, FeatureReducer
-from .neighbourhood import GRAPH, METRIC, pair_distances, warn_of_duplicates
-from .parameters import parameters
+from .base import FeatureReducer
+from .neighbourhood import Graph, pair_distances, warn_of_duplicates
 
 Array = NDArray[np.float64]
 
@@ -36,29 +36,18 @@ def is_scatter(estimator: Any) -> bool:
     return by_class(estimator) and plain and estimator.kernel is None and estimator.reduce is None
 
 
-@parameters(n_neighbors=None, graph=None, metric=None, metric_params=None, unlabeled=None, n_jobs=None)
 class GraphProjection(FeatureReducer):
     """Projective and kernel methods over a graph, which is never bridged, and may be the graph of the classes.
 
     ``graph="class"`` joins all points of a class [S0, §5.1]; ``graph=KNN(k, within_class=True)`` only near ones.
     """
 
-    n_neighbors: int | None
-    graph: Any
-    metric: Any
-    metric_params: dict[str, Any] | None
-    unlabeled: Any
-    n_jobs: int | None
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **FeatureReducer._parameter_constraints,
-        "n_neighbors": NEIGHBOURS,
-        "graph": GRAPH,
-        "metric": METRIC,
-        "metric_params": [dict, None],
-        "unlabeled": "no_validation",
-        "n_jobs": JOBS,
-    }
+    n_neighbors: Count | None = None
+    graph: Graph = None
+    metric: Metric | None = None
+    metric_params: dict[str, Any] | None = None
+    unlabeled: Any = None
+    n_jobs: int | None = None
 
     #: What the axes are measured in where the graph is that of the classes: the points with labels, all points, or themselves.
     _class_unit: ClassVar[str]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any, ClassVar, cast
+from numbers import Real
+from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from scipy.special import softmax
 
 from .._compat import Interval
 from .._diagnostics import note, stage
+from .._parameters import Count, Share, Weights, parameter
 from .._resources import require
 from ..core import Features, Form, Posed, TraceRatio, diagonal, pose, with_ridge
 from ..errors import ConvergenceWarning, warn
@@ -21,22 +22,19 @@ from ..input import Input, Sample
 from ..input.y import ClassLabels
 from ..solvers import dense
 from ..solvers.linear import solve_by_products
-from .base import FeatureReducer, features_of, points_of
-from .costs import AXES, RatioWeights
+from .base import Components, FeatureReducer, features_of, points_of
+from .costs import AxisRule, RatioWeights
 from .docs import documented
-from .neighbourhood import WEIGHTS
-from .parameters import parameters
 from .projection import GraphProjection, graph_attribute, projection_weights
 from .supervised import LabelledProjection, bounded
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-SHARE = [Interval(Real, 0, 1, closed="right")]
+_Trust = Annotated[float, Interval(Real, 0, 1, closed="right")]
 
 
 @documented
-@parameters(threshold=0.9, max_iter=100, unlabeled=-1)
 class SDACCCP(LabelledProjection):
     """Semi-supervised discriminant analysis that finds the missing labels by the concave–convex procedure.
 
@@ -99,14 +97,9 @@ class SDACCCP(LabelledProjection):
     Zhang & Yeung (2008), Semi-supervised discriminant analysis via CCCP; [S0] §6.1.
     """
 
-    threshold: float
-    max_iter: int
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **LabelledProjection._parameter_constraints,
-        "threshold": [Interval(Real, 0, 1, closed="both")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-    }
+    threshold: Share = 0.9
+    max_iter: Count = 100
+    unlabeled: Any = -1
 
     def _pose(self, sample: Sample) -> Posed:
         given, c = sample.y.codes, sample.y.count
@@ -191,7 +184,6 @@ def posterior(Z: Array, codes: Index) -> Array:
 
 
 @documented
-@parameters(n_components=None, trust=1.0, novelty=0.01, weights="heat", axes="unit", unlabeled=-1)
 class SODA(GraphProjection):
     """Semi-supervised orthogonal discriminant analysis via label propagation.
 
@@ -259,20 +251,14 @@ class SODA(GraphProjection):
     Nie, Xiang, Jia & Zhang (2009), Semi-supervised orthogonal discriminant analysis via label propagation; [S0] §6.1.
     """
 
-    trust: float
-    novelty: float
-    weights: Any
-    axes: str
+    n_components: Components | None = parameter(default=None, kw_only=False)
+    trust: _Trust = 1.0
+    novelty: _Trust = 0.01
+    weights: Weights = "heat"
+    axes: AxisRule = "unit"
+    unlabeled: Any = -1
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **GraphProjection._parameter_constraints,
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "trust": SHARE,
-        "novelty": SHARE,
-        "weights": WEIGHTS,
-        "axes": AXES,
-    }
 
     def _pose(self, sample: Sample) -> Posed:
         codes, c = sample.y.codes, sample.y.count

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from numbers import Integral
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._compat import Interval
+from .._parameters import NotNegative, Weights
 from ..core import Features, Form, Posed, Samples, UnitCovariance, pose
 from ..errors import GraphError
 from ..forms import reconstruction
@@ -18,8 +19,7 @@ from ..input import Input, Sample
 from ..input.source import is_tall
 from .base import features_of, points_of
 from .docs import documented
-from .neighbourhood import WEIGHTS, GraphEmbedding, barycentric
-from .parameters import parameters
+from .neighbourhood import GraphEmbedding, barycentric
 from .projection import (
     GraphProjection,
     by_class,
@@ -30,11 +30,9 @@ from .projection import (
 )
 
 Array = NDArray[np.float64]
-REG = [Interval(Real, 0, None, closed="left")]
 
 
 @documented
-@parameters(reg=0.001)
 class LLE(GraphEmbedding):
     """Locally linear embedding.
 
@@ -78,11 +76,10 @@ class LLE(GraphEmbedding):
     Roweis & Saul (2000); [S0] §3.1.
     """
 
-    reg: float
+    reg: NotNegative = 1e-3
 
     _input: ClassVar[Input] = replace(GraphEmbedding._input, sparse=True)
     _takes_masses: ClassVar[bool] = True
-    _parameter_constraints: ClassVar[dict[str, Any]] = {**GraphEmbedding._parameter_constraints, "reg": REG}
 
     def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
         extension = barycentric(graph, x, self.reg)
@@ -91,18 +88,11 @@ class LLE(GraphEmbedding):
         return pose(basis, minimise=reconstruction(W, x.masses), scale=UnitCovariance(x.count)).having(weights_=W)
 
 
-@parameters(weights=None, reg=0.001)
 class _NeighbourhoodPreserving(GraphProjection):
     """NPP and ONPP differ in their unit, and in what may be skipped."""
 
-    weights: Any
-    reg: float
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **GraphProjection._parameter_constraints,
-        "weights": [*WEIGHTS, None],
-        "reg": REG,
-    }
+    weights: Weights | None = None
+    reg: NotNegative = 1e-3
 
     def _pose(self, sample: Sample) -> Posed:
         if is_scatter(self) and is_tall(sample.x.values):
@@ -185,7 +175,6 @@ class NPP(_NeighbourhoodPreserving):
 
 
 @documented
-@parameters(skip_smallest=0)
 class ONPP(_NeighbourhoodPreserving):
     """Orthogonal neighbourhood preserving projections.
 
@@ -238,12 +227,7 @@ class ONPP(_NeighbourhoodPreserving):
     Kokiopoulou & Saad (2007); [S0] §4.4, §8.4.
     """
 
-    skip_smallest: int
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **_NeighbourhoodPreserving._parameter_constraints,
-        "skip_smallest": [Interval(Integral, 0, None, closed="left")],
-    }
+    skip_smallest: Annotated[int, Interval(Integral, 0, None, closed="left")] = 0
 
     _class_unit: ClassVar[str] = "projection"
 

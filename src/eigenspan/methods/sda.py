@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._compat import Interval
+from .._parameters import NotNegative, Weights, parameter
 from ..core import AxisWeights, Fitted, Posed, Scatters, TraceProblem, pose, with_ridge
 from ..forms import between, total
 from ..graphs.paths import PathSimilarity
 from ..input import Input, Sample
 from ..input.source import is_tall
 from ..input.y import ClassLabels
-from .base import FeatureReducer, features_of, points_of
-from .costs import AXES, NOT_NEGATIVE
+from .base import Components, FeatureReducer, features_of, points_of
+from .costs import AxisRule
 from .discriminant import check_scatters, check_spread
 from .docs import documented
-from .neighbourhood import WEIGHTS
-from .parameters import parameters
 from .projection import GraphProjection, graph_attribute, projection_weights
 from .streaming import LabelledStreaming, asks_for_rows, reads_once
 from .supervised import bounded
@@ -30,7 +27,6 @@ Array = NDArray[np.float64]
 
 
 @documented
-@parameters(n_components=None, mu=0.1, weights="binary", axes="unit", unlabeled=-1)
 class SDA(LabelledStreaming, GraphProjection):
     """Semi-supervised discriminant analysis.
 
@@ -90,18 +86,13 @@ class SDA(LabelledStreaming, GraphProjection):
     discriminant analysis using robust path-based similarity.
     """
 
-    mu: float
-    weights: Any
-    axes: str
+    n_components: Components | None = parameter(default=None, kw_only=False)
+    mu: NotNegative = 0.1
+    weights: Weights = "binary"
+    axes: AxisRule = "unit"
+    unlabeled: Any = -1
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels(), one_pass=reads_once)
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **GraphProjection._parameter_constraints,
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "mu": NOT_NEGATIVE,
-        "weights": WEIGHTS,
-        "axes": AXES,
-    }
 
     def _needs_rows(self) -> str | None:
         return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None, mu=self.mu > 0)

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
-from .._compat import Interval
+from .._parameters import Count, NotNegative, Share
 from ..core import AxisWeights, Fitted, Form, Posed, Scatters, pose
 from ..forms import between, centring, laplacian, local_fisher, within
 from ..graphs import check_n_neighbors
 from ..input import Input, Sample
 from ..input.source import is_tall
 from ..input.y import ClassLabels
-from .base import JOBS, NEIGHBOURS, FeatureReducer, features_of
-from .costs import AXES, LFDA, NOT_NEGATIVE, PairCosts, checked_points, nearness
+from .base import FeatureReducer, features_of
+from .costs import LFDA, AxisRule, PairCosts, checked_points, nearness
 from .docs import documented
 from .neighbourhood import check_given
-from .parameters import parameters
 from .streaming import LabelledStreaming, asks_for_rows, reads_once
 
 
 @documented
-@parameters(gamma=0.1, unlabeled=-1)
 class SSLFDA(LFDA):
     """Semi-supervised local Fisher discriminant analysis: `LFDA` with γ = 0.1 [S2, §2.1.2].
 
@@ -51,9 +48,11 @@ class SSLFDA(LFDA):
     (3, 10)
     """
 
+    gamma: NotNegative = 0.1
+    unlabeled: Any = -1
+
 
 @documented
-@parameters(weight=1.0)
 class MMC(LabelledStreaming, PairCosts):
     """Maximum margin criterion, supervised or semi-supervised.
 
@@ -84,10 +83,9 @@ class MMC(LabelledStreaming, PairCosts):
     Li, Jiang & Zhang (2006), Efficient and robust feature extraction by maximum margin criterion; [S2] §3.2.
     """
 
-    weight: float
+    weight: NotNegative = 1.0
 
     _input: ClassVar[Input] = replace(PairCosts._input, one_pass=reads_once)
-    _parameter_constraints: ClassVar[dict[str, Any]] = {**PairCosts._parameter_constraints, "weight": NOT_NEGATIVE}
 
     def _needs_rows(self) -> str | None:
         return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None, gamma=self.gamma > 0)
@@ -108,7 +106,6 @@ class MMC(LabelledStreaming, PairCosts):
 
 
 @documented
-@parameters(gamma=0.1, unlabeled=-1)
 class SSMMC(MMC):
     """Semi-supervised maximum margin criterion: `MMC` with γ = 0.1 [S2, eq. 12].
 
@@ -133,9 +130,11 @@ class SSMMC(MMC):
     (3, 2)
     """
 
+    gamma: NotNegative = 0.1
+    unlabeled: Any = -1
+
 
 @documented
-@parameters(gamma=0.1, unlabeled=-1)
 class SSFDA(PairCosts):
     """Semi-supervised Fisher discriminant analysis.
 
@@ -165,12 +164,14 @@ class SSFDA(PairCosts):
     Song, Nie, Zhang & Xiang (2008), A unified framework for semi-supervised dimensionality reduction; [S2] §3.2.
     """
 
+    gamma: NotNegative = 0.1
+    unlabeled: Any = -1
+
     def _labelled(self, points: Any, codes: Any) -> tuple[Form, Form]:
         return -between(codes), within(codes)
 
 
 @documented
-@parameters(beta=0.5, affinity="local", n_neighbors=None, axes="unit", unlabeled=-1, n_jobs=None)
 class SELFDA(FeatureReducer):
     """SELF, the semi-supervised local Fisher discriminant analysis of Sugiyama et al.: between `LFDA` and `PCA`.
 
@@ -224,23 +225,14 @@ class SELFDA(FeatureReducer):
     [S2] eq. 11, whose γ is β/(1 − β).
     """
 
-    beta: float
-    affinity: str
-    n_neighbors: int | None
-    axes: str
-    unlabeled: Any
-    n_jobs: int | None
+    beta: Share = 0.5
+    affinity: Literal["neighbours", "local"] = "local"
+    n_neighbors: Count | None = None
+    axes: AxisRule = "unit"
+    unlabeled: Any = -1
+    n_jobs: int | None = None
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **FeatureReducer._parameter_constraints,
-        "beta": [Interval(Real, 0, 1, closed="both")],
-        "affinity": LFDA._parameter_constraints["affinity"],
-        "n_neighbors": NEIGHBOURS,
-        "axes": AXES,
-        "unlabeled": "no_validation",
-        "n_jobs": JOBS,
-    }
 
     def _pose(self, sample: Sample) -> Posed:
         codes = sample.y.codes

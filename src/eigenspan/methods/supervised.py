@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._compat import Interval, StrOptions
 from .._diagnostics import note
+from .._parameters import Positive, Share, parameter
 from ..core import AxisWeights, Features, Fitted, Form, Posed, Scatters, TraceProblem, pose
 from ..errors import DimensionError, LabelError
 from ..forms import centring, pair_affinity, same_class, within
@@ -20,10 +19,9 @@ from ..input import Classes, Input, Sample
 from ..input.source import is_tall
 from ..input.y import ClassLabels, Targets, read_classes
 from ..solvers import as_solver
-from .base import FeatureReducer, features_of
-from .costs import AXES
+from .base import Components, FeatureReducer, features_of
+from .costs import AxisRule
 from .docs import documented
-from .parameters import parameters
 from .streaming import LabelledStreaming, asks_for_rows, reads_once
 
 Array = NDArray[np.float64]
@@ -41,20 +39,14 @@ def bounded(n_components: Any, basis: Features, most: int, why: str | None, defa
     return min(most, most if default is None else default, basis.dim) if n_components is None else None
 
 
-@parameters(n_components=None, axes="unit", unlabeled=None)
 class LabelledProjection(FeatureReducer):
     """Linear and kernel projections that need y and weigh their axes."""
 
-    axes: str
-    unlabeled: Any
+    n_components: Components | None = parameter(default=None, kw_only=False)
+    axes: AxisRule = "unit"
+    unlabeled: Any = None
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **FeatureReducer._parameter_constraints,
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "axes": AXES,
-        "unlabeled": "no_validation",
-    }
 
     @property
     def _scale(self) -> AxisWeights:
@@ -77,15 +69,10 @@ def _labels_or_numbers(estimator: Any) -> Any:
 class _LabelKernel(LabelledProjection):
     """Methods over ``H K_y H``."""
 
-    _input: ClassVar[Input] = replace(FeatureReducer._input, y=_labels_or_numbers)
+    labels: Literal["delta", "rbf", "linear"] = "delta"
+    width: Positive | None = None
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **LabelledProjection._parameter_constraints,
-        "labels": [StrOptions({"delta", "rbf", "linear"})],
-        "width": [Interval(Real, 0, None, closed="neither"), None],
-    }
-    labels: str
-    width: float | None
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=_labels_or_numbers)
 
     def _label_kernel(self, y: Any) -> tuple[Form, int, str]:
         """``H K_y H`` over the points with labels, a bound on its rank, and the reason for it."""
@@ -105,7 +92,6 @@ class _LabelKernel(LabelledProjection):
 
 
 @documented
-@parameters(labels="delta", width=None)
 class SupervisedPCA(LabelledStreaming, _LabelKernel):
     """Supervised principal component analysis, for classes and for numbers.
 
@@ -191,7 +177,6 @@ class SupervisedPCA(LabelledStreaming, _LabelKernel):
 
 
 @documented
-@parameters(n_components=2, r1=0.5, r2=0.5, labels="delta", width=None)
 class RoweisDA(_LabelKernel):
     """Roweis discriminant analysis: PCA, supervised PCA and Fisher's discriminant as corners of a square.
 
@@ -249,15 +234,9 @@ class RoweisDA(_LabelKernel):
     Ghojogh, Karray & Crowley (2020), Generalized subspace learning by Roweis discriminant analysis.
     """
 
-    r1: float
-    r2: float
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **_LabelKernel._parameter_constraints,
-        "n_components": FeatureReducer._parameter_constraints["n_components"],
-        "r1": [Interval(Real, 0, 1, closed="both")],
-        "r2": [Interval(Real, 0, 1, closed="both")],
-    }
+    n_components: Components = parameter(default=2, kw_only=False)
+    r1: Share = 0.5
+    r2: Share = 0.5
 
     def _pose(self, sample: Sample) -> Posed:
         K, most, why = self._label_kernel(sample.y)

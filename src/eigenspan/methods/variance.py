@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.linalg as la
@@ -15,7 +14,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import HasMethods, Interval, StrOptions
+from .._parameters import Finite, NotNegative, Positive, parameter
 from .._resources import one_thread, require
 from ..core import (
     Fitted,
@@ -40,7 +39,13 @@ from ..graphs.landmarks import suggested_landmarks
 from ..graphs.weights import median_width
 from ..input import Input, Sample
 from ..solvers import dense
-from .base import COMPONENTS, SEED, SOLVER, FeatureReducer, SpectralReducer, check_embedded
+from .base import (
+    Components,
+    Kernels,
+    LandmarkRows,
+    SpectralReducer,
+    check_embedded,
+)
 from .docs import documented
 from .pca import PCA as PCA
 
@@ -145,44 +150,16 @@ class KernelPCA(SpectralReducer):
     [S0] §8.2; Mika et al. (1998), Kernel PCA and de-noising in feature spaces.
     """
 
-    _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, idle=_refuse_two_widths)
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [*COMPONENTS, None],
-        "kernel": [str, callable, HasMethods("get_params")],
-        "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions({"median"}), None],
-        "degree": [Interval(Real, 0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "landmarks": FeatureReducer._parameter_constraints["landmarks"],
-        "preimage": [StrOptions({"ridge", "fixed-point"}), None],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "solver": SOLVER,
-        "random_state": SEED,
-    }
+    n_components: Components | None = parameter(default=2, kw_only=False)
+    kernel: Kernels = "rbf"
+    gamma: Positive | Literal["median"] | None = None
+    degree: NotNegative = 3
+    coef0: Finite = 1
+    landmarks: LandmarkRows = None
+    preimage: Literal["ridge", "fixed-point"] | None = None
+    alpha: NotNegative = 1.0
 
-    def __init__(
-        self,
-        n_components: int | None = 2,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = None,
-        degree: float = 3,
-        coef0: float = 1,
-        landmarks: Any = None,
-        preimage: str | None = None,
-        alpha: float = 1.0,
-        solver: Any = "auto",
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.landmarks = landmarks
-        self.preimage = preimage
-        self.alpha = alpha
-        self.solver = solver
-        self.random_state = random_state
+    _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, idle=_refuse_two_widths)
 
     def _spec(self) -> Any:
         return (

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._compat import Interval, StrOptions
+from .._parameters import NotNegative, Share
 from ..core import Diffusion, Fitted, InverseSqrt, Posed, pose
 from ..forms import counted, degree, degrees, laplacian
 from ..graphs import NeighbourGraph
 from ..input import Sample
 from .docs import documented
 from .laplacian import WalkEmbedding
-from .parameters import parameters
 
 Array = NDArray[np.float64]
 
 
 @documented
-@parameters(t=1, alpha=1)
 class DiffusionMap(WalkEmbedding):
     """Diffusion map.
 
@@ -75,14 +72,8 @@ class DiffusionMap(WalkEmbedding):
     Coifman & Lafon (2006).
     """
 
-    t: float
-    alpha: float
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **WalkEmbedding._parameter_constraints,
-        "t": [Interval(Real, 0, None, closed="left")],
-        "alpha": [Interval(Real, 0, 1, closed="both")],
-    }
+    t: NotNegative = 1
+    alpha: Share = 1
 
     def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
         weighed = self._weigh(graph, x)
@@ -101,7 +92,6 @@ class DiffusionMap(WalkEmbedding):
 
 
 @documented
-@parameters(extension="harmonic")
 class CommuteTimeEmbedding(WalkEmbedding):
     """Commute-time embedding.
 
@@ -148,10 +138,7 @@ class CommuteTimeEmbedding(WalkEmbedding):
     Fouss et al. (2007); Qiu & Hancock (2007).
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **WalkEmbedding._parameter_constraints,
-        "extension": [StrOptions({"harmonic", "barycentric"})],
-    }
+    extension: Literal["harmonic", "barycentric"] = "harmonic"
 
     def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
         weighed = self._weigh(graph, x)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from numbers import Integral
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._compat import HasMethods, Interval
+from .._parameters import Declared, Seed, parameter
 from ..errors import LabelError
 from ..input.read import refuse_disguised
 from ..input.y import read_classes
@@ -20,7 +22,7 @@ from ..input.y import read_classes
 Index = NDArray[np.intp]
 
 
-class SemiSupervisedKFold(BaseEstimator):
+class SemiSupervisedKFold(Declared):
     """Folds of the labelled points; all unlabelled ones are in every training part and in no test part.
 
     Every class is dealt out in turn, so that folds are stratified also where a class has fewer points than there are folds.
@@ -44,11 +46,10 @@ class SemiSupervisedKFold(BaseEstimator):
     [0 2 4 5 6] [1 3]
     """
 
-    def __init__(self, n_splits: int = 5, *, shuffle: bool = True, random_state: Any = 0, unlabeled: Any = -1) -> None:
-        self.n_splits = n_splits
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.unlabeled = unlabeled
+    n_splits: Annotated[int, Interval(Integral, 2, None, closed="left")] = parameter(default=5, kw_only=False)
+    shuffle: bool = True
+    random_state: Seed = 0
+    unlabeled: Any = -1
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """The number of folds."""
@@ -87,7 +88,7 @@ def _has(name: str) -> Any:
     return available_if(check)
 
 
-class LabelledOnly(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class LabelledOnly(MetaEstimatorMixin, ClassifierMixin, Declared):
     """A classifier fitted to the labelled rows alone: the last step of a semi-supervised pipeline.
 
     The steps before it see all rows; without it a classifier would learn "unlabelled" as a class.
@@ -121,9 +122,8 @@ class LabelledOnly(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     True
     """
 
-    def __init__(self, estimator: Any, *, unlabeled: Any = -1) -> None:
-        self.estimator = estimator
-        self.unlabeled = unlabeled
+    estimator: Annotated[Any, HasMethods(["fit", "predict"])] = parameter(kw_only=False)
+    unlabeled: Any = -1
 
     def fit(self, X: Any, y: Any) -> LabelledOnly:
         """Fit the classifier to the rows with a label."""

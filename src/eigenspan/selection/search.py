@@ -6,16 +6,17 @@ import warnings
 from dataclasses import replace
 from itertools import product
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, clone
+from sklearn.base import MetaEstimatorMixin, TransformerMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import HasMethods, Interval, fit_context
 from .._diagnostics import collect
+from .._parameters import Count, Declared, Seed, parameter
 from .._resources import threads
 from ..errors import EigenspanWarning, InputError, LabelError, RidgeWarning, warn
 from ..input import read
@@ -89,7 +90,7 @@ def _scores(score: Any, candidates: list[dict[str, Any]], hidden: list[Any]) -> 
     return scores
 
 
-class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
+class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, Declared):
     """Search for γ, α and other parameters with few labels: the held-out labels are hidden, their points are not.
 
     Every candidate is fitted to all points with the labels of one fold hidden, and the hidden ones are guessed by their nearest
@@ -139,22 +140,11 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     [S2] §4.1 chooses γ and α by cross-validation.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "estimator": [HasMethods(["fit", "transform"])],
-        "param_grid": [dict, None],
-        "cv": [Interval(Integral, 2, None, closed="left"), HasMethods("folds")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self, estimator: Any, param_grid: Any = None, *, cv: Any = 5, n_neighbors: int = 1, random_state: Any = 0
-    ) -> None:
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.cv = cv
-        self.n_neighbors = n_neighbors
-        self.random_state = random_state
+    estimator: Annotated[Any, HasMethods(["fit", "transform"])] = parameter(kw_only=False)
+    param_grid: dict[str, Any] | None = parameter(default=None, kw_only=False)
+    cv: Annotated[Any, Interval(Integral, 2, None, closed="left"), HasMethods("folds")] = 5
+    n_neighbors: Count = 1
+    random_state: Seed = 0
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> RegularizedSearch:

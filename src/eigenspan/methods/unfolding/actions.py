@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from ..._compat import StrOptions
 from ..._diagnostics import note
 from ...core import Fitted
 from ...errors import InputError
@@ -21,7 +20,6 @@ from ...input import Input, Sample
 from ...input.y import ActionLabels
 from ...solvers.sdp import Program, Solution
 from ..docs import documented
-from ..parameters import parameters
 from .base import Unfolding, fit_unfolding, string_graph
 from .certificate import UnfoldingCertificate
 from .task import Held, Task, Whole
@@ -31,7 +29,6 @@ Index = NDArray[np.intp]
 
 
 @documented
-@parameters(pairs="neighbours")
 class ActionRespectingEmbedding(Unfolding):
     """Maximum variance unfolding of a sequence, in which equal actions move all points alike.
 
@@ -80,13 +77,9 @@ class ActionRespectingEmbedding(Unfolding):
     Bowling, Ghodsi & Wilkinson (2005), Action respecting embedding.
     """
 
-    pairs: str
+    pairs: Literal["neighbours", "all"] = "neighbours"
 
     _input: ClassVar[Input] = replace(Unfolding._input, y=ActionLabels())
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Unfolding._parameter_constraints,
-        "pairs": [StrOptions({"neighbours", "all"})],
-    }
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Unfold a sequence.

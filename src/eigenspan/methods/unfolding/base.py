@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._compat import Interval, StrOptions
+from ..._parameters import Count, Positive, Tolerance
 from ...core import Fitted, Samples, SqrtEigenvalue, factor_gram, pose
 from ...core.spectrum import suggested_dimension
 from ...errors import DegenerateWarning, DimensionError, DisconnectedError, warn
@@ -18,10 +17,8 @@ from ...extend import eigenfunctions, kernel_map
 from ...graphs import NeighbourGraph, components
 from ...input import Classes, Sample
 from ...solvers import dense
-from ...solvers.sdp import METHODS
 from ..base import axes
 from ..neighbourhood import GraphEmbedding, barycentric, in_one_piece, neighbours
-from ..parameters import parameters
 from .sdp import SDP
 from .task import Task, unfold
 
@@ -33,50 +30,26 @@ _NEIGHBOURS = 8
 _ROUNDING = 1e-11
 
 
-@parameters(
-    tol=1e-3, rank=None, method="auto", extension="auto", max_iter=300, time_limit=None, callback=None, verbose=0
-)
 class Unfolding(GraphEmbedding):
     """The parameters of every unfolding. A method states its `Task` and hands it to `fit_unfolding`."""
 
-    tol: float
-    rank: int | None
-    method: str
-    extension: str
-    max_iter: int
-    time_limit: float | None
-    callback: Callable[[dict[str, Any]], None] | None
-    verbose: int
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **GraphEmbedding._parameter_constraints,
-        "tol": [Interval(Real, 0, 1, closed="neither")],
-        "rank": [Interval(Integral, 1, None, closed="left"), None],
-        "method": [StrOptions(set(METHODS))],
-        "extension": [StrOptions({"auto", "barycentric", "eigenfunctions", "kernel-map"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
-        "callback": [callable, None],
-        "verbose": ["verbose"],
-    }
+    tol: Tolerance = 1e-3
+    rank: Count | None = None
+    method: Literal["auto", "low-rank", "dense"] = "auto"
+    extension: Literal["auto", "barycentric", "eigenfunctions", "kernel-map"] = "auto"
+    max_iter: Count = 300
+    time_limit: Positive | None = None
+    callback: Callable[[dict[str, Any]], None] | None = None
+    verbose: Annotated[int, "verbose"] = 0
 
 
-@parameters(constraint="inequality", band=0.05, price="auto", power=2)
 class BoundedUnfolding(Unfolding):
     """The parameters of those whose bounds on squared distances have one of several forms: `Bounds` is made of them."""
 
-    constraint: str
-    band: float
-    price: Any
-    power: int
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Unfolding._parameter_constraints,
-        "constraint": [StrOptions({"inequality", "slack", "band"})],
-        "band": [Interval(Real, 0, 1, closed="neither")],
-        "price": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "power": [Interval(Integral, 1, 2, closed="both")],
-    }
+    constraint: Literal["inequality", "slack", "band"] = "inequality"
+    band: Tolerance = 0.05
+    price: Positive | Literal["auto"] = "auto"
+    power: Literal[1, 2] = 2
 
 
 def string_graph(unfolding: Any, sample: Sample) -> NeighbourGraph:

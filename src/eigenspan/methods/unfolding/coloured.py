@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from ..._compat import Interval, StrOptions
 from ..._diagnostics import note
+from ..._parameters import ArrayLike, Positive
 from ...core import Fitted
 from ...errors import KernelError, LabelError
 from ...graphs import NeighbourGraph, median_width
 from ...input import Classes, Input, Sample
 from ...input.y import ClassLabels, Targets
 from ..docs import documented
-from ..parameters import parameters
 from .base import fit_unfolding, string_graph
 from .supervised import LabelledUnfolding, representatives
 from .task import Bounds, Held, Task
@@ -29,7 +28,6 @@ Index = NDArray[np.intp]
 
 
 @documented
-@parameters(constraint="band")
 class SMVU2(LabelledUnfolding):
     """Unfolding by Fisher's criterion: class representatives apart, the points of each class near theirs.
 
@@ -68,6 +66,8 @@ class SMVU2(LabelledUnfolding):
     ----------
     Wei, Chen & Song (2016), Developments of two supervised maximum variance unfolding algorithms for process classification.
     """
+
+    constraint: Literal["inequality", "slack", "band"] = "band"
 
     _input: ClassVar[Input] = replace(LabelledUnfolding._input, y=ClassLabels())
 
@@ -112,7 +112,6 @@ def _labels_of_kernel(estimator: Any) -> Any:
 
 
 @documented
-@parameters(constraint="band", label_kernel="delta", width=None)
 class ColoredMVU(LabelledUnfolding):
     """Coloured maximum variance unfolding: the embedding that depends most on the labels, for classes and for numbers.
 
@@ -169,15 +168,11 @@ class ColoredMVU(LabelledUnfolding):
     Song, Smola, Borgwardt & Gretton (2007), Colored maximum variance unfolding.
     """
 
-    label_kernel: Any
-    width: float | None
-    _input: ClassVar[Input] = replace(LabelledUnfolding._input, y=_labels_of_kernel)
+    constraint: Literal["inequality", "slack", "band"] = "band"
+    label_kernel: Literal["delta", "linear", "rbf"] | Callable[..., Any] | ArrayLike = "delta"
+    width: Positive | None = None
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **LabelledUnfolding._parameter_constraints,
-        "label_kernel": [StrOptions({"delta", "linear", "rbf"}), callable, "array-like"],
-        "width": [Interval(Real, 0, None, closed="neither"), None],
-    }
+    _input: ClassVar[Input] = replace(LabelledUnfolding._input, y=_labels_of_kernel)
 
     def _fit_all(self, sample: Sample) -> Fitted:
         return fit_unfolding(self, sample, string_graph(self, sample), self._task)

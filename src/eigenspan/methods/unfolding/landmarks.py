@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from numbers import Integral
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..._compat import Interval, StrOptions
 from ..._diagnostics import note, stage
+from ..._parameters import NotNegative
 from ...core import Fitted, Form
 from ...errors import ConvergenceError, DimensionError, InputError, RidgeWarning, warn
 from ...forms import laplacian, reconstruction, tangent_alignment
@@ -25,7 +25,6 @@ from ...solvers.linear import solve_positive
 from ...solvers.sdp import Certificate, Program, Solution
 from ...solvers.sdp.certificate import largest_ratio
 from ..docs import documented
-from ..parameters import parameters
 from .base import Unfolding, fit_unfolding, string_graph
 from .sdp import SDP
 from .task import Held, Task
@@ -51,7 +50,6 @@ _ROUNDING = 1e-9
 
 
 @documented
-@parameters(form="tangent", reg=1e-3)
 class LandmarkMVU(Unfolding):
     """Maximum variance unfolding of many points through a few landmarks.
 
@@ -134,15 +132,9 @@ class LandmarkMVU(Unfolding):
     Weinberger, Packer & Saul (2005), Nonlinear dimensionality reduction by semidefinite programming and kernel matrix factorization.
     """
 
-    form: str
-    reg: float
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Unfolding._parameter_constraints,
-        "method": [StrOptions({"auto", "dense"})],
-        "form": [StrOptions({"reconstruction", "tangent"})],
-        "reg": [Interval(Real, 0, None, closed="left")],
-    }
+    method: Literal["auto", "dense"] = "auto"
+    form: Literal["reconstruction", "tangent"] = "tangent"
+    reg: NotNegative = 1e-3
 
     def _fit(self, sample: Sample) -> Fitted:
         """On all points: landmarks are chosen from their graph. What cannot work is refused before anything is computed."""

@@ -5,15 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..._compat import Interval, StrOptions
 from ..._diagnostics import stage
+from ..._parameters import Count, Positive
 from ...core import Fitted, Samples, diagonal, pose, solve
 from ...errors import DimensionError
 from ...forms import laplacian
@@ -21,7 +20,6 @@ from ...graphs import NeighbourGraph
 from ...input import Sample
 from ...solvers.sdp import Program, Slack, Solution
 from ..docs import documented
-from ..parameters import parameters
 from .base import Unfolding, fit_unfolding, string_graph
 from .sdp import SDP
 from .task import Held, Task
@@ -38,7 +36,6 @@ _STRETCH = 0.2
 
 
 @documented
-@parameters(n_eigenvectors=None, price="auto")
 class LaplacianMVU(Unfolding):
     """Maximum variance unfolding in the span of the smoothest functions on the graph.
 
@@ -92,14 +89,8 @@ class LaplacianMVU(Unfolding):
     Weinberger, Sha, Zhu & Saul (2007), Graph Laplacian regularization for large-scale semidefinite programming.
     """
 
-    n_eigenvectors: int | None
-    price: Any
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Unfolding._parameter_constraints,
-        "n_eigenvectors": [Interval(Integral, 1, None, closed="left"), None],
-        "price": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-    }
+    n_eigenvectors: Count | None = None
+    price: Positive | Literal["auto"] = "auto"
 
     def _fit_all(self, sample: Sample) -> Fitted:
         return fit_unfolding(self, sample, string_graph(self, sample), self._task)

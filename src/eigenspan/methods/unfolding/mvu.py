@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 from ...core import Fitted
 from ...graphs import NeighbourGraph
 from ...input import Sample
 from ..docs import documented
-from ..parameters import parameters
 from .base import BoundedUnfolding, fit_unfolding, string_graph
 from .edges import with_common_neighbours
 from .task import Bounds, Held, Task
 
 
 @documented
-@parameters(common_neighbors=False)
 class MVU(BoundedUnfolding):
     """Maximum variance unfolding (semidefinite embedding), solved exactly, with a certificate.
 
@@ -72,12 +68,7 @@ class MVU(BoundedUnfolding):
     Learning a kernel matrix for nonlinear dimensionality reduction; Sun, Boyd, Xiao & Diaconis (2006) for the dual.
     """
 
-    common_neighbors: bool
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BoundedUnfolding._parameter_constraints,
-        "common_neighbors": ["boolean"],
-    }
+    common_neighbors: bool = False
 
     def _fit_all(self, sample: Sample) -> Fitted:
         return fit_unfolding(self, sample, string_graph(self, sample), self._task)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..._compat import Interval, StrOptions
+from ..._compat import Interval
 from ..._csgraph import minimum_spanning_tree
 from ..._diagnostics import note, stage
+from ..._parameters import Positive
 from ...core import Fitted
 from ...errors import DisconnectedWarning, warn
 from ...graphs import NeighbourGraph, conformal_distances
@@ -20,7 +21,6 @@ from ...graphs.lists import canonical
 from ...input import Sample
 from ...solvers.sdp import Program
 from ..docs import documented
-from ..parameters import parameters
 from .base import Unfolding, fit_unfolding, string_graph
 from .task import Held, Task, Whole
 
@@ -32,7 +32,6 @@ _BLOCK = 2**22
 
 
 @documented
-@parameters(prune="auto", threshold=None, conformal=True)
 class RelaxedMVU(Unfolding):
     """Maximum variance unfolding without short circuits, and up to a local scale.
 
@@ -96,16 +95,9 @@ class RelaxedMVU(Unfolding):
     Hou, Jiao, Zhang & Wu (2008), Relaxed maximum variance unfolding.
     """
 
-    prune: Any
-    threshold: float | None
-    conformal: bool
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **Unfolding._parameter_constraints,
-        "prune": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"}), None],
-        "threshold": [Interval(Real, 0, None, closed="neither"), None],
-        "conformal": ["boolean"],
-    }
+    prune: Annotated[float, Interval(Real, 0, 1, closed="left")] | Literal["auto"] | None = "auto"
+    threshold: Positive | None = None
+    conformal: bool = True
 
     def _fit_all(self, sample: Sample) -> Fitted:
         X = sample.x.coordinates("RelaxedMVU measures how far points are from the middle of an edge", "use MVU")

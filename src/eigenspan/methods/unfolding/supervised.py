@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from ..._compat import Interval, StrOptions
+from ..._compat import Interval
 from ..._csgraph import dijkstra
 from ...core import Fitted
 from ...errors import DisconnectedError, InputError, LabelError
@@ -22,7 +22,6 @@ from ...graphs.lists import canonical
 from ...input import Classes, Input, Sample
 from ...input.y import ClassLabels
 from ..docs import documented
-from ..parameters import parameters
 from .base import BoundedUnfolding, fit_unfolding, n_strings, string_graph
 from .edges import pair_lengths, with_edges
 from .task import Bounds, Held, Task
@@ -31,22 +30,16 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 
-@parameters(unlabeled=-1)
 class LabelledUnfolding(BoundedUnfolding):
     """Unfoldings that need y, and coordinates."""
 
-    unlabeled: Any
+    unlabeled: Any = -1
 
     _input: ClassVar[Input] = replace(BoundedUnfolding._input, pairs=(), y=ClassLabels(at_least=1))
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BoundedUnfolding._parameter_constraints,
-        "unlabeled": "no_validation",
-    }
 
 
 # ---------------------------------------------------------------------- neighbours within classes
 @documented
-@parameters(bridge="representatives")
 class SupervisedMVU(LabelledUnfolding):
     """Maximum variance unfolding with neighbours within classes.
 
@@ -88,12 +81,7 @@ class SupervisedMVU(LabelledUnfolding):
     (2005), Supervised semi-definite embedding for email data cleaning and visualization.
     """
 
-    bridge: str
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **LabelledUnfolding._parameter_constraints,
-        "bridge": [StrOptions({"representatives", "shortest"})],
-    }
+    bridge: Literal["representatives", "shortest"] = "representatives"
 
     def _fit_all(self, sample: Sample) -> Fitted:
         sample.x.refuse_one_place()
@@ -145,7 +133,6 @@ def with_shortest(graph: NeighbourGraph, sample: Sample) -> NeighbourGraph:
 
 
 @documented
-@parameters(alpha=1.2, constraint="slack")
 class SMVU1(LabelledUnfolding):
     """Maximum variance unfolding class by class, the classes held at a distance.
 
@@ -191,13 +178,10 @@ class SMVU1(LabelledUnfolding):
     Wei, Chen & Song (2016), Developments of two supervised maximum variance unfolding algorithms for process classification.
     """
 
-    alpha: float
-    _objective = "variance within classes"
+    alpha: Annotated[float, Interval(Real, 1, None, closed="neither")] = 1.2
+    constraint: Literal["inequality", "slack", "band"] = "slack"
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **LabelledUnfolding._parameter_constraints,
-        "alpha": [Interval(Real, 1, None, closed="neither")],
-    }
+    _objective = "variance within classes"
 
     def _fit_all(self, sample: Sample) -> Fitted:
         graph = string_graph(self, sample)
