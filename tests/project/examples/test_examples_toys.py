@@ -1,15 +1,11 @@
 """The toy figures of S2 show what the paper says of them, and not for one lucky seed only."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist, squareform
 
 from eigenspan import SELF
 
-sys.path.append(str(Path(__file__).parent.parent / "examples"))
 toys = pytest.importorskip("toy_figures_s2", reason="examples/ is not part of this distribution")
 
 #: Figure -> (those that fail, those that find the projection, the angle of the right axis), [S2, §3.3].

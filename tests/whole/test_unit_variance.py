@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import eigenspan as es
-from conftest import Case, estimators
+from cases import Case, estimators
 from helpers import angle
 
 SCALED = [case for case in estimators() if "scale" in case.template.get_params()]

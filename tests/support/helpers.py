@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from scipy.spatial import procrustes
 
 Array = NDArray[np.float64]
+#: Where the documentation, the examples and pyproject.toml are.
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def angle(U: Any, V: Any) -> float:

@@ -2,15 +2,14 @@
 
 import inspect
 import re
-from pathlib import Path
 
 import pytest
 from sklearn.base import TransformerMixin
 
 import eigenspan
 from eigenspan import errors, plotting, quality
+from helpers import ROOT
 
-ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 MODULES = {"eigenspan": eigenspan, "eigenspan.quality": quality, "eigenspan.plotting": plotting}
 NAMES = [(module, name) for module, contents in MODULES.items() for name in contents.__all__]

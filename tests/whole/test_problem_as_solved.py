@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits, load_wine, make_swiss_roll
 
 import eigenspan as es
-from conftest import own
+from cases import own
 from eigenspan.core import Features, Form, TraceProblem, TraceRatio, as_solved, solve
 from eigenspan.errors import EigenspanWarning, FlatWarning, RidgeWarning
 from eigenspan.forms import within

@@ -4,7 +4,6 @@ import pickle
 import re
 import tracemalloc
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,7 +19,7 @@ from sklearn.utils import estimator_checks as checks
 import eigenspan as es
 from eigenspan.errors import DegenerateWarning, DisconnectedError, DisconnectedWarning, GraphError, InputError
 from eigenspan.methods.anchored import Anchored
-from helpers import relative
+from helpers import ROOT, relative
 
 NEIGHBOUR_FORMS = [
     es.LLE(n_neighbors=10),
@@ -503,7 +502,7 @@ def test_scikit_learn_finds_nothing_to_object_to(form):
 
 
 def test_the_page_runs():
-    page = Path(__file__).parent.parent / "docs" / "anchored.md"
+    page = ROOT / "docs" / "anchored.md"
     found = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     namespace = {}
     for block in found:

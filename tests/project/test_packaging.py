@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from pathlib import Path
 
 import kernels
-
-ROOT = Path(__file__).parent.parent
+from helpers import ROOT
 
 
 def test_the_oldest_versions_are_those_declared() -> None:
@@ -23,7 +21,7 @@ def test_the_oldest_versions_are_those_declared() -> None:
 
 
 def test_the_numerical_part_is_there() -> None:
-    assert [name for name in kernels.NUMERICAL if not (kernels.TESTS / f"test_{name}.py").exists()] == []
+    assert all(kernels.path_of(name).is_file() for name in kernels.NUMERICAL)
 
 
 def test_kernels_that_are_not_to_be_had() -> None:

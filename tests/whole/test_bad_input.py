@@ -18,7 +18,7 @@ from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
 from sklearn.utils import estimator_checks
 
 import eigenspan as es
-from conftest import Case, estimators, own
+from cases import Case, estimators, own
 from eigenspan.core import Form, TraceProblem, diagonal, solve
 from eigenspan.errors import (
     DimensionError,

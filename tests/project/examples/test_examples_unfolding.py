@@ -1,15 +1,11 @@
 """The figures of maximum variance unfolding show what is said of them."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 
 from helpers import external_data
 
-sys.path.append(str(Path(__file__).parent.parent / "examples"))
 example = pytest.importorskip("unfolding_figures", reason="examples/ is not part of this distribution")
 
 

@@ -1,12 +1,10 @@
 """The comparison of learned, averaged and single kernels runs, and its figures are what they say."""
 
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-sys.path.append(str(Path(__file__).parent.parent / "examples"))
 example = pytest.importorskip("kernel_learning", reason="examples/ is not part of this distribution")
 
 

@@ -25,7 +25,7 @@ from sklearn.utils import estimator_checks as checks
 from threadpoolctl import threadpool_limits
 
 import eigenspan as es
-from conftest import Case, estimators, own
+from cases import Case, estimators, own
 from eigenspan.errors import EigenspanWarning
 from helpers import angle, assert_healthy, disparity, pairwise, same_subspace
 

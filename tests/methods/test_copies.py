@@ -14,7 +14,7 @@ from sklearn.datasets import make_swiss_roll
 from sklearn.neighbors import KNeighborsTransformer
 
 import eigenspan as es
-from conftest import Case, estimators
+from cases import Case, estimators
 from eigenspan import KNN, Heat, Radius
 from eigenspan.core.spectrum import participation, warn_if_localised
 from eigenspan.errors import DuplicateWarning, EigenspanWarning, GraphError, InputError, LocalisationWarning

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 import eigenspan as es
-from conftest import Case, estimators
+from cases import Case, estimators
 
 pytestmark = pytest.mark.filterwarnings("ignore::eigenspan.errors.EigenspanWarning")
 

@@ -1,22 +1,14 @@
 """The table of what unlabelled points add: its splits, a part of it run, and the record that the documentation quotes."""
 
-import importlib.util
 import json
 import os
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parent.parent
-SCRIPT = ROOT / "examples" / "few_labels.py"
-if not SCRIPT.exists():
-    pytest.skip("examples/ is not part of this installation", allow_module_level=True)
-spec = importlib.util.spec_from_file_location("few_labels", SCRIPT)
-few = importlib.util.module_from_spec(spec)
-sys.modules["few_labels"] = few
-spec.loader.exec_module(few)
+from helpers import ROOT
+
+few = pytest.importorskip("few_labels", reason="examples/ is not part of this distribution")
 
 RECORD = json.loads((ROOT / "docs" / "reproductions" / "few-labels.json").read_text(encoding="utf-8"))["cells"]
 

@@ -1,22 +1,13 @@
 """The reproduction of S2's tables: its splits, its table of the paper, and one small part of it run."""
 
-import importlib.util
 import os
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsClassifier
 
-SCRIPT = Path(__file__).parent.parent / "examples" / "reproduce_s2.py"
-if not SCRIPT.exists():
-    pytest.skip("examples/ is not part of this installation", allow_module_level=True)
-spec = importlib.util.spec_from_file_location("reproduce_s2", SCRIPT)
-s2 = importlib.util.module_from_spec(spec)
-sys.modules["reproduce_s2"] = s2
-spec.loader.exec_module(s2)
+s2 = pytest.importorskip("reproduce_s2", reason="examples/ is not part of this distribution")
 
 with_data = pytest.mark.skipif(
     "EIGENSPAN_DATA" not in os.environ, reason="EIGENSPAN_DATA does not name the data folder"

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-sys.path.append(str(Path(__file__).parent.parent))
 data, quality, report, runner, tasks, worker = (
     pytest.importorskip(f"benchmarks.{name}", reason="benchmarks/ is not part of this distribution")
     for name in ("data", "quality", "report", "runner", "tasks", "worker")

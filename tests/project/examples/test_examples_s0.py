@@ -1,8 +1,5 @@
 """The reproduction of S0's figures 21 and 22 follows its protocol: splits, graphs, axes and classifier."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.linalg import eigh, subspace_angles
@@ -13,7 +10,6 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from helpers import external_data
 
-sys.path.append(str(Path(__file__).parent.parent / "examples"))
 s0 = pytest.importorskip("reproduce_s0", reason="examples/ is not part of this distribution")
 
 #: Classes, training samples per class and in all samples: table II and §9.3 of the paper.

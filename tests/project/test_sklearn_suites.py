@@ -7,13 +7,14 @@ import importlib.util
 import inspect
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 import sklearn
 
-HERE = Path(__file__).parent / "sklearn_suites"
+from helpers import ROOT
+
+HERE = ROOT / "tests" / "sklearn_suites"
 TABLE = json.loads((HERE / "expected.json").read_text(encoding="utf-8"))
 
 
