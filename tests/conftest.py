@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import hypothesis
@@ -12,18 +12,13 @@ import pytest
 from sklearn.datasets import load_digits, make_blobs, make_swiss_roll
 from threadpoolctl import threadpool_limits
 
+from cases import Data
+from eigenspan import _resources
+
 # what a search over random examples finds is for the one who writes code: a change is judged on the same examples every time
 hypothesis.settings.register_profile("same", derandomize=True)
 if "CI" in os.environ:
     hypothesis.settings.load_profile("same")
-
-
-@dataclass(frozen=True)
-class Data:
-    """Points and class labels."""
-
-    X: Any
-    y: Any
 
 
 @pytest.fixture(scope="session")
@@ -54,6 +49,23 @@ def islands() -> Data:
     centres = np.array([[0.0, 0, 0], [50, 0, 0], [0, 80, 0]])
     y = np.repeat([0, 1, 2], [30, 20, 10])
     return Data(centres[y] + rng.standard_normal((60, 3)), y)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def memory_read_once() -> Any:
+    """Every fit asks several times for free memory, half a millisecond in files: too long for thousands of small fits.
+
+    Limits in the environment hold all the same, and the tests of control groups hand over files of their own, which are read.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_free", "_left_by_control_groups", "_left_by_process"):
+            patch.setattr(_resources, name, _remembering(getattr(_resources, name)))
+        yield
+
+
+def _remembering(read: Callable[..., Iterator[int]]) -> Callable[..., Iterator[int]]:
+    found = tuple(read())
+    return lambda *files: read(*files) if files else iter(found)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -49,11 +49,11 @@ def explained(target: Any, Y: Any) -> Any:
 # ---------------------------------------------------------------------- choosing
 @pytest.fixture(scope="module")
 def outlying() -> Any:
-    """5000 points of which ten lie far away, their rbf kernel, and which ten."""
+    """3000 points of which six lie far away, their rbf kernel, and which six."""
     rng = np.random.default_rng(0)
-    X, far = rng.standard_normal((5000, 3)), np.zeros(5000, dtype=bool)
-    far[rng.choice(5000, 10, replace=False)] = True
-    X[far] = 20 + 0.3 * rng.standard_normal((10, 3))
+    X, far = rng.standard_normal((3000, 3)), np.zeros(3000, dtype=bool)
+    far[rng.choice(3000, 6, replace=False)] = True
+    X[far] = 20 + 0.3 * rng.standard_normal((6, 3))
     return X, far, es.Kernel("rbf", gamma=0.05)
 
 

@@ -14,7 +14,7 @@ from sklearn.datasets import make_swiss_roll
 from sklearn.neighbors import KNeighborsTransformer
 
 import eigenspan as es
-from cases import Case, estimators
+from cases import Case, estimators, over
 from eigenspan import KNN, Heat, Radius
 from eigenspan.core.spectrum import participation, warn_if_localised
 from eigenspan.errors import DuplicateWarning, EigenspanWarning, GraphError, InputError, LocalisationWarning
@@ -28,10 +28,6 @@ NAMES = {
 }  # fmt: skip
 GRAPH_METHODS = [case for case in estimators() if type(case.template).__name__ in NAMES]
 ROLL = make_swiss_roll(120, noise=0.05, random_state=0)[0]
-
-
-def over(cases: list[Case]) -> Any:
-    return pytest.mark.parametrize("case", cases, ids=lambda case: case.id)
 
 
 def repeated(X: Any, seed: int = 0) -> Any:

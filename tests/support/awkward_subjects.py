@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import traceback
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import KNeighborsClassifier
 
 import eigenspan as es
+import helpers
 from eigenspan.errors import EigenspanError
 
 N, D = 40, 6
@@ -65,11 +65,8 @@ class Subject:
         return quietly(lambda: np.asarray(fitted.transform(X) if self.transforms else fitted.predict(X)))
 
 
-def quietly(run: Callable[[], Any]) -> Any:
-    """With the warnings that awkward inputs deserve."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return run()
+#: With the warnings that awkward inputs deserve.
+quietly = partial(helpers.quietly, category=Warning)
 
 
 def _anchored(embedding: Any, form: str) -> Callable[..., Any]:

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
+import pytest
 from sklearn.base import clone
 from sklearn.decomposition import FactorAnalysis
 
 import eigenspan as es
 from eigenspan.methods.base import LinearReducer
 from eigenspan.methods.registry import TABLE
+from helpers import quietly
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Points and class labels."""
+
+    X: Any
+    y: Any
+
+
+@dataclass(frozen=True, eq=False)
 class Case:
     """One estimator, unfitted, with the facts the tests ask about."""
 
@@ -27,6 +39,22 @@ class Case:
 
     def make(self, **params: Any) -> Any:
         return clone(self.template).set_params(**params)
+
+    def fitted(self, data: Data) -> Any:
+        """Fitted once in a process, for checks that only read: whoever changes an estimator, or asks what a fit does, makes its own."""
+        return _fitted(self, data)
+
+
+@cache
+def _fitted(case: Case, data: Data) -> Any:
+    estimator = quietly(lambda: case.make().fit(data.X, data.y))
+    estimator.embedding_.flags.writeable = False
+    return estimator
+
+
+def over(cases: Iterable[Case]) -> Any:
+    """A test of every one of these."""
+    return pytest.mark.parametrize("case", cases, ids=lambda case: case.id)
 
 
 #: Maps that look training rows up; those of Gram matrices and features are exact at training rows without it.
@@ -47,14 +75,15 @@ def _case(name: str, template: Any, *, lookup: bool = False) -> Case:
     return Case(name, template, linear, lookup)
 
 
-def own() -> list[Case]:
+@cache
+def own() -> tuple[Case, ...]:
     """The library's own methods as the registry builds them, without any argument."""
-    return [
-        _case(m.name, m.build(), lookup=m.name in _LOOKUP) for m in TABLE if m.own and m.name not in SIDE_UNFOLDINGS
-    ]
+    methods = [m for m in TABLE if m.own and m.name not in SIDE_UNFOLDINGS]
+    return tuple(_case(m.name, m.build(), lookup=m.name in _LOOKUP) for m in methods)
 
 
-def estimators() -> list[Case]:
+@cache
+def estimators() -> tuple[Case, ...]:
     """Every public estimator, and one of each way to change its basis, unit, graph or supervision."""
     variants = [
         _case("TraceReducer", es.TraceReducer()),
@@ -102,4 +131,4 @@ def estimators() -> list[Case]:
         _case("PCA-whiten", es.PCA(2, whiten=True)),
         Case("External", es.External(FactorAnalysis(2)), linear=False, lookup=False, spectral=False),
     ]
-    return own() + variants
+    return (*own(), *variants)

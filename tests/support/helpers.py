@@ -1,8 +1,12 @@
-"""Comparisons of embeddings: subspaces and distances, never entries. Keep it small and append only."""
+"""What tests of any part need: comparisons of embeddings by subspaces and distances, never entries; data; warnings and messages."""
 
 from __future__ import annotations
 
 import os
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +15,8 @@ import pytest
 import scipy.linalg as la
 from numpy.typing import NDArray
 from scipy.spatial import procrustes
+
+from eigenspan.errors import EigenspanWarning
 
 Array = NDArray[np.float64]
 #: Where the documentation, the examples and pyproject.toml are.
@@ -126,3 +132,26 @@ def encode_labels(y: Any, X: Any, **rule: Any) -> tuple[Any, Any]:
 
     read = read_classes(y, X.shape[0], **rule)
     return read.codes, read.names
+
+
+def quietly(run: Callable[[], Any], category: type[Warning] = EigenspanWarning) -> Any:
+    """Run with this library's warnings off (or those of a `category`); all others stay errors."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", category)
+        return run()
+
+
+def says(*words: str) -> str:
+    """A pattern for words that must appear in this order."""
+    return "(?s)" + ".*".join(re.escape(word) for word in words)
+
+
+@contextmanager
+def reports(category: type[Warning], *words: str) -> Iterator[None]:
+    """The block gives this warning of the library, whatever others it gives; warnings from elsewhere stay errors."""
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always", EigenspanWarning)
+        yield
+    assert any(issubclass(w.category, category) and re.search(says(*words), str(w.message)) for w in given), [
+        str(w.message) for w in given
+    ]

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import tracemalloc
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,14 +15,13 @@ from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
 from sklearn.utils import estimator_checks
 
 import eigenspan as es
-from cases import Case, estimators, own
+from cases import Case, estimators, over, own
 from eigenspan.core import Form, TraceProblem, diagonal, solve
 from eigenspan.errors import (
     DimensionError,
     DisconnectedError,
     DisconnectedWarning,
     DuplicateWarning,
-    EigenspanWarning,
     GraphError,
     IndefiniteWarning,
     InputError,
@@ -35,7 +31,7 @@ from eigenspan.errors import (
     RidgeWarning,
     UnitError,
 )
-from helpers import angle, assert_healthy, pairwise
+from helpers import angle, assert_healthy, pairwise, quietly, reports, says
 
 InvalidParameterError = estimator_checks.InvalidParameterError
 RNG = np.random.default_rng(7)
@@ -49,33 +45,6 @@ PAIRS = [case.id for case in own() if {"axes", "n_neighbors"} <= set(case.templa
 NEIGHBOURS = [case.id for case in own() if "n_neighbors" in case.template.get_params() and case.id not in PAIRS]
 IMPLICIT = [case.id for case in own() if "disconnected" in case.template.get_params()]
 LOCAL = ["ModifiedLLE", "HessianLLE", "LTSA"]
-
-
-def over(cases: list[Case]) -> Any:
-    return pytest.mark.parametrize("case", cases, ids=lambda case: case.id)
-
-
-def quietly(fit: Any) -> Any:
-    """Run with this library's warnings off; all others stay errors."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EigenspanWarning)
-        return fit()
-
-
-def says(*words: str) -> str:
-    """A pattern for words that must appear in this order."""
-    return "(?s)" + ".*".join(re.escape(word) for word in words)
-
-
-@contextmanager
-def reports(category: type[Warning], *words: str) -> Iterator[None]:
-    """The block gives this warning of the library, whatever others it gives; warnings from elsewhere stay errors."""
-    with warnings.catch_warnings(record=True) as given:
-        warnings.simplefilter("always", EigenspanWarning)
-        yield
-    assert any(issubclass(w.category, category) and re.search(says(*words), str(w.message)) for w in given), [
-        str(w.message) for w in given
-    ]
 
 
 # ---------------------------------------------------------------------- numbers that are none, and too few of them

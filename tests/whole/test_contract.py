@@ -25,7 +25,7 @@ from sklearn.utils import estimator_checks as checks
 from threadpoolctl import threadpool_limits
 
 import eigenspan as es
-from cases import Case, estimators, own
+from cases import Case, estimators, over, own
 from eigenspan.errors import EigenspanWarning
 from helpers import angle, assert_healthy, disparity, pairwise, same_subspace
 
@@ -60,10 +60,6 @@ EXTRA = [
 ]
 
 pytestmark = pytest.mark.filterwarnings("ignore::eigenspan.errors.EigenspanWarning")
-
-
-def over(cases: list[Case]) -> Any:
-    return pytest.mark.parametrize("case", cases, ids=lambda case: case.id)
 
 
 # ---------------------------------------------------------------------- scikit-learn's own contract
@@ -105,7 +101,7 @@ def test_constructor_stores_and_does_nothing_else(case: Case) -> None:
 
 @over(ALL)
 def test_pickle_and_clone(case: Case, roll: Any) -> None:
-    estimator = case.make().fit(roll.X, roll.y)
+    estimator = case.fitted(roll)
     new = roll.X[::7] + 0.01
     again = pickle.loads(pickle.dumps(estimator))
     np.testing.assert_array_equal(again.transform(new), estimator.transform(new))
@@ -134,7 +130,7 @@ FRAMES = {"LPP-kernel": 1e-3, "OLPP-kernel": 1e-3, "LDA-kernel": 1e-5, "TraceRed
 def test_dataframes_in_and_out(case: Case, roll: Any) -> None:
     names = ["x", "y", "z"]
     frame = pd.DataFrame(roll.X, columns=names, index=np.arange(1000, 1000 + len(roll.X)))
-    plain = case.make().fit(roll.X, roll.y)
+    plain = case.fitted(roll)
     estimator = case.make().set_output(transform="pandas").fit(frame, roll.y)
     assert list(estimator.feature_names_in_) == names
     out = estimator.transform(frame)
@@ -201,7 +197,7 @@ def test_sparse_equals_dense(name: str, kind: Any, digits: Any) -> None:
 # ---------------------------------------------------------------------- the map
 @over(ALL)
 def test_transform_is_row_wise(case: Case, roll: Any) -> None:
-    estimator = case.make().fit(roll.X, roll.y)
+    estimator = case.fitted(roll)
     new = np.vstack([roll.X[:4], roll.X[10:30] + 0.1, 3 * roll.X[40:44]])
     together = estimator.transform(new)
     alone = np.vstack([estimator.transform(new[i : i + 1]) for i in range(len(new))])
@@ -271,7 +267,7 @@ def _extension(case: Case) -> str:
 
 @over(ALL)
 def test_extension_without_the_lookup(case: Case, roll: Any) -> None:
-    estimator = case.make().fit(roll.X, roll.y)
+    estimator = case.fitted(roll)
     moved = roll.X + 1e-9 * np.random.default_rng(0).standard_normal(roll.X.shape)
     change = np.abs(estimator.transform(moved) - estimator.embedding_) / np.abs(estimator.embedding_).max()
     largest, median = EXTENSION[_extension(case)]
@@ -329,7 +325,7 @@ def _assert_same_distances(Y: Any, Z: Any, tolerance: float = 1e-3) -> None:
 @over([case for case in ALL if case.id not in ORIGIN])
 def test_shift_of_the_data_changes_nothing(case: Case, roll: Any) -> None:
     far = roll.X + np.array([10.0, -300.0, 7.0])
-    before, after = case.make().fit(roll.X, roll.y), case.make().fit(far, roll.y)
+    before, after = case.fitted(roll), case.make().fit(far, roll.y)
     _assert_same_distances(before.embedding_, after.embedding_)
     assert angle(before.embedding_, after.embedding_) <= 0.1
 
@@ -337,7 +333,7 @@ def test_shift_of_the_data_changes_nothing(case: Case, roll: Any) -> None:
 @over(EUCLIDEAN)
 def test_rotation_of_the_data_changes_nothing(case: Case, roll: Any) -> None:
     Q = np.linalg.qr(np.random.default_rng(5).standard_normal((3, 3)))[0]
-    before, after = case.make().fit(roll.X, roll.y), case.make().fit(roll.X @ Q, roll.y)
+    before, after = case.fitted(roll), case.make().fit(roll.X @ Q, roll.y)
     _assert_same_distances(before.embedding_, after.embedding_)
     assert angle(before.embedding_, after.embedding_) <= 0.1
 
@@ -345,7 +341,7 @@ def test_rotation_of_the_data_changes_nothing(case: Case, roll: Any) -> None:
 @over([case for case in ALL if case.id not in DRAWN])
 def test_row_order_only_permutes(case: Case, roll: Any) -> None:
     order = np.random.default_rng(2).permutation(len(roll.X))
-    before, after = case.make().fit(roll.X, roll.y), case.make().fit(roll.X[order], roll.y[order])
+    before, after = case.fitted(roll), case.make().fit(roll.X[order], roll.y[order])
     _assert_same_distances(before.embedding_[order], after.embedding_)
     assert angle(before.embedding_[order], after.embedding_) <= 0.1
 
@@ -361,7 +357,7 @@ def test_row_order_with_given_landmarks_only_permutes(roll: Any) -> None:
 
 @over(ALL)
 def test_same_seed_same_bits(case: Case, roll: Any) -> None:
-    first, second = (case.make().fit(roll.X, roll.y) for _ in range(2))
+    first, second = case.fitted(roll), case.make().fit(roll.X, roll.y)
     np.testing.assert_array_equal(first.embedding_, second.embedding_)
     np.testing.assert_array_equal(first.transform(roll.X + 0.1), second.transform(roll.X + 0.1))
 
@@ -372,8 +368,7 @@ LOOSE = {"LPP-kernel": 1e-3, "OLPP-kernel": 1e-3, "LDA-kernel": 1e-5}
 
 @over(ALL)
 def test_threads_do_not_matter(case: Case, roll: Any) -> None:
-    with threadpool_limits(1):
-        one = case.make().fit(roll.X, roll.y).embedding_
+    one = case.fitted(roll).embedding_  # on one thread, as all fits of the tests
     with threadpool_limits(2):
         two = case.make().fit(roll.X, roll.y).embedding_
     np.testing.assert_allclose(two, one, atol=LOOSE.get(case.id, 1e-8) * np.abs(one).max())
@@ -410,7 +405,7 @@ def test_embedding_is_whole_and_the_input_untouched(case: Case, roll: Any) -> No
 
 @over(SPECTRAL)
 def test_spectral_attributes(case: Case, roll: Any) -> None:
-    estimator = case.make().fit(roll.X, roll.y)
+    estimator = case.fitted(roll)
     d = estimator.embedding_.shape[1]
     assert estimator.eigenvalues_.shape == estimator.residuals_.shape == (d,)
     assert np.all(np.isfinite(estimator.eigenvalues_))
@@ -521,7 +516,7 @@ for name in ("pandas", "polars", "rich"):
     sys.modules[name] = None
 import eigenspan
 eigenspan.make("lpp")
-print([name for name in ("numba", "matplotlib", "click", "dask", "pyamg") if name in sys.modules])
+print([name for name in ("numba", "faiss", "matplotlib", "click", "dask", "pyamg") if name in sys.modules])
 """
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert (out.returncode, out.stdout.strip()) == (0, "[]"), out.stderr

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::eigenspan.errors.EigenspanWarni
 
 @pytest.mark.parametrize("case", SCALED, ids=lambda case: case.id)
 def test_every_axis_has_variance_one(case: Case, roll: Any) -> None:
-    plain, scaled = case.make().fit(roll.X, roll.y), case.make(scale="unit-variance").fit(roll.X, roll.y)
+    plain, scaled = case.fitted(roll), case.make(scale="unit-variance").fit(roll.X, roll.y)
     Y = scaled.embedding_
     np.testing.assert_allclose(Y.std(axis=0), 1.0, rtol=1e-9)
     for i in range(Y.shape[1]):  # axis by axis the same direction, in the map too
