@@ -34,10 +34,7 @@ from eigenspan.graphs import (
     distance_graph,
     geodesic_distances,
 )
-
-
-def cloud(n: int = 60, D: int = 3, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).standard_normal((n, D))
+from helpers import cloud
 
 
 def spectrum(values: Any, n: int = 60) -> Spectrum:
@@ -54,7 +51,7 @@ def walk_rows(X: np.ndarray, weights: Any = "heat", graph: Any = None, density: 
 @pytest.mark.parametrize("weights", ["heat", "local", "binary", "cosine"])
 @pytest.mark.parametrize("graph", [KNN(6), Radius(1.5)], ids=["knn", "radius"])
 def test_transition_rows_are_probabilities(weights: str, graph: Any) -> None:
-    X = cloud()
+    X = cloud(60)
     P = walk_rows(X, weights, graph)(cloud(20, seed=1))
     assert P.shape == (20, 60)
     assert P.data.min() >= 0
@@ -62,7 +59,7 @@ def test_transition_rows_are_probabilities(weights: str, graph: Any) -> None:
 
 
 def test_transition_rows_against_the_formula() -> None:
-    X, new = cloud(), cloud(5, seed=1)
+    X, new = cloud(60), cloud(5, seed=1)
     density = np.linspace(1, 3, 60)
     P = walk_rows(X, Heat(0.8), density=density)(new).toarray()
     E = cdist(new, X)
@@ -86,7 +83,7 @@ def test_points_far_away_get_finite_values(distance: float) -> None:
 
 
 def test_walk_extension_of_an_eigenfunction_is_exact_at_training_points() -> None:
-    X = cloud()
+    X = cloud(60)
     rows = walk_rows(X)
     W = rows.affinity.W
     d = np.asarray(W.sum(axis=1)).ravel()
@@ -101,7 +98,7 @@ def test_walk_extension_of_an_eigenfunction_is_exact_at_training_points() -> Non
 
 
 def test_weak_axes_get_the_harmonic_value_and_a_warning() -> None:
-    X = cloud()
+    X = cloud(60)
     Y = cloud(60, 3, seed=4)
     rows = walk_rows(X)
     with pytest.warns(ExtensionWarning, match="2 of 3 axes"):
@@ -124,7 +121,7 @@ def test_barycentric_extension_reproduces_affine_functions(D: int) -> None:
 
 
 def test_regularised_barycentric_rows_sum_to_one_and_keep_constants() -> None:
-    X = cloud()
+    X = cloud(60)
     X[1:4] = X[0]
     rows = BarycentricRows(KNN(4).build(X).finder, X, 1e-3)
     new = np.vstack([X[:2], cloud(10, seed=1)])
@@ -142,7 +139,7 @@ def embedded(K: np.ndarray, d: int = 2) -> tuple[np.ndarray, Spectrum]:
 
 
 def test_gram_extension_of_a_kernel_is_the_embedding_at_training_points() -> None:
-    X = cloud()
+    X = cloud(60)
     rows = kernel_rows("rbf", X)
     K = rows(X)
     Y, found = embedded(K)
@@ -154,7 +151,7 @@ def test_gram_extension_of_a_kernel_is_the_embedding_at_training_points() -> Non
 
 @pytest.mark.parametrize("metric", ["euclidean", "cityblock", "precomputed"])
 def test_gram_extension_of_distances_is_the_embedding_at_training_points(metric: str) -> None:
-    X = cloud()
+    X = cloud(60)
     E = cdist(X, X, "euclidean" if metric == "precomputed" else metric)
     K = half_squares(E)
     Y, found = embedded(K)
@@ -212,7 +209,7 @@ def test_conformal_geodesic_rows_against_a_loop() -> None:
 
 # ---------------------------------------------------------------------- the map
 def every_map() -> dict[str, tuple[Map, np.ndarray]]:
-    X = cloud()
+    X = cloud(60)
     new = np.vstack([cloud(30, seed=1), X[:5]])
     Y = cloud(60, 2, seed=2)
     graph = KNN(6).build(X)

@@ -19,12 +19,9 @@ from eigenspan.extend import Barycentric, BarycentricRows
 from eigenspan.extend import smoother as module
 from eigenspan.extend.smoother import eigenfunctions, kernel_map
 from eigenspan.graphs import KNN, Radius, RowIndex, affinity_graph, as_graph, distance_graph
+from helpers import cloud
 
 HEIGHT = 21.0
-
-
-def cloud(n: int = 80, D: int = 3, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).standard_normal((n, D))
 
 
 def principal(F: np.ndarray, d: int = 2) -> tuple[np.ndarray, Spectrum]:
@@ -76,7 +73,7 @@ def printed_kernel(kernel: str, D: np.ndarray, width: float) -> np.ndarray:
 @pytest.mark.parametrize("eta", [1e-3, 0.5])
 def test_eigenfunctions_against_the_printed_formula(kernel: str, eta: float, solver: str) -> None:
     """Eqs. 63–67 with n×n matrices; the third and fourth axis of K are felt through R(R + ηI)⁻¹."""
-    X, new, F = cloud(), cloud(30, seed=1), centred_cloud()
+    X, new, F = cloud(80), cloud(30, seed=1), centred_cloud(80)
     Y, spectrum = principal(F)
     width = 1.5 if kernel == "wendland" else 0.7
     R, r = (printed_kernel(kernel, cdist(A, X), width) for A in (X, new))
@@ -89,7 +86,7 @@ def test_eigenfunctions_against_the_printed_formula(kernel: str, eta: float, sol
 
 
 def test_rescaling_divides_the_kernel_by_the_smoothed_constant(solver: str) -> None:
-    X, new, F = cloud(), cloud(30, seed=1) * 0.7, centred_cloud()
+    X, new, F = cloud(80), cloud(30, seed=1) * 0.7, centred_cloud(80)
     Y, spectrum = principal(F)
     R, r = (printed_kernel("wendland", cdist(A, X), 1.5) for A in (X, new))
     S = np.linalg.inv(R + 0.1 * np.eye(80))
@@ -121,7 +118,7 @@ def test_kernel_map_against_the_printed_formula(order: int, gamma: float, solver
 
 
 def test_only_the_nearest_take_part_in_the_kernel_map() -> None:
-    X, new = cloud(), cloud(20, seed=1)
+    X, new = cloud(80), cloud(20, seed=1)
     K = kernel_map(KNN(6).build(X), X, order=2, gamma=2.0, neighbours=7).rows(new).toarray()[:, :80]
     np.testing.assert_allclose(K.sum(axis=1), 1.0)
     near = np.argsort(cdist(new, X), axis=1)[:, :7]
@@ -175,7 +172,7 @@ def test_rescaling_matters_beside_the_data() -> None:
 # ---------------------------------------------------------------------- awkward points
 @pytest.mark.parametrize("distance", [5.0, 20.0, 1e3, 1e150])
 def test_points_far_away_get_finite_values(distance: float) -> None:
-    X, F = cloud() / 10, centred_cloud()
+    X, F = cloud(80) / 10, centred_cloud(80)
     Y, spectrum = principal(F)
     away = np.array([[distance, 0.0, 0.0]])
     nearest = cdist(away, X).argmin()
@@ -226,7 +223,7 @@ def test_a_handful_of_points(n: int) -> None:
 
 
 def test_single_precision_is_enough() -> None:
-    X, F, new = cloud().astype(np.float32), centred_cloud(), cloud(20, seed=1).astype(np.float32)
+    X, F, new = cloud(80).astype(np.float32), centred_cloud(80), cloud(20, seed=1).astype(np.float32)
     Y, spectrum = principal(F)
     for single, double in zip(
         both(X, F.astype(np.float32)), both(X.astype(np.float64), F.astype(np.float32).astype(np.float64)), strict=True
@@ -237,7 +234,7 @@ def test_single_precision_is_enough() -> None:
 
 
 def test_extensions_and_maps_survive_pickling_and_work_row_by_row() -> None:
-    X, F = cloud(), centred_cloud()
+    X, F = cloud(80), centred_cloud(80)
     new = np.vstack([cloud(20, seed=1), np.full((1, 3), 50.0)])
     Y, spectrum = principal(F)
     for extension in both(X, F):
@@ -255,7 +252,7 @@ def test_extensions_and_maps_survive_pickling_and_work_row_by_row() -> None:
 )
 def test_any_graph_will_do(graph: Any) -> None:
     """The graph gives the metric; how many neighbours it has does not matter."""
-    X, F, new = cloud(), centred_cloud(), cloud(20, seed=1)
+    X, F, new = cloud(80), centred_cloud(80), cloud(20, seed=1)
     Y, spectrum = principal(F)
     metric = getattr(graph, "metric", "euclidean") if isinstance(graph, KNN) else "euclidean"
     for one, other in zip(both(X, F, as_graph(graph, X)), both(X, F, as_graph(KNN(9, metric=metric), X)), strict=True):
@@ -263,7 +260,7 @@ def test_any_graph_will_do(graph: Any) -> None:
 
 
 def test_distances_are_those_of_the_graph() -> None:
-    X, new, F = cloud(), cloud(20, seed=1), centred_cloud()
+    X, new, F = cloud(80), cloud(20, seed=1), centred_cloud(80)
     graph = KNN(6, metric="cityblock").build(X)
     D = cdist(new, X, "cityblock")
     smooth = eigenfunctions(graph, X, F, width=3.0).rows(new).toarray()
@@ -275,9 +272,9 @@ def test_distances_are_those_of_the_graph() -> None:
 
 @pytest.mark.parametrize("subset", [False, True])
 def test_rows_of_distances(subset: bool) -> None:
-    X, new = cloud(), cloud(20, seed=1)
+    X, new = cloud(80), cloud(20, seed=1)
     kept = np.arange(5, 75) if subset else np.arange(80)
-    F = centred_cloud()[kept]
+    F = centred_cloud(80)[kept]
     Y, spectrum = principal(F - F.mean(axis=0))
     graph = distance_graph(cdist(X, X), n_neighbors=6)
     graph = graph.subset(kept) if subset else graph
@@ -288,7 +285,7 @@ def test_rows_of_distances(subset: bool) -> None:
 
 
 def test_what_cannot_be_used_is_refused() -> None:
-    X, F = cloud(), centred_cloud()
+    X, F = cloud(80), centred_cloud(80)
     graph, D = KNN(6).build(X), cdist(X, X)
     with pytest.raises(InputError, match="dense coordinates"):
         eigenfunctions(graph, None, F)
@@ -317,7 +314,7 @@ def test_what_cannot_be_used_is_refused() -> None:
 
 def test_a_ridge_too_small_for_coincident_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_dense_is_quicker", lambda S: False)
-    X, F = np.vstack([cloud(), cloud()]), np.vstack([centred_cloud(), centred_cloud()])
+    X, F = np.vstack([cloud(80), cloud(80)]), np.vstack([centred_cloud(80), centred_cloud(80)])
     Y, spectrum = principal(F)
     with pytest.raises(InputError, match="Raise eta=1e-18"):
         eigenfunctions(KNN(6).build(X), X, F, eta=1e-18)(Y, spectrum)

@@ -31,6 +31,7 @@ from eigenspan.forms import (
     within,
 )
 from eigenspan.graphs import KNN, reconstruction_weights
+from helpers import cloud
 
 PARTS = ("sparse", "low_rank", "sparse_low_rank", "roots", "dense")
 
@@ -333,10 +334,6 @@ def test_reconstruction_against_a_loop() -> None:
 
 
 # ---------------------------------------------------------------------- alignment
-def cloud(n: int = 25, D: int = 3, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).standard_normal((n, D))
-
-
 def ltsa_loop(X: np.ndarray, graph: Any, d: int) -> np.ndarray:
     M = np.zeros((len(X), len(X)))
     for i, (a, b) in enumerate(pairwise(graph.indptr)):
@@ -363,7 +360,7 @@ def hessian_loop(X: np.ndarray, graph: Any, d: int) -> np.ndarray:
 @pytest.mark.parametrize("D", [2, 3, 12])
 @pytest.mark.parametrize("form, loop", [(tangent_alignment, ltsa_loop), (hessian_alignment, hessian_loop)])
 def test_local_models_against_a_loop(form: Any, loop: Any, D: int) -> None:
-    X = cloud(D=D)
+    X = cloud(25, D)
     graph = KNN(7).build(X).distances
     check(form(X, graph, 2), loop(X, graph, 2))
 
@@ -444,7 +441,7 @@ def test_coincident_and_collinear_points_in_any_order(form: Any, line: bool) -> 
 
 
 def test_alignment_refuses_what_it_cannot_model() -> None:
-    X = cloud()
+    X = cloud(25)
     graph = KNN(4).build(X).distances
     with pytest.raises(GraphError, match="at least 5 neighbours"):
         hessian_alignment(X, graph, 2)

@@ -48,11 +48,7 @@ from eigenspan.graphs import (
     slices,
 )
 from eigenspan.graphs.lists import without_self
-from helpers import encode_labels
-
-
-def cloud(n: int = 40, D: int = 3, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).standard_normal((n, D))
+from helpers import cloud, encode_labels
 
 
 def entries(G: sp.csr_array) -> dict[tuple[int, int], float]:
@@ -73,7 +69,7 @@ def assert_same_graph(G: sp.csr_array, H: sp.csr_array, atol: float = 1e-9) -> N
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
 @pytest.mark.parametrize("D", [3, 25])
 def test_nearest_neighbours_against_brute_force(metric: str, D: int) -> None:
-    X = cloud(D=D)
+    X = cloud(40, D)
     graph = KNN(5, metric=metric).build(X)
     E = cdist(X, X, {"manhattan": "cityblock"}.get(metric, metric))
     np.fill_diagonal(E, np.inf)
@@ -92,7 +88,7 @@ def test_nearest_neighbours_against_brute_force(metric: str, D: int) -> None:
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
 @pytest.mark.parametrize("D", [3, 20])
 def test_radius_against_brute_force(metric: str, D: int) -> None:
-    X = cloud(D=D)
+    X = cloud(40, D)
     E = cdist(X, X, {"manhattan": "cityblock"}.get(metric, metric))
     r = float(np.quantile(E[E > 0], 0.2))
     graph = Radius(r, metric=metric).build(X)
@@ -209,9 +205,9 @@ def ways(X: np.ndarray, k: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", list(ways(cloud(), 5)))
+@pytest.mark.parametrize("name", list(ways(cloud(40), 5)))
 def test_every_way_gives_the_same_graph(name: str) -> None:
-    X = cloud()
+    X = cloud(40)
     expected = KNN(5).build(X)
     graph = as_graph(ways(X, 5)[name], X)
     assert_same_graph(graph.distances, expected.distances)
@@ -223,7 +219,7 @@ def test_every_way_gives_the_same_graph(name: str) -> None:
 
 
 def test_precomputed_distances_dense_and_sparse() -> None:
-    X = cloud()
+    X = cloud(40)
     E = cdist(X, X)
     expected = KNN(5).build(X)
     dense = distance_graph(E, n_neighbors=5)
@@ -239,7 +235,7 @@ def test_precomputed_distances_dense_and_sparse() -> None:
 
 
 def test_precomputed_distances_of_coincident_points() -> None:
-    X = cloud()
+    X = cloud(40)
     X[7] = X[3]
     graph = distance_graph(cdist(X, X), n_neighbors=5)
     assert entries(graph.distances)[3, 7] == 0.0
@@ -247,7 +243,7 @@ def test_precomputed_distances_of_coincident_points() -> None:
 
 
 def test_radius_transformers() -> None:
-    X = cloud()
+    X = cloud(40)
     expected = Radius(1.2).build(X)
     for transformer in (RadiusNeighborsTransformer(radius=1.2), RadiusNeighborsTransformer(radius=1.2).fit(X)):
         graph = as_graph(transformer, X)
@@ -299,7 +295,7 @@ def test_graphs_that_cannot_be_used() -> None:
 
 # ---------------------------------------------------------------------- weights
 def test_weights_follow_their_formulas() -> None:
-    X = cloud()
+    X = cloud(40)
     graph = KNN(5).build(X)
     G = entries(graph.undirected())
     kth = np.sort(graph.distances.data.reshape(40, 5), axis=1)
@@ -324,7 +320,7 @@ def test_weights_follow_their_formulas() -> None:
 
 
 def test_powered_weights_keep_their_norm() -> None:
-    X = cloud()
+    X = cloud(40)
     graph = KNN(5).build(X)
     W = affinity(graph, Heat(1.0), X).W.toarray()
     P = affinity(graph, Powered(Heat(1.0), alpha=3.0), X).W.toarray()
@@ -338,7 +334,7 @@ def test_powered_weights_keep_their_norm() -> None:
 )
 def test_new_points_are_weighed_like_training_points(weights: Any) -> None:
     """The directed edges of the training points, weighed as if the points were new, get their training weights."""
-    X = cloud()
+    X = cloud(40)
     graph = KNN(5).build(X)
     known = affinity(graph, weights, X)
     W, again = known.W.toarray(), entries(known.relate(graph.distances, X))
@@ -347,7 +343,7 @@ def test_new_points_are_weighed_like_training_points(weights: Any) -> None:
 
 
 def test_local_scaling_of_new_points_is_row_wise() -> None:
-    X = cloud()
+    X = cloud(40)
     X[1:4] = X[0]
     graph = KNN(3).build(X)
     rule = affinity(graph, "local", X)
@@ -359,7 +355,7 @@ def test_local_scaling_of_new_points_is_row_wise() -> None:
 
 
 def test_width_is_measured_in_the_metric_of_the_graph() -> None:
-    X = 1e6 * np.abs(cloud())
+    X = 1e6 * np.abs(cloud(40))
     W = affinity(KNN(5, metric="cosine").build(X), "heat", X).W
     E = cdist(X, X, "cosine")
     sigma = np.median(E[np.triu_indices(40, 1)]) / 2
@@ -380,7 +376,7 @@ def test_median_width() -> None:
 
 
 def test_weights_that_cannot_be_used() -> None:
-    X = cloud()
+    X = cloud(40)
     graph = KNN(5).build(X)
     with pytest.raises(GraphError, match="unknown"):
         as_weights("warm")
@@ -584,7 +580,7 @@ def test_geodesics_of_a_disconnected_graph() -> None:
 
 
 def test_conformal_distances_against_a_loop() -> None:
-    graph = KNN(4).build(cloud())
+    graph = KNN(4).build(cloud(40))
     scaled, M = conformal_distances(graph)
     G = entries(graph.undirected())
     for i in range(40):

@@ -22,12 +22,9 @@ from eigenspan._diagnostics import collect
 from eigenspan._resources import in_threads, threads, workers
 from eigenspan.errors import GraphError, SearchWarning
 from eigenspan.graphs import allies, rivals, search, tiles
+from helpers import cloud
 
 ENGINES = {"tree": search.TreeSearch, "exact": search.BlockSearch, "hnsw": search.HnswSearch}
-
-
-def cloud(n: int = 400, D: int = 20, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).standard_normal((n, D))
 
 
 def nearest(E: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -311,15 +308,15 @@ def test_intrinsic_dimension(m: int) -> None:
 
 def test_refusals() -> None:
     with pytest.raises(GraphError, match='"hnsw"'):
-        KNN(5, search="magic").build(cloud())
+        KNN(5, search="magic").build(cloud(400, 20))
     with pytest.raises(GraphError, match="Euclidean"):
-        KNN(5, search="tree", metric="cosine").build(cloud())
+        KNN(5, search="tree", metric="cosine").build(cloud(400, 20))
 
 
 def test_missing_backend_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(GraphError, match=r'pip install "eigenspan\[ann\]"'):
-        KNN(5, search="hnsw").build(cloud())
+        KNN(5, search="hnsw").build(cloud(400, 20))
 
 
 def test_the_choice_is_in_the_diagnostics() -> None:

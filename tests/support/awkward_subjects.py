@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -65,8 +65,9 @@ class Subject:
         return quietly(lambda: np.asarray(fitted.transform(X) if self.transforms else fitted.predict(X)))
 
 
-#: With the warnings that awkward inputs deserve.
-quietly = partial(helpers.quietly, category=Warning)
+def quietly(run: Callable[[], Any]) -> Any:
+    """With the warnings that awkward inputs deserve."""
+    return helpers.quietly(run, Warning)
 
 
 def _anchored(embedding: Any, form: str) -> Callable[..., Any]:

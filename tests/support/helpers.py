@@ -15,6 +15,7 @@ import pytest
 import scipy.linalg as la
 from numpy.typing import NDArray
 from scipy.spatial import procrustes
+from sklearn.utils import estimator_checks
 
 from eigenspan.errors import EigenspanWarning
 
@@ -76,6 +77,11 @@ def centred(X: Any, weights: Any = None) -> Array:
     return X - np.average(X, axis=0, weights=weights)
 
 
+def cloud(n: int, D: int = 3, seed: int = 0) -> Array:
+    """Points of a standard normal distribution."""
+    return np.random.default_rng(seed).standard_normal((n, D))
+
+
 def external_data(name: str) -> Any:
     """A data set from the folder EIGENSPAN_DATA; skips, saying so, where that is unset or lacks it."""
     folder = os.environ.get("EIGENSPAN_DATA")
@@ -134,10 +140,11 @@ def encode_labels(y: Any, X: Any, **rule: Any) -> tuple[Any, Any]:
     return read.codes, read.names
 
 
-def quietly(run: Callable[[], Any], category: type[Warning] = EigenspanWarning) -> Any:
-    """Run with this library's warnings off (or those of a `category`); all others stay errors."""
+def quietly(run: Callable[[], Any], *categories: type[Warning]) -> Any:
+    """Run with this library's warnings off, or those of these categories; all others stay errors."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", category)
+        for category in categories or (EigenspanWarning,):
+            warnings.simplefilter("ignore", category)
         return run()
 
 
@@ -155,3 +162,10 @@ def reports(category: type[Warning], *words: str) -> Iterator[None]:
     assert any(issubclass(w.category, category) and re.search(says(*words), str(w.message)) for w in given), [
         str(w.message) for w in given
     ]
+
+
+def assert_scikit_learn_agrees(estimator: Any) -> None:
+    """None of the checks that scikit-learn has for an estimator fails, and most of them apply."""
+    results = estimator_checks.check_estimator(estimator, on_skip=None, on_fail=None)
+    assert not {r["check_name"]: r["exception"] for r in results if r["status"] not in ("passed", "skipped")}
+    assert sum(r["status"] == "passed" for r in results) >= 40
