@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+
+# threads of OpenBLAS that have nothing to do sleep, instead of keeping a core from the other process of tests for a tenth of a second
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # read when numpy is imported
+
 from collections.abc import Callable, Iterator
 from typing import Any
 
