@@ -6,7 +6,8 @@ negative distance, fractional index or complex kernel is taken for something els
 points, parameters, graphs, weights, kernels, matrices and lives two thousand are drawn, evenly over kinds and estimators and the same
 every time: those whose names have the smallest checksums, so that a case added to the tables moves few others.
 
-``python tests/test_generated_inputs.py`` prints the table KNOWN as it should read today, and what it rests on.
+``PYTHONPATH=tests/support python tests/whole/test_generated_inputs.py`` prints
+the table KNOWN as it should read today, and what it rests on.
 """
 
 from __future__ import annotations
