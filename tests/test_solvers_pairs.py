@@ -16,7 +16,7 @@ from eigenspan.core import Form, TraceProblem, diagonal, solve
 from eigenspan.errors import InputError, MemoryLimitError
 from eigenspan.forms import AllPairs, Paths, Sparse, costs, laplacian, other_class
 from eigenspan.graphs import KNN, affinity
-from eigenspan.graphs.paths import PathSimilarity
+from eigenspan.graphs.weights.paths import PathSimilarity
 from eigenspan.solvers import Auto, Chebyshev, Dense, Factor, Lanczos, Multigrid, ShiftInvert, select
 from helpers import angle
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..core.map import Map
 from ..core.spectrum import Spectrum
-from ..graphs.barycentric import reconstruction_weights
+from ..graphs.weights.barycentric import reconstruction_weights
 
 Array = NDArray[np.float64]
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ..core.map import Map, Raw
 from ..core.spectrum import Spectrum
-from ..graphs.geodesics import mean_by_row
-from ..graphs.metric import point_distances
+from ..graphs.neighbours.geodesics import mean_by_row
+from ..graphs.search.metric import point_distances
 
 Array = NDArray[np.float64]
 

@@ -23,9 +23,9 @@ from ..core.form import Form
 from ..core.map import Map
 from ..core.spectrum import Spectrum
 from ..errors import InputError
-from ..graphs.finders import AffinityRows, DistanceRows, Finder
-from ..graphs.neighbours import NeighbourGraph
-from ..graphs.rows import RowIndex, ZeroDistance
+from ..graphs.neighbours.graph import NeighbourGraph
+from ..graphs.neighbours.rows import RowIndex, ZeroDistance
+from ..graphs.search.finders import AffinityRows, DistanceRows, Finder
 from ..solvers.dense import whitener
 from ..solvers.fill import predict_fill
 from ..solvers.linear import solve_positive

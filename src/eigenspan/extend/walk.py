@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from ..core.map import Map
 from ..core.spectrum import Spectrum
 from ..errors import ExtensionWarning, warn
-from ..graphs.neighbours import NeighbourGraph
-from ..graphs.weights import Affinity
+from ..graphs.neighbours.graph import NeighbourGraph
+from ..graphs.weights.rules import Affinity
 
 Array = NDArray[np.float64]
 

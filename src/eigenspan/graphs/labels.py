@@ -12,9 +12,9 @@ from .._checks import check_parameter
 from .._diagnostics import note, stage
 from .._parameters import Count
 from ..errors import GraphError, LabelWarning, warn
-from .lists import canonical
-from .neighbours import NeighbourGraph
-from .search import choose, cost
+from .neighbours.graph import NeighbourGraph
+from .search.engines import choose, cost
+from .search.lists import canonical
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -15,8 +15,7 @@ from .._checks import Spec
 from .._parameters import Count, parameter
 from ..errors import GraphError, InputError
 from ..solvers import dense
-from .metric import point_distances
-from .weights import median_width
+from .search.metric import median_width, point_distances
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graphs.contract import Contraction
+from ..graphs.neighbours.contract import Contraction
 
 Index = NDArray[np.intp]
 

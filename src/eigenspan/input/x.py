@@ -23,8 +23,8 @@ from ..graphs import (
     distance_graph,
     ensure_connected,
 )
-from ..graphs.contract import Contraction
-from ..graphs.rows import all_equal
+from ..graphs.neighbours.contract import Contraction
+from ..graphs.neighbours.rows import all_equal
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

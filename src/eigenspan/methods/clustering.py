@@ -20,7 +20,7 @@ from ..errors import DegenerateWarning, DimensionError, InputError, warn
 from ..extend import Walk, walk_rows
 from ..forms import counted, degree, degrees, laplacian
 from ..graphs import affinity, components
-from ..graphs.weights import refuse_found_edges
+from ..graphs.weights.rules import refuse_found_edges
 from ..input import Input, Sample
 from ..solvers import dense
 from .base import Reducer, Solving

@@ -26,7 +26,7 @@ from ..forms import (
     within,
 )
 from ..graphs import affinity, as_graph, ensure_connected, reconstruction_weights
-from ..graphs.weights import refuse_found_edges
+from ..graphs.weights.rules import refuse_found_edges
 from ..input import Input, Sample
 from ..input.y import ClassLabels
 from .base import Kernels, LandmarkRows, SpectralReducer

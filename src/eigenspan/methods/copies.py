@@ -13,7 +13,7 @@ from .._diagnostics import note
 from ..core import Fitted
 from ..errors import DuplicateWarning, GraphError, warn
 from ..graphs import NeighbourGraph
-from ..graphs.contract import Contraction
+from ..graphs.neighbours.contract import Contraction
 from ..input import Sample
 
 Index = NDArray[np.intp]

@@ -35,7 +35,7 @@ from ..core import (
 from ..errors import DimensionError, IndefiniteWarning, warn
 from ..extend import DistanceGram, FactorExtension, GramExtension
 from ..graphs import check_distance_matrix, suggested_landmarks
-from ..graphs.metric import point_distances
+from ..graphs.search.metric import point_distances
 from ..input import Input, Sample
 from ..solvers import dense
 from .base import LandmarkRows, SpectralReducer, axes

@@ -9,7 +9,7 @@ from ..core import Form
 from ..errors import GraphError
 from ..forms import laplacian
 from ..graphs import affinity, allies, rivals
-from ..graphs.weights import takes_given
+from ..graphs.weights.rules import takes_given
 from .costs import PairCosts, ones_on
 from .docs import documented
 

@@ -15,8 +15,8 @@ from ..core import Posed, Scatters, TraceProblem, with_ridge
 from ..errors import GraphError
 from ..forms import AllPairs, ByClass, PairWeights, Paths, Sparse
 from ..graphs import NeighbourGraph, affinity, as_graph, class_pairs
-from ..graphs.paths import PathSimilarity
-from ..graphs.weights import refuse_found_edges
+from ..graphs.weights.paths import PathSimilarity
+from ..graphs.weights.rules import refuse_found_edges
 from ..input import Input, Sample
 from ..input.y import ClassLabels
 from .base import FeatureReducer

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._parameters import NotNegative, Weights, parameter
 from ..core import AxisWeights, Fitted, Posed, Scatters, TraceProblem, pose, with_ridge
 from ..forms import between, total
-from ..graphs.paths import PathSimilarity
+from ..graphs.weights.paths import PathSimilarity
 from ..input import Input, Sample
 from ..input.source import is_tall
 from ..input.y import ClassLabels

@@ -36,7 +36,7 @@ from ..core.scale import positive, roots
 from ..errors import IndefiniteWarning, KernelError, warn
 from ..extend import GramExtension
 from ..graphs.landmarks import suggested_landmarks
-from ..graphs.weights import median_width
+from ..graphs.search.metric import median_width
 from ..input import Input, Sample
 from ..solvers import dense
 from .base import (

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances
 
 from ..errors import InputError
-from ..graphs.search import LibrarySearch
+from ..graphs.search.engines import LibrarySearch
 from ..input.read import is_precomputed
 from ._check import as_points, check_neighbours
 

@@ -14,8 +14,8 @@ from ..._diagnostics import note
 from ...core import Fitted
 from ...errors import InputError
 from ...graphs import NeighbourGraph
-from ...graphs.contract import contract
-from ...graphs.lists import canonical
+from ...graphs.neighbours.contract import contract
+from ...graphs.search.lists import canonical
 from ...input import Input, Sample
 from ...input.y import ActionLabels
 from ...solvers.sdp import Program, Solution

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ...errors import InputError
 from ...graphs import NeighbourGraph
-from ...graphs.contract import common_neighbours
-from ...graphs.lists import canonical
+from ...graphs.neighbours.contract import common_neighbours
+from ...graphs.search.lists import canonical
 from ..neighbourhood import pair_distances
 
 Array = NDArray[np.float64]

@@ -17,7 +17,7 @@ from ..._parameters import Positive
 from ...core import Fitted
 from ...errors import DisconnectedWarning, warn
 from ...graphs import NeighbourGraph, conformal_distances
-from ...graphs.lists import canonical
+from ...graphs.search.lists import canonical
 from ...input import Sample
 from ...solvers.sdp import Program
 from ..docs import documented

@@ -17,8 +17,8 @@ from ..._csgraph import dijkstra
 from ...core import Fitted
 from ...errors import DisconnectedError, InputError, LabelError
 from ...graphs import KNN, NeighbourGraph, as_graph, class_indicator
-from ...graphs.connect import _bridge
-from ...graphs.lists import canonical
+from ...graphs.neighbours.connect import _bridge
+from ...graphs.search.lists import canonical
 from ...input import Classes, Input, Sample
 from ...input.y import ClassLabels
 from ..docs import documented

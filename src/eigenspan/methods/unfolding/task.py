@@ -14,7 +14,7 @@ from ..._resources import require
 from ...core.spectrum import seed_of
 from ...errors import DimensionError, InputError
 from ...graphs import geodesic_table
-from ...graphs.contract import Contraction, contract
+from ...graphs.neighbours.contract import Contraction, contract
 from ...solvers import dense
 from ...solvers.sdp import Program, Slack, Solution
 from .certificate import UnfoldingCertificate

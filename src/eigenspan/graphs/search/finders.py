@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..errors import GraphError
+from ...errors import GraphError
+from .engines import choose
 from .lists import ragged, regular
 from .metric import paired_distances, refuse_undefined
-from .search import choose
 
 Index = NDArray[np.intp]
 

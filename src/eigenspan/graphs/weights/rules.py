@@ -13,12 +13,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._checks import Spec, real_numbers, refuse_unless_sizes
-from .._diagnostics import note, stage
-from .._parameters import Count, Positive, Weights, parameter
-from ..errors import GraphError
-from .metric import point_distances
-from .neighbours import NeighbourGraph
+from ..._checks import Spec, real_numbers, refuse_unless_sizes
+from ..._diagnostics import note, stage
+from ..._parameters import Count, Positive, Weights, parameter
+from ...errors import GraphError
+from ..neighbours.graph import NeighbourGraph
+from ..search.metric import median_width
 
 Array = NDArray[np.float64]
 
@@ -43,23 +43,6 @@ class Affinity:
     def relate(self, distances: sp.csr_array, X: Any = None) -> sp.csr_array:
         """Weights of the edges from new points to training points."""
         return _weighed(self.rule, distances, X)
-
-
-def median_width(X: Any, sample: int = 1000, precomputed: bool = False, metric: Any = "euclidean") -> float:
-    """Half the median distance among at most 1000 evenly chosen points [S0, §8.6]."""
-    n = X.shape[0]
-    rows = np.unique(np.linspace(0, n - 1, min(n, sample)).astype(int))
-    D = np.asarray(X[rows][:, rows]) if precomputed else point_distances(X[rows], metric=metric)
-    pairs = D[np.triu_indices(rows.size, 1)]
-    width = float(np.median(pairs)) / 2 if pairs.size else 0.0
-    if width <= 0:
-        positive = pairs[pairs > 0]
-        if positive.size == 0:
-            raise GraphError(
-                f"All {rows.size} sampled points coincide: there is no distance to derive a kernel width from."
-            )
-        width = float(np.median(positive)) / 2
-    return width
 
 
 class WeightSpec(Spec):

@@ -14,13 +14,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from .._csgraph import minimum_spanning_tree
-from .._diagnostics import note, stage
-from ..errors import DisconnectedError, DisconnectedWarning, GraphError, warn
-from .finders import AffinityRows
-from .lists import canonical
-from .neighbours import NeighbourGraph
-from .search import choose
+from ..._csgraph import minimum_spanning_tree
+from ..._diagnostics import note, stage
+from ...errors import DisconnectedError, DisconnectedWarning, GraphError, warn
+from ..search.engines import choose
+from ..search.finders import AffinityRows
+from ..search.lists import canonical
+from .graph import NeighbourGraph
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -17,9 +17,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from .._resources import one_blas_thread
-from .lists import TINY, keep_zeros, restore_zeros
-from .metric import point_distances
+from ..._resources import one_blas_thread
+from ..search.lists import TINY, keep_zeros, restore_zeros
+from ..search.metric import point_distances
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

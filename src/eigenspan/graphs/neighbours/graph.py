@@ -15,15 +15,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._checks import Spec, check_parameter
-from .._compat import Interval
-from .._diagnostics import note
-from .._parameters import Count, Metric, Positive, parameter
-from ..errors import GraphError
-from .finders import Finder
+from ..._checks import Spec, check_parameter
+from ..._compat import Interval
+from ..._diagnostics import note
+from ..._parameters import Count, Metric, Positive, parameter
+from ...errors import GraphError
+from ..search.finders import Finder
+from ..search.lists import canonical, keep_zeros, restore_zeros, row_max
+from ..search.metric import as_metric
 from .joining import Joining
-from .lists import canonical, keep_zeros, restore_zeros, row_max
-from .metric import as_metric
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from ..solvers.sdp.near import near_points
+from ...solvers.sdp.near import near_points
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
