@@ -13,6 +13,7 @@ what a value may be is read from its type. A subclass declares what it adds and 
 from __future__ import annotations
 
 import collections.abc
+import difflib
 import inspect
 import types
 from dataclasses import dataclass
@@ -120,9 +121,9 @@ def _constructor(cls: Any) -> Any:
     def initialise(self: Any, *args: Any, **given: Any) -> None:
         name = type(self).__name__
         for unknown in given.keys() - parameters.keys():
-            raise ParameterError(
-                f"{name} has no parameter {unknown!r}; help({name}) lists them.{_ELSEWHERE.get(unknown, '')}"
-            )
+            near = difflib.get_close_matches(unknown, parameters, n=1, cutoff=0.5)
+            meant = _ELSEWHERE.get(unknown) or (f" Did you mean {near[0]!r}?" if near else "")
+            raise ParameterError(f"{name} has no parameter {unknown!r}.{meant} It has {', '.join(parameters)}.")
         try:
             values = signature.bind(*args, **given)
         except TypeError as failure:

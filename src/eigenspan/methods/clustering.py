@@ -25,13 +25,13 @@ from ..input import Input, Sample
 from ..solvers import dense
 from .base import Reducer, Solving
 from .copies import over_distinct
-from .docs import documented
 from .neighbourhood import Graph
+from .table import SPARSE, method
 
 Array = NDArray[np.float64]
 
 
-@documented
+@method("laplacian", "min L", "degree or embedding", SPARSE, "S0 eqs. 52, 54")
 class SpectralClustering(ClusterMixin, Reducer):
     """Spectral clustering by the normalised cut or the ratio cut.
 

@@ -27,13 +27,13 @@ from ..graphs import (
 )
 from ..input import Input, Sample
 from .distances import LandmarkReducer
-from .docs import documented
 from .neighbourhood import GraphEmbedding
+from .table import method
 
 Array = NDArray[np.float64]
 
 
-@documented
+@method("distances", "max −½HΔ²H of geodesics", "embedding", "n² log n", "S0 §4.2")
 class Isomap(LandmarkReducer, GraphEmbedding):
     """Isomap: classical MDS of geodesic distances.
 
@@ -214,7 +214,7 @@ def _placed(geodesics: Array, map_: Map) -> Iterator[Array]:
         yield (block - map_.offset) @ map_.coef + (0.0 if map_.shift is None else map_.shift)
 
 
-@documented
+@method("distances", "max −½HΔ²H of geodesics on landmarks", "embedding", "q n log n", "S3 §4")
 class LandmarkIsomap(Isomap):
     """Isomap with geodesics to q landmarks only.
 

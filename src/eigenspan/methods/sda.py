@@ -18,15 +18,15 @@ from ..input.y import ClassLabels
 from .base import Components, FeatureReducer, features_of, points_of
 from .costs import AxisRule
 from .discriminant import check_scatters, check_spread
-from .docs import documented
 from .projection import GraphProjection, graph_attribute, projection_weights
 from .streaming import LabelledStreaming, asks_for_rows, reads_once
 from .supervised import bounded
+from .table import NEIGHBOURS_AND_FEATURES, method
 
 Array = NDArray[np.float64]
 
 
-@documented
+@method("semi-supervised", "max S_B", "S_T + μ L", NEIGHBOURS_AND_FEATURES, "S0 eq. 47")
 class SDA(LabelledStreaming, GraphProjection):
     """Semi-supervised discriminant analysis.
 

@@ -21,8 +21,8 @@ from ..input.y import ClassLabels, Targets, read_classes
 from ..solvers import as_solver
 from .base import Components, FeatureReducer, features_of
 from .costs import AxisRule
-from .docs import documented
 from .streaming import LabelledStreaming, asks_for_rows, reads_once
+from .table import method
 
 Array = NDArray[np.float64]
 
@@ -91,7 +91,7 @@ class _LabelKernel(LabelledProjection):
         return _centred(K, known.astype(float)), distinct - 1, f"y has {distinct} distinct values"
 
 
-@documented
+@method("discriminant", "max H K_y H", "projection", "n D min(n, D)", "Barshan et al. 2011", "spca")
 class SupervisedPCA(LabelledStreaming, _LabelKernel):
     """Supervised principal component analysis, for classes and for numbers.
 
@@ -176,7 +176,7 @@ class SupervisedPCA(LabelledStreaming, _LabelKernel):
         return replace(pose(basis, maximise=K, unit="projection", scale=self._scale), axes=d)
 
 
-@documented
+@method("discriminant", "max r1 K_y + (1−r1) I", "r2 S_W + (1−r2) I", "n D min(n, D)", "Ghojogh et al. 2020", "rda")
 class RoweisDA(_LabelKernel):
     """Roweis discriminant analysis: PCA, supervised PCA and Fisher's discriminant as corners of a square.
 

@@ -46,8 +46,8 @@ from .base import (
     SpectralReducer,
     check_embedded,
 )
-from .docs import documented
 from .pca import PCA as PCA
+from .table import method
 
 Array = NDArray[np.float64]
 
@@ -88,7 +88,7 @@ def _refuse_two_widths(estimator: Any) -> None:
         )
 
 
-@documented
+@method("variance", "max Gram of a kernel", "embedding", "n²", "S0 eq. 60", "kpca")
 class KernelPCA(SpectralReducer):
     """Kernel principal component analysis.
 

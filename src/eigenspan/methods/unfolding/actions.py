@@ -19,7 +19,7 @@ from ...graphs.search.lists import canonical
 from ...input import Input, Sample
 from ...input.y import ActionLabels
 from ...solvers.sdp import Program, Solution
-from ..docs import documented
+from ..table import method
 from .base import Unfolding, fit_unfolding, string_graph
 from .certificate import UnfoldingCertificate
 from .task import Held, Task, Whole
@@ -28,7 +28,14 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 
-@documented
+@method(
+    "unfolding",
+    "max tr K",
+    "distances of neighbours, equal under equal actions",
+    "n³ + (nk)³ per step",
+    "S4 eq. 79",
+    "are",
+)
 class ActionRespectingEmbedding(Unfolding):
     """Maximum variance unfolding of a sequence, in which equal actions move all points alike.
 

@@ -18,7 +18,7 @@ from ...errors import KernelError, LabelError
 from ...graphs import NeighbourGraph, median_width
 from ...input import Classes, Input, Sample
 from ...input.y import ClassLabels, Targets
-from ..docs import documented
+from ..table import method
 from .base import fit_unfolding, string_graph
 from .supervised import LabelledUnfolding, representatives
 from .task import Bounds, Held, Task
@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 
-@documented
+@method("unfolding", "max c(σ_B − σ_W)", "distances of neighbours", "n³ + (nk)³ per step", "S4 eq. 59", "fishermvu")
 class SMVU2(LabelledUnfolding):
     """Unfolding by Fisher's criterion: class representatives apart, the points of each class near theirs.
 
@@ -111,7 +111,15 @@ def _labels_of_kernel(estimator: Any) -> Any:
     return Targets() if named else _GivenKernel(estimator.label_kernel)
 
 
-@documented
+@method(
+    "unfolding",
+    "max tr(K H K_l H)",
+    "distances of neighbours",
+    "n³ + (nk)³ per step",
+    "S4 eq. 61",
+    "colouredmvu",
+    "muhsic",
+)
 class ColoredMVU(LabelledUnfolding):
     """Coloured maximum variance unfolding: the embedding that depends most on the labels, for classes and for numbers.
 
