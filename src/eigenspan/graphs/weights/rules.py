@@ -7,7 +7,7 @@ W among the training points and can weigh the edges of new points the same way.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +21,14 @@ from ..neighbours.graph import NeighbourGraph
 from ..search.metric import median_width
 
 Array = NDArray[np.float64]
+
+
+class WeightRule(Protocol):
+    """What turns the distances on edges into weights."""
+
+    def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
+        """Of edges from the points X, or where X is None from the training points themselves, to the training points."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +45,7 @@ class Affinity:
     """
 
     W: sp.csr_array
-    rule: Any
+    rule: WeightRule
     given: bool = False
 
     def relate(self, distances: sp.csr_array, X: Any = None) -> sp.csr_array:
@@ -46,11 +54,11 @@ class Affinity:
 
 
 class WeightSpec(Spec):
-    """A rule for edge weights: ``bind(graph, X)`` fits it to a graph and returns what weighs, ``weigh(distances, X)``."""
+    """A specification of edge weights: ``bind(graph, X)`` fits it to a graph and returns the rule that weighs."""
 
     _refusal = GraphError
 
-    def bind(self, graph: NeighbourGraph, X: Any) -> Any:
+    def bind(self, graph: NeighbourGraph, X: Any) -> WeightRule:
         raise NotImplementedError
 
 
@@ -64,7 +72,7 @@ class Binary(WeightSpec):
     Binary()
     """
 
-    def bind(self, graph: NeighbourGraph, X: Any) -> Any:
+    def bind(self, graph: NeighbourGraph, X: Any) -> Binary:
         return self
 
     def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
@@ -94,8 +102,8 @@ class Heat(WeightSpec):
 
     def bind(self, graph: NeighbourGraph, X: Any) -> Heat:
         if self.sigma is None:
-            metric = getattr(graph.finder, "metric", "euclidean")  # the width must be in the units of the edges
-            known = getattr(graph.finder, "width", None)
+            metric = graph.finder.metric or "euclidean"  # the width must be in the units of the edges
+            known = graph.finder.width
             width = median_width(X, metric=metric) if X is not None else known or float(np.median(graph.distances.data))
             if not width > 0:
                 raise GraphError("The median edge of the graph has length zero: give Heat(sigma=...).")
@@ -135,9 +143,7 @@ class LocalScaling(WeightSpec):
         if not np.any(lengths > 0):
             raise GraphError("All neighbouring points coincide: there is no distance to scale by.")
         floor = float(lengths[lengths > 0].min())
-        k = min(
-            self.k, getattr(graph.finder, "n_neighbors", None) or self.k
-        )  # farther edges are bridges, or ends that others chose
+        k = min(self.k, graph.finder.n_neighbors or self.k)  # farther edges are bridges, or ends that others chose
         return _BoundLocalScaling(k, floor, np.maximum(_kth_distance(graph.distances, k), floor))
 
 
@@ -238,7 +244,7 @@ class Powered(WeightSpec):
 
 @dataclass(frozen=True, eq=False)
 class _BoundPower:
-    rule: Any
+    rule: WeightRule
     alpha: float
     factor: float
 
@@ -302,7 +308,7 @@ def affinity(graph: NeighbourGraph, weights: Any, X: Any) -> Affinity:
         return Affinity(W, rule, takes_given(weights))
 
 
-def _weighed(rule: Any, distances: sp.csr_array, X: Any) -> sp.csr_array:
+def _weighed(rule: WeightRule, distances: sp.csr_array, X: Any) -> sp.csr_array:
     """What a rule, perhaps the user's own, makes of the distances, if they are weights."""
     W = rule.weigh(distances, X)
     if not sp.issparse(W) or W.shape != distances.shape:

@@ -41,7 +41,7 @@ def pair_lengths(graph: NeighbourGraph, x: Any, pairs: Index) -> Array:
     i, j = pairs.T
     if x.pairs:
         return np.asarray(x.values[i, j], dtype=np.float64)
-    metric = getattr(graph.finder, "metric", None)
+    metric = graph.finder.metric
     if metric is None:
         raise InputError(
             "Pairs that are no edges of the graph are to be measured, but it was made of distances and has no metric to measure them in: "
