@@ -100,9 +100,7 @@ class PCA(PrincipalGaussian, Streaming, LinearReducer):
     dimensionality for PCA.
     """
 
-    n_components: (
-        Components | Annotated[float, Interval(RealNotInt, 0, 1, closed="neither")] | Literal["mle"] | None
-    ) = parameter(default=2, kw_only=False)
+    n_components: Components | _Part | Literal["mle"] | None = parameter(default=2, kw_only=False)
     whiten: bool = False
 
     _input: ClassVar[Input] = Input(sparse=True, linear=True, one_pass=reads_once)
