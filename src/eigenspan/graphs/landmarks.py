@@ -21,7 +21,6 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 #: ``(i, j) -> K[i, j]`` for two arrays of row numbers.
 KernelBlock = Callable[[Index, Index], Array]
-CHOICES = ("random", "maxmin", "kmeans++", "leverage")
 
 #: Numbers of kernel values held at once.
 _BLOCK = 2**22

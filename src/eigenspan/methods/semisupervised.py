@@ -6,11 +6,10 @@ from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from .._parameters import Count, NotNegative, Share
-from ..core import AxisWeights, Fitted, Form, Posed, Scatters, pose
+from ..core import AxisWeights, Form, Posed, Scatters, pose
 from ..forms import between, centring, laplacian, local_fisher, within
 from ..graphs import check_n_neighbors
 from ..input import Input, Sample
-from ..input.source import is_tall
 from ..input.y import ClassLabels
 from .base import FeatureReducer, features_of
 from .costs import LFDA, AxisRule, PairCosts, checked_points, nearness
@@ -96,13 +95,10 @@ class MMC(LabelledStreaming, PairCosts):
     def _needs_rows(self) -> str | None:
         return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None, gamma=self.gamma > 0)
 
-    def _fit(self, sample: Sample) -> Fitted:
-        if self._needs_rows() is not None or not is_tall(sample.x.values):
-            return super()._fit(sample)
+    def _check_scatters(self, scatters: Scatters, sample: Sample) -> None:
         if self.n_neighbors is not None:
             check_n_neighbors(self.n_neighbors, sample.x.values)
         check_given(self.graph, sample.x.values)
-        return self._fit_scatters(self._scatters(sample))
 
     def _pose_scatters(self, scatters: Scatters) -> Posed:
         return self._combined(scatters.basis, self.weight * scatters.within - scatters.between, None, None)

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from .._diagnostics import note
 from .._parameters import Positive, Share, parameter
-from ..core import AxisWeights, Features, Fitted, Form, Posed, Scatters, TraceProblem, pose
+from ..core import AxisWeights, Features, Form, Posed, Scatters, TraceProblem, pose
 from ..errors import DimensionError, LabelError
 from ..forms import centring, pair_affinity, same_class, within
 from ..graphs import Heat, median_width
 from ..input import Classes, Input, Sample
-from ..input.source import is_tall
 from ..input.y import ClassLabels, Targets, read_classes
 from ..solvers import as_solver
 from .base import Components, FeatureReducer, features_of
@@ -155,11 +154,6 @@ class SupervisedPCA(LabelledStreaming, _LabelKernel):
         return asks_for_rows(
             kernel=self.kernel is not None, reduce=self.reduce is not None, labels=self.labels != "delta"
         )
-
-    def _fit(self, sample: Sample) -> Fitted:
-        if self._needs_rows() is not None or not is_tall(sample.x.values):
-            return super()._fit(sample)
-        return self._fit_scatters(self._scatters(sample))
 
     def _pose_scatters(self, scatters: Scatters) -> Posed:
         """Of classes ``X'HK_yHX`` is the scatter of their sums about the mean of the labelled rows."""

@@ -45,7 +45,6 @@ from .tiles import Frame, Tiles
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-SEARCHES = ("auto", "tree", "exact", "hnsw", "sklearn")
 
 #: Up to this many features a tree may pay; below the lower number it always does.
 _TREE_ALWAYS, _TREE_AT_MOST = 8, 15
