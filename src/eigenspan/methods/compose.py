@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from .._compat import StrOptions
 from .._parameters import Count, NotNegative, Weights
 from ..core import Features, Form, Posed, Samples, SqrtEigenvalue, Unit, UnitCovariance, identity, pose
-from ..errors import InputError
+from ..errors import EigenspanError, InputError
 from ..forms import (
     between,
     centring,
@@ -37,7 +38,7 @@ Array = NDArray[np.float64]
 
 LABELLED = ("between", "within", "total", "class_average", "class_laplacian")
 NAMED = ("laplacian", "degree", "reconstruction", "tangent", "hessian", "modified", "variance", "identity", *LABELLED)
-Forms = Annotated[Any, StrOptions(set(NAMED)), callable, Form]
+Forms = Annotated[str, StrOptions(set(NAMED))] | Callable[[Array, Any], Form] | Form
 
 
 class _Forms:
@@ -57,14 +58,27 @@ class _Forms:
         return self._graph
 
     def get(self, form: Any) -> Form:
-        if isinstance(form, Form):
-            built = form
-        elif callable(form):
-            built = form(self.points, self.sample.given)
-        else:
-            built = self._named(form)
-        if not isinstance(built, Form) or built.n != self.points.shape[0]:
-            raise InputError(f"A form must be a Form over the {self.points.shape[0]} samples; got {built!r:.80}.")
+        return self._named(form) if isinstance(form, str) else self._given(form)
+
+    def _given(self, form: Any) -> Form:
+        n = self.points.shape[0]
+        try:
+            built = form if isinstance(form, Form) else form(self.points, self.sample.given)
+        except EigenspanError:
+            raise
+        except Exception as failure:
+            raise InputError(
+                f"The form {form!r:.80} raised {type(failure).__name__} ({failure}): it is called with the {n} points and y, and must "
+                "return a Form over them."
+            ) from failure
+        if not isinstance(built, Form) or built.n != n:
+            raise InputError(f"A form must be a Form over the {n} samples; got {built!r:.80}.")
+        with np.errstate(invalid="ignore"):
+            unknown = int(np.sum(~np.isfinite(built.ones())))
+        if unknown:
+            raise InputError(
+                f"{unknown} of the {n} rows of a form hold values that are NaN or infinite: a form is made of numbers."
+            )
         return built
 
     def _named(self, name: str) -> Form:
