@@ -167,9 +167,10 @@ class Isomap(LandmarkReducer, GraphEmbedding):
 
 def _number(wanted: Any, n: int) -> int:
     """How many landmarks are wanted; all points where none are."""
-    if wanted is None or isinstance(wanted, Integral):
-        return n if wanted is None else int(wanted)
-    return int(wanted.n) if isinstance(wanted, Landmarks) else len(wanted)
+    if isinstance(wanted, Landmarks):
+        wanted.check()
+        wanted = wanted.n
+    return n if wanted is None else int(wanted) if isinstance(wanted, Integral) else len(wanted)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,12 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+from sklearn.decomposition import FactorAnalysis, FastICA
+from sklearn.manifold import MDS, TSNE
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
+
 from .._compat import NONMETRIC
+from .._parameters import bound
 from ..errors import InputError
 from . import (  # noqa: F401 -- their classes add themselves to the table
     alignment,
@@ -30,15 +35,19 @@ from .external import External
 from .table import ROWS, Method
 
 
-def _external(module: str, cls: str, **fixed: Any) -> Callable[..., Any]:
-    def build(
-        n_components: int = 2, *, n_neighbors: int | None = None, n_jobs: int | None = None, **params: Any
-    ) -> External:
-        from importlib import import_module
+def _external(cls: Any, **fixed: Any) -> Callable[..., Any]:
+    """The class within `External`, with the parameters of both."""
+    own = {name: inspect.signature(External).parameters[name] for name in ("n_neighbors", "n_jobs")}
+    theirs = {name: p.replace(kind=p.KEYWORD_ONLY) for name, p in inspect.signature(cls).parameters.items()}
+    theirs |= {name: theirs[name].replace(default=value) for name, value in fixed.items()}
+    first = inspect.Parameter("n_components", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=2)
+    signature = inspect.Signature([*(theirs | {"n_components": first} | own).values()])
 
-        estimator = getattr(import_module(module), cls)(n_components=n_components, **{**fixed, **params})
-        return External(estimator, n_neighbors=n_neighbors, n_jobs=n_jobs)
+    def build(*args: Any, **given: Any) -> External:
+        values = bound(cls.__name__, signature, args, given).arguments
+        return External(**{name: values.pop(name) for name in own}, estimator=cls(**values))
 
+    build.__signature__ = signature  # type: ignore[attr-defined]
     return build
 
 
@@ -49,11 +58,11 @@ def _theirs(name: str, form: str, basis: str, supervision: str, cost: str, build
 # fmt: off
 TABLE: tuple[Method, ...] = (
     *ROWS,
-    _theirs("FactorAnalysis", "likelihood", "linear", "none", "n D² per step", _external("sklearn.decomposition", "FactorAnalysis")),
-    _theirs("FastICA", "negentropy", "linear", "none", "n D² per step", _external("sklearn.decomposition", "FastICA", random_state=0), "ica"),
-    _theirs("NCA", "leave-one-out accuracy", "linear", "labels", "n² D per step", _external("sklearn.neighbors", "NeighborhoodComponentsAnalysis", random_state=0)),
-    _theirs("TSNE", "Kullback–Leibler", "samples", "none", "n log n per step", _external("sklearn.manifold", "TSNE", random_state=0), "t-sne"),
-    _theirs("NonmetricMDS", "stress of ranks", "samples", "none", "n² per step", _external("sklearn.manifold", "MDS", **NONMETRIC, n_init=1, random_state=0), "nmds"),
+    _theirs("FactorAnalysis", "likelihood", "linear", "none", "n D² per step", _external(FactorAnalysis)),
+    _theirs("FastICA", "negentropy", "linear", "none", "n D² per step", _external(FastICA, random_state=0), "ica"),
+    _theirs("NCA", "leave-one-out accuracy", "linear", "labels", "n² D per step", _external(NeighborhoodComponentsAnalysis, random_state=0)),
+    _theirs("TSNE", "Kullback–Leibler", "samples", "none", "n log n per step", _external(TSNE, random_state=0), "t-sne"),
+    _theirs("NonmetricMDS", "stress of ranks", "samples", "none", "n² per step", _external(MDS, **NONMETRIC, n_init=1, random_state=0), "nmds"),
 )
 # fmt: on
 
@@ -99,7 +108,7 @@ def find(name: str) -> Method:
     return method
 
 
-def make(name: str, /, *args: Any, **params: Any) -> Any:
+def make(name: str = "", /, *args: Any, **params: Any) -> Any:
     """An unfitted estimator by name.
 
     Parameters
@@ -119,12 +128,4 @@ def make(name: str, /, *args: Any, **params: Any) -> Any:
     >>> eigenspan.make("lpp", 3, n_neighbors=5)
     LPP(n_components=3, n_neighbors=5)
     """
-    method = find(name)
-    if method.own:
-        allowed = inspect.signature(method.build).parameters
-        for given in params:
-            if given not in allowed:
-                near = difflib.get_close_matches(given, allowed, n=1, cutoff=0.5)
-                hint = f" Did you mean {near[0]!r}?" if near else ""
-                raise InputError(f"{method.name} has no parameter {given!r}.{hint} It has {', '.join(allowed)}.")
-    return method.build(*args, **params)
+    return find(name).build(*args, **params)

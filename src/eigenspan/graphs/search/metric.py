@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances
 
 from ..._checks import LEAST, MOST
+from ..._parameters import accepts
 from ...errors import EigenspanError, GraphError
 
 #: Rounding may take a distance of zero this far below it, as in one minus a cosine.
@@ -70,13 +70,7 @@ _PARAMETERS = {
 def _takes(metric: Any, parameters: dict[str, Any]) -> bool:
     if isinstance(metric, str):
         return set(parameters) <= _PARAMETERS.get(metric, set())
-    try:
-        inspect.signature(metric.function if isinstance(metric, UserMetric) else metric).bind(None, None, **parameters)
-    except TypeError:
-        return False
-    except ValueError:  # compiled functions have no signature to look at
-        return True
-    return True
+    return accepts(metric.function if isinstance(metric, UserMetric) else metric, None, None, **parameters)
 
 
 def as_metric(name: Any, parameters: dict[str, Any] | None = None) -> Any:

@@ -129,7 +129,7 @@ class ActionRespectingEmbedding(Unfolding):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Motions(Whole):
-    """Bounds on the distances of pairs, each in its own unit, and pairs whose distances are equal."""
+    """Bounds on the distances of pairs, all brought to one, and pairs whose distances are equal."""
 
     def certificate(self, solution: Solution, weights: Array) -> UnfoldingCertificate:
         bounds, T, every = self.held.bounds, self.program.combine, self.program.pairs
@@ -138,9 +138,9 @@ class Motions(Whole):
             return super().certificate(solution, weights)
         E = sp.csr_array(T[m:])
         equal = np.column_stack([E.indices[E.data > 0], E.indices[E.data < 0]])
-        certificate = super().certificate(solution, weights[:m] / bounds)
+        certificate = super().certificate(solution, weights[:m] * (self.held.unit / bounds))
         equal_edges = self.held.groups.first[every[equal]]
-        return replace(certificate, equal_edges=equal_edges, weights_equal=weights[m:] / bounds.mean())
+        return replace(certificate, equal_edges=equal_edges, weights_equal=weights[m:])
 
 
 def motion_program(held: Held, before: Index, after: Index) -> Program:
@@ -150,9 +150,9 @@ def motion_program(held: Held, before: Index, after: Index) -> Program:
     m, q = bounds.size, equations.shape[0]
     if q == 0:
         return Program.of_pairs(n, pairs, bounds, masses=masses)
-    # every bound is one: rows that come back to a place have neighbours a thousand times nearer than others
-    T = sp.vstack([sp.diags_array(1.0 / bounds, shape=(m, len(pairs))), equations / bounds.mean()], format="csr")
-    right = np.repeat([1.0, 0.0], [m, q])
+    # every bound is the same: rows that come back to a place have neighbours a thousand times nearer than others
+    T = sp.vstack([sp.diags_array(held.unit / bounds, shape=(m, len(pairs))), equations], format="csr")
+    right = np.repeat([held.unit, 0.0], [m, q])
     return Program.of_pairs(n, pairs, right, masses=masses, combine=sp.csr_array(T), equal=right == 0)
 
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from ..._checks import real_numbers
 from ..._diagnostics import note
 from ..._parameters import ArrayLike, Positive
 from ...core import Fitted
@@ -177,7 +178,7 @@ class ColoredMVU(LabelledUnfolding):
     """
 
     constraint: Literal["inequality", "slack", "band"] = "band"
-    label_kernel: Literal["delta", "linear", "rbf"] | Callable[..., Any] | ArrayLike = "delta"
+    label_kernel: Literal["delta", "linear", "rbf"] | Callable[[Any, Any], Any] | ArrayLike = "delta"
     width: Positive | None = None
 
     _input: ClassVar[Input] = replace(LabelledUnfolding._input, y=_labels_of_kernel)
@@ -231,7 +232,7 @@ def fisher_cost(points: Array, codes: Index) -> sp.csr_array:
 
 
 def _label_matrix(K: Any, n: int) -> Array:
-    K = np.asarray(K, dtype=np.float64)
+    K = real_numbers(K, "The values of a label kernel", KernelError)
     if K.shape != (n, n) or not np.all(np.isfinite(K)):
         raise KernelError(
             f"The label kernel must be a finite matrix of shape ({n}, {n}), a row for each label; got shape {K.shape}."

@@ -67,6 +67,11 @@ class Held:
         """Distinct points."""
         return int(self.groups.first.size)
 
+    @property
+    def unit(self) -> float:
+        """The mean of the bounds: a size for rows of a program, in which none overflows or vanishes."""
+        return float(self.bounds.mean())
+
     def graph(self, values: Array | float = 1.0) -> sp.csr_array:
         """Undirected, with these values of the pairs."""
         i, j = self.pairs.T
