@@ -47,7 +47,7 @@ class SpectralClustering(ClusterMixin, Reducer):
     ----------
     n_clusters : int, default=8
     n_components : int or None, default=None
-        Dimensions of the embedding, at least one for each component of the graph; None means n_clusters, or as many as there are components.
+        Dimensions of the embedding, at least one for each component of the graph; None means n_clusters, or that many if more.
     cut : {"normalized", "ratio"}, default="normalized"
         B = D balances the clusters' edge weight, B = I their number of points.
     assign : {"kmeans", "discretize", "cluster_qr"}, default="kmeans"
