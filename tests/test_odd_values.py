@@ -25,7 +25,7 @@ from eigenspan.cli import main
 from eigenspan.core import Form
 from eigenspan.errors import EigenspanError, EigenspanWarning
 from eigenspan.quality import continuity, trustworthiness
-from helpers import relative
+from helpers import pairwise, relative
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((30, 5))
@@ -157,18 +157,28 @@ def test_labelled_rows_of_any_sparse_matrix(layout: str) -> None:
     np.testing.assert_array_equal(found, es.LabelledOnly(FIRST).fit(Z, SOME).predict(Z))
 
 
-@pytest.mark.parametrize("method", [es.LandmarkMVU(2), es.ActionRespectingEmbedding(2)], ids=lambda m: type(m).__name__)
-@pytest.mark.parametrize("scale", [1e-100, 1e100])
-def test_unfoldings_do_not_depend_on_the_unit(method: Any, scale: float) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EigenspanWarning)
-        plain, scaled = (clone(method).fit(s * X, Y) for s in (1.0, scale))
-    assert scaled.diagnostics_["status"] == "certified"
-    assert (
-        relative(scaled.embedding_ / scale @ (scaled.embedding_ / scale).T, plain.embedding_ @ plain.embedding_.T)
-        < 1e-6
-    )
-    assert scaled.certificate_.weights == pytest.approx(plain.certificate_.weights, rel=1e-4, abs=1e-6)
+UNFOLDINGS = [
+    es.LandmarkMVU(2),
+    es.ActionRespectingEmbedding(2),
+    es.LaplacianMVU(2),
+    es.MVU(2, constraint="slack"),
+    es.SMVU1(2),
+]
+
+
+@pytest.mark.parametrize("method", UNFOLDINGS, ids=lambda method: type(method).__name__)
+def test_unfoldings_do_not_depend_on_the_unit(method: Any) -> None:
+    def fitted(scale: float) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EigenspanWarning)
+            return clone(method).fit(scale * X, Y)
+
+    plain = fitted(1.0)
+    for scale in (1e-100, 1e100):
+        found = fitted(scale)
+        assert found.diagnostics_["status"] == "certified"
+        assert relative(pairwise(found.embedding_ / scale), pairwise(plain.embedding_)) < 1e-6
+        assert found.certificate_.weights == pytest.approx(plain.certificate_.weights, rel=1e-4, abs=1e-6)
 
 
 # ---------------------------------------------------------------------- the command line

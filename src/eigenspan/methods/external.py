@@ -17,7 +17,7 @@ from .._compat import HasMethods
 from .._diagnostics import note, stage
 from .._parameters import Count, parameter
 from ..core import Fitted, Spectrum
-from ..errors import ConvergenceError, InputError, LabelError
+from ..errors import ConvergenceError, EigenspanError, InputError, LabelError
 from ..input import Input, Sample
 from .base import Reducer
 from .neighbourhood import barycentric
@@ -49,11 +49,8 @@ def _refuse_truth_values(external: Any) -> None:
 
 def _labels_of(external: Any) -> _AsGiven | None:
     tags = getattr(external.estimator, "__sklearn_tags__", None)
-    return (
-        _AsGiven()
-        if callable(tags) and not isinstance(external.estimator, type) and tags().target_tags.required
-        else None
-    )
+    needed = tags is not None and not isinstance(external.estimator, type) and tags().target_tags.required
+    return _AsGiven() if needed else None
 
 
 @contextmanager
@@ -61,6 +58,8 @@ def _explaining(estimator: Any, X: Array) -> Iterator[None]:
     """What another library says to values that it cannot work with, and what it was given."""
     try:
         yield
+    except EigenspanError:
+        raise
     except (ArithmeticError, LookupError, TypeError, ValueError) as failure:
         raise InputError(
             f"{estimator!r:.200} could not be fitted to {X.shape[0]} rows of {X.shape[1]} columns ({type(failure).__name__}: {failure}). "
