@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from .core import Kernel
 from .graphs import KNN, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered, Radius
-from .graphs.paths import PathSimilarity
+from .graphs.weights.paths import PathSimilarity
 from .learning import KernelLearner
 from .methods.alignment import LLTSA, LTSA, HessianLLE, ModifiedLLE
 from .methods.anchored import Anchored

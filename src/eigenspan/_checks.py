@@ -56,7 +56,7 @@ def _words(choice: Any) -> str:
         return " or ".join(f'"{option}"' for option in sorted(choice.options))
     if isinstance(choice, Interval):
         return _interval_words(choice)
-    known = {str: "a name", callable: "a function", dict: "a dict", None: "None", "boolean": "True or False"}
+    known = {str: "a name", dict: "a dict", None: "None", "boolean": "True or False"}
     return known.get(choice) or str(make_constraint(choice))
 
 

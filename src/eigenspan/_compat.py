@@ -9,8 +9,10 @@ from typing import Any
 
 import sklearn
 from sklearn.base import _fit_context as fit_context
-from sklearn.utils._param_validation import HasMethods, Options, RealNotInt, StrOptions, make_constraint
+from sklearn.utils import _safe_indexing as rows_of
+from sklearn.utils._param_validation import HasMethods as _HasMethods
 from sklearn.utils._param_validation import Interval as _Interval
+from sklearn.utils._param_validation import Options, RealNotInt, StrOptions, make_constraint
 from sklearn.utils.fixes import parse_version
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "StrOptions",
     "fit_context",
     "make_constraint",
+    "rows_of",
 ]
 
 #: How scikit-learn's MDS is told to keep the order of distances only.
@@ -37,3 +40,10 @@ class Interval(_Interval):
 
     def is_satisfied_by(self, value: Any) -> bool:
         return not isinstance(value, bool) and bool(super().is_satisfied_by(value))
+
+
+class HasMethods(_HasMethods):
+    """An object with these methods. A class has them too, and is no object to call them on."""
+
+    def is_satisfied_by(self, value: Any) -> bool:
+        return not isinstance(value, type) and bool(super().is_satisfied_by(value))

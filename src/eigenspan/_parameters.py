@@ -13,6 +13,7 @@ what a value may be is read from its type. A subclass declares what it adds and 
 from __future__ import annotations
 
 import collections.abc
+import difflib
 import inspect
 import types
 from dataclasses import dataclass
@@ -21,19 +22,60 @@ from typing import Annotated, Any, ClassVar, Literal, Union, dataclass_transform
 
 from sklearn.base import BaseEstimator
 
-from ._compat import HasMethods, Interval, Options, StrOptions
+from ._compat import HasMethods, Interval, Options, StrOptions, make_constraint
 from .errors import ParameterError
 
+
 # ---------------------------------------------------------------------- types: what stands behind them is what is checked
+class Function(HasMethods):
+    """A function that can be called with so many values; None for any number of them."""
+
+    def __init__(self, arguments: int | None = None) -> None:
+        super().__init__("__call__")
+        self.arguments = arguments
+
+    def is_satisfied_by(self, value: Any) -> bool:
+        return super().is_satisfied_by(value) and (self.arguments is None or accepts(value, *range(self.arguments)))
+
+    def __str__(self) -> str:
+        count = self.arguments
+        return "a function" + ("" if count is None else f" of {count} value{'s' * (count != 1)}")
+
+
+class _Table(HasMethods):
+    """What scikit-learn takes for an array, but for classes, text, dicts and sets, which may have a length as well."""
+
+    def __init__(self) -> None:
+        super().__init__("__len__")
+
+    def is_satisfied_by(self, value: Any) -> bool:
+        odd = isinstance(value, type | str | bytes | dict | set)
+        return not odd and bool(make_constraint("array-like").is_satisfied_by(value))
+
+    def __str__(self) -> str:
+        return "an array-like"
+
+
+def accepts(function: Any, *values: Any, **named: Any) -> bool:
+    """Whether the function can be called with these."""
+    try:
+        inspect.signature(function).bind(*values, **named)
+    except TypeError:
+        return False
+    except ValueError:  # compiled functions have no signature to look at
+        return True
+    return True
+
+
 Count = Annotated[int, Interval(Integral, 1, None, closed="left")]
 NotNegative = Annotated[float, Interval(Real, 0, None, closed="left")]
 Positive = Annotated[float, Interval(Real, 0, None, closed="neither")]
 Finite = Annotated[float, Interval(Real, None, None, closed="neither")]
 Share = Annotated[float, Interval(Real, 0, 1, closed="both")]
 Tolerance = Annotated[float, Interval(Real, 0, 1, closed="neither")]
-ArrayLike = Annotated[Any, "array-like"]
+ArrayLike = Annotated[Any, _Table()]
 Seed = Annotated[Any, "random_state"]
-Metric = Annotated[Any, str, callable]
+Metric = Annotated[Any, str, Function()]
 Weights = Annotated[Any, str, HasMethods("bind")]
 
 #: Names that scikit-learn uses, and what says the same here.
@@ -44,7 +86,6 @@ _ELSEWHERE = {
 _PLAIN: dict[Any, Any] = {
     bool: "boolean",
     int: Interval(Integral, None, None, closed="neither"),
-    collections.abc.Callable: callable,
     type(None): None,
 }
 
@@ -118,16 +159,7 @@ def _constructor(cls: Any) -> Any:
     signature = inspect.Signature([declared.spelled(name) for name, declared in parameters.items()])
 
     def initialise(self: Any, *args: Any, **given: Any) -> None:
-        name = type(self).__name__
-        for unknown in given.keys() - parameters.keys():
-            raise ParameterError(
-                f"{name} has no parameter {unknown!r}; help({name}) lists them.{_ELSEWHERE.get(unknown, '')}"
-            )
-        try:
-            values = signature.bind(*args, **given)
-        except TypeError as failure:
-            raise ParameterError(f"{name}: {failure}; its parameters are {signature}.") from None
-        values.apply_defaults()
+        values = bound(type(self).__name__, signature, args, given)
         for parameter, value in values.arguments.items():
             setattr(self, parameter, value)
 
@@ -135,6 +167,21 @@ def _constructor(cls: Any) -> Any:
     initialise.__signature__ = signature.replace(parameters=[itself, *signature.parameters.values()])  # type: ignore[attr-defined]
     initialise.__name__, initialise.__qualname__ = "__init__", f"{cls.__qualname__}.__init__"
     return initialise
+
+
+def bound(name: str, signature: inspect.Signature, args: Any, given: dict[str, Any]) -> inspect.BoundArguments:
+    """The arguments by parameter, defaults included; ParameterError where the class of this name does not take them."""
+    for unknown in given.keys() - signature.parameters.keys():
+        near = difflib.get_close_matches(unknown, signature.parameters, n=1, cutoff=0.5)
+        hint = _ELSEWHERE.get(unknown) or (f" Did you mean {near[0]!r}?" if near else "")
+        known = ", ".join(signature.parameters)
+        raise ParameterError(f"{name} has no parameter {unknown!r}.{hint} It has {known}.")
+    try:
+        values = signature.bind(*args, **given)
+    except TypeError as failure:
+        raise ParameterError(f"{name}: {failure}; its parameters are {signature}.") from None
+    values.apply_defaults()
+    return values
 
 
 def choices(hint: Any) -> list[Any]:
@@ -147,5 +194,8 @@ def choices(hint: Any) -> list[Any]:
     if kind is Literal:
         options = set(get_args(hint))
         return [StrOptions(options) if all(isinstance(o, str) for o in options) else Options(Integral, options)]
+    if kind is collections.abc.Callable:
+        taken = get_args(hint)[0]
+        return [Function(len(taken) if isinstance(taken, list) else None)]
     kind = kind or hint
     return [_PLAIN.get(kind, kind)]

@@ -23,6 +23,8 @@ from .errors import InputError, MemoryLimitError
 
 #: Set to a number of bytes, or a string such as ``"2G"``, to lower the limit (it never raises it).
 LIMIT_VARIABLE = "EIGENSPAN_MEMORY"
+#: Bytes that are there in any case: to ask takes a millisecond, which is half of a small fit.
+_TRIFLE = 2**20
 
 _limit: ContextVar[int | None] = ContextVar("eigenspan_threads", default=None)
 
@@ -120,6 +122,13 @@ def _wanted() -> Iterator[int]:
             ) from None
 
 
+def fits(n_bytes: float, share: float) -> bool:
+    """So many bytes are no more than this share of what can be allocated."""
+    if n_bytes <= _TRIFLE and LIMIT_VARIABLE not in os.environ:
+        return True
+    return n_bytes <= share * available_memory()
+
+
 def require(n_bytes: float, what: str, instead: str) -> None:
     """Refuse, before allocating, what would not fit.
 
@@ -132,10 +141,10 @@ def require(n_bytes: float, what: str, instead: str) -> None:
     instead : str
         What the user can call instead.
     """
-    there = available_memory()
-    if n_bytes > 0.9 * there:
+    if not fits(n_bytes, 0.9):
+        there = human_bytes(available_memory())
         raise MemoryLimitError(
-            f"{what} would need {human_bytes(n_bytes)}, but only {human_bytes(there)} of memory is available. {instead}"
+            f"{what} would need {human_bytes(n_bytes)}, but only {there} of memory is available. {instead}"
         )
 
 

@@ -19,8 +19,9 @@ from eigenspan.compiled.ranks import excess_ranks
 from eigenspan.compiled.steps import first_steps
 from eigenspan.extend import gram as gram_module
 from eigenspan.forms import alignment
-from eigenspan.graphs import KNN, barycentric, geodesic_distances
-from eigenspan.graphs.geodesics import _SMALL
+from eigenspan.graphs import KNN, geodesic_distances
+from eigenspan.graphs.neighbours.geodesics import _SMALL
+from eigenspan.graphs.weights import barycentric
 
 
 def bellman_ford(graph: sp.csr_array, sources: np.ndarray) -> np.ndarray:

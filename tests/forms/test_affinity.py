@@ -17,7 +17,7 @@ from eigenspan.core.pairwise import Pairwise
 from eigenspan.errors import GraphError
 from eigenspan.forms import AllPairs, ByClass, PairWeights, Paths, Sparse, costs
 from eigenspan.graphs import KNN, affinity
-from eigenspan.graphs.paths import PathSimilarity
+from eigenspan.graphs.weights.paths import PathSimilarity
 from helpers import angle, pairwise, relative
 
 IRIS, SPECIES = load_iris(return_X_y=True)

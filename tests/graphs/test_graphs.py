@@ -44,10 +44,10 @@ from eigenspan.graphs import (
     geodesic_distances,
     median_width,
     reconstruction_weights,
-    rows,
     slices,
 )
-from eigenspan.graphs.lists import without_self
+from eigenspan.graphs.neighbours import rows
+from eigenspan.graphs.search.lists import without_self
 from helpers import cloud, encode_labels
 
 

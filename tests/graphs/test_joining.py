@@ -16,7 +16,7 @@ from sklearn.datasets import make_swiss_roll
 import eigenspan as es
 from eigenspan.errors import EigenspanWarning
 from eigenspan.graphs import KNN, Radius, conformal_distances, distance_graph, ensure_connected
-from eigenspan.graphs.joining import Joining
+from eigenspan.graphs.neighbours.joining import Joining
 
 RNG = np.random.default_rng(0)
 CLUSTERS = np.vstack([RNG.standard_normal((80, 3)), 6 + 0.2 * RNG.standard_normal((60, 3))])

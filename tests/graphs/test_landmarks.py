@@ -19,7 +19,7 @@ from eigenspan.core import Features, NystromFeatures, gram_matrix, kernel_rows, 
 from eigenspan.errors import EigenspanWarning, GraphError, InputError, KernelError, MemoryLimitError
 from eigenspan.forms import centring
 from eigenspan.graphs import choose_landmarks
-from eigenspan.graphs.metric import asymmetry
+from eigenspan.graphs.search.metric import asymmetry
 from eigenspan.input import KernelValues
 from helpers import assert_allclose_up_to_sign, assert_healthy, disparity, pairwise
 

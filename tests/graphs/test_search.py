@@ -21,7 +21,9 @@ from eigenspan import KNN, LaplacianEigenmaps, _resources
 from eigenspan._diagnostics import collect
 from eigenspan._resources import in_threads, threads, workers
 from eigenspan.errors import GraphError, SearchWarning
-from eigenspan.graphs import allies, rivals, search, tiles
+from eigenspan.graphs import allies, rivals
+from eigenspan.graphs.search import engines as search
+from eigenspan.graphs.search import tiles
 from helpers import cloud
 
 ENGINES = {"tree": search.TreeSearch, "exact": search.BlockSearch, "hnsw": search.HnswSearch}

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 import eigenspan as es
 from eigenspan.errors import DimensionError, GraphError, LabelError, LabelWarning
-from eigenspan.graphs.paths import PathSimilarity
+from eigenspan.graphs.weights.paths import PathSimilarity
 from eigenspan.input.y import all_missing, label_array
 from helpers import encode_labels
 

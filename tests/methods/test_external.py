@@ -43,7 +43,7 @@ def test_an_embedding_has_columns_and_numbers() -> None:
 
 @pytest.mark.parametrize("copies", [np.ones((60, 5)), np.full((60, 5), 1e-300), np.tile(X[0], (60, 1))])
 def test_equal_rows_are_refused(copies: np.ndarray) -> None:
-    with pytest.raises(InputError, match="All 60 rows are equal"):
+    with pytest.raises(InputError, match="All 60 rows coincide"):
         es.make("TSNE").fit(copies)
 
 

@@ -11,10 +11,10 @@ from sklearn.datasets import load_digits, make_swiss_roll
 
 import eigenspan as es
 from eigenspan.errors import DimensionError
-from eigenspan.graphs.landmarks import CHOICES
 from eigenspan.methods import distances
 from helpers import disparity
 
+CHOICES = ("random", "maxmin", "kmeans++", "leverage")
 DIGITS = load_digits().data
 
 

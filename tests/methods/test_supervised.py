@@ -32,7 +32,7 @@ from eigenspan.errors import (
     RidgeWarning,
 )
 from eigenspan.graphs import KNN, Heat
-from eigenspan.graphs.paths import MergeTree, PathSimilarity, merge_tree, robustness
+from eigenspan.graphs.weights.paths import MergeTree, PathSimilarity, merge_tree, robustness
 from eigenspan.methods.links import SSDR
 from eigenspan.methods.propagation import SDACCCP, SODA, assign, propagate, soft_scatters
 from eigenspan.methods.registry import TABLE
@@ -373,7 +373,7 @@ def test_paths_of_many_points_are_never_n_by_n(data: Any, monkeypatch: pytest.Mo
     X, y = data
     before = SDA(weights="path").fit(X, some(y))
     monkeypatch.setattr(MergeTree, "to_dense", lambda self: pytest.fail("n×n"))
-    monkeypatch.setattr("eigenspan.graphs.paths._NUMBERS", 50)  # a few merges, a few neighbourhoods at a time
+    monkeypatch.setattr("eigenspan.graphs.weights.paths._NUMBERS", 50)  # a few merges, a few neighbourhoods at a time
     again = SDA(weights="path").fit(X, some(y))
     assert angle(before.components_.T, again.components_.T) < 1e-6
     assert before.diagnostics_["seconds"]["paths"] > 0

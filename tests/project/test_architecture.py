@@ -52,24 +52,25 @@ def _package(path: Path) -> str:
     return parts[0]
 
 
-def _imports(path: Path) -> Iterator[tuple[str, int]]:
-    """``(package of eigenspan, line)`` of every import, also those inside functions."""
+def _targets(path: Path) -> Iterator[tuple[tuple[str, ...], int]]:
+    """``(module of eigenspan in parts, line)`` of every import, also those inside functions."""
     inside = path.relative_to(ROOT).with_suffix("").parts
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom):
-            if node.level:
-                base = inside[: len(inside) - node.level] if node.level <= len(inside) else ()
-                target = [*base, *(node.module.split(".") if node.module else [])]
-                for name in [target[0]] if target else [alias.name for alias in node.names]:
-                    yield name, node.lineno
-            elif node.module and node.module.split(".")[0] == "eigenspan":
-                parts = node.module.split(".")
-                yield (parts[1] if len(parts) > 1 else "eigenspan"), node.lineno
-        elif isinstance(node, ast.Import):
-            for alias in node.names:
-                parts = alias.name.split(".")
-                if parts[0] == "eigenspan":
-                    yield (parts[1] if len(parts) > 1 else "eigenspan"), node.lineno
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = inside[: len(inside) - node.level] if node.level <= len(inside) else ()
+            target = (*base, *(node.module.split(".") if node.module else []))
+            for found in [target] if target else [(alias.name,) for alias in node.names]:
+                yield found, node.lineno
+        elif isinstance(node, ast.ImportFrom | ast.Import):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+            for first, *rest in [name.split(".") for name in names]:
+                if first == "eigenspan":
+                    yield tuple(rest) or ("eigenspan",), node.lineno
+
+
+def _imports(path: Path) -> Iterator[tuple[str, int]]:
+    for target, line in _targets(path):
+        yield target[0], line
 
 
 @files
@@ -90,6 +91,23 @@ def test_imports_point_one_way(path: Path) -> None:
             assert LEVEL[here] > LEVEL["methods"], f"line {line} imports {there}"
             continue
         assert LEVEL[there] < LEVEL[here], f"line {line} imports {there}, which lies above {here}"
+
+
+#: The rooms of `graphs`, in the same way.
+ROOMS = {
+    name: level
+    for level, names in enumerate(["search", "landmarks", "neighbours", "labels weights"])
+    for name in names.split()
+}
+
+
+@pytest.mark.parametrize(
+    "path", sorted({*(ROOT / "graphs").rglob("*.py")} - {ROOT / "graphs" / "__init__.py"}), ids=lambda p: p.stem
+)
+def test_rooms_of_graphs_look_one_way(path: Path) -> None:
+    here = path.relative_to(ROOT).with_suffix("").parts[1]
+    for there, line in [(target[1], line) for target, line in _targets(path) if target[0] == "graphs"]:
+        assert there == here or ROOMS[there] < ROOMS[here], f"line {line} imports {there}, which lies above {here}"
 
 
 @files

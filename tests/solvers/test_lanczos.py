@@ -14,7 +14,7 @@ from eigenspan._diagnostics import collect
 from eigenspan.core import Form, TraceProblem, diagonal, solve
 from eigenspan.errors import ConvergenceError, DegenerateWarning, DisconnectedWarning
 from eigenspan.forms import laplacian
-from eigenspan.graphs.search import TreeSearch
+from eigenspan.graphs.search.engines import TreeSearch
 from eigenspan.solvers import Solver, lanczos
 from eigenspan.solvers.lanczos import largest_of_inverse, steps
 from helpers import angle

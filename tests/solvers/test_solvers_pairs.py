@@ -16,7 +16,7 @@ from eigenspan.core import Form, TraceProblem, diagonal, solve
 from eigenspan.errors import InputError, MemoryLimitError
 from eigenspan.forms import AllPairs, Paths, Sparse, costs, laplacian, other_class
 from eigenspan.graphs import KNN, affinity
-from eigenspan.graphs.paths import PathSimilarity
+from eigenspan.graphs.weights.paths import PathSimilarity
 from eigenspan.solvers import Auto, Chebyshev, Dense, Factor, Lanczos, Multigrid, ShiftInvert, select
 from helpers import angle
 
@@ -68,7 +68,7 @@ def test_every_solver_counts_all_pairs(name: str, fits: bool, monkeypatch: pytes
     values, V = la.eigh(Q.T @ M @ Q)
     values, V = (values[:3], Q @ V[:, :3]) if sense == "min" else (values[:-4:-1], Q @ V[:, :-4:-1])
     if not fits:
-        monkeypatch.setattr(select, "available_memory", lambda: 0)
+        monkeypatch.setattr(select, "fits", lambda n_bytes, share: False)
         monkeypatch.setattr(Form, "written_out", None)
     for solver in BY_PRODUCTS:
         if isinstance(solver, Chebyshev) and (sense == "max" or not A.psd):

@@ -53,7 +53,7 @@ CASES = generate()
 CALLS = {**dict(measures()), **dict(calls())}
 
 #: What is known to fail, and why: "*" stands for all estimators but those after "but".
-KNOWN: dict[str, tuple[str, str]] = {"repeated rows": ("copies are embedded one by one", "TraceReducer-samples")}
+KNOWN: dict[str, tuple[str, str]] = {}
 KNOWN_CALLS: dict[str, str] = {}
 
 

@@ -56,7 +56,10 @@ def test_values_are_stored_as_they_come() -> None:
 @pytest.mark.parametrize(
     "call, words",
     [
-        (lambda: es.LPP(neighbours=3), "LPP has no parameter 'neighbours'; help(LPP) lists them"),
+        (
+            lambda: es.LPP(neighbours=3),
+            "LPP has no parameter 'neighbours'. Did you mean 'n_neighbors'? It has n_components, weights, ",
+        ),
         (lambda: es.SpectralClustering(affinity="rbf"), 'weights="heat"'),
         (lambda: es.LPP(2, 5), "LPP: too many positional arguments; its parameters are (n_components=2, *, "),
         (lambda: es.LPP(2, n_components=3), "multiple values for argument 'n_components'"),

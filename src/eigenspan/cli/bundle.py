@@ -44,6 +44,13 @@ class Bundle:
     label: str | None = None
     identifier: str | None = None
 
+    def __post_init__(self) -> None:
+        width = (len(self.columns),) if isinstance(self.columns, list) else None
+        tables = all(getattr(values, "shape", None) == width for values in (self.center, self.scale, self.medians))
+        names = all(isinstance(name, str | None) for name in (self.label, self.identifier))
+        if not (tables and names and hasattr(self.estimator, "transform")):
+            raise ValueError("its columns, their scales and its estimator do not belong together")
+
 
 def save(bundle: Bundle, path: Path) -> None:
     """Write a model file."""
@@ -72,13 +79,14 @@ def load(path: Path) -> Bundle:
     from .. import __version__
 
     header, payload = _parts(path)
-    if header["eigenspan"] != __version__:
-        warn(f"The model was saved by eigenspan {header['eigenspan']}, and this is {__version__}: results may differ.")
+    writer = header.get("eigenspan", "of a version that it does not name")
+    if writer != __version__:
+        warn(f"The model was saved by eigenspan {writer}, and this is {__version__}: results may differ.")
     try:
         return Bundle(**pickle.loads(payload))
     except Exception as failure:  # unpickling raises anything at all when a class has moved or changed
         raise Refusal(
-            f"The model in {str(path)!r} was saved by eigenspan {header['eigenspan']} and cannot be rebuilt by {__version__} "
+            f"The model in {str(path)!r} was saved by eigenspan {writer} and cannot be rebuilt by {__version__} "
             f"({type(failure).__name__}: {failure}). Fit it again."
         ) from failure
 
@@ -89,7 +97,7 @@ def _parts(path: Path) -> tuple[dict[str, Any], bytes]:
     line, _, payload = path.read_bytes().partition(b"\n")
     try:
         header = json.loads(line)
-    except ValueError:
+    except (RecursionError, ValueError):
         header = None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise Refusal(f"{str(path)!r} is not an eigenspan model: eigenspan embed --model writes one.")

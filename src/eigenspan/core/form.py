@@ -201,6 +201,21 @@ class Form:
             kills_constant=False,
         )
 
+    def over_groups(self, S: sp.csr_array) -> Form:
+        """``SᵀMS`` for groups of samples that share one value; S, (n, g), says which sample is in which."""
+        dense = None if self.dense is None else S.T @ self.dense @ S
+        if self.pairs:
+            dense = _sum(dense, Form(self.n, pairs=self.pairs).quadratic(S))
+        return Form(
+            S.shape[1],
+            sparse=None if self.sparse is None else sp.csr_array(S.T @ self.sparse @ S),
+            low_rank=None if self.low_rank is None else (S.T @ self.low_rank[0], self.low_rank[1]),
+            roots=tuple((a, sp.csr_array(F @ S)) for a, F in self.roots),
+            dense=dense,
+            psd=self.psd,
+            kills_constant=self.kills_constant,
+        )
+
     def to_dense(self) -> Array:
         """M as an n×n array: for small problems and for tests."""
         if self.dense is not None and self.sparse is None and self.low_rank is None and not (self.roots or self.pairs):

@@ -13,8 +13,7 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from .._checks import Spec, real_numbers
 from .._parameters import Finite, NotNegative, Positive, parameter
 from ..errors import KernelError, PrecisionWarning, warn
-from ..graphs.metric import asymmetry, tiles
-from ..graphs.weights import median_width
+from ..graphs.search.metric import asymmetry, median_width, tiles
 from ..input.x import KernelValues
 
 Array = NDArray[np.float64]

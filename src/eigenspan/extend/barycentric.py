@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ..core.map import Map
 from ..core.spectrum import Spectrum
-from ..graphs.barycentric import reconstruction_weights
+from ..graphs.search.finders import Finder
+from ..graphs.weights.barycentric import reconstruction_weights
 
 Array = NDArray[np.float64]
 
@@ -21,7 +22,7 @@ Array = NDArray[np.float64]
 class BarycentricRows:
     """Reconstruction weights of new points over the training points."""
 
-    finder: Any
+    finder: Finder
     points: Any
     reg: float
 

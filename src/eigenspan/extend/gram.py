@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from ..core.map import Map, Raw
 from ..core.spectrum import Spectrum
-from ..graphs.geodesics import mean_by_row
-from ..graphs.metric import point_distances
+from ..graphs.neighbours.geodesics import mean_by_row
+from ..graphs.search.finders import Finder
+from ..graphs.search.metric import point_distances
 
 Array = NDArray[np.float64]
 
@@ -90,7 +91,7 @@ class GeodesicGram:
     is rescaled by √(M(x) M_j), M(x) the mean distance from x to its neighbours.
     """
 
-    joining: Any
+    joining: Finder
     geodesics: Array
     conformal: Array | None = None
 

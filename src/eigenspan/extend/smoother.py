@@ -23,9 +23,9 @@ from ..core.form import Form
 from ..core.map import Map
 from ..core.spectrum import Spectrum
 from ..errors import InputError
-from ..graphs.finders import AffinityRows, DistanceRows, Finder
-from ..graphs.neighbours import NeighbourGraph
-from ..graphs.rows import RowIndex, ZeroDistance
+from ..graphs.neighbours.graph import NeighbourGraph
+from ..graphs.neighbours.rows import RowIndex, ZeroDistance
+from ..graphs.search.finders import AffinityRows, DistanceRows, Finder, NearestRows
 from ..solvers.dense import whitener
 from ..solvers.fill import predict_fill
 from ..solvers.linear import solve_positive
@@ -70,7 +70,7 @@ class SmoothRows:
     continued by n columns that mark the nearest training point of an x beyond the reach of all of them, where s(x) vanishes.
     """
 
-    finder: Any
+    finder: Finder
     kernel: str
     width: float
     weights: Array | None = None
@@ -176,11 +176,11 @@ def eigenfunctions(
         )
     _, cut, share = _KERNELS[kernel]
     width = share * _covering_radius(graph.finder, points) if width is None else width
-    finder: Any
+    finder: Finder
     if isinstance(graph.finder, DistanceRows):
         finder = replace(graph.finder, n_neighbors=graph.finder.n)
     else:
-        finder = Finder.build(points, radius=cut * width, metric=graph.finder.metric)
+        finder = NearestRows.build(points, radius=cut * width, metric=graph.finder.metric)
     rows = SmoothRows(finder, kernel, width)
     return Eigenfunctions(rows, points, factor - factor.mean(axis=0), eta, rescale, _known(graph, points))
 
@@ -193,7 +193,7 @@ class BumpRows:
     n more columns mark the nearest training point of an x at more than 8σ_j from all of them, where the kernels are rounding.
     """
 
-    finder: Any
+    finder: Finder
     widths: Array
 
     def __call__(self, X: Any) -> sp.csr_array:
@@ -315,16 +315,16 @@ def _sampled(n: int) -> NDArray[np.intp]:
     return np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.intp))
 
 
-def _nearest_finder(finder: Any, points: Array, k: int) -> Any:
+def _nearest_finder(finder: Finder, points: Array, k: int) -> Finder:
     """The same search for another number of neighbours."""
     if isinstance(finder, DistanceRows):
         return replace(finder, n_neighbors=k)
-    if isinstance(finder, Finder):
+    if isinstance(finder, NearestRows):
         return replace(finder, n_neighbors=k, radius=None)
-    return Finder.build(points, n_neighbors=k, metric=finder.metric)
+    return NearestRows.build(points, n_neighbors=k, metric=finder.metric)
 
 
-def _covering_radius(finder: Any, points: Array) -> float:
+def _covering_radius(finder: Finder, points: Array) -> float:
     """The median distance, over a sample, to the hundredth neighbour: the density decides, not the number of edges."""
     n = points.shape[0]
     D = _nearest_finder(finder, points, min(_COVERED + 1, n)).relate(points[_sampled(n)])

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from ..core.map import Map
 from ..core.spectrum import Spectrum
 from ..errors import ExtensionWarning, warn
-from ..graphs.neighbours import NeighbourGraph
-from ..graphs.weights import Affinity
+from ..graphs.neighbours.graph import NeighbourGraph
+from ..graphs.search.finders import Finder
+from ..graphs.weights.rules import Affinity
 
 Array = NDArray[np.float64]
 
@@ -39,7 +40,7 @@ class WalkRows:
     for several is as many neighbours.
     """
 
-    joining: Any
+    joining: Finder
     affinity: Affinity
     density: Array | None = None
     masses: Array | None = None

@@ -22,8 +22,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..core.form import Form, diagonal
-from ..graphs.neighbours import NeighbourGraph
-from ..graphs.paths import MergeTree
+from ..graphs.neighbours.graph import NeighbourGraph
+from ..graphs.weights.paths import MergeTree
 from .costs import pair_affinity
 from .laplacian import class_graph, laplacian
 from .reconstruction import reconstruction, row_stochastic

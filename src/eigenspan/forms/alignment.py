@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from .._diagnostics import stage
 from ..core.form import Form
 from ..errors import DimensionError, GraphError
-from ..graphs.barycentric import blocks, gather, local_work, width
-from ..graphs.neighbours import neighbourhoods
+from ..graphs.neighbours.graph import neighbourhoods
+from ..graphs.weights.barycentric import blocks, gather, local_work, width
 from ..solvers import dense
 
 Array = NDArray[np.float64]

@@ -1,14 +1,15 @@
 """From points and labels to sparse graphs: neighbours, weights, components, geodesics, landmarks."""
 
-from .accept import affinity_graph, as_graph, check_distance_matrix, distance_graph
-from .barycentric import reconstruction_weights
-from .connect import check_weights_connect, components, ensure_connected
-from .geodesics import conformal_distances, geodesic_distances, geodesic_table, require_geodesics
 from .labels import allies, class_indicator, class_pairs, rivals, slices
 from .landmarks import Landmarks, choose_landmarks, suggested_landmarks
-from .neighbours import KNN, NeighbourGraph, Radius, check_n_neighbors
-from .rows import RowIndex, ZeroDistance
-from .weights import (
+from .neighbours.accept import affinity_graph, as_graph, check_distance_matrix, distance_graph
+from .neighbours.connect import check_weights_connect, components, ensure_connected
+from .neighbours.geodesics import conformal_distances, geodesic_distances, geodesic_table, require_geodesics
+from .neighbours.graph import KNN, NeighbourGraph, Radius, check_n_neighbors
+from .neighbours.rows import RowIndex, ZeroDistance
+from .search.metric import median_width
+from .weights.barycentric import reconstruction_weights
+from .weights.rules import (
     Affinity,
     Binary,
     Cosine,
@@ -18,7 +19,6 @@ from .weights import (
     Powered,
     affinity,
     as_weights,
-    median_width,
 )
 
 __all__ = [

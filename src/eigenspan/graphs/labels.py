@@ -12,9 +12,9 @@ from .._checks import check_parameter
 from .._diagnostics import note, stage
 from .._parameters import Count
 from ..errors import GraphError, LabelWarning, warn
-from .lists import canonical
-from .neighbours import NeighbourGraph
-from .search import choose, cost
+from .neighbours.graph import NeighbourGraph
+from .search.engines import choose, cost
+from .search.lists import canonical
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -89,6 +89,6 @@ def _nearest(points: Any, searches: list[tuple[Index, Index]], k: int, n_jobs: i
         found.append((distances.ravel(), np.repeat(rows, wanted), among[indices.ravel()]))
     n = points.shape[0]
     if not found:
-        return NeighbourGraph(sp.csr_array((n, n)), None)
+        return NeighbourGraph(sp.csr_array((n, n)))
     values, ends, others = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return NeighbourGraph(canonical(values, ends, others, n), None)
+    return NeighbourGraph(canonical(values, ends, others, n))

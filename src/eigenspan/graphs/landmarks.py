@@ -15,14 +15,12 @@ from .._checks import Spec
 from .._parameters import Count, parameter
 from ..errors import GraphError, InputError
 from ..solvers import dense
-from .metric import point_distances
-from .weights import median_width
+from .search.metric import median_width, point_distances
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 #: ``(i, j) -> K[i, j]`` for two arrays of row numbers.
 KernelBlock = Callable[[Index, Index], Array]
-CHOICES = ("random", "maxmin", "kmeans++", "leverage")
 
 #: Numbers of kernel values held at once.
 _BLOCK = 2**22

@@ -15,8 +15,8 @@ from sklearn.utils.validation import validate_data
 
 from .._resources import refuse_lazy
 from ..errors import GraphError, InputError
-from ..graphs.accept import refuse_two_metrics
-from ..graphs.metric import as_metric
+from ..graphs.neighbours.accept import refuse_two_metrics
+from ..graphs.search.metric import as_metric
 from .sample import Sample
 from .source import is_tall, on_disk, refuse_out_of_range
 from .x import Affinities, Distances, KernelValues, Points, as_rows

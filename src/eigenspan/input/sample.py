@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graphs.contract import Contraction
+from ..graphs.neighbours.contract import Contraction
+from .y import Coordinates
 
 Index = NDArray[np.intp]
 
@@ -58,7 +59,8 @@ class Sample:
     def distinct(self, groups: Contraction) -> Sample:
         """One row of each group of equal ones, with their number as its mass."""
         some = self.take(groups.first)
-        return replace(some, x=replace(some.x, masses=groups.masses))
+        known = self.y.distinct(groups) if isinstance(self.y, Coordinates) else some.y
+        return replace(some, x=replace(some.x, masses=groups.masses), y=known)
 
     def take(self, rows: Index) -> Sample:
         """Some of the points, with what is known of them."""

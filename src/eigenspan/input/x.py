@@ -23,8 +23,8 @@ from ..graphs import (
     distance_graph,
     ensure_connected,
 )
-from ..graphs.contract import Contraction
-from ..graphs.rows import all_equal
+from ..graphs.neighbours.contract import Contraction
+from ..graphs.neighbours.rows import all_equal
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -171,7 +171,8 @@ class Pairs:
     def neighbours(self, graph: Any, **settings: Any) -> NeighbourGraph:
         """The graph that the table holds, whatever else was asked for."""
         built = self._graph(settings.get("n_neighbors"))
-        return built if self.rows is None else replace(built, finder=replace(built.finder, columns=self.rows))
+        finder: Any = built.finder
+        return built if self.rows is None else replace(built, finder=replace(finder, columns=self.rows))
 
     def _graph(self, n_neighbors: int | None) -> NeighbourGraph:
         raise NotImplementedError

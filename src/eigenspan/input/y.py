@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, column_or_1d
 
 from ..errors import InputError, LabelError, LabelWarning, warn
+from ..graphs.neighbours.contract import Contraction
 from .x import Points
 
 Array = NDArray[np.float64]
@@ -69,16 +70,31 @@ class Actions:
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """Places of the points that are known, (n, d), and rows of NaN for the others."""
+    """Places of the points that are known, (n, d), and rows of NaN for the others; how many known rows each stands for, None for one."""
 
     values: Array
+    counts: Array | None = None
 
     @property
     def known(self) -> NDArray[np.bool_]:
         return ~np.isnan(self.values[:, 0])
 
+    @property
+    def weights(self) -> Array:
+        """Known rows that each point stands for, none of a point that is not known."""
+        return self.known.astype(np.float64) if self.counts is None else self.counts
+
     def take(self, rows: Index) -> Coordinates:
-        return Coordinates(self.values[rows])
+        return Coordinates(self.values[rows], None if self.counts is None else self.counts[rows])
+
+    def distinct(self, groups: Contraction) -> Coordinates:
+        """Of points that are one, the mean of those known: exactly theirs where they agree."""
+        given, labels = self.values[self.known], groups.labels[self.known]
+        places = np.full((groups.first.size, given.shape[1]), np.nan)
+        places[labels[::-1]] = given[::-1]
+        counts, more = np.bincount(labels, minlength=len(places)), np.zeros_like(places)
+        np.add.at(more, labels, given - places[labels])
+        return Coordinates(places + more / np.maximum(counts, 1)[:, None], counts.astype(np.float64))
 
 
 class Reader(Protocol):

@@ -264,7 +264,7 @@ def _name(kernel: Any) -> str:
 
 
 def _checked(kernels: Any) -> Any:
-    if isinstance(kernels, str) or not hasattr(kernels, "__len__") or not len(kernels):
+    if isinstance(kernels, str | type) or not hasattr(kernels, "__len__") or not len(kernels):
         raise InputError(f"kernels={kernels!r} must be a list of one kernel at least, such as ['linear', 'rbf'].")
     if len(getattr(kernels, "shape", ())) == 2:
         raise InputError(f"kernels is one matrix, of shape {kernels.shape}, not a list of kernels: write kernels=[K].")

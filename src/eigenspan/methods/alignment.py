@@ -11,10 +11,10 @@ from ..forms import hessian_alignment, modified_alignment, tangent_alignment
 from ..graphs import NeighbourGraph
 from ..input import Input, Sample
 from .base import features_of, points_of
-from .docs import documented
 from .neighbourhood import GraphEmbedding, barycentric
 from .projection import GraphProjection, by_class, graph_attribute, projection_graph
 from .reconstruction import LLE
+from .table import NEIGHBOURS_AND_FEATURES, SPARSE, method
 
 
 class _Alignment(GraphEmbedding):
@@ -31,7 +31,7 @@ class _Alignment(GraphEmbedding):
         return pose(basis, minimise=self._form(graph, x), scale=UnitCovariance(x.count))
 
 
-@documented
+@method("alignment", "min Σ S N Nᵀ Sᵀ, tangent spaces", "embedding", SPARSE, "Zhang & Zha 2004")
 class LTSA(_Alignment):
     """Local tangent space alignment.
 
@@ -76,7 +76,15 @@ class LTSA(_Alignment):
         return tangent_alignment(x.points, graph.distances, self.n_components, masses=x.masses)
 
 
-@documented
+@method(
+    "alignment",
+    "min Σ S N Nᵀ Sᵀ, local Hessians",
+    "embedding",
+    SPARSE,
+    "Donoho & Grimes 2003",
+    "hlle",
+    "hessianeigenmaps",
+)
 class HessianLLE(_Alignment):
     """Hessian locally linear embedding (Hessian eigenmaps).
 
@@ -121,7 +129,7 @@ class HessianLLE(_Alignment):
         return hessian_alignment(x.points, graph.distances, self.n_components, masses=x.masses)
 
 
-@documented
+@method("alignment", "min Σ S N Nᵀ Sᵀ, several weight vectors", "embedding", SPARSE, "Zhang & Wang 2006", "mlle")
 class ModifiedLLE(LLE):
     """Modified locally linear embedding.
 
@@ -169,7 +177,7 @@ class ModifiedLLE(LLE):
         return pose(basis, minimise=form, scale=UnitCovariance(x.count))
 
 
-@documented
+@method("alignment", "min Σ S N Nᵀ Sᵀ, tangent spaces", "embedding", NEIGHBOURS_AND_FEATURES, "Zhang et al. 2007")
 class LLTSA(GraphProjection):
     """Linear local tangent space alignment.
 

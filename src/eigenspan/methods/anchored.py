@@ -15,22 +15,22 @@ from sklearn.base import clone
 from .._diagnostics import note, stage
 from .._parameters import Positive, parameter
 from .._resources import threads
-from ..core import Fitted, Form, Map, Posed, Samples, diagonal, identity, pose, solve, spectral_attributes
+from ..core import Fitted, Form, Map, Posed, Samples, diagonal, pose, solve, spectral_attributes
 from ..core.spectrum import warn_if_localised
-from ..errors import DegenerateWarning, DisconnectedError, GraphError, InputError, warn
+from ..errors import DegenerateWarning, DisconnectedError, DuplicateWarning, GraphError, InputError, warn
 from ..graphs import NeighbourGraph, components
 from ..input import Coordinates, Input, Sample
 from ..input.y import KnownPlaces
 from ..solvers import dense
 from ..solvers.linear import solve_positive
 from .base import Reducer, axes
+from .copies import over_distinct
 from .docs import documented
 from .geodesics import Isomap, LandmarkIsomap
 from .neighbourhood import GraphEmbedding, barycentric, in_one_piece
 from .unfolding import Unfolding
 
 Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 def _places_of(estimator: Any) -> KnownPlaces:
@@ -134,19 +134,21 @@ class Anchored(Reducer):
 
     def _fit(self, sample: Sample) -> Fitted:
         embedding = self._wrapped()
+        note(known=int(sample.y.known.sum()))
+        with threads(embedding.n_jobs):
+            fitted: Any = over_distinct(embedding, sample, partial(self._fit_rows, embedding), movable=False)
+        if self.form == "exact":
+            _warn_of_two_places(sample.y, fitted.embedding)
+        return fitted.having(known_=sample.y.known)
+
+    def _fit_rows(self, embedding: Any, sample: Sample) -> Fitted:
         whole = self.form == "spectral" or isinstance(embedding, Isomap)
         if whole:
             _check_enough(sample.y.values[sample.y.known], self.form)
-        note(known=int(sample.y.known.sum()))
-        with threads(embedding.n_jobs):
-            graph = embedding._graph(sample)
-            if whole:
-                fitted = in_one_piece(
-                    sample, graph, embedding.disconnected, partial(self._fit_whole, embedding, sample.y)
-                )
-            else:
-                fitted = self._fit_pieces(embedding, graph, sample)
-        return fitted.having(known_=sample.y.known)
+        graph = embedding._graph(sample)
+        if whole:
+            return in_one_piece(sample, graph, embedding.disconnected, partial(self._fit_whole, embedding, sample.y))
+        return self._fit_pieces(embedding, graph, sample)
 
     def _wrapped(self) -> Any:
         embedding = clone(self.embedding)
@@ -180,17 +182,17 @@ class Anchored(Reducer):
             if self.form == "exact" and sample.y.known[rows].all():
                 continue
             part = graph if count == 1 else graph.subset(rows)
-            M = embedding._pose_graph(part, sample.x.take(rows)).problem.A
-            Y[rows] = self._solve_system(M, G[rows])
+            some = sample.take(rows)
+            Y[rows] = self._solve_system(embedding._pose_graph(part, some.x).problem.A, some)
         return Fitted(Y, extend(Y), {"graph_": graph})
 
-    def _solve_system(self, M: Form, G: Array) -> Array:
-        known = ~np.isnan(G[:, 0])
+    def _solve_system(self, M: Form, sample: Sample) -> Array:
+        G, known = sample.y.values, sample.y.known
         centre = G[known].mean(axis=0)  # M kills the constant: a shift of all coordinates changes no digit this way
         Y = np.where(known[:, None], G - centre, 0.0)
         with stage("linear system"):
             if self.form == "noisy":
-                tie = diagonal(np.where(known, self.beta * _mean_diagonal(M), 0.0))
+                tie = diagonal(self.beta * _mean_diagonal(M, sample.x) * sample.y.weights)
                 return _solved(M + tie, tie @ Y, M.norm()) + centre
             if not known.all():
                 free = np.flatnonzero(~known)
@@ -211,19 +213,21 @@ class Anchored(Reducer):
         found: dict[str, Any] = {}
         posed = embedding._pose_graph(graph, sample.x)
         if posed.problem.sense == "max":
-            M, extend = _of_axes(embedding, posed)
+            M, extend = _of_axes(embedding, posed, sample.x.masses)
         else:
             M, extend = posed.problem.A, _rebuilding(embedding, graph, sample.x)
         if self.form == "spectral":
-            Y, found = self._solve_spectral(embedding, posed.problem.B, M, G)
+            Y, found = self._solve_spectral(embedding, posed.problem.B, M, sample)
         else:
             _check_anchors(G, np.zeros(graph.n, dtype=np.intp), 1)
-            Y = self._solve_system(M, G)
+            Y = self._solve_system(M, sample)
         return Fitted(Y, extend(Y), found)
 
-    def _solve_spectral(self, embedding: Any, unit: Form | None, M: Form, G: Array) -> tuple[Array, dict[str, Any]]:
-        known = ~np.isnan(G[:, 0])
-        form = M + self.beta * _mean_diagonal(M) * _not_affine(G, known)
+    def _solve_spectral(
+        self, embedding: Any, unit: Form | None, M: Form, sample: Sample
+    ) -> tuple[Array, dict[str, Any]]:
+        G, known = sample.y.values, sample.y.known
+        form = M + self.beta * _mean_diagonal(M, sample.x) * _not_affine(sample.y)
         form = replace(form, psd=True, kills_constant=True)
         problem = pose(Samples(M.n), minimise=form, unit="embedding" if unit is None else unit).problem
         spectrum = solve(problem, G.shape[1], solver=embedding.solver, random_state=embedding.random_state)
@@ -235,7 +239,9 @@ class Anchored(Reducer):
                 f"On the {known.sum()} known points the {Z.shape[1]} axes found span only {rank} dimensions: the affine map to their "
                 "coordinates is not determined. Give the coordinates of more points, spread over the data, or a smaller beta."
             )
-        return _with_constant(Z) @ _affine(Z[known], G[known]), spectral_attributes(problem, spectrum)
+        return _with_constant(Z) @ _affine(Z[known], G[known], sample.y.weights[known]), spectral_attributes(
+            problem, spectrum
+        )
 
 
 def _check_enough(G: Array, form: str) -> None:
@@ -243,8 +249,8 @@ def _check_enough(G: Array, form: str) -> None:
     m, d = G.shape
     if m < d + 1:
         raise InputError(
-            f"{m} points have known coordinates, but an affine map of the embedding is fitted to them, and in {d} dimensions it takes "
-            f"{d + 1} points to determine one: give the coordinates of at least {d + 1}, in general position."
+            f"{m} distinct point{'s have' if m != 1 else ' has'} known coordinates, but an affine map of the embedding is fitted to them, "
+            f"and in {d} dimensions it takes {d + 1} points to determine one: give coordinates of at least {d + 1}, in general position."
         )
     rank = _rank(G)
     if form == "spectral" and rank < d:
@@ -283,8 +289,20 @@ def _rank(Y: Array) -> int:
     return dense.principal_axes(Y - Y.mean(axis=0), rtol=1e-9)[1].size
 
 
-def _mean_diagonal(M: Form) -> float:
-    return float(M.diagonal().mean())
+def _mean_diagonal(M: Form, x: Any) -> float:
+    """A row of X, copies counted."""
+    return float(M.diagonal().sum()) / x.count
+
+
+def _warn_of_two_places(given: Coordinates, Y: Array) -> None:
+    """Say so where rows that are equal, and share one place, are known in several."""
+    moved = np.abs(Y - given.values)[given.known].max(axis=1, initial=0.0)
+    if moved.any():
+        warn(
+            f"{np.count_nonzero(moved)} known points equal others in X and not in their coordinates, by up to {moved.max():.3g} from the "
+            'mean, where all of them were put: one point has one place. Mend the coordinates, or use form="noisy" if they are measured.',
+            DuplicateWarning,
+        )
 
 
 def _restricted(M: Form, rows: NDArray[np.intp]) -> Form:
@@ -311,34 +329,38 @@ def _rebuilding(embedding: Any, graph: NeighbourGraph, x: Any) -> Callable[[Arra
     return lambda Y: Map(extension.rows, Y, known=extension.known, embedding=Y)
 
 
-def _of_axes(embedding: Any, posed: Posed) -> tuple[Form, Callable[[Array], Map]]:
-    """``I − QQ'`` for the largest axes of a Gram matrix, and the affine image of their map."""
+def _of_axes(embedding: Any, posed: Posed, masses: Array | None) -> tuple[Form, Callable[[Array], Map]]:
+    """``I − QQ'`` for the largest axes of a Gram matrix, points counted with their masses, and the affine image of their map."""
     V, spectrum = axes(embedding).of(posed)
     own: Any = posed.basis.map(V, spectrum)
-    n = V.shape[0]
-    Q = np.column_stack([np.full(n, n**-0.5), V / np.linalg.norm(V, axis=0)])
-    M = identity(n) + Form(n, low_rank=(Q, -np.ones(Q.shape[1])))
+    n, root = V.shape[0], np.ones(V.shape[0]) if masses is None else np.sqrt(masses)
+    Q = root[:, None] * np.column_stack([np.ones(n), V])
+    Q /= np.linalg.norm(Q, axis=0)
+    M = diagonal(root**2) + Form(n, low_rank=(root[:, None] * Q, -np.ones(Q.shape[1])))
 
     def extend(Y: Array) -> Map:
-        shift, *turn = _affine(V, Y)
+        shift, *turn = _affine(V, Y, root**2)
         return replace(own.then(np.array(turn), shift), embedding=Y)
 
     return replace(M, psd=True, kills_constant=True), extend
 
 
-def _not_affine(G: Array, known: Mask) -> Form:
-    """On the known points, the projector onto the complement of [1, G]."""
-    U = dense.principal_axes(G[known] - G[known].mean(axis=0))[0]
-    T = np.zeros((G.shape[0], U.shape[1] + 1))
-    T[known] = np.column_stack([np.full(U.shape[0], U.shape[0] ** -0.5), U])
-    return diagonal(known.astype(float)) + Form(G.shape[0], low_rank=(T, -np.ones(T.shape[1])))
+def _not_affine(given: Coordinates) -> Form:
+    """On the known points, each as often as it is, the projector onto the complement of [1, G]."""
+    known, root = given.known, np.sqrt(given.weights[given.known])[:, None]
+    G = given.values[known]
+    U = dense.principal_axes(root * (G - np.average(G, axis=0, weights=root[:, 0] ** 2)))[0]
+    T = np.zeros((known.size, U.shape[1] + 1))
+    T[known] = root * np.column_stack([root / np.linalg.norm(root), U])
+    return diagonal(given.weights) + Form(known.size, low_rank=(T, -np.ones(T.shape[1])))
 
 
 def _with_constant(Z: Array) -> Array:
     return np.column_stack([np.ones(Z.shape[0]), Z])
 
 
-def _affine(Z: Array, Y: Array) -> Array:
+def _affine(Z: Array, Y: Array, weights: Array) -> Array:
     """Coefficients (1 + d, d) of the affine function of Z closest to Y, its value at zero first."""
-    turn = np.linalg.lstsq(Z - Z.mean(axis=0), Y - Y.mean(axis=0), rcond=None)[0]
-    return np.vstack([Y.mean(axis=0) - Z.mean(axis=0) @ turn, turn])
+    (z, y), root = (np.average(A, axis=0, weights=weights) for A in (Z, Y)), np.sqrt(weights)[:, None]
+    turn = np.linalg.lstsq(root * (Z - z), root * (Y - y), rcond=None)[0]
+    return np.vstack([y - z @ turn, turn])

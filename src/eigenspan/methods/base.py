@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from .._compat import HasMethods, Interval, StrOptions, fit_context
 from .._diagnostics import collect
-from .._parameters import ArrayLike, Count, Declared, NotNegative, Seed, parameter
+from .._parameters import ArrayLike, Count, Declared, Function, NotNegative, Seed, parameter
 from .._resources import explained, human_bytes, threads
 from ..core import Axes, Features, Fitted, Map, Posed
 from ..errors import InputError
@@ -35,7 +35,7 @@ Array = NDArray[np.float64]
 #: Types of parameters that several families share.
 Components = Annotated[Any, Interval(Integral, 1, None, closed="left")]
 Solving = Annotated[Any, StrOptions(set(SOLVERS)), HasMethods("pairs")]
-Kernels = Annotated[Any, str, callable, HasMethods("get_params")]
+Kernels = Annotated[Any, str, Function(), HasMethods("get_params")]
 LandmarkRows = Count | ArrayLike | Landmarks | None
 Scale = Literal["unit-variance"] | None
 

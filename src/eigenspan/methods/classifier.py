@@ -12,6 +12,7 @@ from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._checks import real_numbers
 from ..core import Fitted, Map, Posed, Scatters
 from ..core.classes import ClassRule, class_rule
 from ..errors import LabelError, LabelWarning, warn
@@ -24,7 +25,7 @@ Array = NDArray[np.float64]
 def _checked_priors(given: Any, counts: Array, names: Any) -> Array:
     if given is None:
         return counts / counts.sum()
-    priors = np.asarray(given, dtype=np.float64)
+    priors = real_numbers(given, "priors", LabelError)
     if priors.shape != counts.shape:
         listed = "" if names is None else f" ({', '.join(map(str, names[:10]))})"
         raise LabelError(

@@ -20,18 +20,18 @@ from ..errors import DegenerateWarning, DimensionError, InputError, warn
 from ..extend import Walk, walk_rows
 from ..forms import counted, degree, degrees, laplacian
 from ..graphs import affinity, components
-from ..graphs.weights import refuse_found_edges
+from ..graphs.weights.rules import refuse_found_edges
 from ..input import Input, Sample
 from ..solvers import dense
 from .base import Reducer, Solving
 from .copies import over_distinct
-from .docs import documented
 from .neighbourhood import Graph
+from .table import SPARSE, method
 
 Array = NDArray[np.float64]
 
 
-@documented
+@method("laplacian", "min L", "degree or embedding", SPARSE, "S0 eqs. 52, 54")
 class SpectralClustering(ClusterMixin, Reducer):
     """Spectral clustering by the normalised cut or the ratio cut.
 
@@ -47,7 +47,7 @@ class SpectralClustering(ClusterMixin, Reducer):
     ----------
     n_clusters : int, default=8
     n_components : int or None, default=None
-        Dimensions of the embedding; None means n_clusters.
+        Dimensions of the embedding, at least one for each component of the graph; None means n_clusters, or that many if more.
     cut : {"normalized", "ratio"}, default="normalized"
         B = D balances the clusters' edge weight, B = I their number of points.
     assign : {"kmeans", "discretize", "cluster_qr"}, default="kmeans"
@@ -139,8 +139,12 @@ class SpectralClustering(ClusterMixin, Reducer):
         N = np.zeros((d.size, count))
         N[np.arange(d.size), labels] = 1.0
         N /= np.sqrt(mass @ N)
-        wanted = self.n_components or self.n_clusters
-        more = max(0, wanted - count)
+        if self.n_components is not None and self.n_components < count:
+            raise DimensionError(
+                f"n_components={self.n_components}, but the graph falls into {count} components, each with an axis of its own. Use "
+                f"n_components >= {count}, None, or more neighbours."
+            )
+        more = max(0, (self.n_components or self.n_clusters) - count)
         problem = TraceProblem(laplacian(W), _unit(W, mass, self.cut), "min", N)
         if more == 0:
             note(solver="Components")  # the indicators of the components are the answer: nothing to solve

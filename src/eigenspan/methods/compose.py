@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -9,13 +10,14 @@ from numpy.typing import NDArray
 
 from .._compat import StrOptions
 from .._parameters import Count, NotNegative, Weights
-from ..core import Features, Form, Posed, Samples, SqrtEigenvalue, Unit, UnitCovariance, identity, pose
-from ..errors import InputError
+from ..core import Features, Fitted, Form, Posed, Samples, SqrtEigenvalue, Unit, UnitCovariance, identity, pose
+from ..errors import EigenspanError, InputError
 from ..forms import (
     between,
     centring,
     class_average,
     class_graph,
+    counted,
     degree,
     hessian_alignment,
     laplacian,
@@ -26,25 +28,31 @@ from ..forms import (
     within,
 )
 from ..graphs import affinity, as_graph, ensure_connected, reconstruction_weights
-from ..graphs.weights import refuse_found_edges
+from ..graphs.weights.rules import refuse_found_edges
 from ..input import Input, Sample
 from ..input.y import ClassLabels
-from .base import Kernels, LandmarkRows, SpectralReducer
+from .base import Kernels, LandmarkRows, SpectralReducer, axes
+from .copies import over_distinct
 from .docs import documented
 from .neighbourhood import Graph, barycentric, check_given
 
 Array = NDArray[np.float64]
 
 LABELLED = ("between", "within", "total", "class_average", "class_laplacian")
-NAMED = ("laplacian", "degree", "reconstruction", "tangent", "hessian", "modified", "variance", "identity", *LABELLED)
-Forms = Annotated[Any, StrOptions(set(NAMED)), callable, Form]
+OF_GRAPHS = ("laplacian", "degree", "reconstruction", "tangent", "hessian", "modified")
+NAMED = (*OF_GRAPHS, "variance", "identity", *LABELLED)
+Forms = Annotated[str, StrOptions(set(NAMED))] | Callable[[Array, Any], Form] | Form
 
 
 class _Forms:
-    """Named forms over one set of points, each built when first asked for."""
+    """Forms over one set of points, the graph built when first asked for.
 
-    def __init__(self, estimator: Any, points: Array, sample: Sample) -> None:
-        self.estimator, self.points, self.sample = estimator, points, sample
+    Where the points stand for rows that repeat, a graph joins the points, which count with their masses; all other forms are
+    over the rows of the whole sample, those that are equal summed.
+    """
+
+    def __init__(self, estimator: Any, points: Array, masses: Array | None, whole: Sample) -> None:
+        self.estimator, self.points, self.masses, self.whole = estimator, points, masses, whole
         self._graph: Any = None
 
     @property
@@ -57,33 +65,50 @@ class _Forms:
         return self._graph
 
     def get(self, form: Any) -> Form:
-        if isinstance(form, Form):
-            built = form
-        elif callable(form):
-            built = form(self.points, self.sample.given)
-        else:
-            built = self._named(form)
-        if not isinstance(built, Form) or built.n != self.points.shape[0]:
-            raise InputError(f"A form must be a Form over the {self.points.shape[0]} samples; got {built!r:.80}.")
+        if isinstance(form, str) and form in OF_GRAPHS:
+            return self._of_graph(form)
+        built = self._of_rows(form) if isinstance(form, str) else self._given(form)
+        return built if self.masses is None else built.over_groups(self.whole.x.copies().members)
+
+    def _given(self, form: Any) -> Form:
+        points, n = self.points if self.masses is None else self.whole.x.values, self.whole.n
+        try:
+            built = form if isinstance(form, Form) else form(points, self.whole.given)
+        except EigenspanError:
+            raise
+        except Exception as failure:
+            raise InputError(
+                f"The form {form!r:.80} raised {type(failure).__name__} ({failure}): it is called with the {n} points and y, and must "
+                "return a Form over them."
+            ) from failure
+        if not isinstance(built, Form) or built.n != n:
+            raise InputError(f"A form must be a Form over the {n} samples; got {built!r:.80}.")
+        with np.errstate(invalid="ignore"):
+            unknown = int(np.sum(~np.isfinite(built.ones())))
+        if unknown:
+            raise InputError(
+                f"{unknown} of the {n} rows of a form hold values that are NaN or infinite: a form is made of numbers."
+            )
         return built
 
-    def _named(self, name: str) -> Form:
-        n, d = self.points.shape[0], self.estimator.n_components
-        if name in LABELLED:
-            codes = self.sample.y.codes
-            if name == "class_laplacian":
-                return laplacian(class_graph(codes))
-            return {"between": between, "within": within, "total": total, "class_average": class_average}[name](codes)
+    def _of_rows(self, name: str) -> Form:
         if name in ("variance", "identity"):
-            return centring(n) if name == "variance" else identity(n)
+            return centring(self.whole.n) if name == "variance" else identity(self.whole.n)
+        codes = self.whole.y.codes
+        if name == "class_laplacian":
+            return laplacian(class_graph(codes))
+        return {"between": between, "within": within, "total": total, "class_average": class_average}[name](codes)
+
+    def _of_graph(self, name: str) -> Form:
+        e, masses = self.estimator, self.masses
         if name in ("laplacian", "degree"):
-            refuse_found_edges(self.estimator.graph, self.estimator.weights)
-            W = affinity(self.graph, self.estimator.weights, self.points).W
+            refuse_found_edges(e.graph, e.weights)
+            W = counted(affinity(self.graph, e.weights, self.points).W, masses)
             return laplacian(W) if name == "laplacian" else degree(W)
         if name == "reconstruction":
-            return reconstruction(reconstruction_weights(self.points, self.graph.distances))
+            return reconstruction(reconstruction_weights(self.points, self.graph.distances), masses)
         local = {"tangent": tangent_alignment, "hessian": hessian_alignment, "modified": modified_alignment}[name]
-        return local(self.points, self.graph.distances, d)
+        return local(self.points, self.graph.distances, e.n_components, masses=masses)
 
 
 def _kernel_of_basis(estimator: Any) -> tuple[str, ...]:
@@ -150,6 +175,9 @@ class TraceReducer(SpectralReducer):
 
     Attributes
     ----------
+    graph_ : NeighbourGraph
+        That of ``basis="samples"``. Where rows of X repeat it is that of the distinct ones (``graph_.rows``), each of which counts as
+        often as it occurs: copies share one place.
     $spectral_attributes
 
     Examples
@@ -182,24 +210,34 @@ class TraceReducer(SpectralReducer):
 
     _input: ClassVar[Input] = Input(pairs=_kernel_of_basis, y=_labels_of_forms, idle=_refuse_idle)
 
+    def _fit(self, sample: Sample) -> Fitted:
+        if self.basis != "samples":
+            return super()._fit(sample)
+        sample.x.refuse_one_place()
+        return over_distinct(self, sample, lambda some: axes(self).fit(self._pose_samples(some, sample)))
+
+    def _pose_samples(self, some: Sample, whole: Sample) -> Posed:
+        """The embedding itself, of the distinct rows of the whole sample."""
+        forms = _Forms(self, some.x.values, some.x.masses, whole)
+        basis = Samples(some.n, barycentric(forms.graph, some.x), some.x.masses)
+        return self._posed(basis, forms).having(graph_=forms.graph)
+
     def _pose(self, sample: Sample) -> Posed:
-        sense, objective = (
-            ("maximise", self.maximise) if self.maximise is not None else ("minimise", self.minimise or "laplacian")
-        )
-        points = X = sample.x.values
         if self.basis == "kernel":
-            basis: Any = Features.kernel(
+            basis = Features.kernel(
                 self.kernel, sample.x.under_kernel, landmarks=self.landmarks, random_state=self.random_state
             )
-            points = basis.Z
-        elif self.basis == "linear":
-            basis = Features.linear(X)
-        forms = _Forms(self, points, sample)
+        else:
+            basis = Features.linear(sample.x.values)
+        points = basis.Z if self.basis == "kernel" else sample.x.values
         check_given(self.graph, points)
-        if self.basis == "samples":
-            basis = Samples(sample.n, barycentric(forms.graph, sample.x))
+        return self._posed(basis, _Forms(self, points, None, sample))
+
+    def _posed(self, basis: Any, forms: _Forms) -> Posed:
         given = isinstance(self.unit, str) and self.unit in ("embedding", "projection")
         unit: Any = self.unit if given else forms.get(self.unit)
-        scales: Any = {"covariance": UnitCovariance(sample.n), "sqrt": SqrtEigenvalue()}
-        form: Any = {sense: forms.get(objective)}
-        return pose(basis, **form, unit=unit, ridge=self.ridge, scale=scales.get(self.scale, Unit()))
+        scales: Any = {"covariance": UnitCovariance(forms.whole.n), "sqrt": SqrtEigenvalue()}
+        settings: Any = {"unit": unit, "ridge": self.ridge, "scale": scales.get(self.scale, Unit())}
+        if self.maximise is not None:
+            return pose(basis, maximise=forms.get(self.maximise), **settings)
+        return pose(basis, minimise=forms.get(self.minimise or "laplacian"), **settings)

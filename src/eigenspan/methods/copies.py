@@ -13,7 +13,7 @@ from .._diagnostics import note
 from ..core import Fitted
 from ..errors import DuplicateWarning, GraphError, warn
 from ..graphs import NeighbourGraph
-from ..graphs.contract import Contraction
+from ..graphs.neighbours.contract import Contraction
 from ..input import Sample
 
 Index = NDArray[np.intp]
@@ -22,10 +22,11 @@ Index = NDArray[np.intp]
 _ROUNDING = 1e-9
 
 
-def over_distinct(estimator: Any, sample: Sample, fit: Callable[[Sample], Fitted]) -> Fitted:
+def over_distinct(estimator: Any, sample: Sample, fit: Callable[[Sample], Fitted], *, movable: bool = True) -> Fitted:
     """``fit`` to the distinct rows of the sample, which its form must count as often as ``x.masses`` says.
 
-    A graph that was given joins every row for itself. There the fit is to all rows, and equal ones are brought together afterwards.
+    A graph that was given joins every row for itself. There the fit is to all rows, and equal ones are brought together afterwards,
+    if they may be moved at all.
     """
     groups = sample.x.copies()
     if groups is None:
@@ -33,7 +34,7 @@ def over_distinct(estimator: Any, sample: Sample, fit: Callable[[Sample], Fitted
     sample.x.refuse_one_place()
     note(distinct_rows=groups.first.size)
     if not _is_over(estimator.graph, groups):
-        return _brought_together(fit(sample), groups)
+        return _brought_together(fit(sample), groups) if movable else fit(sample)
     _check_neighbours(estimator, groups)
     fitted: Any = fit(sample.distinct(groups))
     return within(groups.first, replace(fitted, embedding=fitted.embedding[groups.labels]))

@@ -24,8 +24,8 @@ from ..input import Input, Sample
 from ..input.y import ClassLabels
 from ..solvers import dense
 from .base import FeatureReducer, features_of, points_of
-from .docs import documented
 from .neighbourhood import GivenGraph, check_given
+from .table import NEIGHBOURS_AND_FEATURES, method
 
 Array = NDArray[np.float64]
 
@@ -200,7 +200,9 @@ def ones_on(graph: NeighbourGraph) -> Form:
     return Form(graph.n, sparse=S)
 
 
-@documented
+@method(
+    "discriminant", "min L of near pairs and −1/n across", "near pairs of a class", NEIGHBOURS_AND_FEATURES, "S2 §2.1.1"
+)
 class LFDA(PairCosts):
     """Local Fisher discriminant analysis, supervised or semi-supervised.
 

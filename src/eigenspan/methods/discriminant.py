@@ -22,13 +22,13 @@ from ..input.y import ClassLabels
 from .base import Components, FeatureReducer, axes
 from .classifier import DiscriminantClassifier, class_rule_of, mean_attributes, rule_attributes
 from .costs import AxisRule, RatioWeights
-from .docs import documented
 from .streaming import LabelledStreaming, asks_for_rows, reads_once
+from .table import method
 
 Array = NDArray[np.float64]
 
 
-@documented
+@method("discriminant", "max S_B", "total scatter", "n D min(n, D)", "S0 eqs. 38–45", "fda", "kfda")
 class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
     """Linear discriminant analysis, and through ``kernel=`` kernel Fisher discriminant analysis.
 

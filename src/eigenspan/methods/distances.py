@@ -35,11 +35,11 @@ from ..core import (
 from ..errors import DimensionError, IndefiniteWarning, warn
 from ..extend import DistanceGram, FactorExtension, GramExtension
 from ..graphs import check_distance_matrix, suggested_landmarks
-from ..graphs.metric import point_distances
+from ..graphs.search.metric import point_distances
 from ..input import Input, Sample
 from ..solvers import dense
 from .base import LandmarkRows, SpectralReducer, axes
-from .docs import documented
+from .table import method
 
 Array = NDArray[np.float64]
 
@@ -49,7 +49,7 @@ _HELD = 2**23
 _ENTRIES = 2**20
 
 
-@documented
+@method("distances", "max −½HΔ²H", "embedding", "n D min(n, D), else n²", "S0 eq. 27", "mds", "pcoa")
 class ClassicalMDS(SpectralReducer):
     """Classical multidimensional scaling.
 
@@ -260,7 +260,7 @@ def _moments(blocks: Iterator[Array], masses: Array | None = None) -> tuple[Arra
     return mean, dense.symmetric(products - count * np.outer(mean, mean))
 
 
-@documented
+@method("distances", "max −½HΔ²H on landmarks", "embedding", "n q", "S3 §4")
 class LandmarkMDS(LandmarkReducer):
     """Landmark multidimensional scaling.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -15,7 +17,7 @@ from .._compat import HasMethods
 from .._diagnostics import note, stage
 from .._parameters import Count, parameter
 from ..core import Fitted, Spectrum
-from ..errors import ConvergenceError, InputError
+from ..errors import ConvergenceError, EigenspanError, InputError, LabelError
 from ..input import Input, Sample
 from .base import Reducer
 from .neighbourhood import barycentric
@@ -33,22 +35,36 @@ class _AsGiven:
     needed: bool = True
 
     def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> None:
-        return None
+        if y is None:
+            raise LabelError(f"{name} requires y to be passed, but the target y is None.")
 
 
-def _is_class(estimator: Any) -> bool:
-    return isinstance(estimator.estimator, type)
+def _refuse_truth_values(external: Any) -> None:
+    """scikit-learn takes True for the number one."""
+    if isinstance(getattr(external.estimator, "n_components", None), bool):
+        raise InputError(
+            f"n_components={external.estimator.n_components} is a truth value: give the number of components."
+        )
 
 
-def _refuse_classes(estimator: Any) -> None:
-    if _is_class(estimator):
-        name = estimator.estimator.__name__
-        raise InputError(f"estimator={name} is a class: pass an object of it, {name}(...).")
+def _labels_of(external: Any) -> _AsGiven | None:
+    tags = getattr(external.estimator, "__sklearn_tags__", None)
+    needed = tags is not None and not isinstance(external.estimator, type) and tags().target_tags.required
+    return _AsGiven() if needed else None
 
 
-def _labels_of(estimator: Any) -> _AsGiven | None:
-    tags = None if _is_class(estimator) else getattr(estimator.estimator, "__sklearn_tags__", None)
-    return _AsGiven() if tags is not None and tags().target_tags.required else None
+@contextmanager
+def _explaining(estimator: Any, X: Array) -> Iterator[None]:
+    """What another library says to values that it cannot work with, and what it was given."""
+    try:
+        yield
+    except EigenspanError:
+        raise
+    except (ArithmeticError, LookupError, TypeError, ValueError) as failure:
+        raise InputError(
+            f"{estimator!r:.200} could not be fitted to {X.shape[0]} rows of {X.shape[1]} columns ({type(failure).__name__}: {failure}). "
+            "Change its parameters, or the data, as that says."
+        ) from failure
 
 
 class External(Reducer):
@@ -86,19 +102,21 @@ class External(Reducer):
     n_neighbors: Count | None = None
     n_jobs: int | None = None
 
-    _input: ClassVar[Input] = Input(y=_labels_of, idle=_refuse_classes)
+    _input: ClassVar[Input] = Input(y=_labels_of, idle=_refuse_truth_values)
 
     def _fit(self, sample: Sample) -> Fitted:
         X, estimator = sample.x.values, clone(self.estimator)
         name = type(self.estimator).__name__
         note(solver=f"sklearn.{name}")
+        sample.x.refuse_one_place()
         if isinstance(self.estimator, TSNE):
             _refuse_spread(X)
         labels = (sample.given,) if _labels_of(self) else ()
         with (
             stage("external fit"),
-            config_context(skip_parameter_validation=False),
-        ):  # ours says nothing of the estimator's
+            _explaining(estimator, X),
+            config_context(skip_parameter_validation=False),  # ours says nothing of the estimator's
+        ):
             Y = np.asarray(estimator.fit_transform(X, *labels), dtype=np.float64)
         if Y.ndim != 2 or Y.shape[1] == 0:
             raise InputError(f"{name} returned an embedding of shape {Y.shape}: ask it for one component at least.")
@@ -117,10 +135,6 @@ def _refuse_spread(X: Array) -> None:
     """Refuse rows whose squared distances single precision cannot hold: on some of them t-SNE's own tree ends the process."""
     with np.errstate(over="ignore"):
         spread = float(np.ptp(X, axis=0).max())
-    if spread == 0:
-        raise InputError(
-            f"All {X.shape[0]} rows are equal: t-SNE has no neighbours to keep. Remove copies, or check the columns."
-        )
     if not _SPREAD[0] <= spread <= _SPREAD[1]:
         raise InputError(
             f"The columns of X spread over {spread:.3g} at most. t-SNE squares distances in single precision and is right from "

@@ -27,13 +27,13 @@ from ..graphs import (
 )
 from ..input import Input, Sample
 from .distances import LandmarkReducer
-from .docs import documented
 from .neighbourhood import GraphEmbedding
+from .table import method
 
 Array = NDArray[np.float64]
 
 
-@documented
+@method("distances", "max −½HΔ²H of geodesics", "embedding", "n² log n", "S0 §4.2")
 class Isomap(LandmarkReducer, GraphEmbedding):
     """Isomap: classical MDS of geodesic distances.
 
@@ -167,9 +167,10 @@ class Isomap(LandmarkReducer, GraphEmbedding):
 
 def _number(wanted: Any, n: int) -> int:
     """How many landmarks are wanted; all points where none are."""
-    if wanted is None or isinstance(wanted, Integral):
-        return n if wanted is None else int(wanted)
-    return int(wanted.n) if isinstance(wanted, Landmarks) else len(wanted)
+    if isinstance(wanted, Landmarks):
+        wanted.check()
+        wanted = wanted.n
+    return n if wanted is None else int(wanted) if isinstance(wanted, Integral) else len(wanted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +215,7 @@ def _placed(geodesics: Array, map_: Map) -> Iterator[Array]:
         yield (block - map_.offset) @ map_.coef + (0.0 if map_.shift is None else map_.shift)
 
 
-@documented
+@method("distances", "max −½HΔ²H of geodesics on landmarks", "embedding", "q n log n", "S3 §4")
 class LandmarkIsomap(Isomap):
     """Isomap with geodesics to q landmarks only.
 

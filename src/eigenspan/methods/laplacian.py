@@ -16,9 +16,9 @@ from ..graphs import Affinity, NeighbourGraph, affinity, check_weights_connect
 from ..input import Input, Sample
 from ..input.source import is_tall
 from .base import Scale, features_of, points_of
-from .docs import documented
 from .neighbourhood import GraphEmbedding, barycentric
 from .projection import GraphProjection, graph_attribute, is_scatter, projection_weights
+from .table import NEIGHBOURS_AND_FEATURES, SPARSE, method
 
 Array = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ class WalkEmbedding(GraphEmbedding):
         return Samples(graph.n, Walk(rows, x.known(), eigenfunctions=self.extension == "nystrom"), x.masses)
 
 
-@documented
+@method("laplacian", "min L", "degree", SPARSE, "S0 eq. 16", "le", "eigenmaps", "spectralembedding")
 class LaplacianEigenmaps(WalkEmbedding):
     """Laplacian eigenmaps.
 
@@ -117,7 +117,7 @@ class _LocalityPreserving(GraphProjection):
         return posed.having(**graph_attribute(W.graph))
 
 
-@documented
+@method("laplacian", "min L", "degree", NEIGHBOURS_AND_FEATURES, "S0 eq. 28")
 class LPP(_LocalityPreserving):
     """Locality preserving projections.
 
@@ -176,7 +176,7 @@ class LPP(_LocalityPreserving):
         return diagonal(W.degrees())
 
 
-@documented
+@method("laplacian", "min L", "projection", NEIGHBOURS_AND_FEATURES, "S0 eq. 36")
 class OLPP(_LocalityPreserving):
     """Orthogonal locality preserving projections.
 

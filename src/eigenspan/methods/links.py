@@ -16,8 +16,8 @@ from ..forms import every_pair, laplacian, other_class, same_class
 from ..input import Input, Sample
 from ..input.y import ClassLabels
 from .base import Components, FeatureReducer, features_of
-from .docs import documented
 from .supervised import LabelledProjection, bounded
+from .table import method
 
 Index = NDArray[np.intp]
 
@@ -26,7 +26,7 @@ def _labels_unless_linked(estimator: Any) -> ClassLabels:
     return ClassLabels(at_least=1, needed=estimator.must_link is None and estimator.cannot_link is None)
 
 
-@documented
+@method("semi-supervised", "max variance + α apart − β together", "projection", "n D² + D³", "S0 eq. 46")
 class SSDR(LabelledProjection):
     """Semi-supervised dimensionality reduction from labels or from pairs.
 

@@ -9,9 +9,9 @@ from ..core import Form
 from ..errors import GraphError
 from ..forms import laplacian
 from ..graphs import affinity, allies, rivals
-from ..graphs.weights import takes_given
+from ..graphs.weights.rules import takes_given
 from .costs import PairCosts, ones_on
-from .docs import documented
+from .table import NEIGHBOURS_AND_FEATURES, method
 
 
 class _Margins(PairCosts):
@@ -31,7 +31,7 @@ class _Margins(PairCosts):
         return self._weigh(rivals(points, codes, self.n_rivals or self._k, self.n_jobs), points)
 
 
-@documented
+@method("discriminant", "min L of allies − rivals", "projection", NEIGHBOURS_AND_FEATURES, "S2 §2.1.1")
 class DNE(_Margins):
     """Discriminant neighbourhood embedding, supervised or semi-supervised.
 
@@ -67,7 +67,7 @@ class DNE(_Margins):
         return laplacian(self._allies(points, codes) - self._rivals(points, codes)), None
 
 
-@documented
+@method("discriminant", "max L of rivals", "L of allies", NEIGHBOURS_AND_FEATURES, "S2 §2.1.1")
 class MFA(_Margins):
     """Marginal Fisher analysis, supervised or semi-supervised.
 
@@ -102,7 +102,7 @@ class MFA(_Margins):
         return -laplacian(self._rivals(points, codes)), laplacian(self._allies(points, codes))
 
 
-@documented
+@method("discriminant", "max L of weighted rivals", "L of weighted allies", NEIGHBOURS_AND_FEATURES, "Chen et al. 2005")
 class LDE(MFA):
     """Local discriminant embedding, supervised or semi-supervised.
 
@@ -147,7 +147,7 @@ class LDE(MFA):
         return Form(graph.n, sparse=affinity(graph, self.weights, points).W)
 
 
-@documented
+@method("semi-supervised", "DNE + γ L of all points", "projection", "n² D, or " + NEIGHBOURS_AND_FEATURES, "S2 §2.1.2")
 class SSDNE(DNE):
     """Semi-supervised discriminant neighbourhood embedding: `DNE` with γ = 0.1 [S2, §2.1.2].
 
@@ -176,7 +176,7 @@ class SSDNE(DNE):
     unlabeled: Any = -1
 
 
-@documented
+@method("semi-supervised", "MFA + γ L of all points", "L of allies", "n² D, or " + NEIGHBOURS_AND_FEATURES, "S2 §2.1.2")
 class SSMFA(MFA):
     """Semi-supervised marginal Fisher analysis: `MFA` with γ = 0.1 [S2, §2.1.2].
 

@@ -17,8 +17,8 @@ from ..core import Fitted, Posed
 from ..errors import DuplicateWarning, GraphError, warn
 from ..extend import Barycentric, BarycentricRows
 from ..graphs import NeighbourGraph, as_graph
-from ..graphs.metric import point_distances
-from ..graphs.weights import refuse_found_edges
+from ..graphs.search.metric import point_distances
+from ..graphs.weights.rules import refuse_found_edges
 from ..input import Input, Sample
 from .base import LandmarkRows, SpectralReducer, axes
 from .copies import over_distinct, within

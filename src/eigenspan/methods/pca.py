@@ -22,16 +22,16 @@ from ..input.source import is_tall, on_disk
 from ..solvers import dense
 from ..solvers.centred import Centred
 from .base import Components, LinearReducer, axes, features_of
-from .docs import documented
 from .gaussian import PrincipalGaussian, described, minka_dimension
 from .streaming import Streaming, reads_once
+from .table import method
 
 Array = NDArray[np.float64]
 #: A share of the variance.
 _Part = Annotated[float, Interval(RealNotInt, 0, 1, closed="neither")]
 
 
-@documented
+@method("variance", "max centring", "projection", "n D min(n, D)", "S0 eq. 22")
 class PCA(PrincipalGaussian, Streaming, LinearReducer):
     """Principal component analysis.
 
@@ -100,9 +100,7 @@ class PCA(PrincipalGaussian, Streaming, LinearReducer):
     dimensionality for PCA.
     """
 
-    n_components: (
-        Components | Annotated[float, Interval(RealNotInt, 0, 1, closed="neither")] | Literal["mle"] | None
-    ) = parameter(default=2, kw_only=False)
+    n_components: Components | _Part | Literal["mle"] | None = parameter(default=2, kw_only=False)
     whiten: bool = False
 
     _input: ClassVar[Input] = Input(sparse=True, linear=True, one_pass=reads_once)

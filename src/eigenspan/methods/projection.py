@@ -15,8 +15,9 @@ from ..core import Posed, Scatters, TraceProblem, with_ridge
 from ..errors import GraphError
 from ..forms import AllPairs, ByClass, PairWeights, Paths, Sparse
 from ..graphs import NeighbourGraph, affinity, as_graph, class_pairs
-from ..graphs.paths import PathSimilarity
-from ..graphs.weights import refuse_found_edges
+from ..graphs.search.finders import Finder
+from ..graphs.weights.paths import PathSimilarity
+from ..graphs.weights.rules import refuse_found_edges
 from ..input import Input, Sample
 from ..input.y import ClassLabels
 from .base import FeatureReducer
@@ -70,7 +71,7 @@ class GraphProjection(FeatureReducer):
 def projection_graph(estimator: Any, points: Any, y: Any) -> NeighbourGraph:
     """The neighbour graph of a projection; of the class graph, all pairs of a class with their distances."""
     if by_class(estimator):
-        return NeighbourGraph(_distances_on(class_pairs(y.codes), points), None)
+        return NeighbourGraph(_distances_on(class_pairs(y.codes), points))
     graph = as_graph(
         estimator.graph,
         points,
@@ -110,7 +111,7 @@ def by_class(estimator: Any) -> bool:
 
 def graph_attribute(graph: NeighbourGraph | None) -> dict[str, Any]:
     """``graph_``, where neighbours were searched for: it can then be reused."""
-    return {} if graph is None or graph.finder is None else {"graph_": graph}
+    return {} if graph is None or type(graph.finder) is Finder else {"graph_": graph}
 
 
 def _distances_on(pattern: sp.csr_array, points: Any) -> sp.csr_array:

@@ -24,9 +24,9 @@ from ..solvers import dense
 from ..solvers.linear import solve_by_products
 from .base import Components, FeatureReducer, features_of, points_of
 from .costs import AxisRule, RatioWeights
-from .docs import documented
 from .projection import GraphProjection, graph_attribute, projection_weights
 from .supervised import LabelledProjection, bounded
+from .table import NEIGHBOURS_AND_FEATURES, method
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -34,7 +34,7 @@ Index = NDArray[np.intp]
 _Trust = Annotated[float, Interval(Real, 0, 1, closed="right")]
 
 
-@documented
+@method("semi-supervised", "max S_B of labels found by CCCP", "total scatter", "n D min(n, D)", "S0 §6.1")
 class SDACCCP(LabelledProjection):
     """Semi-supervised discriminant analysis that finds the missing labels by the concave–convex procedure.
 
@@ -183,7 +183,7 @@ def posterior(Z: Array, codes: Index) -> Array:
     return shares[np.arange(codes.size), codes]
 
 
-@documented
+@method("semi-supervised", "max soft S_B / soft S_T", "projection", NEIGHBOURS_AND_FEATURES, "S0 §6.1")
 class SODA(GraphProjection):
     """Semi-supervised orthogonal discriminant analysis via label propagation.
 

@@ -18,7 +18,6 @@ from ..graphs import NeighbourGraph, reconstruction_weights
 from ..input import Input, Sample
 from ..input.source import is_tall
 from .base import features_of, points_of
-from .docs import documented
 from .neighbourhood import GraphEmbedding, barycentric
 from .projection import (
     GraphProjection,
@@ -28,11 +27,12 @@ from .projection import (
     projection_graph,
     projection_weights,
 )
+from .table import NEIGHBOURS_AND_FEATURES, SPARSE, method
 
 Array = NDArray[np.float64]
 
 
-@documented
+@method("reconstruction", "min (I−W)ᵀ(I−W)", "embedding", SPARSE, "S0 eq. 12")
 class LLE(GraphEmbedding):
     """Locally linear embedding.
 
@@ -119,7 +119,7 @@ class _NeighbourhoodPreserving(GraphProjection):
         return reconstruction(reconstruction_weights(points, graph.distances, reg=self.reg)), graph
 
 
-@documented
+@method("reconstruction", "min (I−W)ᵀ(I−W)", "embedding", NEIGHBOURS_AND_FEATURES, "S0 eq. 34", "npe")
 class NPP(_NeighbourhoodPreserving):
     """Neighbourhood preserving projections (also known as NPE).
 
@@ -174,7 +174,7 @@ class NPP(_NeighbourhoodPreserving):
         return pose(basis, minimise=form, unit="embedding", ridge=self.ridge)
 
 
-@documented
+@method("reconstruction", "min (I−W)ᵀ(I−W)", "projection", NEIGHBOURS_AND_FEATURES, "S0 eq. 32")
 class ONPP(_NeighbourhoodPreserving):
     """Orthogonal neighbourhood preserving projections.
 

@@ -9,24 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._parameters import NotNegative, Weights, parameter
-from ..core import AxisWeights, Fitted, Posed, Scatters, TraceProblem, pose, with_ridge
+from ..core import AxisWeights, Posed, Scatters, TraceProblem, pose, with_ridge
 from ..forms import between, total
-from ..graphs.paths import PathSimilarity
+from ..graphs.weights.paths import PathSimilarity
 from ..input import Input, Sample
-from ..input.source import is_tall
 from ..input.y import ClassLabels
 from .base import Components, FeatureReducer, features_of, points_of
 from .costs import AxisRule
 from .discriminant import check_scatters, check_spread
-from .docs import documented
 from .projection import GraphProjection, graph_attribute, projection_weights
 from .streaming import LabelledStreaming, asks_for_rows, reads_once
 from .supervised import bounded
+from .table import NEIGHBOURS_AND_FEATURES, method
 
 Array = NDArray[np.float64]
 
 
-@documented
+@method("semi-supervised", "max S_B", "S_T + μ L", NEIGHBOURS_AND_FEATURES, "S0 eq. 47")
 class SDA(LabelledStreaming, GraphProjection):
     """Semi-supervised discriminant analysis.
 
@@ -97,12 +96,8 @@ class SDA(LabelledStreaming, GraphProjection):
     def _needs_rows(self) -> str | None:
         return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None, mu=self.mu > 0)
 
-    def _fit(self, sample: Sample) -> Fitted:
-        if self._needs_rows() is not None or not is_tall(sample.x.values):
-            return super()._fit(sample)
-        scatters = self._scatters(sample)
+    def _check_scatters(self, scatters: Scatters, sample: Sample) -> None:
         check_scatters(scatters, sample, "SDA")
-        return self._fit_scatters(scatters)
 
     def _pose_scatters(self, scatters: Scatters) -> Posed:
         c, A = scatters.counts.size, scatters.between

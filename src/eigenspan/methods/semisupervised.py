@@ -6,20 +6,25 @@ from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from .._parameters import Count, NotNegative, Share
-from ..core import AxisWeights, Fitted, Form, Posed, Scatters, pose
+from ..core import AxisWeights, Form, Posed, Scatters, pose
 from ..forms import between, centring, laplacian, local_fisher, within
 from ..graphs import check_n_neighbors
 from ..input import Input, Sample
-from ..input.source import is_tall
 from ..input.y import ClassLabels
 from .base import FeatureReducer, features_of
 from .costs import LFDA, AxisRule, PairCosts, checked_points, nearness
-from .docs import documented
 from .neighbourhood import check_given
 from .streaming import LabelledStreaming, asks_for_rows, reads_once
+from .table import NEIGHBOURS_AND_FEATURES, method
 
 
-@documented
+@method(
+    "semi-supervised",
+    "LFDA + γ L of all points",
+    "near pairs of a class",
+    "n² D, or " + NEIGHBOURS_AND_FEATURES,
+    "S2 §2.1.2",
+)
 class SSLFDA(LFDA):
     """Semi-supervised local Fisher discriminant analysis: `LFDA` with γ = 0.1 [S2, §2.1.2].
 
@@ -52,7 +57,7 @@ class SSLFDA(LFDA):
     unlabeled: Any = -1
 
 
-@documented
+@method("discriminant", "max S_B − S_W", "projection", "n D² + D³", "S2 §3.2")
 class MMC(LabelledStreaming, PairCosts):
     """Maximum margin criterion, supervised or semi-supervised.
 
@@ -90,13 +95,10 @@ class MMC(LabelledStreaming, PairCosts):
     def _needs_rows(self) -> str | None:
         return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None, gamma=self.gamma > 0)
 
-    def _fit(self, sample: Sample) -> Fitted:
-        if self._needs_rows() is not None or not is_tall(sample.x.values):
-            return super()._fit(sample)
+    def _check_scatters(self, scatters: Scatters, sample: Sample) -> None:
         if self.n_neighbors is not None:
             check_n_neighbors(self.n_neighbors, sample.x.values)
         check_given(self.graph, sample.x.values)
-        return self._fit_scatters(self._scatters(sample))
 
     def _pose_scatters(self, scatters: Scatters) -> Posed:
         return self._combined(scatters.basis, self.weight * scatters.within - scatters.between, None, None)
@@ -105,7 +107,7 @@ class MMC(LabelledStreaming, PairCosts):
         return self.weight * within(codes) - between(codes), None
 
 
-@documented
+@method("semi-supervised", "MMC − γ L of all points", "projection", "n² D, or " + NEIGHBOURS_AND_FEATURES, "S2 eq. 12")
 class SSMMC(MMC):
     """Semi-supervised maximum margin criterion: `MMC` with γ = 0.1 [S2, eq. 12].
 
@@ -134,7 +136,7 @@ class SSMMC(MMC):
     unlabeled: Any = -1
 
 
-@documented
+@method("semi-supervised", "min γ L of all points − S_B", "S_W", "n² D, or " + NEIGHBOURS_AND_FEATURES, "S2 §3.2")
 class SSFDA(PairCosts):
     """Semi-supervised Fisher discriminant analysis.
 
@@ -171,7 +173,14 @@ class SSFDA(PairCosts):
         return -between(codes), within(codes)
 
 
-@documented
+@method(
+    "semi-supervised",
+    "max (1−β) local S_B + β variance",
+    "(1−β) local S_W + β I",
+    NEIGHBOURS_AND_FEATURES,
+    "S2 eq. 11",
+    "self",
+)
 class SELFDA(FeatureReducer):
     """SELF, the semi-supervised local Fisher discriminant analysis of Sugiyama et al.: between `LFDA` and `PCA`.
 

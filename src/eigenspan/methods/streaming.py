@@ -81,6 +81,16 @@ class LabelledStreaming(Streaming):
         """The problem over the coordinates, from what the classes are like."""
         raise NotImplementedError
 
+    def _check_scatters(self, scatters: Scatters, sample: Sample) -> None:
+        """Refuse what the road over all rows would refuse."""
+
+    def _fit(self, sample: Sample) -> Fitted:
+        if self._needs_rows() is not None or not is_tall(sample.x.values):
+            return super()._fit(sample)  # type: ignore[misc]
+        scatters = self._scatters(sample)
+        self._check_scatters(scatters, sample)
+        return self._fit_scatters(scatters)
+
     def _fit_scatters(self, scatters: Scatters) -> Fitted:
         if scatters.basis.dim == 0:
             n = scatters.basis.raw.shape[0] if scatters.sums is None else scatters.sums.n

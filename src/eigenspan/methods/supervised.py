@@ -11,18 +11,17 @@ from numpy.typing import NDArray
 
 from .._diagnostics import note
 from .._parameters import Positive, Share, parameter
-from ..core import AxisWeights, Features, Fitted, Form, Posed, Scatters, TraceProblem, pose
+from ..core import AxisWeights, Features, Form, Posed, Scatters, TraceProblem, pose
 from ..errors import DimensionError, LabelError
 from ..forms import centring, pair_affinity, same_class, within
 from ..graphs import Heat, median_width
 from ..input import Classes, Input, Sample
-from ..input.source import is_tall
 from ..input.y import ClassLabels, Targets, read_classes
 from ..solvers import as_solver
 from .base import Components, FeatureReducer, features_of
 from .costs import AxisRule
-from .docs import documented
 from .streaming import LabelledStreaming, asks_for_rows, reads_once
+from .table import method
 
 Array = NDArray[np.float64]
 
@@ -91,7 +90,7 @@ class _LabelKernel(LabelledProjection):
         return _centred(K, known.astype(float)), distinct - 1, f"y has {distinct} distinct values"
 
 
-@documented
+@method("discriminant", "max H K_y H", "projection", "n D min(n, D)", "Barshan et al. 2011", "spca")
 class SupervisedPCA(LabelledStreaming, _LabelKernel):
     """Supervised principal component analysis, for classes and for numbers.
 
@@ -156,11 +155,6 @@ class SupervisedPCA(LabelledStreaming, _LabelKernel):
             kernel=self.kernel is not None, reduce=self.reduce is not None, labels=self.labels != "delta"
         )
 
-    def _fit(self, sample: Sample) -> Fitted:
-        if self._needs_rows() is not None or not is_tall(sample.x.values):
-            return super()._fit(sample)
-        return self._fit_scatters(self._scatters(sample))
-
     def _pose_scatters(self, scatters: Scatters) -> Posed:
         """Of classes ``X'HK_yHX`` is the scatter of their sums about the mean of the labelled rows."""
         counts, c = scatters.counts, scatters.counts.size
@@ -176,7 +170,7 @@ class SupervisedPCA(LabelledStreaming, _LabelKernel):
         return replace(pose(basis, maximise=K, unit="projection", scale=self._scale), axes=d)
 
 
-@documented
+@method("discriminant", "max r1 K_y + (1−r1) I", "r2 S_W + (1−r2) I", "n D min(n, D)", "Ghojogh et al. 2020", "rda")
 class RoweisDA(_LabelKernel):
     """Roweis discriminant analysis: PCA, supervised PCA and Fisher's discriminant as corners of a square.
 

@@ -36,7 +36,7 @@ from ..core.scale import positive, roots
 from ..errors import IndefiniteWarning, KernelError, warn
 from ..extend import GramExtension
 from ..graphs.landmarks import suggested_landmarks
-from ..graphs.weights import median_width
+from ..graphs.search.metric import median_width
 from ..input import Input, Sample
 from ..solvers import dense
 from .base import (
@@ -46,8 +46,8 @@ from .base import (
     SpectralReducer,
     check_embedded,
 )
-from .docs import documented
 from .pca import PCA as PCA
+from .table import method
 
 Array = NDArray[np.float64]
 
@@ -88,7 +88,7 @@ def _refuse_two_widths(estimator: Any) -> None:
         )
 
 
-@documented
+@method("variance", "max Gram of a kernel", "embedding", "n²", "S0 eq. 60", "kpca")
 class KernelPCA(SpectralReducer):
     """Kernel principal component analysis.
 

@@ -13,13 +13,13 @@ from ..core import Diffusion, Fitted, InverseSqrt, Posed, pose
 from ..forms import counted, degree, degrees, laplacian
 from ..graphs import NeighbourGraph
 from ..input import Sample
-from .docs import documented
 from .laplacian import WalkEmbedding
+from .table import SPARSE, method
 
 Array = NDArray[np.float64]
 
 
-@documented
+@method("laplacian", "min L of W_α", "degree", SPARSE, "S4 §2.2", "diffusionmaps")
 class DiffusionMap(WalkEmbedding):
     """Diffusion map.
 
@@ -91,7 +91,7 @@ class DiffusionMap(WalkEmbedding):
         return fitted.having(walk_eigenvalues_=1.0 - fitted.attributes["eigenvalues_"])
 
 
-@documented
+@method("laplacian", "max L†", "embedding", SPARSE, "S3 §4", "commutetime")
 class CommuteTimeEmbedding(WalkEmbedding):
     """Commute-time embedding.
 

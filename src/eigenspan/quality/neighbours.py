@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances
 
 from ..errors import InputError
-from ..graphs.search import LibrarySearch
+from ..graphs.search.engines import choose
+from ..graphs.search.metric import as_metric, explaining
 from ..input.read import is_precomputed
 from ._check import as_points, check_neighbours
 
@@ -111,7 +112,7 @@ def _kept(
         )
     k = check_neighbours(n_neighbors, (n - 1) // 2, f"less than half of the {n} points")
     ranked = _centred(ranked) if rank_metric == "euclidean" else ranked
-    neighbours = _nearest(near, k, near_metric)
+    neighbours = choose(near, as_metric(near_metric), "sklearn", None).near(None, k)[1]
     excess, step = 0.0, max(1, _BLOCK_BYTES // (8 * n))
     for start in range(0, n, step):
         rows = slice(start, min(start + step, n))
@@ -124,15 +125,12 @@ def _centred(A: Any) -> Any:
     return A if sp.issparse(A) else A - A.mean(axis=0)
 
 
-def _nearest(A: Any, k: int, metric: Any) -> NDArray[np.intp]:
-    return LibrarySearch.of(A, metric, None).near(None, k)[1]
-
-
 def _distances(A: Any, rows: slice, metric: Any) -> NDArray[np.float64]:
     if is_precomputed(metric):
         block = A[rows]
         return np.array(block.toarray() if sp.issparse(block) else block, dtype=np.float64)
-    return np.asarray(pairwise_distances(A[rows], A, metric=metric), dtype=np.float64)
+    with explaining(metric):
+        return np.asarray(pairwise_distances(A[rows], A, metric=as_metric(metric)), dtype=np.float64)
 
 
 def _excess(D: NDArray[np.float64], neighbours: NDArray[np.intp], start: int, k: int) -> float:

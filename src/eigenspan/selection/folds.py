@@ -7,15 +7,16 @@ from numbers import Integral
 from typing import Annotated, Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import HasMethods, Interval
+from .._compat import HasMethods, Interval, fit_context, rows_of
 from .._parameters import Declared, Seed, parameter
-from ..errors import LabelError
+from ..errors import InputError, LabelError
 from ..input.read import refuse_disguised
 from ..input.y import read_classes
 
@@ -76,8 +77,14 @@ class SemiSupervisedKFold(Declared):
 
 
 def sized(X: Any) -> Any:
-    """X itself, or as an array where it is a list and has no shape."""
-    return X if hasattr(X, "shape") else np.asarray(X)
+    """X as rows that can be counted and chosen from."""
+    refuse_disguised(X)
+    try:
+        table = X.tocsr() if sp.issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
+        table.shape[0]
+    except (IndexError, ValueError):
+        raise InputError(f"X must be a table of numbers, a row for each point; got {X!r:.80}.") from None
+    return table
 
 
 def _has(name: str) -> Any:
@@ -125,15 +132,16 @@ class LabelledOnly(MetaEstimatorMixin, ClassifierMixin, Declared):
     estimator: Annotated[Any, HasMethods(["fit", "predict"])] = parameter(kw_only=False)
     unlabeled: Any = -1
 
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> LabelledOnly:
         """Fit the classifier to the rows with a label."""
         X = sized(X)
-        refuse_disguised(X)
         read = read_classes(y, X.shape[0], unlabeled=self.unlabeled, name="LabelledOnly", at_least=1)
         rows = np.flatnonzero(read.codes >= 0)
-        labelled = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-        self.estimator_ = clone(self.estimator).fit(labelled, read.names[read.codes[rows]])
-        self.classes_ = self.estimator_.classes_
+        fitted = clone(self.estimator).fit(rows_of(X, rows), read.names[read.codes[rows]])
+        if not hasattr(fitted, "classes_"):
+            raise InputError(f"{fitted!r:.80} has no classes_ after its fit: LabelledOnly needs a classifier.")
+        self.estimator_, self.classes_ = fitted, fitted.classes_
         return self
 
     def predict(self, X: Any) -> Any:

@@ -149,10 +149,10 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, Declared):
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> RegularizedSearch:
         """Score every candidate, and fit the best to all points."""
-        grid = self._grid(X, y)
+        n, grid = sized(X).shape[0], self._grid(X, y)
         candidates = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
         made = [clone(self.estimator).set_params(**candidate) for candidate in candidates]
-        read_y = read_classes(y, sized(X).shape[0], unlabeled=_mark(made), name="RegularizedSearch")
+        read_y = read_classes(y, n, unlabeled=_mark(made), name="RegularizedSearch")
         codes, classes = read_y.codes, read_y.names
         for estimator in [one for one in made if isinstance(one, PairCosts) and one.gamma][:1]:
             warn_of_a_mark(estimator, classes)
@@ -277,7 +277,7 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, Declared):
         parts: list[Any] = []
 
         def score(candidate: dict[str, Any], hidden: list[Any]) -> float:
-            estimator.set_params(**candidate)
+            estimator.set_params(**candidate)._validate_params()
             with collect(), threads(estimator.n_jobs):
                 if not parts:
                     for masked, _, _ in hidden:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from .._diagnostics import note
-from .._resources import available_memory, human_bytes, require
+from .._resources import fits, human_bytes, require
 from ..errors import InputError
 from . import chebyshev, cholesky, dense, fill, iterative, lanczos, multigrid
 
@@ -319,7 +319,6 @@ class Auto(Solver):
         parts = [] if A.sparse is None else [fill.predict_fill(A.sparse)]
         parts += [fill.predict_fill(F, squared=True) for _, F in A.roots]
         worst = max(parts, key=lambda part: part.seconds)
-        fits = worst.bytes <= 0.5 * available_memory()
         note(
             predicted_factor={
                 "separator": worst.separator,
@@ -327,7 +326,7 @@ class Auto(Solver):
                 "memory": human_bytes(worst.bytes),
             }
         )
-        return fits and worst.seconds <= max(self.quick, worst.seconds_without)
+        return fits(worst.bytes, 0.5) and worst.seconds <= max(self.quick, worst.seconds_without)
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         return self.chain(A, k, sense)[0].pairs(A, k, sense, exclude, rng)
@@ -340,7 +339,7 @@ def _few(A: Matrix, k: int) -> bool:
 
 def _at_hand(A: Matrix) -> Any:
     """A with its weights of all pairs written out where the n×n array fits: a product then costs O(n²), not O(n²D) and the weights."""
-    return A.written_out() if A.pairs and 16.0 * A.n**2 <= 0.5 * available_memory() else A
+    return A.written_out() if A.pairs and fits(16.0 * A.n**2, 0.5) else A
 
 
 def _check_sparse_smallest(name: str, A: Matrix, sense: str, by_products: bool = False) -> None:

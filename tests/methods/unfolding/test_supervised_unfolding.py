@@ -481,7 +481,7 @@ def test_new_points_and_landmarks(estimator: Any, data: Any) -> None:
 def test_too_many_points_are_refused_with_the_way_out(
     estimator: Any, data: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("eigenspan._resources.available_memory", lambda: 1e5)
+    monkeypatch.setenv("EIGENSPAN_MEMORY", "100K")
     with pytest.raises(MemoryLimitError, match=r"dense matrices.*landmarks=500"):
         clone(estimator).set_params(n_neighbors=K).fit(*data)
 

@@ -11,7 +11,7 @@ from sklearn.metrics import pairwise_distances
 
 from eigenspan.errors import InputError, MemoryLimitError
 from eigenspan.graphs import as_graph
-from eigenspan.graphs.contract import contract
+from eigenspan.graphs.neighbours.contract import contract
 from eigenspan.solvers.sdp import Program, Slack, solve_program
 from eigenspan.solvers.sdp.certificate import largest_ratio
 from eigenspan.solvers.sdp.low_rank import low_rank_interior_point

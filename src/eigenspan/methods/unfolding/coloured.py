@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from ..._checks import real_numbers
 from ..._diagnostics import note
 from ..._parameters import ArrayLike, Positive
 from ...core import Fitted
@@ -18,7 +19,7 @@ from ...errors import KernelError, LabelError
 from ...graphs import NeighbourGraph, median_width
 from ...input import Classes, Input, Sample
 from ...input.y import ClassLabels, Targets
-from ..docs import documented
+from ..table import method
 from .base import fit_unfolding, string_graph
 from .supervised import LabelledUnfolding, representatives
 from .task import Bounds, Held, Task
@@ -27,7 +28,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 
-@documented
+@method("unfolding", "max c(σ_B − σ_W)", "distances of neighbours", "n³ + (nk)³ per step", "S4 eq. 59", "fishermvu")
 class SMVU2(LabelledUnfolding):
     """Unfolding by Fisher's criterion: class representatives apart, the points of each class near theirs.
 
@@ -111,7 +112,15 @@ def _labels_of_kernel(estimator: Any) -> Any:
     return Targets() if named else _GivenKernel(estimator.label_kernel)
 
 
-@documented
+@method(
+    "unfolding",
+    "max tr(K H K_l H)",
+    "distances of neighbours",
+    "n³ + (nk)³ per step",
+    "S4 eq. 61",
+    "colouredmvu",
+    "muhsic",
+)
 class ColoredMVU(LabelledUnfolding):
     """Coloured maximum variance unfolding: the embedding that depends most on the labels, for classes and for numbers.
 
@@ -169,7 +178,7 @@ class ColoredMVU(LabelledUnfolding):
     """
 
     constraint: Literal["inequality", "slack", "band"] = "band"
-    label_kernel: Literal["delta", "linear", "rbf"] | Callable[..., Any] | ArrayLike = "delta"
+    label_kernel: Literal["delta", "linear", "rbf"] | Callable[[Any, Any], Any] | ArrayLike = "delta"
     width: Positive | None = None
 
     _input: ClassVar[Input] = replace(LabelledUnfolding._input, y=_labels_of_kernel)
@@ -223,7 +232,7 @@ def fisher_cost(points: Array, codes: Index) -> sp.csr_array:
 
 
 def _label_matrix(K: Any, n: int) -> Array:
-    K = np.asarray(K, dtype=np.float64)
+    K = real_numbers(K, "The values of a label kernel", KernelError)
     if K.shape != (n, n) or not np.all(np.isfinite(K)):
         raise KernelError(
             f"The label kernel must be a finite matrix of shape ({n}, {n}), a row for each label; got shape {K.shape}."

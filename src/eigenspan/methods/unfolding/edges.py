@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ...errors import InputError
 from ...graphs import NeighbourGraph
-from ...graphs.contract import common_neighbours
-from ...graphs.lists import canonical
+from ...graphs.neighbours.contract import common_neighbours
+from ...graphs.search.lists import canonical
 from ..neighbourhood import pair_distances
 
 Array = NDArray[np.float64]
@@ -41,7 +41,7 @@ def pair_lengths(graph: NeighbourGraph, x: Any, pairs: Index) -> Array:
     i, j = pairs.T
     if x.pairs:
         return np.asarray(x.values[i, j], dtype=np.float64)
-    metric = getattr(graph.finder, "metric", None)
+    metric = graph.finder.metric
     if metric is None:
         raise InputError(
             "Pairs that are no edges of the graph are to be measured, but it was made of distances and has no metric to measure them in: "

@@ -19,7 +19,7 @@ from ...forms import laplacian
 from ...graphs import NeighbourGraph
 from ...input import Sample
 from ...solvers.sdp import Program, Slack, Solution
-from ..docs import documented
+from ..table import method
 from .base import Unfolding, fit_unfolding, string_graph
 from .sdp import SDP
 from .task import Held, Task
@@ -35,7 +35,13 @@ _BLOCK = 2**20
 _STRETCH = 0.2
 
 
-@documented
+@method(
+    "unfolding",
+    "max tr Y − ν Σ (v − d)²",
+    "smooth embeddings",
+    "sparse eigenproblem + m⁶ per step",
+    "Weinberger et al. 2007",
+)
 class LaplacianMVU(Unfolding):
     """Maximum variance unfolding in the span of the smoothest functions on the graph.
 

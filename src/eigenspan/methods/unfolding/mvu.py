@@ -5,13 +5,21 @@ from __future__ import annotations
 from ...core import Fitted
 from ...graphs import NeighbourGraph
 from ...input import Sample
-from ..docs import documented
+from ..table import method
 from .base import BoundedUnfolding, fit_unfolding, string_graph
 from .edges import with_common_neighbours
 from .task import Bounds, Held, Task
 
 
-@documented
+@method(
+    "unfolding",
+    "max tr K",
+    "distances of neighbours",
+    "40 sparse factorisations of order n r",
+    "S4 eq. 47",
+    "sde",
+    "semidefiniteembedding",
+)
 class MVU(BoundedUnfolding):
     """Maximum variance unfolding (semidefinite embedding), solved exactly, with a certificate.
 

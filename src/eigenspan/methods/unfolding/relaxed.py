@@ -17,10 +17,10 @@ from ..._parameters import Positive
 from ...core import Fitted
 from ...errors import DisconnectedWarning, warn
 from ...graphs import NeighbourGraph, conformal_distances
-from ...graphs.lists import canonical
+from ...graphs.search.lists import canonical
 from ...input import Sample
 from ...solvers.sdp import Program
-from ..docs import documented
+from ..table import method
 from .base import Unfolding, fit_unfolding, string_graph
 from .task import Held, Task, Whole
 
@@ -31,7 +31,7 @@ Index = NDArray[np.intp]
 _BLOCK = 2**22
 
 
-@documented
+@method("unfolding", "max tr K", "rescaled distances of near neighbours", "as MVU", "S4 §8.2")
 class RelaxedMVU(Unfolding):
     """Maximum variance unfolding without short circuits, and up to a local scale.
 

@@ -17,11 +17,11 @@ from ..._csgraph import dijkstra
 from ...core import Fitted
 from ...errors import DisconnectedError, InputError, LabelError
 from ...graphs import KNN, NeighbourGraph, as_graph, class_indicator
-from ...graphs.connect import _bridge
-from ...graphs.lists import canonical
+from ...graphs.neighbours.connect import _bridge
+from ...graphs.search.lists import canonical
 from ...input import Classes, Input, Sample
 from ...input.y import ClassLabels
-from ..docs import documented
+from ..table import method
 from .base import BoundedUnfolding, fit_unfolding, n_strings, string_graph
 from .edges import pair_lengths, with_edges
 from .task import Bounds, Held, Task
@@ -39,7 +39,7 @@ class LabelledUnfolding(BoundedUnfolding):
 
 
 # ---------------------------------------------------------------------- neighbours within classes
-@documented
+@method("unfolding", "max tr K, neighbours within classes", "distances of neighbours", "as MVU", "S4 §6.1")
 class SupervisedMVU(LabelledUnfolding):
     """Maximum variance unfolding with neighbours within classes.
 
@@ -132,7 +132,13 @@ def with_shortest(graph: NeighbourGraph, sample: Sample) -> NeighbourGraph:
 # ---------------------------------------------------------------------- other objectives
 
 
-@documented
+@method(
+    "unfolding",
+    "max tr K of each class, centred",
+    "distances of neighbours and classes",
+    "n³ + (nk)³ per step",
+    "S4 eq. 55",
+)
 class SMVU1(LabelledUnfolding):
     """Maximum variance unfolding class by class, the classes held at a distance.
 

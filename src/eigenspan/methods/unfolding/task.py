@@ -14,7 +14,7 @@ from ..._resources import require
 from ...core.spectrum import seed_of
 from ...errors import DimensionError, InputError
 from ...graphs import geodesic_table
-from ...graphs.contract import Contraction, contract
+from ...graphs.neighbours.contract import Contraction, contract
 from ...solvers import dense
 from ...solvers.sdp import Program, Slack, Solution
 from .certificate import UnfoldingCertificate
@@ -66,6 +66,11 @@ class Held:
     def n(self) -> int:
         """Distinct points."""
         return int(self.groups.first.size)
+
+    @property
+    def unit(self) -> float:
+        """The mean of the bounds: a size for rows of a program, in which none overflows or vanishes."""
+        return float(self.bounds.mean())
 
     def graph(self, values: Array | float = 1.0) -> sp.csr_array:
         """Undirected, with these values of the pairs."""

@@ -151,7 +151,7 @@ def _best_scale(program: Program, left: Array, variance: float) -> float:
         over = a * left - program.bounds
         active = over if slack.power == 2 else np.sign(over)
         active = np.where(equations, active, np.maximum(active, 0.0))
-        return variance - slack.power * slack.price * float(active @ left)
+        return variance - slack.power * float((slack.price * active) @ left)
 
     low, high = 0.0, 2.0
     while slope(high) > 0 and high < 1e6:

@@ -37,7 +37,10 @@ class Slack:
     price: float
 
     def cost(self, excess: Array) -> float:
-        return float(self.price * np.sum(np.abs(excess) ** self.power))
+        size = np.abs(excess)
+        return float(
+            np.sum((self.price * size) * size ** (self.power - 1))
+        )  # squares of squared distances may overflow
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,14 +10,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from .._checks import real_numbers, refuse_unless_sizes
-from .._diagnostics import note, stage
-from ..errors import DimensionError, GraphError
-from .finders import AffinityRows, DistanceRows, Finder, TransformerRows
-from .lists import canonical, without_self
-from .metric import asymmetry, check_largest
-from .neighbours import KNN, NeighbourGraph, check_n_neighbors
-from .weights import median_width
+from ..._checks import real_numbers, refuse_unless_sizes
+from ..._diagnostics import note, stage
+from ...errors import DimensionError, GraphError
+from ..search.finders import AffinityRows, DistanceRows, NearestRows, TransformerRows
+from ..search.lists import canonical, without_self
+from ..search.metric import asymmetry, check_largest, median_width
+from .graph import KNN, NeighbourGraph, check_n_neighbors
 
 Index = NDArray[np.intp]
 
@@ -134,7 +133,7 @@ def _from_transformer(transformer: Any, X: Any) -> NeighbourGraph:
 def _from_sparse(graph: Any, X: Any) -> NeighbourGraph:
     D = without_self(_symmetric_lengths(sp.csr_array(graph)))
     degree = int(np.diff(D.indptr).max(initial=1))
-    return NeighbourGraph(D, Finder.build(X, n_neighbors=min(max(degree, 1), X.shape[0] - 1)))
+    return NeighbourGraph(D, NearestRows.build(X, n_neighbors=min(max(degree, 1), X.shape[0] - 1)))
 
 
 def _from_pair(indices: Any, distances: Any, X: Any) -> NeighbourGraph:

@@ -17,9 +17,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from .._resources import one_blas_thread
-from .lists import TINY, keep_zeros, restore_zeros
-from .metric import point_distances
+from ..._resources import one_blas_thread
+from ..search.finders import Finder
+from ..search.lists import TINY, keep_zeros, restore_zeros
+from ..search.metric import point_distances
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -35,12 +36,12 @@ _OCTAVES = 30
 
 
 @dataclass(frozen=True, eq=False)
-class Joining:
+class Joining(Finder):
     """Relates new points to the training points of an undirected k-NN graph: ``X -> csr of distances (m, n)``.
 
     Attributes
     ----------
-    finder : object with ``relate``
+    finder : Finder
         Finds the k nearest training points of new points.
     reach : ndarray of shape (n,)
         Distance of each training point's farthest neighbour.
@@ -48,7 +49,7 @@ class Joining:
         Whether one or both must count the other as neighbour. A new point that no training point would take is tied to its nearest.
     """
 
-    finder: Any
+    finder: Finder
     reach: Array
     symmetry: str = "union"
 
@@ -65,10 +66,10 @@ class Joining:
 
     def _takers(self, X: Any) -> sp.csr_array | None:
         """Distances to the training points that would take a new point; None where the lists of new points are the whole story."""
-        engine = getattr(self.finder, "engine", None)
+        engine = self.finder.engine
         if engine is None:  # rows of precomputed distances, or a search that is not ours
             return None if sp.issparse(X) else self._in_rows(X)
-        if getattr(engine, "name", None) == "tree":
+        if engine.name == "tree":
             blocks = self._in_trees(np.asarray(X, dtype=np.float64))
         elif engine.name == "sklearn":
             blocks = self._by_metric(X, engine.points)

@@ -15,13 +15,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._csgraph import minimum_spanning_tree
-from .._diagnostics import stage
-from .._parameters import Weights, parameter
-from .._resources import require
-from ..errors import GraphError
-from .neighbours import NeighbourGraph, neighbourhoods
-from .weights import WeightSpec, as_weights
+from ..._csgraph import minimum_spanning_tree
+from ..._diagnostics import stage
+from ..._parameters import Weights, parameter
+from ..._resources import require
+from ...errors import GraphError
+from ..neighbours.graph import NeighbourGraph, neighbourhoods
+from .rules import WeightSpec, as_weights
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -7,20 +7,28 @@ W among the training points and can weigh the edges of new points the same way.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._checks import Spec, real_numbers, refuse_unless_sizes
-from .._diagnostics import note, stage
-from .._parameters import Count, Positive, Weights, parameter
-from ..errors import GraphError
-from .metric import point_distances
-from .neighbours import NeighbourGraph
+from ..._checks import Spec, real_numbers, refuse_unless_sizes
+from ..._diagnostics import note, stage
+from ..._parameters import Count, Positive, Weights, parameter
+from ...errors import GraphError
+from ..neighbours.graph import NeighbourGraph
+from ..search.metric import median_width
 
 Array = NDArray[np.float64]
+
+
+class WeightRule(Protocol):
+    """What turns the distances on edges into weights."""
+
+    def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
+        """Of edges from the points X, or where X is None from the training points themselves, to the training points."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +45,7 @@ class Affinity:
     """
 
     W: sp.csr_array
-    rule: Any
+    rule: WeightRule
     given: bool = False
 
     def relate(self, distances: sp.csr_array, X: Any = None) -> sp.csr_array:
@@ -45,29 +53,12 @@ class Affinity:
         return _weighed(self.rule, distances, X)
 
 
-def median_width(X: Any, sample: int = 1000, precomputed: bool = False, metric: Any = "euclidean") -> float:
-    """Half the median distance among at most 1000 evenly chosen points [S0, §8.6]."""
-    n = X.shape[0]
-    rows = np.unique(np.linspace(0, n - 1, min(n, sample)).astype(int))
-    D = np.asarray(X[rows][:, rows]) if precomputed else point_distances(X[rows], metric=metric)
-    pairs = D[np.triu_indices(rows.size, 1)]
-    width = float(np.median(pairs)) / 2 if pairs.size else 0.0
-    if width <= 0:
-        positive = pairs[pairs > 0]
-        if positive.size == 0:
-            raise GraphError(
-                f"All {rows.size} sampled points coincide: there is no distance to derive a kernel width from."
-            )
-        width = float(np.median(positive)) / 2
-    return width
-
-
 class WeightSpec(Spec):
-    """A rule for edge weights: ``bind(graph, X)`` fits it to a graph and returns what weighs, ``weigh(distances, X)``."""
+    """A specification of edge weights: ``bind(graph, X)`` fits it to a graph and returns the rule that weighs."""
 
     _refusal = GraphError
 
-    def bind(self, graph: NeighbourGraph, X: Any) -> Any:
+    def bind(self, graph: NeighbourGraph, X: Any) -> WeightRule:
         raise NotImplementedError
 
 
@@ -81,7 +72,7 @@ class Binary(WeightSpec):
     Binary()
     """
 
-    def bind(self, graph: NeighbourGraph, X: Any) -> Any:
+    def bind(self, graph: NeighbourGraph, X: Any) -> Binary:
         return self
 
     def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
@@ -111,8 +102,8 @@ class Heat(WeightSpec):
 
     def bind(self, graph: NeighbourGraph, X: Any) -> Heat:
         if self.sigma is None:
-            metric = getattr(graph.finder, "metric", "euclidean")  # the width must be in the units of the edges
-            known = getattr(graph.finder, "width", None)
+            metric = graph.finder.metric or "euclidean"  # the width must be in the units of the edges
+            known = graph.finder.width
             width = median_width(X, metric=metric) if X is not None else known or float(np.median(graph.distances.data))
             if not width > 0:
                 raise GraphError("The median edge of the graph has length zero: give Heat(sigma=...).")
@@ -152,9 +143,7 @@ class LocalScaling(WeightSpec):
         if not np.any(lengths > 0):
             raise GraphError("All neighbouring points coincide: there is no distance to scale by.")
         floor = float(lengths[lengths > 0].min())
-        k = min(
-            self.k, getattr(graph.finder, "n_neighbors", None) or self.k
-        )  # farther edges are bridges, or ends that others chose
+        k = min(self.k, graph.finder.n_neighbors or self.k)  # farther edges are bridges, or ends that others chose
         return _BoundLocalScaling(k, floor, np.maximum(_kth_distance(graph.distances, k), floor))
 
 
@@ -255,7 +244,7 @@ class Powered(WeightSpec):
 
 @dataclass(frozen=True, eq=False)
 class _BoundPower:
-    rule: Any
+    rule: WeightRule
     alpha: float
     factor: float
 
@@ -319,7 +308,7 @@ def affinity(graph: NeighbourGraph, weights: Any, X: Any) -> Affinity:
         return Affinity(W, rule, takes_given(weights))
 
 
-def _weighed(rule: Any, distances: sp.csr_array, X: Any) -> sp.csr_array:
+def _weighed(rule: WeightRule, distances: sp.csr_array, X: Any) -> sp.csr_array:
     """What a rule, perhaps the user's own, makes of the distances, if they are weights."""
     W = rule.weigh(distances, X)
     if not sp.issparse(W) or W.shape != distances.shape:

@@ -7,7 +7,7 @@ graph has exactly k entries, and a distance of zero is an edge (kept as an expli
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Annotated, Any, Literal
 
@@ -15,15 +15,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._checks import Spec, check_parameter
-from .._compat import Interval
-from .._diagnostics import note
-from .._parameters import Count, Metric, Positive, parameter
-from ..errors import GraphError
-from .finders import Finder
+from ..._checks import Spec, check_parameter
+from ..._compat import Interval
+from ..._diagnostics import note
+from ..._parameters import Count, Metric, Positive, parameter
+from ...errors import GraphError
+from ..search.finders import Finder, NearestRows
+from ..search.lists import canonical, keep_zeros, restore_zeros, row_max
+from ..search.metric import as_metric
 from .joining import Joining
-from .lists import canonical, keep_zeros, restore_zeros, row_max
-from .metric import as_metric
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -37,8 +37,8 @@ class NeighbourGraph:
     ----------
     distances : csr_array of shape (n, n)
         Row i holds the distances from i to its neighbours, sorted by column; explicit zeros are edges.
-    finder : object with ``relate``
-        Finds the neighbours of new points among the training points.
+    finder : Finder
+        Finds the neighbours of new points among the training points; a graph that classes define has none.
     symmetry : {"union", "mutual"}
         Whether one or both ends of an undirected edge must count the other as neighbour.
     rows : index array or None
@@ -48,7 +48,7 @@ class NeighbourGraph:
     """
 
     distances: sp.csr_array
-    finder: Any
+    finder: Finder = field(default_factory=Finder)
     symmetry: str = "union"
     rows: Index | None = None
     reaches: Array | None = None
@@ -71,16 +71,15 @@ class NeighbourGraph:
         """Distance of each point's farthest neighbour, edges that only bridge components left aside."""
         return row_max(self.distances) if self.reaches is None else self.reaches
 
-    def joining(self) -> Any:
+    def joining(self) -> Finder:
         """Relates new points to the training points as `undirected` does these among themselves."""
-        lists = getattr(self.finder, "n_neighbors", None) is not None and getattr(self.finder, "radius", None) is None
+        lists = self.finder.n_neighbors is not None and self.finder.radius is None
         return Joining(self.finder, self.reach, self.symmetry) if lists else self.finder
 
     def subset(self, rows: Index) -> NeighbourGraph:
         """The graph among some of the points."""
         D = restore_zeros(sp.csr_array(keep_zeros(self.distances)[rows][:, rows]))
-        finder = self.finder.subset(rows) if hasattr(self.finder, "subset") else self.finder
-        return replace(self, distances=D, finder=finder, rows=rows, reaches=self.reach[rows])
+        return replace(self, distances=D, finder=self.finder.subset(rows), rows=rows, reaches=self.reach[rows])
 
 
 def neighbourhoods(graph: sp.csr_array) -> Iterator[tuple[Index, Index]]:
@@ -141,7 +140,7 @@ class KNN(Spec):
         check_n_neighbors(k, X)
         metric = _searchable(self.metric, self.metric_params)
         settings: dict[str, Any] = {"metric": metric, "search": self.search, "n_jobs": self.n_jobs}
-        finder = Finder.build(X, n_neighbors=k, **settings)
+        finder = NearestRows.build(X, n_neighbors=k, **settings)
         note(search=finder.engine.name)
         if not self.within_class:
             return NeighbourGraph(finder.among(), finder, self.symmetry)
@@ -152,7 +151,7 @@ class KNN(Spec):
             members = np.flatnonzero(codes == c)
             if members.size < 2:
                 continue
-            local = Finder.build(X[members], n_neighbors=min(k, members.size - 1), **settings).among().tocoo()
+            local = NearestRows.build(X[members], n_neighbors=min(k, members.size - 1), **settings).among().tocoo()
             rows.append(members[local.row])
             columns.append(members[local.col])
             values.append(local.data)
@@ -191,10 +190,10 @@ class Radius(Spec):
     def build(self, X: Any, codes: Index | None = None) -> NeighbourGraph:
         self.check()
         metric = _searchable(self.metric, self.metric_params)
-        finder = Finder.build(X, radius=self.radius, metric=metric, n_jobs=self.n_jobs)
+        finder = NearestRows.build(X, radius=self.radius, metric=metric, n_jobs=self.n_jobs)
         D = finder.among()
         if D.nnz == 0:
-            near = Finder.build(X, n_neighbors=1, metric=metric).among().data
+            near = NearestRows.build(X, n_neighbors=1, metric=metric).among().data
             raise GraphError(
                 f"radius={self.radius:g} leaves every one of the {D.shape[0]} points alone: nearest neighbours are {near.min():.3g} to "
                 f"{near.max():.3g} apart (median {np.median(near):.3g}). Use a larger radius, or a k-nearest-neighbour graph."

@@ -26,9 +26,18 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
-from .._diagnostics import note
-from .._resources import available_memory, human_bytes, in_slices, in_threads, one_thread, refuse_lazy, require, workers
-from ..errors import GraphError, SearchWarning, warn
+from ..._diagnostics import note
+from ..._resources import (
+    available_memory,
+    human_bytes,
+    in_slices,
+    in_threads,
+    one_thread,
+    refuse_lazy,
+    require,
+    workers,
+)
+from ...errors import GraphError, SearchWarning, warn
 from .lists import Lists, empty_lists, leave_out_self, nearest_first
 from .metric import explaining, search_arguments
 from .tiles import Frame, Tiles
@@ -36,7 +45,6 @@ from .tiles import Frame, Tiles
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-SEARCHES = ("auto", "tree", "exact", "hnsw", "sklearn")
 
 #: Up to this many features a tree may pay; below the lower number it always does.
 _TREE_ALWAYS, _TREE_AT_MOST = 8, 15
@@ -192,7 +200,7 @@ class BlockSearch:
         return distances, indices
 
     def _by_products(self, queries: Array, own: Index, k: int) -> Lists:
-        from ..compiled.nearest import exact_squares, keep_nearest, scan_exactly
+        from ...compiled.nearest import exact_squares, keep_nearest, scan_exactly
 
         n, D = self.points.shape
         others = n - int(own.size > 0 and own[0] >= 0)
@@ -286,7 +294,7 @@ class HnswSearch:
         self.__dict__.update({**state, "index": _faiss().deserialize_index(state["index"])})
 
     def near(self, X: Array | None, k: int) -> Lists:
-        from ..compiled.nearest import exact_squares
+        from ...compiled.nearest import exact_squares
 
         queries = np.ascontiguousarray(self.points if X is None else X)
         wanted = min(k + _SPARE, self.points.shape[0])

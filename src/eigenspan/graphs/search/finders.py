@@ -1,4 +1,4 @@
-"""Finders: how new points find their neighbours among the training points, ``relate(X) -> csr of distances (m, n)``."""
+"""Finders: how new points find their neighbours among the training points."""
 
 from __future__ import annotations
 
@@ -9,16 +9,43 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..errors import GraphError
+from ...errors import GraphError
+from .engines import choose
 from .lists import ragged, regular
 from .metric import paired_distances, refuse_undefined
-from .search import choose
 
 Index = NDArray[np.intp]
 
 
-@dataclass(frozen=True, eq=False)
 class Finder:
+    """Finds the neighbours of new points among the n training points.
+
+    What else others ask of it is here, as of one that knows nothing of it: the engine of the search, the metric, how many neighbours or
+    what radius, the width of a heat kernel, and the columns of rows of distances.
+    """
+
+    engine: Any = None
+    metric: Any = None
+    n_neighbors: int | None = None
+    radius: float | None = None
+    width: float | None = None
+    columns: Index | None = None
+
+    def relate(self, X: Any) -> sp.csr_array:
+        """Distances from new points to their neighbours, of shape (m, n)."""
+        raise NotImplementedError
+
+    def among(self) -> sp.csr_array:
+        """The same among the training points themselves, no point its own neighbour."""
+        raise NotImplementedError
+
+    def subset(self, rows: Index) -> Finder:
+        """The same search over some of the training points."""
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class NearestRows(Finder):
     """Relates new points to the training points of a k-NN or radius graph: ``X -> csr of distances (m, n)``."""
 
     engine: Any
@@ -38,7 +65,7 @@ class Finder:
         metric: Any = "euclidean",
         search: str = "auto",
         n_jobs: int | None = None,
-    ) -> Finder:
+    ) -> NearestRows:
         engine = choose(X, metric, "sklearn" if radius is not None else search, n_jobs)
         return cls(engine, n_neighbors, radius, metric, search, n_jobs)
 
@@ -47,7 +74,6 @@ class Finder:
         return int(self.engine.points.shape[0])
 
     def among(self) -> sp.csr_array:
-        """Distances among the training points themselves, no point its own neighbour."""
         return self._lists(None)
 
     def relate(self, X: Any) -> sp.csr_array:
@@ -75,15 +101,14 @@ class Finder:
                 distances[i], indices[i] = d, j
         return ragged(distances, indices, self.n)
 
-    def subset(self, rows: Index) -> Finder:
-        """The same search over some of the training points."""
+    def subset(self, rows: Index) -> NearestRows:
         k = None if self.n_neighbors is None else min(self.n_neighbors, rows.size - 1)
         settings: dict[str, Any] = {"metric": self.metric, "search": self.search, "n_jobs": self.n_jobs}
-        return Finder.build(self.engine.points[rows], n_neighbors=k, radius=self.radius, **settings)
+        return NearestRows.build(self.engine.points[rows], n_neighbors=k, radius=self.radius, **settings)
 
 
 @dataclass(frozen=True, eq=False)
-class DistanceRows:
+class DistanceRows(Finder):
     """A finder for points that arrive as rows of precomputed distances to the n training points.
 
     `width` is half their median distance, where all of them are known: the default width of a heat kernel.
@@ -113,7 +138,7 @@ class DistanceRows:
 
 
 @dataclass(frozen=True, eq=False)
-class AffinityRows:
+class AffinityRows(Finder):
     """A finder for points that arrive as rows of affinities to the n training points: positive entries are edges."""
 
     n: int
@@ -139,7 +164,7 @@ def _refuse_alone(rows: sp.csr_array, what: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class TransformerRows:
+class TransformerRows(Finder):
     """A finder that asks a fitted scikit-learn neighbours transformer; a point it finds none for is tied to its nearest."""
 
     transformer: Any
@@ -150,7 +175,7 @@ class TransformerRows:
         alone = np.flatnonzero(np.diff(D.indptr) == 0)
         if not alone.size:
             return D
-        near = Finder.build(self.points, n_neighbors=1, metric=self.metric).relate(X[alone])
+        near = NearestRows.build(self.points, n_neighbors=1, metric=self.metric).relate(X[alone])
         data, columns = (
             np.insert(D.data, D.indptr[alone], near.data),
             np.insert(D.indices, D.indptr[alone], near.indices),
@@ -158,12 +183,11 @@ class TransformerRows:
         counts = np.maximum(np.diff(D.indptr), 1)
         return sp.csr_array((data, columns, np.concatenate([[0], np.cumsum(counts)])), shape=D.shape)
 
-    def subset(self, rows: Index) -> Finder:
-        """A search over some of the training points."""
+    def subset(self, rows: Index) -> NearestRows:
         k, radius = getattr(self.transformer, "n_neighbors", None), getattr(self.transformer, "radius", None)
         if k is None and radius is not None:
-            return Finder.build(self.points[rows], radius=radius, metric=self.metric)
-        return Finder.build(self.points[rows], n_neighbors=min(k or 10, rows.size - 1), metric=self.metric)
+            return NearestRows.build(self.points[rows], radius=radius, metric=self.metric)
+        return NearestRows.build(self.points[rows], n_neighbors=min(k or 10, rows.size - 1), metric=self.metric)
 
     @property
     def metric(self) -> Any:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from ..solvers.sdp.near import near_points
+from ...solvers.sdp.near import near_points
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -35,13 +35,15 @@ class Contraction:
     def masses(self) -> Array:
         return np.bincount(self.labels).astype(np.float64)
 
+    @property
+    def members(self) -> sp.csr_array:
+        """One in row i and the column of its group, (n, g)."""
+        n, g = self.labels.size, self.first.size
+        return sp.csr_array((np.ones(n), (np.arange(n), self.labels)), shape=(n, g))
+
     def sum(self, C: Any) -> Any:
         """An n×n form over points that coincide within groups, as a form over the groups."""
-        n, g = self.labels.size, self.first.size
-        if n == g:
-            return C
-        S = sp.csr_array((np.ones(n), (np.arange(n), self.labels)), shape=(n, g))
-        return S.T @ C @ S
+        return C if self.labels.size == self.first.size else self.members.T @ C @ self.members
 
 
 def contract(lengths: sp.csr_array, near: float = 0.0) -> tuple[Contraction, Index, Array]:

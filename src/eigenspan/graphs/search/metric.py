@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,8 +13,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances
 
-from .._checks import LEAST, MOST
-from ..errors import EigenspanError, GraphError
+from ..._checks import LEAST, MOST
+from ..._parameters import accepts
+from ...errors import EigenspanError, GraphError
 
 #: Rounding may take a distance of zero this far below it, as in one minus a cosine.
 _ROUNDING = 1e-9
@@ -70,13 +70,7 @@ _PARAMETERS = {
 def _takes(metric: Any, parameters: dict[str, Any]) -> bool:
     if isinstance(metric, str):
         return set(parameters) <= _PARAMETERS.get(metric, set())
-    try:
-        inspect.signature(metric.function if isinstance(metric, UserMetric) else metric).bind(None, None, **parameters)
-    except TypeError:
-        return False
-    except ValueError:  # compiled functions have no signature to look at
-        return True
-    return True
+    return accepts(metric.function if isinstance(metric, UserMetric) else metric, None, None, **parameters)
 
 
 def as_metric(name: Any, parameters: dict[str, Any] | None = None) -> Any:
@@ -185,3 +179,20 @@ def asymmetry(M: NDArray[np.float64]) -> tuple[float, float]:
         size = max(size, float(upper.max()), -float(upper.min()))
         skew = max(skew, float(difference.max()), -float(difference.min()))
     return size, skew
+
+
+def median_width(X: Any, sample: int = 1000, precomputed: bool = False, metric: Any = "euclidean") -> float:
+    """Half the median distance among at most 1000 evenly chosen points [S0, §8.6]."""
+    n = X.shape[0]
+    rows = np.unique(np.linspace(0, n - 1, min(n, sample)).astype(int))
+    D = np.asarray(X[rows][:, rows]) if precomputed else point_distances(X[rows], metric=metric)
+    pairs = D[np.triu_indices(rows.size, 1)]
+    width = float(np.median(pairs)) / 2 if pairs.size else 0.0
+    if width <= 0:
+        positive = pairs[pairs > 0]
+        if positive.size == 0:
+            raise GraphError(
+                f"All {rows.size} sampled points coincide: there is no distance to derive a kernel width from."
+            )
+        width = float(np.median(positive)) / 2
+    return width

@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._diagnostics import stage
-from ..solvers.dense import local_eigenpairs
-from .neighbours import neighbourhoods
+from ..._diagnostics import stage
+from ...solvers.dense import local_eigenpairs
+from ..neighbours.graph import neighbourhoods
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -129,7 +129,7 @@ def _weights(points: Any, targets: Any, graph: sp.csr_array, reg: float) -> Arra
 
 
 def _compiled_weights(points: Any, targets: Any, graph: sp.csr_array, reg: float) -> Array:
-    from ..compiled.local import reconstruction_weights as compiled
+    from ...compiled.local import reconstruction_weights as compiled
 
     starts, members = graph.indptr.astype(np.int64), graph.indices.astype(np.int32, copy=False)
     return compiled(points, targets, starts, members, float(reg))

@@ -14,13 +14,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from .._csgraph import minimum_spanning_tree
-from .._diagnostics import note, stage
-from ..errors import DisconnectedError, DisconnectedWarning, GraphError, warn
-from .finders import AffinityRows
-from .lists import canonical
-from .neighbours import NeighbourGraph
-from .search import choose
+from ..._csgraph import minimum_spanning_tree
+from ..._diagnostics import note, stage
+from ...errors import DisconnectedError, DisconnectedWarning, GraphError, warn
+from ..search.engines import choose
+from ..search.finders import AffinityRows
+from ..search.lists import canonical
+from .graph import NeighbourGraph
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -150,7 +150,7 @@ def _ways_out(graph: NeighbourGraph, X: Any, labels: Index, precomputed: bool) -
     """The shortest edges out of components, one each: the small ones first, and never out of the largest."""
     sizes = np.bincount(labels)
     asking = np.arange(sizes.size) != sizes.argmax()
-    engine = getattr(graph.finder, "engine", None)
+    engine = graph.finder.engine
     small = asking & (sizes <= (0 if precomputed or engine is None else _SMALL))
     points = np.flatnonzero((small if small.any() else asking)[labels])
     d = np.full(points.size, np.inf)
@@ -159,7 +159,7 @@ def _ways_out(graph: NeighbourGraph, X: Any, labels: Index, precomputed: bool) -
     elif small.any():
         nearest, d = _in_shared_index(engine, X, labels, points, sizes)
     if not np.isfinite(d).any():  # components are large, or an approximate index knows no way out
-        nearest, d = _by_halves(X, labels, points, getattr(graph.finder, "metric", "euclidean"))
+        nearest, d = _by_halves(X, labels, points, graph.finder.metric or "euclidean")
     order = np.lexsort((d, labels[points]))
     first = order[np.unique(labels[points][order], return_index=True)[1]]
     first = first[np.isfinite(d[first])]

@@ -8,12 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._csgraph import dijkstra
-from .._diagnostics import stage
-from .._resources import require
-from ..errors import DisconnectedError
-from .landmarks import suggested_landmarks
-from .neighbours import NeighbourGraph
+from ..._csgraph import dijkstra
+from ..._diagnostics import stage
+from ..._resources import require
+from ...errors import DisconnectedError
+from ..landmarks import suggested_landmarks
+from .graph import NeighbourGraph
 
 Array = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ def geodesic_table(graph: sp.csr_array, sources: NDArray[np.intp]) -> Any:
     with stage("geodesics"):
         if n * q <= _SMALL:
             return np.ascontiguousarray(_reached(_shortest(graph, sources)(sources)).T)
-        from ..compiled.paths import ShortestPaths
+        from ...compiled.paths import ShortestPaths
 
         paths = ShortestPaths(graph, single=dtype == np.float32)
         for i in range(0, q, _BATCH):
@@ -72,7 +72,7 @@ def _shortest(graph: sp.csr_array, sources: NDArray[np.intp]) -> Any:
     """Two exact ways: a library call for small graphs, compiled code where its second of loading pays."""
     if graph.shape[0] * len(sources) <= _SMALL:
         return lambda some: np.atleast_2d(dijkstra(graph, directed=True, indices=some))
-    from ..compiled.paths import ShortestPaths
+    from ...compiled.paths import ShortestPaths
 
     return ShortestPaths(graph)
 
