@@ -60,7 +60,7 @@ test-oldest: $(OLDEST)/.ready ## the tests with the oldest versions of what eige
 	$(OLDEST)/bin/pytest -n $(WORKERS) tests
 
 test-runtime: $(READY) ## Ctrl-C at 40 moments of twelve methods, forks, limits, broken caches (half an hour)
-	EIGENSPAN_INTERRUPTS=40 $(BIN)/pytest -s tests/test_interrupts.py tests/test_forks.py tests/test_memory_limits.py tests/test_compiler_cache.py tests/test_threads.py
+	EIGENSPAN_INTERRUPTS=40 $(BIN)/pytest -s tests/runtime
 
 test-sklearn: $(READY) ## scikit-learn's own tests of the classes that both libraries have
 	$(BIN)/python tests/sklearn_suites

@@ -20,7 +20,7 @@ KERNELS = ("Prescott", "Nehalem", "Sandybridge", "Haswell", "SkylakeX")
 #: What OpenBLAS calls kernels that several generations share: by the oldest of them.
 SHARED = {"Katmai": "Prescott"}
 TESTS = Path(__file__).parent
-#: Where numbers are compared: minutes, not the whole suite.
+#: Where numbers are compared: minutes, not the whole suite. Names of test files, whatever their folder.
 NUMERICAL = (
     "arithmetic", "bad_input", "bases", "cholesky", "forms", "lanczos", "landmark_unfolding", "oracles", "sdp_certificate",
     "sdp_dense", "sdp_low_rank", "smoother", "solvers", "streaming", "supervised_unfolding", "theorems", "unfolding_variants",
@@ -31,6 +31,12 @@ A = numpy.eye(300) + 1
 scipy.linalg.eigh(A @ A)
 print(json.dumps([pool["architecture"] for pool in threadpoolctl.threadpool_info() if pool["internal_api"] == "openblas"]))
 """
+
+
+def path_of(name: str) -> Path:
+    """The one file of this name."""
+    (path,) = TESTS.rglob(f"test_{name}.py")
+    return path
 
 
 def why_not(kernel: str) -> str | None:
@@ -64,7 +70,7 @@ def main() -> int:
     parser.add_argument("--numerical", action="store_true", help="only the tests that compare numbers")
     parser.add_argument("--workers", default="2", help="processes that share the tests")
     given = parser.parse_args()
-    paths = [str(TESTS / f"test_{name}.py") for name in NUMERICAL] if given.numerical else [str(TESTS)]
+    paths = [str(path_of(name)) for name in NUMERICAL] if given.numerical else [str(TESTS)]
     summary, passed = [], True
     for kernel in given.kernels or KERNELS:
         reason = why_not(kernel)

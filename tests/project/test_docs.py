@@ -1,0 +1,82 @@
+"""The documentation is complete, its code runs, and its links lead somewhere."""
+
+import inspect
+import re
+
+import pytest
+from sklearn.base import TransformerMixin
+
+import eigenspan
+from eigenspan import errors, plotting, quality
+from helpers import ROOT
+
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+MODULES = {"eigenspan": eigenspan, "eigenspan.quality": quality, "eigenspan.plotting": plotting}
+NAMES = [(module, name) for module, contents in MODULES.items() for name in contents.__all__]
+RAISED = [name for name, value in vars(errors).items() if inspect.isclass(value) and issubclass(value, Exception)]
+
+
+def public(module, name):
+    return getattr(MODULES[module], name)
+
+
+def is_estimator(thing):
+    return inspect.isclass(thing) and issubclass(thing, TransformerMixin)
+
+
+def blocks(path):
+    return re.findall(r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("module, name", NAMES)
+def test_every_public_name_has_a_docstring(module, name):
+    thing = public(module, name)
+    assert inspect.getdoc(thing), name
+    assert "$" not in thing.__doc__, f"{name} has a placeholder that methods/docs.py does not fill"
+    if is_estimator(thing) or inspect.isfunction(thing) or hasattr(thing, "get_params"):
+        assert re.search(r"^ *Examples\n *-{8}", thing.__doc__, re.MULTILINE), name
+        assert ">>>" in thing.__doc__, name
+
+
+@pytest.mark.parametrize("module, name", [pair for pair in NAMES if is_estimator(public(*pair))])
+def test_every_parameter_of_an_estimator_is_documented(module, name):
+    thing = public(module, name)
+    parameters = thing.__doc__.split("Parameters\n")[1].split("Examples\n")[0]
+    for parameter in inspect.signature(thing).parameters:
+        assert re.search(rf"^ *(\w+, )*{parameter}(, \w+)* :", parameters, re.MULTILINE), f"{name}.{parameter}"
+
+
+def test_every_public_name_stands_in_the_list_of_names():
+    listed = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(listed) == sorted(name for _, name in NAMES)
+
+
+@pytest.mark.parametrize("name", RAISED)
+def test_every_error_and_warning_is_explained(name):
+    assert f"| `{name}` |" in (ROOT / "docs" / "bad-input.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda path: path.name)
+def test_the_code_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace = {}
+    for block in blocks(page):
+        exec(compile(block, page.name, "exec"), namespace)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_every_method_is_in_the_readme():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for row in eigenspan.methods().itertuples():
+        if row.family != "external":
+            assert f"`{row.Index}`" in text, row.Index
+
+
+def test_the_changelog_knows_this_version():
+    assert eigenspan.__version__ in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"version: {eigenspan.__version__}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")

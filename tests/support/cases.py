@@ -1,0 +1,134 @@
+"""The list of estimators that the registry-driven tests run over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import pytest
+from sklearn.base import clone
+from sklearn.decomposition import FactorAnalysis
+
+import eigenspan as es
+from eigenspan.methods.base import LinearReducer
+from eigenspan.methods.registry import TABLE
+from helpers import quietly
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Points and class labels."""
+
+    X: Any
+    y: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One estimator, unfitted, with the facts the tests ask about."""
+
+    id: str
+    template: Any
+    #: The map is ``(x − mean) V``: there are components_ and an inverse.
+    linear: bool
+    #: Training rows are recognised and get their training embedding.
+    lookup: bool
+    spectral: bool = True
+
+    def make(self, **params: Any) -> Any:
+        return clone(self.template).set_params(**params)
+
+    def fitted(self, data: Data) -> Any:
+        """Fitted once in a process, for checks that only read: whoever changes an estimator, or asks what a fit does, makes its own."""
+        return _fitted(self, data)
+
+
+@cache
+def _fitted(case: Case, data: Data) -> Any:
+    estimator = quietly(lambda: case.make().fit(data.X, data.y))
+    estimator.embedding_.flags.writeable = False
+    return estimator
+
+
+def over(cases: Iterable[Case]) -> Any:
+    """A test of every one of these."""
+    return pytest.mark.parametrize("case", cases, ids=lambda case: case.id)
+
+
+#: Maps that look training rows up; those of Gram matrices and features are exact at training rows without it.
+_LOOKUP = {
+    "Isomap", "LandmarkIsomap", "LaplacianEigenmaps", "DiffusionMap", "CommuteTimeEmbedding", "SpectralClustering",
+    "LLE", "ModifiedLLE", "HessianLLE", "LTSA", "MVU", "SupervisedMVU", "SMVU1",
+    "SMVU2", "ColoredMVU", "LandmarkMVU", "RelaxedMVU", "LaplacianMVU", "ActionRespectingEmbedding",
+}  # fmt: skip
+
+
+#: Unfoldings of labelled points and sequences, most of them solved densely in a second or more: tests of their own stand in for the
+#: lists that all methods go through.
+SIDE_UNFOLDINGS = {"SupervisedMVU", "SMVU1", "SMVU2", "ColoredMVU", "ActionRespectingEmbedding"}
+
+
+def _case(name: str, template: Any, *, lookup: bool = False) -> Case:
+    linear = isinstance(template, LinearReducer) and getattr(template, "kernel", None) is None
+    return Case(name, template, linear, lookup)
+
+
+@cache
+def own() -> tuple[Case, ...]:
+    """The library's own methods as the registry builds them, without any argument."""
+    methods = [m for m in TABLE if m.own and m.name not in SIDE_UNFOLDINGS]
+    return tuple(_case(m.name, m.build(), lookup=m.name in _LOOKUP) for m in methods)
+
+
+@cache
+def estimators() -> tuple[Case, ...]:
+    """Every public estimator, and one of each way to change its basis, unit, graph or supervision."""
+    variants = [
+        _case("TraceReducer", es.TraceReducer()),
+        _case("TraceReducer-kernel", es.TraceReducer(basis="kernel")),
+        _case(
+            "TraceReducer-samples",
+            es.TraceReducer(basis="samples", minimise="reconstruction", scale="covariance"),
+            lookup=True,
+        ),
+        _case("TraceReducer-class", es.TraceReducer(minimise="class_laplacian", unit="total")),
+        _case("KernelPCA-landmarks", es.KernelPCA(landmarks=25, gamma=0.01)),
+        _case("ClassicalMDS-cityblock", es.ClassicalMDS(metric="cityblock")),
+        _case("ClassicalMDS-lingoes", es.ClassicalMDS(metric="cityblock", correction="lingoes"), lookup=True),
+        _case("Isomap-landmarks", es.Isomap(landmarks=40)),
+        _case("Isomap-conformal", es.Isomap(conformal=True), lookup=True),
+        _case("LaplacianEigenmaps-harmonic", es.LaplacianEigenmaps(extension="harmonic", weights="local"), lookup=True),
+        _case(
+            "LaplacianEigenmaps-barycentric",
+            es.LaplacianEigenmaps(extension="barycentric", weights="binary"),
+            lookup=True,
+        ),
+        _case("DiffusionMap-0", es.DiffusionMap(alpha=0, t=2), lookup=True),
+        _case("SpectralClustering-ratio", es.SpectralClustering(3, cut="ratio", assign="discretize"), lookup=True),
+        _case("LPP-kernel", es.LPP(kernel=es.Kernel("rbf", gamma="median"))),
+        _case("OLPP-kernel", es.OLPP(kernel=es.Kernel("rbf", gamma="median"))),
+        _case("NPP-kernel-landmarks", es.NPP(kernel=es.Kernel("rbf", gamma="median"), landmarks=30)),
+        _case("ONPP-kernel", es.ONPP(kernel=es.Kernel("poly", degree=2, gamma=0.01))),
+        _case("LLTSA-kernel", es.LLTSA(kernel=es.Kernel("poly", degree=2, gamma=0.01))),
+        _case("LDA-kernel", es.LDA(kernel=es.Kernel("rbf", gamma="median"))),
+        _case("LDA-trace-ratio", es.LDA(criterion="trace-ratio")),
+        _case("LDA-shrinkage", es.LDA(shrinkage="auto")),
+        _case("LFDA-local", es.LFDA(affinity="local", axes="eigenvalue-norm")),
+        _case("LFDA-kernel", es.LFDA(kernel=es.Kernel("rbf", gamma="median"))),
+        _case("MFA-eigenvalue", es.MFA(n_neighbors=2, n_rivals=5, axes="eigenvalue")),
+        _case("DNE-kernel", es.DNE(kernel=es.Kernel("rbf", gamma="median"), axes="norm")),
+        _case("SSLFDA-graph", es.SSLFDA(graph=es.KNN(4), alpha=2)),
+        _case("SSDNE-kernel", es.SSDNE(kernel=es.Kernel("rbf", gamma="median"), alpha=4)),
+        _case("SupervisedPCA-rbf", es.SupervisedPCA(labels="rbf")),
+        _case("SDA-path", es.SDA(weights="path")),
+        _case("SDA-kernel", es.SDA(kernel=es.Kernel("rbf", gamma="median"))),
+        _case("SODA-kernel", es.SODA(kernel=es.Kernel("rbf", gamma="median"), trust=0.5)),
+        _case("LPP-class", es.LPP(graph="class")),
+        _case("NPP-class", es.NPP(graph="class")),
+        _case("ONPP-within", es.ONPP(graph=es.KNN(8, within_class=True))),
+        _case("PCA-whiten", es.PCA(2, whiten=True)),
+        Case("External", es.External(FactorAnalysis(2)), linear=False, lookup=False, spectral=False),
+    ]
+    return (*own(), *variants)
