@@ -7,7 +7,6 @@ import os
 # threads of OpenBLAS that have nothing to do sleep, instead of keeping a core from the other process of tests for a tenth of a second
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # read when numpy is imported
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import hypothesis
@@ -17,7 +16,6 @@ from sklearn.datasets import load_digits, make_blobs, make_swiss_roll
 from threadpoolctl import threadpool_limits
 
 from cases import Data
-from eigenspan import _resources
 
 # what a search over random examples finds is for the one who writes code: a change is judged on the same examples every time
 hypothesis.settings.register_profile("same", derandomize=True)
@@ -53,23 +51,6 @@ def islands() -> Data:
     centres = np.array([[0.0, 0, 0], [50, 0, 0], [0, 80, 0]])
     y = np.repeat([0, 1, 2], [30, 20, 10])
     return Data(centres[y] + rng.standard_normal((60, 3)), y)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def memory_read_once() -> Any:
-    """Every fit asks several times for free memory, half a millisecond in files: too long for thousands of small fits.
-
-    Limits in the environment hold all the same, and the tests of control groups hand over files of their own, which are read.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("_free", "_left_by_control_groups", "_left_by_process"):
-            patch.setattr(_resources, name, _remembering(getattr(_resources, name)))
-        yield
-
-
-def _remembering(read: Callable[..., Iterator[int]]) -> Callable[..., Iterator[int]]:
-    found = tuple(read())
-    return lambda *files: read(*files) if files else iter(found)
 
 
 @pytest.fixture(scope="session", autouse=True)
