@@ -125,3 +125,27 @@ def test_moments_of_many_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.random.default_rng(0).standard_normal((400_000, 20), dtype=np.float32)
     for _ in range(3):
         np.testing.assert_allclose(PCA(1).fit(X).mean_, X.mean(axis=0, dtype=np.float64), atol=1e-6)
+
+
+def test_small_fits_keep_to_one_thread_of_the_linear_algebra() -> None:
+    """Threads that wait for each other make a small fit sixty times as long where other processes use the cores."""
+    import numpy as np
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    from eigenspan import TraceReducer
+    from eigenspan.forms import centring
+
+    def pools() -> set[int]:
+        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    seen = {}
+    with threadpool_limits(2, user_api="blas"):
+        for n in (100, 700):
+
+            def form(X: np.ndarray, y: object) -> object:
+                seen[len(X)] = pools()
+                return centring(len(X))
+
+            TraceReducer(2, maximise=form).fit(np.random.default_rng(0).standard_normal((n, 3)))
+        assert pools() == seen[700]
+    assert seen[100] == {1}

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from .._compat import HasMethods, Interval, StrOptions, fit_context
 from .._diagnostics import collect
 from .._parameters import ArrayLike, Count, Declared, Function, NotNegative, Seed, parameter
-from .._resources import explained, human_bytes, threads
+from .._resources import explained, human_bytes, threads, threads_for
 from ..core import Axes, Features, Fitted, Map, Posed
 from ..errors import InputError
 from ..graphs import Landmarks
@@ -82,7 +82,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declared):
         """
         with collect() as record, threads(getattr(self, "n_jobs", None)):
             sample, seen = read(self, X, y)
-            fitted = _for_dense_rows(self._fit(sample), sample.x)
+            with threads_for(self._order(sample)):
+                fitted = _for_dense_rows(self._fit(sample), sample.x)
             if isinstance(sample.y, Classes | Actions) and sample.y.names.size:
                 seen["classes_"] = sample.y.names
         return self._set(fitted, seen, record, sample.table)
@@ -106,6 +107,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declared):
     def _fit(self, sample: Sample) -> Fitted:
         """What there is to find; nothing is set here."""
         raise NotImplementedError
+
+    def _order(self, sample: Sample) -> int:
+        """Of the largest dense matrix, by which the threads of the linear algebra are chosen."""
+        return max(sample.x.values.shape)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit and return the embedding of the training points.

@@ -9,6 +9,8 @@ import scipy.linalg as la
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsymv
 
+from .._resources import threads_for
+
 Array = NDArray[np.float64]
 
 #: Reciprocal condition number down to which a Cholesky factor loses no digits that matter.
@@ -35,16 +37,18 @@ def eigenpairs(A: Array, k: int | None = None, sense: str = "min", unit: Array |
     n = A.shape[0]
     wanted = n if k is None else min(k, n)
     first = 0 if sense == "min" else n - wanted
-    values, vectors = la.eigh(A, unit, subset_by_index=None if wanted == n else (first, first + wanted - 1))
-    if values.size < wanted:  # LAPACK's subset driver silently loses copies of eigenvalues of high multiplicity
-        every = la.eigh(A, unit, driver="evd" if unit is None else "gvd")
-        values, vectors = (part[..., first : first + wanted] for part in every)
+    with threads_for(n):
+        values, vectors = la.eigh(A, unit, subset_by_index=None if wanted == n else (first, first + wanted - 1))
+        if values.size < wanted:  # LAPACK's subset driver silently loses copies of eigenvalues of high multiplicity
+            every = la.eigh(A, unit, driver="evd" if unit is None else "gvd")
+            values, vectors = (part[..., first : first + wanted] for part in every)
     return (values, vectors) if sense == "min" else (values[::-1], vectors[:, ::-1])
 
 
 def eigenvalues(A: Array) -> Array:
     """All eigenvalues of a symmetric matrix, smallest first. Cost O(n³)."""
-    return la.eigvalsh(A)
+    with threads_for(len(A)):
+        return la.eigvalsh(A)
 
 
 def whitener(B: Array, rtol: float = 1e-10) -> tuple[Array, Array, Array]:
@@ -60,7 +64,8 @@ def whitener(B: Array, rtol: float = 1e-10) -> tuple[Array, Array, Array]:
         reciprocal = la.lapack.dpocon(L, norm, uplo="L")[0]
         if reciprocal > _WELL_CONDITIONED:
             return la.lapack.dtrtri(L, lower=1)[0].T, np.empty((len(B), 0)), norm * np.array([reciprocal, 1.0])
-    values, Q = la.eigh(B)
+    with threads_for(len(B)):
+        values, Q = la.eigh(B)
     keep = values > rtol * max(values[-1], 0.0)
     return Q[:, keep] / np.sqrt(values[keep]), Q[:, ~keep], values
 
@@ -72,7 +77,8 @@ def is_singular(B: Array, rtol: float = 1e-10) -> bool:
 
 def principal_axes(X: Array, rtol: float = 1e-10) -> tuple[Array, Array, Array]:
     """Thin SVD ``X = U diag(s) V'`` without the directions below ``rtol`` times the largest singular value."""
-    U, s, Vt = la.svd(X, full_matrices=False)
+    with threads_for(min(X.shape)):
+        U, s, Vt = la.svd(X, full_matrices=False)
     keep = s > rtol * max(s[0], np.finfo(float).tiny) if s.size else np.zeros(0, dtype=bool)
     return U[:, keep], s[keep], Vt[keep].T
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any, Literal
@@ -41,6 +42,9 @@ class Unfolding(GraphEmbedding):
     time_limit: Positive | None = None
     callback: Callable[[dict[str, Any]], None] | None = None
     verbose: Annotated[int, "verbose"] = 0
+
+    def _order(self, sample: Sample) -> int:
+        return sys.maxsize  # of the normal equations, which the solver knows
 
 
 class BoundedUnfolding(Unfolding):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
+from ..._resources import threads_for
 from ...errors import InputError
 from .certificate import Solution, check_price
 from .dense import dense_interior_point
@@ -84,7 +85,8 @@ def _solved(
             program, start=start, interior=interior, first=first, tol=tol, rank=rank, random_state=random_state, **rule
         )
     else:
-        found = dense_interior_point(program, tol=tol, **rule)
+        with threads_for(max(program.n, program.bounds.size)):
+            found = dense_interior_point(program, tol=tol, **rule)
     if first is None:
         return found
     best = min(
