@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from eigenspan import PCA, _resources
+from eigenspan import PCA, TraceReducer, _resources
 from eigenspan._resources import in_slices, in_threads
+from eigenspan.forms import centring
 
 
 def slowly(n: int, seen: list[int]) -> Iterator[int]:
@@ -129,23 +130,18 @@ def test_moments_of_many_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_small_fits_keep_to_one_thread_of_the_linear_algebra() -> None:
     """Threads that wait for each other make a small fit sixty times as long where other processes use the cores."""
-    import numpy as np
-    from threadpoolctl import threadpool_info, threadpool_limits
-
-    from eigenspan import TraceReducer
-    from eigenspan.forms import centring
 
     def pools() -> set[int]:
         return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
-    seen = {}
+    def form(X: Any, y: Any) -> Any:
+        seen[len(X)] = pools()
+        return centring(len(X))
+
+    seen: dict[int, set[int]] = {}
     with threadpool_limits(2, user_api="blas"):
         for n in (100, 700):
-
-            def form(X: np.ndarray, y: object) -> object:
-                seen[len(X)] = pools()
-                return centring(len(X))
-
-            TraceReducer(2, maximise=form).fit(np.random.default_rng(0).standard_normal((n, 3)))
+            X = np.random.default_rng(0).standard_normal((n, 3)) * [3.0, 2.0, 1.0]
+            TraceReducer(2, maximise=form, unit="projection").fit(X)
         assert pools() == seen[700]
     assert seen[100] == {1}
