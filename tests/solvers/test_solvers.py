@@ -39,6 +39,7 @@ from eigenspan.solvers import (
     ShiftInvert,
     Solver,
     as_solver,
+    dense,
 )
 from eigenspan.solvers.fill import predict_fill, separator
 from eigenspan.solvers.multigrid import smallest_by_multigrid
@@ -853,3 +854,22 @@ def test_points_that_all_coincide_have_no_dimension(unit: str) -> None:
     posed = pose(Features.linear(np.full((10, 3), 7.0)), maximise=centring(10), unit=unit)
     with pytest.raises(DimensionError, match="All rows coincide"):
         solve(posed.problem, 1)
+
+
+def test_an_error_within_lapack_is_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its driver for some eigenpairs fails on many equal ones with some processors' kernels; the driver for all of them does not."""
+    A = np.diag([3.0, 1.0, 1.0, 0.5])
+    eigh = la.eigh
+
+    def failing(*args: Any, driver: str | None = None, **options: Any) -> Any:
+        if driver is None:
+            raise la.LinAlgError("Internal Error.")
+        return eigh(*args, driver=driver, **options)
+
+    monkeypatch.setattr(dense.la, "eigh", failing)
+    values, V = dense.eigenpairs(A, 2, "max")
+    np.testing.assert_allclose(values, [3.0, 1.0])
+    np.testing.assert_allclose(A @ V, V * values, atol=1e-12)
+    np.testing.assert_allclose(dense.eigenpairs(A, 2, "min", 2 * np.eye(4))[0], [0.25, 0.5])
+    with pytest.raises(la.LinAlgError):
+        dense.eigenpairs(A, 2, "min", -np.eye(4))

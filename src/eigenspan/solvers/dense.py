@@ -38,8 +38,11 @@ def eigenpairs(A: Array, k: int | None = None, sense: str = "min", unit: Array |
     wanted = n if k is None else min(k, n)
     first = 0 if sense == "min" else n - wanted
     with threads_for(n):
-        values, vectors = la.eigh(A, unit, subset_by_index=None if wanted == n else (first, first + wanted - 1))
-        if values.size < wanted:  # LAPACK's subset driver silently loses copies of eigenvalues of high multiplicity
+        try:
+            values, vectors = la.eigh(A, unit, subset_by_index=None if wanted == n else (first, first + wanted - 1))
+        except la.LinAlgError:  # a unit that is not definite, of which the other driver says so, or an error within LAPACK
+            values = np.empty(0)
+        if values.size < wanted:  # LAPACK's subset driver loses copies of eigenvalues of high multiplicity, with or without a word
             every = la.eigh(A, unit, driver="evd" if unit is None else "gvd")
             values, vectors = (part[..., first : first + wanted] for part in every)
     return (values, vectors) if sense == "min" else (values[::-1], vectors[:, ::-1])
