@@ -29,12 +29,12 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg as la
-from scipy.sparse.csgraph import shortest_path
 from sklearn.utils._param_validation import InvalidParameterError
 
 import eigenspan as es
 from covering import Cover
 from dense_methods import definition
+from eigenspan._csgraph import dijkstra
 from eigenspan.errors import EigenspanError, EigenspanWarning, PrecisionWarning
 from parameter_values import AFFINITIES, ALONE, DEFAULT, ROUTES, N, X, build, groups, template, values_of
 
@@ -141,7 +141,7 @@ def against_bounds(estimator: Any) -> str:
     stretch = la.norm(F[edges.row] - F[edges.col], axis=1) / edges.data
     if stretch.max() > 1 + max(1e-3, 0.05 * tol):  # a band is kept as well as the optimum is known
         return f"edges are stretched {stretch.max():.4f} times"
-    longest = shortest_path(estimator.graph_.undirected(), directed=False)
+    longest = dijkstra(estimator.graph_.undirected(), directed=False)
     variance, most = spectrum.sum(), np.sum(longest**2) / (2 * N)
     least = np.sum((X - X.mean(axis=0)) ** 2) if params["graph"] is None and params["metric"] is None else 0.0
     return (
