@@ -26,6 +26,10 @@ KernelBlock = Callable[[Index, Index], Array]
 _BLOCK = 2**22
 
 
+#: How landmarks are chosen.
+Choice = Literal["random", "maxmin", "kmeans++", "leverage"]
+
+
 class Landmarks(Spec):
     """Specification of landmark points, for any estimator's ``landmarks=``; a number alone means ``Landmarks(number)``.
 
@@ -53,7 +57,7 @@ class Landmarks(Spec):
     """
 
     n: Count = parameter(default=200, kw_only=False)
-    choice: Literal["random", "maxmin", "kmeans++", "leverage"] = "random"
+    choice: Choice = "random"
 
 
 def suggested_landmarks(n: int, most: int = 1000) -> int:

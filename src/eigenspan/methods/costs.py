@@ -29,6 +29,7 @@ from .table import NEIGHBOURS_AND_FEATURES, method
 
 Array = NDArray[np.float64]
 
+PairAffinity = Literal["neighbours", "local"]
 AxisRule = Literal["unit", "norm", "eigenvalue", "eigenvalue-norm"]
 #: The ridge of a singular unit, relative to the mean of its eigenvalues that are not zero.
 SINGULAR = 0.01
@@ -236,7 +237,7 @@ class LFDA(PairCosts):
     Sugiyama (2007), Dimensionality reduction of multimodal labeled data by local Fisher discriminant analysis; [S2] §2.1.1.
     """
 
-    affinity: Literal["neighbours", "local"] = "neighbours"
+    affinity: PairAffinity = "neighbours"
 
     def _labelled(self, points: Any, codes: Any) -> tuple[Form, Form]:
         bet, wit = local_fisher(nearness(self, points, codes), codes)

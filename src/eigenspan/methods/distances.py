@@ -35,6 +35,7 @@ from ..core import (
 from ..errors import DimensionError, IndefiniteWarning, warn
 from ..extend import DistanceGram, FactorExtension, GramExtension
 from ..graphs import check_distance_matrix, suggested_landmarks
+from ..graphs.landmarks import Choice
 from ..graphs.search.metric import point_distances
 from ..input import Input, Sample
 from ..solvers import dense
@@ -302,7 +303,7 @@ class LandmarkMDS(LandmarkReducer):
     """
 
     landmarks: LandmarkRows = None
-    choice: Literal["random", "maxmin", "kmeans++", "leverage"] = "maxmin"
+    choice: Choice = "maxmin"
     metric: Metric = "euclidean"
 
     _input: ClassVar[Input] = Input(pairs=("metric",))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,6 +17,7 @@ from ..core import Fitted, Posed
 from ..errors import DuplicateWarning, GraphError, warn
 from ..extend import Barycentric, BarycentricRows
 from ..graphs import NeighbourGraph, as_graph
+from ..graphs.neighbours.connect import Policy
 from ..graphs.search.metric import point_distances
 from ..graphs.weights.rules import refuse_found_edges
 from ..input import Input, Sample
@@ -43,7 +44,7 @@ class GraphEmbedding(SpectralReducer):
     metric: Metric | None = None
     metric_params: dict[str, Any] | None = None
     landmarks: LandmarkRows = None
-    disconnected: Literal["connect", "largest", "raise"] = "connect"
+    disconnected: Policy = "connect"
     n_jobs: int | None = None
 
     _input: ClassVar[Input] = Input(pairs=("graph", "metric"))

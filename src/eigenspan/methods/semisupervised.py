@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from .._parameters import Count, NotNegative, Share
 from ..core import AxisWeights, Form, Posed, Scatters, pose
@@ -12,7 +12,7 @@ from ..graphs import check_n_neighbors
 from ..input import Input, Sample
 from ..input.y import ClassLabels
 from .base import FeatureReducer, features_of
-from .costs import LFDA, AxisRule, PairCosts, checked_points, nearness
+from .costs import LFDA, AxisRule, PairAffinity, PairCosts, checked_points, nearness
 from .neighbourhood import check_given
 from .streaming import LabelledStreaming, asks_for_rows, reads_once
 from .table import NEIGHBOURS_AND_FEATURES, method
@@ -235,7 +235,7 @@ class SELFDA(FeatureReducer):
     """
 
     beta: Share = 0.5
-    affinity: Literal["neighbours", "local"] = "local"
+    affinity: PairAffinity = "local"
     n_neighbors: Count | None = None
     axes: AxisRule = "unit"
     unlabeled: Any = -1

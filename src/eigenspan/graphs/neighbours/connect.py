@@ -7,7 +7,7 @@ the components may be the answer.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,7 +24,7 @@ from .graph import NeighbourGraph
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-POLICIES = ("connect", "largest", "raise")
+Policy = Literal["connect", "largest", "raise"]
 
 #: Components up to this size look for their nearest outsider in the index of all points.
 _SMALL = 200
@@ -54,8 +54,8 @@ def ensure_connected(
     kept : index array or None
         The rows it covers; None when it covers all of them.
     """
-    if policy not in POLICIES:
-        raise GraphError(f"disconnected={policy!r} must be one of {', '.join(map(repr, POLICIES))}.")
+    if policy not in get_args(Policy):
+        raise GraphError(f"disconnected={policy!r} must be one of {', '.join(map(repr, get_args(Policy)))}.")
     count, labels = components(graph)
     note(components=count)
     if count == 1:

@@ -47,10 +47,14 @@ class Unfolding(GraphEmbedding):
         return sys.maxsize  # of the normal equations, which the solver knows
 
 
+#: Forms of the bounds on squared distances.
+Constraint = Literal["inequality", "slack", "band"]
+
+
 class BoundedUnfolding(Unfolding):
     """The parameters of those whose bounds on squared distances have one of several forms: `Bounds` is made of them."""
 
-    constraint: Literal["inequality", "slack", "band"] = "inequality"
+    constraint: Constraint = "inequality"
     band: Tolerance = 0.05
     price: Positive | Literal["auto"] = "auto"
     power: Literal[1, 2] = 2

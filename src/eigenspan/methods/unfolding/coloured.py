@@ -20,7 +20,7 @@ from ...graphs import NeighbourGraph, median_width
 from ...input import Classes, Input, Sample
 from ...input.y import ClassLabels, Targets
 from ..table import method
-from .base import fit_unfolding, string_graph
+from .base import Constraint, fit_unfolding, string_graph
 from .supervised import LabelledUnfolding, representatives
 from .task import Bounds, Held, Task
 
@@ -68,7 +68,7 @@ class SMVU2(LabelledUnfolding):
     Wei, Chen & Song (2016), Developments of two supervised maximum variance unfolding algorithms for process classification.
     """
 
-    constraint: Literal["inequality", "slack", "band"] = "band"
+    constraint: Constraint = "band"
 
     _input: ClassVar[Input] = replace(LabelledUnfolding._input, y=ClassLabels())
 
@@ -177,7 +177,7 @@ class ColoredMVU(LabelledUnfolding):
     Song, Smola, Borgwardt & Gretton (2007), Colored maximum variance unfolding.
     """
 
-    constraint: Literal["inequality", "slack", "band"] = "band"
+    constraint: Constraint = "band"
     label_kernel: Literal["delta", "linear", "rbf"] | Callable[[Any, Any], Any] | ArrayLike = "delta"
     width: Positive | None = None
 

@@ -22,7 +22,7 @@ from ...graphs.search.lists import canonical
 from ...input import Classes, Input, Sample
 from ...input.y import ClassLabels
 from ..table import method
-from .base import BoundedUnfolding, fit_unfolding, n_strings, string_graph
+from .base import BoundedUnfolding, Constraint, fit_unfolding, n_strings, string_graph
 from .edges import pair_lengths, with_edges
 from .task import Bounds, Held, Task
 
@@ -185,7 +185,7 @@ class SMVU1(LabelledUnfolding):
     """
 
     alpha: Annotated[float, Interval(Real, 1, None, closed="neither")] = 1.2
-    constraint: Literal["inequality", "slack", "band"] = "slack"
+    constraint: Constraint = "slack"
 
     _objective = "variance within classes"
 
