@@ -291,7 +291,8 @@ def build(row: dict[str, str], names: tuple[str, ...]) -> tuple[Any, Any, Any]:
     name, table = ast.literal_eval(row["estimator"]), values_of(names, every=True)
     params = {p: table[p][label]() for p, label in used(row).items() if p != "estimator" and label != DEFAULT}
     estimator = make(name, **{**STARTS.get(group_of(name), {}), **params})
-    y = {"labels": LABELS, "actions": LABELS, "none": None}.get(SUPERVISION.get(name, "labels"), SOME)
+    given = dict.fromkeys(("labels", "actions", "response", "other view"), LABELS) | {"none": None}
+    y = given.get(SUPERVISION.get(name, "labels"), SOME)
     return estimator, handed(estimator.get_params(deep=False)), y
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,7 +98,9 @@ class Coordinates:
 
 
 class Reader(Protocol):
-    """Says what a method reads from y. `needed` tells scikit-learn whether y must be there at all."""
+    """Says what a method reads from y, and of which kind that is. `needed` tells scikit-learn whether y must be there at all."""
+
+    kind: ClassVar[str]
 
     @property
     def needed(self) -> bool: ...
@@ -111,6 +113,7 @@ class Reader(Protocol):
 class ClassLabels:
     """Class labels of at least so many classes. Where they are not needed, none at all are no classes."""
 
+    kind: ClassVar[str] = "labels"
     at_least: int = 2
     needed: bool = True
 
@@ -124,6 +127,7 @@ class ClassLabels:
 class Targets:
     """Numbers to be predicted."""
 
+    kind: ClassVar[str] = "numbers"
     needed: bool = True
 
     def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Numbers:
@@ -131,9 +135,27 @@ class Targets:
 
 
 @dataclass(frozen=True)
+class Responses:
+    """What is to be explained: classes where it is text, a pandas category or true and false, numbers otherwise.
+
+    In a part of the rows all may be the same, if `part` says so.
+    """
+
+    kind: ClassVar[str] = "response"
+    needed: bool = True
+    part: bool = False
+
+    def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Classes | Numbers:
+        if _names_classes(y):
+            return read_classes(y, n, name=name, unlabeled=None, at_least=1 if self.part else 2)
+        return Numbers(read_numbers(y, n, name, differ=not self.part))
+
+
+@dataclass(frozen=True)
 class ActionLabels:
     """Actions between rows."""
 
+    kind: ClassVar[str] = "actions"
     needed: bool = True
 
     def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Actions:
@@ -144,6 +166,7 @@ class ActionLabels:
 class KnownPlaces:
     """Known coordinates in d dimensions."""
 
+    kind: ClassVar[str] = "coordinates"
     d: int
     needed: bool = True
 
@@ -155,6 +178,7 @@ class KnownPlaces:
 class OtherView:
     """Another table over the same points, for methods that bring two together."""
 
+    kind: ClassVar[str] = "other view"
     needed: bool = True
 
     def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Points:
@@ -301,7 +325,7 @@ def _plain(labels: NDArray[Any]) -> NDArray[Any]:
 
 
 # ---------------------------------------------------------------------- numbers, actions, coordinates
-def read_numbers(y: Any, n: int, name: str) -> Array:
+def read_numbers(y: Any, n: int, name: str, *, differ: bool = True) -> Array:
     """Numbers to be predicted as an (n, q) array; a row with a NaN or None has none."""
     if y is None:
         raise LabelError(f"{name} requires y to be passed, but the target y is None.")
@@ -324,9 +348,18 @@ def read_numbers(y: Any, n: int, name: str) -> Array:
         raise LabelError(
             f"{name} needs labels, but all {len(T)} of them are missing (NaN or None). Use an unsupervised method."
         )
-    if np.all(known == known[0]):
+    if differ and np.all(known == known[0]):
         raise LabelError(f"{name} needs targets that differ, but all {len(known)} of them are {known[0].tolist()}.")
     return T
+
+
+def _names_classes(y: Any) -> bool:
+    """One column of words, of categories or of yes and no: what has no order of its own."""
+    if str(getattr(y, "dtype", "")).lower().startswith(("categor", "enum")):
+        return True
+    given = np.asarray(y)
+    words = given.dtype.kind == "O" and any(isinstance(value, str) for value in given.ravel())
+    return given.dtype.kind in "bUS" or words
 
 
 def _as_numbers(y: Any) -> Array:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ..input.y import ActionLabels
+from ..input.y import ClassLabels
 from .base import FeatureReducer, LinearReducer
 from .docs import documented
 
@@ -25,6 +25,8 @@ FAMILIES = (
     "alignment",
     "discriminant",
     "semi-supervised",
+    "two views",
+    "sufficient",
     "unfolding",
     "external",
 )
@@ -89,6 +91,6 @@ def _supervision(cls: Any) -> str:
     y = cls._input.of(template).y
     if y is None:
         return "none" if cls._input.y is None else "optional"
-    if isinstance(y, ActionLabels):
-        return "actions"
+    if not isinstance(y, ClassLabels):
+        return str(y.kind)
     return "some labels" if template.unlabeled == -1 else "labels"
