@@ -8,6 +8,7 @@ Methods
     alignment       ModifiedLLE, HessianLLE, LTSA, LLTSA
     discriminant    LDA, LFDA, MFA, DNE, LDE, MMC, SupervisedPCA, RoweisDA
     semi-supervised SSLFDA, SSDNE, SSMFA, SSFDA, SSMMC, SELF, SDA, SDACCCP, SODA, SSDR
+    sufficient      SIR, SAVE, DirectionalRegression, PHD, ContourRegression, LAD
     unfolding       MVU, LandmarkMVU, RelaxedMVU, LaplacianMVU, ActionRespectingEmbedding, SupervisedMVU, SMVU1, SMVU2, ColoredMVU
     kernels learned KernelLearner
     known places    Anchored
@@ -33,11 +34,13 @@ from .methods.alignment import LLTSA, LTSA, HessianLLE, ModifiedLLE
 from .methods.anchored import Anchored
 from .methods.clustering import SpectralClustering
 from .methods.compose import TraceReducer
+from .methods.contours import LAD, ContourRegression
 from .methods.costs import LFDA
 from .methods.discriminant import LDA
 from .methods.distances import ClassicalMDS, LandmarkMDS
 from .methods.external import External
 from .methods.geodesics import Isomap, LandmarkIsomap
+from .methods.inverse import PHD, SAVE, SIR, DirectionalRegression
 from .methods.laplacian import LPP, OLPP, LaplacianEigenmaps
 from .methods.links import SSDR
 from .methods.margins import DNE, LDE, MFA, SSDNE, SSMFA
@@ -73,6 +76,7 @@ __version__ = "0.1.0"
 __all__ = [
     "DNE",
     "KNN",
+    "LAD",
     "LDA",
     "LDE",
     "LFDA",
@@ -87,10 +91,13 @@ __all__ = [
     "OLPP",
     "ONPP",
     "PCA",
+    "PHD",
+    "SAVE",
     "SDA",
     "SDACCCP",
     "SELF",
     "SELFDA",
+    "SIR",
     "SMVU1",
     "SMVU2",
     "SODA",
@@ -106,8 +113,10 @@ __all__ = [
     "ClassicalMDS",
     "ColoredMVU",
     "CommuteTimeEmbedding",
+    "ContourRegression",
     "Cosine",
     "DiffusionMap",
+    "DirectionalRegression",
     "External",
     "Heat",
     "HessianLLE",

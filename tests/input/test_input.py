@@ -17,7 +17,7 @@ from eigenspan.core.moments import Sums
 from eigenspan.core.scatters import Scatters
 from eigenspan.errors import GraphError, InputError, LabelError
 from eigenspan.forms import centring
-from eigenspan.graphs.labels import slices
+from eigenspan.graphs.labels import slice_edges, slices
 from eigenspan.input import Affinities, Distances, Input, KernelValues, Points, Sample, read
 from eigenspan.input.y import ClassLabels, OtherView, Targets
 from eigenspan.methods.base import FeatureReducer, SpectralReducer
@@ -113,7 +113,8 @@ class SlicedInverseRegression(FeatureReducer):
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=Targets())
 
     def _pose(self, sample: Sample) -> Posed:
-        codes = slices(sample.y.values[:, 0], 10)
+        y = sample.y.values[:, 0]
+        codes = slices(y, slice_edges(y, 10))
         s = Scatters.of_rows(sample.x.values, codes, codes.max() + 1)
         return Posed(TraceProblem(s.between, s.everyone, "max"), s.basis)
 

@@ -40,6 +40,7 @@ DRAWN = {
     "KernelPCA-landmarks",
     "NPP-kernel-landmarks",
     "LandmarkMVU",
+    "ContourRegression",
 }
 #: A polynomial kernel sees where the origin is.
 ORIGIN = {"ONPP-kernel", "LLTSA-kernel"}

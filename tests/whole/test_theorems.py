@@ -51,7 +51,7 @@ from eigenspan.core import (
 from eigenspan.errors import IndefiniteWarning
 from eigenspan.extend import DistanceGram, GramExtension, half_squares
 from eigenspan.forms import class_average, reconstruction
-from eigenspan.graphs import slices
+from eigenspan.graphs.labels import slice_edges, slices
 from helpers import angle, centred, connected_neighbours, external_data, inner_products, labelled, relative
 
 #: Real data have outliers, and axes of implicit methods that sit on them: what is tested here holds for these too.
@@ -414,7 +414,7 @@ def test_sliced_inverse_regression_finds_the_direction(seed):
     beta = rng.standard_normal(6)
     index = X @ beta
     y = np.exp((index - index.mean()) / index.std()) + 0.05 * rng.standard_normal(2000)
-    posed = pose(Features.linear(X), maximise=class_average(slices(y, 10)))
+    posed = pose(Features.linear(X), maximise=class_average(slices(y, slice_edges(y, 10))))
     found = solve(posed.problem, 1)
     assert np.abs(np.corrcoef(posed.basis.embed(found.vectors).ravel(), index)[0, 1]) > 0.99
 

@@ -62,16 +62,18 @@ class Axes:
         """The embedding, its map, and the spectrum behind them. Signs are those that the data, or the axes, make the natural ones."""
         V, spectrum = self.of(posed)
         basis: Any = posed.basis
+        turned = posed.turn is not None
+        V = V @ posed.turn(V) if posed.turn is not None else V
         found = {**posed.attributes, **spectral_attributes(as_solved(posed.problem, spectrum), spectrum)}
         if isinstance(basis, Features) and isinstance(basis.rows, Raw):
-            V = V * _sign_of_axes(basis.map(V, spectrum).coef)
+            V = V if turned else V * _sign_of_axes(basis.map(V, spectrum).coef)
             map_: Map = basis.map(V, spectrum)
             found |= {"components_": map_.coef.T, "mean_": map_.offset}
             return Fitted(None if basis.raw is None else basis.embed(V), map_, found)
         Y = basis.embed(V)
         if isinstance(basis, Samples) and getattr(posed.problem, "sense", "max") == "min":
             note(participation=warn_if_localised(Y, basis.masses))
-        sign = sign_of(Y)
+        sign = np.ones(Y.shape[1]) if turned else sign_of(Y)
         return Fitted(Y * sign, basis.map(V * sign, spectrum), found)
 
 

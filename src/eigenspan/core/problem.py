@@ -87,6 +87,8 @@ class Posed:
     skip: int = 0
     #: How many axes, where the data decide.
     axes: int | None = None
+    #: Other axes in the span of those found, with signs of their own: from coefficients V, the T of V T.
+    turn: Callable[[Array], Array] | None = None
     #: What else was found on the way, by the names under which the estimator will have it.
     attributes: dict[str, Any] = field(default_factory=dict)
 

@@ -27,11 +27,21 @@ def class_indicator(codes: Index) -> sp.csr_array:
     return sp.csr_array((1.0 / np.sqrt(counts[codes[rows]]), (rows, codes[rows])), shape=(codes.size, counts.size))
 
 
-def slices(y: Array, n_slices: int) -> Index:
-    """Slice codes 0..h−1 of a continuous response: nearly equal counts, ties never split."""
-    edges = np.quantile(y, np.linspace(0, 1, n_slices + 1)[1:-1])
-    codes = np.searchsorted(edges, y, side="right")
-    return np.unique(codes, return_inverse=True)[1].astype(np.intp)
+def slice_edges(y: Array, n_slices: int) -> Array:
+    """Values at which the slices of a continuous response begin, but for the first: nearly equal counts, ties never split.
+
+    Of no more distinct values than slices, each has a slice of its own. No slice is empty.
+    """
+    levels = np.unique(y)
+    if levels.size <= n_slices:
+        return levels[1:]
+    edges = np.quantile(y, np.linspace(0, 1, n_slices + 1)[1:-1], method="higher")
+    return np.unique(edges[edges > levels[0]])
+
+
+def slices(y: Array, edges: Array) -> Index:
+    """Slice codes 0..h−1 of a continuous response."""
+    return np.searchsorted(edges, y, side="right")
 
 
 def class_pairs(codes: Index) -> sp.csr_array:

@@ -5,8 +5,8 @@ A method declares what it takes (`Input`), `read` makes a `Sample` of it, and no
 
 from .read import Input, is_pairwise, read, read_new, read_part
 from .sample import Sample
+from .values import Actions, Classes, Coordinates, Numbers
 from .x import Affinities, Distances, KernelValues, Points
-from .y import Actions, Classes, Coordinates, Numbers
 
 __all__ = [
     "Actions",

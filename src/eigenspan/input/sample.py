@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graphs.neighbours.contract import Contraction
-from .y import Coordinates
+from .values import Coordinates
 
 Index = NDArray[np.intp]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._diagnostics import note
 from .._parameters import ArrayLike, Share, parameter
-from ..core import AxisWeights, Fitted, Posed, Scatters, TraceProblem, TraceRatio, with_ridge
+from ..core import AxisWeights, Fitted, Posed, Scatters, TraceProblem, TraceRatio, Unit, with_ridge
 from ..core.moments import Sums
 from ..errors import DimensionError, InputError, LabelError
 from ..graphs import class_indicator
@@ -52,8 +53,10 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
     n_components : int or None, default=None
         Number of directions. None means c − 1, which is also the most the ratio trace of c classes has, or all there are in features
         of lower rank.
-    criterion : {"ratio-trace", "trace-ratio"}, default="ratio-trace"
-        The classical criterion, or the orthogonal one, which may have more than c − 1 directions.
+    criterion : {"ratio-trace", "trace-ratio", "one-against-rest"}, default="ratio-trace"
+        The classical criterion; the orthogonal one, which may have more than c − 1 directions; or for every class the direction that
+        tells it best from all others [S3, §3.7], positive on its side: c axes, each to be read by itself, in the span of the
+        classical ones.
     shrinkage : float in [0, 1], "auto" or None, default=None
         Pull the within-class covariance towards a multiple of the identity; ``"auto"`` is Ledoit and Wolf's amount.
     priors : array-like of shape (n_classes,) or None, default=None
@@ -114,11 +117,11 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
 
     References
     ----------
-    [S0] §5.2, §7.2; Wang et al. (2007) for the trace ratio; Ledoit & Wolf (2004).
+    [S0] §5.2, §7.2; [S3] §3.7; Wang et al. (2007) for the trace ratio; Ledoit & Wolf (2004).
     """
 
     n_components: Components | None = parameter(default=None, kw_only=False)
-    criterion: Literal["ratio-trace", "trace-ratio"] = "ratio-trace"
+    criterion: Literal["ratio-trace", "trace-ratio", "one-against-rest"] = "ratio-trace"
     shrinkage: Share | Literal["auto"] | None = None
     priors: ArrayLike | None = None
     store_covariance: bool = False
@@ -134,6 +137,10 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
 
     def _fit(self, sample: Sample) -> Fitted:
         _check_axes(self.n_components, self.criterion, sample.y.count)
+        if self.criterion == "one-against-rest" and self.axes != "unit":
+            raise InputError(
+                f'axes={self.axes!r} weighs axes of one problem, and criterion="one-against-rest" has several: leave it out.'
+            )
         scatters = self._scatters(sample)
         check_scatters(scatters, sample, "LDA")
         s = _amount(self.shrinkage, scatters.basis, sample.y.codes, own=self.kernel is None and self.reduce is None)
@@ -173,14 +180,30 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
         level = float(W.diagonal().sum()) / features
         given = None if not s and self.ridge is None else s * level + (self.ridge or 0.0)
         unit = with_ridge(A + (1 - s) * W, given, basis.relative_ridge)
-        most = min(scatters.counts.size - 1, max(A.n, 1)) if self.n_components is None else None
+        free = self.n_components is None or self.criterion == "one-against-rest"
+        most = min(scatters.counts.size - 1, max(A.n, 1)) if free else None
         if self.criterion == "trace-ratio":
             ratio = TraceRatio(A, unit)
             return Posed(ratio, basis, RatioWeights(ratio, self.axes), axes=most)
-        return Posed(TraceProblem(A, unit, "max"), basis, AxisWeights(self.axes, signed=False), axes=most)
+        posed = Posed(TraceProblem(A, unit, "max"), basis, AxisWeights(self.axes, signed=False), axes=most)
+        if self.criterion == "ratio-trace":
+            return posed
+        means = scatters.means - scatters.counts @ scatters.means / scatters.counts.sum()
+        return replace(posed, scale=Unit(), turn=partial(_against_the_rest, means))
+
+
+def _against_the_rest(means: Array, V: Array) -> Array:
+    """Fisher's direction of class k and all others is ``S_T⁻¹g``, g its centred mean: ``VV'g`` of axes V of unit total scatter."""
+    T = (means @ V).T
+    return T / np.maximum(np.linalg.norm(T, axis=0), np.finfo(float).tiny)
 
 
 def _check_axes(n_components: int | None, criterion: str, c: int) -> None:
+    if criterion == "one-against-rest" and n_components not in (None, c):
+        raise DimensionError(
+            f'n_components={n_components}, but criterion="one-against-rest" has one direction for each of the {c} classes: leave '
+            "n_components out."
+        )
     if criterion == "ratio-trace" and n_components is not None and n_components > c - 1:
         raise DimensionError(
             f"n_components={n_components}, but {c} classes have at most {c - 1} discriminant directions: the means "

@@ -91,6 +91,26 @@ _ENTRIES = {
     "axes": """axes : {"unit", "norm", "eigenvalue", "eigenvalue-norm"}, default="unit"
         Weights of the axes [S2, §2.3]: as solved, of length one, times the root of what each axis gains, or both; an
         axis without gain becomes zero.""",
+    "n_directions": """n_components : int, "test" or None, default=None
+        Number of directions. ``"test"`` takes the least number that the tests in ``order_tests_`` do not refuse; None means two, or as many
+        as there are.""",
+    "n_slices": """n_slices : int or None, default=None
+        Slices of a numeric response, with nearly equal numbers of rows; of fewer distinct values, each is a slice. None means ten, or
+        fewer where they would have fewer than ten rows each. Text, categories and booleans are sliced by class.""",
+    "level": """level : float, default=0.05
+        Level of the tests behind ``n_components="test"``.""",
+    "n_permutations": """n_permutations : int, default=0
+        Permutations of the rows behind the tests. 0 means the chi-square tests, which hold for normal X; with a kernel, a ridge, several
+        responses or missing ones, for which they do not, ``n_components="test"`` takes 199 permutations.""",
+    "n_permutations_only": """n_permutations : int, default=0
+        Permutations of the rows behind the tests. 0 means none, or 199 with ``n_components="test"``.""",
+    "ridge_response": """ridge : float or None, default=None
+        ε added to the covariance, Σ + εI. None means 0; for kernels a small ridge, and 1 % of the mean variance, with a warning, where
+        the rows are no more than the dimensions they span.""",
+    "order_tests": """classes_ : ndarray
+        The classes, where the response is text, a category or a boolean.
+    order_tests_ : DataFrame
+        Statistic, degrees of freedom and p-value of "so many directions are all", where there is a test.""",
     "classes_attribute": """classes_ : ndarray
         The class labels.""",
     "unlabeled": """unlabeled : int, str or None, default=$mark

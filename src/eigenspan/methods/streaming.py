@@ -20,7 +20,7 @@ from ..input.y import label_array, read_classes
 from .base import axes, features_of
 
 
-def _from_sums(estimator: Any) -> bool:
+def from_sums(estimator: Any) -> bool:
     """``partial_fit`` is there where sums over the rows are all a method needs."""
     reason = estimator._needs_rows()
     if reason is not None:
@@ -49,7 +49,7 @@ class Streaming:
         """The fit to rows of which these sums are left, and X where they are at hand; None where they are too few so far."""
         raise NotImplementedError
 
-    @available_if(_from_sums)
+    @available_if(from_sums)
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None) -> Any:
         """Add rows to those seen before, by ``fit`` too; the result is that of one ``fit`` to all of them, up to rounding.
@@ -68,7 +68,7 @@ class Streaming:
         -------
         self
         """
-        X, seen = _block(self, X)
+        X, seen = read_block(self, X)
         sums = Sums.without_classes(Moments.of(X))
         before = vars(self).get("moments_")
         return _set_sums(self, sums if before is None else before + sums, seen)
@@ -116,7 +116,7 @@ class LabelledStreaming(Streaming):
                 return Scatters.of_rows(X, y.codes, y.count)
         return Scatters.of_basis(features_of(self, sample), y.codes, y.count)
 
-    @available_if(_from_sums)
+    @available_if(from_sums)
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Any:
         """Add rows to those seen before, by ``fit`` too; the result is that of one ``fit`` to all of them, up to rounding.
@@ -137,17 +137,14 @@ class LabelledStreaming(Streaming):
         -------
         self
         """
-        X, seen = _block(self, X)
+        X, seen = read_block(self, X)
         known: Any = vars(self).get("classes_")
-        codes, found = _codes_among(self, X, y, classes, known)
-        sums, before = Sums.of(X, codes, found.size), vars(self).get("moments_")
-        if before is not None:
-            places = np.searchsorted(found, known)
-            sums = replace(before, labelled=before.labelled.regrouped(places, found.size)) + sums
-        return _set_sums(self, sums, {**seen, "classes_": found})
+        codes, found = codes_among(self, X, y, classes, known)
+        places = None if known is None else np.searchsorted(found, known)
+        return add_labelled(self, X, codes, found.size, places, {**seen, "classes_": found})
 
 
-def _block(estimator: Any, X: Any) -> tuple[Any, dict[str, Any]]:
+def read_block(estimator: Any, X: Any) -> tuple[Any, dict[str, Any]]:
     """A part of the rows, checked, and what scikit-learn remembers of it."""
     begun = "moments_" in vars(estimator)
     if not begun and "map_" in vars(estimator):
@@ -158,7 +155,7 @@ def _block(estimator: Any, X: Any) -> tuple[Any, dict[str, Any]]:
     return read_part(estimator, X, first=not begun)
 
 
-def _codes_among(estimator: Any, X: Any, y: Any, classes: Any, known: Any) -> tuple[Any, Any]:
+def codes_among(estimator: Any, X: Any, y: Any, classes: Any, known: Any) -> tuple[Any, Any]:
     """Codes of a part's labels among the classes seen or announced so far, and these classes."""
     rule: dict[str, Any] = {"unlabeled": estimator.unlabeled, "name": type(estimator).__name__, "at_least": 1}
     if y is not None:
@@ -171,6 +168,14 @@ def _codes_among(estimator: Any, X: Any, y: Any, classes: Any, known: Any) -> tu
         y = np.concatenate(parts)
     read = read_classes(y, X.shape[0] if y is None else y.size, **rule)
     return read.codes[read.codes.size - X.shape[0] :], read.names
+
+
+def add_labelled(estimator: Any, X: Any, codes: Any, count: int, places: Any, seen: dict[str, Any]) -> Any:
+    """Add rows of `count` classes, among which those known before have these places."""
+    sums, before = Sums.of(X, codes, count), vars(estimator).get("moments_")
+    if before is not None:
+        sums = replace(before, labelled=before.labelled.regrouped(places, count)) + sums
+    return _set_sums(estimator, sums, seen)
 
 
 def _set_sums(estimator: Any, sums: Sums, seen: dict[str, Any]) -> Any:

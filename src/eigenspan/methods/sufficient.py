@@ -1,0 +1,156 @@
+"""Inverse regression: directions of X that a response tells of, found from what X is like given the response.
+
+All of them are ``max Tr(V'Σ^½MΣ^½V)  s.t.  V'ΣV = I`` with a matrix M over the spherical rows ``Σ^{−½}(x − mean)``, and differ in M alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from numbers import Integral
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._compat import Interval
+from .._diagnostics import note, stage
+from .._parameters import Count, Tolerance, parameter
+from .._resources import require
+from ..core import Features, Form, Posed, TraceProblem, with_ridge
+from ..core.spectrum import seed_of
+from ..errors import RidgeWarning, warn
+from ..forms import centring
+from ..input import Input, Sample
+from ..input.y import Responses
+from ..solvers import dense
+from .base import Components, FeatureReducer, features_of
+from .responses import Response, directions_by, known_rows, permutation_p_values, responses_of, table_of
+from .supervised import bounded
+
+Array = NDArray[np.float64]
+Times = Annotated[int, Interval(Integral, 0, None, closed="left")]
+
+#: Ridge, relative to the mean variance, of data with no more rows than dimensions.
+_RIDGE = 0.01
+#: Permutations where a test is asked for and there is no other.
+_PERMUTATIONS = 199
+
+
+@dataclass(frozen=True, eq=False)
+class Spherical:
+    """The rows that have a response, in coordinates with covariance I.
+
+    Attributes
+    ----------
+    basis : Features
+    unit : Form
+        Σ, the covariance of all rows over the coordinates of the basis, with the ridge.
+    back : ndarray of shape (r, r')
+        A matrix M over the spherical coordinates is ``back M back'`` over those of the basis.
+    rows : ndarray of shape (m, r')
+    plain : bool
+        No ridge, kernel or missing response: the theory of the tests holds.
+    """
+
+    basis: Features
+    unit: Form
+    back: Array
+    rows: Array = field(default_factory=lambda: np.empty((0, 0)))
+    plain: bool = True
+
+
+def spherical_rows(estimator: Any, sample: Sample) -> Spherical:
+    """Of the estimator's features, whitened by the covariance of all rows. Cost O(nD min(n, D))."""
+    n, known = sample.n, known_rows(sample.y)
+    basis = features_of(estimator, sample).centred(np.ones(n))
+    bounded(None, basis, 1, None)
+    require(
+        16.0 * n * basis.dim, f"Two {n}×{basis.dim} matrices of coordinates", "Pass reduce=r to keep r principal axes."
+    )
+    relative = basis.relative_ridge
+    if estimator.ridge is None and estimator.kernel is None and basis.dim >= n - 1:
+        relative = _RIDGE
+        warn(
+            f"{n} rows span {basis.dim} dimensions, in which some direction fits any response: {100 * relative:g} % of the mean variance "
+            "were added to every direction. Choose it yourself with ridge=, or keep fewer dimensions with reduce=.",
+            RidgeWarning,
+        )
+    covariance = basis.restrict(centring(n)) * (1.0 / n)
+    unit = with_ridge(covariance, estimator.ridge, relative)
+    T, _, _ = dense.whitener(unit.to_dense())
+    W = basis.Z[known] @ T
+    plain = bool(known.all()) and estimator.kernel is None and not estimator.ridge and not relative
+    return Spherical(basis, unit, unit.to_dense() @ T, W - W.mean(axis=0), plain)
+
+
+class InverseRegression(FeatureReducer):
+    """Methods that say what M is, ``_matrix(W, response)``, and how its eigenvalues are distributed under few directions."""
+
+    n_components: Components | Literal["test"] | None = parameter(default=None, kw_only=False)
+    level: Tolerance = 0.05
+    n_permutations: Times = 0
+
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=Responses())
+
+    def _matrix(self, W: Array, response: Response) -> Array:
+        """M over the spherical rows W."""
+        raise NotImplementedError
+
+    def _most(self, slices: list[int], dim: int) -> tuple[int, str | None]:
+        """Directions that M can have when every response has so many slices, and why there are no more."""
+        return dim, None
+
+    def _chi2(self, seen: Spherical, response: Response, M: Array) -> tuple[Any, Any] | None:
+        """Statistics of "d directions are all", d = 0, 1, …, and their degrees of freedom, where these are known."""
+        return None
+
+    def _responses(self, sample: Sample) -> list[Response]:
+        return responses_of(sample.y, None, type(self).__name__)
+
+    def _pose(self, sample: Sample) -> Posed:
+        responses = self._responses(sample)
+        seen = spherical_rows(self, sample)
+        with stage("inverse moments"):
+            M = self._pooled(seen.rows, responses)
+        tests = self._tests(seen, responses, M)
+        return self._posed(seen, M, self._wanted(seen, [response.count for response in responses], tests), tests)
+
+    def _wanted(self, seen: Spherical, slices: list[int], tests: Any) -> int:
+        """As many axes as are asked for, as there are, or as the tests say."""
+        most, why = self._most(slices, seen.basis.dim)
+        if self.n_components == "test":
+            return max(1, min(most, directions_by(tests, self.level)))
+        return bounded(self.n_components, seen.basis, most, why, 2) or self.n_components  # type: ignore[return-value]
+
+    def _posed(self, seen: Spherical, M: Array, d: int, tests: Any) -> Posed:
+        """The problem over the features."""
+        A = Form(seen.basis.dim, dense=dense.symmetric(seen.back @ M @ seen.back.T))
+        posed = Posed(TraceProblem(A, seen.unit, "max"), seen.basis, axes=d)
+        return posed if tests is None else posed.having(order_tests_=tests)
+
+    def _pooled(self, W: Array, responses: list[Response]) -> Array:
+        """Of several responses the mean."""
+        return np.mean([self._matrix(W, response) for response in responses], axis=0)
+
+    def _tests(self, seen: Spherical, responses: list[Response], M: Array) -> Any:
+        """By chi-square where that holds and no permutations are asked for."""
+        known = self._chi2(seen, responses[0], M) if seen.plain and len(responses) == 1 else None
+        if known is not None and not self.n_permutations:
+            return table_of(*known)
+        times = self.n_permutations or (_PERMUTATIONS if self.n_components == "test" else 0)
+        if not times:
+            return None
+        rng = np.random.default_rng(seed_of(self.random_state))
+        with stage("permutations"):
+            found = permutation_p_values(lambda W: self._pooled(W, responses), seen.rows, times, rng, self.level)
+        note(permutations=times)
+        return table_of(np.cumsum(dense.eigenvalues(M))[::-1][: found.size], np.nan, found)
+
+
+class SlicedRegression(InverseRegression):
+    """Methods that compare slices of the response."""
+
+    n_slices: Count | None = None
+
+    def _responses(self, sample: Sample) -> list[Response]:
+        return responses_of(sample.y, self.n_slices, type(self).__name__)

@@ -1,0 +1,128 @@
+"""Descent over orthonormal matrices: ``min f(V) s.t. V'V = I``, for objectives that no eigenproblem minimises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+#: ``V -> (f(V), ∂f/∂V)``.
+Objective = Callable[[Array], tuple[float, Array]]
+
+#: Share of the decrease that the slope promises with which a step is content.
+_ARMIJO = 1e-4
+#: Length of a first step, in radians or so: nothing is known of the curvature yet.
+_FIRST = 0.25
+#: Steps tried along one direction.
+_TRIALS = 25
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """Where a descent has come to.
+
+    Attributes
+    ----------
+    V : ndarray of shape (D, d)
+        With orthonormal columns.
+    values : ndarray
+        The objective at the start and after every step, each below the one before.
+    slope : float
+        Norm of the gradient along the manifold at V.
+    settled : bool
+        The slope is below the tolerance, or no step lowers the objective beyond its rounding.
+    """
+
+    V: Array
+    values: Array
+    slope: float
+    settled: bool
+
+
+def minimise(objective: Objective, V: Array, *, tol: float = 1e-6, max_iter: int = 200, memory: int = 10) -> Descent:
+    """A local minimum near V, by L-BFGS steps that stay orthonormal and never climb.
+
+    Gradients are projected to the tangent space of the Stiefel manifold, ``G − V sym(V'G)``; a step is followed by the QR factorisation
+    that brings it back; earlier steps are carried along by projection. The line search is Armijo's, so the values fall at each step.
+
+    Parameters
+    ----------
+    objective : callable
+        Value and plain (Euclidean) gradient.
+    V : ndarray of shape (D, d)
+        The start, with orthonormal columns.
+    tol : float
+        Norm of the projected gradient at which to stop.
+    max_iter : int
+        Steps at most.
+    memory : int
+        Steps that the curvature is learned from.
+    """
+    value, G = objective(V)
+    g, values, pairs = tangent(V, G), [value], list[tuple[Array, Array]]()
+    while (slope := float(np.linalg.norm(g))) > tol and len(values) <= max_iter:
+        step = _direction(g, pairs)
+        found = _search(objective, V, value, step, float(np.sum(g * step)))
+        if found is None:
+            if not pairs:
+                return Descent(V, np.array(values), slope, True)
+            pairs = []  # what was learned of the curvature misleads here: once more, straight down
+            continue
+        W, value, G, length = found
+        new = tangent(W, G)
+        pairs = [(tangent(W, s), tangent(W, y)) for s, y in pairs]
+        moved, turned = tangent(W, length * step), new - tangent(W, g)
+        if np.sum(moved * turned) > 1e-10 * np.linalg.norm(moved) * np.linalg.norm(turned):
+            pairs = [*pairs, (moved, turned)][-memory:]
+        V, g = W, new
+        values.append(value)
+    return Descent(V, np.array(values), slope, slope <= tol)
+
+
+def tangent(V: Array, G: Array) -> Array:
+    """The part of G along the manifold at V."""
+    S = V.T @ G
+    return G - V @ (S + S.T) / 2
+
+
+def retract(V: Array) -> Array:
+    """Orthonormal columns with the same span, V itself where it has them."""
+    Q, R = np.linalg.qr(V)
+    return Q * np.where(np.diagonal(R) < 0, -1.0, 1.0)
+
+
+def _direction(g: Array, pairs: list[tuple[Array, Array]]) -> Array:
+    """``−Hg`` by the two loops of L-BFGS; straight down while nothing is known of the curvature, or if it does not lead down."""
+    down = -g * (_FIRST / np.linalg.norm(g))
+    if not pairs:
+        return down
+    q, shares = g.copy(), []
+    for s, y in reversed(pairs):
+        share = np.sum(s * q) / np.sum(s * y)
+        q -= share * y
+        shares.append(share)
+    s, y = pairs[-1]
+    q *= np.sum(s * y) / np.sum(y * y)
+    for (s, y), share in zip(pairs, reversed(shares), strict=True):
+        q += s * (share - np.sum(y * q) / np.sum(s * y))
+    steep = np.sum(q * g) > 1e-8 * np.linalg.norm(q) * np.linalg.norm(g)
+    return -q if steep else down
+
+
+def _search(
+    objective: Objective, V: Array, value: float, step: Array, slope: float
+) -> tuple[Array, float, Array, float] | None:
+    """The first point along the step that is low enough, with value, gradient and length; None where there is none."""
+    length = 1.0
+    for _ in range(_TRIALS):
+        W = retract(V + length * step)
+        there, G = objective(W)
+        if there < value and there <= value + _ARMIJO * length * slope:
+            return W, there, G, length
+        curvature = there - value - slope * length
+        best = -slope * length / (2 * curvature) if curvature > 0 else 0.5  # of the parabola through what is known
+        length *= float(np.clip(best, 0.1, 0.5))
+    return None
