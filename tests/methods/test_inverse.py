@@ -324,3 +324,14 @@ def test_a_slice_of_one_row_is_told_of() -> None:
     X, _, _ = regression(100)
     with pytest.warns(LabelWarning, match="1 of 3 classes have one row only"):
         es.SIR(1).fit(X, ["a"] + ["b"] * 50 + ["c"] * 49)
+
+
+def test_slices_without_their_means_are_reduced_as_by_statsmodels() -> None:
+    """Where all slices have one mean, the likelihood is that of covariance reduction (Cook & Forzani, 2008)."""
+    X, y, _ = regression(600, kind="both")
+    codes = np.argsort(np.argsort(y)) // 150
+    X = X - np.array([X[codes == h].mean(axis=0) for h in range(4)])[codes]
+    ours = es.LAD(2, shrinkage=0).fit(X, codes)
+    start = ours.components_.T + 0.05 * np.random.default_rng(0).standard_normal((6, 2))
+    theirs = dimred.CORE(codes, X, 2).fit(start_params=np.linalg.qr(start)[0], maxiter=2000, gtol=1e-3)
+    assert angle(ours.components_.T, theirs.params) < 0.01
