@@ -15,7 +15,6 @@ from ..core import Posed, Scatters, TraceProblem, with_ridge
 from ..errors import GraphError
 from ..forms import AllPairs, ByClass, PairWeights, Paths, Sparse
 from ..graphs import NeighbourGraph, affinity, as_graph, class_pairs
-from ..graphs.search.finders import Finder
 from ..graphs.weights.paths import PathSimilarity
 from ..graphs.weights.rules import refuse_found_edges
 from ..input import Input, Sample
@@ -111,7 +110,7 @@ def by_class(estimator: Any) -> bool:
 
 def graph_attribute(graph: NeighbourGraph | None) -> dict[str, Any]:
     """``graph_``, where neighbours were searched for: it can then be reused."""
-    return {} if graph is None or type(graph.finder) is Finder else {"graph_": graph}
+    return {"graph_": graph} if graph is not None and graph.searched else {}
 
 
 def _distances_on(pattern: sp.csr_array, points: Any) -> sp.csr_array:

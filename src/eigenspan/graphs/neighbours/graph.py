@@ -57,6 +57,11 @@ class NeighbourGraph:
     def n(self) -> int:
         return self.distances.shape[0]
 
+    @property
+    def searched(self) -> bool:
+        """Neighbours were searched for, and can be for new points."""
+        return type(self.finder) is not Finder
+
     def undirected(self) -> sp.csr_array:
         """The symmetric graph of distances, by union or by mutual agreement."""
         D = keep_zeros(self.distances)
