@@ -44,6 +44,7 @@ from eigenspan.graphs import (
     geodesic_distances,
     median_width,
     reconstruction_weights,
+    slice_edges,
     slices,
 )
 from eigenspan.graphs.neighbours import rows
@@ -693,7 +694,7 @@ def test_class_indicator_and_pairs() -> None:
 @pytest.mark.parametrize("h", [1, 2, 3, 7, 10])
 def test_slices_have_nearly_equal_counts(n: int, h: int) -> None:
     y = np.random.default_rng(n).permutation(np.linspace(-3, 9, n) ** 3)
-    codes = slices(y, h)
+    codes = slices(y, slice_edges(y, h))
     counts = np.bincount(codes)
     assert counts.size == h
     assert counts.max() - counts.min() <= 1
@@ -702,11 +703,11 @@ def test_slices_have_nearly_equal_counts(n: int, h: int) -> None:
 
 def test_slices_never_split_ties() -> None:
     y = np.array([0.0] * 50 + [1.0] * 3 + list(np.linspace(2, 3, 20)))
-    codes = slices(y, 6)
+    codes = slices(y, slice_edges(y, 6))
     for value in np.unique(y):
         assert np.unique(codes[y == value]).size == 1
     np.testing.assert_array_equal(np.unique(codes), np.arange(codes.max() + 1))
-    np.testing.assert_array_equal(slices(np.ones(5), 3), 0)
+    np.testing.assert_array_equal(slices(np.ones(5), slice_edges(np.ones(5), 3)), 0)
 
 
 # ---------------------------------------------------------------------- known rows

@@ -1,6 +1,6 @@
 """From points and labels to sparse graphs: neighbours, weights, components, geodesics, landmarks."""
 
-from .labels import allies, class_indicator, class_pairs, rivals, slices
+from .labels import allies, class_indicator, class_pairs, rivals, slice_edges, slices
 from .landmarks import Landmarks, choose_landmarks, suggested_landmarks
 from .neighbours.accept import affinity_graph, as_graph, check_distance_matrix, distance_graph
 from .neighbours.connect import check_weights_connect, components, ensure_connected
@@ -56,6 +56,7 @@ __all__ = [
     "reconstruction_weights",
     "require_geodesics",
     "rivals",
+    "slice_edges",
     "slices",
     "suggested_landmarks",
 ]
