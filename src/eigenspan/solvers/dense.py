@@ -90,6 +90,13 @@ def principal_axes(X: Array, rtol: float = 1e-10) -> tuple[Array, Array, Array]:
     return U[:, keep], s[keep], Vt[keep].T
 
 
+def singular_vectors(C: Array, *, complete: bool = False) -> tuple[Array, Array, Array]:
+    """``C = U diag(s) V'`` with all min(p, q) singular values, zeros too; `complete` adds vectors to make U and V square."""
+    with threads_for(min(C.shape)):
+        U, s, Vt = la.svd(C, full_matrices=complete)
+    return U, s, Vt.T
+
+
 def local_eigenpairs(G: Array) -> tuple[Array, Array]:
     """Eigenpairs of a stack of small symmetric matrices ``(..., k, k)``, smallest first."""
     values, vectors = np.linalg.eigh(G)
@@ -110,8 +117,8 @@ def pseudo_inverse(M: Array, whole: Array, rtol: float = 1e-10) -> Array:
 
 
 def nearest_rotation(M: Array) -> Array:
-    """The orthogonal matrix nearest to a square `M` (polar factor)."""
-    U, _, Vt = la.svd(M)
+    """The matrix with orthonormal columns nearest to `M`, which has no more columns than rows (polar factor)."""
+    U, _, Vt = la.svd(M, full_matrices=False)
     return U @ Vt
 
 
