@@ -171,10 +171,14 @@ class View:
         basis: Features, C: Array, live: NDArray[np.bool_], none: float, ridge: float, n: int, name: str
     ) -> View:
         """By the eigenvalues of the covariance C of the coordinates, those below `none` times the largest left out."""
-        unit = _units(live, np.sqrt(np.maximum(np.diagonal(C), 0.0)), ridge)
-        with stage("row space"):
-            values, V = dense.eigenpairs(dense.symmetric(C / np.outer(unit, unit)), None, "max")
-        keep = values > none * max(values[0], 0.0)
+        diagonal = np.maximum(np.diagonal(C), 0.0)
+        unit = _units(live, np.sqrt(diagonal), ridge)
+        if ridge and np.abs(C - np.diag(np.diagonal(C))).max() <= 1e-12 * ridge:  # kernel-PCA coordinates
+            values, V = diagonal, np.eye(len(C))
+        else:
+            with stage("row space"):
+                values, V = dense.eigenpairs(dense.symmetric(C / np.outer(unit, unit)), None, "max")
+        keep = values > none * max(values.max(initial=0.0), 0.0)
         return _white(basis, unit, values[keep], V[:, keep], ridge, n, name)
 
 

@@ -122,7 +122,7 @@ class KernelCCA(TwoViews):
                 f"than the {sample.n - 1} of centred points, so that correlations of 1 are found in any data. Give kappa > 0 (0.02, say), "
                 "fewer landmarks=, or a kernel of lower rank."
             )
-        fitted, _, V, _ = self._fit_pairs(views, bool(self.kappa), "")
+        fitted, _, V, _ = self._fit_pairs(views, bool(self.kappa), "", all_pairs=False)
         table = sample.y.values
         two = in_precision_of(table, np.asarray(views[1].embed(V)))
         return fitted.having(y_embedding_=two, ranks_=views.ranks, y_features_in_=table.shape[1])

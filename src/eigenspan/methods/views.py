@@ -133,10 +133,11 @@ class TwoViews(Reducer):
         return float(np.mean(np.sum(one * two, axis=0) / np.maximum(sizes, np.finfo(float).tiny)))
 
     # ------------------------------------------------------------------ from white coordinates to a fit
-    def _fit_pairs(self, views: Views, regularised: bool, advice: str) -> tuple[Fitted, Array, Array, Array]:
-        """The fit, combinations of white coordinates for both views, and all canonical correlations."""
-        d = pairs_for(self.n_components, views.ranks)
-        U, s, V = dense.singular_vectors(views.cross(0, 1))
+    def _fit_pairs(self, views: Views, regularised: bool, advice: str, all_pairs: bool = True) -> Any:
+        """The fit, combinations of white coordinates for both views, and all canonical correlations, or those kept and the next."""
+        d, C = pairs_for(self.n_components, views.ranks), views.cross(0, 1)
+        few = min(d + 1, *C.shape)
+        U, s, V = dense.singular_vectors(C) if all_pairs else dense.leading_singular_vectors(C, few)
         values = np.minimum(s, 1.0)
         if views.surplus and not regularised:
             warn(

@@ -97,6 +97,24 @@ def singular_vectors(C: Array, *, complete: bool = False) -> tuple[Array, Array,
     return U, s, Vt.T
 
 
+def leading_singular_vectors(C: Array, k: int) -> tuple[Array, Array, Array]:
+    """The `k` largest singular values and their vectors: from the smaller product of C with itself where squares keep their digits.
+
+    Several times as fast as all of them; the values are right to about 1e-15/σ.
+    """
+    if 4 * k > min(C.shape):
+        U, s, V = singular_vectors(C)
+        return U[:, :k], s[:k], V[:, :k]
+    wide = C.shape[0] <= C.shape[1]
+    squares, A = eigenpairs(symmetric(C @ C.T if wide else C.T @ C), k, "max")
+    if squares[-1] <= _WELL_CONDITIONED * squares[0]:
+        U, s, V = singular_vectors(C)
+        return U[:, :k], s[:k], V[:, :k]
+    s = np.sqrt(squares)
+    B = (C.T @ A if wide else C @ A) / s
+    return (A, s, B) if wide else (B, s, A)
+
+
 def local_eigenpairs(G: Array) -> tuple[Array, Array]:
     """Eigenpairs of a stack of small symmetric matrices ``(..., k, k)``, smallest first."""
     values, vectors = np.linalg.eigh(G)
