@@ -110,6 +110,10 @@ def test_views_in_files_and_frames(tmp_path: Path) -> None:
     mapped = es.MultiviewCCA(2).fit(files)
     np.testing.assert_allclose(mapped.correlations_, whole.correlations_, atol=1e-10)
     assert "embedding_" not in vars(mapped)
+    rows = es.MultiviewCCA(1).fit([view.tolist() for view in VIEWS[:2]])
+    np.testing.assert_allclose(rows.correlations_, es.CCA(1).fit(*VIEWS[:2]).correlations_, atol=1e-10)
+    vector = es.MultiviewCCA(1).fit([*VIEWS[:2], VIEWS[2][:, 0]])
+    assert vector.transform(VIEWS[2][:9, 0], view=2).shape == (9, 1)
     frames = [pd.DataFrame(view) for view in VIEWS]
     np.testing.assert_allclose(es.MultiviewCCA(2).fit(tuple(frames)).correlations_, whole.correlations_, atol=1e-12)
 
@@ -123,6 +127,7 @@ def test_views_that_cannot_be() -> None:
         (lambda: es.MultiviewCCA().fit([VIEWS[0], VIEWS[1][:-1]]), ["250 and 249 rows"]),
         (lambda: es.MultiviewCCA().fit([*VIEWS[:2], holes]), ["Input X[2] contains NaN", "row 3, column 1"]),
         (lambda: es.MultiviewCCA().fit([*VIEWS[:2], np.ones((250, 2))]), ["All 250 rows of X[2] coincide"]),
+        (lambda: es.MultiviewCCA().fit([*VIEWS[:2], ["a", "b"] * 125]), ["X[2] holds text", "'a'"]),
         (lambda: es.MultiviewCCA(6).fit(VIEWS), ["n_components=6 exceeds 5", "second largest", "5, 4, 6"]),
         (lambda: es.MultiviewCCA(5, criterion="sumcor").fit(VIEWS), ["n_components=5 exceeds 4", "smallest"]),
         (lambda: es.MultiviewCCA(ridge=[0.1, 0.2]).fit(VIEWS), ["3 of them"]),

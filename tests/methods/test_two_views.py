@@ -357,7 +357,7 @@ def test_retrieval_by_cosines() -> None:
     np.testing.assert_allclose(found, -np.sort(-cosines, axis=1)[:, :3])
     back, _ = cca.retrieve(Y[200:], among=X[200:], k=3, reverse=True)
     np.testing.assert_array_equal(back, np.argsort(-cosines.T, axis=1)[:, :3])
-    with pytest.raises(InputError, match=r"k=101 must lie between 1 and 100"):
+    with pytest.raises(InputError, match=r"k=101 must be a whole number between 1 and 100"):
         cca.retrieve(X, Y[200:], k=101)
 
 
@@ -407,6 +407,9 @@ def test_views_that_cannot_be() -> None:
         (lambda: es.CCA(2).fit(X, Y[:, 0]), ["n_components=2 exceeds 1"]),
         (lambda: es.CCA(ridge=(0.1, 0.2, 0.3)).fit(X, Y), ["ridge=", "2 of them"]),
         (lambda: es.CCA(ridge=(0.1, -0.2)).fit(X, Y), ["not negative"]),
+        (lambda: es.CCA(ridge=("a", "b")).fit(X, Y), ["not negative"]),
+        (lambda: es.CCA().fit(X, Y).retrieve(X, Y, k=1.5), ["k=1.5", "whole number"]),
+        (lambda: es.CCA().permutation_test(X, Y, 1.5), ["n_permutations=1.5", "whole number"]),
         (lambda: es.CCA().fit(X, Y).transform(X, Y[:, :3]), ["4 columns", "3 now"]),
         (lambda: es.CCA(ridge=0.1).fit(X, Y).significance(), ["ridge", "permutation_test"]),
         (lambda: es.CCA().permutation_test(X, Y, 0), ["n_permutations=0"]),

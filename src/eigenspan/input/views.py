@@ -38,10 +38,15 @@ class OtherView:
     def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Any:
         if y is None:
             raise InputError(f"{name} requires y to be passed, but the target y is None: the other view of the points.")
+        return self._table(y, n, name, "y")
+
+    def _table(self, y: Any, n: int, name: str, label: str) -> Any:
         unseen = self.one_pass and is_tall(y)
-        Y = read_view(y, sparse=self.sparse, finite=not unseen)
+        Y = read_view(y, sparse=self.sparse, finite=not unseen, name=label)
         if Y.shape[0] != n:
-            raise InputError(f"The two views have {n} and {Y.shape[0]} rows: {name} needs both of the same points.")
+            raise InputError(
+                f"The two views X and {label} have {n} and {Y.shape[0]} rows: {name} needs both of the same points."
+            )
         return KernelValues(Y) if self.kernel else Points(Y, unseen)
 
 
@@ -50,8 +55,16 @@ class OtherViews(OtherView):
     """Any number of them, in a tuple; a table by itself is the only one."""
 
     def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> tuple[Any, ...]:
-        views = y if isinstance(y, tuple) else (y,)
-        return tuple(super(OtherViews, self).read(view, n, name=name, unlabeled=unlabeled) for view in views)
+        if not isinstance(y, tuple):
+            return (super().read(y, n, name=name, unlabeled=unlabeled),)
+        return tuple(
+            self._table(view, n, name, label) for view, label in zip(y, view_names(len(y) + 1)[1:], strict=True)
+        )
+
+
+def view_names(count: int) -> list[str]:
+    """What messages call the views."""
+    return ["X", "y"] if count == 2 else ["X", *(f"X[{i}]" for i in range(1, count))]
 
 
 def read_view(y: Any, *, sparse: bool = False, finite: bool = True, name: str = "y") -> Any:

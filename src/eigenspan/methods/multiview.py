@@ -19,7 +19,7 @@ from ..core.views import Views
 from ..errors import ConvergenceWarning, DegenerateWarning, DimensionError, InputError, warn
 from ..input import Input, Sample
 from ..input.source import in_precision_of
-from ..input.views import OtherViews, read_view
+from ..input.views import OtherViews, read_view, view_names
 from ..solvers import dense
 from .base import Components, Reducer
 from .table import method
@@ -194,8 +194,7 @@ class MultiviewCCA(Reducer):
 
     def _fit(self, sample: Sample) -> Fitted:
         points, ridges = (sample.x, *sample.y), ridges_of(self.ridge, 1 + len(sample.y))
-        names = ["X", "y"] if len(points) == 2 else ["X", *(f"X[{i}]" for i in range(1, len(points)))]
-        views = Views.of(points, names, ridges, reduce=self.reduce, random_state=self.random_state)
+        views = Views.of(points, view_names(len(points)), ridges, reduce=self.reduce, random_state=self.random_state)
         d = self._dimensions(views.ranks)
         if views.surplus and not any(ridges):
             warn(
@@ -269,11 +268,14 @@ class MultiviewCCA(Reducer):
 
 
 def _is_list(X: Any) -> bool:
-    """A list of tables, and not a table written as a list of rows."""
+    """A list with tables in it, and not a table written as a list of rows."""
+    return isinstance(X, list | tuple) and any(_is_table(part) for part in X)
+
+
+def _is_table(part: Any) -> bool:
+    rows = part if isinstance(part, list | tuple) else ()
     return (
-        isinstance(X, list | tuple)
-        and len(X) > 0
-        and all(np.ndim(table) == 2 or hasattr(table, "columns") for table in X)
+        getattr(part, "ndim", 0) == 2 or hasattr(part, "columns") or any(isinstance(row, list | tuple) for row in rows)
     )
 
 

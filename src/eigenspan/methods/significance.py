@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -62,8 +63,8 @@ def permutation_p_values(views: Views, d: int, n_permutations: int, random_state
     In the coordinates of the canonical variates the pairs before the k-th are the first k rows and columns of the product, which are
     left out; a permutation costs one product of n×r tables and d determinants.
     """
-    if n_permutations < 1:
-        raise InputError(f"n_permutations={n_permutations} must be at least 1.")
+    if not isinstance(n_permutations, Integral) or n_permutations < 1:
+        raise InputError(f"n_permutations={n_permutations!r:.40} must be a whole number of at least 1.")
     one, two = (view.embed(np.eye(view.rank)) for view in views.views)
     if one is None or two is None:
         raise InputError("A permutation test needs the rows in memory: pass a sample of them that fits there.")

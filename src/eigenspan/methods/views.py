@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -103,8 +104,8 @@ class TwoViews(Reducer):
                 self._transform_other(among),
             )
         )
-        if not 1 <= k <= len(candidates):
-            raise InputError(f"k={k} must lie between 1 and {len(candidates)}, the number of candidates.")
+        if not isinstance(k, Integral) or not 1 <= k <= len(candidates):
+            raise InputError(f"k={k} must be a whole number between 1 and {len(candidates)}, the number of candidates.")
         sought, candidates = _unit_rows(sought), _unit_rows(candidates)
         indices, cosines = np.empty((len(sought), k), dtype=np.intp), np.empty((len(sought), k))
         for part in blocks(len(sought), len(candidates)):
@@ -183,7 +184,10 @@ def _unit_rows(Y: Any) -> Array:
 
 def ridges_of(ridge: Any, views: int) -> list[float]:
     """One for each view, given as one number for all or as a number each."""
-    given = np.atleast_1d(np.asarray(ridge, dtype=np.float64))
+    try:
+        given = np.atleast_1d(np.asarray(ridge, dtype=np.float64))
+    except (TypeError, ValueError):
+        given = np.full(1, np.nan)
     if given.ndim != 1 or given.size not in (1, views) or not np.all(np.isfinite(given)) or np.any(given < 0):
         raise InputError(
             f"ridge={ridge!r:.80} must be a number that is not negative, or {views} of them, one for each view."
