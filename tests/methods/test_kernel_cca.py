@@ -11,6 +11,7 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 import eigenspan as es
 from eigenspan.errors import InputError, KernelError
+from eigenspan.solvers import dense
 from helpers import assert_allclose_up_to_sign, centred, says
 
 RNG = np.random.default_rng(0)
@@ -134,3 +135,15 @@ def test_the_callers_rows_are_the_callers() -> None:
     one[:], two[:] = 0.0, 0.0
     for a, b in zip(kcca.transform(X, Y), before, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("shape", [(60, 40), (40, 60)])
+@pytest.mark.parametrize("second", [0.5, 1e-9])
+def test_some_singular_vectors_are_those_of_all(shape: tuple[int, int], second: float) -> None:
+    rng = np.random.default_rng(0)
+    Q, P = (np.linalg.qr(rng.standard_normal((m, 40)))[0] for m in shape)
+    s = np.r_[1.0, second * np.geomspace(1, 1e-3, 39)]
+    U, found, V = dense.leading_singular_vectors((Q * s) @ P.T, 3)
+    np.testing.assert_allclose(found, s[:3], atol=1e-14)
+    assert_allclose_up_to_sign(np.vstack([U, V]), np.vstack([Q, P])[:, :3], atol=1e-6)
+    np.testing.assert_allclose(V.T @ V, np.eye(3), atol=1e-10)

@@ -85,6 +85,10 @@ def test_sumcor_gives_every_view_its_unit_and_the_largest_sum() -> None:
     for part in both.transform(VIEWS):
         np.testing.assert_allclose(np.cov(part.T), np.eye(2), atol=1e-9)
     assert both.n_iter_ > 1
+    parts = both.transform(VIEWS)
+    S = sum(parts[i].T @ parts[j] + parts[j].T @ parts[i] for i in range(3) for j in range(i)) / (2 * 249)
+    np.testing.assert_allclose(S, np.diag(both.eigenvalues_), atol=1e-9)
+    np.testing.assert_allclose(both.eigenvalues_, 3 * both.correlations_, atol=1e-9)
     with reports(ConvergenceWarning, "SUMCOR still grew", "max_iter="):
         es.MultiviewCCA(2, criterion="sumcor", max_iter=1).fit(VIEWS)
 

@@ -160,6 +160,13 @@ def test_units_of_columns_do_not_matter() -> None:
     np.testing.assert_allclose(es.CCA(4).fit(X * scale, Y).correlations_, exact(X, Y), atol=1e-12)
 
 
+def test_far_from_the_origin() -> None:
+    """Numbers whose sum with 2⁴⁰ is exact, so that only the mean is rounded."""
+    one, two = (np.round(table * 2.0**12) / 2.0**12 for table in (X, Y))
+    far = es.CCA(4).fit(one + 2.0**40, two - 2.0**40)
+    np.testing.assert_allclose(far.correlations_, exact(one, two), atol=1e-10)
+
+
 def test_redundant_and_constant_columns_do_no_harm() -> None:
     more = np.c_[X, X[:, 0] - 2 * X[:, 3], np.full(300, 7.0)]
     cca = es.CCA(3).fit(more, Y)
@@ -295,6 +302,9 @@ def test_nearly_dependent_columns_of_a_file_are_reported(tmp_path: Path) -> None
     with reports(PrecisionWarning, "nearly dependent", "digits", "ridge="):
         es.CCA(2).fit(mapped, Y)
     np.testing.assert_allclose(es.CCA(4).fit(near, Y).correlations_, exact(near, Y), atol=1e-9)
+    with pytest.MonkeyPatch.context() as patch:  # many rows in memory are looked at again
+        patch.setattr("eigenspan.core.views._SMALL", 0)
+        np.testing.assert_allclose(es.CCA(4).fit(near, Y).correlations_, exact(near, Y), atol=1e-10)
 
 
 @pytest.mark.parametrize("n", [300, 30])
@@ -338,6 +348,9 @@ def test_permutations_are_fair_and_work_with_a_ridge() -> None:
         for seed in range(60)
     ]
     assert 0.35 < np.mean(p) < 0.7
+    for seed in range(10):  # no pair is surer than the one before it
+        views = rng.standard_normal((30, 4)), rng.standard_normal((30, 4))
+        assert np.all(np.diff(es.CCA(4).permutation_test(*views, 19, seed)) >= 0)
     signal = rng.standard_normal((40, 1))
     one, two = (signal + rng.standard_normal((40, D)) for D in (60, 30))
     assert es.CCA(1, ridge=0.5).permutation_test(one, two, 49)[0] == pytest.approx(0.02)
