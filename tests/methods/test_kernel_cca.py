@@ -10,7 +10,7 @@ import scipy.linalg as la
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 import eigenspan as es
-from eigenspan.errors import InputError, KernelError
+from eigenspan.errors import InputError, KernelError, MemoryLimitError
 from eigenspan.solvers import dense
 from helpers import assert_allclose_up_to_sign, centred, says
 
@@ -126,6 +126,13 @@ def test_curves_that_linear_directions_miss() -> None:
     there = np.c_[np.cos(2 * new), np.sin(2 * new), np.zeros(200)], np.c_[new, np.zeros(200)]
     assert es.CCA(1).fit(X, Y).score(*there) < 0.6
     assert es.KernelCCA(1).fit(X, Y).score(*there) > 0.9
+
+
+def test_memory_is_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EIGENSPAN_MEMORY", "1M")
+    with pytest.raises(MemoryLimitError, match=says("Two 120×120 kernel matrices", "landmarks=12")):
+        es.KernelCCA().fit(X, Y)
+    es.KernelCCA(landmarks=12).fit(X, Y)
 
 
 def test_the_callers_rows_are_the_callers() -> None:

@@ -408,6 +408,8 @@ def test_views_that_cannot_be() -> None:
         (lambda: es.CCA().fit(X, holes), ["Input y contains NaN", "row 7, column 2"]),
         (lambda: es.CCA().partial_fit(X, holes), ["Input y contains NaN", "row 7, column 2"]),
         (lambda: es.CCA(reduce=3).fit(X, holes), ["Input y contains NaN"]),
+        (lambda: es.CCA().fit(sp.csr_array(X), holes), ["Input y contains NaN"]),
+        (lambda: es.CCA().fit(X[:5], holes[4:9]), ["Input y contains NaN", "row 3, column 2"]),
         (lambda: es.CCA().fit(X, np.where(Y > 2, np.inf, Y)), ["Input y contains infinity"]),
         (lambda: es.CCA().fit(X, np.array(list("ab"))[(Y[:, 0] > 0).astype(int)]), ["text", "get_dummies", "LDA"]),
         (lambda: es.CCA().fit(X, np.full((300, 2), "a", dtype=object)), ["text", "'a'"]),

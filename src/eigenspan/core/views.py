@@ -59,15 +59,17 @@ class JointMoments:
     def of(tables: Sequence[Any], names: Sequence[str]) -> JointMoments:
         """In one pass over the rows of all tables; raises where they hold NaN or infinity."""
         whole: Any = Joined(tuple(tables))
-        if any(sp.issparse(table) for table in tables):
+        dense_ones = [(table, name) for table, name in zip(tables, names, strict=True) if not sp.issparse(table)]
+        if len(dense_ones) < len(tables):
+            for table, name in dense_ones:  # sums over sparse rows do not look for NaN
+                refuse_non_finite(table, name=name)
             whole = sp.csr_array(sp.hstack([sp.csr_array(table, dtype=np.float64) for table in tables]))
         try:
             with stage("moments"):
                 moments = Moments.of(whole)
         except InputError:
-            for table, name in zip(tables, names, strict=True):
-                if not sp.issparse(table):
-                    refuse_non_finite(table, name=name)
+            for table, name in dense_ones:
+                refuse_non_finite(table, name=name)
             raise
         return JointMoments(moments, tuple(table.shape[1] for table in tables))
 

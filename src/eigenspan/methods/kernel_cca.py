@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._parameters import NotNegative, Seed
+from .._resources import require
 from ..core.basis import Features
 from ..core.fitted import Fitted
 from ..core.views import View, Views
 from ..errors import InputError
+from ..graphs.landmarks import suggested_landmarks
 from ..input import Input, Sample
 from ..input.read import is_precomputed
 from ..input.source import in_precision_of
@@ -110,16 +112,20 @@ class KernelCCA(TwoViews):
     _basis: ClassVar[str] = "kernel"
 
     def _fit(self, sample: Sample) -> Fitted:
+        n = sample.n
+        if self.landmarks is None:
+            instead = f"Pass landmarks={suggested_landmarks(n)} to work with that many points instead."
+            require(130.0 * n**2, f"Two {n}×{n} kernel matrices and their features", instead)
         # the map goes on comparing with the other view's rows too, on which the caller may write
         other = sample.y if sample.y.pairs else replace(sample.y, values=as_rows(sample.y.values).copy())
         views = Views(
             tuple(self._view(*each) for each in (("X", self.kernel, sample.x), ("y", _other_kernel(self), other))),
-            sample.n,
+            n,
         )
         if views.surplus and not self.kappa:
             raise InputError(
-                f"kappa=0, but the kernels have {views.ranks[0]} and {views.ranks[1]} dimensions over {sample.n} points: together more "
-                f"than the {sample.n - 1} of centred points, so that correlations of 1 are found in any data. Give kappa > 0 (0.02, say), "
+                f"kappa=0, but the kernels have {views.ranks[0]} and {views.ranks[1]} dimensions over {n} points: together more "
+                f"than the {n - 1} of centred points, so that correlations of 1 are found in any data. Give kappa > 0 (0.02, say), "
                 "fewer landmarks=, or a kernel of lower rank."
             )
         fitted, _, V, _ = self._fit_pairs(views, bool(self.kappa), "", all_pairs=False)

@@ -150,7 +150,7 @@ class TwoViews(Reducer):
             beyond = float(values[d]) if values.size > d else np.nan
             gap = relative_gap(values[d - 1], beyond, 1.0) if values.size > d else np.inf
             report_resolution(Spectrum(values[:d], U[:, :d], np.zeros(d), gap, beyond, "svd", 1.0))
-        note(ranks=views.ranks)
+        note(ranks=views.ranks, solver="svd")
         x, y = views[0], views[1]
         U, V = U[:, :d], V[:, :d]
         Y = x.embed(U)
