@@ -122,6 +122,25 @@ def test_views_in_files_and_frames(tmp_path: Path) -> None:
     np.testing.assert_allclose(es.MultiviewCCA(2).fit(tuple(frames)).correlations_, whole.correlations_, atol=1e-12)
 
 
+@pytest.mark.parametrize("criterion", ["maxvar", "sumcor"])
+def test_views_in_parts(criterion: str) -> None:
+    whole, piecewise = (es.MultiviewCCA(2, criterion=criterion) for _ in range(2))
+    whole.fit(VIEWS)
+    for rows in (slice(0, 2), slice(2, 9), slice(9, 100), slice(100, 250)):
+        piecewise.partial_fit([view[rows] for view in VIEWS])
+    np.testing.assert_allclose(piecewise.correlations_, whole.correlations_, atol=1e-9)
+    for a, b in zip(piecewise.weights_, whole.weights_, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5 * np.abs(b).max())
+    for i in range(9):  # too few rows so far are nothing yet
+        early = es.MultiviewCCA(3, criterion=criterion, ridge=0.1).partial_fit([view[: i + 1] for view in VIEWS])
+        assert hasattr(early, "correlations_") == (i >= 3)
+    two = es.MultiviewCCA(1).partial_fit(*VIEWS[:2])
+    np.testing.assert_allclose(two.correlations_, es.CCA(1).fit(*VIEWS[:2]).correlations_, atol=1e-9)
+    with pytest.raises(InputError, match=says("5 and 4 and 6 columns", "5 and 4 now")):
+        piecewise.partial_fit(VIEWS[:2])
+    assert not hasattr(es.MultiviewCCA(reduce=2), "partial_fit")
+
+
 def test_views_that_cannot_be() -> None:
     holes = VIEWS[2].copy()
     holes[3, 1] = np.nan

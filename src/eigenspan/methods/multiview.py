@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._diagnostics import note
@@ -15,13 +16,14 @@ from ..core.fitted import Fitted, sign_of_axes
 from ..core.form import Form
 from ..core.map import Map
 from ..core.problem import TraceProblem, solve
-from ..core.views import Views
+from ..core.views import JointMoments, Views
 from ..errors import ConvergenceWarning, DegenerateWarning, DimensionError, InputError, warn
 from ..input import Input, Sample
 from ..input.source import in_precision_of
 from ..input.views import OtherViews, read_view, view_names
 from ..solvers import dense
 from .base import Components, Reducer
+from .streaming import Streaming, asks_for_rows, from_sums, reads_once
 from .table import method
 from .views import ridges_of
 
@@ -32,17 +34,13 @@ _SETTLED = 1e-13
 
 
 def _other_views(estimator: Any) -> OtherViews:
-    return OtherViews(sparse=True, one_pass=estimator.reduce is None)
-
-
-def _reads_once(estimator: Any) -> bool:
-    return estimator.reduce is None
+    return OtherViews(sparse=True, one_pass=reads_once(estimator))
 
 
 @method(
     "two views", "max Σ P_i, or Σ correlations", "covariance of each view", "n D² + (ΣD)³", "Kettenring 1971", "gcca"
 )
-class MultiviewCCA(Reducer):
+class MultiviewCCA(Streaming, Reducer):
     """Canonical correlation analysis of any number of views.
 
     .. math:: \\text{MAXVAR:}\\quad \\max_{w_1, \\dots, w_p} \\sum_{i \\ne j} w_i^T C_{ij} w_j
@@ -57,7 +55,7 @@ class MultiviewCCA(Reducer):
     same eigenproblem goes by the name of SUMCOR in places.) SUMCOR gives every view the same say; it has no closed form and is
     climbed to from MAXVAR's solution, view after view, to a maximum that need not be the highest.
 
-    Cost: as `CCA` for the views, and O((Σ D_i)³).
+    Cost: as `CCA` for the views, and O((Σ D_i)³). `partial_fit` takes the rows in parts.
 
     Parameters
     ----------
@@ -90,8 +88,10 @@ class MultiviewCCA(Reducer):
         Column means.
     ranks_ : tuple of int
         Dimensions of the views.
-    n_samples_ : int
-        Rows.
+    n_samples_, n_samples_seen_ : int
+        Rows; the second where `partial_fit` can add more.
+    moments_ : JointMoments
+        Means and joint scatter of these rows.
     n_iter_ : int
         Rounds of SUMCOR; 1 for MAXVAR.
     embedding_ : ndarray of shape (n_samples, n_components)
@@ -127,7 +127,7 @@ class MultiviewCCA(Reducer):
     max_iter: Count = 500
     random_state: Seed = 0
 
-    _input: ClassVar[Input] = Input(y=_other_views, sparse=True, linear=True, one_pass=_reads_once)
+    _input: ClassVar[Input] = Input(y=_other_views, sparse=True, linear=True, one_pass=reads_once)
     _basis: ClassVar[str] = "linear"
 
     maps_: tuple[Map, ...]
@@ -153,6 +153,23 @@ class MultiviewCCA(Reducer):
         if len(X) < 2:
             raise InputError(f"X is a list of {len(X)} view: what views agree on takes two of them.")
         return super().fit(X[0], tuple(X[1:]))
+
+    @available_if(from_sums)
+    def partial_fit(self, X: Any, y: Any = None) -> Any:
+        """Add rows to those seen before, by ``fit`` too; the result is that of one ``fit`` to all of them, up to rounding.
+
+        Parameters
+        ----------
+        X : list of array-like of shape (m, n_features_i)
+            The same rows of all views; or of the first of two.
+        y : array-like of shape (m, n_targets) or (m,), optional
+            Of the second view, where X is the first.
+
+        Returns
+        -------
+        self
+        """
+        return super().partial_fit(X[0], tuple(X[1:])) if _is_list(X) else super().partial_fit(X, y)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, and return the variates of X: of all views where it is a list of them."""
@@ -192,11 +209,31 @@ class MultiviewCCA(Reducer):
         with np.errstate(over="ignore", invalid="ignore"):
             return in_precision_of(X, map_(X))
 
+    def _needs_rows(self) -> str | None:
+        return asks_for_rows(reduce=self.reduce is not None)
+
     def _fit(self, sample: Sample) -> Fitted:
-        points, ridges = (sample.x, *sample.y), ridges_of(self.ridge, 1 + len(sample.y))
-        views = Views.of(points, view_names(len(points)), ridges, reduce=self.reduce, random_state=self.random_state)
+        points = (sample.x, *sample.y)
+        ridges, names = ridges_of(self.ridge, len(points)), view_names(len(points))
+        views = Views.of(points, names, ridges, reduce=self.reduce, random_state=self.random_state)
+        return self._conclude(views, any(ridges))
+
+    def _sums_of(self, X: Any, y: Any) -> JointMoments:
+        others = _other_views(self).read(y, X.shape[0], name=type(self).__name__, unlabeled=None)
+        return JointMoments.of((X, *(view.values for view in others)), view_names(1 + len(others)))
+
+    def _fit_sums(self, sums: JointMoments, X: Any = None) -> Fitted | None:
+        p = len(sums.widths)
+        if sums.n < 3 or not all(sums.alone(i).live().any() for i in range(p)):
+            return None
+        ridges = ridges_of(self.ridge, p)
+        views = Views.of_moments(sums, view_names(p), ridges)
+        early = (views.surplus and not any(ridges)) or min(views.ranks) < min(self.n_components or 1, *sums.widths)
+        return None if early else self._conclude(views.clear_enough(), any(ridges))
+
+    def _conclude(self, views: Views, regularised: bool) -> Fitted:
         d = self._dimensions(views.ranks)
-        if views.surplus and not any(ridges):
+        if views.surplus and not regularised:
             warn(
                 f"Two of the views have {views.surplus} dimensions more between them than {views.n} centred rows: they agree "
                 "perfectly in some directions whatever the data. Pass ridge= (0.1, say), or keep few principal axes with reduce=.",
@@ -208,7 +245,9 @@ class MultiviewCCA(Reducer):
         pairs = _pair_correlations(views, parts)
         p = len(parts)
         note(ranks=views.ranks)
+        summed = {} if views.joint is None else {"moments_": views.joint, "n_samples_seen_": views.n}
         return Fitted(views[0].embed(parts[0]), maps[0]).having(
+            **summed,
             correlations_=(pairs.sum(axis=(1, 2)) - p) / (p * (p - 1)),
             pair_correlations_=pairs,
             eigenvalues_=values,

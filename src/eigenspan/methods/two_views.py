@@ -83,6 +83,8 @@ class CCA(Streaming, TwoViews):
         ``x_weights_.T`` and ``x_mean_``, under the names that all linear methods here have.
     ranks_ : tuple of int
         Dimensions of the two views.
+    y_features_in_, y_ndim_ : int
+        Columns of y, and 1 if it was a vector.
     n_samples_, n_samples_seen_ : int
         Rows; the second where `partial_fit` can add more.
     moments_ : JointMoments
