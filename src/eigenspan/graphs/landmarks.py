@@ -145,7 +145,7 @@ def _pivots(kernel: KernelBlock, n: int, m: int) -> Index:
     require(8.0 * n * m, f"The factor of {n} points on {m} landmarks", 'Choose them by "leverage", or fewer.')
     every = np.arange(n)
     chosen: list[int] = []
-    left, L = _diagonal(kernel, every), np.zeros((n, m))
+    left, L = _diagonal(kernel, every), np.zeros((m, n))
     none = 1e-12 * float(left.max())
     for j in range(m):
         pivot = int(left.argmax())
@@ -153,8 +153,8 @@ def _pivots(kernel: KernelBlock, n: int, m: int) -> Index:
             break
         chosen.append(pivot)
         column = np.concatenate([kernel(every[i : i + _BLOCK], every[[pivot]])[:, 0] for i in range(0, n, _BLOCK)])
-        L[:, j] = (column - L[:, :j] @ L[pivot, :j]) / np.sqrt(max(left[pivot], np.finfo(float).tiny))
-        left = left - L[:, j] ** 2
+        L[j] = (column - L[:j, pivot] @ L[:j]) / np.sqrt(max(left[pivot], np.finfo(float).tiny))
+        left = left - L[j] ** 2
         left[chosen] = 0.0
     return np.sort(np.array(chosen, dtype=np.intp))
 
