@@ -390,6 +390,10 @@ def test_containers() -> None:
     first, second = cca.transform(frame, other)
     assert list(first.columns) == ["cca0", "cca1"]
     np.testing.assert_allclose(second, plain.transform(X, Y)[1], atol=1e-10)
+    np.testing.assert_allclose(cca.predict(frame), plain.predict(X), atol=1e-10)
+    np.testing.assert_allclose(cca.predict_x(other), plain.predict_x(Y), atol=1e-10)
+    np.testing.assert_array_equal(cca.retrieve(frame, among=other)[0], plain.retrieve(X, among=Y)[0])
+    assert cca.score(frame, other) == pytest.approx(plain.score(X, Y))
     single = es.CCA(2).fit(X.astype(np.float32), Y.astype(np.float32))
     assert [part.dtype for part in single.transform(X.astype(np.float32), Y.astype(np.float32))] == [np.float32] * 2
     assert single.y_embedding_.dtype == np.float32

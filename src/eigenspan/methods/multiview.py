@@ -200,7 +200,7 @@ class MultiviewCCA(Streaming, Reducer):
         if not 0 <= view < len(self.maps_):
             raise InputError(f"view={view} must lie between 0 and {len(self.maps_) - 1}.")
         if view == 0:
-            return super().transform(X)
+            return self._mapped(X)
         X, map_ = read_view(X, sparse=True, name=f"X[{view}]"), self.maps_[view]
         if X.shape[1] != map_.coef.shape[0]:
             raise InputError(

@@ -182,7 +182,7 @@ class CCA(Streaming, TwoViews):
         -------
         ndarray of shape (n_points, n_targets), or (n_points,) where y was a vector
         """
-        Z = super().transform(X)
+        Z = self._mapped(X)
         found = in_precision_of(Z, Z @ self.y_on_x_ + self.y_mean_)
         return found[:, 0] if self.y_ndim_ == 1 else found
 

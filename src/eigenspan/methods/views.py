@@ -63,7 +63,7 @@ class TwoViews(Reducer):
         -------
         ndarray of shape (n_points, n_components), or a pair of them where y is given
         """
-        first = super().transform(X)
+        first = self._mapped(X)
         return first if y is None else (first, self._transform_other(y))
 
     def _transform_other(self, y: Any) -> Array:
@@ -96,17 +96,10 @@ class TwoViews(Reducer):
         indices, cosines : ndarray of shape (n_points, k)
             Rows of `among`, best first, and the cosines.
         """
-        sought, candidates = (
-            (self._transform_other(X), super().transform(among))
-            if reverse
-            else (
-                super().transform(X),
-                self._transform_other(among),
-            )
-        )
+        first, second = (self._transform_other, self._mapped) if reverse else (self._mapped, self._transform_other)
+        sought, candidates = _unit_rows(first(X)), _unit_rows(second(among))
         if not isinstance(k, Integral) or not 1 <= k <= len(candidates):
             raise InputError(f"k={k} must be a whole number between 1 and {len(candidates)}, the number of candidates.")
-        sought, candidates = _unit_rows(sought), _unit_rows(candidates)
         indices, cosines = np.empty((len(sought), k), dtype=np.intp), np.empty((len(sought), k))
         for part in blocks(len(sought), len(candidates)):
             similar = sought[part] @ candidates.T
@@ -126,7 +119,7 @@ class TwoViews(Reducer):
         -------
         float
         """
-        one, two = (np.asarray(part, dtype=np.float64) for part in self.transform(X, y))
+        one, two = (np.asarray(part, dtype=np.float64) for part in (self._mapped(X), self._transform_other(y)))
         if len(one) != len(two):
             raise InputError(f"The two views have {len(one)} and {len(two)} rows: give both of the same points.")
         one, two = one - one.mean(axis=0), two - two.mean(axis=0)
