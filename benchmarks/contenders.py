@@ -191,6 +191,20 @@ def components(fitted: Any, Y: Any) -> Arrays:
     return {"V": fitted.components_.T}
 
 
+def rotations(fitted: Any, Y: Any) -> Arrays:
+    return {"V": fitted.x_rotations_}
+
+
+def canonical(data: Arrays, seed: int) -> tuple[Any, Any]:
+    from statsmodels.multivariate.cancorr import CanCorr
+
+    return CanCorr(data["Y"], data["X"]), None
+
+
+def coefficients(fitted: Any, Y: Any) -> Arrays:
+    return {"V": fitted.x_cancoef[:, :4]}
+
+
 def scalings(fitted: Any, Y: Any) -> Arrays:
     return {"V": fitted.scalings_[:, : Y.shape[1]]}
 

@@ -105,6 +105,15 @@ def clusters(n: int, d: int = 20, c: int = 20) -> Arrays:
     return {"X": rng.standard_normal((c, d))[y] * 2.0 + rng.standard_normal((n, d)), "y": y}
 
 
+def two_views(n: int, d: int = 50) -> Arrays:
+    """Two tables of standardised columns, mixed from columns of which four pairs are correlated, 0.9 to 0.3."""
+    rng, r = np.random.default_rng(0), np.zeros(d)
+    r[:4] = 0.9, 0.7, 0.5, 0.3
+    A, B = (rng.standard_normal((n, d)) for _ in range(2))
+    tables = A @ rng.standard_normal((d, d)), (r * A + np.sqrt(1 - r**2) * B) @ rng.standard_normal((d, d))
+    return {name: (Z - Z.mean(axis=0)) / Z.std(axis=0, ddof=1) for name, Z in zip("XY", tables, strict=True)}
+
+
 def modes(n: int, d: int = 100, c: int = 10) -> Arrays:
     """`c` classes of three Gaussian clusters each, and as `some` the labels of every second point, −1 elsewhere."""
     made = clusters(n, d, 3 * c)

@@ -55,6 +55,13 @@ def centred(Y: Any) -> Any:
 
 
 # ---------------------------------------------------------------------- measures
+def to_canonical_axes(data: Arrays, runs: list[Arrays], everyone: Runs) -> float:
+    """Degrees from the canonical axes of X, by LAPACK."""
+    (Q, R), (P, _) = (la.qr(centred(data[name]), mode="economic") for name in "XY")
+    V = runs[0]["V"]
+    return degrees(la.solve_triangular(R, la.svd(Q.T @ P)[0][:, : V.shape[1]]), V)
+
+
 def to_truth(data: Arrays, runs: list[Arrays], everyone: Runs) -> float:
     return procrustes(data["truth"], runs[0]["Y"])
 

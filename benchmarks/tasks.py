@@ -148,6 +148,8 @@ def _mvu(name: str, title: str, make: Any, k: int, sizes: tuple[int, ...], short
     )  # fmt: skip
 
 
+_cca = by.ours("CCA", y="Y", n_components=4, keep=by.rotations, embed=False)
+
 TASKS: tuple[Task, ...] = (
     Task(
         "isomap", "Isomap, all pairs, Swiss roll, k = 12", data.roll,
@@ -216,6 +218,18 @@ TASKS: tuple[Task, ...] = (
             by.sklearn("discriminant_analysis.LinearDiscriminantAnalysis", kind="svd", solver="svd", y="y", keep=by.scalings),
         ),
         (20_000, 100_000), quality.discriminant_axes, short=1,
+    ),
+    Task(
+        "cca", "Canonical correlations, two views of 50 features, four pairs, fit only", data.two_views,
+        (
+            _cca, by.sklearn("cross_decomposition.CCA", y="Y", n_components=4, max_iter=5_000, keep=by.rotations, embed=False, upto=20_000),
+            by.Contender("statsmodels", by.canonical, by.coefficients, needs="statsmodels"),
+        ),
+        (2_000, 20_000, 100_000), quality.each({"degrees to exact": quality.to_canonical_axes}), short=2,
+    ),
+    Task(
+        "cca-file", "Canonical correlations, two memory-mapped views of 50 features, four pairs, fit only", data.two_views,
+        (_cca,), (1_000_000,), quality.each({"degrees to exact": quality.to_canonical_axes}), mapped=True,
     ),
     Task(
         "lfda", "LFDA to nine dimensions, 100 features, ten classes of three clusters", data.modes,

@@ -10,6 +10,7 @@ Methods
     semi-supervised SSLFDA, SSDNE, SSMFA, SSFDA, SSMMC, SELF, SDA, SDACCCP, SODA, SSDR
     sufficient      SIR, SAVE, DirectionalRegression, PHD, ContourRegression, LAD
     unfolding       MVU, LandmarkMVU, RelaxedMVU, LaplacianMVU, ActionRespectingEmbedding, SupervisedMVU, SMVU1, SMVU2, ColoredMVU
+    two views       CCA, KernelCCA, MultiviewCCA
     kernels learned KernelLearner
     known places    Anchored
     by hand         TraceReducer, External
@@ -41,15 +42,18 @@ from .methods.distances import ClassicalMDS, LandmarkMDS
 from .methods.external import External
 from .methods.geodesics import Isomap, LandmarkIsomap
 from .methods.inverse import PHD, SAVE, SIR, DirectionalRegression
+from .methods.kernel_cca import KernelCCA
 from .methods.laplacian import LPP, OLPP, LaplacianEigenmaps
 from .methods.links import SSDR
 from .methods.margins import DNE, LDE, MFA, SSDNE, SSMFA
+from .methods.multiview import MultiviewCCA
 from .methods.propagation import SDACCCP, SODA
 from .methods.reconstruction import LLE, NPP, ONPP
 from .methods.registry import make
 from .methods.sda import SDA
 from .methods.semisupervised import MMC, SELF, SELFDA, SSFDA, SSLFDA, SSMMC
 from .methods.supervised import RoweisDA, SupervisedPCA
+from .methods.two_views import CCA
 from .methods.unfolding import (
     MVU,
     SMVU1,
@@ -74,6 +78,7 @@ else:
 __version__ = "0.1.0"
 
 __all__ = [
+    "CCA",
     "DNE",
     "KNN",
     "LAD",
@@ -122,6 +127,7 @@ __all__ = [
     "HessianLLE",
     "Isomap",
     "Kernel",
+    "KernelCCA",
     "KernelLearner",
     "KernelPCA",
     "LabelledOnly",
@@ -133,6 +139,7 @@ __all__ = [
     "LaplacianMVU",
     "LocalScaling",
     "ModifiedLLE",
+    "MultiviewCCA",
     "PathSimilarity",
     "Powered",
     "Radius",

@@ -19,7 +19,8 @@ from eigenspan.errors import GraphError, InputError, LabelError
 from eigenspan.forms import centring
 from eigenspan.graphs.labels import slice_edges, slices
 from eigenspan.input import Affinities, Distances, Input, KernelValues, Points, Sample, read
-from eigenspan.input.y import ClassLabels, OtherView, Targets
+from eigenspan.input.views import OtherView
+from eigenspan.input.y import ClassLabels, Targets
 from eigenspan.methods.base import FeatureReducer, SpectralReducer
 from helpers import angle
 

@@ -14,7 +14,7 @@ from eigenspan.errors import DimensionError
 from eigenspan.methods import distances
 from helpers import disparity
 
-CHOICES = ("random", "maxmin", "kmeans++", "leverage")
+CHOICES = ("random", "maxmin", "cholesky", "kmeans++", "leverage")
 DIGITS = load_digits().data
 
 

@@ -110,7 +110,10 @@ LANDMARKS: Values = {
     "number": lambda: 20,
     "array": lambda: ROWS,
     "list": lambda: ROWS.tolist(),
-    **{how: (lambda how=how: es.Landmarks(20, choice=how)) for how in ("maxmin", "random", "kmeans++", "leverage")},
+    **{
+        how: (lambda how=how: es.Landmarks(20, choice=how))
+        for how in ("maxmin", "random", "cholesky", "kmeans++", "leverage")
+    },
 }
 METRICS: Values = {
     **plain("euclidean", "cityblock", "cosine", "chebyshev", "minkowski", "precomputed"),
@@ -172,6 +175,8 @@ VALUES: dict[str, Values] = {
     "n_rivals": plain(2),
     "reduce": plain(4),
     "ridge": plain(0.0, 0.1),
+    "kappa": plain(0.0, 0.5),
+    "kernel_y": {"Kernel": KERNELS["Kernel"], **plain("linear", "precomputed")},
     "reg": plain(0.0, 0.05),
     "whiten": plain(True),
     "conformal": plain(True),

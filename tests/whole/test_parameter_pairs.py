@@ -205,7 +205,7 @@ def test_every_pair(names: tuple[str, ...]) -> None:
         f"{', '.join(f'{p}={label}' for p, label in sorted(some))}: {said}" for some, said in found.defects.items()
     ]
     assert not wrong, "\n".join([f"{len(wrong)} combinations are neither right nor refused:", *wrong])
-    assert found.right > 20 * len(names)
+    assert found.right > min(20 * len(names), 0.9 * found.cases)  # methods of few parameters have few pairs
 
 
 def _names_of(values: dict[str, str]) -> str:

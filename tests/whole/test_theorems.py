@@ -11,6 +11,7 @@ import scipy.linalg as la
 from sklearn.metrics import pairwise_distances
 
 from eigenspan import (
+    CCA,
     KNN,
     LDA,
     LLE,
@@ -598,6 +599,7 @@ def test_cca_is_the_cross_form_under_unit_embedding(case):
     found, Y1, Y2, maps = cca(X1, X2, 3)
     s, U, V = canonical(X1, X2, 3)
     assert relative(found.values, s) < 1e-8
+    assert relative(CCA(3).fit(X1, X2).correlations_, s) < 1e-8
     assert angle(Y1, U) < DEGREES
     assert angle(Y2, V) < DEGREES
     for Y in (Y1, Y2):  # each view carries half of the unit

@@ -66,7 +66,7 @@ class Axes:
         V = V @ posed.turn(V) if posed.turn is not None else V
         found = {**posed.attributes, **spectral_attributes(as_solved(posed.problem, spectrum), spectrum)}
         if isinstance(basis, Features) and isinstance(basis.rows, Raw):
-            V = V if turned else V * _sign_of_axes(basis.map(V, spectrum).coef)
+            V = V if turned else V * sign_of_axes(basis.map(V, spectrum).coef)
             map_: Map = basis.map(V, spectrum)
             found |= {"components_": map_.coef.T, "mean_": map_.offset}
             return Fitted(None if basis.raw is None else basis.embed(V), map_, found)
@@ -87,7 +87,7 @@ def spectral_attributes(problem: Any, spectrum: Spectrum) -> dict[str, Any]:
     }
 
 
-def _sign_of_axes(V: Array) -> Array:
+def sign_of_axes(V: Array) -> Array:
     """±1 for each axis: the sign that makes its coefficient of largest magnitude positive (the first of equal ones)."""
     size = np.abs(V)
     first = np.argmax(size >= (1 - 1e-6) * size.max(axis=0, initial=0.0), axis=0)

@@ -249,7 +249,7 @@ def _of_strip(X: Any, codes: Codes | None, groups: int, single: bool, parts: lis
     counts, sums, scatter = np.zeros(groups), np.zeros((groups, D)), np.zeros((D, D))
     centred = np.empty((max(part.stop - part.start for part in parts), D), dtype) if origin.any() else None
     products = np.empty((D, D), dtype)
-    if centred is None and codes is None and not single:
+    if centred is None and codes is None and not single and isinstance(X, np.ndarray):
         # nothing to copy and no digits to lose: larger products are faster
         parts = [slice(parts[0].start, parts[-1].stop)]
     for part in parts:

@@ -36,7 +36,7 @@ def row_space(C: Centred, size: Array, rtol: float) -> tuple[Array | None, Array
         most = min(n - 1, int(live.sum()))  # centred rows sum to zero, up to the rounding of their mean
         values, U = dense.eigenpairs(dense.symmetric(C.gram()), None, "max")
         values, U = values[:most], U[:, :most]
-        if values[-1] > max(_SURE * values[0], 4 * _rounding(n, size) ** 2):
+        if values[-1] > max(_SURE * values[0], 4 * rounding_of(n, size) ** 2):
             return right_partners(C, values, U), U * np.sqrt(values)
     unit = np.where(live, spread, 1.0)
     if n > D:
@@ -50,11 +50,11 @@ def row_space(C: Centred, size: Array, rtol: float) -> tuple[Array | None, Array
             return lift @ dense.eigenpairs(dense.symmetric(lift.T @ S @ lift), None, "max")[1], None
     # columns of few digits count for less, or the others would have to rise above their rounding
     unit = np.where(live, np.maximum(unit, np.finfo(float).eps / rtol * size), np.inf)
-    axes = _standard_axes(C.divided(unit), rtol, 2 * _rounding(n, size / unit))
+    axes = _standard_axes(C.divided(unit), rtol, 2 * rounding_of(n, size / unit))
     return _turned(C, np.where(live, unit, 0.0)[:, None] * axes[:, : n - 1])
 
 
-def _rounding(n: int, size: Array) -> float:
+def rounding_of(n: int, size: Array) -> float:
     """Norm of the rounding errors in n rows whose columns are of the given size."""
     return float(np.finfo(float).eps * (np.sqrt(n) * size.max(initial=0.0) + np.linalg.norm(size)) / 2)
 

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from .._checks import Spec
 from .._parameters import Count, parameter
+from .._resources import require
 from ..errors import GraphError, InputError
 from ..solvers import dense
 from .search.metric import median_width, point_distances
@@ -27,7 +28,7 @@ _BLOCK = 2**22
 
 
 #: How landmarks are chosen.
-Choice = Literal["random", "maxmin", "kmeans++", "leverage"]
+Choice = Literal["random", "maxmin", "cholesky", "kmeans++", "leverage"]
 
 
 class Landmarks(Spec):
@@ -37,11 +38,13 @@ class Landmarks(Spec):
     ----------
     n : int, default=200
         How many.
-    choice : {"random", "maxmin", "kmeans++", "leverage"}, default="random"
-        Uniformly; each farthest from those before it; by k-means++ seeding; or with probability proportional to approximate ridge
-        leverage scores, the share each point has in the kernel's feature space. The last three find small far groups that a
-        uniform draw misses. Leverage is that of the method's kernel, and without one that of the Gaussian kernel of the coordinates
-        (or precomputed distances) whose width is half the median distance; it costs O(nm²) time and O(n + m²) memory.
+    choice : {"random", "maxmin", "cholesky", "kmeans++", "leverage"}, default="random"
+        Uniformly; each farthest from those before it; each the point that the kernel's feature space explains least by those before it,
+        the pivots of an incomplete Cholesky factorisation; by k-means++ seeding; or with probability proportional to approximate ridge
+        leverage scores, the share each point has in the kernel's feature space. The last four find small far groups that a
+        uniform draw misses. Pivots and leverage are those of the method's kernel, and without one those of the Gaussian kernel of the
+        coordinates (or precomputed distances) whose width is half the median distance; they cost O(nm²) time, and O(nm) and O(n + m²)
+        memory. Where fewer points than asked for explain all others, there are fewer pivots.
 
     Examples
     --------
@@ -80,12 +83,12 @@ def choose_landmarks(
     ----------
     landmarks : int, Landmarks or array of int
         How many, how, or which.
-    how : {"random", "maxmin", "kmeans++", "leverage"}
+    how : {"random", "maxmin", "cholesky", "kmeans++", "leverage"}
         The choice where only a number is given.
     precomputed : bool
         X holds distances, or with `kernel` the kernel's values.
     kernel : callable, optional
-        ``(i, j) -> K[i, j]``: whose leverage counts.
+        ``(i, j) -> K[i, j]``: whose pivots or leverage count.
     """
     n = X.shape[0]
     if precomputed and X.shape[1] != n:
@@ -99,8 +102,9 @@ def choose_landmarks(
     rng = check_random_state(random_state)
     if how == "random":
         return np.sort(rng.choice(n, size=m, replace=False))
-    if how == "leverage":
-        return _by_leverage(kernel or gaussian_block(X, precomputed), n, m, rng)
+    if how in ("cholesky", "leverage"):
+        block = kernel or gaussian_block(X, precomputed)
+        return _pivots(block, n, m) if how == "cholesky" else _by_leverage(block, n, m, rng)
     if precomputed and (how == "kmeans++" or kernel is not None):
         have, use = ("kernel values", "leverage") if kernel is not None else ("distances", "maxmin")
         raise InputError(f'Landmarks by "{how}" need coordinates; with precomputed {have} use "{use}" or "random".')
@@ -134,6 +138,25 @@ def _maxmin(X: Any, m: int, rng: Any, precomputed: bool) -> Index:
         nearest = np.minimum(nearest, column.ravel())
         walk.append(int(nearest.argmax()))
     return np.array(list(dict.fromkeys(walk)), dtype=np.intp)
+
+
+def _pivots(kernel: KernelBlock, n: int, m: int) -> Index:
+    """Pivots of an incomplete Cholesky factorisation: each where those before it leave most of k(x, x) unexplained."""
+    require(8.0 * n * m, f"The factor of {n} points on {m} landmarks", 'Choose them by "leverage", or fewer.')
+    every = np.arange(n)
+    chosen: list[int] = []
+    left, L = _diagonal(kernel, every), np.zeros((m, n))
+    none = 1e-12 * float(left.max())
+    for j in range(m):
+        pivot = int(left.argmax())
+        if chosen and left[pivot] <= none:
+            break
+        chosen.append(pivot)
+        column = np.concatenate([kernel(every[i : i + _BLOCK], every[[pivot]])[:, 0] for i in range(0, n, _BLOCK)])
+        L[j] = (column - L[:j, pivot] @ L[:j]) / np.sqrt(max(left[pivot], np.finfo(float).tiny))
+        left = left - L[j] ** 2
+        left[chosen] = 0.0
+    return np.sort(np.array(chosen, dtype=np.intp))
 
 
 # ---------------------------------------------------------------------- leverage

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -40,7 +41,21 @@ def is_tall(X: Any) -> bool:
     )
 
 
-def refuse_non_finite(X: Any, first: int = 0) -> None:
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """Tables of the same rows side by side, put together some rows at a time and never as a whole."""
+
+    tables: tuple[Any, ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.tables[0].shape[0], sum(table.shape[1] for table in self.tables)
+
+    def __getitem__(self, rows: Any) -> Any:
+        return np.hstack([table[rows] for table in self.tables])
+
+
+def refuse_non_finite(X: Any, first: int = 0, name: str = "X") -> None:
     """Raise at the first NaN or infinity of X, its rows counted from `first`; do nothing where there is none."""
     for part in blocks(*X.shape):
         bad = np.argwhere(~np.isfinite(X[part]))
@@ -48,7 +63,7 @@ def refuse_non_finite(X: Any, first: int = 0) -> None:
             row, column = bad[0]
             what = "NaN" if np.isnan(X[part][row, column]) else "infinity"
             raise InputError(
-                f"Input X contains {what}, first in row {first + part.start + row}, column {column}: sums over the rows have no "
+                f"Input {name} contains {what}, first in row {first + part.start + row}, column {column}: sums over the rows have no "
                 "value. Drop such rows, or fill them in (sklearn.impute)."
             )
 

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from ..errors import InputError, LabelError, LabelWarning, warn
 from .values import Actions, Classes, Coordinates, Numbers
-from .x import Points
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -92,23 +91,6 @@ class KnownPlaces:
 
     def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Coordinates:
         return Coordinates(read_coordinates(y, n, self.d, name))
-
-
-@dataclass(frozen=True)
-class OtherView:
-    """Another table over the same points, for methods that bring two together."""
-
-    kind: ClassVar[str] = "other view"
-    needed: bool = True
-
-    def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Points:
-        if y is None:
-            raise InputError(f"{name} requires y to be passed, but the target y is None: the other view of the points.")
-        Y = check_array(y, dtype=np.float64, ensure_2d=False, ensure_min_samples=0, input_name="y")
-        Y = Y[:, None] if Y.ndim == 1 else Y
-        if Y.shape[0] != n:
-            raise InputError(f"The two views have {n} and {Y.shape[0]} rows: {name} needs both of the same points.")
-        return Points(Y)
 
 
 # ---------------------------------------------------------------------- classes

@@ -131,6 +131,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declared):
         -------
         ndarray of shape (n_points, n_components)
         """
+        return self._mapped(X)
+
+    def _mapped(self, X: Any) -> Any:
+        """What ``transform`` returns, before it is put into the container that the user has chosen."""
         check_is_fitted(self)
         X, rows = read_new(self, X)
         with np.errstate(over="ignore", invalid="ignore"):  # new points may be anywhere

@@ -280,7 +280,7 @@ class LandmarkMDS(LandmarkReducer):
     $n_components
     landmarks : int, Landmarks, array of indices or None, default=None
         How many, how, or which. None means 200, or all points where there are fewer.
-    choice : {"random", "maxmin", "kmeans++", "leverage"}, default="maxmin"
+    choice : {"random", "maxmin", "cholesky", "kmeans++", "leverage"}, default="maxmin"
         How landmarks are chosen when only their number is given (see `Landmarks`).
     metric : str or callable, default="euclidean"
         Any metric of scikit-learn's pairwise_distances, or ``"precomputed"``.

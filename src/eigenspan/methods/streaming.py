@@ -45,9 +45,13 @@ class Streaming:
         """The parameter that asks for more of the data than sums; None where nothing does."""
         raise NotImplementedError
 
-    def _fit_sums(self, sums: Sums, X: Any = None) -> Fitted | None:
+    def _fit_sums(self, sums: Any, X: Any = None) -> Fitted | None:
         """The fit to rows of which these sums are left, and X where they are at hand; None where they are too few so far."""
         raise NotImplementedError
+
+    def _sums_of(self, X: Any, y: Any) -> Any:
+        """What is to be known of a part of the rows."""
+        return Sums.without_classes(Moments.of(X))
 
     @available_if(from_sums)
     @fit_context(prefer_skip_nested_validation=True)
@@ -61,15 +65,15 @@ class Streaming:
         ----------
         X : array-like or sparse matrix of shape (m, n_features)
             Dense or sparse; m may be one.
-        y : None
-            Ignored.
+        y : None, or the other view of these rows
+            Methods of two views need it; ignored elsewhere.
 
         Returns
         -------
         self
         """
         X, seen = read_block(self, X)
-        sums = Sums.without_classes(Moments.of(X))
+        sums = self._sums_of(X, y)
         before = vars(self).get("moments_")
         return _set_sums(self, sums if before is None else before + sums, seen)
 

@@ -82,7 +82,7 @@ def method(family: str, form: str, unit: str, cost: str, source: str, *aliases: 
 def _basis(cls: type) -> str:
     if issubclass(cls, FeatureReducer):
         return "linear or kernel"
-    return "linear" if issubclass(cls, LinearReducer) else "samples"
+    return "linear" if issubclass(cls, LinearReducer) else getattr(cls, "_basis", "samples")
 
 
 def _supervision(cls: Any) -> str:

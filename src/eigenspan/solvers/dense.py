@@ -90,6 +90,31 @@ def principal_axes(X: Array, rtol: float = 1e-10) -> tuple[Array, Array, Array]:
     return U[:, keep], s[keep], Vt[keep].T
 
 
+def singular_vectors(C: Array, *, complete: bool = False) -> tuple[Array, Array, Array]:
+    """``C = U diag(s) V'`` with all min(p, q) singular values, zeros too; `complete` adds vectors to make U and V square."""
+    with threads_for(min(C.shape)):
+        U, s, Vt = la.svd(C, full_matrices=complete)
+    return U, s, Vt.T
+
+
+def leading_singular_vectors(C: Array, k: int) -> tuple[Array, Array, Array]:
+    """The `k` largest singular values and their vectors: from the smaller product of C with itself where squares keep their digits.
+
+    Several times as fast as all of them; the values are right to about 1e-15/σ.
+    """
+    if 4 * k > min(C.shape):
+        U, s, V = singular_vectors(C)
+        return U[:, :k], s[:k], V[:, :k]
+    wide = C.shape[0] <= C.shape[1]
+    squares, A = eigenpairs(symmetric(C @ C.T if wide else C.T @ C), k, "max")
+    if squares[-1] <= _WELL_CONDITIONED * squares[0]:
+        U, s, V = singular_vectors(C)
+        return U[:, :k], s[:k], V[:, :k]
+    s = np.sqrt(squares)
+    B = (C.T @ A if wide else C @ A) / s
+    return (A, s, B) if wide else (B, s, A)
+
+
 def local_eigenpairs(G: Array) -> tuple[Array, Array]:
     """Eigenpairs of a stack of small symmetric matrices ``(..., k, k)``, smallest first."""
     values, vectors = np.linalg.eigh(G)
@@ -110,8 +135,8 @@ def pseudo_inverse(M: Array, whole: Array, rtol: float = 1e-10) -> Array:
 
 
 def nearest_rotation(M: Array) -> Array:
-    """The orthogonal matrix nearest to a square `M` (polar factor)."""
-    U, _, Vt = la.svd(M)
+    """The matrix with orthonormal columns nearest to `M`, which has no more columns than rows (polar factor)."""
+    U, _, Vt = la.svd(M, full_matrices=False)
     return U @ Vt
 
 

@@ -13,7 +13,7 @@ from helpers import pairwise
 X = np.random.default_rng(0).uniform(size=(60, 3))
 
 
-@pytest.mark.parametrize("choice", ["random", "maxmin", "kmeans++", "leverage"])
+@pytest.mark.parametrize("choice", ["random", "maxmin", "cholesky", "kmeans++", "leverage"])
 def test_every_choice_is_taken(choice):
     fitted = LandmarkMVU(2, landmarks=Landmarks(15, choice=choice)).fit(X)
     assert 10 < fitted.landmarks_.size <= 15
