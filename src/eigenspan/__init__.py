@@ -1,7 +1,7 @@
 """Spectral dimension reduction on one trace-optimisation core.
 
 Methods
-    variance        PCA, KernelPCA
+    variance        PCA, KernelPCA, OrientedPCA, DistortionDiscriminantAnalysis
     distances       ClassicalMDS, LandmarkMDS, Isomap, LandmarkIsomap
     laplacian       LaplacianEigenmaps, DiffusionMap, CommuteTimeEmbedding, SpectralClustering, LPP, OLPP
     reconstruction  LLE, NPP, ONPP
@@ -36,6 +36,7 @@ from .methods.clustering import SpectralClustering
 from .methods.compose import TraceReducer
 from .methods.contours import LAD, ContourRegression
 from .methods.costs import LFDA
+from .methods.dda import DistortionDiscriminantAnalysis
 from .methods.discriminant import LDA
 from .methods.distances import ClassicalMDS, LandmarkMDS
 from .methods.external import External
@@ -44,6 +45,7 @@ from .methods.inverse import PHD, SAVE, SIR, DirectionalRegression
 from .methods.laplacian import LPP, OLPP, LaplacianEigenmaps
 from .methods.links import SSDR
 from .methods.margins import DNE, LDE, MFA, SSDNE, SSMFA
+from .methods.oriented import OrientedPCA
 from .methods.propagation import SDACCCP, SODA
 from .methods.reconstruction import LLE, NPP, ONPP
 from .methods.registry import make
@@ -117,6 +119,7 @@ __all__ = [
     "Cosine",
     "DiffusionMap",
     "DirectionalRegression",
+    "DistortionDiscriminantAnalysis",
     "External",
     "Heat",
     "HessianLLE",
@@ -133,6 +136,7 @@ __all__ = [
     "LaplacianMVU",
     "LocalScaling",
     "ModifiedLLE",
+    "OrientedPCA",
     "PathSimilarity",
     "Powered",
     "Radius",

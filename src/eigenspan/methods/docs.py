@@ -263,6 +263,7 @@ _SOURCES = {
     "[S0": "[S0] Kokiopoulou, Chen & Saad (2010), Trace optimization and eigenproblems in dimension reduction methods.",
     "[S2": "[S2] Chatpatanasiri & Kijsirikul (2009), A unified semi-supervised dimensionality reduction framework for "
     "manifold learning.",
+    "[S3": "[S3] Burges (2010), Dimension reduction: a guided tour.",
     "[S4": "[S4] Ghojogh, Ghodsi, Karray & Crowley (2021), Unified framework for spectral dimensionality reduction, maximum "
     "variance unfolding, and kernel learning by semidefinite programming.",
 }

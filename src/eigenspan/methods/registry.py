@@ -19,10 +19,12 @@ from ..errors import InputError
 from . import (  # noqa: F401 -- their classes add themselves to the table
     alignment,
     clustering,
+    dda,
     discriminant,
     distances,
     geodesics,
     links,
+    oriented,
     propagation,
     sda,
     semisupervised,

@@ -49,6 +49,10 @@ class Streaming:
         """The fit to rows of which these sums are left, and X where they are at hand; None where they are too few so far."""
         raise NotImplementedError
 
+    def _sum(self, X: Any, y: Any) -> Any:
+        """Sums over some of the rows, which add up."""
+        return Sums.without_classes(Moments.of(X))
+
     @available_if(from_sums)
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None) -> Any:
@@ -61,16 +65,15 @@ class Streaming:
         ----------
         X : array-like or sparse matrix of shape (m, n_features)
             Dense or sparse; m may be one.
-        y : None
-            Ignored.
+        y : object, optional
+            What ``fit`` reads of y, for these rows; ignored where it reads nothing.
 
         Returns
         -------
         self
         """
         X, seen = read_block(self, X)
-        sums = Sums.without_classes(Moments.of(X))
-        before = vars(self).get("moments_")
+        sums, before = self._sum(X, y), vars(self).get("moments_")
         return _set_sums(self, sums if before is None else before + sums, seen)
 
 
