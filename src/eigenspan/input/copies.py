@@ -79,9 +79,9 @@ def copies_of(
 
 def functions_of(distortions: Any) -> tuple[Distortion, ...]:
     """The functions that a parameter of one, several or none stands for."""
-    if distortions is None or callable(distortions):
-        return () if distortions is None else (distortions,)
-    functions = tuple(distortions)
+    if distortions is None:
+        return ()
+    functions = tuple(distortions) if isinstance(distortions, list | tuple | np.ndarray) else (distortions,)
     odd = [function for function in functions if not callable(function)]
     if odd or not functions:
         raise InputError(

@@ -192,18 +192,18 @@ class DistortionDiscriminantAnalysis(SpectralReducer):
 
     def _copies(self, X: Array, given: Copies, count: int) -> tuple[list[Any], list[list[int]]]:
         """All copies of X, and which of them each layer is to bear: those given count in every layer."""
-        named = (
-            self.distortions if isinstance(self.distortions, dict) else dict.fromkeys(range(count), self.distortions)
-        )
-        odd = [key for key in named if key not in range(count)]
+        own, everywhere = self.distortions if isinstance(self.distortions, dict) else {}, len(given.tables)
+        odd = [key for key in own if key not in range(count)]
         if odd:
             raise InputError(
                 f"distortions= has an entry for layer {odd[0]!r}; the {count} layer(s) are numbered 0 to {count - 1}."
             )
-        wanted = [functions_of(named.get(layer)) for layer in range(count)]
-        places = {function: k for k, function in enumerate(dict.fromkeys(chain(*wanted)), len(given.tables))}
-        copies = list(copies_of(X, given, tuple(places), np.random.default_rng([seed_of(self.random_state), 0])))
-        return copies, [[*range(len(given.tables)), *(places[f] for f in functions)] for functions in wanted]
+        groups = [functions_of(own.get(layer)) for layer in range(count)] if own else [functions_of(self.distortions)]
+        rng = np.random.default_rng([seed_of(self.random_state), 0])
+        copies = list(copies_of(X, given, tuple(chain(*groups)), rng))
+        ends = everywhere + np.cumsum([len(group) for group in groups])
+        borne = [[*range(everywhere), *range(end - len(group), end)] for group, end in zip(groups, ends, strict=True)]
+        return copies, borne if own else borne * count
 
     def _fit_layer(self, size: int, stretches: _Stretches, Y: Array, copies: Sequence[Any], shift: int) -> Fitted:
         # the signal a little later, or earlier, is a distorted copy too
