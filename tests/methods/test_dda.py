@@ -141,6 +141,9 @@ def test_distortions_of_each_layer() -> None:
     np.testing.assert_array_equal(
         both.embedding_, DDA(2, distortions={0: hiss, 1: [hiss, loud]}, **how).fit(X).embedding_
     )
+    # a first layer that keeps all features does not matter to the second, which bears its own distortions alone
+    apart = DDA(2, hidden_layer_sizes=(D,), distortions={0: loud, 1: cut}).fit(X)
+    np.testing.assert_allclose(apart.eigenvalues_, es.OrientedPCA(2, distortions=cut).fit(X).eigenvalues_, rtol=1e-8)
     quiet = DDA(2, distortions={1: loud}, **how).fit(X)  # none in the first layer: that is PCA
     np.testing.assert_allclose(quiet.signal_to_noise_[0], es.PCA(3).fit(X).eigenvalues_ / len(X) / 1.01)
 
