@@ -156,6 +156,7 @@ def test_distortions_of_each_layer() -> None:
         ({"lengths": []}, ["0 recordings"]),
         ({"lengths": [600.0]}, ["lengths=[600.0] must be whole numbers of 1 or more"]),
         ({"frames": (1, 2)}, ["frames=(1, 2) has 2 numbers for 1 layer(s)"]),
+        ({"frames": []}, ["frames=[] must be whole numbers"]),
         ({"frames": (0,)}, ["frames=(0,) must be whole numbers of 1 or more"]),
         ({"frames": 0}, ["'frames' parameter"]),
         ({"step": (1.5,)}, ["step=(1.5,) must be whole numbers"]),

@@ -206,6 +206,7 @@ TOO_MANY = {
     **dict.fromkeys([*LOCAL, "LLTSA"], ("n_components=40 exceeds n_features=5",)),
     "ClassicalMDS": ["n_components=40 exceeds 5", "n_features=5"],
     "DistortionDiscriminantAnalysis": ["n_components=40 exceeds 5", "its layer joins"],
+    "DistortionDiscriminantAnalysis-layers": ["n_components=40 exceeds 2", "its layer joins"],
     "LDA": ["n_components=40", "3 classes", "at most 2"],
     "LDA-trace-ratio": ["n_components=40 exceeds 5", "number of features"],
     "SpectralClustering": ["n_components=40 exceeds n_samples=30"],

@@ -243,12 +243,10 @@ def _beginnings(stops: Index, reach: int, shift: int, number: int) -> Index:
     starts = np.concatenate([[0], stops[:-1]])
     short = np.flatnonzero(stops - starts < reach + 2 * shift + 1)
     if short.size:
+        moved = f", shifted by up to {shift} either way" if shift else ""
         rows, what = int(stops[short[0]] - starts[short[0]]), f"recording {short[0]} has" if stops.size > 1 else "X has"
         raise InputError(
-            f"Layer {number} sees {reach + 1} rows at once"
-            + f", shifted by up to {shift} either way" * (shift > 0)
-            + f", and {what} "
-            f"{rows} rows: no stretch of that length fits. Use fewer frames or a smaller step, or leave out short recordings."
+            f"Layer {number} sees {reach + 1} rows at once{moved}, and {what} {rows} rows: no stretch of that length fits. Use fewer frames or a smaller step, or leave out short recordings."
         )
     return np.concatenate([np.arange(a + shift, b - reach - shift) for a, b in zip(starts, stops, strict=True)])
 
@@ -260,7 +258,10 @@ def _stops(n: int, lengths: Any) -> Index:
     whole = np.asarray(_whole("lengths", lengths, None))
     if np.ndim(lengths) == 0:
         if n % whole[0]:
-            raise InputError(f"X has {n} rows, which are no whole number of recordings of lengths={whole[0]} rows.")
+            raise InputError(
+                f"X has {n} rows, which are no whole number of recordings of lengths={whole[0]} rows. Where "
+                "they differ, give the length of each."
+            )
         whole = np.full(n // whole[0], whole[0])
     if not whole.size or whole.sum() != n:
         raise InputError(f"The lengths of {whole.size} recordings sum to {whole.sum()}, but X has {n} rows.")
@@ -273,7 +274,7 @@ def _whole(name: str, value: Any, count: int | None) -> tuple[int, ...]:
     numbers = np.asarray(value)
     if numbers.size == 0 and count is None:
         return ()
-    if numbers.ndim > 1 or numbers.dtype.kind not in "iu" or numbers.min() < least:
+    if numbers.ndim > 1 or numbers.dtype.kind not in "iu" or numbers.min(initial=least) < least:
         raise InputError(f"{name}={value!r:.80} must be whole numbers of {least} or more.")
     if numbers.ndim == 0:
         return (int(numbers),) * (1 if count is None else count)

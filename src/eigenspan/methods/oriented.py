@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -68,10 +68,7 @@ class Signals:
             return None
         R = _about_zero(self.noise)
         if np.trace(R) <= 1e-30 * np.trace(_about_zero(self.signal)):
-            raise InputError(
-                f"All {self.noise.n} distorted rows are equal to their originals: there is no noise, and no direction in which there is "
-                "less of it than in others. Check what makes the copies, or leave them out, which is PCA."
-            )
+            _refuse_silence(self.noise.n)
         return R
 
     def spanned(self) -> Moments:
@@ -81,6 +78,13 @@ class Signals:
             return self.signal
         S = self.signal.scatter
         return replace(self.signal, scatter=S + R * (np.trace(S) / np.trace(R)))
+
+
+def _refuse_silence(rows: int) -> NoReturn:
+    raise InputError(
+        f"All {rows} distorted rows are equal to their originals: there is no noise, and no direction in which there is less of it "
+        "than in others. Check what makes the copies, or leave them out, which is PCA."
+    )
 
 
 def _about_zero(moments: Moments) -> Array:
@@ -93,6 +97,11 @@ def _less(copy: Any, rows: Any) -> Any:
         return sp.csr_array(copy - rows, dtype=np.float64)
     copy, rows = (A.toarray() if sp.issparse(A) else A for A in (copy, rows))
     return np.subtract(copy, rows, dtype=np.float64)
+
+
+def _differ(copy: Any, rows: Any) -> bool:
+    noise = _less(copy, rows)
+    return bool(np.any(noise.data if sp.issparse(noise) else noise))
 
 
 def _refuse_idle(estimator: Any) -> None:
@@ -228,12 +237,14 @@ class OrientedPCA(Streaming, FeatureReducer):
                 "distortions= change points, and X holds kernel values: pass their copies to fit as y, the kernel values of the distorted "
                 "points with the points themselves."
             )
-        copies = list(copies_of(X, sample.y, functions, self._generator()))
+        rng = self._generator()
+        copies = list(copies_of(X, sample.y, functions, rng))
+        if copies and not any(_differ(copy, X) for copy in copies):  # rounding in a kernel would be taken for noise
+            _refuse_silence(len(copies) * X.shape[0])
         origin = None if self.extractor == "difference" else np.ones(X.shape[0])
         basis = self._coordinates(sample, copies).centred(origin)
         place = basis.map(np.eye(basis.dim), None)  # type: ignore[arg-type]
-        # a table of coordinates is summed over as the rows of a file are
-        sums = Signals.of(place(X), Copies(tuple(map(place, copies))), (), self._generator())
+        sums = Signals.of(place(X), Copies(tuple(map(place, copies))), (), rng)
         return self._weigh(basis, sums, lambda G, psd=True: Form(basis.dim, dense=G, psd=psd))
 
     def _coordinates(self, sample: Sample, copies: list[Any]) -> Features:
