@@ -10,7 +10,8 @@ Protocol
 - A clip is 2.6 seconds of sound at 8 kHz, brought to the same loudness; its frames are the logarithms of the energy in 32 bands, 128 ms
   long and 64 ms apart. A fingerprint is made of 16 frames, two apart: 512 numbers, of which d are left.
 - All methods learn from the same training clips. Oriented PCA and DDA also have copies of them, two draws of each of the four
-  distortions of `SEEN`. PCA has no use for pairs of originals and copies; to have seen as much, it is also fitted to all of them together.
+  distortions of `SEEN`, and the second layer of DDA bears shifts by one frame as well. PCA has no use for pairs of originals and copies;
+  to have seen as much, it is also fitted to all of them together.
 - Other clips are the database. Each of them is distorted, by the kinds of `SEEN` (in new draws) and by those of `UNSEEN`, that nobody has
   learned from, and its fingerprint looked up among those of all originals, by Euclidean distance. The rate is the share of those
   whose nearest original is the right one; chance alone finds 1 of 400. Its standard error is 2.5 points or less.
@@ -155,10 +156,10 @@ def _filters() -> Any:
 FILTERS = _filters()
 
 
-def frames(wave: Any) -> Any:
+def frames(wave: Any, floor: float = FLOOR) -> Any:
     """Log energies, (time, band)."""
     parts = np.lib.stride_tricks.sliding_window_view(levelled(wave), WINDOW)[::HOP]
-    return np.log(np.abs(np.fft.rfft(parts * np.hanning(WINDOW))) ** 2 @ FILTERS.T + FLOOR)
+    return np.log(np.abs(np.fft.rfft(parts * np.hanning(WINDOW))) ** 2 @ FILTERS.T + floor)
 
 
 def stretches(X: Any) -> Any:
@@ -167,8 +168,9 @@ def stretches(X: Any) -> Any:
     return np.concatenate([X[:, t : t + FRAMES * STEP : STEP].reshape(len(X), -1) for t in range(whole)])
 
 
-def spectra(waves: Any, distortion: Any = None, rng: Any = None) -> Any:
-    return np.array([frames(wave if distortion is None else distortion(wave, rng)) for wave in waves])
+def spectra(waves: Any, floor: float, distortion: Any = None, rng: Any = None) -> Any:
+    """Frames of clips, distorted if so asked."""
+    return np.array([frames(wave if distortion is None else distortion(wave, rng), floor) for wave in waves])
 
 
 def learned(X: Any, copies: Any, d: int) -> dict[str, Callable[[Any], Any]]:
@@ -207,13 +209,13 @@ COLOURS = {
 }  # fmt: skip
 
 
-def measured(train: int, test: int, draws: int, sizes: tuple[int, ...], seed: int = 0) -> Rates:
+def measured(train: int, test: int, draws: int, sizes: tuple[int, ...], seed: int = 0, floor: float = FLOOR) -> Rates:
     """Rates by number of features, method and distortion."""
     rng = np.random.default_rng(seed)
     clips, others = [clip(rng) for _ in range(train)], [clip(rng) for _ in range(test)]
-    X, known = spectra(clips), spectra(others)
-    copies = np.array([spectra(clips, distortion, rng) for distortion in SEEN.values() for _ in range(draws)])
-    asked = {name: spectra(others, distortion, rng) for name, distortion in {**SEEN, **UNSEEN}.items()}
+    X, known = spectra(clips, floor), spectra(others, floor)
+    copies = np.array([spectra(clips, floor, distortion, rng) for distortion in SEEN.values() for _ in range(draws)])
+    asked = {name: spectra(others, floor, distortion, rng) for name, distortion in {**SEEN, **UNSEEN}.items()}
     makers = learned(X, copies, max(sizes))
     prints = {name: (make(known), {kind: make(Z) for kind, Z in asked.items()}) for name, make in makers.items()}
     # the axes are in order: those of a fit with fewer are the first of them
@@ -282,9 +284,10 @@ def main(arguments: list[str] | None = None) -> Rates:
     parser.add_argument("--out", type=Path, default=Path(), help="folder of the picture")
     parser.add_argument("--fast", action="store_true", help="fewer clips, one draw of each distortion, two sizes")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--floor", type=float, default=FLOOR, help="energy that counts as silence")
     options = parser.parse_args(arguments)
     size = (40, 80, 1, (4, 8)) if options.fast else (150, 400, 2, (4, 8, 16, 32))
-    rates = measured(*size, seed=options.seed)
+    rates = measured(*size, seed=options.seed, floor=options.floor)
     print(tables(rates))
     options.out.mkdir(parents=True, exist_ok=True)
     picture(rates).savefig(options.out / "oriented-retrieval.png", dpi=90)

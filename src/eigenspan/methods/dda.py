@@ -246,7 +246,8 @@ def _beginnings(stops: Index, reach: int, shift: int, number: int) -> Index:
         moved = f", shifted by up to {shift} either way" if shift else ""
         rows, what = int(stops[short[0]] - starts[short[0]]), f"recording {short[0]} has" if stops.size > 1 else "X has"
         raise InputError(
-            f"Layer {number} sees {reach + 1} rows at once{moved}, and {what} {rows} rows: no stretch of that length fits. Use fewer frames or a smaller step, or leave out short recordings."
+            f"Layer {number} sees {reach + 1} rows at once{moved}, and {what} {rows} rows: no stretch of that length fits. "
+            "Use fewer frames or a smaller step, or leave out short recordings."
         )
     return np.concatenate([np.arange(a + shift, b - reach - shift) for a, b in zip(starts, stops, strict=True)])
 
