@@ -1,7 +1,7 @@
 """Spectral dimension reduction on one trace-optimisation core.
 
 Methods
-    variance        PCA, KernelPCA
+    variance        PCA, KernelPCA, OrientedPCA, DistortionDiscriminantAnalysis
     distances       ClassicalMDS, LandmarkMDS, Isomap, LandmarkIsomap
     laplacian       LaplacianEigenmaps, DiffusionMap, CommuteTimeEmbedding, SpectralClustering, LPP, OLPP
     reconstruction  LLE, NPP, ONPP
@@ -37,6 +37,7 @@ from .methods.clustering import SpectralClustering
 from .methods.compose import TraceReducer
 from .methods.contours import LAD, ContourRegression
 from .methods.costs import LFDA
+from .methods.dda import DistortionDiscriminantAnalysis
 from .methods.discriminant import LDA
 from .methods.distances import ClassicalMDS, LandmarkMDS
 from .methods.external import External
@@ -47,6 +48,7 @@ from .methods.laplacian import LPP, OLPP, LaplacianEigenmaps
 from .methods.links import SSDR
 from .methods.margins import DNE, LDE, MFA, SSDNE, SSMFA
 from .methods.multiview import MultiviewCCA
+from .methods.oriented import OrientedPCA
 from .methods.propagation import SDACCCP, SODA
 from .methods.reconstruction import LLE, NPP, ONPP
 from .methods.registry import make
@@ -122,6 +124,7 @@ __all__ = [
     "Cosine",
     "DiffusionMap",
     "DirectionalRegression",
+    "DistortionDiscriminantAnalysis",
     "External",
     "Heat",
     "HessianLLE",
@@ -140,6 +143,7 @@ __all__ = [
     "LocalScaling",
     "ModifiedLLE",
     "MultiviewCCA",
+    "OrientedPCA",
     "PathSimilarity",
     "Powered",
     "Radius",

@@ -61,6 +61,13 @@ def over(cases: Iterable[Case]) -> Any:
     return pytest.mark.parametrize("case", cases, ids=lambda case: case.id)
 
 
+def drawn_in(rows: Any) -> Any:
+    """A distortion that moves with the points and turns with them: the farther from the mean, the more they are drawn in."""
+    out = rows - rows.mean(axis=0)
+    size = (out**2).sum(axis=1, keepdims=True)
+    return rows - 0.3 * out * size / size.mean()
+
+
 #: Maps that look training rows up; those of Gram matrices and features are exact at training rows without it.
 _LOOKUP = {
     "Isomap", "LandmarkIsomap", "LaplacianEigenmaps", "DiffusionMap", "CommuteTimeEmbedding", "SpectralClustering",
@@ -133,6 +140,12 @@ def estimators() -> tuple[Case, ...]:
         _case("NPP-class", es.NPP(graph="class")),
         _case("ONPP-within", es.ONPP(graph=es.KNN(8, within_class=True))),
         _case("PCA-whiten", es.PCA(2, whiten=True)),
+        _case("OrientedPCA-distortion", es.OrientedPCA(distortions=drawn_in)),
+        _case("OrientedPCA-kernel", es.OrientedPCA(kernel=es.Kernel("rbf", gamma="median"), distortions=drawn_in)),
+        _case(
+            "DistortionDiscriminantAnalysis-layers",
+            es.DistortionDiscriminantAnalysis(hidden_layer_sizes=(2,), distortions=drawn_in),
+        ),
         Case("External", es.External(FactorAnalysis(2)), linear=False, lookup=False, spectral=False),
     ]
     return (*own(), *variants)

@@ -92,6 +92,23 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
     return found
 
 
+@defines("OrientedPCA")
+def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
+    if p["kernel"] is not None or p["reduce"] is not None or isinstance(p["distortions"], list):
+        raise Undefined  # the noise of a list is drawn at random
+    R = np.eye(X.shape[1])
+    if p["distortions"] is not None:
+        Z = p["distortions"](X) - X
+        R = Z.T @ Z / len(Z)
+    if p["extractor"] == "difference":
+        F, A, B = X, X.T @ X / len(X) - R, np.eye(len(R))
+    else:
+        F = X - X.mean(axis=0)
+        A, B = F.T @ F / len(F), R + (p["ridge"] or 0.0) * np.eye(len(R))
+    values, V = generalised(A, B, "max")
+    return Expected(values, F @ V[:, : p["n_components"]])
+
+
 @defines("KernelPCA")
 def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
     K, d = kernel_matrix(p, X, given), est.embedding_.shape[1]

@@ -217,12 +217,29 @@ VALUES: dict[str, Values] = {
     "minimise": {"callable": lambda: rising},
     "maximise": {"callable": lambda: rising},
     "unit": {"callable": lambda: rising},
+    "distortions": {"callable": lambda: _dimmed, "list": lambda: [_dimmed, _shaken]},
+    "hidden_layer_sizes": {"(3,)": lambda: (3,)},
+    "frames": plain(2),
+    "step": plain(2),
+    "lengths": plain(20),
+    "alignment": plain(1),
     "label_kernel": {"callable": lambda: _same, "array": lambda: (LABELS[:, None] == LABELS).astype(float)},
 }
 
 
 def _silent(record: dict[str, Any]) -> None:
     """Listens to the progress of an unfolding."""
+
+
+def _dimmed(rows: Any) -> Any:
+    """A distortion that is sure of itself."""
+    return rows * 0.8
+
+
+def _shaken(rows: Any, rng: Any) -> Any:
+    """A distortion by chance."""
+    shaken = 0.1 * rng.standard_normal(rows.shape)
+    return rows + (sp.csr_array(shaken) if sp.issparse(rows) else shaken)
 
 
 def _same(a: Any, b: Any) -> Any:

@@ -122,7 +122,10 @@ def test_constant_column_changes_nothing(case: Case) -> None:
 
 NO_EXTENT = (DimensionError, ["All 30 rows coincide", "no dimensions to show"])
 COINCIDE = {
-    **dict.fromkeys(["PCA", "NPP", "ONPP", "LLTSA", "LDA"], (DimensionError, ["exceeds 0", "All rows coincide"])),
+    **dict.fromkeys(
+        ["PCA", "OrientedPCA", "DistortionDiscriminantAnalysis", "NPP", "ONPP", "LLTSA", "LDA"],
+        (DimensionError, ["exceeds 0", "All rows coincide"]),
+    ),
     **dict.fromkeys(["KernelPCA", "ClassicalMDS"], (DimensionError, ["only 0 positive", "coincide"])),
     **dict.fromkeys(["LPP", "OLPP"], (GraphError, ["All 30 sampled points coincide"])),
     "LandmarkMDS": (DimensionError, ["n_components=2 exceeds"]),
@@ -198,11 +201,13 @@ def test_as_many_neighbours_as_points(name: str) -> None:
 
 TOO_MANY = {
     **dict.fromkeys(
-        ["PCA", "LPP", "OLPP", "NPP", "ONPP", "TraceReducer"],
+        ["PCA", "OrientedPCA", "LPP", "OLPP", "NPP", "ONPP", "TraceReducer"],
         ("n_components=40 exceeds 5", "rank of the centred", "<= 5"),
     ),
     **dict.fromkeys([*LOCAL, "LLTSA"], ("n_components=40 exceeds n_features=5",)),
     "ClassicalMDS": ["n_components=40 exceeds 5", "n_features=5"],
+    "DistortionDiscriminantAnalysis": ["n_components=40 exceeds 5", "its layer joins"],
+    "DistortionDiscriminantAnalysis-layers": ["n_components=40 exceeds 2", "its layer joins"],
     "LDA": ["n_components=40", "3 classes", "at most 2"],
     "LDA-trace-ratio": ["n_components=40 exceeds 5", "number of features"],
     "SpectralClustering": ["n_components=40 exceeds n_samples=30"],

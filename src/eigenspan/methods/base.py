@@ -73,8 +73,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declared):
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), optional
-            Class labels where the method uses them (NaN or None for unlabelled points, and −1 in the semi-supervised methods);
-            ignored elsewhere.
+            Class labels where the method uses them (NaN or None for unlabelled points, and −1 in the semi-supervised methods), or what
+            else it says that it reads; ignored elsewhere.
 
         Returns
         -------

@@ -50,7 +50,7 @@ class Streaming:
         raise NotImplementedError
 
     def _sums_of(self, X: Any, y: Any) -> Any:
-        """What is to be known of a part of the rows."""
+        """Sums over some of the rows, which add up."""
         return Sums.without_classes(Moments.of(X))
 
     @available_if(from_sums)
@@ -65,16 +65,15 @@ class Streaming:
         ----------
         X : array-like or sparse matrix of shape (m, n_features)
             Dense or sparse; m may be one.
-        y : None, or the other view of these rows
-            Methods of two views need it; ignored elsewhere.
+        y : object, optional
+            What ``fit`` reads of y, for these rows; ignored where it reads nothing.
 
         Returns
         -------
         self
         """
         X, seen = read_block(self, X)
-        sums = self._sums_of(X, y)
-        before = vars(self).get("moments_")
+        sums, before = self._sums_of(X, y), vars(self).get("moments_")
         return _set_sums(self, sums if before is None else before + sums, seen)
 
 

@@ -79,10 +79,11 @@ def method(family: str, form: str, unit: str, cost: str, source: str, *aliases: 
     return decorate
 
 
-def _basis(cls: type) -> str:
+def _basis(cls: Any) -> str:
     if issubclass(cls, FeatureReducer):
         return "linear or kernel"
-    return "linear" if issubclass(cls, LinearReducer) else getattr(cls, "_basis", "samples")
+    linear = issubclass(cls, LinearReducer) or cls._input.linear is True
+    return "linear" if linear else getattr(cls, "_basis", "samples")
 
 
 def _supervision(cls: Any) -> str:

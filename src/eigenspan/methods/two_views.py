@@ -118,7 +118,6 @@ class CCA(Streaming, TwoViews):
     random_state: Seed = 0
 
     _input: ClassVar[Input] = Input(y=_other_view, sparse=True, linear=True, one_pass=reads_once)
-    _basis: ClassVar[str] = "linear"
 
     x_mean_: Array
     y_mean_: Array
