@@ -128,7 +128,6 @@ class MultiviewCCA(Streaming, Reducer):
     random_state: Seed = 0
 
     _input: ClassVar[Input] = Input(y=_other_views, sparse=True, linear=True, one_pass=reads_once)
-    _basis: ClassVar[str] = "linear"
 
     maps_: tuple[Map, ...]
 
