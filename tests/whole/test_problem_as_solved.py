@@ -35,7 +35,9 @@ def reproduced(fitted: Any) -> Any:
 
 def regularised() -> list[Any]:
     """Every method of the registry that has a kernel, as it stands, with a kernel and with a ridge of one's own."""
-    features = [case.template for case in own() if case.spectral and "ridge" in case.template.get_params()]
+    features = [
+        case.template for case in own() if case.spectral and {"ridge", "kernel"} <= case.template.get_params().keys()
+    ]
     return [
         pytest.param(template, params, id=f"{type(template).__name__}-{name}")
         for template in features
