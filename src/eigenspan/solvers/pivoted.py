@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
+#: What is left of the diagonal, relative to its largest entry, that is no more than rounding.
+_ROUNDING = 1e-12
+
 
 def pivoted_cholesky(
     column: Callable[[int], Array], diagonal: Array, *, rtol: float = 1e-8, most: int | None = None
@@ -28,15 +31,17 @@ def pivoted_cholesky(
         Columns at most, whatever they leave.
     """
     left, n = diagonal.astype(np.float64), diagonal.size
-    total, rounding = float(left.sum()), 1e-14 * float(left.max(initial=0.0))
-    L, pivots = np.empty((n, 0)), list[int]()
-    while len(pivots) < (n if most is None else min(n, most)):
-        j = int(left.argmax())
+    total, rounding = float(left.sum()), _ROUNDING * float(left.max(initial=0.0))
+    limit, pivots = n if most is None else min(n, most), list[int]()
+    rows = np.empty((min(limit, 32), n))  # of L', in the order in which they are found
+    while len(pivots) < limit:
+        k, j = len(pivots), int(left.argmax())
         if float(left.sum()) <= rtol * total or left[j] <= rounding:
             break
-        new = (column(j) - L @ L[j]) / np.sqrt(left[j])
-        left = np.maximum(left - new**2, 0.0)
-        left[j] = 0.0
-        L = np.column_stack([L, new])
+        if k == len(rows):
+            rows = np.vstack([rows, np.empty((min(k, limit - k), n))])
+        rows[k] = (column(j) - rows[:k, j] @ rows[:k]) / np.sqrt(left[j])
         pivots.append(j)
-    return L, np.array(pivots, dtype=np.intp)
+        left = np.maximum(left - rows[k] ** 2, 0.0)
+        left[pivots] = 0.0
+    return rows[: len(pivots)].T, np.array(pivots, dtype=np.intp)
