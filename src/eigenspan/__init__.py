@@ -8,7 +8,7 @@ Methods
     alignment       ModifiedLLE, HessianLLE, LTSA, LLTSA
     discriminant    LDA, LFDA, MFA, DNE, LDE, MMC, SupervisedPCA, RoweisDA
     semi-supervised SSLFDA, SSDNE, SSMFA, SSFDA, SSMMC, SELF, SDA, SDACCCP, SODA, SSDR
-    sufficient      SIR, SAVE, DirectionalRegression, PHD, ContourRegression, LAD
+    sufficient      SIR, SAVE, DirectionalRegression, PHD, ContourRegression, LAD, GradientKDR, KDR, ManifoldKDR, ContingencySDR
     unfolding       MVU, LandmarkMVU, RelaxedMVU, LaplacianMVU, ActionRespectingEmbedding, SupervisedMVU, SMVU1, SMVU2, ColoredMVU
     two views       CCA, KernelCCA, MultiviewCCA
     kernels learned KernelLearner
@@ -35,6 +35,7 @@ from .methods.alignment import LLTSA, LTSA, HessianLLE, ModifiedLLE
 from .methods.anchored import Anchored
 from .methods.clustering import SpectralClustering
 from .methods.compose import TraceReducer
+from .methods.contingency import ContingencySDR
 from .methods.contours import LAD, ContourRegression
 from .methods.costs import LFDA
 from .methods.dda import DistortionDiscriminantAnalysis
@@ -43,9 +44,11 @@ from .methods.distances import ClassicalMDS, LandmarkMDS
 from .methods.external import External
 from .methods.geodesics import Isomap, LandmarkIsomap
 from .methods.inverse import PHD, SAVE, SIR, DirectionalRegression
+from .methods.kdr import KDR, GradientKDR
 from .methods.kernel_cca import KernelCCA
 from .methods.laplacian import LPP, OLPP, LaplacianEigenmaps
 from .methods.links import SSDR
+from .methods.manifold_kdr import ManifoldKDR
 from .methods.margins import DNE, LDE, MFA, SSDNE, SSMFA
 from .methods.multiview import MultiviewCCA
 from .methods.oriented import OrientedPCA
@@ -82,6 +85,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CCA",
     "DNE",
+    "KDR",
     "KNN",
     "LAD",
     "LDA",
@@ -120,12 +124,14 @@ __all__ = [
     "ClassicalMDS",
     "ColoredMVU",
     "CommuteTimeEmbedding",
+    "ContingencySDR",
     "ContourRegression",
     "Cosine",
     "DiffusionMap",
     "DirectionalRegression",
     "DistortionDiscriminantAnalysis",
     "External",
+    "GradientKDR",
     "Heat",
     "HessianLLE",
     "Isomap",
@@ -141,6 +147,7 @@ __all__ = [
     "LaplacianEigenmaps",
     "LaplacianMVU",
     "LocalScaling",
+    "ManifoldKDR",
     "ModifiedLLE",
     "MultiviewCCA",
     "OrientedPCA",

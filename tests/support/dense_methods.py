@@ -346,8 +346,8 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
     codes = codes_of(y, p["unlabeled"])
     S_B, S_W = scatters(codes)
     s = p["shrinkage"]
-    if s is not None and p["reduce"] is not None:
-        raise Undefined
+    if (s is not None and p["reduce"] is not None) or p["criterion"] == "one-against-rest":
+        raise Undefined  # of dependent axes, which tests of their own compare one by one
     if isinstance(s, str):
         s = ledoit_wolf_shrinkage((S_W @ F)[codes >= 0], assume_centered=True)
     s = s or 0.0

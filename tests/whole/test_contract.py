@@ -258,7 +258,9 @@ def _extension(case: Case) -> str:
         return "lingoes"
     if not case.lookup or case.id.startswith("Isomap"):
         return "exact"
-    return "walk" if case.id.startswith(("Laplacian", "Diffusion", "Commute", "Spectral")) else "barycentric"
+    return (
+        "walk" if case.id.startswith(("Laplacian", "Diffusion", "Commute", "Spectral", "Manifold")) else "barycentric"
+    )
 
 
 @over(ALL)

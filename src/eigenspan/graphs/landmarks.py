@@ -16,6 +16,7 @@ from .._parameters import Count, parameter
 from .._resources import require
 from ..errors import GraphError, InputError
 from ..solvers import dense
+from ..solvers.pivoted import pivoted_cholesky
 from .search.metric import median_width, point_distances
 
 Array = NDArray[np.float64]
@@ -144,19 +145,12 @@ def _pivots(kernel: KernelBlock, n: int, m: int) -> Index:
     """Pivots of an incomplete Cholesky factorisation: each where those before it leave most of k(x, x) unexplained."""
     require(8.0 * n * m, f"The factor of {n} points on {m} landmarks", 'Choose them by "leverage", or fewer.')
     every = np.arange(n)
-    chosen: list[int] = []
-    left, L = _diagonal(kernel, every), np.zeros((m, n))
-    none = 1e-12 * float(left.max())
-    for j in range(m):
-        pivot = int(left.argmax())
-        if chosen and left[pivot] <= none:
-            break
-        chosen.append(pivot)
-        column = np.concatenate([kernel(every[i : i + _BLOCK], every[[pivot]])[:, 0] for i in range(0, n, _BLOCK)])
-        L[j] = (column - L[:j, pivot] @ L[:j]) / np.sqrt(max(left[pivot], np.finfo(float).tiny))
-        left = left - L[j] ** 2
-        left[chosen] = 0.0
-    return np.sort(np.array(chosen, dtype=np.intp))
+
+    def column(j: int) -> Array:
+        return np.concatenate([kernel(every[i : i + _BLOCK], every[[j]])[:, 0] for i in range(0, n, _BLOCK)])
+
+    chosen = pivoted_cholesky(column, _diagonal(kernel, every), rtol=0.0, most=m)[1]
+    return np.sort(chosen) if chosen.size else every[:1]
 
 
 # ---------------------------------------------------------------------- leverage

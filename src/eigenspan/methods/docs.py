@@ -128,6 +128,24 @@ _ENTRIES = {
         Seeds start vectors and random choices. The same seed gives the same result.""",
     "n_jobs": """n_jobs : int or None, default=None
         Threads at most; None means as many as there are processors. The result does not depend on it.""",
+    "response_labels": """labels : {"auto", "delta", "rbf"}, default="auto"
+        The kernel of the responses: 1 within a class and 0 between classes, or Gaussian for numbers (of several columns if need be,
+        each brought to unit variance). "auto" takes text for classes and numbers for numbers; class codes need "delta". Rows whose
+        response is NaN or None count for the scale of X only.""",
+    "response_width": """width : float, default=0.5
+        σ of the Gaussian kernel ``exp(−d²/2σ²)`` of the points, in units of their median distance.
+    response_width : float, default=1.0
+        The same of the kernel of the responses.""",
+    "response_eps": """eps : float or None, default=None
+        ε of the ridge nε beside the kernel matrix of n points. None means 0.002 n^(−1/3).""",
+    "response_landmarks": """landmarks : int, Landmarks, array of indices or None, default=None
+        See kernels through this many (or these) points: O(nm²) instead of O(n³). None means all points up to 2,000, and 500 of more.""",
+    "response_whiten": """whiten : bool, default=True
+        Bring X to unit covariance first: the subspace then follows any change of units and any linear mixing of the features. False
+        takes distances as they are, and the axes are orthonormal.
+    ridge : float or None, default=None
+        Added to the covariance before whitening. None means 0, and, with a warning, the mean variance where there are so few rows that
+        whitening would make them all equally far from each other.""",
     "spectral_attributes": """embedding_ : ndarray of shape (n_samples, n_components)
         Embedding of the training points.
     eigenvalues_ : ndarray of shape (n_components,)

@@ -1,0 +1,47 @@
+"""Incomplete Cholesky factorisation with pivots: a low-rank factor of a kernel matrix that is never formed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: What is left of the diagonal, relative to its largest entry, that is no more than rounding.
+_ROUNDING = 1e-12
+
+
+def pivoted_cholesky(
+    column: Callable[[int], Array], diagonal: Array, *, rtol: float = 1e-8, most: int | None = None
+) -> tuple[Array, Index]:
+    """``K ≈ LL'`` with L of shape (n, r), and the r pivots; ``K − LL'`` is PSD with a trace of at most `rtol` times that of K.
+
+    Each step takes the point that is told least so far. Cost: r columns of K, and O(nr²).
+
+    Parameters
+    ----------
+    column : callable
+        ``j -> K[:, j]`` of a positive semidefinite matrix.
+    diagonal : ndarray of shape (n,)
+    rtol : float
+    most : int, optional
+        Columns at most, whatever they leave.
+    """
+    left, n = diagonal.astype(np.float64), diagonal.size
+    total, rounding = float(left.sum()), _ROUNDING * float(left.max(initial=0.0))
+    limit, pivots = n if most is None else min(n, most), list[int]()
+    rows = np.empty((min(limit, 32), n))  # of L', in the order in which they are found
+    while len(pivots) < limit:
+        k, j = len(pivots), int(left.argmax())
+        if float(left.sum()) <= rtol * total or left[j] <= rounding:
+            break
+        if k == len(rows):
+            rows = np.vstack([rows, np.empty((min(k, limit - k), n))])
+        rows[k] = (column(j) - rows[:k, j] @ rows[:k]) / np.sqrt(left[j])
+        pivots.append(j)
+        left = np.maximum(left - rows[k] ** 2, 0.0)
+        left[pivots] = 0.0
+    return rows[: len(pivots)].T, np.array(pivots, dtype=np.intp)
