@@ -1,7 +1,7 @@
 """Spectral dimension reduction on one trace-optimisation core.
 
 Methods
-    variance        PCA, KernelPCA
+    variance        PCA, KernelPCA, PPCA, MixturePPCA
     distances       ClassicalMDS, LandmarkMDS, Isomap, LandmarkIsomap
     laplacian       LaplacianEigenmaps, DiffusionMap, CommuteTimeEmbedding, SpectralClustering, LPP, OLPP
     reconstruction  LLE, NPP, ONPP
@@ -46,7 +46,9 @@ from .methods.kernel_cca import KernelCCA
 from .methods.laplacian import LPP, OLPP, LaplacianEigenmaps
 from .methods.links import SSDR
 from .methods.margins import DNE, LDE, MFA, SSDNE, SSMFA
+from .methods.mixture import MixturePPCA
 from .methods.multiview import MultiviewCCA
+from .methods.probabilistic import PPCA
 from .methods.propagation import SDACCCP, SODA
 from .methods.reconstruction import LLE, NPP, ONPP
 from .methods.registry import make
@@ -97,6 +99,7 @@ __all__ = [
     "ONPP",
     "PCA",
     "PHD",
+    "PPCA",
     "SAVE",
     "SDA",
     "SDACCCP",
@@ -138,6 +141,7 @@ __all__ = [
     "LaplacianEigenmaps",
     "LaplacianMVU",
     "LocalScaling",
+    "MixturePPCA",
     "ModifiedLLE",
     "MultiviewCCA",
     "PathSimilarity",
