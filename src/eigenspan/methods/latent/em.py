@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
-from ..._resources import require
+from ..._resources import one_blas_thread, require
 from ...errors import ConvergenceWarning, DegenerateWarning, warn
 from ...solvers import dense
 from ...solvers.centred import Centred, leading_axes
@@ -95,9 +95,9 @@ def first_guess(rows: Gapped, d: int, rng: np.random.Generator) -> Latent:
 def fit_gaps(rows: Gapped, n_components: Any, tol: float, max_iter: int, rng: np.random.Generator) -> Course:
     """The model of largest likelihood for rows in units of their mean variance, about their column means."""
     n = len(rows.order)
-    with stage("start"):
+    with stage("start"), one_blas_thread():  # many small products, here and below
         start = best_start(rows, tol, rng) if n_components == "auto" else first_guess(rows, int(n_components), rng)
-    with stage("expectation and maximisation"):
+    with stage("expectation and maximisation"), one_blas_thread():
         course = climb(start, rows, tol, max_iter)
     trace, entries, d = course.log_likelihoods, int(rows.there.sum()), start.W.shape[1]
     note(iterations=len(trace), patterns=rows.patterns)

@@ -6,14 +6,14 @@ pattern of gaps. Rows are sorted by pattern and worked on some thousand at a tim
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._resources import require
+from ..._resources import one_blas_thread, require
 from ...errors import InputError, MissingWarning, warn
 from ...input.source import blocks, refuse_out_of_range
 from ...solvers import dense
@@ -187,27 +187,29 @@ class Latent:
         logs = logs[piece.which] + there.sum(axis=1) * np.log(2 * np.pi * noise) - d * np.log(noise)
         return Expected(Z, noise * inverse, -0.5 * (logs + square))
 
-    def _pieces(self, rows: Gapped) -> Iterator[tuple[Piece, Expected]]:
-        triangle, local = Triangle(self.W.shape[1]), Latent(self.W, np.zeros_like(self.mean), self.noise)
+    def _of_rows(self, X: Any, what: Callable[[Piece, Expected], Array]) -> Array:
+        """Something of the rows of X, told piece by piece."""
+        rows, local = Gapped.of(X, self.mean), Latent(self.W, np.zeros_like(self.mean), self.noise)
+        triangle = Triangle(self.W.shape[1])
         squares = triangle.squares(self.W)
-        for piece in rows.pieces(self.W.shape[1]):
-            yield piece, local.expected(rows, piece, triangle, squares)
+        with one_blas_thread():  # many small products
+            pieces = rows.pieces(self.W.shape[1])
+            found = [what(piece, local.expected(rows, piece, triangle, squares)) for piece in pieces]
+        return rows.restored(np.concatenate(found))
 
     def means(self, X: Any) -> Array:
         """Posterior means of z given what is there of every row."""
-        rows = Gapped.of(X, self.mean)
-        return rows.restored(np.vstack([found.means for _, found in self._pieces(rows)]))
+        return self._of_rows(X, lambda _, found: found.means)
 
     def covariances(self, X: Any) -> Array:
         """Posterior covariances of z, row by row."""
-        rows, d = Gapped.of(X, self.mean), self.W.shape[1]
-        require(16.0 * len(X) * d**2, f"Covariances of {len(X)} rows in {d} dimensions", "Pass fewer rows at a time.")
-        return rows.restored(np.vstack([found.covariances[piece.which] for piece, found in self._pieces(rows)]))
+        n, d = len(X), self.W.shape[1]
+        require(16.0 * n * d**2, f"Covariances of {n} rows in {d} dimensions", "Pass fewer rows at a time.")
+        return self._of_rows(X, lambda piece, found: found.covariances[piece.which])
 
     def log_likelihood(self, X: Any) -> Array:
         """Of what is there of every row; zero for a row without any entry."""
-        rows = Gapped.of(X, self.mean)
-        return rows.restored(np.concatenate([found.log_likelihood for _, found in self._pieces(rows)]))
+        return self._of_rows(X, lambda _, found: found.log_likelihood)
 
     def filled(self, X: Any) -> Array:
         """X with the expected values of missing entries, given the others of their row."""
