@@ -4,9 +4,9 @@
 
 hides 30 % of the entries of the 2,000 handwritten digits of mfeat (240 pixels with values from 0 to 6), at random, and fills them in
 again by each method, one after the other in this process. Prints the table of docs/probabilistic.md (root mean square error over
-the hidden entries, seconds on the clock and of all processors) and draws ``missing-entries.png``. IterativeImputer, with its own settings, takes minutes; ``--rows 300``
-for a look. PPCA has the number of components that its criterion chooses, and two that are given: the criterion asks how many axes the
-entries prove, and a few more fill in better than that.
+the hidden entries, seconds on the clock and of all processors) and draws ``missing-entries.png``. IterativeImputer, with its own
+settings, takes minutes; ``--rows 300`` for a look. PPCA has the number of components that its criterion chooses, and two that are given:
+the criterion asks how many axes the entries prove, and a few more fill in better than that.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ GIVEN = 60, 70
 
 @dataclass(frozen=True)
 class Result:
-    """One way to fill the gaps: the table, root mean square error over what was hidden, seconds on the clock and of processors."""
+    """One way to fill the gaps: the table, root mean square error over what was hidden, seconds on the clock, and those of processors."""
 
     name: str
     filled: Any
