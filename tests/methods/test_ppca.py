@@ -175,6 +175,7 @@ def test_the_search_over_numbers(best: int) -> None:
     assert abs(least(cost, 100) - best) <= (0 if best < 10 else best / 10)
     assert len(asked) == len(set(asked)) <= 20
     assert 1 <= min(asked) <= max(asked) <= 100
+    assert least(lambda k: float((k - best) ** 2), 150) == best
 
 
 # ---------------------------------------------------------------------- gaps
@@ -226,6 +227,15 @@ def test_without_gaps_the_iteration_ends_at_the_closed_form() -> None:
     assert ours.log_likelihood_ == pytest.approx(closed.log_likelihood_, rel=1e-8)
     np.testing.assert_array_equal(ours.embedding_[300], 0.0)
     assert angle(ours.loadings_, closed.loadings_) < 0.01
+
+
+def test_gaps_in_fewer_rows_than_features() -> None:
+    few = pierced(planes(20, 40)[0], 0.1)
+    sample, ml = (es.PPCA(2, covariance=which).fit(few) for which in ("sample", "ml"))
+    assert relative(sample.get_covariance(), ml.get_covariance() * 20 / 19) < 1e-12
+    assert ml.log_likelihood_ == pytest.approx(ml.log_likelihoods_[-1], rel=1e-10)
+    expected = dense_log_likelihood(few, sample.mean_, sample.get_covariance())
+    np.testing.assert_allclose(sample.score_samples(few), expected, rtol=1e-8)
 
 
 def test_the_model_is_found_behind_the_gaps() -> None:
