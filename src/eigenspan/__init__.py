@@ -1,7 +1,7 @@
 """Spectral dimension reduction on one trace-optimisation core.
 
 Methods
-    variance        PCA, KernelPCA, OrientedPCA, DistortionDiscriminantAnalysis
+    variance        PCA, KernelPCA, PPCA, MixturePPCA, OrientedPCA, DistortionDiscriminantAnalysis
     distances       ClassicalMDS, LandmarkMDS, Isomap, LandmarkIsomap
     laplacian       LaplacianEigenmaps, DiffusionMap, CommuteTimeEmbedding, SpectralClustering, LPP, OLPP
     reconstruction  LLE, NPP, ONPP
@@ -50,8 +50,10 @@ from .methods.laplacian import LPP, OLPP, LaplacianEigenmaps
 from .methods.links import SSDR
 from .methods.manifold_kdr import ManifoldKDR
 from .methods.margins import DNE, LDE, MFA, SSDNE, SSMFA
+from .methods.mixture import MixturePPCA
 from .methods.multiview import MultiviewCCA
 from .methods.oriented import OrientedPCA
+from .methods.probabilistic import PPCA
 from .methods.propagation import SDACCCP, SODA
 from .methods.reconstruction import LLE, NPP, ONPP
 from .methods.registry import make
@@ -103,6 +105,7 @@ __all__ = [
     "ONPP",
     "PCA",
     "PHD",
+    "PPCA",
     "SAVE",
     "SDA",
     "SDACCCP",
@@ -148,6 +151,7 @@ __all__ = [
     "LaplacianMVU",
     "LocalScaling",
     "ManifoldKDR",
+    "MixturePPCA",
     "ModifiedLLE",
     "MultiviewCCA",
     "OrientedPCA",

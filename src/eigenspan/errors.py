@@ -26,6 +26,7 @@
     ├── LocalisationWarning              an axis that lives on a handful of points
     ├── FlatWarning                      an axis along which the points hardly vary
     ├── PrecisionWarning                 rounding shows in the result: the data lie far from the origin, or hardly differ
+    ├── MissingWarning                   rows of which no entry was observed
     └── ConvergenceWarning               a solver missed its residual, or an iteration stopped short
 
 A message says what was found (with numbers), why it matters and what to change.
@@ -127,6 +128,10 @@ class FlatWarning(EigenspanWarning):
 
 class PrecisionWarning(EigenspanWarning):
     """Rounding leaves few digits of the result."""
+
+
+class MissingWarning(EigenspanWarning):
+    """Rows without any observed entry."""
 
 
 class ConvergenceWarning(EigenspanWarning):

@@ -873,3 +873,15 @@ def test_an_error_within_lapack_is_no_end(monkeypatch: pytest.MonkeyPatch) -> No
     np.testing.assert_allclose(dense.eigenpairs(A, 2, "min", 2 * np.eye(4))[0], [0.25, 0.5])
     with pytest.raises(la.LinAlgError):
         dense.eigenpairs(A, 2, "min", -np.eye(4))
+
+
+@pytest.mark.parametrize("order", [1, 7, 19, 20, 45])
+def test_inverses_of_a_stack(order: int) -> None:
+    B = np.random.default_rng(order).standard_normal((6, order, order))
+    A = B @ np.swapaxes(B, 1, 2) + np.eye(order)
+    found, logs = dense.inverses(A)
+    np.testing.assert_allclose(found @ A, np.broadcast_to(np.eye(order), A.shape), atol=1e-9)
+    np.testing.assert_allclose(logs, np.linalg.slogdet(A)[1], rtol=1e-10)
+    A[2] = -A[2]
+    with pytest.raises(np.linalg.LinAlgError):
+        dense.inverses(A)

@@ -220,6 +220,8 @@ VALUES: dict[str, Values] = {
     "callback": {"callable": lambda: _silent},
     "verbose": plain(False),
     "tol": plain(0.05),
+    "n_init": plain(1),
+    "noise_floor": plain(0.01),
     "minimise": {"callable": lambda: rising},
     "maximise": {"callable": lambda: rising},
     "unit": {"callable": lambda: rising},

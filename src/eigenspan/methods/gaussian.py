@@ -86,36 +86,77 @@ class PrincipalGaussian:
         -------
         ndarray of shape (n_points,)
         """
-        V, variances, noise = self._invertible()
         estimator: Any = self
-        X = read_new(estimator, X)[0]
-        (d, D), out = V.shape, np.empty(X.shape[0])
-        constant = D * np.log(2 * np.pi) + np.log(variances).sum() + (D - d) * (np.log(noise) if noise else 0.0)
-        for part in blocks(*X.shape):
-            Z = np.subtract(X[part].toarray() if sp.issparse(X) else X[part], self.mean_, dtype=np.float64)
-            Y = Z @ V.T
-            out[part] = constant + np.sum(Y**2 / variances, axis=1)
-            if noise:
-                out[part] += np.sum((Z - Y @ V) ** 2, axis=1) / noise
-        return -0.5 * out
+        self._invertible()
+        return self._log_density(read_new(estimator, X)[0])
+
+    def _log_density(self, X: Any) -> Array:
+        """Of rows that were read."""
+        return log_density(X, self.mean_, *self._axes_and_variances())
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-likelihood of the points: what a grid search over `n_components` maximises."""
         return float(self.score_samples(X).mean())
 
 
-def described(values: Array, n: int, D: int, scatter: float) -> dict[str, Any]:
-    """The attributes of the model, given the eigenvalues of its axes, n rows of D features and their total scatter."""
-    d, rank = values.size, min(n, D)
+def log_density(X: Any, mean: Array, V: Array, variances: Array, noise: float) -> Array:
+    """Of every row of X under a Gaussian with these variances along orthonormal axes, the rows of V, and `noise` elsewhere."""
+    (d, D), out = V.shape, np.empty(X.shape[0])
+    constant = D * np.log(2 * np.pi) + np.log(variances).sum() + (D - d) * (np.log(noise) if noise else 0.0)
+    for part in blocks(*X.shape):
+        Z = np.subtract(X[part].toarray() if sp.issparse(X) else X[part], mean, dtype=np.float64)
+        Y = Z @ V.T
+        out[part] = constant + np.sum(Y**2 / variances, axis=1)
+        if noise:
+            out[part] += np.sum((Z - Y @ V) ** 2, axis=1) / noise
+    return -0.5 * out
+
+
+def described(
+    values: Array, n: int, D: int, scatter: float, *, divisor: int | None = None, directions: int | None = None
+) -> dict[str, Any]:
+    """The attributes of the model, given the eigenvalues of its axes, n rows of D features and their total scatter.
+
+    Sums of squares are divided by `divisor`, n − 1 unless given, and the noise is shared by so many `directions`, unless given by the
+    min(n, D) − d in which the rows may vary: both as in scikit-learn.
+    """
+    divisor = n - 1 if divisor is None else divisor
+    directions = min(n, D) - values.size if directions is None else directions
     rest = scatter - float(values.sum())
-    some = d < rank and rest > _NOTHING * scatter
+    some = directions > 0 and rest > _NOTHING * scatter
     return {
-        "explained_variance_": values / (n - 1),
+        "explained_variance_": values / divisor,
         "explained_variance_ratio_": values / scatter,
         "singular_values_": roots(values),
-        "noise_variance_": rest / ((n - 1) * (rank - d)) if some else 0.0,
+        "noise_variance_": rest / (divisor * directions) if some else 0.0,
         "n_samples_": n,
     }
+
+
+def maximum_likelihood(values: Array, n: int, D: int, scatter: float) -> Array:
+    """The largest log-likelihood that d = 1, …, len(values) axes and noise can give to n rows of D features, inf where nothing is left
+    as noise; from the eigenvalues of their scatter, largest first, and its trace."""
+    d = np.arange(1, values.size + 1)
+    rest = scatter - np.cumsum(values)
+    noisy = (rest > _NOTHING * scatter) & (d < D)
+    noise = np.where(noisy, rest, 1.0) / (n * np.maximum(D - d, 1))
+    logs = np.cumsum(np.log(np.maximum(values, np.finfo(float).tiny) / n)) + (D - d) * np.log(noise)
+    return np.where(noisy | (d == D), -n / 2 * (D * (np.log(2 * np.pi) + 1) + logs), np.inf)
+
+
+def bic(log_likelihood: Any, d: Any, n: int, D: int) -> Any:
+    """−2 log-likelihood + (number of parameters) · log n: a mean, noise, and d axes with their variances."""
+    return (D + 1 + D * d - d * (d - 1) / 2) * np.log(n) - 2 * log_likelihood
+
+
+def most_evident(values: Array, n: int, D: int, asked: str) -> int:
+    """`minka_dimension` of n rows of D features from those eigenvalues of their scatter that are not zero; refused for few rows."""
+    if n < D:
+        raise DimensionError(
+            f"n_components={asked} weighs the evidence of every number of axes, which takes at least as many rows as features; X has "
+            f"{n} rows and {D} features. Give a number of axes, or the share of variance they must explain."
+        )
+    return minka_dimension(np.pad(values, (0, D - values.size)), n)
 
 
 def minka_dimension(spectrum: Array, n: int) -> int:

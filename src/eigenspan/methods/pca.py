@@ -22,7 +22,7 @@ from ..input.source import is_tall, on_disk
 from ..solvers import dense
 from ..solvers.centred import Centred
 from .base import Components, LinearReducer, axes, features_of
-from .gaussian import PrincipalGaussian, described, minka_dimension
+from .gaussian import PrincipalGaussian, described, most_evident
 from .streaming import Streaming, reads_once
 from .table import method
 
@@ -31,8 +31,85 @@ Array = NDArray[np.float64]
 _Part = Annotated[float, Interval(RealNotInt, 0, 1, closed="neither")]
 
 
+class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
+    """Methods whose axes are those of largest variance, found from the rows or from their moments alone."""
+
+    _input: ClassVar[Input] = Input(sparse=True, linear=True, one_pass=reads_once)
+    kernel = None  # a class fact, not a parameter: KernelPCA is the kernel form
+    landmarks = None
+
+    def _needs_rows(self) -> str | None:
+        return None if self.reduce is None else "reduce="
+
+    def _fit(self, sample: Sample) -> Fitted:
+        X, n = sample.x.values, sample.n
+        if reads_once(self) and is_tall(X):
+            with stage("moments"):
+                moments = Moments.of(X, single=X.dtype == np.float32)
+                if moments.single and not self._is_sure(moments):
+                    moments = Moments.of(X)
+            return self._fit_moments(moments, None if on_disk(X) else X)
+        scatter = n * float(np.sum(Centred.of(X, column_means(X)).spread() ** 2))
+        basis = self._few_axes(X) or features_of(self, sample)
+        return self._conclude(pose(basis, maximise=centring(n), unit="projection"), n, X.shape[1], scatter)
+
+    def _fit_sums(self, sums: Sums, X: Any = None) -> Fitted | None:
+        moments = sums.everyone
+        wanted = self.n_components if isinstance(self.n_components, Integral) else 1
+        D = moments.means.shape[1]
+        if moments.n <= (D if self.n_components in ("mle", "auto") else 1):
+            return None
+        return self._fit_moments(moments, None, at_least=min(wanted, D))
+
+    def _fit_moments(self, moments: Moments, X: Any, at_least: int = 0) -> Any:
+        """The fit to rows of which these moments are left; None where they span fewer dimensions than they must."""
+        basis = Features(Raw(), X, None, moments.mean)
+        if not self._is_sure(moments):
+            basis = Features.of_moments(moments, X)
+        if basis.dim < at_least:
+            return None
+        posed = Posed(TraceProblem(basis.compress(moments.scatter), None, "max"), basis)
+        fitted = self._conclude(posed, moments.n, moments.means.shape[1], float(np.trace(moments.scatter)))
+        return fitted.having(moments_=Sums.without_classes(moments), n_samples_seen_=moments.n)
+
+    def _few_axes(self, X: Any) -> Features | None:
+        """The wanted axes and the next, which tells the gap; None where more must be known of the data than that."""
+        k = self.n_components
+        if not isinstance(k, Integral) or self.reduce is not None or self.solver != "auto" or k >= min(X.shape):
+            return None
+        basis = Features.principal(X, min(int(k) + 1, *X.shape), random_state=self.random_state)
+        sizes = np.einsum("ij,ij->j", basis.Z, basis.Z)
+        # a variance that may be rounding: the rank decides, and looks at features in tiny units too
+        return basis if sizes.size >= k and sizes[k - 1] > 1e-10 * sizes[0] else None
+
+    def _is_sure(self, moments: Moments) -> bool:
+        """As many axes as wanted are there beyond doubt: the rank of the features does not matter."""
+        return isinstance(self.n_components, Integral) and moments.spans(int(self.n_components))
+
+    def _conclude(self, posed: Posed, n: int, D: int, scatter: float) -> Fitted:
+        """Solve, and describe the axes, given the number of rows and features and the total scatter."""
+        d = self.n_components if posed.axes is None else posed.axes
+        if not isinstance(d, Integral):
+            d = self._number(dense.eigenpairs(posed.problem.A.dense, None, "max")[0], n, D, scatter)
+        fitted = axes(self).fit(replace(posed, axes=int(d), scale=self._scale(n)))
+        values = fitted.attributes["eigenvalues_"]
+        return fitted.having(n_components_=int(d), **self._description(values, n, D, scatter))
+
+    def _number(self, values: Array, n: int, D: int, scatter: float) -> int:
+        """Of axes, where it is not given, from the eigenvalues of the scatter and its trace."""
+        raise NotImplementedError
+
+    def _scale(self, n: int) -> Any:
+        """Of the axes."""
+        return Unit()
+
+    def _description(self, values: Array, n: int, D: int, scatter: float) -> dict[str, Any]:
+        """The Gaussian model behind them."""
+        return described(values, n, D, scatter)
+
+
 @method("variance", "max centring", "projection", "n D min(n, D)", "S0 eq. 22")
-class PCA(PrincipalGaussian, Streaming, LinearReducer):
+class PCA(PrincipalAxes):
     """Principal component analysis.
 
     .. math:: \\max_V \\operatorname{Tr}(V^T X^T H X V) \\quad \\text{s.t. } V^T V = I
@@ -103,85 +180,21 @@ class PCA(PrincipalGaussian, Streaming, LinearReducer):
     n_components: Components | _Part | Literal["mle"] | None = parameter(default=2, kw_only=False)
     whiten: bool = False
 
-    _input: ClassVar[Input] = Input(sparse=True, linear=True, one_pass=reads_once)
-    kernel = None  # a class fact, not a parameter: KernelPCA is the kernel form
-    landmarks = None
+    def _scale(self, n: int) -> Any:
+        return Whitened(n) if self.whiten else Unit()
 
-    def _needs_rows(self) -> str | None:
-        return None if self.reduce is None else "reduce="
-
-    def _fit(self, sample: Sample) -> Fitted:
-        X, n = sample.x.values, sample.n
-        if reads_once(self) and is_tall(X):
-            with stage("moments"):
-                moments = Moments.of(X, single=X.dtype == np.float32)
-                if moments.single and not self._is_sure(moments):
-                    moments = Moments.of(X)
-            return self._fit_moments(moments, None if on_disk(X) else X)
-        scatter = n * float(np.sum(Centred.of(X, column_means(X)).spread() ** 2))
-        basis = self._few_axes(X) or features_of(self, sample)
-        return self._conclude(pose(basis, maximise=centring(n), unit="projection"), n, X.shape[1], scatter)
-
-    def _fit_sums(self, sums: Sums, X: Any = None) -> Fitted | None:
-        moments = sums.everyone
-        wanted = self.n_components if isinstance(self.n_components, Integral) else 1
-        D = moments.means.shape[1]
-        if moments.n <= (D if self.n_components == "mle" else 1):
-            return None
-        return self._fit_moments(moments, None, at_least=min(wanted, D))
-
-    def _fit_moments(self, moments: Moments, X: Any, at_least: int = 0) -> Any:
-        """The fit to rows of which these moments are left; None where they span fewer dimensions than they must."""
-        basis = Features(Raw(), X, None, moments.mean)
-        if not self._is_sure(moments):
-            basis = Features.of_moments(moments, X)
-        if basis.dim < at_least:
-            return None
-        posed = Posed(TraceProblem(basis.compress(moments.scatter), None, "max"), basis)
-        fitted = self._conclude(posed, moments.n, moments.means.shape[1], float(np.trace(moments.scatter)))
-        return fitted.having(moments_=Sums.without_classes(moments), n_samples_seen_=moments.n)
-
-    def _few_axes(self, X: Any) -> Features | None:
-        """The wanted axes and the next, which tells the gap; None where more must be known of the data than that."""
-        k = self.n_components
-        if not isinstance(k, Integral) or self.reduce is not None or self.solver != "auto" or k >= min(X.shape):
-            return None
-        basis = Features.principal(X, min(int(k) + 1, *X.shape), random_state=self.random_state)
-        sizes = np.einsum("ij,ij->j", basis.Z, basis.Z)
-        # a variance that may be rounding: the rank decides, and looks at features in tiny units too
-        return basis if sizes.size >= k and sizes[k - 1] > 1e-10 * sizes[0] else None
-
-    def _is_sure(self, moments: Moments) -> bool:
-        """As many axes as wanted are there beyond doubt: the rank of the features does not matter."""
-        return isinstance(self.n_components, Integral) and moments.spans(int(self.n_components))
-
-    def _conclude(self, posed: Posed, n: int, D: int, scatter: float) -> Fitted:
-        """Solve, and describe the axes, given the number of rows and features and the total scatter."""
-        d = _axes_for(self.n_components, posed.problem.A.dense, scatter, (n, D))
-        fitted = axes(self).fit(replace(posed, axes=d, scale=Whitened(n) if self.whiten else Unit()))
-        return fitted.having(n_components_=d, **described(fitted.attributes["eigenvalues_"], n, D, scatter))
-
-
-def _axes_for(wanted: Any, C: Array, scatter: float, shape: tuple[int, int]) -> int:
-    if isinstance(wanted, Integral):
-        return int(wanted)
-    values = dense.eigenpairs(C, None, "max")[0]
-    if wanted == "mle":
-        n, D = shape
-        if n < D:
+    def _number(self, values: Array, n: int, D: int, scatter: float) -> int:
+        wanted = self.n_components
+        if wanted == "mle":
+            return most_evident(values, n, D, '"mle"')
+        if values.size == 0:
+            return 1  # all rows coincide: one axis is already too many, and the solver says so
+        if wanted is None:
+            return max(1, int(np.sum(values > 1e-12 * values[0])))
+        shares = np.cumsum(values) / scatter
+        if shares[-1] < float(wanted) - 1e-9:
             raise DimensionError(
-                f'n_components="mle" weighs the evidence of every number of axes, which takes at least as many rows as features; X has '
-                f"{n} rows and {D} features. Give a number of axes, or the share of variance they must explain."
+                f"n_components={wanted} asks for that share of the variance, but the {values.size} axes kept by reduce= hold only "
+                f"{shares[-1]:.3g} of it. Use a larger reduce=."
             )
-        return minka_dimension(np.pad(values, (0, D - values.size)), n)
-    if values.size == 0:
-        return 1  # all rows coincide: one axis is already too many, and the solver says so
-    if wanted is None:
-        return max(1, int(np.sum(values > 1e-12 * values[0])))
-    shares = np.cumsum(values) / scatter
-    if shares[-1] < float(wanted) - 1e-9:
-        raise DimensionError(
-            f"n_components={wanted} asks for that share of the variance, but the {values.size} axes kept by reduce= hold only "
-            f"{shares[-1]:.3g} of it. Use a larger reduce=."
-        )
-    return min(values.size, int(np.searchsorted(shares, float(wanted)) + 1))
+        return min(values.size, int(np.searchsorted(shares, float(wanted)) + 1))

@@ -15,6 +15,8 @@ Array = NDArray[np.float64]
 
 #: Reciprocal condition number down to which a Cholesky factor loses no digits that matter.
 _WELL_CONDITIONED = 1e-8
+#: Order up to which the matrices of a stack are best left to numpy's own loop.
+_STACKED = 20
 
 
 def symmetric(A: Array) -> Array:
@@ -125,6 +127,25 @@ def local_axes(X: Array) -> tuple[Array, Array]:
     """Left singular vectors and singular values of a stack of small matrices ``(..., k, D)``, largest first."""
     U, s, _ = np.linalg.svd(X, full_matrices=False)
     return U, s
+
+
+def inverses(A: Array) -> tuple[Array, Array]:
+    """Of a stack of positive definite matrices ``(m, k, k)``, and the logarithms of their determinants."""
+    if A.shape[-1] < _STACKED:
+        L = np.linalg.cholesky(A)
+        return np.asarray(np.linalg.inv(A), dtype=np.float64), 2 * np.sum(
+            np.log(np.diagonal(L, axis1=1, axis2=2)), axis=1
+        )
+    out, logs = np.empty_like(A), np.empty(len(A))
+    for i, M in enumerate(A):  # numpy's loop over the stack takes no notice of symmetry, and thrice as long
+        L, failed = la.lapack.dpotrf(M, lower=1, clean=0)
+        if failed:
+            raise la.LinAlgError(f"Matrix {i} of {len(A)} is not positive definite.")
+        logs[i] = 2 * np.sum(np.log(np.diagonal(L)))
+        out[i] = la.lapack.dpotri(L, lower=1, overwrite_c=1)[0].T
+    row, column = np.tril_indices(A.shape[-1], -1)
+    out[:, row, column] = out[:, column, row]
+    return out, logs
 
 
 def pseudo_inverse(M: Array, whole: Array, rtol: float = 1e-10) -> Array:

@@ -1,0 +1,1 @@
+"""Models with latent variables, fitted by expectation and maximisation: rows with gaps, and mixtures of planes."""
