@@ -44,7 +44,7 @@ doctest: $(READY)
 	$(BIN)/pytest --doctest-modules src
 
 unit: $(READY)
-	$(BIN)/pytest -n $(WORKERS) tests
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal tests
 
 test-kernels: $(READY) ## the tests with the BLAS kernels of other processors, one after the other
 	$(BIN)/python tests/kernels.py --workers $(WORKERS)
@@ -57,7 +57,7 @@ $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
 	@touch $@
 
 test-oldest: $(OLDEST)/.ready ## the tests with the oldest versions of what eigenspan needs
-	$(OLDEST)/bin/pytest -n $(WORKERS) tests
+	$(OLDEST)/bin/pytest -n $(WORKERS) --dist worksteal tests
 
 test-runtime: $(READY) ## Ctrl-C at 40 moments of twelve methods, forks, limits, broken caches (half an hour)
 	EIGENSPAN_INTERRUPTS=40 $(BIN)/pytest -s tests/runtime

@@ -76,7 +76,7 @@ def main() -> int:
         reason = why_not(kernel)
         if reason is None:
             print(f"\n{kernel}", flush=True)
-            fine, counts = run(kernel, ["-n", given.workers, *paths])
+            fine, counts = run(kernel, ["-n", given.workers, "--dist", "worksteal", *paths])
         else:
             fine, counts = not given.kernels, f"not run: {reason}"
         passed &= fine
