@@ -175,12 +175,12 @@ def test_tests_find_the_dimension(cls: Any) -> None:
     [(es.SIR, "trend"), (es.DirectionalRegression, "trend"), (es.PHD, "symmetric"), (es.ContourRegression, "trend")],
 )
 def test_permutations_find_it_too(cls: Any, kind: str) -> None:
-    X, y, _ = regression(300, 4, kind=kind)
-    fewer = {"n_pairs": 1000} if cls is es.ContourRegression else {}
-    fitted = cls("test", n_permutations=39, **fewer).fit(X, y)
+    X, y, _ = regression(400, 4, kind=kind)
+    how = {"form": "simple"} if cls is es.ContourRegression else {}
+    fitted = cls("test", n_permutations=39, **how).fit(X, y)
     assert 1 <= fitted.components_.shape[0] <= 2
     assert fitted.order_tests_["p_value"].iloc[0] == 1 / 40
-    again = cls("test", n_permutations=39, **fewer).fit(X, y)
+    again = cls("test", n_permutations=39, **how).fit(X, y)
     np.testing.assert_array_equal(fitted.order_tests_["p_value"], again.order_tests_["p_value"])
 
 
