@@ -39,9 +39,9 @@ class Prepared:
 
 
 def prepare(
-    frame: Any, *, label: str | None, identifier: str | None, chosen: tuple[str, ...], missing: str
+    frame: Any, *, label: str | None, identifier: str | None, chosen: tuple[str, ...], missing: str, gaps: bool = False
 ) -> Prepared:
-    """Sort the columns, settle the gaps, and say what was set aside."""
+    """Sort the columns, settle the gaps, which a method may take as they are, and say what was set aside."""
     for name in filter(None, (label, identifier)):
         require_column(frame, name)
     ids = row_ids(frame, identifier, label)
@@ -56,7 +56,7 @@ def prepare(
         raise Refusal(
             f"None of the {frame.shape[1]} columns can be embedded: it takes columns of numbers that differ between rows."
         )
-    filled, kept = settle_gaps(features, missing)
+    filled, kept = settle_gaps(features, missing, taken=gaps)
     if filled.shape[0] < 2:
         raise Refusal(f"{plural(filled.shape[0], 'row')} cannot be embedded: it takes at least 2.")
     say(f"Embedding {plural(filled.shape[0], 'row')} and {plural(filled.shape[1], 'column')} of numbers.")
@@ -158,8 +158,8 @@ def _varying(frame: Any) -> Any:
 
 
 # ------------------------------------------------------------------------ gaps
-def settle_gaps(frame: Any, missing: str, medians: Any = None) -> tuple[Any, Any]:
-    """Apply the user's choice for missing values; returns the complete table and the mask of rows kept."""
+def settle_gaps(frame: Any, missing: str, medians: Any = None, taken: bool = False) -> tuple[Any, Any]:
+    """Apply the user's choice for missing values, if any are refused; returns the table and the mask of rows kept."""
     gaps = frame.isna()
     rows, columns = gaps.any(axis=1), gaps.any(axis=0)
     everyone = np.ones(frame.shape[0], dtype=bool)
@@ -186,6 +186,11 @@ def settle_gaps(frame: Any, missing: str, medians: Any = None) -> tuple[Any, Any
         )
         values = frame.median() if medians is None else dict(zip(frame.columns, medians, strict=True))
         return frame.fillna(values), everyone
+    if taken:
+        say(
+            f"{plural(int(gaps.to_numpy().sum()), 'value')} missing, in {plural(int(rows.sum()), 'row')}: the method takes them so."
+        )
+        return frame, everyone
     return _refuse(gaps, columns_may_go=medians is None)
 
 
@@ -207,7 +212,8 @@ def _refuse(gaps: Any, columns_may_go: bool) -> Any:
         ways.append(f"--missing drop-columns (keeps {plural(gaps.shape[1] - len(per_column), 'column')})")
     raise Refusal(
         f"{plural(int(per_column.sum()), 'value')} missing, in {len(per_column)} of {gaps.shape[1]} columns ({worst}{more}) and "
-        f"{rows} of {gaps.shape[0]} rows. An embedding needs complete rows: choose {', '.join(ways)} or --missing median."
+        f"{rows} of {gaps.shape[0]} rows. An embedding needs complete rows: choose {', '.join(ways)} or --missing median; "
+        "or a method that takes gaps, such as --method ppca."
     )
 
 

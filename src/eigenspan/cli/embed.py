@@ -26,7 +26,7 @@ _FILE = click.Path(path_type=Path)
     type=click.Choice(["refuse", "drop-rows", "drop-columns", "median"]),
     default="refuse",
     show_default=True,
-    help="What to do about missing values.",
+    help="What to do about missing values; methods that take gaps, such as ppca, refuse none.",
 )
 @click.option("--na", multiple=True, metavar="TEXT", help="A further cell content that means missing, such as '?'.")
 @click.option(
@@ -57,7 +57,7 @@ def run(o: SimpleNamespace) -> None:
     """The command, after its options."""
     from ..methods.registry import find
     from .columns import prepare
-    from .fitting import build, fit, require_labels, standardise
+    from .fitting import build, fit, require_labels, standardise, takes_gaps
     from .results import check_plot
     from .tables import check_output, read_table
 
@@ -71,7 +71,9 @@ def run(o: SimpleNamespace) -> None:
     with working(f"Reading {o.table.name}"):
         frame = read_table(o.table, o.na)
     say(f"{o.table.name}: {plural(frame.shape[0], 'row')}, {plural(frame.shape[1], 'column')}.")
-    data = prepare(frame, label=o.label, identifier=o.identifier, chosen=o.columns, missing=o.missing)
+    data = prepare(
+        frame, label=o.label, identifier=o.identifier, chosen=o.columns, missing=o.missing, gaps=takes_gaps(estimator)
+    )
     X, center, spread = standardise(data.X, o.scale)
     fit(row, estimator, X, data.label)
     _deliver(o, row.name, estimator, data, (center, spread))

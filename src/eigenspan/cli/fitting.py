@@ -43,11 +43,16 @@ def require_labels(row: Any, estimator: Any, label: str | None) -> None:
         raise Refusal(f"{row.name} needs labels: name their column with --label.")
 
 
+def takes_gaps(estimator: Any) -> bool:
+    """Missing values may stay as they are."""
+    return bool(estimator.__sklearn_tags__().input_tags.allow_nan)
+
+
 def standardise(X: Any, scale: str) -> tuple[Any, Any, Any]:
     """The scaled data, with what was subtracted and divided by."""
     center, spread = np.zeros(X.shape[1]), np.ones(X.shape[1])
     if scale == "standard":
-        center, spread = X.mean(axis=0), X.std(axis=0)
+        center, spread = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
         spread[spread == 0] = 1.0
     return (X - center) / spread, center, spread
 

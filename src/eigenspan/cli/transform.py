@@ -32,6 +32,7 @@ def transform(model: Path, table: Path, output: Path, missing: str, na: tuple[st
 
     from .bundle import load
     from .columns import numbers_of, row_ids, settle_gaps
+    from .fitting import takes_gaps
     from .results import frame_of
     from .tables import check_output, read_table, write_table
 
@@ -40,7 +41,8 @@ def transform(model: Path, table: Path, output: Path, missing: str, na: tuple[st
     with working(f"Reading {table.name}"):
         frame = read_table(table, na)
     say(f"{table.name}: {plural(frame.shape[0], 'row')}, {plural(frame.shape[1], 'column')}.")
-    filled, kept = settle_gaps(numbers_of(frame, bundle.columns), missing, bundle.medians)
+    numbers, taken = numbers_of(frame, bundle.columns), takes_gaps(bundle.estimator)
+    filled, kept = settle_gaps(numbers, missing, bundle.medians, taken)
     identifier = bundle.identifier if bundle.identifier in frame.columns else None
     label = bundle.label if bundle.label in frame.columns else None
     ids = row_ids(frame, identifier, label)
