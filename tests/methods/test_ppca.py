@@ -378,3 +378,13 @@ def test_sparse_gaps_infinity_and_idle_parameters(fitted: Any) -> None:
 def test_an_iteration_that_stops_short() -> None:
     with reports(ConvergenceWarning, "max_iter=2", "wanted tol=0.0001"):
         es.PPCA(3, max_iter=2).fit(GAPS)
+
+
+def test_an_axis_far_below_the_largest_survives_the_gaps():
+    """Columns in unlike units: what the first axis leaves is a millionth of it, and has axes of its own."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 5)) * [30_000.0, 18.0, 6.0, 5.0, 4.0]
+    gaps = np.where(rng.random(X.shape) < 0.05, np.nan, X)
+    found, whole = es.PPCA(2).fit(gaps), es.PPCA(2).fit(X)
+    np.testing.assert_allclose(found.explained_variance_, whole.explained_variance_, rtol=0.1)
+    assert np.all(np.diff(found.log_likelihoods_) > 0)

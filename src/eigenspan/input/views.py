@@ -84,8 +84,8 @@ def read_view(y: Any, *, sparse: bool = False, finite: bool = True, name: str = 
     text = [value for value in given.ravel() if isinstance(value, str | bytes)] if kind in ("U", "S", "O") else []
     if text:
         raise InputError(
-            f"{name} holds text, such as {text[0]!r:.40}, and the other view must be numbers. If these are class labels, give one column "
-            "of zeros and ones a class (pandas.get_dummies, OneHotEncoder), or use LDA, whose directions are the same."
+            f"{name} holds text, such as {str(text[0])!r:.40}, and the other view must be numbers. If these are class labels, give one "
+            "column of zeros and ones a class (pandas.get_dummies, OneHotEncoder), or use LDA, whose directions are the same."
         )
     sparse_rule: Any = "csr" if sparse else False
     with np.errstate(over="ignore", invalid="ignore"):

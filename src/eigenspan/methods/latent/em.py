@@ -86,7 +86,9 @@ def first_guess(rows: Gapped, d: int, rng: np.random.Generator) -> Latent:
     s, axes, _ = leading_axes(Centred(rows.values, np.zeros(D)), d, rng)
     # filled entries have no variance: what is seen along the axes is a share of what is there
     variances = s**2 / (n * share)
-    noise = max((D - float(variances.sum())) / (D - d), 0.05)
+    left = (float(np.sum(rows.values**2)) - float(np.sum(s**2))) / (n * share * (D - d))
+    # noise far above an axis would drown it before it is seen that there is less
+    noise = max(left, 0.05 * float(variances.min(initial=1.0)))
     W = 0.01 * np.sqrt(noise / D) * rng.standard_normal((D, d))  # an axis of none would stay none
     W[:, : s.size] += axes * np.sqrt(np.maximum(variances - noise, 0.01 * variances))
     return Latent(W, np.zeros(D), noise)
