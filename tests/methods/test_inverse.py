@@ -335,3 +335,18 @@ def test_slices_without_their_means_are_reduced_as_by_statsmodels() -> None:
     start = ours.components_.T + 0.05 * np.random.default_rng(0).standard_normal((6, 2))
     theirs = dimred.CORE(codes, X, 2).fit(start_params=np.linalg.qr(start)[0], maxiter=2000, gtol=1e-3)
     assert angle(ours.components_.T, theirs.params) < 0.01
+
+
+def test_few_values_that_repeat_are_slices_whatever_their_number() -> None:
+    X, y = load_iris(return_X_y=True)
+    few = np.r_[0:8, 50:58, 100:108]
+    assert es.SIR().fit(X[few], y[few]).components_.shape == (2, 4)
+    assert es.SIR().partial_fit(X[few], y[few]).slice_edges_.size == 2
+
+
+def test_slices_without_extent() -> None:
+    X, y, _ = regression(200)
+    X[y > np.quantile(y, 0.5), 0] = X[:, 1].max()  # half of the rows lie in a plane
+    assert es.LAD(1, n_slices=2).fit(X, y).diagnostics_["shrinkage"] == 0.01
+    with pytest.raises(LabelError, match="1 slices of the response have no extent"):
+        es.LAD(1, n_slices=2, shrinkage=0).fit(X, y)

@@ -224,3 +224,8 @@ def test_what_is_refused() -> None:
 def test_an_iteration_that_stops_short() -> None:
     with reports(ConvergenceWarning, "max_iter=2", "tol=1e-08"):
         es.MixturePPCA(2, n_clusters=3, max_iter=2, tol=1e-8, n_init=1).fit(X)
+
+
+def test_narrow_integers_are_numbers() -> None:
+    X = np.random.default_rng(0).standard_normal((60, 5))
+    assert es.MixturePPCA(np.int8(2)).fit(X).embedding_.shape == (60, 2)

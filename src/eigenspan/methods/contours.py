@@ -12,6 +12,7 @@ from .._diagnostics import note, stage
 from .._parameters import Count, Share, Tolerance
 from ..core import Posed
 from ..core.spectrum import seed_of
+from ..errors import LabelError
 from ..input import Sample
 from ..input.source import blocks
 from ..solvers import dense
@@ -26,6 +27,8 @@ Index = NDArray[np.intp]
 
 #: Rows among which those near a line are looked for.
 _CROWD = 1000
+#: Eigenvalue of a slice's covariance, relative to its largest, that is no extent; shrinkage at least where there is such a slice.
+_FLAT, _LEAST = 1e-10, 0.01
 
 
 @method("sufficient", "min Cov[z − z′ | one contour]", "covariance", "pairs n D", "S3 §3.9.3", "gcr", "scr")
@@ -171,7 +174,8 @@ class LAD(SlicedRegression):
     $n_slices
     shrinkage : float in [0, 1] or "auto", default="auto"
         Pull the covariances of slices, spherical, towards I, which says nothing. ``"auto"`` means 0 where each slice has more than 3D
-        rows, and up to a half where it has fewer; ``diagnostics_`` has the amount.
+        rows and extent in all directions, 0.01 at least where one has none, and up to a half where slices have fewer rows;
+        ``diagnostics_`` has the amount.
     $level
     $n_permutations
     $kernel
@@ -270,7 +274,16 @@ class _Likelihood:
         p = W.shape[1]
         least = min(int(response.counts.min()) for response in responses)
         s = max(0.0, 0.5 * (1 - (least - 1) / (3 * p))) if shrinkage == "auto" else float(shrinkage)
-        covariances = [(1 - s) * _likeliest(W, response) + s * np.eye(p) for response in responses]
+        likeliest = [_likeliest(W, response) for response in responses]
+        flat = sum(dense.is_singular(C, _FLAT) for each in likeliest for C in each)
+        if flat and shrinkage == "auto":
+            s = max(s, _LEAST)
+        elif flat and not s:
+            raise LabelError(
+                f"{flat} slices of the response have no extent in some direction, in which the likelihood has no bound: take fewer with "
+                "n_slices=, or pull their covariances towards I with shrinkage=0.05."
+            )
+        covariances = [(1 - s) * each + s * np.eye(p) for each in likeliest]
         G = [np.eye(p) - C for C in covariances]
         average = np.mean([np.tensordot(r.shares, g @ g, 1) for r, g in zip(responses, G, strict=True)], axis=0)
         starts = [average] + [

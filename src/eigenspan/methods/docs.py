@@ -96,7 +96,8 @@ _ENTRIES = {
         as there are.""",
     "n_slices": """n_slices : int or None, default=None
         Slices of a numeric response, with nearly equal numbers of rows; of fewer distinct values, each is a slice. None means ten, or
-        fewer where they would have fewer than ten rows each. Text, categories and booleans are sliced by class.""",
+        fewer where they would have fewer than ten rows each; up to ten values that repeat are slices in any case. Text, categories
+        and booleans are sliced by class.""",
     "level": """level : float, default=0.05
         Level of the tests behind ``n_components="test"``.""",
     "n_permutations": """n_permutations : int, default=0

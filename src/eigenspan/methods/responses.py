@@ -74,13 +74,14 @@ def known_rows(y: Classes | Numbers) -> NDArray[np.bool_]:
     return y.codes >= 0 if isinstance(y, Classes) else y.known
 
 
-def slices_by_default(m: int) -> int:
-    """Ten, or fewer, so that ten rows fall in each."""
-    return max(2, min(10, m // 10))
+def slices_by_default(m: int, levels: int = 0) -> int:
+    """Ten, or fewer, so that ten rows fall in each; as many as there are levels, if these are few and repeat."""
+    return max(2, min(10, m // 10), levels if levels <= min(10, m // 2) else 0)
 
 
 def _edges(values: Array, n_slices: int | None, name: str) -> Array:
-    wanted, m = slices_by_default(values.size) if n_slices is None else n_slices, values.size
+    m = values.size
+    wanted = slices_by_default(m, np.unique(values).size) if n_slices is None else n_slices
     if wanted < 2:
         raise LabelError(
             f"n_slices={wanted}: {name} compares slices of the response with one another. Take two or more."

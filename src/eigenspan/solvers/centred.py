@@ -148,7 +148,7 @@ def leading_axes(C: Centred, r: int, rng: np.random.Generator) -> tuple[Array, A
     products with X, in blocks where it is dense, to full accuracy, copies of repeated values included. Values that are rounding of
     the first come out as none: there may be fewer than r.
     """
-    n, D = C.shape
+    (n, D), r = C.shape, int(r)  # a narrow integer would overflow
     small, many = min(n, D), 3 * r > min(n, D)
     if C.is_sparse and not many:
         twice = (lambda u: C.forward(C.backward(u))) if n <= D else (lambda v: C.backward(C.forward(v)))
