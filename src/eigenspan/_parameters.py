@@ -68,6 +68,7 @@ def accepts(function: Any, *values: Any, **named: Any) -> bool:
 
 
 Count = Annotated[int, Interval(Integral, 1, None, closed="left")]
+Whole = Annotated[int, Interval(Integral, 0, None, closed="left")]
 NotNegative = Annotated[float, Interval(Real, 0, None, closed="left")]
 Positive = Annotated[float, Interval(Real, 0, None, closed="neither")]
 Finite = Annotated[float, Interval(Real, None, None, closed="neither")]

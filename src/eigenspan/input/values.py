@@ -36,6 +36,10 @@ class Classes:
     def count(self) -> int:
         return int(self.names.size)
 
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        return np.asarray(self.codes >= 0)
+
     def take(self, rows: Index) -> Classes:
         return replace(self, codes=self.codes[rows], given=self.given[rows])
 

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
+from sklearn.metrics.pairwise import rbf_kernel
 
 from .._resources import one_blas_thread, require
 from ..graphs.search.metric import median_width
 from ..input import Classes
 from ..solvers import dense
 from ..solvers.pivoted import pivoted_cholesky
-from .responses import known_rows
 
 Array = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ def response_features(y: Any, width: float) -> Array:
     Classes are compared by the delta kernel. Numbers are brought to unit variance, column by column, and compared by a Gaussian kernel
     whose σ is `width` times their median distance.
     """
-    known = known_rows(y)
+    known = y.known
     if isinstance(y, Classes):
         R = np.eye(y.count)[y.codes[known]]
     else:
@@ -64,14 +64,7 @@ def median_distance(X: Array) -> float:
 
 def gaussian(X: Array, Z: Array, sigma: float) -> Array:
     """``exp(−‖x − z‖²/2σ²)`` of all pairs of rows."""
-    with np.errstate(under="ignore"):
-        D = X @ Z.T
-        D *= -2.0
-        D += np.einsum("ij,ij->i", X, X)[:, None]
-        D += np.einsum("ij,ij->i", Z, Z)
-        np.maximum(D, 0.0, out=D)
-        D *= -0.5 / sigma**2
-        return np.exp(D, out=D)
+    return np.asarray(rbf_kernel(X, Z, gamma=0.5 / sigma**2))
 
 
 @dataclass(frozen=True, eq=False)

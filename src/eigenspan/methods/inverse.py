@@ -20,7 +20,7 @@ from ..input import Classes, Input, Sample
 from ..input.source import is_tall
 from ..input.y import Responses
 from ..solvers import dense
-from .responses import Response, check_slices, known_rows, responses_of, slice_moments, table_of
+from .responses import Response, check_slices, responses_of, slice_moments, table_of
 from .streaming import LabelledStreaming, add_labelled, asks_for_rows, from_sums, read_block, reads_once
 from .sufficient import InverseRegression, SlicedRegression, Spherical
 from .table import method
@@ -108,7 +108,7 @@ class SIR(LabelledStreaming, SlicedRegression):
         if self._needs_rows() is not None or not is_tall(sample.x.values) or len(responses) > 1:
             return super(LabelledStreaming, self)._fit(sample)
         codes, (response,) = np.full(sample.n, -1), responses
-        codes[known_rows(sample.y)] = response.codes
+        codes[sample.y.known] = response.codes
         with stage("moments"):
             fitted = self._fit_scatters(Scatters.of_rows(sample.x.values, codes, response.count))
         return fitted if response.edges is None else fitted.having(slice_edges_=response.edges)

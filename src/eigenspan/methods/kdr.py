@@ -25,7 +25,6 @@ from ..solvers import dense
 from ..solvers.stiefel import Descent, minimise, retract
 from .base import LandmarkRows, LinearReducer
 from .conditional import Regression, median_distance, response_features
-from .responses import known_rows
 from .supervised import bounded
 from .table import method
 
@@ -61,7 +60,7 @@ class KernelSufficient(LinearReducer):
 
     def _regression(self, sample: Sample) -> tuple[Features, Regression]:
         """The points' coordinates, and the regression of the known responses on them."""
-        basis, rows = self._coordinates(sample), np.flatnonzero(known_rows(sample.y))
+        basis, rows = self._coordinates(sample), np.flatnonzero(sample.y.known)
         R = response_features(sample.y, self.response_width)
         eps = default_eps(rows.size) if self.eps is None else float(self.eps)
         note(eps=eps, response_features=R.shape[1], known_responses=rows.size)

@@ -19,7 +19,6 @@ from .base import Components
 from .conditional import response_features
 from .kdr import default_eps, read_response
 from .laplacian import LaplacianEigenmaps, WalkEmbedding
-from .responses import known_rows
 from .table import SPARSE, method
 
 Array = NDArray[np.float64]
@@ -113,7 +112,7 @@ class ManifoldKDR(WalkEmbedding):
 
     def _fit(self, sample: Sample) -> Fitted:
         fitted = self._eigenmaps(sample)._fit(sample)
-        U, known = np.asarray(fitted.embedding), known_rows(sample.y)
+        U, known = np.asarray(fitted.embedding), sample.y.known
         centre = U[known].mean(axis=0)
         R = response_features(sample.y, self.response_width)
         with stage("combinations"):

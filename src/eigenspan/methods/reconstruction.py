@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Integral
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._compat import Interval
-from .._parameters import NotNegative, Weights
+from .._parameters import NotNegative, Weights, Whole
 from ..core import Features, Form, Posed, Samples, UnitCovariance, pose
 from ..errors import GraphError
 from ..forms import reconstruction
@@ -227,7 +225,7 @@ class ONPP(_NeighbourhoodPreserving):
     Kokiopoulou & Saad (2007); [S0] §4.4, §8.4.
     """
 
-    skip_smallest: Annotated[int, Interval(Integral, 0, None, closed="left")] = 0
+    skip_smallest: Whole = 0
 
     _class_unit: ClassVar[str] = "projection"
 

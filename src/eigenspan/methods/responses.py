@@ -59,7 +59,7 @@ class Response:
 def responses_of(y: Classes | Numbers, n_slices: int | None, name: str) -> list[Response]:
     """Classes are one response, sliced by class; every column of numbers is one, sliced by value or at its quantiles."""
     if isinstance(y, Classes):
-        codes = y.codes[y.codes >= 0]
+        codes = y.codes[y.known]
         return [Response(np.eye(y.count)[codes], codes)]
     columns = [column for column in y.values[y.known].T if np.ptp(column) > 0]
     return [_sliced(column, _edges(column, n_slices, name)) for column in columns]
@@ -67,11 +67,6 @@ def responses_of(y: Classes | Numbers, n_slices: int | None, name: str) -> list[
 
 def _sliced(values: Array, edges: Array) -> Response:
     return Response(values[:, None], slices(values, edges), edges)
-
-
-def known_rows(y: Classes | Numbers) -> NDArray[np.bool_]:
-    """The rows with a response."""
-    return y.codes >= 0 if isinstance(y, Classes) else y.known
 
 
 def slices_by_default(m: int, levels: int = 0) -> int:
@@ -130,9 +125,7 @@ def spherical(W: Array) -> Array:
     return W @ T
 
 
-def permutation_p_values(
-    matrix: Matrix, W: Array, n_permutations: int, rng: np.random.Generator, level: float
-) -> Array:
+def direction_p_values(matrix: Matrix, W: Array, n_permutations: int, rng: np.random.Generator, level: float) -> Array:
     """P-values of "d directions are all", d = 0, 1, …, up to the first that is not refused at the level.
 
     The rows, turned to the axes of the matrix, are kept in the first d of them and permuted in the others, which under the

@@ -57,7 +57,7 @@ def wilks_table(correlations: Array, n: int, p: int, q: int) -> Any:
     )
 
 
-def permutation_p_values(views: Views, d: int, n_permutations: int, random_state: Any) -> Array:
+def pair_p_values(views: Views, d: int, n_permutations: int, random_state: Any) -> Array:
     """P-values of the first d pairs: the share of random orders of the second view's rows that do as well.
 
     In the coordinates of the canonical variates the pairs before the k-th are the first k rows and columns of the product, which are

@@ -6,15 +6,13 @@ All of them are ``max Tr(V'Σ^½MΣ^½V)  s.t.  V'ΣV = I`` with a matrix M over
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from numbers import Integral
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._compat import Interval
 from .._diagnostics import note, stage
-from .._parameters import Count, Tolerance, parameter
+from .._parameters import Count, Tolerance, Whole, parameter
 from .._resources import require
 from ..core import Features, Form, Posed, TraceProblem, with_ridge
 from ..core.spectrum import seed_of
@@ -24,11 +22,10 @@ from ..input import Input, Sample
 from ..input.y import Responses
 from ..solvers import dense
 from .base import Components, FeatureReducer, features_of
-from .responses import Response, directions_by, known_rows, permutation_p_values, responses_of, table_of
+from .responses import Response, direction_p_values, directions_by, responses_of, table_of
 from .supervised import bounded
 
 Array = NDArray[np.float64]
-Times = Annotated[int, Interval(Integral, 0, None, closed="left")]
 
 #: Ridge, relative to the mean variance, of data with no more rows than dimensions.
 _RIDGE = 0.01
@@ -61,7 +58,7 @@ class Spherical:
 
 def spherical_rows(estimator: Any, sample: Sample) -> Spherical:
     """Of the estimator's features, whitened by the covariance of all rows. Cost O(nD min(n, D))."""
-    n, known = sample.n, known_rows(sample.y)
+    n, known = sample.n, sample.y.known
     basis = features_of(estimator, sample).centred(np.ones(n))
     bounded(None, basis, 1, None)
     require(
@@ -88,7 +85,7 @@ class InverseRegression(FeatureReducer):
 
     n_components: Components | Literal["test"] | None = parameter(default=None, kw_only=False)
     level: Tolerance = 0.05
-    n_permutations: Times = 0
+    n_permutations: Whole = 0
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=Responses())
 
@@ -142,7 +139,7 @@ class InverseRegression(FeatureReducer):
             return None
         rng = np.random.default_rng(seed_of(self.random_state))
         with stage("permutations"):
-            found = permutation_p_values(lambda W: self._pooled(W, responses), seen.rows, times, rng, self.level)
+            found = direction_p_values(lambda W: self._pooled(W, responses), seen.rows, times, rng, self.level)
         note(permutations=times)
         return table_of(np.cumsum(dense.eigenvalues(M))[::-1][: found.size], np.nan, found)
 

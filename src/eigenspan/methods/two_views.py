@@ -18,7 +18,7 @@ from ..input import Input, Sample, read
 from ..input.source import in_precision_of
 from ..input.views import OtherView
 from .base import check_embedded
-from .significance import permutation_p_values, wilks_table
+from .significance import pair_p_values, wilks_table
 from .streaming import Streaming, asks_for_rows, reads_once
 from .table import method
 from .views import TwoViews, pairs_for, ridges_of
@@ -264,7 +264,7 @@ class CCA(Streaming, TwoViews):
                 f"The views have {views.ranks[0]} and {views.ranks[1]} dimensions and there are {views.n} rows: every order of the rows "
                 f"has correlations of 1, and no test can tell them apart. {_RIDGE}"
             )
-        return permutation_p_values(views, pairs_for(self.n_components, views.ranks), n_permutations, random_state)
+        return pair_p_values(views, pairs_for(self.n_components, views.ranks), n_permutations, random_state)
 
 
 def _is_vector(y: Any) -> bool:
