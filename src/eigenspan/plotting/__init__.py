@@ -9,8 +9,9 @@
 """
 
 from .deviations import plot_deviations
+from .dimensions import DimensionDisplay
 from .panels import grid
 from .points import scatter
 from .spectra import spectrum
 
-__all__ = ["grid", "plot_deviations", "scatter", "spectrum"]
+__all__ = ["DimensionDisplay", "grid", "plot_deviations", "scatter", "spectrum"]

@@ -1,0 +1,1 @@
+"""Why methods agree: the kernel behind each, and the theorems that join them."""
