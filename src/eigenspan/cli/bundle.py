@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .console import Refusal, warn
+from .console import Failed, Unfit, Usage, warn
 
 FORMAT, VERSION = "eigenspan-model", 1
 
@@ -59,7 +59,7 @@ def save(bundle: Bundle, path: Path) -> None:
     try:
         payload = pickle.dumps(vars(bundle), protocol=5)
     except (pickle.PicklingError, TypeError, AttributeError) as failure:
-        raise Refusal(f"The model cannot be saved: {failure}") from failure
+        raise Failed(f"The model cannot be saved: {failure}") from failure
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -71,7 +71,7 @@ def save(bundle: Bundle, path: Path) -> None:
     try:
         path.write_bytes(json.dumps(header).encode() + b"\n" + payload)
     except OSError as failure:
-        raise Refusal(f"{str(path)!r} cannot be written: {failure}") from failure
+        raise Failed(f"{str(path)!r} cannot be written: {failure}") from failure
 
 
 def load(path: Path) -> Bundle:
@@ -85,7 +85,7 @@ def load(path: Path) -> Bundle:
     try:
         return Bundle(**pickle.loads(payload))
     except Exception as failure:  # unpickling raises anything at all when a class has moved or changed
-        raise Refusal(
+        raise Unfit(
             f"The model in {str(path)!r} was saved by eigenspan {writer} and cannot be rebuilt by {__version__} "
             f"({type(failure).__name__}: {failure}). Fit it again."
         ) from failure
@@ -93,20 +93,20 @@ def load(path: Path) -> Bundle:
 
 def _parts(path: Path) -> tuple[dict[str, Any], bytes]:
     if not path.is_file():
-        raise Refusal(f"There is no model file {str(path)!r}.")
+        raise Usage(f"There is no model file {str(path)!r}.")
     line, _, payload = path.read_bytes().partition(b"\n")
     try:
         header = json.loads(line)
     except (RecursionError, ValueError):
         header = None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise Refusal(f"{str(path)!r} is not an eigenspan model: eigenspan embed --model writes one.")
+        raise Unfit(f"{str(path)!r} is not an eigenspan model: eigenspan embed --model writes one.")
     if header.get("version") != VERSION:
-        raise Refusal(
+        raise Unfit(
             f"{str(path)!r} has model format {header.get('version')!r}, and this eigenspan reads {VERSION}: use the version that wrote it."
         )
     if len(payload) != header.get("bytes") or hashlib.sha256(payload).hexdigest() != header.get("sha256"):
-        raise Refusal(
+        raise Unfit(
             f"The model in {str(path)!r} is damaged: {len(payload)} bytes instead of {header.get('bytes')}, or altered ones. Save it again."
         )
     return header, payload

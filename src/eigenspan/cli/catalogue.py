@@ -3,37 +3,59 @@
 from __future__ import annotations
 
 import inspect
+import json
 from typing import Any
 
 import click
 
-from .console import out
+from .console import how, out
+from .options import common
 
 
 @click.command()
-def methods() -> None:
-    """List every method: what it optimises, over what, and whether it uses labels."""
+@click.option("--family", metavar="NAME", help="Only those of a family, such as laplacian or sufficient.")
+@click.option("--wide", is_flag=True, help="All that the table has, form, unit, basis and source as well.")
+@common
+def methods(family: str | None, wide: bool) -> None:
+    """List every method: its family, whether it uses labels, and its cost for n rows of D columns."""
     from rich.table import Table
 
     from ..methods.registry import TABLE
+    from .console import Usage, suggestion
 
+    families = list(dict.fromkeys(row.family for row in TABLE))
+    if family is not None and family.lower() not in families:
+        raise Usage(f"There is no family {family!r}.{suggestion(family, families)} There are {', '.join(families)}.")
+    rows = [row for row in TABLE if family is None or row.family == family.lower()]
+    if how().json:
+        keep = ("name", "family", "form", "unit", "basis", "supervision", "cost", "source", "aliases")
+        click.echo(json.dumps([{key: getattr(row, key) for key in keep} for row in rows], ensure_ascii=False))
+        return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("method", "family", "form", "unit", "basis", "labels", "source"):
-        table.add_column(heading, no_wrap=heading == "method")
-    for row in TABLE:
-        table.add_row(row.name, row.family, row.form, row.unit, row.basis, row.supervision, row.source)
+    narrow = {"method": "name", "family": "family", "labels": "supervision", "cost": "cost"}
+    headings = narrow | ({"form": "form", "unit": "unit", "basis": "basis", "source": "source"} if wide else {})
+    for heading in headings:
+        table.add_column(heading, no_wrap=heading == "method", overflow="fold")
+    for row in rows:
+        table.add_row(*(str(getattr(row, key)) for key in headings.values()))
     console = out()
     console.print(table)
-    console.print(f"\n{len(TABLE)} methods. eigenspan info METHOD explains one.")
+    console.print(f"\n{len(rows)} methods. eigenspan info METHOD explains one.")
 
 
 @click.command()
 @click.argument("method")
+@common
 def info(method: str) -> None:
     """Explain METHOD: its problem, cost, parameters and an example."""
     from ..methods.registry import find
 
     row = find(method)
+    if how().json:
+        keep = ("name", "family", "form", "unit", "basis", "supervision", "cost", "source", "aliases")
+        facts = {key: getattr(row, key) for key in keep}
+        click.echo(json.dumps(facts | {"documentation": inspect.cleandoc(_documentation(row))}, ensure_ascii=False))
+        return
     console = out()
     console.print(f"[bold]{row.name}[/bold]  {row.family}")
     for heading in ("form", "unit", "basis", "supervision", "cost", "source"):
@@ -41,7 +63,9 @@ def info(method: str) -> None:
     if row.aliases:
         console.print(f"  {'also called':<12} {', '.join(row.aliases)}", markup=False)
     console.print()
-    console.print(inspect.cleandoc(_documentation(row)), markup=False, soft_wrap=True)
+    from .docstrings import render
+
+    render(inspect.cleandoc(_documentation(row)), console)
 
 
 def _documentation(row: Any) -> str:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
 
-from .console import Refusal, listed, plural, say, suggestion
-
-#: Names under which people keep row numbers and identifiers.
-_ID_NAMES = ("id", "index", "row", "rowid", "row_id", "unnamed: 0")
+from .console import Unfit, Usage, listed, plural, say, suggestion
+from .roles import identifiers, kind_of, words_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,52 +35,110 @@ class Prepared:
     label: Any = None
 
 
-def prepare(
-    frame: Any, *, label: str | None, identifier: str | None, chosen: tuple[str, ...], missing: str, gaps: bool = False
-) -> Prepared:
+@dataclass(frozen=True)
+class Choice:
+    """What the user says about rows and columns.
+
+    Parameters
+    ----------
+    label, identifier : str or None
+        Columns that are not embedded.
+    columns : tuple of str
+        The only ones that are, by name or pattern; all that hold numbers if empty.
+    keep : tuple of str
+        Columns that look like identifiers and are none.
+    missing, categorical : str
+        As the options of the same names.
+    gaps : bool
+        Whether the method takes missing values as they are.
+    """
+
+    label: str | None = None
+    identifier: str | None = None
+    columns: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    missing: str = "refuse"
+    categorical: str = "drop"
+    gaps: bool = False
+
+
+def prepare(frame: Any, choice: Choice) -> Prepared:
     """Sort the columns, settle the gaps, which a method may take as they are, and say what was set aside."""
-    for name in filter(None, (label, identifier)):
+    for name in filter(None, (choice.label, choice.identifier, *choice.keep)):
         require_column(frame, name)
-    ids = row_ids(frame, identifier, label)
-    features = frame.drop(columns=[name for name in (label, ids.name) if name in frame.columns])
-    beside = [] if chosen else [name for name in frame.attrs.get("beside", ()) if name in features.columns]
-    if beside:
-        say(f"Set aside (vectors beside the matrix): {listed(beside)}.")
-        features = features.drop(columns=beside)
-    features = _numeric(features[_matching(features, chosen)] if chosen else features, bool(chosen))
-    features = _varying(features)
+    ids, aside = row_ids(frame, choice)
+    features = frame.drop(columns=[name for name in (choice.label, ids.name, *aside) if name in frame.columns])
+    features = _chosen(features, choice)
+    if choice.categorical == "onehot":
+        features = _as_zeros_and_ones(features)
+    features = _varying(_numeric(features, bool(choice.columns)))
     if not features.shape[1]:
-        raise Refusal(
-            f"None of the {frame.shape[1]} columns can be embedded: it takes columns of numbers that differ between rows."
+        raise Unfit(
+            f"None of the {frame.shape[1]} columns can be embedded: it takes columns of numbers that differ between rows"
+            + (", or of words with --categorical onehot." if choice.categorical == "drop" else ".")
         )
-    filled, kept = settle_gaps(features, missing, taken=gaps)
+    filled, kept = settle_gaps(features, choice.missing, taken=choice.gaps)
     if filled.shape[0] < 2:
-        raise Refusal(f"{plural(filled.shape[0], 'row')} cannot be embedded: it takes at least 2.")
+        raise Unfit(f"{plural(filled.shape[0], 'row')} cannot be embedded: it takes at least 2.")
     say(f"Embedding {plural(filled.shape[0], 'row')} and {plural(filled.shape[1], 'column')} of numbers.")
     medians = features.loc[kept, filled.columns].median().to_numpy()
     X = filled.to_numpy(dtype=np.float64)
-    return Prepared(X, list(filled.columns), medians, ids[kept], None if label is None else frame.loc[kept, label])
+    label = None if choice.label is None else frame.loc[kept, choice.label]
+    return Prepared(X, list(filled.columns), medians, ids[kept], label)
+
+
+def _chosen(features: Any, choice: Choice) -> Any:
+    """The columns asked for, or all but those that stand beside a matrix."""
+    if choice.columns:
+        return features[_matching(features, choice.columns)]
+    beside = [name for name in features.attrs.get("beside", ()) if name in features.columns]
+    if beside:
+        say(f"Set aside (vectors beside the matrix): {listed(beside)}.")
+    return features.drop(columns=beside)
+
+
+def _as_zeros_and_ones(features: Any) -> Any:
+    """A column for each word of the columns of words, where these are few."""
+    import pandas as pd
+
+    chosen = [name for name in features.columns if words_in(features[name])]
+    if not chosen:
+        return features
+    say(f"One column of zeros and ones for each word of {listed(chosen)}.")
+    return pd.get_dummies(features, columns=chosen, prefix_sep="=", dtype=np.float64)
 
 
 def require_column(frame: Any, name: str) -> None:
     """Refuse a column that is not there."""
     if name not in frame.columns:
         hint = suggestion(name, frame.columns)
-        raise Refusal(f"There is no column {name!r}.{hint} The columns are {listed(frame.columns, 12)}.")
+        raise Usage(f"There is no column {name!r}.{hint} The columns are {listed(frame.columns, 12)}.")
 
 
-def row_ids(frame: Any, identifier: str | None, label: str | None) -> Any:
-    """The named column, one that looks like identifiers, or row numbers counted from 1."""
+def row_ids(frame: Any, choice: Choice) -> tuple[Any, list[str]]:
+    """The named column, one that looks like identifiers, or row numbers counted from 1; and others that look like identifiers too."""
     import pandas as pd
 
-    if identifier is not None:
-        return frame[identifier]
-    for name in frame.columns:
-        if name != label and name.lower() in _ID_NAMES and frame[name].is_unique and not frame[name].isna().any():
-            say(f"Set aside as row identifier: {name!r}.")
-            return frame[name]
-    name = "row" if "row" not in frame.columns else "row number"
-    return pd.Series(np.arange(1, frame.shape[0] + 1), index=frame.index, name=name)
+    spared = {choice.label, choice.identifier, *choice.keep}
+    spared |= set(_matching(frame, choice.columns)) if choice.columns else set()
+    found = {name: why for name, why in identifiers(frame).items() if name not in spared}
+    ids = None if choice.identifier is None else frame[choice.identifier]
+    unique = [name for name in found if frame[name].is_unique and not frame[name].isna().any()]
+    if ids is None and unique:
+        ids = frame[unique[0]]
+        say(
+            f"Set aside as row identifier: {unique[0]!r} ({found.pop(unique[0])}). --keep {_quoted(unique[0])} embeds it."
+        )
+    for name, why in found.items():
+        say(f"Set aside as identifier: {name!r} ({why}). --keep {_quoted(name)} embeds it.")
+    if ids is None:
+        name = "row" if "row" not in frame.columns else "row number"
+        ids = pd.Series(np.arange(1, frame.shape[0] + 1), index=frame.index, name=name)
+    return ids, list(found)
+
+
+def _quoted(name: str) -> str:
+    return f"'{name}'" if " " in name else name
 
 
 def _matching(frame: Any, chosen: tuple[str, ...]) -> list[str]:
@@ -102,11 +157,11 @@ def _numeric(frame: Any, asked_for: bool) -> Any:
     """The columns of numbers; the others are named by kind, or refused when they were asked for."""
     aside: dict[str, list[str]] = {}
     for name in frame.columns:
-        if kind := _not_numeric(frame[name]):
+        if kind := kind_of(frame[name]):
             aside.setdefault(kind, []).append(name)
     if aside and asked_for:
         kind, names = next(iter(aside.items()))
-        raise Refusal(f"The columns chosen must hold numbers, but {listed(names)} hold {kind}.")
+        raise Usage(f"The columns chosen must hold numbers, but {listed(names)} hold {kind}.")
     for kind, names in aside.items():
         say(f"Set aside ({kind}): {listed(names)}.")
     numbers = frame.drop(columns=[name for names in aside.values() for name in names])
@@ -118,32 +173,6 @@ def _numeric(frame: Any, asked_for: bool) -> Any:
         )
         numbers = numbers.mask(infinite)
     return numbers
-
-
-def _not_numeric(column: Any) -> str:
-    """What a column holds instead of numbers; empty for numbers."""
-    import pandas as pd
-
-    types = pd.api.types
-    if types.is_bool_dtype(column) or (types.is_numeric_dtype(column) and not types.is_complex_dtype(column)):
-        return ""
-    if types.is_datetime64_any_dtype(column) or types.is_timedelta64_dtype(column):
-        return "dates"
-    present = column.dropna()
-    if present.empty:
-        return "empty"
-    numbers = pd.to_numeric(present.astype(str), errors="coerce")
-    if numbers.notna().mean() >= 0.5:
-        odd = listed(present[numbers.isna()].astype(str).unique(), 3)
-        return (
-            f"text among numbers, such as {odd}: --na makes such cells missing values"
-            if odd
-            else "numbers kept as text"
-        )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pandas remarks on formats it has to guess
-        dates = pd.to_datetime(present.astype(str).head(50), errors="coerce")
-    return "dates" if dates.notna().all() else "text"
 
 
 def _varying(frame: Any) -> Any:
@@ -168,7 +197,7 @@ def settle_gaps(frame: Any, missing: str, medians: Any = None, taken: bool = Fal
     if missing == "drop-rows":
         left = int((~rows).sum())
         if not left:
-            raise Refusal(
+            raise Unfit(
                 f"{_affected(gaps)}: drop-rows leaves nothing. Choose --missing {'drop-columns or ' * (medians is None)}median."
             )
         say(f"Dropped {_affected(gaps)}: {plural(left, 'row')} {'is' if left == 1 else 'are'} left.")
@@ -176,9 +205,7 @@ def settle_gaps(frame: Any, missing: str, medians: Any = None, taken: bool = Fal
     if missing == "drop-columns":
         say(f"Dropped {plural(int(columns.sum()), 'column')} with missing values: {listed(frame.columns[columns])}.")
         if columns.all():
-            raise Refusal(
-                "Every column has missing values, so drop-columns leaves nothing: choose drop-rows or median."
-            )
+            raise Unfit("Every column has missing values, so drop-columns leaves nothing: choose drop-rows or median.")
         return frame.loc[:, ~columns], everyone
     if missing == "median":
         say(
@@ -210,7 +237,7 @@ def _refuse(gaps: Any, columns_may_go: bool) -> Any:
     ways = [f"--missing drop-rows (keeps {plural(gaps.shape[0] - rows, 'row')})"]
     if columns_may_go:
         ways.append(f"--missing drop-columns (keeps {plural(gaps.shape[1] - len(per_column), 'column')})")
-    raise Refusal(
+    raise Unfit(
         f"{plural(int(per_column.sum()), 'value')} missing, in {len(per_column)} of {gaps.shape[1]} columns ({worst}{more}) and "
         f"{rows} of {gaps.shape[0]} rows. An embedding needs complete rows: choose {', '.join(ways)} or --missing median; "
         "or a method that takes gaps, such as --method ppca."
@@ -221,7 +248,7 @@ def numbers_of(frame: Any, columns: list[str]) -> Any:
     """The columns a model was fitted to, as numbers."""
     absent = [name for name in columns if name not in frame.columns]
     if absent:
-        raise Refusal(
+        raise Unfit(
             f"The table lacks {plural(len(absent), 'column')} that the model was fitted to: {listed(absent)}. It has "
             f"{listed(frame.columns, 12)}."
         )

@@ -1,4 +1,7 @@
-"""Talking to the user: results on standard output, everything else on standard error."""
+"""Talking to the user: results on standard output, everything else on standard error.
+
+Exit codes: 0 done, 1 failed, 2 the command was not understood, 3 the data are unfit for it, 130 interrupted.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,13 @@ import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import IO, Any
 
 import click
+
+from .words import in_words
 
 
 def out() -> Any:
@@ -25,18 +32,53 @@ def err() -> Any:
     return Console(stderr=True, highlight=False)
 
 
-class Refusal(click.ClickException):
-    """A message for the user, in one paragraph; exit code 2."""
+@dataclass
+class Manner:
+    """How the running command talks: set by its options, and anew for every command."""
 
-    exit_code = 2
+    quiet: bool = False
+    verbose: bool = False
+    debug: bool = False
+    json: bool = False
+
+
+manner: ContextVar[Manner] = ContextVar("eigenspan_manner")
+
+
+def how() -> Manner:
+    """Of the running command."""
+    return manner.get(Manner())
+
+
+class Refusal(click.ClickException):
+    """A message for the user, in one paragraph."""
 
     def show(self, file: IO[Any] | None = None) -> None:
         _remark(self.format_message(), "Error: ", "bold red")
 
 
+class Failed(Refusal):
+    """The work could not be done."""
+
+    exit_code = 1
+
+
+class Usage(Refusal):
+    """What was asked for makes no sense: an option, a name, a file that is not there."""
+
+    exit_code = 2
+
+
+class Unfit(Refusal):
+    """The data cannot be used so."""
+
+    exit_code = 3
+
+
 def say(message: str) -> None:
     """A remark about what was done."""
-    _remark(message)
+    if not how().quiet:
+        _remark(message)
 
 
 def warn(message: str) -> None:
@@ -55,11 +97,14 @@ def _remark(message: str, prefix: str = "", style: str = "", console: Any = None
 @contextmanager
 def working(title: str) -> Iterator[None]:
     """A spinner that names the stage finished last; the block's warnings are shown after it, each once."""
+    if how().debug:  # warnings with the place they come from
+        yield
+        return
     logger = logging.getLogger("eigenspan")
     level = logger.level
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with err().status(title) as status:
+        with err().status("" if how().quiet else title) as status:
             handler = _Stages(status, title)
             logger.addHandler(handler)
             logger.setLevel(min(level or logging.INFO, logging.INFO))
@@ -68,7 +113,7 @@ def working(title: str) -> Iterator[None]:
             finally:
                 logger.removeHandler(handler)
                 logger.setLevel(level)
-    for message in dict.fromkeys(str(entry.message) for entry in caught if not _noise(entry.category)):
+    for message in dict.fromkeys(in_words(str(entry.message)) for entry in caught if not _noise(entry.category)):
         warn(message)
 
 
@@ -85,7 +130,9 @@ class _Stages(logging.Handler):
         self.status, self.title = status, title
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.levelno >= logging.WARNING:
+        if how().quiet:
+            return
+        if record.levelno >= logging.WARNING or how().verbose:
             _remark(record.getMessage(), console=self.status.console)
         else:
             self.status.update(f"{self.title} (done: {record.getMessage()})")

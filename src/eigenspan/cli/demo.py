@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from .console import Refusal, out, working
+from .console import Failed, out, working
 
 METHODS = ("PCA", "LPP", "LLE", "LaplacianEigenmaps", "Isomap", "LDA")
 TITLES = {"LaplacianEigenmaps": "Laplacian eigenmaps"}
@@ -55,7 +55,7 @@ def demo(output: Path) -> None:
             output.parent.mkdir(parents=True, exist_ok=True)
             figure.savefig(output, dpi=105)
         except (ImportError, OSError, ValueError) as failure:
-            raise Refusal(f"The picture could not be made: {failure}") from failure
+            raise Failed(f"The picture could not be made: {failure}") from failure
     console.print(f"\nPicture: {output}", soft_wrap=True)
 
 

@@ -8,91 +8,147 @@ from typing import Any
 
 import click
 
-from .console import out, plural, say, working
-
-_FILE = click.Path(path_type=Path)
+from .console import Usage, how, out, plural, say, working
+from .options import FILE, common, preparing, reading, seed
 
 
 @click.command()
-@click.argument("table", type=_FILE)
-@click.option("--method", "-m", default="lpp", show_default=True, help="Any name of eigenspan methods.")
-@click.option("--components", "-d", type=click.IntRange(1), help="Dimensions.  [default: 2, or what the labels allow]")
+@click.argument("table", type=FILE)
+@click.option(
+    "--method", "-m", "methods", multiple=True, help="A name of eigenspan methods, or several: a,b,c.  [default: pca]"
+)
+@click.option("--components", "-d", metavar="N", help="Dimensions, or auto.  [default: 2, or what the labels allow]")
 @click.option("--neighbors", "-k", type=click.IntRange(1), help="Neighbours, for methods with a graph.  [default: 10]")
-@click.option("--label", metavar="COLUMN", help="Not embedded: for colours, and for methods that use labels.")
-@click.option("--id", "identifier", metavar="COLUMN", help="Row identifiers to keep beside the embedding.")
-@click.option("--columns", multiple=True, metavar="NAMES", help="Only these: names, 'a,b,c', or patterns such as 'x*'.")
 @click.option(
-    "--missing",
-    type=click.Choice(["refuse", "drop-rows", "drop-columns", "median"]),
-    default="refuse",
-    show_default=True,
-    help="What to do about missing values; methods that take gaps, such as ppca, refuse none.",
+    "--metric", metavar="NAME", help="Distance between rows, for methods with distances: cosine, cityblock, …"
 )
-@click.option("--na", multiple=True, metavar="TEXT", help="A further cell content that means missing, such as '?'.")
-@click.option(
-    "--scale",
-    type=click.Choice(["standard", "none"]),
-    default="standard",
-    show_default=True,
-    help="Give every column unit variance first, or leave units as they are.",
-)
+@preparing
+@reading
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Any parameter of the method.")
-@click.option("--output", "-o", type=_FILE, help="Table to write (.csv, .tsv, .parquet).  [default: TABLE-METHOD.csv]")
-@click.option("--plot", type=_FILE, help="Picture to write (.png, .pdf, .svg).")
-@click.option("--model", type=_FILE, help="Where to save the fitted model for eigenspan transform.")
+@click.option(
+    "--output",
+    "-o",
+    type=FILE,
+    help="Table to write (.csv, .tsv, .jsonl, .parquet, .feather, .xlsx, .npy, .npz, .h5ad), or - .  [default: TABLE-METHOD.csv]",
+)
+@click.option("--plot", type=FILE, help="Picture to write (.png, .pdf, .svg).")
+@click.option("--model", type=FILE, help="Where to save the fitted model for eigenspan transform.")
+@seed
+@common
 def embed(**options: Any) -> None:
-    """Embed the numeric columns of TABLE (.csv, .tsv, .parquet, .npz, .npy).
+    """Embed the numeric columns of TABLE (.csv, .tsv, .jsonl, .parquet, .feather, .xlsx, .npz, .npy, .h5ad, or - for a pipe).
 
-    Text and date columns are set aside, by name. The output has the row identifier, the embedding and the label.
+    Text, dates and identifiers are set aside, by name. The output has the row identifier, the embedding and the label.
 
     \b
     eigenspan embed iris.csv --label species --plot iris.png
     eigenspan embed survey.csv --missing median --method isomap -d 3 -k 15
-    eigenspan embed cells.parquet --method lda --label type --model cells.model
+    eigenspan embed cells.parquet --method lda --label type --model cells.eig
+    cat table.csv | eigenspan embed - -m pca,lle -o - > places.csv
     """
     run(SimpleNamespace(**options))
 
 
 def run(o: SimpleNamespace) -> None:
     """The command, after its options."""
-    from ..methods.registry import find
     from .columns import prepare
-    from .fitting import build, fit, require_labels, standardise, takes_gaps
-    from .results import check_plot
-    from .tables import check_output, read_table
+    from .files import read_table
+    from .fitting import fit, standardise, takes_gaps
 
-    row = find(o.method)
-    estimator = build(row, o.components, o.neighbors, o.settings)
-    require_labels(row, estimator, o.label)
-    o.output = o.output or Path(f"{o.table.name.split('.')[0]}-{row.name.lower()}.csv")
-    for target in (o.output, o.plot, o.model):
-        check_output(target, o.table)
-    check_plot(o.plot)
+    chosen = _methods(o)
+    _check_places(o, [row.name for row, _ in chosen])
     with working(f"Reading {o.table.name}"):
-        frame = read_table(o.table, o.na)
+        frame = read_table(o.table, reading_of(o))
     say(f"{o.table.name}: {plural(frame.shape[0], 'row')}, {plural(frame.shape[1], 'column')}.")
-    data = prepare(
-        frame, label=o.label, identifier=o.identifier, chosen=o.columns, missing=o.missing, gaps=takes_gaps(estimator)
-    )
+    data = prepare(frame, choice_of(o, gaps=all(takes_gaps(estimator) for _, estimator in chosen)))
     X, center, spread = standardise(data.X, o.scale)
-    fit(row, estimator, X, data.label)
-    _deliver(o, row.name, estimator, data, (center, spread))
+    for row, estimator in chosen:
+        fit(row, estimator, X, data.label)
+    _deliver(o, {row.name: estimator for row, estimator in chosen}, data, X, (center, spread))
 
 
-def _deliver(o: SimpleNamespace, name: str, estimator: Any, data: Any, scaling: tuple[Any, Any]) -> None:
-    """Write the table and, where asked for, the picture and the model."""
+def reading_of(o: SimpleNamespace) -> Any:
+    """What the options say about the file."""
+    from .files import Reading
+
+    return Reading(o.na, o.decimal, o.thousands, o.sheet)
+
+
+def choice_of(o: SimpleNamespace, gaps: bool = False) -> Any:
+    """What the options say about rows and columns."""
+    from .columns import Choice
+
+    return Choice(o.label, o.identifier, o.columns, o.keep, o.missing, o.categorical, gaps)
+
+
+def _methods(o: SimpleNamespace) -> list[tuple[Any, Any]]:
+    """Rows of the table of methods with unfitted estimators."""
+    from ..methods.registry import find
+    from .fitting import build, require_labels
+
+    names = [name.strip() for text in o.methods or ("pca",) for name in text.split(",") if name.strip()]
+    chosen = []
+    for row in dict.fromkeys(find(name) for name in names):
+        estimator = build(row, o, several=len(names) > 1)
+        require_labels(row, estimator, o.label)
+        chosen.append((row, estimator))
+    if not chosen:
+        raise Usage("--method names no method.")
+    if o.model is not None and len(chosen) > 1:
+        raise Usage(f"--model saves one method, and {len(chosen)} are asked for: leave out the others, or --model.")
+    return chosen
+
+
+def _check_places(o: SimpleNamespace, names: list[str]) -> None:
+    """Where results go, before any work."""
+    from .files.write import check_outputs, check_table
+    from .results import check_plot
+
+    if o.output is None:
+        stem = "stdin" if str(o.table) == "-" else o.table.name.split(".")[0]
+        o.output = Path(f"{stem}-{'-'.join(name.lower() for name in names[:3])}.csv")
+    check_table(o.output)
+    check_plot(o.plot)
+    check_outputs((o.table,), output=o.output, plot=o.plot, model=o.model)
+
+
+def _deliver(o: SimpleNamespace, estimators: dict[str, Any], data: Any, X: Any, scaling: tuple[Any, Any]) -> None:
+    """Write the table and, where asked for, the picture and the model; say what they show."""
+    import json
+
     from .bundle import Bundle, save
-    from .results import announce, draw, frame_of
-    from .tables import write_table
+    from .files import write_table
+    from .results import announce, axes_of, dimensions_said, draw, frame_of, summary_of, warn_of_single_columns
 
-    clusters = getattr(estimator, "labels_", None)
-    write_table(frame_of(name, data.ids, estimator.embedding_, data.label, clusters), o.output)
-    announce(name, estimator, o.scale)
-    console = out()
-    console.print(f"Embedding: {o.output}", soft_wrap=True)
+    summaries = [summary_of(name, estimator, X, data.columns) for name, estimator in estimators.items()]
+    places = {
+        axis: estimator.embedding_[:, j]
+        for estimator in estimators.values()
+        for j, axis in enumerate(axes_of(estimator))
+    }
+    groups = {name: e.labels_ for name, e in estimators.items() if hasattr(e, "labels_")}
+    clusters = {"cluster" if len(groups) == 1 else f"cluster {name}": found for name, found in groups.items()}
+    table = frame_of(data.ids, places, data.label, clusters)
+    files = {"Embedding": o.output, "Picture": o.plot, "Model": o.model}
     if o.plot is not None:
-        draw(name, estimator.embedding_, data.label, o.plot)
-        console.print(f"Picture: {o.plot}", soft_wrap=True)
+        draw(estimators, data.label, o.plot)
+        dimensions_said(estimators)
     if o.model is not None:
+        ((name, estimator),) = estimators.items()
         save(Bundle(name, estimator, data.columns, *scaling, data.medians, o.label, o.identifier), o.model)
-        console.print(f"Model: {o.model}", soft_wrap=True)
+    write_table(table, o.output, list(places))
+    if str(o.output) == "-":
+        for summary in summaries:
+            warn_of_single_columns(summary)
+        return
+    if how().json:
+        written = {what.lower(): str(place) for what, place in files.items() if place is not None}
+        facts = {"rows": len(table), "columns": data.columns, "scale": o.scale, "seed": o.seed, "files": written}
+        click.echo(json.dumps({**facts, "methods": [summary.as_dict() for summary in summaries]}, ensure_ascii=False))
+        return
+    for summary in summaries:
+        announce(summary, len(table), o.scale)
+    console = out()
+    for what, place in files.items():
+        if place is not None:
+            console.print(f"{what}: {place}", soft_wrap=True)

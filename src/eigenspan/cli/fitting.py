@@ -9,22 +9,41 @@ from typing import Any
 import numpy as np
 
 from ..errors import EigenspanError
-from .console import Refusal, plural, say, working
+from ..graphs import KNN
+from .console import Failed, Usage, plural, say, working
 
 
-def build(row: Any, components: int | None, neighbors: int | None, settings: tuple[str, ...]) -> Any:
-    """The estimator of a table row with the user's parameters."""
-    params: dict[str, Any] = {} if components is None else {"n_components": components}
-    if neighbors is not None:
-        if "n_neighbors" not in inspect.signature(row.build).parameters:
-            raise Refusal(f"{row.name} has no neighbour graph: leave out -k.")
-        params["n_neighbors"] = neighbors
-    for setting in settings:
+def build(row: Any, o: Any, several: bool = False) -> Any:
+    """The estimator of a table row with the user's parameters; of several methods each takes those that it has."""
+    has = inspect.signature(row.build).parameters
+    params: dict[str, Any] = {} if o.components is None else {"n_components": _components(o.components)}
+    for option, name, value in (("-k", "n_neighbors", o.neighbors), ("--metric", "metric", o.metric)):
+        if value is None:
+            continue
+        if name == "metric" and name not in has and "graph" in has:
+            params["graph"] = KNN(o.neighbors or 10, metric=value)
+        elif name in has:
+            params[name] = value
+        elif not several:
+            lacks = "neighbour graph" if option == "-k" else "distance to choose"
+            raise Usage(f"{row.name} has no {lacks}: leave out {option}.")
+    if "random_state" in has:
+        params["random_state"] = o.seed
+    for setting in o.settings:
         name, equals, value = setting.partition("=")
         if not equals or not name:
-            raise Refusal(f"--set takes NAME=VALUE; got {setting!r}.")
-        params[name] = _value(value)
+            raise Usage(f"--set takes NAME=VALUE; got {setting!r}.")
+        if name in has or not several:
+            params[name] = _value(value)
     return row.build(**params)
+
+
+def _components(text: str) -> Any:
+    """A number of dimensions, a share of the variance, or a word that the method knows."""
+    value = _value(text)
+    if isinstance(value, int) and not isinstance(value, bool) and value < 1:
+        raise Usage(f"-d {text} must be at least 1.")
+    return value
 
 
 def _value(text: str) -> Any:
@@ -40,7 +59,7 @@ def _value(text: str) -> Any:
 def require_labels(row: Any, estimator: Any, label: str | None) -> None:
     """Refuse a supervised fit without labels, before anything is read."""
     if label is None and estimator.__sklearn_tags__().target_tags.required:
-        raise Refusal(f"{row.name} needs labels: name their column with --label.")
+        raise Usage(f"{row.name} needs labels: name their column with --label.")
 
 
 def takes_gaps(estimator: Any) -> bool:
@@ -53,7 +72,10 @@ def standardise(X: Any, scale: str) -> tuple[Any, Any, Any]:
     center, spread = np.zeros(X.shape[1]), np.ones(X.shape[1])
     if scale == "standard":
         center, spread = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
-        spread[spread == 0] = 1.0
+    elif scale == "robust":
+        low, center, high = np.nanpercentile(X, [25, 50, 75], axis=0)
+        spread = np.where(high > low, high - low, np.nanstd(X, axis=0))  # half of the cells may be the same
+    spread[spread == 0] = 1.0
     return (X - center) / spread, center, spread
 
 
@@ -67,7 +89,7 @@ def fit(row: Any, estimator: Any, X: Any, label: Any) -> None:
     except EigenspanError:
         raise
     except (ValueError, TypeError, MemoryError, ArithmeticError, np.linalg.LinAlgError) as failure:
-        raise Refusal(f"{row.name} could not be fitted: {failure}") from failure
+        raise Failed(f"{row.name} could not be fitted: {failure}") from failure
     if y is not None:
         _report(estimator, y, mark)
 

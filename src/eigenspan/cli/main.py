@@ -6,24 +6,37 @@ from typing import Any
 
 import click
 
-from ..errors import EigenspanError
+from ..errors import EigenspanError, ParameterError
 from .catalogue import info, methods
-from .console import Refusal
+from .console import Refusal, Unfit, Usage, how
 from .demo import demo
+from .doctor import doctor
 from .embed import embed
+from .inspect import inspect
+from .options import fresh
 from .transform import transform
+from .words import in_words
 
 
 class _Group(click.Group):
-    """Known errors end in one paragraph and exit code 2; anything else is a bug and keeps its traceback."""
+    """Known errors end in one paragraph and an exit code of their kind; anything else is a bug and keeps its traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
+        fresh()
         try:
             return super().invoke(ctx)
         except EigenspanError as failure:
-            raise Refusal(str(failure)) from failure
+            if how().debug:
+                raise
+            kind = Usage if isinstance(failure, ParameterError) else Unfit
+            raise kind(in_words(str(failure))) from failure
+        except Refusal as refusal:
+            if how().debug and refusal.__cause__ is not None:
+                raise refusal.__cause__ from None
+            raise
         except KeyboardInterrupt:
-            raise click.Abort from None
+            click.echo("Interrupted.", err=True)
+            raise SystemExit(130) from None
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -33,9 +46,10 @@ def main() -> None:
 
     \b
     eigenspan demo                              six methods on the digits
+    eigenspan inspect table.csv                 what is in it, and what to try
     eigenspan embed table.csv --label species   your own table
     """
 
 
-for command in (demo, methods, info, embed, transform):
+for command in (demo, inspect, embed, transform, methods, info, doctor):
     main.add_command(command)

@@ -1,33 +1,145 @@
-"""What comes out: the table, the picture and a line about the fit."""
+"""What comes out: the table, the picture, and what the fit has to say for itself."""
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .console import Refusal, out, working
+import numpy as np
+
+from .console import Failed, Usage, listed, out, say, working
+
+#: Correlation beyond which one column is all that an axis shows.
+_ALONE = 0.95
+#: Columns named for each axis.
+_NAMED = 3
+#: Rows up to which neighbours are compared for the summary.
+_RANKED = 20_000
 
 
-def frame_of(name: str, ids: Any, Y: Any, label: Any, clusters: Any = None) -> Any:
-    """Identifier, one column for each axis, clusters where there are some, and the label."""
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """Of one fitted method, for people and for programs.
+
+    Parameters
+    ----------
+    method : str
+    axes : list of str
+        Names of the axes, as ``get_feature_names_out`` gives them.
+    seconds : float
+    solver : str
+    explained_variance : list of float
+        Shares, where the method has them.
+    trustworthiness : float or None
+    correlations : dict
+        For each axis the columns that it goes with most, strongest first.
+    """
+
+    method: str
+    axes: list[str]
+    seconds: float
+    solver: str
+    explained_variance: list[float] = field(default_factory=list)
+    trustworthiness: float | None = None
+    correlations: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def axes_of(estimator: Any) -> list[str]:
+    """The names of the axes, the same in files as in Python."""
+    return [str(name) for name in estimator.get_feature_names_out()]
+
+
+def summary_of(name: str, estimator: Any, X: Any, columns: list[str]) -> Summary:
+    """What there is to say about a fit to X."""
+    from ..quality import trustworthiness
+
+    Y, facts = np.asarray(estimator.embedding_), estimator.diagnostics_
+    shares = getattr(estimator, "explained_variance_ratio_", None)
+    n, k = len(Y), min(5, (len(Y) - 1) // 2)
+    complete = not np.isnan(X).any()
+    with working(f"Looking at the neighbours of {name}"):
+        trust = trustworthiness(X, Y, k) if complete and k >= 1 and 3 <= n <= _RANKED else None
+    axes = axes_of(estimator)
+    return Summary(
+        name,
+        axes,
+        round(float(facts["seconds"]["total"]), 4),
+        str(facts.get("solver", "—")),
+        [] if shares is None else [round(float(share), 6) for share in shares],
+        None if trust is None else round(float(trust), 6),
+        _correlations(X, columns, Y, axes) if complete else {},
+    )
+
+
+def _correlations(X: Any, columns: list[str], Y: Any, axes: list[str]) -> dict[str, dict[str, float]]:
+    """Of every axis with the columns that it follows most."""
+    A, B = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    sizes = np.outer(np.linalg.norm(A, axis=0), np.linalg.norm(B, axis=0))
+    R = np.divide(A.T @ B, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+    found = {}
+    for j, axis in enumerate(axes):
+        order = np.argsort(-np.abs(R[:, j]), kind="stable")[:_NAMED]
+        found[axis] = {columns[i]: round(float(R[i, j]), 4) for i in order}
+    return found
+
+
+def announce(summary: Summary, n: int, scale: str) -> None:
+    """A few lines: shape, time and solver, variance, neighbours, and the columns behind each axis."""
+    scaled = {"standard": "columns scaled to unit variance", "robust": "columns scaled by their quartiles"}
+    console = out()
+    console.print(
+        f"{summary.method}: {n} × {len(summary.axes)} in {summary.seconds:.2f} s, solver {summary.solver}, "
+        f"{scaled.get(scale, 'columns not scaled')}.",
+        soft_wrap=True,
+    )
+    if summary.explained_variance:
+        shares = ", ".join(f"{share:.1%}" for share in summary.explained_variance[:10])
+        console.print(f"  variance shown: {shares}; together {sum(summary.explained_variance):.1%}", soft_wrap=True)
+    if summary.trustworthiness is not None:
+        console.print(f"  trustworthiness: {summary.trustworthiness:.3f} (1: no strangers among neighbours)")
+    for axis, columns in summary.correlations.items():
+        said = ", ".join(f"{name} {r:+.2f}" for name, r in columns.items())
+        console.print(f"  {axis} goes with: {said}", markup=False, soft_wrap=True)
+    warn_of_single_columns(summary)
+
+
+def warn_of_single_columns(summary: Summary) -> None:
+    """Say so where an axis is one column of the table and nothing else."""
+    for axis, columns in summary.correlations.items():
+        name, r = next(iter(columns.items()))
+        others = [abs(value) for value in list(columns.values())[1:]]
+        if abs(r) > _ALONE and others and max(others) <= _ALONE:
+            say(
+                f"The axis {axis} shows the column {name!r} alone (correlation {r:+.2f}). If that is not what you look for, leave the column "
+                "out with --columns, or name it with --label to colour by it."
+            )
+
+
+def frame_of(ids: Any, embeddings: dict[str, Any], label: Any, clusters: dict[str, Any] | None = None) -> Any:
+    """Identifier, one column for each axis, clusters where there are some, and the label; two columns never share a name."""
     import pandas as pd
 
-    parts = {str(ids.name): ids.to_numpy()}
-    parts |= {f"{name.lower()}{i + 1}": Y[:, i] for i in range(Y.shape[1])}
-    if clusters is not None:
-        parts["cluster"] = clusters
+    parts: dict[str, Any] = {}
+
+    def add(name: str, values: Any, kind: str) -> None:
+        parts[name if name not in parts else f"{name} ({kind})"] = values
+
+    for axis, values in embeddings.items():
+        parts[axis] = values
+    for name, values in (clusters or {}).items():
+        parts[name] = values
+    axes = dict(parts)
+    parts.clear()
+    add(str(ids.name) if str(ids.name) not in axes else f"{ids.name} (identifier)", ids.to_numpy(), "identifier")
+    parts |= axes
     if label is not None:
-        parts[str(label.name)] = label.to_numpy()
+        add(str(label.name), label.to_numpy(), "label")
     return pd.DataFrame(parts)
-
-
-def announce(name: str, estimator: Any, scale: str) -> None:
-    """One line: shape, time, solver."""
-    n, d = estimator.embedding_.shape
-    facts = estimator.diagnostics_
-    scaled = "columns scaled to unit variance" if scale == "standard" else "columns not scaled"
-    solver = facts.get("solver", "—")
-    out().print(f"{name}: {n} × {d} in {facts['seconds']['total']:.2f} s, solver {solver}, {scaled}.", soft_wrap=True)
 
 
 def check_plot(path: Path | None) -> None:
@@ -37,27 +149,46 @@ def check_plot(path: Path | None) -> None:
     try:
         from matplotlib.backend_bases import FigureCanvasBase
     except ImportError as failure:
-        raise Refusal('--plot needs matplotlib: pip install "eigenspan[plot]"') from failure
+        raise Usage('--plot needs matplotlib: pip install "eigenspan[plot]"') from failure
     known = FigureCanvasBase.get_supported_filetypes()
     if path.suffix.lstrip(".").lower() not in known:
-        raise Refusal(f"{path.name!r} is no kind of picture that can be written; use one of .png, .pdf or .svg.")
+        raise Usage(f"{path.name!r} is no kind of picture that can be written; use one of .png, .pdf or .svg.")
 
 
-def draw(name: str, Y: Any, label: Any, path: Path) -> None:
-    """The picture of an embedding."""
-    import numpy as np
-    import pandas as pd
+def draw(estimators: dict[str, Any], label: Any, path: Path) -> None:
+    """The picture of one embedding, or of several side by side."""
+    from ..plotting import EmbeddingDisplay, GalleryDisplay
 
-    from ..plotting import scatter
-
-    labels = None
-    if label is not None:
-        numeric = pd.api.types.is_numeric_dtype(label) and not pd.api.types.is_bool_dtype(label)
-        labels = (
-            label.to_numpy() if numeric else np.array([None if pd.isna(v) else str(v) for v in label], dtype=object)
-        )
+    labels = None if label is None else _colours(label)
     with working("Drawing"):
         try:
-            scatter(Y, labels, title=name).figure.savefig(path, dpi=150)
+            if len(estimators) == 1:
+                ((_, estimator),) = estimators.items()
+                clusters = getattr(estimator, "labels_", None)
+                coloured = labels if clusters is None else np.asarray(clusters).astype(str)
+                title = str(label.name) if clusters is None and label is not None else "cluster"
+                shown = EmbeddingDisplay.from_estimator(estimator, coloured, legend_title=title)
+            else:
+                embeddings = {name: estimator.embedding_ for name, estimator in estimators.items()}
+                shown = GalleryDisplay(
+                    embeddings, labels, legend_title=None if label is None else str(label.name)
+                ).plot()
+            shown.figure_.savefig(path, dpi=150)
         except OSError as failure:
-            raise Refusal(f"{str(path)!r} cannot be written: {failure}") from failure
+            raise Failed(f"{str(path)!r} cannot be written: {failure}") from failure
+
+
+def _colours(label: Any) -> Any:
+    """Numbers as numbers, everything else as text, None for missing."""
+    import pandas as pd
+
+    if pd.api.types.is_numeric_dtype(label) and not pd.api.types.is_bool_dtype(label):
+        return label.to_numpy()
+    return np.array([None if pd.isna(v) else str(v) for v in label], dtype=object)
+
+
+def dimensions_said(estimators: dict[str, Any]) -> None:
+    """Say which axes a picture leaves out."""
+    deeper = [name for name, estimator in estimators.items() if estimator.embedding_.shape[1] > 2]
+    if deeper:
+        say(f"The picture shows the first two axes of {listed(deeper)}; the table has all of them.")

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import click
 
-from .console import listed, out, plural, say, working
-
-_FILE = click.Path(path_type=Path)
+from .console import how, listed, out, plural, say, working
+from .options import FILE, common, reading
 
 
 @click.command()
-@click.argument("model", type=_FILE)
-@click.argument("table", type=_FILE)
-@click.option("--output", "-o", type=_FILE, required=True, help="Table to write (.csv, .tsv, .parquet).")
+@click.argument("model", type=FILE)
+@click.argument("table", type=FILE)
+@click.option("--output", "-o", type=FILE, required=True, help="Table to write, as of eigenspan embed, or - .")
 @click.option(
     "--missing",
     type=click.Choice(["refuse", "drop-rows", "median"]),
@@ -22,36 +22,62 @@ _FILE = click.Path(path_type=Path)
     show_default=True,
     help="What to do about missing values; medians are those of the training table.",
 )
-@click.option("--na", multiple=True, metavar="TEXT", help="A further cell content that means missing, such as '?'.")
-def transform(model: Path, table: Path, output: Path, missing: str, na: tuple[str, ...]) -> None:
+@reading
+@common
+def transform(**options: Any) -> None:
     """Embed the rows of TABLE with MODEL, a file written by eigenspan embed --model.
 
     A model file runs code when it is loaded: use files from people you trust.
     """
+    run(SimpleNamespace(**options))
+
+
+def run(o: SimpleNamespace) -> None:
+    """The command, after its options."""
     import numpy as np
 
     from .bundle import load
-    from .columns import numbers_of, row_ids, settle_gaps
+    from .columns import Choice, numbers_of, row_ids, settle_gaps
+    from .embed import reading_of
+    from .files import check_outputs, read_table
+    from .files.write import check_table
     from .fitting import takes_gaps
-    from .results import frame_of
-    from .tables import check_output, read_table, write_table
 
-    check_output(output, table, model)
-    bundle = load(model)
-    with working(f"Reading {table.name}"):
-        frame = read_table(table, na)
-    say(f"{table.name}: {plural(frame.shape[0], 'row')}, {plural(frame.shape[1], 'column')}.")
-    numbers, taken = numbers_of(frame, bundle.columns), takes_gaps(bundle.estimator)
-    filled, kept = settle_gaps(numbers, missing, bundle.medians, taken)
-    identifier = bundle.identifier if bundle.identifier in frame.columns else None
-    label = bundle.label if bundle.label in frame.columns else None
-    ids = row_ids(frame, identifier, label)
+    check_table(o.output)
+    check_outputs((o.table, o.model), output=o.output)
+    bundle = load(o.model)
+    with working(f"Reading {o.table.name}"):
+        frame = read_table(o.table, reading_of(o))
+    say(f"{o.table.name}: {plural(frame.shape[0], 'row')}, {plural(frame.shape[1], 'column')}.")
+    numbers = numbers_of(frame, bundle.columns)
+    filled, kept = settle_gaps(numbers, o.missing, bundle.medians, takes_gaps(bundle.estimator))
+    known = [name if name in frame.columns else None for name in (bundle.label, bundle.identifier)]
+    label, identifier = known
+    ids, _ = row_ids(frame, Choice(label, identifier, tuple(bundle.columns)))
     unused = [c for c in frame.columns if c not in bundle.columns and c not in (label, ids.name)]
     if unused:
         say(f"Not used by the model: {listed(unused)}.")
     with working(f"Placing {filled.shape[0]} rows with {bundle.method}"):
-        Y = bundle.estimator.transform((filled.to_numpy(dtype=np.float64) - bundle.center) / bundle.scale)
-    write_table(frame_of(bundle.method, ids[kept], Y, None if label is None else frame.loc[kept, label]), output)
+        X = (filled.to_numpy(dtype=np.float64) - bundle.center) / bundle.scale
+        Y = bundle.estimator.transform(X)
+        clusters = {"cluster": bundle.estimator.predict(X)} if hasattr(bundle.estimator, "labels_") else {}
+    _deliver(o, bundle, ids[kept], Y, None if label is None else frame.loc[kept, label], clusters)
+
+
+def _deliver(o: SimpleNamespace, bundle: Any, ids: Any, Y: Any, label: Any, clusters: dict[str, Any]) -> None:
+    import json
+
+    from .files import write_table
+    from .results import axes_of, frame_of
+
+    axes = axes_of(bundle.estimator)
+    write_table(frame_of(ids, {axis: Y[:, j] for j, axis in enumerate(axes)}, label, clusters), o.output, axes)
+    if str(o.output) == "-":
+        return
+    if how().json:
+        facts = {"method": bundle.method, "rows": len(Y), "axes": axes, "files": {"embedding": str(o.output)}}
+        click.echo(json.dumps(facts, ensure_ascii=False))
+        return
     console = out()
     console.print(f"{bundle.method}: {Y.shape[0]} × {Y.shape[1]}, placed by the map of the model.")
-    console.print(f"Embedding: {output}", soft_wrap=True)
+    console.print(f"Embedding: {o.output}", soft_wrap=True)

@@ -1,0 +1,33 @@
+"""A docstring on a terminal: formulas in Unicode, headings, and no markup to read around."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+
+def render(text: str, console: Any) -> None:
+    """Print a docstring of numpydoc's form."""
+    from rich.text import Text
+
+    from ..report.formulas import to_unicode
+
+    lines = text.splitlines()
+    for i, line in enumerate(lines):
+        if i and re.fullmatch(r"\s*-{3,}\s*", line):
+            continue
+        heading = i + 1 < len(lines) and re.fullmatch(r"-{3,}", lines[i + 1]) is not None
+        formula = re.match(r"(\s*)\.\. math::\s*(.*)", line)
+        if heading:
+            console.print(Text(line, style="bold"))
+        elif formula:
+            console.print(Text(f"{formula[1]}    {to_unicode(formula[2])}"), soft_wrap=True)
+        else:
+            console.print(Text(_plain(line)), soft_wrap=True)
+
+
+def _plain(line: str) -> str:
+    """Without the marks that say what is code."""
+    line = re.sub(r":[a-z]+:`([^`]+)`", r"\1", line)
+    line = re.sub(r"``([^`]+)``", r"\1", line)
+    return re.sub(r"(?<![\w`])`([^`\s][^`]*)`", r"\1", line)

@@ -1,0 +1,119 @@
+"""``eigenspan doctor``: what this installation has, and its compiled code made ready."""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from importlib import metadata
+from typing import Any
+
+import click
+
+from .console import how, out, say, working
+from .options import common
+
+#: What the library runs on, and what its extras bring.
+_NEEDED = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "threadpoolctl", "click", "rich")
+_EXTRAS = {
+    "matplotlib": "plot",
+    "faiss-cpu": "ann",
+    "pyamg": "amg",
+    "pyarrow": "files",
+    "openpyxl": "files",
+    "anndata": "anndata",
+    "onnx": "onnx",
+}
+
+
+@click.command()
+@click.option("--compile", "make", is_flag=True, help="Compile the loops now, so that no fit has to wait for it.")
+@common
+def doctor(make: bool) -> None:
+    """Show versions, linear algebra, threads, memory and where compiled code is kept."""
+    facts = facts_of()
+    if make:
+        facts["compiled in seconds"] = round(compile_all(), 1)
+    if how().json:
+        click.echo(json.dumps(facts, ensure_ascii=False))
+        return
+    console = out()
+    for what, value in facts.items():
+        if isinstance(value, dict):
+            console.print(f"[bold]{what}[/bold]")
+            for name, text in value.items():
+                console.print(f"  {name:<14} {text}", markup=False, soft_wrap=True)
+        else:
+            console.print(f"{what:<16} {value}", markup=False, soft_wrap=True)
+    if not make:
+        say("eigenspan doctor --compile makes the compiled code now; it is otherwise made when first needed.")
+
+
+def facts_of() -> dict[str, Any]:
+    """What there is, by name."""
+    import numpy as np  # noqa: F401 -- its linear algebra is what is looked at
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import threadpool_info
+
+    from .. import __version__
+    from .._resources import available_memory, human_bytes, workers
+
+    libraries = {}
+    for pool in threadpool_info():
+        libraries[pool["prefix"]] = (
+            f"{pool['internal_api']} {pool.get('version') or ''}, {pool['num_threads']} threads"
+            + (f", kernels {pool['architecture']}" if pool.get("architecture") else "")
+        )
+    return {
+        "eigenspan": __version__,
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "threads": workers(),
+        "memory to use": human_bytes(available_memory()),
+        "compiled code": _cache(),
+        "needed": {name: _version(name) or "not installed" for name in _NEEDED},
+        "extras": {
+            name: _version(name) or f'not installed: pip install "eigenspan[{extra}]"'
+            for name, extra in _EXTRAS.items()
+        },
+        "linear algebra": libraries,
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _cache() -> str:
+    """Where compiled loops are kept, and how many there are."""
+    from pathlib import Path
+
+    from ..compiled.ranks import _excess_ranks
+
+    place = getattr(_excess_ranks._cache, "cache_path", None)
+    if not place:
+        return "nowhere: no directory can be written to; set NUMBA_CACHE_DIR to one that can"
+    return f"{place} ({len(list(Path(place).glob('*.nbi')))} loops)"
+
+
+def compile_all() -> float:
+    """Seconds that it took to have every loop ready, by small fits that use them."""
+    import numpy as np
+
+    from ..dimension import intrinsic_dimension
+    from ..methods.registry import make
+    from ..quality import trustworthiness
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12_000, 3))
+    start = time.perf_counter()
+    for name in ("LaplacianEigenmaps", "LLE", "LTSA", "LandmarkIsomap"):
+        with working(f"Compiling what {name} needs"):
+            make(name).fit(X)
+    with working("Compiling what measures need"):
+        trustworthiness(X[:6000], X[:6000, :2])
+        intrinsic_dimension(X, method="correlation")
+    return time.perf_counter() - start

@@ -1,0 +1,134 @@
+"""From a name, a pipe or a file without an ending to a table."""
+
+from __future__ import annotations
+
+import atexit
+import bz2
+import gzip
+import lzma
+import shutil
+import sys
+import tempfile
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..console import Unfit, Usage, listed, say
+
+#: Compressed text.
+OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+#: Endings and what they hold.
+KINDS = {
+    **dict.fromkeys((".csv", ".tsv", ".tab", ".txt", ".dat"), "text"),
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), "json"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".feather", ".arrow"), "feather"),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xls"), "excel"),
+    **dict.fromkeys((".npz", ".npy"), "numpy"),
+    ".h5ad": "anndata",
+}
+#: How files begin that are no text.
+_MAGIC = ((b"PAR1", "parquet"), (b"ARROW1", "feather"), (b"\x93NUMPY", "numpy"), (b"\x89HDF", "anndata"))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the user says about a file.
+
+    Parameters
+    ----------
+    na : tuple of str
+        Further cell contents that stand for a missing value.
+    decimal, thousands : str or None
+        Marks in numbers; told from the cells if not given.
+    sheet : str or None
+        Of a workbook; the first if not given.
+    """
+
+    na: tuple[str, ...] = ()
+    decimal: str | None = None
+    thousands: str | None = None
+    sheet: str | None = None
+
+
+def read_table(path: Path, reading: Reading | None = None) -> Any:
+    """A data frame from a file of any known format."""
+    reading = reading or Reading()
+    path = local_copy(path)
+    kind = _kind(path)
+    try:
+        frame = _reader(kind)(path, reading)
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as failure:
+        raise Unfit(f"{str(path)!r} is damaged or was cut short: {failure}. Copy or download it again.") from failure
+    except OSError as failure:
+        raise Unfit(f"{str(path)!r} cannot be read: {failure}") from failure
+    if not frame.shape[0] or not frame.shape[1]:
+        raise Unfit(
+            f"{str(path)!r} holds no data: {frame.shape[0]} rows and {frame.shape[1]} columns below the header."
+        )
+    frame.columns = [str(name).strip() for name in frame.columns]
+    twice = frame.columns[frame.columns.duplicated()]
+    if len(twice):
+        raise Unfit(f"The columns {listed(dict.fromkeys(twice))} occur more than once in {str(path)!r}: rename them.")
+    return frame
+
+
+def _reader(kind: str) -> Any:
+    from . import binary, text
+
+    return {
+        "text": text.read_text,
+        "json": text.read_json,
+        "parquet": binary.read_parquet,
+        "feather": binary.read_feather,
+        "excel": binary.read_excel,
+        "numpy": binary.read_numpy,
+        "anndata": binary.read_anndata,
+    }[kind]
+
+
+def local_copy(path: Path) -> Path:
+    """The file itself, or what comes through a pipe, kept for as long as the command runs."""
+    piped = str(path) == "-"
+    if not piped and not path.exists():
+        raise Usage(f"There is no file {str(path)!r}.")
+    if not piped and path.is_dir():
+        raise Usage(f"{str(path)!r} is a directory; a table in one file is needed.")
+    if piped or not path.is_file():
+        path = _from_pipe(sys.stdin.buffer if piped else path.open("rb"))
+    if path.stat().st_size == 0:
+        raise Unfit("Nothing came through the pipe." if piped else f"The file {str(path)!r} is empty (0 bytes).")
+    return path
+
+
+def _from_pipe(stream: Any) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="eigenspan-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = folder / "stdin"
+    with path.open("wb") as file:
+        shutil.copyfileobj(stream, file)
+    return path
+
+
+def _kind(path: Path) -> str:
+    """By its ending, and where that says nothing by how it begins."""
+    endings = [s.lower() for s in path.suffixes]
+    packed = len(endings) > 1 and endings[-1] in OPENERS
+    known = KINDS.get(endings[-2] if packed else endings[-1] if endings else "")
+    if known is not None:
+        return known
+    with path.open("rb") as file:
+        start = file.read(512)
+    for magic, kind in _MAGIC:
+        if start.startswith(magic):
+            return kind
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            return "excel" if "[Content_Types].xml" in archive.namelist() else "numpy"
+    if b"\x00" in start and start[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+        raise Unfit(f"{str(path)!r} has an unknown ending and is no text; known are {', '.join(KINDS)}.")
+    if endings:
+        say(f"{path.name} has an ending that says nothing; it was read as text.")
+    return "json" if start.lstrip()[:1] in (b"{", b"[") else "text"

@@ -1,0 +1,119 @@
+"""Tables out, by the ending of the name; nothing is overwritten that should not be."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from ..console import Failed, Usage, listed
+
+#: Endings that can be written, and the extra that brings what they need.
+WRITABLE = {
+    ".csv": None,
+    ".tsv": None,
+    ".txt": None,
+    ".json": None,
+    ".jsonl": None,
+    ".ndjson": None,
+    ".npy": None,
+    ".npz": None,
+    ".parquet": "files",
+    ".feather": "files",
+    ".xlsx": "files",
+    ".h5ad": "anndata",
+}
+
+
+def check_outputs(inputs: tuple[Path, ...], **targets: Path | None) -> None:
+    """Refuse, before any work, two results under one name, and each that `check_output` refuses."""
+    named = {option: path for option, path in targets.items() if path is not None}
+    for option, path in named.items():
+        check_output(path, *inputs)
+        same = [other for other, place in named.items() if other < option and _is_same(place, path)]
+        if same:
+            raise Usage(f"--{same[0]} and --{option} both name {str(path)!r}: one would overwrite the other.")
+
+
+def check_output(path: Path | None, *inputs: Path) -> None:
+    """Refuse, before any work, a place that cannot be written or that holds the input."""
+    if path is None or str(path) == "-":
+        return
+    if path.is_dir():
+        raise Usage(f"{str(path)!r} is a directory: name a file in it.")
+    if not path.parent.is_dir():
+        raise Usage(f"There is no directory {str(path.parent)!r} to write {path.name!r} into.")
+    if any(_is_same(path, source) for source in inputs):
+        raise Usage(f"{str(path)!r} is the input: choose another name for the output.")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise Usage(f"{str(path)!r} cannot be written: there is no permission to.")
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    if "-" in (str(one), str(other)):
+        return str(one) == str(other)
+    return one.resolve() == other.resolve() or (one.exists() and other.exists() and one.samefile(other))
+
+
+def check_table(path: Path) -> None:
+    """Refuse an ending that is no table, or whose writer is not installed, before the work and not after it."""
+    if str(path) == "-" or (not path.is_absolute() and str(path).startswith("/dev/")):
+        return
+    ending = path.suffix.lower()
+    if ending not in WRITABLE and not _is_device(path):
+        raise Usage(f"{path.name!r} has no ending that names a kind of table: use one of {', '.join(WRITABLE)}.")
+    module = {".parquet": "pyarrow", ".feather": "pyarrow", ".xlsx": "openpyxl", ".h5ad": "anndata"}.get(ending)
+    if module is not None:
+        from importlib.util import find_spec
+
+        if find_spec(module) is None:
+            raise Usage(f'{ending} needs {module}, which is not installed: pip install "eigenspan[{WRITABLE[ending]}]"')
+
+
+def _is_device(path: Path) -> bool:
+    return path.exists() and not path.is_file()
+
+
+def write_table(frame: Any, path: Path, axes: list[str] | None = None) -> None:
+    """Write by the ending of the name; ``-`` is standard output, in comma-separated text.
+
+    `axes` names the columns of the embedding, which are all that a ``.npy`` holds.
+    """
+    ending = path.suffix.lower()
+    try:
+        if str(path) == "-" or _is_device(path):
+            frame.to_csv(sys.stdout if str(path) == "-" else path, index=False)
+        elif ending == ".parquet":
+            frame.to_parquet(path, index=False)
+        elif ending == ".feather":
+            frame.reset_index(drop=True).to_feather(path)
+        elif ending == ".xlsx":
+            frame.to_excel(path, index=False)
+        elif ending in (".json", ".jsonl", ".ndjson"):
+            frame.to_json(path, orient="records", lines=ending != ".json", force_ascii=False)
+        elif ending in (".npy", ".npz"):
+            _write_numpy(frame, path, axes or list(frame.columns))
+        else:
+            frame.to_csv(path, index=False, sep="\t" if ending == ".tsv" else ",")
+    except (OSError, ImportError, ValueError) as failure:
+        raise Failed(f"{str(path)!r} cannot be written: {failure}") from failure
+
+
+def _write_numpy(frame: Any, path: Path, axes: list[str]) -> None:
+    """The embedding alone, or with what stands beside it, text as text."""
+    import numpy as np
+
+    Y = frame[axes].to_numpy(dtype=np.float64)
+    if path.suffix.lower() == ".npy":
+        np.save(path, Y)
+        return
+    beside = {}
+    for name in (name for name in frame.columns if name not in axes):
+        values = frame[name].to_numpy()
+        beside[str(name)] = values.astype(str) if values.dtype.kind == "O" else values
+    if "X" in beside:
+        raise Usage(
+            f"A column is called 'X', the name of the embedding in {path.name}: the columns are {listed(frame.columns)}."
+        )
+    np.savez(path, X=Y, axes=np.array(axes), **beside)

@@ -1,0 +1,198 @@
+"""``eigenspan inspect``: what is in a table, and what to try on it."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import click
+import numpy as np
+
+from .console import how, out, plural, working
+from .options import FILE, common, preparing, reading, seed
+
+#: Neighbours of the graph whose pieces are counted.
+_NEIGHBOURS = 10
+#: Rows that the graph and the dimension are taken from, at most.
+_ROWS = 20_000
+
+
+@click.command()
+@click.argument("table", type=FILE)
+@preparing
+@reading
+@click.option(
+    "--no-forecast", is_flag=True, help="Leave out the time and memory of methods, which takes some trial fits."
+)
+@seed
+@common
+def inspect(**options: Any) -> None:
+    """Look at TABLE before embedding it: its columns, its gaps, its pieces, its dimension, and what methods would cost.
+
+    \b
+    eigenspan inspect survey.csv
+    eigenspan inspect cells.parquet --label type --json
+    """
+    from .embed import choice_of, reading_of
+    from .files import read_table
+
+    o = SimpleNamespace(**options)
+    with working(f"Reading {o.table.name}"):
+        frame = read_table(o.table, reading_of(o))
+    o.missing = "median" if o.missing == "refuse" else o.missing  # to look at: nothing is written
+    facts: dict[str, Any] = {"table": str(o.table), "rows": len(frame), "columns": columns_of(frame, o.label)}
+    facts["duplicate_rows"] = int(frame.astype(str).duplicated().sum())
+    facts |= _numbers(frame, choice_of(o), o)
+    if how().json:
+        click.echo(json.dumps(facts, ensure_ascii=False))
+    else:
+        _show(facts)
+
+
+def columns_of(frame: Any, label: str | None) -> list[dict[str, Any]]:
+    """One record for each column: what it holds, its gaps, and how its values lie."""
+    from .roles import identifiers, kind_of, words_in
+
+    names, found = identifiers(frame), []
+    for name in frame.columns:
+        column = frame[name]
+        kind = kind_of(column)
+        record: dict[str, Any] = {
+            "name": str(name),
+            "kind": "numbers" if not kind else "words" if words_in(column) else kind,
+            "missing": int(column.isna().sum()),
+            "distinct": int(column.nunique()),
+        }
+        if name == label:
+            record["kind"] = f"label ({record['kind']})"
+        elif name in names:
+            record["kind"] = f"identifier ({names[name]})"
+        elif record["distinct"] == 1:
+            record["kind"] = "constant"
+        if not kind and record["distinct"]:
+            values = column.dropna().to_numpy(dtype=np.float64)
+            values = values[np.isfinite(values)]
+            record["infinite"] = int(column.notna().sum() - values.size)
+            if values.size:
+                low, middle, high = np.percentile(values, [0, 50, 100])
+                record |= {"low": float(low), "median": float(middle), "high": float(high), "std": float(values.std())}
+        found.append(record)
+    return found
+
+
+def _numbers(frame: Any, choice: Any, o: SimpleNamespace) -> dict[str, Any]:
+    """What the columns of numbers say together: scales, pieces, dimension, costs."""
+    from .columns import prepare
+    from .fitting import standardise
+
+    data = prepare(frame, choice)
+    spreads = np.nanstd(data.X, axis=0)
+    X = standardise(data.X, o.scale)[0]
+    facts: dict[str, Any] = {"embedded_columns": data.columns, "embedded_rows": len(X)}
+    facts["scales_differ_by"] = float(spreads.max() / max(spreads.min(), np.finfo(float).tiny))
+    facts["duplicate_points"] = int(len(X) - len(np.unique(X, axis=0)))
+    some = X if len(X) <= _ROWS else X[np.sort(np.random.default_rng(o.seed).permutation(len(X))[:_ROWS])]
+    distinct = np.unique(some, axis=0)
+    if len(distinct) > _NEIGHBOURS + 1:
+        facts["pieces"] = _pieces(distinct)
+        facts["dimension"] = _dimension(distinct)
+    if not o.no_forecast and len(X) > 20:
+        from .predict import forecasts
+
+        with working("Trying methods on some of the rows"):
+            facts["methods"] = [vars(forecast) for forecast in forecasts(X, o.seed)]
+    return facts
+
+
+def _pieces(X: Any) -> list[int]:
+    """Sizes of the pieces of the neighbour graph, largest first."""
+    from scipy.sparse.csgraph import connected_components
+    from sklearn.neighbors import kneighbors_graph
+
+    with working("Finding neighbours"):
+        labels = connected_components(kneighbors_graph(X, _NEIGHBOURS), directed=False)[1]
+    return sorted((int(size) for size in np.bincount(labels)), reverse=True)
+
+
+def _dimension(X: Any) -> dict[str, Any]:
+    """By the ratio of the first two neighbours' distances, with its error."""
+    from .. import intrinsic_dimension
+
+    with working("Estimating the dimension"):
+        found = intrinsic_dimension(X, method="twonn")
+    return {"method": found.method, "dimension": float(found.dimension), "error": float(found.error)}
+
+
+def _show(facts: dict[str, Any]) -> None:
+    """The same for people."""
+    from rich import box
+    from rich.table import Table
+
+    from .._resources import human_bytes
+
+    console = out()
+    console.print(
+        f"{facts['table']}: {plural(facts['rows'], 'row')}, {plural(len(facts['columns']), 'column')}.\n", markup=False
+    )
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for heading in ("column", "holds", "missing", "distinct", "lowest", "median", "highest"):
+        table.add_column(heading, justify="left" if heading in ("column", "holds") else "right", overflow="fold")
+    shown = facts["columns"][:60]
+    for record in shown:
+        numbers = [f"{record[key]:.4g}" if key in record else "" for key in ("low", "median", "high")]
+        table.add_row(
+            *map(_plain, (record["name"], record["kind"])),
+            str(record["missing"] or ""),
+            str(record["distinct"]),
+            *numbers,
+        )
+    console.print(table)
+    if len(facts["columns"]) > len(shown):
+        console.print(f"… and {len(facts['columns']) - len(shown)} more columns (--json has all).")
+    for line in _remarks(facts):
+        console.print(line, markup=False, soft_wrap=True)
+    if facts.get("methods"):
+        costs = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+        for heading in ("method", "seconds, about", "memory, about", ""):
+            costs.add_column(heading, justify="left" if heading in ("method", "") else "right")
+        for row in facts["methods"]:
+            costs.add_row(
+                row["method"],
+                f"{row['seconds']:.2g}",
+                human_bytes(row["bytes"]),
+                "" if row["fits"] else "more than there is",
+            )
+        console.print(costs)
+
+
+def _plain(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
+
+
+def _remarks(facts: dict[str, Any]) -> list[str]:
+    """One line for each thing worth knowing."""
+    lines = [
+        f"To embed: {plural(facts['embedded_rows'], 'row')}, {plural(len(facts['embedded_columns']), 'column')} of numbers."
+    ]
+    if facts["duplicate_rows"]:
+        lines.append(f"{plural(facts['duplicate_rows'], 'row')} occur more than once.")
+    if facts["scales_differ_by"] > 100:
+        lines.append(
+            f"The scales of the columns differ by a factor of {facts['scales_differ_by']:.3g}: keep --scale standard, unless their units "
+            "can be compared."
+        )
+    pieces = facts.get("pieces")
+    if pieces and len(pieces) > 1:
+        lines.append(
+            f"With {_NEIGHBOURS} neighbours the points fall into {len(pieces)} pieces (of {', '.join(map(str, pieces[:5]))}"
+            f"{', …' if len(pieces) > 5 else ''} points): graph methods need more neighbours, -k, or take them apart."
+        )
+    if "dimension" in facts:
+        found = facts["dimension"]
+        lines.append(
+            f"Intrinsic dimension about {found['dimension']:.1f} ± {found['error']:.1f} ({found['method']}); eigenspan dimension says more."
+        )
+    return lines

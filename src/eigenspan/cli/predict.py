@@ -1,0 +1,88 @@
+"""How long a method will take and how much memory, from fits to some of the rows."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._resources import available_memory
+from ..errors import EigenspanError
+
+#: Rows of the larger of the two trial fits.
+_ROWS = 1000
+#: Seconds after which no further method is tried.
+_PATIENCE = 20.0
+#: Methods worth a forecast, quickest first: one of each family.
+METHODS = (
+    "PCA",
+    "LPP",
+    "LaplacianEigenmaps",
+    "LLE",
+    "LTSA",
+    "DiffusionMap",
+    "LandmarkIsomap",
+    "Isomap",
+    "KernelPCA",
+    "MVU",
+)
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Of a fit to all rows.
+
+    Parameters
+    ----------
+    method : str
+    seconds : float
+    bytes : float
+        At the peak, beyond the data.
+    fits : bool
+        Whether that much memory is there.
+    """
+
+    method: str
+    seconds: float
+    bytes: float
+    fits: bool
+
+
+def forecasts(X: Any, seed: int) -> list[Forecast]:
+    """For every method that can be tried, from fits to half as many and to so many rows, drawn at random."""
+    from ..methods.registry import find
+
+    n, found, begin = len(X), [], time.perf_counter()
+    drawn = np.random.default_rng(seed).permutation(n)[:_ROWS]
+    for name in METHODS:
+        if time.perf_counter() - begin > _PATIENCE:
+            break
+        try:
+            half, whole = (_trial(find(name).build(), X[np.sort(drawn[:m])]) for m in (len(drawn) // 2, len(drawn)))
+        except (EigenspanError, ValueError, np.linalg.LinAlgError):
+            continue
+        growth = np.log2(n / len(drawn))
+        seconds = whole[0] * 2.0 ** (growth * np.clip(np.log2(max(whole[0], 1e-4) / max(half[0], 1e-4)), 1.0, 3.0))
+        memory = whole[1] * 2.0 ** (growth * np.clip(np.log2(whole[1] / max(half[1], 1)), 1.0, 2.0))
+        found.append(Forecast(name, float(seconds), float(memory), memory < available_memory()))
+    return found
+
+
+def _trial(estimator: Any, X: Any) -> tuple[float, float]:
+    """Seconds and bytes of a fit; the first one may have to wait for compiled code, so it is not counted."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        estimator.fit(X)
+        start = time.perf_counter()
+        estimator.fit(X)
+        seconds = time.perf_counter() - start
+        tracemalloc.start()
+        try:
+            estimator.fit(X)
+            return seconds, float(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
