@@ -76,13 +76,13 @@ def test_embed_is_the_library(iris, tmp_path):
     table, out = tmp_path / "iris.csv", tmp_path / "out.csv"
     iris.iloc[:, :4] += 0.01 * np.random.default_rng(0).normal(size=(150, 4))  # no ties among the neighbours
     iris.to_csv(table, index=False)
-    run("embed", table, "--label", "species", "-k", 12, "-d", 3, "-o", out)
+    run("embed", table, "-m", "lpp", "--label", "species", "-k", 12, "-d", 3, "-o", out)
     result = pd.read_csv(out)
-    assert list(result) == ["row", "lpp1", "lpp2", "lpp3", "species"]
+    assert list(result) == ["row", "lpp0", "lpp1", "lpp2", "species"]
     assert list(result["row"]) == list(range(1, 151))
     X = iris.drop(columns="species").to_numpy()
     expected = LPP(3, n_neighbors=12).fit_transform((X - X.mean(0)) / X.std(0))
-    np.testing.assert_allclose(result[["lpp1", "lpp2", "lpp3"]], expected, atol=1e-9)
+    np.testing.assert_allclose(result[["lpp0", "lpp1", "lpp2"]], expected, atol=1e-9)
 
 
 def test_missing_values_are_refused_with_numbers(messy, tmp_path):
@@ -109,7 +109,7 @@ def test_what_is_set_aside_is_named(messy, tmp_path):
     ):
         assert remark in output
     result = pd.read_csv(out)
-    assert list(result) == ["id", "lpp1", "lpp2", "species"]
+    assert list(result) == ["id", "pca0", "pca1", "species"]
     assert "plant 3" not in set(result["id"])
     assert len(result) == 146
 
@@ -118,7 +118,7 @@ def test_median_and_dropped_columns(messy, tmp_path):
     out = tmp_path / "out.tsv"
     output = run("embed", messy, "--label", "species", "--missing", "median", "-m", "lda", "-o", out)
     assert "Filled 4 missing values" in output
-    assert list(pd.read_csv(out, sep="\t")) == ["id", "lda1", "lda2", "species"]
+    assert list(pd.read_csv(out, sep="\t")) == ["id", "lda0", "lda1", "species"]
     output = run("embed", messy, "--missing", "drop-columns", "-m", "pca", "-d", 1, "-o", out)
     assert "Dropped 3 columns with missing values: 'sepal_length', 'sepal_width', 'petal_width'" in output
 
@@ -223,11 +223,12 @@ def test_numbers_with_a_label_are_counted(iris, tmp_path):
         (["--columns", "city"], "'city' hold text"),
         (["-m", "lda"], "LDA needs labels"),
         (["-m", "pca", "-k", "3"], "PCA has no neighbour graph"),
-        (["--set", "reguläre=1"], "LPP has no parameter"),
+        (["--set", "reguläre=1"], "PCA has no parameter"),
         (["--set", "reg"], "takes NAME=VALUE"),
-        (["--set", "solver=magic"], "'solver' parameter of LPP"),
-        (["-k", "400"], "n_neighbors=400"),
-        (["-d", "9"], "n_components=9"),
+        (["--set", "solver=magic"], "'solver' parameter of PCA"),
+        (["-m", "lle", "-k", "400"], "-k 400"),
+        (["-d", "9"], "-d 9 exceeds 4"),
+        (["-d", "0"], "-d 0 must be at least 1"),
         (["--plot", "picture.xyz"], "no kind of picture"),
         (["-o", "nowhere/out.csv"], "no directory 'nowhere'"),
     ],

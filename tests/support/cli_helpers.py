@@ -14,7 +14,10 @@ def run(*arguments, code=0):
     return " ".join(result.output.split())
 
 
-def refused(*arguments):
-    output = run(*arguments, code=2)
-    assert "Traceback" not in output
-    return output
+def refused(*arguments, code=None):
+    """A refusal in one paragraph: 1 failed, 2 not understood, 3 unfit data."""
+    result = CliRunner().invoke(main, [str(a) for a in arguments])
+    assert isinstance(result.exception, SystemExit), result.exception
+    assert result.exit_code in ((1, 2, 3) if code is None else (code,)), result.output
+    assert "Traceback" not in result.output
+    return " ".join(result.output.split())

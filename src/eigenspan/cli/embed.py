@@ -8,8 +8,10 @@ from typing import Any
 
 import click
 
+from ..errors import EigenspanError
 from .console import Usage, how, out, plural, say, working
 from .options import FILE, common, preparing, reading, seed
+from .words import in_words
 
 
 @click.command()
@@ -88,10 +90,14 @@ def _methods(o: SimpleNamespace) -> list[tuple[Any, Any]]:
 
     names = [name.strip() for text in o.methods or ("pca",) for name in text.split(",") if name.strip()]
     chosen = []
-    for row in dict.fromkeys(find(name) for name in names):
-        estimator = build(row, o, several=len(names) > 1)
-        require_labels(row, estimator, o.label)
-        chosen.append((row, estimator))
+    try:
+        for row in dict.fromkeys(find(name) for name in names):
+            estimator = build(row, o, several=len(names) > 1)
+            estimator._validate_params()  # before anything is read
+            require_labels(row, estimator, o.label)
+            chosen.append((row, estimator))
+    except (EigenspanError, TypeError, ValueError) as failure:
+        raise Usage(in_words(str(failure))) from failure
     if not chosen:
         raise Usage("--method names no method.")
     if o.model is not None and len(chosen) > 1:

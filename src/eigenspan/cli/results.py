@@ -115,8 +115,8 @@ def warn_of_single_columns(summary: Summary) -> None:
         others = [abs(value) for value in list(columns.values())[1:]]
         if abs(r) > _ALONE and others and max(others) <= _ALONE:
             say(
-                f"The axis {axis} shows the column {name!r} alone (correlation {r:+.2f}). If that is not what you look for, leave the column "
-                "out with --columns, or name it with --label to colour by it."
+                f"The axis {axis} shows the column {name!r} alone (correlation {r:+.2f}). If that is not what you look for, leave it out "
+                "with --columns, or name it with --label to colour by it."
             )
 
 
@@ -162,6 +162,7 @@ def draw(estimators: dict[str, Any], label: Any, path: Path) -> None:
     labels = None if label is None else _colours(label)
     with working("Drawing"):
         try:
+            shown: Any
             if len(estimators) == 1:
                 ((_, estimator),) = estimators.items()
                 clusters = getattr(estimator, "labels_", None)

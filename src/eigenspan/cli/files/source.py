@@ -29,6 +29,25 @@ KINDS = {
     **dict.fromkeys((".npz", ".npy"), "numpy"),
     ".h5ad": "anndata",
 }
+#: Endings of what is surely no table here.
+_OTHERS = (
+    ".doc",
+    ".docx",
+    ".pdf",
+    ".png",
+    ".jpg",
+    ".jpeg",
+    ".gif",
+    ".svg",
+    ".html",
+    ".pkl",
+    ".pickle",
+    ".rds",
+    ".rdata",
+    ".mat",
+    ".sav",
+    ".dta",
+)
 #: How files begin that are no text.
 _MAGIC = ((b"PAR1", "parquet"), (b"ARROW1", "feather"), (b"\x93NUMPY", "numpy"), (b"\x89HDF", "anndata"))
 
@@ -119,6 +138,8 @@ def _kind(path: Path) -> str:
     known = KINDS.get(endings[-2] if packed else endings[-1] if endings else "")
     if known is not None:
         return known
+    if endings and endings[-1] in _OTHERS:
+        raise Unfit(f"{str(path)!r} has an unknown ending; known are {', '.join(KINDS)} (text may be compressed).")
     with path.open("rb") as file:
         start = file.read(512)
     for magic, kind in _MAGIC:

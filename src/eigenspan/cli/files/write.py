@@ -84,6 +84,7 @@ def write_table(frame: Any, path: Path, axes: list[str] | None = None) -> None:
     try:
         if str(path) == "-" or _is_device(path):
             frame.to_csv(sys.stdout if str(path) == "-" else path, index=False)
+            sys.stdout.flush()
         elif ending == ".parquet":
             frame.to_parquet(path, index=False)
         elif ending == ".feather":
@@ -96,6 +97,8 @@ def write_table(frame: Any, path: Path, axes: list[str] | None = None) -> None:
             _write_numpy(frame, path, axes or list(frame.columns))
         else:
             frame.to_csv(path, index=False, sep="\t" if ending == ".tsv" else ",")
+    except BrokenPipeError:  # whoever reads has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ImportError, ValueError) as failure:
         raise Failed(f"{str(path)!r} cannot be written: {failure}") from failure
 

@@ -1,0 +1,273 @@
+"""Tables as people have them: pipes, formats, numbers as they are written, columns that name rows."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from click.testing import CliRunner
+
+from cli_helpers import refused, run
+from eigenspan.cli import main
+from eigenspan.cli.files.cells import numbers_in
+from eigenspan.cli.roles import identifiers, words_in
+from eigenspan.cli.words import in_words
+
+
+@pytest.fixture(scope="module")
+def survey():
+    rng = np.random.default_rng(0)
+    n = 60
+    income = rng.lognormal(9, 1, n)
+    return pd.DataFrame(
+        {
+            "PassengerId": np.arange(1, n + 1),
+            "zip": rng.integers(10_000, 99_999, n),
+            "age": rng.integers(18, 80, n),
+            "income": [f"${value:,.2f}" for value in income],
+            "rate": [f"{value:.1f}%" for value in rng.uniform(0, 9, n)],
+            "debt": [f"{v:,.2f}".translate(str.maketrans(",.", ".,")) for v in rng.lognormal(8, 1, n)],
+            "city": rng.choice(["Bern", "Köln", "Graz"], n),
+        }
+    )
+
+
+@pytest.fixture
+def file(survey, tmp_path):
+    survey.to_csv(tmp_path / "survey.csv", index=False)
+    return tmp_path / "survey.csv"
+
+
+# --------------------------------------------------------------------------------------- numbers for people
+@pytest.mark.parametrize(
+    "cells, numbers",
+    [
+        (["1.728,30", "12,5", "3"], [1728.3, 12.5, 3]),
+        (["9,189", "1,200", "77"], [9189, 1200, 77]),
+        (["3.8%", "4%"], [3.8, 4]),
+        (["$1,343.80", "$2"], [1343.8, 2]),
+        (["EUR 12", "13 EUR", "14"], [12, 13, 14]),
+        (["(120)", "13"], [-120, 13]),
+        (["1 234,5", "2 000,1"], [1234.5, 2000.1]),
+        (["1'234", "5"], [1234, 5]),
+        (["−3", "4"], [-3, 4]),
+        (["1,234,567", "5"], [1234567, 5]),
+        (["1.234.567", "5"], [1234567, 5]),
+        (["1e5", "2E-3"], [1e5, 2e-3]),
+        (["0,123", "0,456"], [0.123, 0.456]),
+        (["10,20", None, "1,234"], [10.2, np.nan, 1.234]),
+    ],
+)
+def test_numbers_as_people_write_them(cells, numbers):
+    found = numbers_in(pd.Series(cells, dtype=object))
+    assert found is not None
+    np.testing.assert_array_equal(found[0], numbers)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        *(["12.03.2020", "1.2.2021"], ["a", "1"], ["$1", "€2"], ["3%", "4"], ["2020-01-02"], ["1.5", "1,5"]),
+        *(["192.168.0.1"], ["1,23,456"], ["12:30"], ["1-2"], [None], [""], ["1.234,5", "1,234.5"]),
+    ],
+)
+def test_what_is_no_number_stays_text(cells):
+    assert numbers_in(pd.Series(cells, dtype=object)) is None
+
+
+def test_the_user_decides_what_a_mark_means():
+    column = pd.Series(["9,189", "1,200"], dtype=object)
+    np.testing.assert_array_equal(numbers_in(column, decimal=",")[0], [9.189, 1.2])
+    np.testing.assert_array_equal(numbers_in(column, thousands=",")[0], [9189, 1200])
+    assert numbers_in(pd.Series(["1,5"], dtype=object), thousands=",") is None
+
+
+def test_how_numbers_were_read_is_said(file, tmp_path):
+    output = run("embed", file, "-o", tmp_path / "out.csv")
+    assert "'$' left out: 'income'" in output
+    assert "'.' between thousands, ',' before decimals: 'debt'" in output
+    assert "Embedding 60 rows and 4 columns" in output
+
+
+# --------------------------------------------------------------------------------------- names of rows
+@pytest.mark.parametrize(
+    "name, values, is_one",
+    [
+        ("PassengerId", np.random.default_rng(0).permutation(30), True),
+        ("respondent_id", [f"r{i}" for i in range(30)], True),
+        ("zip", [8000, 8001, 8000] * 10, True),
+        ("counter", np.arange(100, 130), True),
+        ("shuffled", np.random.default_rng(1).permutation(30) + 1000, True),
+        ("steps", 5 * np.arange(30), True),
+        ("id", [1.5, 2.5] * 15, False),
+        ("population", np.random.default_rng(2).choice(10**6, 30, replace=False), False),
+        ("age", [30, 31, 30] * 10, False),
+        ("width", np.linspace(0, 1, 30), False),
+        ("paid", [True, False] * 15, False),
+        ("humid", [60, 70, 80] * 10, False),
+    ],
+)
+def test_columns_that_name_rows(name, values, is_one):
+    assert bool(identifiers(pd.DataFrame({name: values}))) == is_one
+
+
+def test_identifiers_are_set_aside_and_can_be_kept(file, tmp_path):
+    out = tmp_path / "out.csv"
+    output = run("embed", file, "-o", out)
+    assert "row identifier: 'PassengerId'" in output
+    assert "'zip' (a code, by its name)" in output
+    assert list(pd.read_csv(out)) == ["PassengerId", "pca0", "pca1"]
+    assert "and 5 columns of numbers" in run("embed", file, "--keep", "zip", "-o", out)
+    assert "and 2 columns of numbers" in run("embed", file, "--columns", "zip,age", "-o", out)
+
+
+def test_words_become_columns_when_asked(file, tmp_path):
+    output = run("embed", file, "--categorical", "onehot", "-o", tmp_path / "out.csv")
+    assert "each word of 'city'" in output
+    assert "and 7 columns of numbers" in output
+    assert not words_in(pd.Series([f"name {i}" for i in range(30)]))
+
+
+def test_a_column_that_is_an_axis_is_named(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(80, 4)) * [1, 1, 1, 100], columns=list("abcd"))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    output = run("embed", tmp_path / "t.csv", "--scale", "none", "-o", tmp_path / "out.csv")
+    assert "The axis pca0 shows the column 'd' alone" in output
+    assert "pca0 goes with: d" in output
+
+
+# --------------------------------------------------------------------------------------- formats and places
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".json", ".parquet", ".feather", ".npz"])
+def test_every_format_comes_back(ending, file, tmp_path):
+    first, second = tmp_path / f"a{ending}", tmp_path / f"b{ending}"
+    run("embed", file, "--label", "city", "-o", first)
+    run("embed", first, "--scale", "none", "-o", second, *([] if ending == ".npz" else ["--columns", "pca*"]))
+    assert second.stat().st_size
+
+
+def test_an_array_holds_the_embedding(file, tmp_path):
+    run("embed", file, "-d", 3, "-o", tmp_path / "a.npy")
+    assert np.load(tmp_path / "a.npy").shape == (60, 3)
+
+
+def test_workbooks(survey, tmp_path):
+    pytest.importorskip("openpyxl", reason="workbooks need openpyxl")
+    with pd.ExcelWriter(tmp_path / "book.xlsx") as book:
+        pd.DataFrame({"a": [1, 2]}).to_excel(book, sheet_name="first", index=False)
+        survey.to_excel(book, sheet_name="second", index=False)
+    output = run("embed", tmp_path / "book.xlsx", "--sheet", "second", "-o", tmp_path / "out.xlsx")
+    assert "60 rows" in output
+    assert len(pd.read_excel(tmp_path / "out.xlsx")) == 60
+    assert "There is no sheet 'third'" in refused("embed", tmp_path / "book.xlsx", "--sheet", "third", code=2)
+
+
+def test_scipys_sparse_matrices(tmp_path):
+    X = sp.random(50, 8, density=0.5, random_state=0, format="csr")
+    sp.save_npz(tmp_path / "x.npz", X)
+    run("embed", tmp_path / "x.npz", "--scale", "none", "-o", tmp_path / "out.npy")
+    centred = X.toarray() - X.toarray().mean(axis=0)
+    np.testing.assert_allclose(
+        np.linalg.norm(np.load(tmp_path / "out.npy"), axis=0), np.linalg.svd(centred)[1][:2], rtol=1e-9
+    )
+
+
+def test_blanks_separate_columns_too(tmp_path):
+    np.savetxt(tmp_path / "x.dat", np.random.default_rng(0).normal(size=(20, 3)))
+    assert "20 rows, 3 columns" in run("embed", tmp_path / "x.dat", "-o", tmp_path / "o.csv")
+
+
+def test_pipes(file, tmp_path):
+    result = CliRunner().invoke(main, ["embed", "-", "-o", "-", "-m", "pca,lle"], input=file.read_bytes())
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[0] == "PassengerId,pca0,pca1,lle0,lle1"
+    assert len(result.stdout.splitlines()) == 61
+    assert "row identifier" in result.stderr
+    empty = CliRunner().invoke(main, ["embed", "-"], input=b"")
+    assert empty.exit_code == 3
+    assert "Nothing came through the pipe" in empty.stderr
+
+
+@pytest.mark.parametrize(
+    "options, message, code",
+    [
+        (["-o", "out.xyz"], "no ending that names a kind of table", 2),
+        (["-o", "a.csv", "--plot", "a.csv"], "no kind of picture", 2),
+        (["-o", "x/../a.csv", "--model", "a.csv"], "There is no directory", 2),
+        (["-o", "./a.csv", "--model", "a.csv"], "both name", 2),
+        (["-o", "."], "is a directory", 2),
+        (["-m", "pca,lle", "--model", "m.eig"], "--model saves one method", 2),
+        (["--metric", "cosine"], "PCA has no distance to choose", 2),
+        (["-d", "2.5"], "Got 2.5 instead", 2),
+        (["-d", "many"], "Got 'many' instead", 2),
+    ],
+)
+def test_places_and_options_that_cannot_be(options, message, code, file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert message in refused("embed", file, *options, code=code)
+
+
+def test_a_label_called_like_an_axis(survey, tmp_path):
+    survey.rename(columns={"city": "pca1"}).to_csv(tmp_path / "s.csv", index=False)
+    run("embed", tmp_path / "s.csv", "--label", "pca1", "-o", tmp_path / "out.csv")
+    result = pd.read_csv(tmp_path / "out.csv")
+    assert list(result) == ["PassengerId", "pca0", "pca1", "pca1 (label)"]
+    assert result["pca1"].dtype.kind == "f"
+
+
+# --------------------------------------------------------------------------------------- ways of talking
+def test_results_as_json(file, tmp_path):
+    result = CliRunner().invoke(
+        main, ["embed", str(file), "-m", "pca,lpp", "-o", str(tmp_path / "o.csv"), "--json", "-q"]
+    )
+    facts = json.loads(result.stdout)
+    assert facts["rows"] == 60
+    assert [m["method"] for m in facts["methods"]] == ["PCA", "LPP"]
+    assert 0.4 < sum(facts["methods"][0]["explained_variance"]) < 1
+    assert result.stderr == ""
+
+
+def test_methods_and_parameters(file, tmp_path):
+    out = tmp_path / "o.csv"
+    assert "-d 2 or less" not in run("embed", file, "-m", "isomap", "--metric", "cityblock", "-k", 20, "-o", out)
+    run("embed", file, "-m", "lle", "--metric", "cosine", "-o", out)
+    run("embed", file, "--scale", "robust", "-o", out)
+
+
+def test_clusters_are_written_and_placed(file, tmp_path):
+    places = {name: tmp_path / name for name in ("a.csv", "b.csv", "m.eig", "p.png")}
+    settings = [
+        "-m",
+        "SpectralClustering",
+        "--set",
+        "n_clusters=3",
+        "--model",
+        places["m.eig"],
+        "--plot",
+        places["p.png"],
+    ]
+    run("embed", file, *settings, "-o", places["a.csv"])
+    run("transform", places["m.eig"], file, "-o", places["b.csv"])
+    first, second = (pd.read_csv(places[name]) for name in ("a.csv", "b.csv"))
+    assert (first["cluster"] == second["cluster"]).all()
+
+
+def test_words_of_the_command_line():
+    assert in_words("eigenspan.methods() lists all.") == "eigenspan methods lists all."
+    assert in_words("pass unlabeled=None") == "use --set unlabeled=None"
+    assert in_words("n_components=5 exceeds 3: use n_components <= 3.") == "-d 5 exceeds 3: use -d 3 or less."
+    assert in_words('or disconnected="connect" for') == "or --set disconnected=connect for"
+    assert in_words("Use a larger reduce=.") == "Use a larger --set reduce=."
+    assert in_words("n_neighbors=200 must lie between") == "-k 200 must lie between"
+
+
+def test_interrupted(file, tmp_path, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("eigenspan.cli.fitting.fit", interrupt)
+    result = CliRunner().invoke(main, ["embed", str(file), "-o", str(tmp_path / "o.csv")])
+    assert result.exit_code == 130
