@@ -23,6 +23,8 @@ Choosing parameters
     labels          SemiSupervisedKFold, LabelledOnly, RegularizedSearch
 Tables
     methods, make
+Other libraries
+    to_anndata
 """
 
 from typing import TYPE_CHECKING
@@ -30,6 +32,7 @@ from typing import TYPE_CHECKING
 from .core import Kernel
 from .graphs import KNN, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered, Radius
 from .graphs.weights.paths import PathSimilarity
+from .interop import to_anndata
 from .learning import KernelLearner
 from .methods.alignment import LLTSA, LTSA, HessianLLE, ModifiedLLE
 from .methods.anchored import Anchored
@@ -169,4 +172,5 @@ __all__ = [
     "UnfoldingCertificate",
     "make",
     "methods",
+    "to_anndata",
 ]

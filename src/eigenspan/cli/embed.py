@@ -124,6 +124,7 @@ def _deliver(o: SimpleNamespace, estimators: dict[str, Any], data: Any, X: Any, 
 
     from .bundle import Bundle, save
     from .files import write_table
+    from .files.write import write_anndata
     from .results import announce, axes_of, dimensions_said, draw, frame_of, summary_of, warn_of_single_columns
 
     summaries = [summary_of(name, estimator, X, data.columns) for name, estimator in estimators.items()]
@@ -142,7 +143,10 @@ def _deliver(o: SimpleNamespace, estimators: dict[str, Any], data: Any, X: Any, 
     if o.model is not None:
         ((name, estimator),) = estimators.items()
         save(Bundle(name, estimator, data.columns, *scaling, data.medians, o.label, o.identifier), o.model)
-    write_table(table, o.output, list(places))
+    if o.output.suffix.lower() == ".h5ad":
+        write_anndata(o.output, o.table, estimators, data, table.drop(columns=list(places)))
+    else:
+        write_table(table, o.output, list(places))
     if str(o.output) == "-":
         for summary in summaries:
             warn_of_single_columns(summary)

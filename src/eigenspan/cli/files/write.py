@@ -103,6 +103,25 @@ def write_table(frame: Any, path: Path, axes: list[str] | None = None) -> None:
         raise Failed(f"{str(path)!r} cannot be written: {failure}") from failure
 
 
+def write_anndata(path: Path, source: Path, estimators: dict[str, Any], data: Any, beside: Any) -> None:
+    """The AnnData that was read, or a new one of the columns embedded, with the results where scanpy looks for them."""
+    import anndata
+
+    from ...interop import to_anndata
+
+    named = {name.lower(): estimator for name, estimator in estimators.items()}
+    if source.suffix.lower() == ".h5ad":
+        whole = anndata.read_h5ad(source)
+        adata = whole if whole.n_obs == len(beside) else whole[beside.index].copy()
+    else:
+        adata = anndata.AnnData(X=data.X, obs=beside.set_axis(beside.iloc[:, 0].astype(str)).astype(str))
+        adata.var_names = data.columns
+    try:
+        to_anndata(named, adata).write_h5ad(path)
+    except OSError as failure:
+        raise Failed(f"{str(path)!r} cannot be written: {failure}") from failure
+
+
 def _write_numpy(frame: Any, path: Path, axes: list[str]) -> None:
     """The embedding alone, or with what stands beside it, text as text."""
     import numpy as np
