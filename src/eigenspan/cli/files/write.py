@@ -112,7 +112,7 @@ def write_anndata(path: Path, source: Path, estimators: dict[str, Any], data: An
     named = {name.lower(): estimator for name, estimator in estimators.items()}
     if source.suffix.lower() == ".h5ad":
         whole = anndata.read_h5ad(source)
-        adata = whole if whole.n_obs == len(beside) else whole[beside.index].copy()
+        adata = whole if whole.n_obs == len(beside) else whole[data.ids.index.to_numpy()].copy()
     else:
         adata = anndata.AnnData(X=data.X, obs=beside.set_axis(beside.iloc[:, 0].astype(str)).astype(str))
         adata.var_names = data.columns
