@@ -39,3 +39,12 @@ def check_neighbours(n_neighbors: Any, limit: int, why: str) -> int:
     if not 1 <= int(n_neighbors) <= limit:
         raise InputError(f"n_neighbors={n_neighbors} must lie between 1 and {limit}, {why}.")
     return int(n_neighbors)
+
+
+def check_count(value: Any, name: str, limit: int | None, why: str = "") -> int:
+    """A whole number of at least one, and at most `limit` where there is one."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < 1:
+        raise InputError(f"{name} must be a whole number of at least 1; got {value!r:.80}.")
+    if limit is not None and int(value) > limit:
+        raise InputError(f"{name}={value} must be at most {limit}, {why}.")
+    return int(value)
