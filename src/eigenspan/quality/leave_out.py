@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from ..errors import InputError
 from ._check import check_count
-from .align import align
+from .alignment import procrustes
 from .refits import Array, Rows, embedded, training_embedding
 
 
@@ -106,7 +106,7 @@ def leave_one_out_error(
             raise InputError(
                 f"The fit to all rows has {Y.shape[1]} axes and one without {left.size} of them {placed.shape[1]}: ask for fewer."
             )
-        back = align(training_embedding(fitted, rows.take(kept, kept)), Y[kept])
+        back = procrustes(Y[kept], training_embedding(fitted, rows.take(kept, kept)))
         chosen.append(left)
         errors.append(np.linalg.norm(back(placed) - Y[left], axis=1) / spread)
     squares = np.array([np.mean(e**2) for e in errors])
