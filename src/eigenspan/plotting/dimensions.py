@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ._canvas import INK, MID, QUIET, axes_of, finish, quiet_legend
+from ._canvas import MID, QUIET, axes_of, finish, ink, quiet_legend
 from ._colours import FEW
 
 
@@ -113,7 +113,7 @@ class DimensionDisplay:
         ax.set_yticks(place, list(results))
         ax.set_ylim(len(found) - 0.5, -0.5)
         ax.grid(axis="x", color=QUIET, linewidth=0.4)
-        ax.tick_params(axis="y", length=0, labelcolor=INK)
+        ax.tick_params(axis="y", length=0, labelcolor=ink())
         self.legend_ = None
         self.ax_, self.figure_ = finish(ax, "dimension, ± one standard error", "", "Intrinsic dimension"), ax.figure
         return self

@@ -10,7 +10,7 @@ import numpy as np
 from .._checks import real_numbers
 from ..errors import InputError
 from ._canvas import QUIET, axes_of, finish, quiet_legend
-from ._colours import FEW
+from ._colours import FEW, visible
 from ._read import Array, one_of, some
 
 _NAMES = {"r_nx": "$R_{NX}(K)$", "q_nx": "$Q_{NX}(K)$", "lcmc": "LCMC$(K)$"}
@@ -101,7 +101,11 @@ class RankCurvesDisplay:
         self.chance_ = ax.plot(K, chance, color=QUIET, linewidth=0.8, label="chance" if which == "q_nx" else None)[0]
         self.lines_ = {}
         for i, (name, curve) in enumerate(curves.items()):
-            style = {"color": FEW[i % len(FEW)], "linestyle": _LINES[i // len(FEW) % len(_LINES)], "linewidth": 1.5}
+            style = {
+                "color": visible(FEW)[i % len(FEW)],
+                "linestyle": _LINES[i // len(FEW) % len(_LINES)],
+                "linewidth": 1.5,
+            }
             area = getattr(self.results[name], "auc", None)
             label = name if area is None else f"{name}  (AUC {float(area):.3f})"
             self.lines_[name] = ax.plot(np.arange(1, curve.size + 1), curve, label=label, **style)[0]
