@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from sklearn.base import BaseEstimator
+from sklearn.preprocessing import StandardScaler
 
 import eigenspan.plotting as plotting
 from eigenspan import CCA, LPP, MVU, PCA, LaplacianEigenmaps
@@ -233,7 +233,10 @@ def test_pyplot_is_left_alone_and_given_axes_are_used(name, tmp_path):
         (lambda: SpectrumDisplay([[1.0]]), r"got shape \(1, 1\)"),
         (lambda: SpectrumDisplay([1.0, np.nan]), "finite numbers"),
         (lambda: SpectrumDisplay([1.0], n_components=2), "n_components=2 must lie between 1 and the 1"),
-        (lambda: SpectrumDisplay.from_estimator(_Fitted()), "_Fitted has no eigenvalues_: it is not a spectral"),
+        (
+            lambda: SpectrumDisplay.from_estimator(StandardScaler().fit(X)),
+            "Scaler has no eigenvalues_: it is not a spectral",
+        ),
         (lambda: RankCurvesDisplay({}), "at least one of the results"),
         (lambda: RankCurvesDisplay([coranking(1)]), "results must be a dict"),
         (lambda: RankCurvesDisplay({"a": Y}).plot(), "'a' is a ndarray without r_nx"),
@@ -252,10 +255,3 @@ def test_pyplot_is_left_alone_and_given_axes_are_used(name, tmp_path):
 def test_what_cannot_be_drawn_is_said(call, message):
     with pytest.raises(InputError, match=message):
         call()
-
-
-class _Fitted(BaseEstimator):
-    fitted_ = True
-
-    def fit(self, X):
-        return self
