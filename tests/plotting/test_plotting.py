@@ -61,8 +61,8 @@ def test_few_classes_get_distinct_colours(count, palette):
     assert len(set(colours.classes.values())) == count
 
 
-def test_many_classes_have_no_legend_and_quantities_a_scale():
-    assert not colours_of(np.arange(90) % 20, 90).classes
+def test_many_classes_have_shapes_and_quantities_a_scale():
+    assert len(colours_of(np.arange(90) % 20, 90).classes) == 20
     assert not colours_of(np.arange(90) % 20, 90).continuous
     assert colours_of(np.linspace(0, 1, 90), 90).continuous
     assert colours_of(np.arange(90), 90).continuous

@@ -195,9 +195,9 @@ def split_missing(y: NDArray[Any], unlabeled: Any) -> tuple[NDArray[np.bool_], N
     dates = y.dtype.kind in "mM"
     missing = np.isnat(y) if dates else np.zeros(y.size, dtype=bool)
     if y.dtype.kind in "Of":
-        missing = np.array([_is_missing(label) for label in y.tolist()], dtype=bool)
+        missing = np.array([is_missing(label) for label in y.tolist()], dtype=bool)
     marked = np.zeros(y.size, dtype=bool)
-    if not _is_missing(unlabeled) and not (dates and isinstance(unlabeled, int)):
+    if not is_missing(unlabeled) and not (dates and isinstance(unlabeled, int)):
         marked[~missing] = [label == unlabeled for label in y[~missing].tolist()]
     known = y[~(missing | marked)]
     known = _plain(known) if known.dtype.kind == "O" else known
@@ -209,7 +209,7 @@ def split_missing(y: NDArray[Any], unlabeled: Any) -> tuple[NDArray[np.bool_], N
     return missing | marked, known
 
 
-def _is_missing(label: Any) -> bool:
+def is_missing(label: Any) -> bool:
     """None, NaN, NaT and pandas' NA."""
     return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LabelError
+from ..input.y import is_missing, label_array
 
 #: Okabe & Ito's colours, told apart with any colour vision; their black goes last.
 FEW = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442", "#000000")
@@ -17,6 +18,8 @@ TWELVE = (
     *("#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd"),
     *("#000000", "#f7b6d2"),
 )
+#: Shapes in which the colours come again when there are more classes than colours.
+MARKERS = ("o", "^", "s", "D", "v", "P", "X")
 SEQUENTIAL = "viridis"
 MISSING = "#d0d3d8"
 MOST_CLASSES = 12
@@ -33,26 +36,57 @@ class Colours:
     classes : dict
         Legend entries, label to colour; empty when there would be too many.
     continuous : bool
+    markers : ndarray of shape (n,) or None
+        The shape of each point; None where all are dots.
+    shapes : dict
+        Label to shape, as in the legend, where not all are dots.
+    repeated : int
+        How many classes there are, if these are more than colours and shapes tell apart; otherwise 0.
     """
 
     values: Any
     classes: dict[str, str] = field(default_factory=dict)
     continuous: bool = False
+    markers: Any = None
+    shapes: dict[str, str] = field(default_factory=dict)
+    repeated: int = 0
 
 
 def colours_of(labels: Any, n: int) -> Colours:
-    """Colours for the labels of n points; None, NaN and empty labels are grey."""
+    """Colours for the labels of n points; where they are missing, grey."""
     if labels is None:
         return Colours(np.full(n, FEW[0]))
-    labels = np.asarray(labels)
-    if labels.shape != (n,):
-        raise LabelError(f"labels must be one value for each of the {n} points; got shape {labels.shape}.")
+    order = _categories(labels)
+    labels = _vector(labels, n)
     missing = _missing(labels)
     known = labels[~missing]
-    distinct = np.unique(known if known.dtype.kind != "O" else known.astype(str))
+    known = known.astype(str) if known.dtype.kind == "O" else known
+    distinct = np.unique(known)
     if labels.dtype.kind in "fiu" and distinct.size > MOST_CLASSES and _is_quantity(labels.dtype, distinct):
         return Colours(np.where(missing, np.nan, labels.astype(np.float64)), continuous=True)
-    return _classes(known.astype(distinct.dtype), missing, distinct)
+    codes = np.searchsorted(distinct, known)
+    if order:  # classes of a pandas category come in its order
+        turn = np.argsort([order.get(str(label), 0) for label in distinct], kind="stable")
+        distinct, codes = distinct[turn], np.argsort(turn)[codes]
+    return _classes(codes, missing, distinct)
+
+
+def _vector(labels: Any, n: int) -> NDArray[Any]:
+    must = f"labels must be one value for each of the {n} points"
+    try:
+        found = label_array(labels)
+    except LabelError:
+        raise
+    except ValueError as refusal:
+        raise LabelError(f"{must}: {refusal}") from None
+    if found.shape != (n,):
+        raise LabelError(f"{must}; got shape {found.shape}.")
+    return found
+
+
+def _categories(labels: Any) -> dict[str, int]:
+    found: Any = getattr(getattr(labels, "cat", labels), "categories", None)
+    return {} if found is None else {str(label): i for i, label in enumerate(found)}
 
 
 def _is_quantity(dtype: Any, distinct: NDArray[Any]) -> bool:
@@ -63,22 +97,37 @@ def _is_quantity(dtype: Any, distinct: NDArray[Any]) -> bool:
 def _missing(labels: NDArray[Any]) -> NDArray[np.bool_]:
     if labels.dtype.kind == "f":
         return ~np.isfinite(labels)
+    if labels.dtype.kind in "mM":
+        return np.isnat(labels)
     if labels.dtype.kind == "O":
-        return np.array([value is None or value != value for value in labels.tolist()], dtype=bool)
+        return np.array([is_missing(value) for value in labels.tolist()], dtype=bool)
     return np.zeros(labels.size, dtype=bool)
 
 
-def _classes(known: NDArray[Any], missing: NDArray[np.bool_], distinct: NDArray[Any]) -> Colours:
-    palette = FEW if distinct.size <= len(FEW) else TWELVE
-    values = np.full(missing.size, MISSING, dtype=object)
-    codes = np.searchsorted(distinct, known)
+def _classes(codes: NDArray[np.intp], missing: NDArray[np.bool_], distinct: NDArray[Any]) -> Colours:
+    """Colours, and beyond twelve classes shapes as well: every pair of them once, before any comes again."""
+    palette = visible(FEW if distinct.size <= len(FEW) else TWELVE)
+    values, shapes = np.full(missing.size, MISSING, dtype=object), np.full(missing.size, MARKERS[0], dtype=object)
     values[~missing] = np.array(palette, dtype=object)[codes % len(palette)]
-    legend: dict[str, str] = {}
+    shapes[~missing] = np.array(MARKERS, dtype=object)[codes // len(palette) % len(MARKERS)]
+    if distinct.size > len(palette) * len(MARKERS):
+        return Colours(values, markers=shapes, repeated=distinct.size)
+    legend = {_text(label): palette[i % len(palette)] for i, label in enumerate(distinct)}
+    marks = {_text(label): MARKERS[i // len(palette)] for i, label in enumerate(distinct)}
+    if missing.any():
+        legend["unlabelled"] = MISSING
     if distinct.size <= MOST_CLASSES:
-        legend = {_text(label): palette[i] for i, label in enumerate(distinct)}
-        if missing.any():
-            legend["unlabelled"] = MISSING
-    return Colours(values, legend)
+        return Colours(values, legend)
+    return Colours(values, legend, markers=shapes, shapes=marks)
+
+
+def visible(palette: tuple[str, ...]) -> tuple[str, ...]:
+    """The palette with white for black where matplotlib draws on a dark ground."""
+    from matplotlib import rcParams
+    from matplotlib.colors import to_rgb
+
+    dark = rcParams["axes.facecolor"] != "none" and max(to_rgb(rcParams["axes.facecolor"])) < 0.5
+    return tuple("#ffffff" if dark and colour == "#000000" else colour for colour in palette)
 
 
 def _text(label: Any) -> str:

@@ -1,39 +1,141 @@
-"""The curve behind an estimate of dimension."""
+"""The curve behind an estimate of dimension, and several estimates side by side."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ._canvas import QUIET, finish, new_axes
+import numpy as np
+
+from ..errors import InputError
+from ._canvas import MID, QUIET, axes_of, finish, ink, quiet_legend
 from ._colours import FEW
 
 
 class DimensionDisplay:
-    """An estimate of dimension and the curve it was read from.
+    """An estimate of dimension and the curve it was read from, or several estimates side by side.
+
+    The part of the curve that the estimate rests on is coloured, and where the curve shows the dimension itself the estimate is a line
+    across it, with a band of one standard error.
 
     Parameters
     ----------
-    result : Dimension
+    results : Dimension, or dict of str to Dimension, or several Dimension in a row
         Of `eigenspan.intrinsic_dimension`.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
+    line_, used_ : Line2D or BarContainer
+        The curve, and the part of it that was used.
+    reference_ : Line2D or None
+    estimate_ : Line2D or None
+        The estimate across the curve.
+    dots_ : ErrorbarContainer
+        The estimates, where there are several.
+    legend_ : Legend or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenspan.dimension import Curve, Dimension
+    >>> from eigenspan.plotting import DimensionDisplay
+    >>> k = np.arange(1.0, 21.0)
+    >>> curve = Curve(k, 2 + 1 / k, k > 9, "neighbours", "dimension")
+    >>> DimensionDisplay.from_result(Dimension(2.05, 0.1, "mle", 500, curve)).ax_.get_title()
+    'mle: 2.05 ± 0.1'
     """
 
-    def __init__(self, result: Any) -> None:
-        self.result = result
+    def __init__(self, results: Any) -> None:
+        several = isinstance(results, Iterable) and not isinstance(results, Mapping)
+        self.results = list(results) if several else results
 
     @classmethod
     def from_result(cls, result: Any, *, ax: Any = None) -> DimensionDisplay:
-        """Draw a result."""
+        """Draw the curve of one estimate."""
         return cls(result).plot(ax)
+
+    @classmethod
+    def from_results(cls, results: Mapping[str, Any] | Iterable[Any], *, ax: Any = None) -> DimensionDisplay:
+        """Draw several estimates, a dot with its standard error for each; a dict names them, a list leaves them the names of their
+        methods."""
+        return cls(results).plot(ax)
 
     def plot(self, ax: Any = None) -> DimensionDisplay:
         """Draw it, on axes of its own unless some are given."""
-        ax, curve = new_axes() if ax is None else ax, self.result.curve
-        ax.plot(curve.x, curve.y, color=QUIET)
-        ax.plot(curve.x[curve.used], curve.y[curve.used], color=FEW[0])
-        self.ax_, self.figure_ = finish(ax, curve.x_label, curve.y_label, self.result.method), ax.figure
+        if isinstance(self.results, Mapping):
+            return self._plot_several(ax, list(map(str, self.results)), list(self.results.values()))
+        if isinstance(self.results, list):
+            return self._plot_several(ax, [_checked(result).method for result in self.results], self.results)
+        return self._plot_curve(ax, _checked(self.results))
+
+    def _plot_curve(self, ax: Any, result: Any) -> DimensionDisplay:
+        curve = result.curve
+        if curve is None:
+            raise InputError(
+                f"This estimate by {result.method!r} kept no curve; DimensionDisplay.from_results draws the number."
+            )
+        ax = axes_of(ax, 4.6, 3.6)
+        if _counts_axes(curve):
+            self.line_ = ax.bar(curve.x, curve.y, 0.7, color=QUIET)
+            self.used_ = ax.bar(curve.x[curve.used], curve.y[curve.used], 0.7, color=FEW[0], label="kept")
+        else:
+            self.line_ = ax.plot(curve.x, curve.y, color=QUIET, linewidth=1.2)[0]
+            (self.used_,) = ax.plot(curve.x, np.where(curve.used, curve.y, np.nan), color=FEW[0], label="used")
+        self.reference_ = self.estimate_ = None
+        if curve.reference is not None:
+            style = {"color": MID, "linestyle": "--", "linewidth": 1.0, "label": curve.reference_label or "reference"}
+            self.reference_ = ax.plot(curve.x, curve.reference, **style)[0]
+        if _shows_dimension(curve):
+            self._estimate(ax, result)
+        ax.set_xscale("log" if curve.x_log else "linear")
+        ax.set_yscale("log" if curve.y_log else "linear")
+        self.legend_ = quiet_legend(ax)
+        title = f"{result.method}: {_told(result)}"
+        self.ax_, self.figure_ = finish(ax, curve.x_label, curve.y_label, title), ax.figure
         return self
+
+    def _estimate(self, ax: Any, result: Any) -> None:
+        self.estimate_ = ax.axhline(result.dimension, color=FEW[1], linewidth=1.2, label=_told(result))
+        if np.isfinite(result.error):
+            low, high = result.dimension - result.error, result.dimension + result.error
+            ax.axhspan(low, high, color=FEW[1], alpha=0.2, linewidth=0)
+
+    def _plot_several(self, ax: Any, names: list[str], results: list[Any]) -> DimensionDisplay:
+        if not results:
+            raise InputError("There is nothing to draw: give at least one estimate of dimension.")
+        found = [_checked(result) for result in results]
+        ax = axes_of(ax, 4.6, 0.9 + 0.32 * len(found))
+        place = np.arange(len(found))
+        errors = np.array([result.error if np.isfinite(result.error) else 0.0 for result in found])
+        style = {"fmt": "o", "color": FEW[0], "ecolor": FEW[0], "elinewidth": 1.4, "capsize": 3, "markersize": 5}
+        self.dots_ = ax.errorbar([result.dimension for result in found], place, xerr=errors, **style)
+        ax.set_yticks(place, names)
+        ax.set_ylim(len(found) - 0.5, -0.5)
+        ax.grid(axis="x", color=QUIET, linewidth=0.4)
+        ax.tick_params(axis="y", length=0, labelcolor=ink())
+        self.legend_ = None
+        self.ax_, self.figure_ = finish(ax, "dimension, ± one standard error", "", "Intrinsic dimension"), ax.figure
+        return self
+
+
+def _checked(result: Any) -> Any:
+    if not hasattr(result, "dimension") or not hasattr(result, "curve"):
+        raise InputError(f"An estimate of intrinsic_dimension is needed; got {type(result).__name__}.")
+    return result
+
+
+def _told(result: Any) -> str:
+    error = f" ± {result.error:.2g}" if np.isfinite(result.error) else ""
+    return f"{result.dimension:.3g}{error}"
+
+
+def _counts_axes(curve: Any) -> bool:
+    """A spectrum: one value for each of the first axes."""
+    return bool(np.array_equal(curve.x, np.arange(1, curve.x.size + 1))) and "axis" in curve.x_label
+
+
+def _shows_dimension(curve: Any) -> bool:
+    """The curve's height is a dimension, not something whose slope or fall tells it."""
+    return "dimension" in curve.y_label or "slope" in curve.y_label

@@ -2,27 +2,205 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..errors import InputError
-from ._canvas import INK, frame, new_axes
-from ._colours import SEQUENTIAL, Colours, colours_of
+from ._canvas import axes_of, equal, ink, name_axes, new_axes
+from ._cloud import as_plane, draw, draw_images, key, read_images
+from ._colours import colours_of
+from ._read import axis_names, embedding_of, keeps_lengths, key_title, method_name, names_of, one_of, read_embedding
 
-#: Fewer points than this are always all shown.
-_ENOUGH = 200
-#: The share of points at each end that may leave the view, and how much of the range the rest must fill to keep them.
-_TAIL, _SQUEEZED = 0.003, 0.85
+#: Said of the strip that one axis makes.
+STRIP = "no meaning: spread at random"
+
+
+class EmbeddingDisplay:
+    """An embedding as points.
+
+    Classes get colours that are told apart with deficient colour vision too, beyond twelve together with shapes, and a legend; more
+    than 12 different real numbers, or 50 whole ones, get a colour bar; points without a label are grey. An embedding with one axis is
+    drawn as a strip, whose height means nothing. A few outliers that would squeeze all other points together stay outside the view, and
+    their number is written in the corner. With `images` there are pictures on as many points as there is room for.
+
+    Parameters
+    ----------
+    embedding : array-like of shape (n_points, n_components)
+    y : array-like of shape (n_points,), optional
+        Classes or numbers.
+    names : sequence of str, optional
+        Names of the axes; the columns of `embedding` where it is a table of pandas or polars.
+    images : array-like of shape (n_points, height, width) or (n_points, height, width, 3), optional
+        A picture for each point.
+    image_shape : (height, width), optional
+        Shape of the pictures where `images` has them as rows of pixels.
+    title : str, optional
+    legend_title : str, optional
+        What y is; its name where it is a column of pandas or polars.
+    aspect : {"auto", "equal"}, default="auto"
+        "equal" where distances in the picture mean something: one unit is as long on both axes.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    scatter_ : list of PathCollection
+        The points, one collection for each shape.
+    images_ : list of AnnotationBbox
+        The pictures, where there are some.
+    legend_ : Legend or None
+    colorbar_ : Colorbar or None
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenspan import PCA
+    >>> from eigenspan.plotting import EmbeddingDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> display = EmbeddingDisplay.from_estimator(PCA(2).fit(X), y)
+    >>> display.ax_.get_xlabel()
+    'PCA 1 (92.5 % of variance)'
+    >>> display.figure_.savefig("iris.png")  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        embedding: Any,
+        y: Any = None,
+        *,
+        names: Sequence[str] | None = None,
+        images: Any = None,
+        image_shape: tuple[int, int] | None = None,
+        title: str | None = None,
+        legend_title: str | None = None,
+        aspect: str = "auto",
+    ) -> None:
+        self.embedding = read_embedding(embedding)
+        self.y = y
+        self.names = names_of(names, embedding, self.embedding.shape[1])
+        self.images = None if images is None else read_images(images, image_shape, self.embedding.shape[0])
+        self.title = title
+        self.legend_title = key_title(legend_title, y)
+        self.aspect = one_of("aspect", aspect, ("auto", "equal"))
+
+    @classmethod
+    def from_embedding(cls, embedding: Any, y: Any = None, *, ax: Any = None, **given: Any) -> EmbeddingDisplay:
+        """Draw coordinates.
+
+        Parameters
+        ----------
+        embedding : array-like of shape (n_points, n_components)
+        y : array-like of shape (n_points,), optional
+        ax : matplotlib Axes, optional
+        **given
+            Parameters of the class and of `plot`.
+
+        Returns
+        -------
+        EmbeddingDisplay
+        """
+        drawing = {name: given.pop(name) for name in ("axes", "image_size", "legend") if name in given}
+        return cls(embedding, y, **given).plot(ax, **drawing)
+
+    @classmethod
+    def from_estimator(
+        cls, fitted: Any, y: Any = None, *, X: Any = None, ax: Any = None, **given: Any
+    ) -> EmbeddingDisplay:
+        """Draw what an estimator made of its training points, with its name on the axes.
+
+        Parameters
+        ----------
+        fitted : fitted estimator
+            A method, or a pipeline or search that ends in one.
+        y : array-like of shape (n_points,), optional
+        X : array-like of shape (n_points, n_features), optional
+            Points to embed and draw instead of the training points.
+        ax : matplotlib Axes, optional
+        **given
+            Parameters of the class and of `plot`. `aspect` is "equal" by itself for methods whose distances mean something: PCA and
+            other orthogonal projections, MDS, Isomap, unfolding, diffusion maps.
+
+        Returns
+        -------
+        EmbeddingDisplay
+        """
+        return cls.from_embedding(embedding_of(fitted, X), y, ax=ax, **told_by(fitted, X) | given)
+
+    def plot(
+        self, ax: Any = None, *, axes: Sequence[int] = (0, 1), image_size: float = 0.07, legend: bool = True
+    ) -> EmbeddingDisplay:
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure, which pyplot does not know of, if not given.
+        axes : sequence of int, default=(0, 1)
+            The columns to draw, two, or three for a picture with depth.
+        image_size : float, default=0.07
+            Longer side of a picture as a share of the panel's width.
+        legend : bool, default=True
+
+        Returns
+        -------
+        EmbeddingDisplay
+        """
+        columns, own = self._columns(axes), ax is None
+        ax = self._axes(ax, len(columns))
+        Y = self.embedding[:, columns] if len(columns) > 1 else as_plane(self.embedding)
+        colours = colours_of(self.y, Y.shape[0])
+        pictures = self.images is not None
+        self.scatter_ = draw(ax, Y, colours, self.title, **{"s": 3, "alpha": 0.4} if pictures else {})
+        name_axes(ax, [self.names[column] for column in columns] if self.names else [])
+        if len(columns) == 1:
+            ax.set_ylabel(STRIP, fontsize=8, color=ink())
+        elif self.aspect == "equal":
+            equal(ax, own)
+        self.legend_, self.colorbar_ = key(ax, self.scatter_, colours, self.legend_title, legend)
+        self.images_ = draw_images(ax, Y, self.images, colours, image_size, self.scatter_[0]) if pictures else []
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _columns(self, axes: Sequence[int]) -> list[int]:
+        """The columns to draw: one where there is but one."""
+        d = self.embedding.shape[1]
+        if d == 1:
+            return [0]
+        columns = [int(axis) for axis in axes]
+        if len(columns) not in (2, 3) or len(set(columns)) < len(columns) or not all(0 <= c < d for c in columns):
+            raise InputError(
+                f"axes={tuple(axes)} must name two or three different columns of the embedding, which has 0 to {d - 1}."
+            )
+        if len(columns) == 3 and self.images is not None:
+            raise InputError("Pictures are drawn on two axes only: give axes=(0, 1), or leave images= out.")
+        return columns
+
+    def _axes(self, ax: Any, d: int) -> Any:
+        if ax is None and d == 3:
+            ax = new_axes(5.0, 4.0, projection="3d")
+            ax.set_box_aspect(None, zoom=0.9)
+            return ax
+        if d == 3 and not hasattr(ax, "set_zlim"):
+            raise InputError('Three axes need axes with depth: leave ax out, or make it with projection="3d".')
+        return axes_of(ax)
+
+
+def told_by(fitted: Any, X: Any = None) -> dict[str, Any]:
+    """What an estimator tells of its picture: names of axes, whether distances mean something, a title."""
+    d = read_embedding(embedding_of(fitted, X)).shape[1]
+    return {
+        "names": axis_names(fitted, d),
+        "aspect": "equal" if keeps_lengths(fitted) else "auto",
+        "title": method_name(fitted),
+    }
 
 
 def scatter(embedding: Any, labels: Any = None, ax: Any = None, title: str | None = None) -> Any:
-    """Draw the first two axes of an embedding.
+    """Draw the first two axes of an embedding: `EmbeddingDisplay` in short, without names on the axes.
 
-    An embedding with one axis is drawn as a strip. Up to 12 classes get colour-blind-safe colours and a legend, more than 12 different
-    real numbers a continuous scale, missing labels grey. A few outliers that would squeeze all other points together stay outside the
-    view, and their number is written in the corner.
+    An embedding with one axis is drawn as a strip. Classes get colours, beyond twelve together with shapes, and a legend, more than 12
+    different real numbers a continuous scale, missing labels grey. A few outliers that would squeeze all other points together
+    stay outside the view, and their number is written in the corner.
 
     Parameters
     ----------
@@ -45,96 +223,4 @@ def scatter(embedding: Any, labels: Any = None, ax: Any = None, title: str | Non
     >>> ax = scatter(LDA(2).fit_transform(X, y), y, title="Iris")
     >>> ax.figure.savefig("iris.png")  # doctest: +SKIP
     """
-    Y = as_plane(embedding)
-    colours = colours_of(labels, Y.shape[0])
-    ax = new_axes() if ax is None else ax
-    drawn = draw(ax, Y, colours, title)
-    if colours.continuous:
-        bar = ax.figure.colorbar(drawn, ax=ax, fraction=0.05, pad=0.02)
-        bar.outline.set_visible(False)
-    elif len(colours.classes) > 1:
-        ax.legend(
-            handles=legend_handles(colours), frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1, 0.5)
-        )
-    return ax
-
-
-def as_plane(embedding: Any, name: str = "The embedding") -> NDArray[np.float64]:
-    """The first two columns; one column becomes a strip with a fixed, meaningless jitter."""
-    Y = np.asarray(embedding, dtype=np.float64)
-    if Y.ndim == 1:
-        Y = Y[:, None]
-    if Y.ndim != 2 or 0 in Y.shape:
-        raise InputError(f"{name} must be a matrix with a row for each point; got shape {Y.shape}.")
-    if not np.isfinite(Y).all():
-        raise InputError(f"{name} holds {int((~np.isfinite(Y)).sum())} missing or infinite coordinates.")
-    if Y.shape[1] == 1:
-        return np.column_stack([Y[:, 0], np.random.default_rng(0).uniform(-1, 1, Y.shape[0])])
-    return Y[:, :2]
-
-
-def draw(ax: Any, Y: NDArray[np.float64], colours: Colours, title: str | None) -> Any:
-    """Points on given axes, in a shuffled but fixed order so that no class lies on top of all others."""
-    n = Y.shape[0]
-    order = np.random.default_rng(0).permutation(n)
-    size = float(np.clip(9000 / n, 1.5, 26))
-    drawn = ax.scatter(
-        Y[order, 0],
-        Y[order, 1],
-        c=colours.values[order] if colours.continuous else list(colours.values[order]),
-        cmap=SEQUENTIAL if colours.continuous else None,
-        s=size,
-        alpha=0.85,
-        linewidths=0,
-        plotnonfinite=colours.continuous,
-        rasterized=n > 2000,
-    )
-    frame(ax, title)
-    _crop(ax, Y)
-    return drawn
-
-
-def _crop(ax: Any, Y: NDArray[np.float64]) -> None:
-    """Leave a few far outliers out of view, and say how many, where they would squeeze all other points together."""
-    if Y.shape[0] < _ENOUGH:
-        return
-    low, high = np.quantile(Y, [_TAIL, 1 - _TAIL], axis=0)
-    margin = 0.2 * (high - low)
-    low, high = low - margin, high + margin
-    full, shown = np.ptp(Y, axis=0), high - low
-    cut = (shown > 0) & (shown < _SQUEEZED * full)
-    if not cut.any():
-        return
-    for axis, set_limits in enumerate((ax.set_xlim, ax.set_ylim)):
-        if cut[axis]:
-            set_limits(low[axis], high[axis])
-    outside = int(np.any(((low > Y) | (high < Y)) & cut, axis=1).sum())
-    ax.text(
-        *(0.985, 0.015),
-        f"{outside} outside the view",
-        transform=ax.transAxes,
-        ha="right",
-        va="bottom",
-        fontsize=7,
-        color=INK,
-    )
-
-
-def legend_handles(colours: Colours) -> list[Any]:
-    """One dot for each class."""
-    from matplotlib.lines import Line2D
-
-    return [
-        Line2D(
-            [],
-            [],
-            marker="o",
-            linestyle="",
-            markersize=6,
-            color=colour,
-            label=label,
-            markeredgecolor=INK,
-            markeredgewidth=0,
-        )
-        for label, colour in colours.classes.items()
-    ]
+    return EmbeddingDisplay(read_embedding(embedding), labels, title=title, legend_title="").plot(ax).ax_

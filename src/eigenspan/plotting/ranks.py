@@ -1,0 +1,135 @@
+"""Curves of how many neighbours an embedding keeps, against how many are asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .._checks import real_numbers
+from ..errors import InputError
+from ._canvas import QUIET, axes_of, finish, quiet_legend
+from ._colours import FEW, visible
+from ._read import Array, one_of, some
+
+_NAMES = {"r_nx": "$R_{NX}(K)$", "q_nx": "$Q_{NX}(K)$", "lcmc": "LCMC$(K)$"}
+_LINES = ("-", "--", ":", "-.")
+
+
+class RankCurvesDisplay:
+    """The share of K nearest neighbours that embeddings keep, for every K.
+
+    ``q_nx`` is the share itself, which chance brings to K/(n − 1); ``lcmc`` what it is above chance; ``r_nx`` the same in units of
+    what there is to gain, so that 0 is chance and 1 is perfect at every K. The area under R_NX over log K, in the legend, weighs small
+    neighbourhoods and large ones alike.
+
+    Parameters
+    ----------
+    results : dict of str to CoRanking
+        By the name of each embedding, as ``quality.coranking`` returns them.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : dict of str to Line2D
+    bands_ : dict of str to FillBetweenPolyCollection
+        One standard error on either side, where a sample of the points was looked at.
+    chance_ : Line2D
+        What an embedding at random would keep.
+    legend_ : Legend
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from eigenspan.plotting import RankCurvesDisplay
+    >>> display = RankCurvesDisplay.from_results({"PCA": SimpleNamespace(r_nx=[0.5, 0.6, 0.4], auc=0.52)})
+    >>> display.ax_.get_xscale()
+    'log'
+    """
+
+    def __init__(self, results: Mapping[str, Any]) -> None:
+        self.results = some(results, "results")
+
+    @classmethod
+    def from_results(cls, results: Mapping[str, Any], *, which: str = "r_nx", ax: Any = None) -> RankCurvesDisplay:
+        """Draw co-rankings that were computed before; parameters as in `plot`."""
+        return cls(results).plot(ax, which=which)
+
+    @classmethod
+    def from_embeddings(
+        cls, X: Any, embeddings: Mapping[str, Any], *, which: str = "r_nx", ax: Any = None, **given: Any
+    ) -> RankCurvesDisplay:
+        """Compute the co-rankings of embeddings of X, and draw them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        embeddings : dict of str to array-like of shape (n_samples, n_components)
+        which : {"r_nx", "q_nx", "lcmc"}, default="r_nx"
+        ax : matplotlib Axes, optional
+        **given
+            Parameters of ``quality.coranking``.
+
+        Returns
+        -------
+        RankCurvesDisplay
+        """
+        from ..quality import coranking  # type: ignore[attr-defined]
+
+        found = {name: coranking(X, Y, **given) for name, Y in some(embeddings, "embeddings").items()}
+        return cls(found).plot(ax, which=which)
+
+    def plot(self, ax: Any = None, *, which: str = "r_nx") -> RankCurvesDisplay:
+        """Draw them.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure, which pyplot does not know of, if not given.
+        which : {"r_nx", "q_nx", "lcmc"}, default="r_nx"
+
+        Returns
+        -------
+        RankCurvesDisplay
+        """
+        one_of("which", which, tuple(_NAMES))
+        curves = {name: _curve(result, which, name) for name, result in self.results.items()}
+        ax = axes_of(ax, 5.6, 3.6)
+        longest = max(curve.size for curve in curves.values())
+        K = np.arange(1, longest + 1)
+        n = max(getattr(result, "n_samples", longest + 2) for result in self.results.values())
+        chance = K / (n - 1.0) if which == "q_nx" else np.zeros(longest)
+        self.chance_ = ax.plot(K, chance, color=QUIET, linewidth=0.8, label="chance" if which == "q_nx" else None)[0]
+        self.lines_, self.bands_ = {}, {}
+        for i, (name, curve) in enumerate(curves.items()):
+            style = {
+                "color": visible(FEW)[i % len(FEW)],
+                "linestyle": _LINES[i // len(FEW) % len(_LINES)],
+                "linewidth": 1.5,
+            }
+            area = getattr(self.results[name], "auc", None)
+            label = name if area is None else f"{name}  (AUC {float(area):.3f})"
+            self.lines_[name] = ax.plot(K[: curve.size], curve, label=label, **style)[0]
+            error = np.asarray(getattr(self.results[name], "r_nx_error" if which == "r_nx" else "q_nx_error", 0.0))
+            if error.any():
+                around = {"color": style["color"], "alpha": 0.2, "linewidth": 0}
+                self.bands_[name] = ax.fill_between(K[: curve.size], curve - error, curve + error, **around)
+        ax.set_xscale("log")
+        ax.set_xlim(1, longest)
+        self.legend_ = quiet_legend(ax, loc="center left", bbox_to_anchor=(1, 0.5))
+        self.ax_, self.figure_ = finish(ax, "neighbours K", _NAMES[which], "Neighbours kept"), ax.figure
+        return self
+
+
+def _curve(result: Any, which: str, name: str) -> Array:
+    found = getattr(result, which, None)
+    if found is None:
+        raise InputError(
+            f"The result {name!r} is a {type(result).__name__} without {which}; quality.coranking makes one."
+        )
+    curve = real_numbers(found, f"{which} of {name!r}", InputError)
+    if curve.ndim != 1 or not curve.size:
+        raise InputError(f"{which} of {name!r} must be one number for each K; got shape {curve.shape}.")
+    return curve
