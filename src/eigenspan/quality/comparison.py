@@ -297,7 +297,7 @@ class Shelf:
         if not file.exists():
             return None
         try:
-            with np.load(file, allow_pickle=False) as kept:
+            with file.open("rb") as stream, np.load(stream, allow_pickle=False) as kept:
                 facts = json.loads(str(kept["facts"]))
                 same = facts["mark"] == mark
                 return Found(kept["embedding"], facts["seconds"], facts["warnings"]) if same else None
