@@ -21,6 +21,8 @@ Specifications
     landmarks       Landmarks
 Choosing parameters
     labels          SemiSupervisedKFold, LabelledOnly, RegularizedSearch
+How good, and which
+    evaluate, compare
 Tables
     methods, make
 Other libraries
@@ -78,6 +80,7 @@ from .methods.unfolding import (
 )
 from .methods.variance import PCA, KernelPCA
 from .methods.walks import CommuteTimeEmbedding, DiffusionMap
+from .quality import compare, evaluate
 from .selection import LabelledOnly, RegularizedSearch, SemiSupervisedKFold
 
 if TYPE_CHECKING:
@@ -170,6 +173,8 @@ __all__ = [
     "SupervisedPCA",
     "TraceReducer",
     "UnfoldingCertificate",
+    "compare",
+    "evaluate",
     "make",
     "methods",
     "to_anndata",

@@ -27,6 +27,7 @@
     ├── FlatWarning                      an axis along which the points hardly vary
     ├── PrecisionWarning                 rounding shows in the result: the data lie far from the origin, or hardly differ
     ├── MissingWarning                   rows of which no entry was observed
+    ├── FitWarning                       some of several fits failed, and figures are those of the others
     └── ConvergenceWarning               a solver missed its residual, or an iteration stopped short
 
 A message says what was found (with numbers), why it matters and what to change.
@@ -132,6 +133,10 @@ class PrecisionWarning(EigenspanWarning):
 
 class MissingWarning(EigenspanWarning):
     """Rows without any observed entry."""
+
+
+class FitWarning(EigenspanWarning):
+    """Some of several fits failed, and what is returned rests on the others."""
 
 
 class ConvergenceWarning(EigenspanWarning):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import InputError
 
-INK, QUIET, MID = "#333333", "#b8bcc2", "#7d838c"
+QUIET, MID = "#b8bcc2", "#7d838c"
 
 
 def new_figure(width: float, height: float) -> Any:
@@ -46,14 +46,14 @@ def frame(ax: Any, title: str | None) -> None:
         spine.set_linewidth(0.6)
     ax.margins(0.04)
     if title:
-        ax.set_title(title, fontsize=11, color=INK)
+        ax.set_title(title, fontsize=11, color=ink())
 
 
 def name_axes(ax: Any, names: Any) -> None:
     """Small names beside the axes of an embedding, in a picture with depth without what stands in brackets."""
     for axis, name in zip("xyz", names, strict=False):
         deep = {"labelpad": -12} if hasattr(ax, "set_zlim") else {}
-        getattr(ax, f"set_{axis}label")(name.split(" (")[0] if deep else name, fontsize=9, color=INK, **deep)
+        getattr(ax, f"set_{axis}label")(name.split(" (")[0] if deep else name, fontsize=9, color=ink(), **deep)
 
 
 def equal(ax: Any, own: bool) -> None:
@@ -69,9 +69,16 @@ def equal(ax: Any, own: bool) -> None:
 def note(ax: Any, text: str) -> None:
     """A remark in the lower right corner, above those made before."""
     made = sum(remark.get_gid() == "note" for remark in ax.texts)
-    place = {"transform": ax.transAxes, "ha": "right", "va": "bottom", "fontsize": 7, "color": INK, "gid": "note"}
+    place = {"transform": ax.transAxes, "ha": "right", "va": "bottom", "fontsize": 7, "color": ink(), "gid": "note"}
     add = ax.text2D if hasattr(ax, "text2D") else ax.text
     add(0.985, 0.015 + 0.045 * made, text, path_effects=halo(ax), **place)
+
+
+def ink() -> Any:
+    """The colour of words: a soft black, or what matplotlib writes with where its style is another, as on a dark ground."""
+    from matplotlib import rcParams
+
+    return "#333333" if rcParams["text.color"] == "black" else rcParams["text.color"]
 
 
 def halo(ax: Any) -> list[Any]:
@@ -83,9 +90,9 @@ def halo(ax: Any) -> list[Any]:
 
 def finish(ax: Any, x: str, y: str, title: str) -> Any:
     """Name the axes and the picture, and leave out the frame on the far sides."""
-    ax.set_xlabel(x, color=INK)
-    ax.set_ylabel(y, color=INK)
-    ax.set_title(title, fontsize=11, color=INK)
+    ax.set_xlabel(x, color=ink())
+    ax.set_ylabel(y, color=ink())
+    ax.set_title(title, fontsize=11, color=ink())
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     return ax

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ._canvas import INK, frame, note
+from ._canvas import frame, ink, note
 from ._colours import MARKERS, MISSING, SEQUENTIAL, Colours
 from ._read import Array
 
@@ -109,7 +109,7 @@ def legend_handles(colours: Colours) -> list[Any]:
             markersize=6,
             color=colour,
             label=label,
-            markeredgecolor=INK,
+            markeredgecolor=ink(),
             markeredgewidth=0,
         )
         for label, colour in colours.classes.items()

@@ -72,14 +72,15 @@ def colours_of(labels: Any, n: int) -> Colours:
 
 
 def _vector(labels: Any, n: int) -> NDArray[Any]:
+    must = f"labels must be one value for each of the {n} points"
     try:
         found = label_array(labels)
     except LabelError:
         raise
-    except ValueError:
-        found = np.empty(np.shape(labels))
+    except ValueError as refusal:
+        raise LabelError(f"{must}: {refusal}") from None
     if found.shape != (n,):
-        raise LabelError(f"labels must be one value for each of the {n} points; got shape {found.shape}.")
+        raise LabelError(f"{must}; got shape {found.shape}.")
     return found
 
 
@@ -105,7 +106,7 @@ def _missing(labels: NDArray[Any]) -> NDArray[np.bool_]:
 
 def _classes(codes: NDArray[np.intp], missing: NDArray[np.bool_], distinct: NDArray[Any]) -> Colours:
     """Colours, and beyond twelve classes shapes as well: every pair of them once, before any comes again."""
-    palette = FEW if distinct.size <= len(FEW) else TWELVE
+    palette = visible(FEW if distinct.size <= len(FEW) else TWELVE)
     values, shapes = np.full(missing.size, MISSING, dtype=object), np.full(missing.size, MARKERS[0], dtype=object)
     values[~missing] = np.array(palette, dtype=object)[codes % len(palette)]
     shapes[~missing] = np.array(MARKERS, dtype=object)[codes // len(palette) % len(MARKERS)]
@@ -118,6 +119,15 @@ def _classes(codes: NDArray[np.intp], missing: NDArray[np.bool_], distinct: NDAr
     if distinct.size <= MOST_CLASSES:
         return Colours(values, legend)
     return Colours(values, legend, markers=shapes, shapes=marks)
+
+
+def visible(palette: tuple[str, ...]) -> tuple[str, ...]:
+    """The palette with white for black where matplotlib draws on a dark ground."""
+    from matplotlib import rcParams
+    from matplotlib.colors import to_rgb
+
+    dark = rcParams["axes.facecolor"] != "none" and max(to_rgb(rcParams["axes.facecolor"])) < 0.5
+    return tuple("#ffffff" if dark and colour == "#000000" else colour for colour in palette)
 
 
 def _text(label: Any) -> str:

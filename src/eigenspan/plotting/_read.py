@@ -34,11 +34,21 @@ def read_embedding(embedding: Any, name: str = "The embedding") -> Array:
 
 def column_names(table: Any) -> list[str] | None:
     """The names of the columns of a pandas or polars table, or of a column; None where they have none."""
-    if np.ndim(table) == 1:
-        name = getattr(table, "name", None)
-        return [name] if isinstance(name, str) and name else None
-    names = list(getattr(table, "columns", []))
-    return names if names and all(isinstance(name, str) for name in names) else None
+    names = list(getattr(table, "columns", [getattr(table, "name", None)]))
+    return names if names and all(isinstance(name, str) and name for name in names) else None
+
+
+def names_of(given: Any, embedding: Any, d: int) -> list[str]:
+    """A name for each of d axes, or none at all."""
+    names = list(map(str, (column_names(embedding) or []) if given is None else given))
+    if names and len(names) != d:
+        raise InputError(f"There are {len(names)} names for the {d} axes of the embedding: {', '.join(names):.80}.")
+    return names
+
+
+def key_title(given: str | None, y: Any) -> str:
+    """What labels are: as given, or the name of their column."""
+    return (column_names(y) or [""])[0] if given is None else given
 
 
 def values_of(values: Any, n: int, what: str) -> Array:
@@ -74,8 +84,10 @@ def fitted_part(estimator: Any) -> Any:
         raise InputError(f"A fitted estimator is needed; got {type(estimator).__name__}.")
     try:
         check_is_fitted(estimator)
-    except NotFittedError:
-        raise InputError(f"{type(estimator).__name__} is not fitted: call fit first.") from None
+    except (NotFittedError, TypeError):  # the latter of a class
+        raise InputError(
+            f"{getattr(estimator, '__name__', type(estimator).__name__)} is not fitted: call fit first."
+        ) from None
     inner = getattr(estimator, "best_estimator_", estimator)
     return inner.steps[-1][1] if hasattr(inner, "steps") else inner
 

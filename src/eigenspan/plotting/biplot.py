@@ -9,7 +9,7 @@ import numpy as np
 
 from .._checks import real_numbers
 from ..errors import InputError
-from ._canvas import INK, note
+from ._canvas import ink, note
 from ._labels import place_labels
 from ._read import Array, attribute, column_names, embedding_of, fitted_part, read_embedding
 from .points import EmbeddingDisplay, told_by
@@ -120,8 +120,9 @@ class BiplotDisplay:
         """
         attribute(fitted, "components_", "arrows of features need a linear method, such as PCA, without a kernel.")
         part = fitted_part(fitted)
-        told = told_by(fitted, X) | {"aspect": "equal", "feature_names": getattr(part, "feature_names_in_", None)}
-        return cls(embedding_of(fitted, X), _loadings(part), y, **told | given).plot(ax, top=top)
+        loadings = _loadings(part)
+        told = told_by(fitted, X) | {"aspect": "equal", "feature_names": _feature_names(part, fitted, len(loadings))}
+        return cls(embedding_of(fitted, X), loadings, y, **told | given).plot(ax, top=top)
 
     def plot(self, ax: Any = None, *, axes: Sequence[int] = (0, 1), top: int = 8, legend: bool = True) -> BiplotDisplay:
         """Draw it.
@@ -147,13 +148,13 @@ class BiplotDisplay:
         self.features_ = np.argsort(-lengths, kind="stable")[: int(top)]
         self.factor_ = _factor(drawn.embedding[:, list(axes)], lengths.max())
         tips = self.factor_ * arrows[self.features_]
-        style = {"arrowstyle": "-|>", "color": INK, "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 8}
+        style = {"arrowstyle": "-|>", "color": ink(), "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 8}
         ax = drawn.ax_
         self.arrows_ = [ax.annotate("", tip, xytext=(0.0, 0.0), arrowprops=style) for tip in tips]
         ax.update_datalim(1.12 * tips)
         ax.autoscale_view()
         words = [self.feature_names[j] for j in self.features_]
-        self.labels_ = place_labels(ax, tips, words, centre=np.zeros(2), color=INK)
+        self.labels_ = place_labels(ax, tips, words, centre=np.zeros(2), color=ink())
         note(ax, f"arrows × {self.factor_:.3g}")
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -166,6 +167,12 @@ def _loadings(part: Any) -> Array:
         rebuilt = np.asarray(part.inverse_transform(np.vstack([np.zeros(d), np.eye(d)])), dtype=np.float64)
         return (rebuilt[1:] - rebuilt[0]).T
     return np.linalg.pinv(part.components_)
+
+
+def _feature_names(part: Any, fitted: Any, n_features: int) -> Any:
+    """Those that the method saw, or the pipeline before it where they are as many."""
+    known = [getattr(owner, "feature_names_in_", []) for owner in (part, fitted)]
+    return next((names for names in known if len(names) == n_features), None)
 
 
 def _factor(Y: Array, longest: float) -> float:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ._canvas import INK, axes_of, equal, name_axes
+from ._canvas import axes_of, equal, ink, name_axes
 from ._cloud import as_plane, colour_bar, draw
 from ._colours import FEW, Colours
 from ._labels import place_labels
-from ._read import column_names, embedding_of, read_embedding, values_of
+from ._read import embedding_of, names_of, one_of, read_embedding, values_of
 from .points import told_by
 
 
@@ -65,8 +65,8 @@ class DistortionDisplay:
     ) -> None:
         self.embedding = read_embedding(embedding)
         self.values = values_of(values, self.embedding.shape[0], "Distortions")
-        self.names = list(names or column_names(embedding) or [])
-        self.value_name, self.title, self.aspect = value_name, title, aspect
+        self.names = names_of(names, embedding, self.embedding.shape[1])
+        self.value_name, self.title, self.aspect = value_name, title, one_of("aspect", aspect, ("auto", "equal"))
 
     @classmethod
     def from_embedding(
@@ -91,6 +91,7 @@ class DistortionDisplay:
         from ..quality import distortion  # type: ignore[attr-defined]
 
         own = {name: given.pop(name) for name in ("names", "value_name", "title", "aspect") if name in given}
+        own.setdefault("value_name", given.get("kind", "intrusion"))
         return cls(embedding, distortion(X, embedding, **given), **own).plot(ax, worst=worst)
 
     @classmethod
@@ -125,6 +126,6 @@ class DistortionDisplay:
             at = Y[self.worst_]
             rings = {"s": 60, "facecolors": "none", "edgecolors": FEW[3], "linewidths": 1.2}
             self.marks_ = ax.scatter(*at.T, **rings)
-            place_labels(ax, at, [str(i) for i in self.worst_], fontsize=7.5, color=INK)
+            place_labels(ax, at, [str(i) for i in self.worst_], fontsize=7.5, color=ink())
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InputError
-from ._canvas import INK, QUIET, note
+from ._canvas import QUIET, ink, note
 from ._read import Array, attribute, embedding_of
 from .points import EmbeddingDisplay, told_by
 
@@ -110,7 +110,7 @@ class GraphDisplay:
             near = np.random.default_rng(0).choice(near, MOST_EDGES, replace=False)
             note(drawn.ax_, f"{near.size:,} of {int((~far).sum()):,} edges drawn")
         self.edges_ = _lines(drawn.ax_, ends[near], color=QUIET, linewidths=0.5, zorder=0.5)
-        self.long_ = _lines(drawn.ax_, ends[far], color=INK, linewidths=0.7, alpha=0.8, zorder=0.6)
+        self.long_ = _lines(drawn.ax_, ends[far], color=ink(), linewidths=0.7, alpha=0.8, zorder=0.6)
         self.n_edges_, self.n_long_ = len(ends), int(far.sum())
         if self.n_long_:
             note(drawn.ax_, f"{self.n_long_} edges over {self.long:g} × the median length")
@@ -132,8 +132,8 @@ def _pairs(graph: Any, n: int) -> Any:
         raise InputError(
             f"graph must be a sparse matrix or the graph_ of a fitted estimator; got {type(graph).__name__}."
         )
-    G = sp.coo_array(G)
-    if G.shape != (len(rows),) * 2 if rows is not None else G.shape != (n, n):
+    G, nodes = sp.coo_array(G), n if rows is None else len(rows)
+    if G.shape != (nodes, nodes) or (rows is not None and np.max(rows, initial=0) >= n):
         raise InputError(
             f"The graph has shape {G.shape}, and the embedding has {n} points: they must be the same points."
         )

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ._canvas import INK, MID, frame, new_figure
+from ._canvas import MID, frame, ink, new_figure
 from ._cloud import colour_bar, draw, legend_style
 from ._colours import Colours, colours_of
-from ._read import column_names, embedding_of, read_embedding
+from ._read import embedding_of, key_title, names_of, read_embedding
 from .points import told_by
 
 #: More classes than this would lie on each other beyond recognition where they are counted along an axis.
@@ -64,8 +64,8 @@ class PairsDisplay:
             raise InputError("Pairs of axes need an embedding with two of them or more; this one has one.")
         self.y, self.title = y, title
         d = self.embedding.shape[1]
-        self.names = list(names or column_names(embedding) or [f"axis {i + 1}" for i in range(d)])
-        self.legend_title = (column_names(y) or [""])[0] if legend_title is None and np.ndim(y) == 1 else legend_title
+        self.names = names_of(names, embedding, d) or [f"axis {i + 1}" for i in range(d)]
+        self.legend_title = key_title(legend_title, y)
 
     @classmethod
     def from_embedding(
@@ -101,21 +101,22 @@ class PairsDisplay:
         columns = list(range(min(5, self.embedding.shape[1]))) if axes is None else [int(axis) for axis in axes]
         if len(columns) < 2 or not all(0 <= c < self.embedding.shape[1] for c in columns):
             raise InputError(f"axes={axes!r} must name two columns or more of the {self.embedding.shape[1]} there are.")
-        d, colours = len(columns), colours_of(self.y, self.embedding.shape[0])
+        d = len(columns)
         figure = new_figure(panel * d, panel * d) if figure is None else figure
+        colours = colours_of(self.y, self.embedding.shape[0])
         panels = figure.subplots(d, d, squeeze=False)
         for i, j in zip(*np.triu_indices(d, 1), strict=True):
             panels[i, j].remove()
             panels[i, j] = None
         for place, column in enumerate(columns):
             self._spread(panels[place, place], column, colours)
-            panels[-1, place].set_xlabel(_folded(self.names[column]), fontsize=8, color=INK)
+            panels[-1, place].set_xlabel(_folded(self.names[column]), fontsize=8, color=ink())
         for i, j in zip(*np.tril_indices(d, -1), strict=True):
             drawn = draw(panels[i, j], self.embedding[:, [columns[j], columns[i]]], colours, None, s=self._size(d))
             if j == 0:
-                panels[i, j].set_ylabel(_folded(self.names[columns[i]]), fontsize=8, color=INK)
+                panels[i, j].set_ylabel(_folded(self.names[columns[i]]), fontsize=8, color=ink())
         if self.title:
-            figure.suptitle(self.title, fontsize=12, color=INK)
+            figure.suptitle(self.title, fontsize=12, color=ink())
         self.figure_, self.axes_, self.legend_, self.colorbar_ = figure, panels, None, None
         if colours.continuous:
             self.colorbar_ = colour_bar(figure, drawn[0], [ax for ax in panels.flat if ax], self.legend_title)

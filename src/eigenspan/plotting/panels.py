@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Any
 
-import numpy as np
-
 from ..errors import InputError
-from ._canvas import INK, new_figure
+from ._canvas import ink, new_figure
 from ._cloud import as_plane, colour_bar, draw, legend_style
 from ._colours import Colours, colours_of
-from ._read import Array, column_names, embedding_of, read_embedding, some
+from ._read import Array, embedding_of, key_title, read_embedding, some
 
 
 class GalleryDisplay:
@@ -69,7 +67,7 @@ class GalleryDisplay:
         if len(counts) > 1:
             raise InputError(f"The embeddings must be of the same points; they have {sorted(counts)} rows.")
         self.y, self.titles, self.measures, self.measure_name = y, titles or {}, measures or {}, measure_name
-        self.legend_title = (column_names(y) or [""])[0] if legend_title is None and np.ndim(y) == 1 else legend_title
+        self.legend_title = key_title(legend_title, y)
 
     @classmethod
     def from_embeddings(
@@ -116,17 +114,17 @@ class GalleryDisplay:
         """
         columns = max(1, min(columns, len(self.embeddings)))
         rows = ceil(len(self.embeddings) / columns)
-        colours = colours_of(self.y, next(iter(self.embeddings.values())).shape[0])
         if figure is None:
             height = panel * rows + (0.4 if suptitle else 0) + (0.2 * rows if self.measures else 0)
             figure = new_figure(panel * columns + (0.9 if self.y is not None else 0), height)
+        colours = colours_of(self.y, next(iter(self.embeddings.values())).shape[0])
         panels = list(figure.subplots(rows, columns, squeeze=False).flat)
         for ax, (name, Y) in zip(panels, self.embeddings.items(), strict=False):
             drawn = self._panel(ax, name, Y, colours)
         for ax in panels[len(self.embeddings) :]:
             ax.remove()
         if suptitle:
-            figure.suptitle(suptitle, fontsize=13, color=INK)
+            figure.suptitle(suptitle, fontsize=13, color=ink())
         self.figure_, self.axes_ = figure, panels[: len(self.embeddings)]
         self.legend_, self.colorbar_ = _key(figure, self.axes_, drawn, colours, self.legend_title)
         return self
@@ -137,8 +135,8 @@ class GalleryDisplay:
         if name in self.measures:
             value = self.measures[name]
             text = f"{self.measure_name} {value if isinstance(value, str) else f'{value:.3f}'}".strip()
-            ax.set_title(ax.get_title(), fontsize=11, color=INK, pad=17)
-            place = {"transform": ax.transAxes, "ha": "center", "va": "bottom", "fontsize": 8.5, "color": INK}
+            ax.set_title(ax.get_title(), fontsize=11, color=ink(), pad=17)
+            place = {"transform": ax.transAxes, "ha": "center", "va": "bottom", "fontsize": 8.5, "color": ink()}
             ax.text(0.5, 1.015, text, **place)
         return drawn
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ..errors import InputError
-from ._canvas import INK, axes_of, equal, name_axes, new_axes
+from ._canvas import axes_of, equal, ink, name_axes, new_axes
 from ._cloud import as_plane, draw, draw_images, key, read_images
 from ._colours import colours_of
-from ._read import axis_names, column_names, embedding_of, keeps_lengths, method_name, one_of, read_embedding
+from ._read import axis_names, embedding_of, keeps_lengths, key_title, method_name, names_of, one_of, read_embedding
 
 #: Said of the strip that one axis makes.
 STRIP = "no meaning: spread at random"
@@ -79,10 +77,10 @@ class EmbeddingDisplay:
     ) -> None:
         self.embedding = read_embedding(embedding)
         self.y = y
-        self.names = list(names or column_names(embedding) or [])
+        self.names = names_of(names, embedding, self.embedding.shape[1])
         self.images = None if images is None else read_images(images, image_shape, self.embedding.shape[0])
         self.title = title
-        self.legend_title = (column_names(y) or [""])[0] if legend_title is None and np.ndim(y) == 1 else legend_title
+        self.legend_title = key_title(legend_title, y)
         self.aspect = one_of("aspect", aspect, ("auto", "equal"))
 
     @classmethod
@@ -155,7 +153,7 @@ class EmbeddingDisplay:
         self.scatter_ = draw(ax, Y, colours, self.title, **{"s": 3, "alpha": 0.4} if pictures else {})
         name_axes(ax, [self.names[column] for column in columns] if self.names else [])
         if len(columns) == 1:
-            ax.set_ylabel(STRIP, fontsize=8, color=INK)
+            ax.set_ylabel(STRIP, fontsize=8, color=ink())
         elif self.aspect == "equal":
             equal(ax, own)
         self.legend_, self.colorbar_ = key(ax, self.scatter_, colours, self.legend_title, legend)

@@ -70,7 +70,11 @@ class SpectrumDisplay:
         if values.ndim != 1 or not values.size or not np.isfinite(values).all():
             raise InputError(f"Eigenvalues must be finite numbers in a row; got shape {values.shape}: {values!r:.80}.")
         self.eigenvalues = values
-        self.n_components = values.size if n_components is None else min(int(n_components), values.size)
+        self.n_components = values.size if n_components is None else int(n_components)
+        if not 1 <= self.n_components <= values.size:
+            raise InputError(
+                f"n_components={n_components} must lie between 1 and the {values.size} eigenvalues there are."
+            )
         self.beyond = None if beyond is None or not np.isfinite(beyond) else float(beyond)
         self.suggested, self.title = suggested, title
 
