@@ -19,6 +19,8 @@ Specifications
     weights         Binary, Heat, LocalScaling, Cosine, Powered, PathSimilarity
     kernels         Kernel
     landmarks       Landmarks
+Before and after a picture
+    how many dimensions  intrinsic_dimension
 Choosing parameters
     labels          SemiSupervisedKFold, LabelledOnly, RegularizedSearch
 Tables
@@ -28,6 +30,7 @@ Tables
 from typing import TYPE_CHECKING
 
 from .core import Kernel
+from .dimension import intrinsic_dimension
 from .graphs import KNN, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered, Radius
 from .graphs.weights.paths import PathSimilarity
 from .learning import KernelLearner
@@ -167,6 +170,7 @@ __all__ = [
     "SupervisedPCA",
     "TraceReducer",
     "UnfoldingCertificate",
+    "intrinsic_dimension",
     "make",
     "methods",
 ]
