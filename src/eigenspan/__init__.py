@@ -19,10 +19,11 @@ Specifications
     weights         Binary, Heat, LocalScaling, Cosine, Powered, PathSimilarity
     kernels         Kernel
     landmarks       Landmarks
+Before and after a picture
+    how many dimensions  intrinsic_dimension
+    how good, and which  evaluate, compare
 Choosing parameters
     labels          SemiSupervisedKFold, LabelledOnly, RegularizedSearch
-How good, and which
-    evaluate, compare
 Tables
     methods, make
 Other libraries
@@ -32,6 +33,7 @@ Other libraries
 from typing import TYPE_CHECKING
 
 from .core import Kernel
+from .dimension import intrinsic_dimension
 from .graphs import KNN, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered, Radius
 from .graphs.weights.paths import PathSimilarity
 from .interop import to_anndata
@@ -175,6 +177,7 @@ __all__ = [
     "UnfoldingCertificate",
     "compare",
     "evaluate",
+    "intrinsic_dimension",
     "make",
     "methods",
     "to_anndata",

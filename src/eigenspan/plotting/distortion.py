@@ -88,7 +88,7 @@ class DistortionDisplay:
         -------
         DistortionDisplay
         """
-        from ..quality import distortion  # type: ignore[attr-defined]
+        from ..quality import distortion
 
         own = {name: given.pop(name) for name in ("names", "value_name", "title", "aspect") if name in given}
         own.setdefault("value_name", given.get("kind", "intrusion"))

@@ -76,7 +76,7 @@ class RankCurvesDisplay:
         -------
         RankCurvesDisplay
         """
-        from ..quality import coranking  # type: ignore[attr-defined]
+        from ..quality import coranking
 
         found = {name: coranking(X, Y, **given) for name, Y in some(embeddings, "embeddings").items()}
         return cls(found).plot(ax, which=which)

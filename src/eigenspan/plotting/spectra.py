@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._checks import real_numbers
-from ..core.spectrum import suggested_dimension
+from ..core.rules import suggested_dimension
 from ..errors import InputError
 from ._canvas import MID, QUIET, axes_of, finish, quiet_legend
 from ._colours import FEW
