@@ -87,6 +87,16 @@ def prepare(frame: Any, choice: Choice) -> Prepared:
     return Prepared(X, list(filled.columns), medians, ids[kept], label)
 
 
+def columns_chosen(frame: Any, choice: Choice) -> tuple[list[str], str | None]:
+    """The columns of numbers of a table of which these are the first rows, and the one that names its rows."""
+    for name in filter(None, (choice.label, choice.identifier, *choice.keep)):
+        require_column(frame, name)
+    ids, aside = row_ids(frame, choice)
+    features = frame.drop(columns=[name for name in (choice.label, ids.name, *aside) if name in frame.columns])
+    numbers = _numeric(_chosen(features, choice), bool(choice.columns))
+    return [str(name) for name in numbers.columns], str(ids.name) if ids.name in frame.columns else None
+
+
 def _chosen(features: Any, choice: Choice) -> Any:
     """The columns asked for, or all but those that stand beside a matrix."""
     if choice.columns:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -95,10 +95,13 @@ def _remark(message: str, prefix: str = "", style: str = "", console: Any = None
 
 
 @contextmanager
-def working(title: str) -> Iterator[None]:
-    """A spinner that names the stage finished last; the block's warnings are shown after it, each once."""
+def working(title: str) -> Iterator[Callable[[str], None]]:
+    """A spinner that names the stage finished last; the block's warnings are shown after it, each once.
+
+    What it gives to the block changes the title.
+    """
     if how().debug:  # warnings with the place they come from
-        yield
+        yield lambda title: None
         return
     logger = logging.getLogger("eigenspan")
     level = logger.level
@@ -109,7 +112,7 @@ def working(title: str) -> Iterator[None]:
             logger.addHandler(handler)
             logger.setLevel(min(level or logging.INFO, logging.INFO))
             try:
-                yield
+                yield handler.retitle
             finally:
                 logger.removeHandler(handler)
                 logger.setLevel(level)
@@ -128,6 +131,12 @@ class _Stages(logging.Handler):
     def __init__(self, status: Any, title: str) -> None:
         super().__init__(logging.INFO)
         self.status, self.title = status, title
+
+    def retitle(self, title: str) -> None:
+        """The work has come to something else."""
+        self.title = title
+        if not how().quiet:
+            self.status.update(title)
 
     def emit(self, record: logging.LogRecord) -> None:
         if how().quiet:

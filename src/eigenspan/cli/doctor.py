@@ -91,9 +91,9 @@ def _cache() -> str:
     """Where compiled loops are kept, and how many there are."""
     from pathlib import Path
 
-    from ..compiled.ranks import _excess_ranks
+    from ..compiled.pairs import _count_pairs
 
-    place = getattr(_excess_ranks._cache, "cache_path", None)
+    place = getattr(_count_pairs._cache, "cache_path", None)
     if not place:
         return "nowhere: no directory can be written to; set NUMBA_CACHE_DIR to one that can"
     return f"{place} ({len(list(Path(place).glob('*.nbi')))} loops)"

@@ -55,10 +55,14 @@ def run(o: SimpleNamespace) -> None:
     """The command, after its options."""
     from .columns import prepare
     from .files import read_table
+    from .files.parts import too_large
     from .fitting import fit, standardise, takes_gaps
+    from .streamed import run as streamed
 
-    chosen = _methods(o)
+    chosen = methods_of(o)
     _check_places(o, [row.name for row, _ in chosen])
+    if too_large(o.table) and len(chosen) == 1:
+        return streamed(o, *chosen[0])
     with working(f"Reading {o.table.name}"):
         frame = read_table(o.table, reading_of(o))
     say(f"{o.table.name}: {plural(frame.shape[0], 'row')}, {plural(frame.shape[1], 'column')}.")
@@ -83,8 +87,8 @@ def choice_of(o: SimpleNamespace, gaps: bool = False) -> Any:
     return Choice(o.label, o.identifier, o.columns, o.keep, o.missing, o.categorical, gaps)
 
 
-def _methods(o: SimpleNamespace) -> list[tuple[Any, Any]]:
-    """Rows of the table of methods with unfitted estimators."""
+def methods_of(o: SimpleNamespace, several: bool = False) -> list[tuple[Any, Any]]:
+    """Rows of the table of methods with unfitted estimators, each with those of the parameters that it has where there are several."""
     from ..methods.registry import find
     from .fitting import build, require_labels
 
@@ -92,7 +96,7 @@ def _methods(o: SimpleNamespace) -> list[tuple[Any, Any]]:
     chosen = []
     try:
         for row in dict.fromkeys(find(name) for name in names):
-            estimator = build(row, o, several=len(names) > 1)
+            estimator = build(row, o, several=several or len(names) > 1)
             estimator._validate_params()  # before anything is read
             require_labels(row, estimator, o.label)
             chosen.append((row, estimator))

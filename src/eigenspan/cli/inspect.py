@@ -65,9 +65,9 @@ def columns_of(frame: Any, label: str | None) -> list[dict[str, Any]]:
             "distinct": int(column.nunique()),
         }
         if name == label:
-            record["kind"] = f"label ({record['kind']})"
+            record["kind"] = f"label, {record['kind']}"
         elif name in names:
-            record["kind"] = f"identifier ({names[name]})"
+            record["kind"] = f"identifier, {names[name]}"
         elif record["distinct"] == 1:
             record["kind"] = "constant"
         if not kind and record["distinct"]:
@@ -137,12 +137,13 @@ def _show(facts: dict[str, Any]) -> None:
     )
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for heading in ("column", "holds", "missing", "distinct", "lowest", "median", "highest"):
-        table.add_column(heading, justify="left" if heading in ("column", "holds") else "right", overflow="fold")
+        wide = heading in ("column", "holds")
+        table.add_column(heading, justify="left" if wide else "right", overflow="fold", no_wrap=not wide)
     shown = facts["columns"][:60]
     for record in shown:
-        numbers = [f"{record[key]:.4g}" if key in record else "" for key in ("low", "median", "high")]
+        numbers = [f"{record[key]:.3g}" if key in record else "" for key in ("low", "median", "high")]
         table.add_row(
-            *map(_plain, (record["name"], record["kind"])),
+            *map(_plain, (record["name"], record["kind"].split(",")[0])),
             str(record["missing"] or ""),
             str(record["distinct"]),
             *numbers,

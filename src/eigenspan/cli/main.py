@@ -8,8 +8,10 @@ import click
 
 from ..errors import EigenspanError, ParameterError
 from .catalogue import info, methods
+from .compare import compare
 from .console import Refusal, Unfit, Usage, how
 from .demo import demo
+from .dimension import dimension
 from .doctor import doctor
 from .embed import embed
 from .inspect import inspect
@@ -51,5 +53,5 @@ def main() -> None:
     """
 
 
-for command in (demo, inspect, embed, transform, methods, info, doctor):
+for command in (demo, inspect, dimension, embed, compare, transform, methods, info, doctor):
     main.add_command(command)

@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import warnings
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,29 @@ from .source import OPENERS, Reading
 
 def read_text(path: Path, reading: Reading) -> Any:
     """Rows of cells."""
+    (frame,) = text_frames(path, reading, None)
+    return as_numbers(frame, reading)
+
+
+def text_frames(path: Path, reading: Reading, rows: int | None) -> Iterator[Any]:
+    """Rows of cells, so many at a time; all at once for None."""
     import pandas as pd
 
+    options, headless = _format(path, reading)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            read = pd.read_csv(path, chunksize=rows, **options)
+            for frame in [read] if rows is None else read:
+                if headless:
+                    frame.columns = [f"column {i + 1}" for i in range(frame.shape[1])]
+                yield frame
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, pd.errors.ParserWarning, ValueError) as failure:
+        raise Unfit(f"{str(path)!r} cannot be read as a table: {failure}") from failure
+
+
+def _format(path: Path, reading: Reading) -> tuple[dict[str, Any], bool]:
+    """How pandas is to read it, and whether it has no header."""
     lines, encoding = _first_lines(path)
     delimiter = "\t" if ".tsv" in path.suffixes else _delimiter(lines)
     options: dict[str, Any] = {
@@ -34,23 +56,13 @@ def read_text(path: Path, reading: Reading) -> Any:
         options["low_memory"] = False
     if options["thousands"] == options["decimal"]:
         options["thousands"] = None
-    headless = bool(lines) and _all_numbers(
-        re.split(delimiter, lines[0].strip()) if delimiter == r"\s+" else lines[0].split(delimiter)
-    )
-    if headless:
+    cells = lines[0].split(None if delimiter == r"\s+" else delimiter) if lines else []
+    if headless := _all_numbers(cells):
         say(
             "The first line holds numbers only, so there is no header: the columns are called 'column 1', 'column 2', …"
         )
-        options |= {"header": None}
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(path, **options)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, pd.errors.ParserWarning, ValueError) as failure:
-        raise Unfit(f"{str(path)!r} cannot be read as a table: {failure}") from failure
-    if headless:
-        frame.columns = [f"column {i + 1}" for i in range(frame.shape[1])]
-    return as_numbers(frame, reading)
+        options["header"] = None
+    return options, headless
 
 
 def as_numbers(frame: Any, reading: Reading) -> Any:

@@ -1,0 +1,164 @@
+"""``eigenspan compare``: several methods on one table, measured and drawn."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import click
+
+from .console import Failed, Usage, how, out, plural, say, working
+from .options import FILE, common, preparing, reading, seed
+
+
+@click.command()
+@click.argument("table", type=FILE)
+@click.option(
+    "--method", "-m", "methods", multiple=True, help="Names of eigenspan methods: a,b,c.  [default: one of each family]"
+)
+@click.option("--components", "-d", metavar="N", help="Dimensions.  [default: 2]")
+@click.option("--neighbors", "-k", type=click.IntRange(1), help="Neighbours, for methods with a graph.  [default: 10]")
+@click.option(
+    "--metric", metavar="NAME", help="Distance between rows, for methods with distances: cosine, cityblock, …"
+)
+@preparing
+@reading
+@click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Any parameter, for the methods that have it."
+)
+@click.option("--report", type=FILE, help="One self-contained page to look at and to pass on (.html).")
+@click.option("--plot", type=FILE, help="Picture to write (.png, .pdf, .svg).")
+@click.option("--output", "-o", type=FILE, help="The measures as a table (.csv, .parquet, …), or - .")
+@click.option("--folder", type=FILE, help="Keep every embedding there, and take up again what was interrupted.")
+@click.option("--sample", type=click.IntRange(10), help="Rows that are measured.  [default: all up to 20,000]")
+@seed
+@common
+def compare(**options: Any) -> None:
+    """Fit several methods to TABLE, measure what each has kept, and draw them side by side.
+
+    \b
+    eigenspan compare survey.csv --label answer --report survey.html
+    eigenspan compare cells.parquet -m pca,isomap,lle --folder kept --plot three.png
+    """
+    run(SimpleNamespace(**options))
+
+
+def run(o: SimpleNamespace) -> None:
+    """The command, after its options."""
+    from .. import compare as compare_methods
+    from .columns import prepare
+    from .embed import choice_of, reading_of
+    from .files import check_outputs, read_table
+    from .fitting import labels_of, standardise
+
+    o.model = None
+    estimators = _estimators(o)
+    _check_places(o)
+    with working(f"Reading {o.table.name}"):
+        frame = read_table(o.table, reading_of(o))
+    say(f"{o.table.name}: {plural(frame.shape[0], 'row')}, {plural(frame.shape[1], 'column')}.")
+    check_outputs((o.table,), plot=o.plot, report=o.report, output=o.output)
+    data = prepare(frame, choice_of(o))
+    X = standardise(data.X, o.scale)[0]
+    y = None if data.label is None else labels_of(data.label)
+    k = min(o.neighbors or 10, (len(X) - 1) // 2)
+    with working("Comparing") as told:
+        found = compare_methods(
+            X,
+            estimators,
+            y,
+            n_neighbors=k,
+            sample=o.sample,
+            folder=o.folder,
+            random_state=o.seed,
+            callback=lambda name, number, count: told(f"Fitting {name}, {number + 1} of {count}"),
+        )
+    _deliver(o, found, frame, data)
+
+
+def _estimators(o: SimpleNamespace) -> dict[str, Any]:
+    """By name; those that need labels only where there are some."""
+    from ..quality.comparison import USUAL
+    from .embed import methods_of
+
+    if not o.methods:
+        o.methods = (*USUAL, *(() if o.label is None else ("LDA",)))
+    chosen = methods_of(o, several=True)
+    return {row.name: estimator for row, estimator in chosen}
+
+
+def _check_places(o: SimpleNamespace) -> None:
+    from .files.write import check_table
+    from .results import check_plot
+
+    check_plot(o.plot)
+    if o.output is not None:
+        check_table(o.output)
+    if o.report is not None and o.report.suffix.lower() not in (".html", ".htm"):
+        raise Usage(f"--report writes a page, and {o.report.name!r} does not end in .html.")
+
+
+def _deliver(o: SimpleNamespace, found: Any, frame: Any, data: Any) -> None:
+    from .files import write_table
+
+    try:
+        if o.plot is not None:
+            with working("Drawing"):
+                found.plot().figure_.savefig(o.plot, dpi=120)
+        if o.report is not None:
+            with working("Writing the report"):
+                _report(o, found, frame, data)
+    except OSError as failure:
+        raise Failed(f"The results cannot be written: {failure}") from failure
+    if o.output is not None:
+        write_table(found.frame, o.output, ["value", "error"])
+    if str(o.output) == "-":
+        return
+    if how().json:
+        table = found.table.reset_index().to_dict("records")
+        click.echo(json.dumps({"methods": table, "failures": found.failures}, ensure_ascii=False))
+        return
+    _show(found)
+    for what, place in {"Measures": o.output, "Picture": o.plot, "Report": o.report, "Kept in": o.folder}.items():
+        if place is not None:
+            out().print(f"{what}: {place}", soft_wrap=True)
+
+
+def _report(o: SimpleNamespace, found: Any, frame: Any, data: Any) -> None:
+    """The page, with the whole table to colour by and to look things up in."""
+    found.report(o.report)
+
+
+def _show(found: Any) -> None:
+    """Methods as rows, the measures that say most as columns, the best of each marked."""
+    from rich import box
+    from rich.table import Table
+
+    headings = {
+        "trustworthiness": "trust-\nworthy",
+        "continuity": "contin-\nuous",
+        "auc_r_nx": "AUC\nR_NX",
+        "stress": "stress",
+        "geodesic_correlation": "geo-\ndesic r",
+        "knn_accuracy": "k-NN\naccuracy",
+        "knn_r2": "k-NN\nR²",
+    }
+    better = dict(zip(found.frame["measure"], found.frame["better"], strict=True))
+    wide = found.table
+    shown = [name for name in headings if name in wide]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table.add_column("method")
+    table.add_column("seconds", justify="right")
+    for name in shown:
+        table.add_column(headings[name], justify="right", no_wrap=True)
+    best = {name: wide[name].idxmin() if better[name] == "lower" else wide[name].idxmax() for name in shown}
+    for method, row in wide.iterrows():
+        cells = [f"[bold]{row[name]:.3f}[/bold]" if best[name] == method else f"{row[name]:.3f}" for name in shown]
+        table.add_row(str(method), f"{row['seconds']:.2f}", *cells)
+    table.caption = "Bold: the best. Stress is better low, everything else high."
+    table.caption_justify = "left"
+    console = out()
+    console.print(table)
+    for name, reason in found.failures.items():
+        console.print(f"{name} could not be fitted: {reason}", markup=False, soft_wrap=True)

@@ -1,0 +1,97 @@
+"""``eigenspan dimension``: how many dimensions has a table?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import click
+import numpy as np
+
+from .console import Failed, how, out, plural, say, working
+from .options import FILE, common, preparing, reading, seed
+
+
+@click.command()
+@click.argument("table", type=FILE)
+@click.option(
+    "--method",
+    "-m",
+    "methods",
+    multiple=True,
+    help="correlation, mle, twonn, parallel, … or several: a,b,c.  [default: all that suit the data]",
+)
+@click.option("--neighbors", "-k", type=click.IntRange(2), help="Neighbours, for methods that ask them.")
+@preparing
+@reading
+@click.option("--plot", type=FILE, help="Picture of the curves behind the estimates (.png, .pdf, .svg).")
+@seed
+@common
+def dimension(**options: Any) -> None:
+    """Estimate the intrinsic dimension of TABLE, by several methods, each with its error.
+
+    \b
+    eigenspan dimension survey.csv
+    eigenspan dimension faces.npy -m correlation,mle --plot dimension.png
+    """
+    from ..dimension import intrinsic_dimension
+    from .columns import prepare
+    from .embed import choice_of, reading_of
+    from .files import check_outputs, read_table
+    from .fitting import standardise
+    from .results import check_plot
+
+    o = SimpleNamespace(**options)
+    check_plot(o.plot)
+    check_outputs((o.table,), plot=o.plot)
+    with working(f"Reading {o.table.name}"):
+        frame = read_table(o.table, reading_of(o))
+    say(f"{o.table.name}: {plural(frame.shape[0], 'row')}, {plural(frame.shape[1], 'column')}.")
+    data = prepare(frame, choice_of(o))
+    X = standardise(data.X, o.scale)[0]
+    names = [name.strip() for text in o.methods for name in text.split(",") if name.strip()] or "all"
+    with working("Estimating the dimension"):
+        found = intrinsic_dimension(X, names, n_neighbors=o.neighbors, random_state=o.seed)
+    if o.plot is not None:
+        _draw(found, o.plot)
+    _tell(found, o)
+
+
+def _tell(found: Any, o: SimpleNamespace) -> None:
+    if how().json:
+        rows = [
+            {
+                "method": r.method,
+                "dimension": float(r.dimension),
+                "error": None if np.isnan(r.error) else float(r.error),
+            }
+            for r in found
+        ]
+        click.echo(json.dumps({"estimates": rows, "left_out": found.left_out}, ensure_ascii=False))
+        return
+    console = out()
+    console.print(repr(found), markup=False, soft_wrap=True)
+    if o.plot is not None:
+        console.print(f"Picture: {o.plot}", soft_wrap=True)
+
+
+def _draw(found: Any, path: Path) -> None:
+    """All curves in one picture."""
+    from ..plotting._canvas import new_figure
+
+    drawn = [result for result in found if result.curve is not None]
+    columns = min(3, max(1, len(drawn)))
+    rows = -(-len(drawn) // columns)
+    with working("Drawing"):
+        figure = new_figure(4.0 * columns, 3.4 * rows)
+        panels = figure.subplots(rows, columns, squeeze=False)
+        for ax, result in zip(panels.flat, drawn, strict=False):
+            result.plot(ax)
+        for ax in list(panels.flat)[len(drawn) :]:
+            ax.remove()
+        try:
+            figure.savefig(path, dpi=120)
+        except OSError as failure:
+            raise Failed(f"{str(path)!r} cannot be written: {failure}") from failure
