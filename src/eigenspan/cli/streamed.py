@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -63,7 +64,8 @@ class Rows:
 
         self.parts = lambda: parts_of(o.table, reading)
         self.o = o
-        first = next(iter(self.parts()))
+        with closing(self.parts()) as parts:
+            first = next(parts)
         self.columns, self.identifier = columns_chosen(first, choice_of(o))
         if not self.columns:
             raise Unfit(f"None of the {first.shape[1]} columns can be embedded: it takes columns of numbers.")
@@ -74,7 +76,7 @@ class Rows:
             gaps = ~np.isfinite(X).all(axis=1)
             if gaps.any() and self.o.missing != "drop-rows":
                 raise Unfit(
-                    f"{plural(int(gaps.sum()), 'row')} from row {frame.index[gaps][0] + 1} on have missing values: choose --missing drop-rows."
+                    f"{plural(int(gaps.sum()), 'row')} from row {frame.index[gaps][0] + 1} on have missing values: use --missing drop-rows."
                 )
             label = None if self.o.label is None else frame[self.o.label].to_numpy()[~gaps]
             ids = frame.index.to_numpy() + 1 if self.identifier is None else frame[self.identifier].to_numpy()

@@ -30,11 +30,11 @@ def text_frames(path: Path, reading: Reading, rows: int | None) -> Iterator[Any]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            read = pd.read_csv(path, chunksize=rows, **options)
-            for frame in [read] if rows is None else read:
-                if headless:
-                    frame.columns = [f"column {i + 1}" for i in range(frame.shape[1])]
-                yield frame
+            with pd.read_csv(path, iterator=True, chunksize=rows, **options) as parts:
+                for frame in [parts.read()] if rows is None else parts:
+                    if headless:
+                        frame.columns = [f"column {i + 1}" for i in range(frame.shape[1])]
+                    yield frame
     except (pd.errors.ParserError, pd.errors.EmptyDataError, pd.errors.ParserWarning, ValueError) as failure:
         raise Unfit(f"{str(path)!r} cannot be read as a table: {failure}") from failure
 
