@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ def too_large(path: Path) -> bool:
     return _GROWTH[kind] * path.stat().st_size > _SHARE * available_memory()
 
 
-def parts_of(path: Path, reading: Reading) -> Iterator[Any]:
+def parts_of(path: Path, reading: Reading) -> Generator[Any, None, None]:
     """Data frames of consecutive rows, all with the same columns."""
     kind = KINDS[path.suffix.lower()]
     frames = {"text": _text, "parquet": _parquet, "numpy": _numpy}[kind](path, reading)
