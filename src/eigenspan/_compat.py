@@ -5,6 +5,8 @@ Everything here has been stable since scikit-learn 1.6; if a release moves a nam
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import sklearn
@@ -15,6 +17,14 @@ from sklearn.utils._param_validation import Interval as _Interval
 from sklearn.utils._param_validation import Options, RealNotInt, StrOptions, make_constraint
 from sklearn.utils.fixes import parse_version
 
+try:
+    from sklearn.callback import CallbackSupportMixin as TakesCallbacks
+except ImportError:  # before scikit-learn 1.9
+
+    class TakesCallbacks:  # type: ignore[no-redef]
+        """There are no callbacks to take."""
+
+
 __all__ = [
     "NONMETRIC",
     "HasMethods",
@@ -22,8 +32,10 @@ __all__ = [
     "Options",
     "RealNotInt",
     "StrOptions",
+    "TakesCallbacks",
     "fit_context",
     "make_constraint",
+    "reporting",
     "rows_of",
 ]
 
@@ -47,3 +59,34 @@ class HasMethods(_HasMethods):
 
     def is_satisfied_by(self, value: Any) -> bool:
         return not isinstance(value, type) and bool(super().is_satisfied_by(value))
+
+
+#: Opens a stage of a fit under a name, for as long as its block runs.
+Opener = Callable[[str], AbstractContextManager[Any]]
+
+
+@contextmanager
+def reporting(estimator: Any, X: Any, y: Any) -> Iterator[Opener]:
+    """What tells the callbacks of an estimator, its own or those of the pipeline around it, which stage its fit has come to."""
+    if not (hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx")):
+        yield nullcontext
+        return
+    root = estimator._init_callback_context(max_subtasks=None)
+    tasks = [root]
+
+    @contextmanager
+    def open_task(name: str) -> Iterator[None]:
+        task = tasks[-1].subcontext(task_name=name, max_subtasks=None)
+        task.call_on_fit_task_begin(estimator=estimator)
+        tasks.append(task)
+        try:
+            yield
+        finally:
+            tasks.pop()
+            task.call_on_fit_task_end(estimator=estimator)
+
+    root.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+    try:
+        yield open_task
+    finally:
+        root.call_on_fit_task_end(estimator=estimator, X=X, y=y)

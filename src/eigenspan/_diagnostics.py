@@ -2,7 +2,8 @@
 
 `collect` opens a record for one fit; `stage` times a block and `note` adds a fact to the innermost open record, so that
 no layer has to hand the record to the next. Outside a fit both do nothing. Every finished stage is also logged to the
-logger ``"eigenspan"`` at level INFO: ``logging.basicConfig(level="INFO")`` shows the progress of long work.
+logger ``"eigenspan"`` at level INFO: ``logging.basicConfig(level="INFO")`` shows the progress of long work, and to the callbacks of the
+estimator: ``estimator.set_callbacks(sklearn.callback.ProgressBar())``.
 """
 
 from __future__ import annotations
@@ -10,25 +11,27 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 
 logger = logging.getLogger("eigenspan")
 _open: ContextVar[dict[str, Any] | None] = ContextVar("eigenspan_diagnostics", default=None)
+_reported: ContextVar[Any] = ContextVar("eigenspan_reported", default=nullcontext)
 
 
 @contextmanager
-def collect() -> Iterator[dict[str, Any]]:
-    """Open a record ``{"seconds": {...}, ...}`` for the duration of the block."""
+def collect(reported: Any = nullcontext) -> Iterator[dict[str, Any]]:
+    """Open a record ``{"seconds": {...}, ...}`` for the duration of the block; ``reported(name)`` is entered with every stage."""
     record: dict[str, Any] = {"seconds": {}}
-    token = _open.set(record)
+    tokens = _open.set(record), _reported.set(reported)
     start = time.perf_counter()
     try:
         yield record
     finally:
         record["seconds"]["total"] = time.perf_counter() - start
-        _open.reset(token)
+        _open.reset(tokens[0])
+        _reported.reset(tokens[1])
 
 
 @contextmanager
@@ -36,7 +39,8 @@ def stage(name: str) -> Iterator[None]:
     """Time the block as stage `name`; repeated stages add up."""
     record, start = _open.get(), time.perf_counter()
     try:
-        yield
+        with _reported.get()(name):
+            yield
     finally:
         spent = time.perf_counter() - start
         if record is not None:

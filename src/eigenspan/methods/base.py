@@ -19,7 +19,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from .._compat import HasMethods, Interval, StrOptions, fit_context, make_constraint
+from .._compat import HasMethods, Interval, StrOptions, TakesCallbacks, fit_context, make_constraint, reporting
 from .._diagnostics import collect
 from .._parameters import ArrayLike, Count, Declared, Function, NotNegative, Seed, parameter
 from .._resources import explained, human_bytes, threads, threads_for
@@ -56,7 +56,7 @@ class _NotHeld:
         )
 
 
-class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declared):
+class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declared):
     """Outer contract of every method: ``_fit(sample) -> Fitted``.
 
     Fitted attributes: ``embedding_`` (n, d), ``map_`` (a picklable function of new points), ``diagnostics_`` (seconds per stage,
@@ -97,7 +97,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declared):
         -------
         self
         """
-        with collect() as record, threads(getattr(self, "n_jobs", None)):
+        with reporting(self, X, y) as report, collect(report) as record, threads(getattr(self, "n_jobs", None)):
             sample, seen = read(self, X, y)
             with threads_for(self._order(sample)):
                 fitted = _for_dense_rows(self._fit(sample), sample.x)
