@@ -66,6 +66,7 @@ def read_numpy(path: Path, reading: Reading) -> Any:
         with path.open("rb") as file:
             loaded = np.load(file, allow_pickle=False)
             arrays = {"X": loaded} if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}
+            arrays = {name: array for name, array in arrays.items() if isinstance(array, np.ndarray)}
     except (ValueError, EOFError, zipfile.BadZipFile) as failure:
         raise Unfit(f"{str(path)!r} is not a readable NumPy file: {failure}") from failure
     if "format" in arrays and "shape" in arrays and "data" in arrays:

@@ -1,0 +1,72 @@
+"""Messy files end in a result or in one paragraph."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+from messy_files import MESSY
+
+from eigenspan.cli import main
+
+#: What surely can be embedded.
+FINE = {
+    *(
+        "plain.csv",
+        "semicolon.csv",
+        "comma-decimals.csv",
+        "tabs.tsv",
+        "pipes.txt",
+        "blanks.dat",
+        "windows.csv",
+        "old-mac.csv",
+    ),
+    *("bom.csv", "utf16.csv", "latin.csv", "emoji.csv", "no-header.csv", "quoted.csv", "blank-lines.csv", "spaces.csv"),
+    *("gz.csv.gz", "no-ending", "odd.ending", "words.csv", "dates.csv", "booleans.csv", "money.csv", "per-cent.csv"),
+    *(
+        "german.csv",
+        "thousands.csv",
+        "accounting.csv",
+        "ids.csv",
+        "lines.jsonl",
+        "list.json",
+        "cube.npy",
+        "with-labels.npz",
+    ),
+    *("units.csv", "long-cells.csv", "hostile.csv", "unnamed.csv", "column-of-gaps.csv", "dict-cells.csv"),
+}
+UNFIT = {
+    *("all-text.csv", "id-only.csv", "constant.csv", "empty.csv", "header-only.csv", "one-row.csv"),
+    *(
+        "all-gaps.csv",
+        "gap-in-every-row.csv",
+        "gaps.csv",
+        "broken.json",
+        "vector.npy",
+        "objects.npy",
+        "two-matrices.npz",
+    ),
+    *("not.parquet", "not.xlsx", "document.docx", "cut.csv.gz", "html.csv", "ragged.csv", "zip.npz"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(MESSY))
+def test_a_result_or_one_paragraph(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    content = MESSY[name]
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    result = CliRunner().invoke(main, ["embed", name, "-o", "out.csv"])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
+    assert "Traceback" not in result.output
+    if name in FINE:
+        assert result.exit_code == 0, result.output
+    if name in UNFIT:
+        assert result.exit_code in (2, 3), result.output
+    if result.exit_code:
+        assert result.stderr.splitlines()[-1].startswith("Error: ")
+        assert len(result.stderr.splitlines()[-1]) < 1500
+        assert not (tmp_path / "out.csv").exists()
+
+
+def test_there_are_enough_of_them():
+    assert len(MESSY) >= 60
+    assert set(MESSY) >= FINE | UNFIT
