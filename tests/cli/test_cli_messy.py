@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from click.testing import CliRunner
-from messy_files import MESSY
 
 from eigenspan.cli import main
+from messy_files import MESSY
 
 #: What surely can be embedded.
 FINE = {
