@@ -9,7 +9,7 @@ PEERS := $(VENV)/.peers
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-kernels test-oldest test-runtime test-sklearn lint format types doctest unit bench bench-full clean
+.PHONY: help setup demo test test-kernels test-oldest test-runtime test-sklearn test-browser lint format types doctest unit bench bench-full clean
 
 help: ## this list
 	@echo "make <target>, with PYTHON=python3.12 to choose the interpreter"
@@ -64,6 +64,9 @@ test-runtime: $(READY) ## Ctrl-C at 40 moments of twelve methods, forks, limits,
 
 test-sklearn: $(READY) ## scikit-learn's own tests of the classes that both libraries have
 	$(BIN)/python tests/sklearn_suites
+
+test-browser: $(READY) ## the report in a real browser (Debian: apt install chromium)
+	$(BIN)/pytest tests/browser
 
 $(PEERS): $(READY) benchmarks/requirements.txt
 	@echo "Installing the libraries to compare with into $(VENV) (once)"

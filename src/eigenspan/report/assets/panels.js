@@ -1,0 +1,301 @@
+"use strict";
+// A panel: one embedding, two of its axes, and what pointer and keys do in it.
+
+const CELLS = 128; // of the grid in which the nearest point is looked for, along each side
+const REACH = 12; // pixels around the pointer within which a point is met
+const MARGIN = 16; // pixels between the points and the frame
+const MOVES = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+/** An element with attributes, which are text, and children. */
+function element(tag, attributes = {}, ...children) {
+  const space = ["svg", "path", "circle"].includes(tag) ? "http://www.w3.org/2000/svg" : "http://www.w3.org/1999/xhtml";
+  const made = document.createElementNS(space, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+class Panel {
+  /** `page` is told of what happens here: hover, lasso, pick, escape, draw, axes. */
+  constructor(embedding, page) {
+    this.embedding = embedding;
+    this.page = page;
+    this.codes = new Uint8Array(embedding.axes[0].places.length);
+    this.stretched = false;
+    this.corners = [];
+    this.cursor = null;
+    this.build();
+    this.show(0, 1);
+    this.listen();
+  }
+
+  build() {
+    const { embedding } = this;
+    this.lasso = element("path", { class: "lasso" });
+    this.cross = element("path", { class: "cross" });
+    this.ring = element("circle", { class: "ring", r: 6, visibility: "hidden" });
+    this.plot = element("div", { class: "plot", tabindex: 0, role: "application", "aria-describedby": "keys" });
+    this.plot.append(element("svg", { "aria-hidden": "true" }, this.lasso, this.cross, this.ring));
+    const button = (sign, title, action) => {
+      const made = element("button", { type: "button", class: "small", title, "aria-label": `${embedding.name}: ${title}` }, sign);
+      made.addEventListener("click", action);
+      return made;
+    };
+    const buttons = element("span", { class: "buttons" });
+    if (embedding.axes.length > 2) buttons.append(this.axisChoice());
+    this.stretch = button("↔", "Stretch both axes to fill the panel", () => this.setStretched(!this.stretched));
+    this.stretch.setAttribute("aria-pressed", "false");
+    const zoom = (factor) => () => this.zoom(factor, this.box.width / 2, this.box.height / 2);
+    buttons.append(this.stretch, button("−", "Zoom out", zoom(1 / 1.5)), button("+", "Zoom in", zoom(1.5)));
+    buttons.append(button("⌂", "Show all points", () => this.reset()));
+    const name = element("h3", { title: embedding.name }, embedding.name);
+    const note = element("small", {}, embedding.note || "");
+    this.root = element("section", { class: "panel" }, element("header", {}, name, note, buttons), this.plot);
+  }
+
+  axisChoice() {
+    const choice = element("select", { class: "small", "aria-label": `${this.embedding.name}: axes`, title: "Axes" });
+    this.embedding.axes.forEach((_, a) => {
+      for (let b = a + 1; b < this.embedding.axes.length; b++) choice.append(new Option(`${a + 1} × ${b + 1}`, `${a},${b}`));
+    });
+    choice.addEventListener("change", () => {
+      this.show(...choice.value.split(",").map(Number));
+      this.page.axes(this);
+    });
+    return choice;
+  }
+
+  /** Draw these two axes. */
+  show(a, b) {
+    [this.x, this.y] = [this.embedding.axes[a], this.embedding.axes[b]];
+    this.grid = null;
+    if (this.box) this.reset();
+  }
+
+  /** Where the plot lies on the canvas. What is in view stays in view. */
+  measure(origin) {
+    const { left, top, width, height } = this.plot.getBoundingClientRect();
+    this.box = { left: left - origin.left, top: top - origin.top, width: Math.max(1, width), height: Math.max(1, height) };
+    if (!this.view) this.view = { zoom: 1, cx: (this.x.lo + this.x.hi) / 2, cy: (this.y.lo + this.y.hi) / 2 };
+    this.fit();
+    this.cursor = null;
+    this.corners = [];
+    this.trace();
+  }
+
+  /** Pixels for a unit of each axis: the same for both, so that lengths can be compared, unless the panel is stretched. */
+  fit() {
+    const { width, height } = this.box;
+    const across = Math.max(1, width - 2 * MARGIN) / (this.x.hi - this.x.lo || 1);
+    const down = Math.max(1, height - 2 * MARGIN) / (this.y.hi - this.y.lo || 1);
+    const same = Math.min(across, down);
+    this.view.kx = this.view.zoom * (this.isStretched() ? across : same);
+    this.view.ky = this.view.zoom * (this.isStretched() ? down : same);
+  }
+
+  /** A row number has no length to compare with. */
+  isStretched() {
+    return this.stretched || this.y.label === "row number";
+  }
+
+  setStretched(stretched) {
+    this.stretched = stretched;
+    this.stretch.setAttribute("aria-pressed", String(stretched));
+    this.reset();
+  }
+
+  reset() {
+    this.view = null;
+    this.measure(this.page.origin());
+    this.page.draw();
+  }
+
+  zoom(factor, px, py) {
+    const { view, box } = this;
+    const zoom = Math.min(4000, Math.max(0.2, view.zoom * factor));
+    const kept = 1 - view.zoom / zoom; // of the way to the pointer
+    view.cx += ((px - box.width / 2) / view.kx) * kept;
+    view.cy -= ((py - box.height / 2) / view.ky) * kept;
+    view.zoom = zoom;
+    this.fit();
+    this.page.draw();
+  }
+
+  pan(dx, dy) {
+    this.view.cx -= dx / this.view.kx;
+    this.view.cy += dy / this.view.ky;
+    this.page.draw();
+  }
+
+  /** The pixel of a row within the plot. */
+  pixel(i) {
+    const { sx, tx, sy, ty } = pixelMap(this);
+    return [(this.x.places[i] / 65535) * sx + tx, (this.y.places[i] / 65535) * sy + ty];
+  }
+
+  /** A pixel in the 16-bit places of the axes. */
+  placeOf(px, py) {
+    const { sx, tx, sy, ty } = pixelMap(this);
+    return [((px - tx) / sx || 0) * 65535, ((py - ty) / sy || 0) * 65535];
+  }
+
+  /** A test of rows: whether they lie within this polygon of pixels. */
+  insideOf(polygon) {
+    const corners = polygon.map(([px, py]) => this.placeOf(px, py));
+    const [xs, ys] = [corners.map((corner) => corner[0]), corners.map((corner) => corner[1])];
+    const [left, right, low, high] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+    const [x, y] = [this.x.places, this.y.places];
+    return (i) => x[i] >= left && x[i] <= right && y[i] >= low && y[i] <= high && within(corners, x[i], y[i]);
+  }
+
+  /** Rows by cells of a grid over both axes, made when first needed. */
+  cells() {
+    if (this.grid) return this.grid;
+    const [x, y] = [this.x.places, this.y.places];
+    const cell = (i) => (x[i] >> 9) * CELLS + (y[i] >> 9);
+    const start = new Uint32Array(CELLS * CELLS + 1);
+    for (let i = 0; i < x.length; i++) start[cell(i) + 1]++;
+    for (let k = 0; k < CELLS * CELLS; k++) start[k + 1] += start[k];
+    const [next, rows] = [start.slice(), new Uint32Array(x.length)];
+    for (let i = 0; i < x.length; i++) rows[next[cell(i)]++] = i;
+    return (this.grid = { start, rows });
+  }
+
+  /** The row nearest to a pixel, or -1 if none is within reach. */
+  nearest(px, py, reach = REACH) {
+    const { start, rows } = this.cells();
+    const [u0, v1] = this.placeOf(px - reach, py - reach);
+    const [u1, v0] = this.placeOf(px + reach, py + reach);
+    const clip = (place) => Math.max(0, Math.min(CELLS - 1, Math.floor(place / 512)));
+    let [best, least] = [-1, reach * reach];
+    for (let a = clip(u0); a <= clip(u1); a++) {
+      for (let k = start[a * CELLS + clip(v0)]; k < start[a * CELLS + clip(v1) + 1]; k++) {
+        const [qx, qy] = this.pixel(rows[k]);
+        const distance = (qx - px) ** 2 + (qy - py) ** 2;
+        if (distance < least) [best, least] = [rows[k], distance];
+      }
+    }
+    return best;
+  }
+
+  mark(i) {
+    this.ring.setAttribute("visibility", i < 0 ? "hidden" : "visible");
+    if (i < 0) return;
+    const [px, py] = this.pixel(i);
+    this.ring.setAttribute("cx", px);
+    this.ring.setAttribute("cy", py);
+  }
+
+  trace() {
+    const corners = this.cursor && this.corners.length ? [...this.corners, this.cursor] : this.corners;
+    this.lasso.setAttribute("d", corners.length ? `M${corners.map((corner) => corner.map((p) => p.toFixed(1)).join()).join("L")}Z` : "");
+    const [x, y] = this.cursor || [];
+    this.cross.setAttribute("d", this.cursor ? `M${x - 9},${y}h6m6,0h6M${x},${y - 9}v6m0,6v6` : "");
+  }
+
+  describe(colouring) {
+    const axes = `${this.x.label} across, ${this.y.label} up`;
+    const rows = this.codes.length.toLocaleString("en");
+    this.plot.setAttribute("aria-label", `${this.embedding.name}: scatter plot of ${rows} rows, ${axes}, ${colouring}`);
+  }
+
+  // ------------------------------------------------------------------------------ pointer and keys
+  listen() {
+    const { plot } = this;
+    const at = (event) => {
+      const { left, top } = plot.getBoundingClientRect();
+      return [event.clientX - left, event.clientY - top];
+    };
+    plot.addEventListener("pointerdown", (event) => this.press(event, at(event)));
+    plot.addEventListener("pointermove", (event) => this.move(event, at(event)));
+    plot.addEventListener("pointerup", (event) => this.release(event, at(event)));
+    plot.addEventListener("pointercancel", () => this.drop());
+    plot.addEventListener("pointerleave", () => this.page.hover(this, -1));
+    plot.addEventListener("dblclick", () => this.reset());
+    plot.addEventListener("keydown", (event) => this.key(event));
+    plot.addEventListener("blur", () => this.drop());
+    plot.addEventListener("wheel", (event) => this.wheel(event, at(event)), { passive: false });
+  }
+
+  press(event, point) {
+    this.plot.setPointerCapture(event.pointerId);
+    this.plot.focus({ preventScroll: true, focusVisible: false });
+    this.drop();
+    const moving = event.button === 1 || this.page.tool() === "move";
+    this.drag = moving ? { from: point } : { corners: [point] };
+    if (event.button === 1) event.preventDefault();
+  }
+
+  move(event, point) {
+    const { drag } = this;
+    if (!drag) return this.page.hover(this, this.nearest(...point), event);
+    if (drag.from) {
+      this.pan(point[0] - drag.from[0], point[1] - drag.from[1]);
+      drag.from = point;
+      return;
+    }
+    drag.corners.push(point);
+    this.corners = drag.corners;
+    this.trace();
+  }
+
+  release(event, point) {
+    const { drag } = this;
+    this.drop();
+    if (!drag || drag.from) return;
+    const how = event.shiftKey ? "add" : event.altKey ? "remove" : "only";
+    const far = drag.corners.some(([x, y]) => Math.hypot(x - drag.corners[0][0], y - drag.corners[0][1]) > 4);
+    if (far && drag.corners.length > 2) this.page.select(this.insideOf(drag.corners), how);
+    else this.page.pick(this.nearest(...point), how);
+  }
+
+  /** Let go of whatever was begun. */
+  drop() {
+    this.drag = null;
+    this.corners = [];
+    this.cursor = null;
+    this.trace();
+  }
+
+  /** The wheel zooms in a panel that is in use, and scrolls the page past all others. */
+  wheel(event, point) {
+    if (!event.ctrlKey && document.activeElement !== this.plot) return;
+    event.preventDefault();
+    this.zoom(Math.exp(-Math.max(-120, Math.min(120, event.deltaY)) / 300), ...point);
+  }
+
+  key(event) {
+    const move = MOVES[event.key];
+    const centre = this.cursor || [this.box.width / 2, this.box.height / 2];
+    const act = {
+      Enter: () => this.corner(),
+      " ": () => this.page.pick(this.nearest(...centre, 2 * REACH), "turn"),
+      Escape: () => (this.corners.length ? this.drop() : this.page.clear()),
+      "+": () => this.zoom(1.25, ...centre),
+      "=": () => this.zoom(1.25, ...centre),
+      "-": () => this.zoom(1 / 1.25, ...centre),
+      0: () => this.reset(),
+    }[event.key];
+    if (event.ctrlKey || event.metaKey || event.altKey || (!move && !act)) return;
+    event.preventDefault();
+    if (act) return act();
+    if (event.shiftKey) return this.pan(-40 * move[0], -40 * move[1]);
+    const clip = (value, most) => Math.max(0, Math.min(most, value));
+    this.cursor = [clip(centre[0] + 10 * move[0], this.box.width), clip(centre[1] + 10 * move[1], this.box.height)];
+    this.trace();
+    this.page.hover(this, this.nearest(...this.cursor, 2 * REACH), null, this.cursor);
+  }
+
+  /** Set a corner of the lasso at the cursor; a second time at the same place, or at the first corner, closes it. */
+  corner() {
+    if (!this.cursor) this.cursor = [this.box.width / 2, this.box.height / 2];
+    const near = (other) => other && Math.hypot(other[0] - this.cursor[0], other[1] - this.cursor[1]) < 8;
+    const closed = this.corners.length > 2 && (near(this.corners[0]) || near(this.corners.at(-1)));
+    if (closed) {
+      const polygon = this.corners;
+      this.corners = [];
+      this.page.select(this.insideOf(polygon), "only");
+    } else if (!near(this.corners.at(-1))) this.corners = [...this.corners, this.cursor];
+    this.trace();
+  }
+}

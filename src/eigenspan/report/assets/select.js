@@ -1,0 +1,97 @@
+"use strict";
+// Which rows are selected, what sets them apart, and the file they are saved in.
+
+class Selection {
+  constructor(n) {
+    this.rows = new Uint8Array(n);
+    this.count = 0;
+  }
+
+  /** Take rows up ("only" these, "add" or "remove" them); `inside` says of a row number whether it is meant. */
+  take(inside, how = "only") {
+    const { rows } = this;
+    this.count = 0;
+    for (let i = 0; i < rows.length; i++) {
+      const meant = inside(i);
+      if (how === "only") rows[i] = meant ? 1 : 0;
+      else if (meant) rows[i] = how === "add" ? 1 : 0;
+      this.count += rows[i];
+    }
+  }
+
+  clear() {
+    this.rows.fill(0);
+    this.count = 0;
+  }
+}
+
+/** Whether a point of the plane lies within a polygon that crosses itself or not: by the even-odd rule. */
+function within(corners, x, y) {
+  let inside = false;
+  for (let a = 0, b = corners.length - 1; a < corners.length; b = a++) {
+    const [xa, ya] = corners[a];
+    const [xb, yb] = corners[b];
+    if (ya > y !== yb > y && x < ((xb - xa) * (y - ya)) / (yb - ya) + xa) inside = !inside;
+  }
+  return inside;
+}
+
+const FORMULA = /^[=+\-@\t\r]/;
+
+/** A cell of CSV: quoted where it must be. A word that a spreadsheet would take for a formula begins with an apostrophe if disarmed. */
+function cell(text, word, disarm) {
+  const safe = disarm && word && FORMULA.test(text) && Number.isNaN(Number(text)) ? "'" + text : text;
+  return /[",\r\n]|^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** The selected rows as CSV, with the number of each row, counted from 0. */
+function csv(columns, rows, disarm) {
+  const taken = new Set(columns.map((column) => column.name));
+  let first = "row";
+  while (taken.has(first)) first += "_";
+  const lines = [[first, ...columns.map((column) => cell(column.name, true, disarm))].join()];
+  for (let i = 0; i < rows.length; i++) {
+    if (rows[i]) lines.push([i, ...columns.map((column) => cell(column.text(i), !column.quantity, disarm))].join());
+  }
+  return lines.join("\r\n") + "\r\n";
+}
+
+const hasFormulas = (columns) =>
+  columns.some((column) => FORMULA.test(column.name) || (!column.quantity && column.levels.some((word) => FORMULA.test(word) && Number.isNaN(Number(word)))));
+
+/** How the selected rows differ from all rows in one column: how much, and in words. */
+function contrast(column, rows) {
+  return column.quantity ? numberContrast(column, rows) : classContrast(column, rows);
+}
+
+function numberContrast(column, rows) {
+  let [n, all, squares, m, chosen] = [0, 0, 0, 0, 0];
+  const { values } = column;
+  for (let i = 0; i < values.length; i++) if (Number.isFinite(values[i])) (n++, (all += values[i]), rows[i] && (m++, (chosen += values[i])));
+  if (!m || m === n) return null;
+  const mean = all / n;
+  for (const value of values) if (Number.isFinite(value)) squares += (value - mean) ** 2;
+  const spread = Math.sqrt(squares / n);
+  if (!spread) return null;
+  const shift = (chosen / m - mean) / spread;
+  const write = (value) => (column.kind === "time" ? column.write(value) : String(Number(value.toPrecision(3))));
+  const words = `mean ${write(chosen / m)}, of all rows ${write(mean)}`;
+  return { size: Math.abs(shift), mark: `${shift < 0 ? "−" : "+"}${Math.abs(shift).toFixed(1)} sd`, words };
+}
+
+function classContrast(column, rows) {
+  const { values, levels } = column;
+  if (levels.length > values.length / 2 || levels.length < 2) return null;
+  const [all, chosen] = [new Uint32Array(levels.length + 1), new Uint32Array(levels.length + 1)];
+  let m = 0;
+  for (let i = 0; i < values.length; i++) (all[values[i]]++, rows[i] && (m++, chosen[values[i]]++));
+  if (m === values.length) return null;
+  const gain = (code) => chosen[code] / m - all[code] / values.length;
+  let best = 1;
+  for (let code = 1; code <= levels.length; code++) if (gain(code) > gain(best)) best = code;
+  const share = all[best] / values.length;
+  const percent = (part) => `${(100 * part).toFixed(part > 0 && part < 0.01 ? 1 : 0)} %`;
+  const mark = `${percent(chosen[best] / m)}`;
+  const size = gain(best) / Math.sqrt(share * (1 - share) || 1);
+  return size > 0.01 ? { size, mark, words: `are ${column.brief(values.findIndex((code) => code === best))}, of all rows ${percent(share)}` } : null;
+}

@@ -1,0 +1,262 @@
+"""The report of a comparison of methods."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from .formulas import formulas_of, to_mathml
+from .page import Report
+from .sections import Curves, Formulas, Section, Spectra, Table
+
+Array = NDArray[np.float64]
+
+#: Cells of the data that go into the page, unless the caller chooses a table.
+MOST_CELLS = 250_000
+MOST_COLUMNS = 30
+#: Columns in the table of correlations, those that tell most.
+MOST_TELLING = 20
+
+
+def report_of(
+    comparison: Any,
+    title: str = "Methods side by side",
+    *,
+    table: Any = None,
+    colour: str | None = None,
+    rank_curves: Mapping[str, Any] | None = None,
+    distortion: Mapping[str, Any] | None = None,
+    facts: Mapping[str, Mapping[str, Any]] | None = None,
+    sections: Sequence[Section] = (),
+    warnings: Sequence[str] = (),
+    provenance: Mapping[str, Any] | None = None,
+) -> Report:
+    """The report of methods that were fitted to the same data and measured.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        With ``embeddings``, ``frame``, ``table``, ``estimators``, ``failures``, ``X`` and ``y``.
+    title : str
+    table : DataFrame, optional
+        Columns to show, colour by and save. If not given, the first columns of X, as many as keep the page small, and y as ``label``.
+    colour : str, optional
+        The column to colour by at first: ``label`` if not given, where there is one.
+    rank_curves : dict of str to CoRanking, optional
+        By embedding, with ``k`` and ``r_nx``.
+    distortion : dict of str to array-like of shape (n_samples,), optional
+        By embedding, as ``quality.distortion`` returns it.
+    facts, sections, warnings, provenance
+        See `Report`; those that follow from the comparison are added.
+
+    Returns
+    -------
+    Report
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> import pandas as pd
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenspan import PCA
+    >>> from eigenspan.report import report_of
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> fitted = PCA(2).fit(X)
+    >>> figures = pd.DataFrame({"trustworthiness": [0.98]}, index=["PCA"])
+    >>> told = dict(embeddings={"PCA": fitted.embedding_}, estimators={"PCA": fitted}, failures={})
+    >>> report = report_of(SimpleNamespace(**told, table=figures, frame=None, X=X, y=y))
+    >>> [section.title for section in report.sections]
+    ['Quality', 'Spectra', 'Columns and axes', 'The problems solved']
+    """
+    n, D = np.shape(comparison.X)
+    shown, carried = (table, None) if table is not None else _shown(comparison.X, comparison.y)
+    if colour is None and table is None and comparison.y is not None:
+        colour = str(shown.columns[0])
+    own: list[Section | None] = [
+        _quality(comparison),
+        _curves(rank_curves or {}),
+        _spectra(comparison),
+        _correlations(comparison),
+        _problems(comparison.estimators),
+    ]
+    data = {"rows": n, "columns": D} | _labels(comparison.y)
+    if carried is not None and carried < D:
+        data["columns in this file"] = f"the first {carried} of {D:,}"
+    failed = [f"{name} could not be fitted: {reason}" for name, reason in comparison.failures.items()]
+    return Report(
+        title,
+        comparison.embeddings,
+        shown,
+        facts={"Data": data} | {name: dict(group) for name, group in (facts or {}).items()},
+        sections=[*(section for section in own if section is not None), *sections],
+        warnings=[*failed, *warnings],
+        provenance=dict(provenance or {}) | versions(),
+        colour=colour,
+        distortion=distortion or {},
+        notes=_notes(comparison),
+    )
+
+
+def versions(packages: Iterable[str] = ("eigenspan", "numpy", "scipy", "scikit-learn")) -> dict[str, str]:
+    """The versions of Python and of what the figures depend on."""
+    found = {"Python": platform.python_version()}
+    for name in packages:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def _shown(X: Any, y: Any) -> tuple[Any, int]:
+    """A table of the label and the first columns of X, and how many of these there are."""
+    import pandas as pd
+
+    n, D = np.shape(X)
+    most = min(D, MOST_COLUMNS, max(1, MOST_CELLS // n))
+    if hasattr(X, "columns"):
+        frame = pd.DataFrame(X[list(X.columns)[:most]].to_pandas() if hasattr(X, "to_pandas") else X.iloc[:, :most])
+        frame = frame.reset_index(drop=True)
+    else:
+        first = X[:, :most].toarray() if sp.issparse(X) else np.asarray(X)[:, :most]
+        frame = pd.DataFrame(first, columns=[f"x{j + 1}" for j in range(most)])
+    if y is not None and np.ndim(y) == 1:
+        name = "label"
+        while name in frame:
+            name += "_"
+        frame.insert(0, name, pd.Series(np.asarray(y)))
+    return frame, most
+
+
+def _labels(y: Any) -> dict[str, Any]:
+    if y is None or np.ndim(y) != 1:
+        return {}
+    import pandas as pd
+
+    labels = pd.Series(np.asarray(y))
+    return {"labels": f"{labels.nunique()} different", "without a label": int(labels.isna().sum())}
+
+
+def _notes(comparison: Any) -> dict[str, str]:
+    """Beside the name of each embedding, the first measure."""
+    table = comparison.table
+    measures = [name for name in table if name != "seconds"]
+    if not measures:
+        return {}
+    word = measures[0].replace("_", " ")
+    return {name: f"{word} {table.loc[name, measures[0]]:.3f}" for name in comparison.embeddings if name in table.index}
+
+
+def _quality(comparison: Any) -> Table:
+    table, frame = comparison.table, comparison.frame
+    lower = {"seconds"}
+    if frame is not None and "better" in frame:
+        lower |= {*frame.loc[frame["better"] == "lower", "measure"]}
+    shown = table.rename(columns={name: str(name).replace("_", " ") for name in table})
+    fewer = [str(name).replace("_", " ") for name in table if name in lower]
+    more = [name for name in shown if name not in fewer]
+    text = "The best figure of each column is bold. "
+    text += f"Less is better for {', '.join(fewer)}; more is better for the others." if fewer else "More is better."
+    return Table("Quality", shown, text, higher=more, lower=fewer)
+
+
+def _curves(rank_curves: Mapping[str, Any]) -> Curves | None:
+    if not rank_curves:
+        return None
+    lines = {name: _thinned(np.asarray(found.k), np.asarray(found.r_nx)) for name, found in rank_curves.items()}
+    text = "How many of the K nearest neighbours each embedding keeps, above chance: 0 is an embedding at random, 1 a perfect one."
+    return Curves("Neighbours kept", lines, "neighbours K", "R_NX", text, log=True)
+
+
+def _thinned(k: NDArray[Any], values: NDArray[Any], most: int = 160) -> tuple[NDArray[Any], NDArray[Any]]:
+    """As many points as a line on a logarithmic axis shows."""
+    places = np.unique(np.geomspace(1, k.size, most).round().astype(int) - 1)
+    return k[places], values[places]
+
+
+def _last(estimator: Any) -> Any:
+    """The method at the end of a pipeline, or within a wrapper."""
+    while True:
+        inner = estimator.steps[-1][1] if hasattr(estimator, "steps") else getattr(estimator, "estimator", None)
+        if inner is None:
+            return estimator
+        estimator = inner
+
+
+def _spectra(comparison: Any) -> Spectra | None:
+    values, kept, words = {}, {}, {}
+    for name, estimator in comparison.estimators.items():
+        method = _last(estimator)
+        own = getattr(method, "eigenvalues_", None)
+        if own is None or not np.size(own):
+            continue
+        values[name], kept[name] = np.ravel(getattr(method, "spectrum_", own)), np.size(own)
+        gap = getattr(method, "gap_", None)
+        if gap is not None and np.isfinite(gap):
+            words[name] = f"relative gap after the last axis: {gap:.3g}"
+    text = "Eigenvalues of the problem that each method solved, best first. "
+    text += "A gap after the last axis that was kept says that this many are natural."
+    return Spectra("Spectra", values, kept, text, words) if values else None
+
+
+def _correlations(comparison: Any) -> Table | None:
+    """Columns of the data against axes, for the columns that tell most."""
+    import pandas as pd
+
+    X = comparison.X
+    n, D = np.shape(X)
+    if sp.issparse(X) or n * D > 50_000_000 or D > 20_000:
+        return None
+    names = [str(name) for name in X.columns] if hasattr(X, "columns") else [f"x{j + 1}" for j in range(D)]
+    try:
+        data = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    if not np.isfinite(data).all():
+        return None
+    found = {}
+    for name, Y in comparison.embeddings.items():
+        for axis, r in enumerate(_correlation(data, np.asarray(Y)).T):
+            found[f"{name} {axis + 1}"] = r
+    frame = pd.DataFrame(found, index=names)
+    telling = frame.abs().max(axis=1).sort_values(ascending=False, kind="stable").index[:MOST_TELLING]
+    text = "Correlation of each column of the data with each axis."
+    text += f" The {MOST_TELLING} columns of {D:,} that tell most." if D > MOST_TELLING else ""
+    return Table("Columns and axes", frame.loc[[name for name in names if name in set(telling)]], text, heat=True)
+
+
+def _correlation(X: Array, Y: Array) -> Array:
+    """Of every column of X with every column of Y; 0 where one of them is constant."""
+    X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    across, along = np.linalg.norm(X, axis=0), np.linalg.norm(Y, axis=0)
+    scale = np.outer(np.where(across > 0, across, np.inf), np.where(along > 0, along, np.inf))
+    return np.asarray((X.T @ Y) / scale)
+
+
+def _problems(estimators: Mapping[str, Any]) -> Formulas | None:
+    """The formulas of the classes, with the line that says what they are."""
+    problems = {}
+    for name, estimator in estimators.items():
+        method = _last(estimator)
+        doc = type(method).__doc__ or ""
+        formulas = [formula for formula in formulas_of(doc) if _can_be_shown(formula)]
+        if formulas:
+            first = " ".join(doc.strip().split("\n\n")[0].split())
+            problems[name] = (formulas, f"{first} {method!r}".strip())
+    text = "s.t.: subject to. X holds the rows of the data, V the directions or Y the points that are sought."
+    return Formulas("The problems solved", problems, text) if problems else None
+
+
+def _can_be_shown(formula: str) -> bool:
+    try:
+        to_mathml(formula)
+    except InputError:
+        return False
+    return True

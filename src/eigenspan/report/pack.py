@@ -1,0 +1,162 @@
+"""Tables and embeddings as bytes that the page reads in place: typed arrays one after the other, deflated, in base64."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..plotting._colours import MOST_CLASSES
+
+#: Cells with digits of their own up to which fractions keep all of them; beyond, the seven of single precision.
+EXACT_CELLS = 200_000
+#: Axes of an embedding that the page can show.
+MOST_AXES = 8
+#: Whole numbers with more different values than this are amounts, with fewer they are classes.
+MOST_WHOLE_CLASSES = 50
+
+
+@dataclass
+class Packer:
+    """Bytes with the places of what was put into them."""
+
+    raw: bytearray = field(default_factory=bytearray)
+
+    def put(self, data: bytes) -> int:
+        """Where the data begin: at a multiple of eight, as typed arrays must."""
+        self.raw.extend(b"\0" * (-len(self.raw) % 8))
+        start = len(self.raw)
+        self.raw.extend(data)
+        return start
+
+    def text(self) -> str:
+        """All of it, deflated and in base64."""
+        deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
+        return base64.b64encode(deflate.compress(bytes(self.raw)) + deflate.flush()).decode("ascii")
+
+
+def embedding_facts(packer: Packer, name: str, Y: NDArray[np.float64], note: str, codes: Any) -> dict[str, Any]:
+    """An embedding for the page: each axis in 16 bits between its ends, and codes of distortion if there are any."""
+    axes = []
+    for number, values in enumerate(Y.T[:MOST_AXES]):
+        lo, hi = float(values.min()), float(values.max())
+        places = np.round((values - lo) / (hi - lo) * 65535) if hi > lo else np.full(values.size, 32768.0)
+        if hi == lo:
+            lo, hi = lo - 0.5, hi + 0.5
+        axes.append(
+            {"label": f"axis {number + 1}", "lo": lo, "hi": hi, "at": packer.put(places.astype("<u2").tobytes())}
+        )
+    place = None if codes is None else packer.put(codes.tobytes())
+    return {"name": name, "note": note, "axes": axes, "distortion": place}
+
+
+def distortion_codes(distortion: Mapping[str, Any]) -> tuple[float, float, dict[str, NDArray[np.uint8]]]:
+    """The ends of one scale for all embeddings, and a code from 1 to 255 along it for each point; 0 is missing."""
+    values = {name: np.asarray(column, dtype=np.float64) for name, column in distortion.items()}
+    finite = np.concatenate([column[np.isfinite(column)] for column in values.values()])
+    lo, hi = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    hi = hi if hi > lo else lo + 1.0
+    codes = {}
+    for name, column in values.items():
+        known = np.isfinite(column)
+        codes[name] = np.zeros(column.size, dtype=np.uint8)
+        codes[name][known] = 1 + np.round(254 * (column[known] - lo) / (hi - lo))
+    return lo, hi, codes
+
+
+def column_facts(packer: Packer, name: Any, column: Any, *, exact: bool) -> dict[str, Any]:
+    """A column of a table for the page: numbers, times, or classes with their names."""
+    import pandas as pd
+
+    facts: dict[str, Any] = {"name": str(name)}
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return facts | _classes(packer, column.cat.codes.to_numpy() + 1, column.cat.categories)
+    if pd.api.types.is_datetime64_dtype(column.dtype):
+        times = _times(packer, column)
+        if times is not None:
+            return facts | times
+    elif pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
+        numbers = _numbers(column)
+        if numbers is not None and _is_quantity(numbers, column.dtype):
+            kind = "<f8" if exact else "<f4"
+            if np.array_equal(numbers, numbers.astype("<f4"), equal_nan=True):
+                kind = "<f4"
+            if not np.isnan(numbers).any() and np.array_equal(
+                numbers, np.clip(numbers, -(2**31), 2**31 - 1).astype("<i4")
+            ):
+                kind = "<i4"
+            return facts | {"kind": "number", "type": kind[1:], "at": packer.put(numbers.astype(kind).tobytes())}
+    codes, levels = _factorised(column)
+    return facts | _classes(packer, codes + 1, levels)
+
+
+def _numbers(column: Any) -> NDArray[np.float64] | None:
+    """Real numbers that double precision holds; None if it does not hold them."""
+    import pandas as pd
+
+    if pd.api.types.is_complex_dtype(column.dtype):
+        return None
+    numbers: NDArray[np.float64] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    whole = pd.api.types.is_integer_dtype(column.dtype)
+    return None if whole and bool((np.abs(numbers) > 2**53).any()) else numbers
+
+
+def _is_quantity(numbers: NDArray[np.float64], dtype: Any) -> bool:
+    """As in `plotting`: more than 12 different fractions, or so many whole numbers that they can only be an amount."""
+    import pandas as pd
+
+    distinct = pd.unique(numbers[~np.isnan(numbers)]).size
+    return distinct > (MOST_WHOLE_CLASSES if pd.api.types.is_integer_dtype(dtype) else MOST_CLASSES)
+
+
+def _times(packer: Packer, column: Any) -> dict[str, Any] | None:
+    """Milliseconds since 1970, which are what the page's calendar counts; None if they are finer."""
+    stamps = column.to_numpy(dtype="datetime64[ns]")
+    missing = np.isnat(stamps)
+    nanoseconds = stamps.astype(np.int64)
+    if (nanoseconds[~missing] % 1_000_000).any():
+        return None
+    milliseconds = np.where(missing, np.nan, nanoseconds // 1_000_000)
+    whole_days = not (nanoseconds[~missing] % 86_400_000_000_000).any()
+    at = packer.put(milliseconds.astype("<f8").tobytes())
+    return {"kind": "time", "type": "f8", "at": at, "whole_days": whole_days}
+
+
+def _factorised(column: Any) -> tuple[NDArray[np.intp], Any]:
+    """Codes, -1 where missing, and levels: in their order if they have one, by their words if not."""
+    import pandas as pd
+
+    try:
+        codes, levels = pd.factorize(column, sort=True)
+    except TypeError:  # values of several kinds, or that cannot be hashed
+        words = [None if _absent(value) else _word(value) for value in column]
+        codes, levels = pd.factorize(np.array(words, dtype=object), sort=True)
+    return codes, levels
+
+
+def _absent(value: Any) -> bool:
+    import pandas as pd
+
+    return bool(np.ndim(value) == 0 and pd.isna(value))
+
+
+def _word(value: Any) -> str:
+    """The name of a class: whole numbers without a point, whatever type holds them."""
+    if isinstance(value, float | np.floating):
+        real = float(value)
+        return str(int(real)) if real.is_integer() and -1e15 < real < 1e15 else repr(real)
+    return str(value)
+
+
+def _classes(packer: Packer, codes: NDArray[Any], levels: Any) -> dict[str, Any]:
+    count = len(levels)
+    kind = "u1" if count < 2**8 else "u2" if count < 2**16 else "u4"
+    words = json.dumps([_word(level) for level in levels]).encode("ascii")
+    at = packer.put(codes.astype(f"<{kind}").tobytes())
+    return {"kind": "class", "type": kind, "at": at, "levels": {"at": packer.put(words), "bytes": len(words)}}

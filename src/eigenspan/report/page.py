@@ -1,0 +1,247 @@
+"""The page: what it holds, and the one file it becomes."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from html import escape
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from ..plotting._colours import FEW, MISSING, TWELVE
+from .pack import EXACT_CELLS, Packer, column_facts, distortion_codes, embedding_facts
+from .sections import Facts, Made, Section, Warned
+
+SCRIPTS = ("data.js", "colours.js", "paint.js", "select.js", "panels.js", "main.js")
+#: Of all classes beyond the first eleven: darker than what is missing.
+OTHERS = "#8b919b"
+#: Columns that a row shows under the pointer, unless others are chosen.
+MOST_HOVERED = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """A page with linked pictures of embeddings and whatever is known about them, in one file that needs no network.
+
+    The rows of `table` are in the file: whoever has it can read them.
+
+    Parameters
+    ----------
+    title : str
+    embeddings : dict of str to array-like of shape (n_samples, n_components)
+        One panel each, of two axes at a time. Of a single axis, the row number is the other.
+    table : DataFrame or dict of columns, optional
+        One row for each point: colour, words under the pointer, and what is saved of selected rows.
+    facts : dict of str to dict, optional
+        Plain facts in groups, such as ``{"Data": {"rows": 150, "missing": 0}}``.
+    sections : list of sections, optional
+        `Table`, `Curves`, `Spectra`, `Formulas`, `Picture`, `Prose`, in the order of the page.
+    warnings : list of str, optional
+    provenance : dict of str to str, optional
+        How the report was made: ``command``, versions, seed.
+    colour : str, optional
+        The column to colour by at first; ``"distortion"`` for the distortion.
+    hover : list of str, optional
+        Columns shown under the pointer; the first twelve if not given.
+    distortion : dict of str to array-like of shape (n_samples,), optional
+        By embedding, how far each point is from where it should be: one more choice of colour.
+    distortion_label : str, default="distortion"
+    notes : dict of str to str, optional
+        By embedding, a word or two beside its name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenspan import PCA, LDA
+    >>> from eigenspan.report import Report
+    >>> flowers = load_iris(as_frame=True)
+    >>> X, y = flowers.data, flowers.target_names[flowers.target]
+    >>> embeddings = {"PCA": PCA(2).fit_transform(X), "LDA": LDA(2).fit_transform(X, y)}
+    >>> report = Report("Irises", embeddings, X.assign(species=y), colour="species")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report.write(Path(folder) / "irises.html").name
+    'irises.html'
+    """
+
+    title: str
+    embeddings: Mapping[str, Any]
+    table: Any = None
+    _: KW_ONLY
+    facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    sections: Sequence[Section] = ()
+    warnings: Sequence[str] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    colour: str | None = None
+    hover: Sequence[str] | None = None
+    distortion: Mapping[str, Any] = field(default_factory=dict)
+    distortion_label: str = "distortion"
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+    def write(self, path: str | Path) -> Path:
+        """Write the page, all or nothing, and return where.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file name that ends in ``.html``.
+        """
+        path = Path(path)
+        if path.suffix.lower() not in (".html", ".htm"):
+            raise InputError(f"A report is a web page: end its name in .html; got {path.name!r}.")
+        page = self.html().encode("utf-8", "xmlcharrefreplace")  # halves of letters cannot be written otherwise
+        partial = path.with_name(path.name + ".part")
+        try:
+            partial.write_bytes(page)
+            os.replace(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
+        return path
+
+    def html(self) -> str:
+        """The page as text."""
+        head, data = self._data()
+        style, script = _asset("style.css"), "\n".join(_asset(name) for name in SCRIPTS)
+        parts: list[Section] = [Warned(self.warnings)] if self.warnings else []
+        parts += [Facts("Data and graph", self.facts)] if self.facts else []
+        parts += self.sections
+        parts += [Made(self.provenance)] if self.provenance else []
+        anchors = [f"part-{number}" for number in range(len(parts))]
+        links = [("explorer", "Embeddings"), *zip(anchors, (part.title for part in parts), strict=True)]
+        count = len(self.embeddings)
+        return _fill(
+            "page.html",
+            policy=_policy(style, script),
+            title=escape(self.title),
+            summary=escape(f"{head['n']:,} rows · {count} embedding{'s' if count > 1 else ''}"),
+            style=style,
+            contents="".join(f'<a href="#{anchor}">{escape(title)}</a> ' for anchor, title in links),
+            explorer=_asset("explorer.html"),
+            sections="\n".join(part.html(anchor) for part, anchor in zip(parts, anchors, strict=True)),
+            footer="Made with eigenspan. This file holds the rows it shows; it asks nothing of the network.",
+            data=f'<script type="application/json" id="head">{json_text(head)}</script>\n'
+            f'<script type="text/plain" id="data">{data}</script>\n<script>{script}</script>',
+        )
+
+    def _data(self) -> tuple[dict[str, Any], str]:
+        """What the script reads first, and the packed arrays."""
+        arrays, frame = self._embeddings(), self._frame()
+        n = len(next(iter(arrays.values())))
+        self._check(arrays, frame, n)
+        packer = Packer()
+        lo, hi, codes = distortion_codes(self.distortion) if self.distortion else (0.0, 1.0, {})
+        exact = frame.size <= EXACT_CELLS
+        columns = [column_facts(packer, name, frame[name], exact=exact) for name in frame]
+        hovered = {str(name) for name in (list(frame)[:MOST_HOVERED] if self.hover is None else self.hover)}
+        for facts in columns:
+            facts["hover"] = facts["name"] in hovered
+        names = [facts["name"] for facts in columns]
+        head = {
+            "n": n,
+            "embeddings": [
+                embedding_facts(packer, name, Y, str(self.notes.get(name, "")), codes.get(name))
+                for name, Y in arrays.items()
+            ],
+            "columns": columns,
+            "distortion": {"lo": lo, "hi": hi, "label": self.distortion_label} if self.distortion else None,
+            "colour": names.index(self.colour) if self.colour in names else self.colour or "none",
+            "palettes": {"few": FEW, "twelve": TWELVE, "missing": MISSING, "others": OTHERS},
+        }
+        return head, packer.text()
+
+    def _embeddings(self) -> dict[str, NDArray[np.float64]]:
+        if not self.embeddings:
+            raise InputError("A report needs at least one embedding.")
+        arrays = {}
+        for name, embedding in self.embeddings.items():
+            Y = np.asarray(embedding, dtype=np.float64)
+            Y = Y[:, None] if Y.ndim == 1 else Y
+            if Y.ndim != 2 or 0 in Y.shape:
+                raise InputError(f"The embedding {name!r} must have one row for each point; got shape {Y.shape}.")
+            bad = int((~np.isfinite(Y)).any(axis=1).sum())
+            if bad:
+                raise InputError(
+                    f"{bad} of the {len(Y)} rows of the embedding {name!r} have NaN or infinite entries, which have no "
+                    "place in a picture: leave these rows out of the embeddings and the table."
+                )
+            arrays[str(name)] = Y
+        return arrays
+
+    def _frame(self) -> Any:
+        """The table with names that are words, and its index as a column if it says anything."""
+        import pandas as pd
+
+        if self.table is None:
+            return pd.DataFrame(index=range(len(next(iter(self._embeddings().values())))))
+        table = self.table.to_pandas() if hasattr(self.table, "to_pandas") else self.table
+        frame = pd.DataFrame(table)
+        if not isinstance(frame.index, pd.RangeIndex) or frame.index.name is not None:
+            frame = frame.reset_index()
+        names = [str(name) for name in frame]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise InputError(f"Columns of the table must have different names; {', '.join(twice[:5])} come twice.")
+        return frame.set_axis(names, axis=1)
+
+    def _check(self, arrays: Mapping[str, Any], frame: Any, n: int) -> None:
+        for name, Y in arrays.items():
+            if len(Y) != n:
+                raise InputError(
+                    f"All embeddings must have the same rows; {next(iter(arrays))!r} has {n}, {name!r} has {len(Y)}."
+                )
+        if len(frame) != n:
+            raise InputError(
+                f"The table must have one row for each point: the embeddings have {n}, the table has {len(frame)}."
+            )
+        for name, values in self.distortion.items():
+            if name not in arrays:
+                raise InputError(
+                    f"There is distortion of {name!r}, which is not among the embeddings: {', '.join(arrays)}."
+                )
+            if np.shape(values) != (n,):
+                raise InputError(
+                    f"The distortion of {name!r} must be one number for each of the {n} points; got shape {np.shape(values)}."
+                )
+        known = {*frame, *(["distortion"] if self.distortion else [])}
+        for name in [*([] if self.colour is None else [self.colour]), *(self.hover or [])]:
+            if name not in known:
+                raise InputError(
+                    f"There is no column {name!r} to show; there are {', '.join(list(frame)[:20]) or 'none'}."
+                )
+
+
+def json_text(value: Any) -> str:
+    """JSON that is safe between script tags: ASCII, without a sign that opens or closes markup."""
+    return json.dumps(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _asset(name: str) -> str:
+    return resources.files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _fill(template: str, **parts: str) -> str:
+    """The template with its places filled, in one pass: what is filled in is not looked at again."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match.group(1)], _asset(template))
+
+
+def _policy(style: str, script: str) -> str:
+    """What a browser lets the page do: run these very lines, and nothing else; load nothing."""
+
+    def mark(text: str) -> str:
+        return base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+    return (
+        f"default-src 'none'; script-src 'sha256-{mark(script)}'; style-src 'sha256-{mark(style)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )

@@ -1,0 +1,334 @@
+"""The page in a real browser: opened from a file, used by mouse and by keys."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from eigenspan.plotting._colours import FEW, MISSING
+from eigenspan.report import Report
+from explorer_helpers import around, chosen, near_colour, pixels, small_report
+
+
+def inside(report, corners, page, panel):
+    """The rows within a rectangle of the window, from what the page says of their places."""
+    box = page.box(".plot", panel)
+    n = len(report.table)
+    places = np.array(page.run(f"Array.from({{length: {n}}}, (_, row) => explorer.panels[{panel}].pixel(row))"))
+    places += [box["x"], box["y"]]
+    low, high = np.min(corners, axis=0), np.max(corners, axis=0)
+    return np.flatnonzero(((places > low) & (places < high)).all(axis=1)).tolist()
+
+
+def test_every_panel_shows_every_class(visit):
+    page = visit(small_report())
+    assert page.run("document.body.dataset.state") == "ready"
+    assert page.run("explorer.painter.constructor.name") == "GlPainter"
+    for panel in range(3):
+        assert all(near_colour(pixels(page, panel), colour) > 100 for colour in FEW[:3])
+
+
+def test_a_lasso_selects_the_same_rows_in_every_panel(visit):
+    report = small_report()
+    page = visit(report)
+    before = [near_colour(pixels(page, panel), FEW[0]) for panel in range(3)]
+    corners = around(page, 1, [int(row) for row in np.flatnonzero(report.table["kind"] == "elm")])
+    expected = inside(report, corners, page, 1)
+    page.drag(corners)
+    assert chosen(page) == expected
+    assert {"elm"} <= set(report.table["kind"].iloc[expected])
+    assert page.run("document.getElementById('count').textContent") == f"{len(expected)} of 300 rows selected"
+    for panel in range(3):  # the rows that were left out are pale in every panel
+        assert near_colour(pixels(page, panel), FEW[0]) < before[panel] / 4
+        assert near_colour(pixels(page, panel), FEW[1]) > 100
+
+
+def test_the_place_of_a_row_is_that_of_its_embedding(visit):
+    report = small_report()
+    page = visit(report)
+    places = np.array(page.run("Array.from({length: 300}, (_, row) => explorer.panels[2].pixel(row))"))
+    Y = report.embeddings["view 3"]
+    for axis, sign in ((0, 1), (1, -1)):
+        slope, shift = np.polyfit(Y[:, axis], places[:, axis], 1)
+        np.testing.assert_allclose(places[:, axis], slope * Y[:, axis] + shift, atol=0.02)
+        assert sign * slope > 0
+    across, down = (np.ptp(places[:, axis]) / np.ptp(Y[:, axis]) for axis in (0, 1))
+    np.testing.assert_allclose(across, down, rtol=1e-3)  # lengths can be compared
+
+
+def test_more_rows_with_shift_none_with_a_click_on_empty_ground(visit):
+    page = visit(small_report())
+    page.drag(around(page, 0, [0], margin=6))
+    first = chosen(page)
+    assert 0 in first
+    other = next(row for row in range(300) if row not in first)
+    page.drag(around(page, 2, [other], margin=6), shift=True)
+    both = chosen(page)
+    assert {*first, other} <= {*both}
+    box = page.box(".plot", 0)
+    page.drag([(box["x"] + 3, box["y"] + 3)])
+    assert chosen(page) == []
+
+
+def test_the_legend_selects_a_class(visit):
+    report = small_report()
+    page = visit(report)
+    page.run("[...document.querySelectorAll('.chip')].find((chip) => chip.textContent.startsWith('oak')).click()")
+    assert chosen(page) == np.flatnonzero(report.table["kind"] == "oak").tolist()
+    page.click("#invert")
+    assert chosen(page) == np.flatnonzero(report.table["kind"] != "oak").tolist()
+    assert "oak" not in page.run("document.getElementById('first').textContent")
+    page.click("#clear")
+    assert chosen(page) == []
+    assert page.run("document.getElementById('save').disabled")
+
+
+def test_what_sets_the_selected_rows_apart(visit):
+    page = visit(small_report())
+    page.run("document.querySelector('.chip').click()")
+    told = page.run("document.getElementById('apart').textContent")
+    assert "kind" in told
+    assert "100 %" in told
+
+
+def test_colours_by_another_column(visit):
+    page = visit(small_report())
+    page.run("(colour.value = '1', colour.dispatchEvent(new Event('change')))")
+    page.settle()
+    seen = pixels(page, 0)
+    assert near_colour(seen, "#440154", 60) > 20  # both ends of the scale
+    assert near_colour(seen, "#fde725", 60) > 2
+    assert near_colour(seen, MISSING, 12) > 20
+    legend = page.run("document.getElementById('legend').textContent")
+    assert "missing" in legend
+    assert "coloured by height" in page.run("document.querySelector('.plot').ariaLabel")
+    page.run("(colour.value = 'none', colour.dispatchEvent(new Event('change')))")
+    page.settle()
+    assert near_colour(pixels(page, 0), FEW[0]) > 500
+
+
+def test_missing_values_are_grey_and_can_be_selected(visit):
+    report = small_report(colour="height")
+    page = visit(report)
+    page.run("document.querySelector('.chip').click()")
+    assert chosen(page) == np.flatnonzero(report.table["height"].isna()).tolist()
+
+
+def test_the_row_under_the_pointer_is_shown_and_marked_everywhere(visit):
+    report = small_report()
+    page = visit(report)
+    box = page.box(".plot", 1)
+    x, y = page.run("explorer.panels[1].pixel(17)")
+    page.mouse("mouseMoved", box["x"] + x, box["y"] + y)
+    page.settle()
+    row = page.run("explorer.row")
+    nearest = np.hypot(
+        *(np.array(page.run("Array.from({length: 300}, (_, r) => explorer.panels[1].pixel(r))")) - [x, y]).T
+    )
+    assert nearest[row] <= nearest.min() + 0.51  # the pointer stands on whole pixels
+    tip = page.run("document.getElementById('tip').innerText")
+    assert f"row {row}" in tip
+    assert report.table["kind"][row] in tip
+    assert str(report.table["count"][row]) in tip
+    rings = "[...document.querySelectorAll('.ring')].map((ring) => ring.getAttribute('visibility'))"
+    assert page.run(rings) == ["visible"] * 3
+    page.mouse("mouseMoved", 5, 5)
+    page.settle()
+    assert page.run("document.getElementById('tip').hidden")
+    assert page.run(rings) == ["hidden"] * 3
+
+
+def test_zoom_move_and_back(visit):
+    page = visit(small_report())
+    place = "explorer.panels[0].pixel(5)"
+    start = np.array(page.run(place))
+    box = page.box(".plot", 0)
+    middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse("mouseWheel", *middle, deltaX=0, deltaY=-100)
+    page.settle()
+    np.testing.assert_allclose(page.run(place), start)  # the page scrolls past a panel that is not in use
+    page.run("(document.querySelector('.plot').focus({preventScroll: true}), scrollTo(0, 0))")
+    page.mouse("mouseWheel", *middle, deltaX=0, deltaY=-100)
+    page.settle()
+    centre = np.array([box["width"], box["height"]]) / 2
+    np.testing.assert_allclose(np.array(page.run(place)) - centre, np.exp(1 / 3) * (start - centre), atol=1.0)
+    page.run("document.querySelector('input[value=move]').click()")
+    before = np.array(page.run(place))
+    page.drag([middle, (middle[0] + 30, middle[1] + 20)])
+    np.testing.assert_allclose(page.run(place), before + np.array([30, 20]), atol=0.01)
+    assert chosen(page) == []
+    page.run("document.querySelector('.panel button[title=\"Show all points\"]').click()")
+    np.testing.assert_allclose(page.run(place), start, atol=0.01)
+
+
+def read_csv(file, **more):
+    return pd.read_csv(file, keep_default_na=False, na_values={"height": [""]}, **more)
+
+
+def test_the_saved_rows_are_the_rows(visit):
+    report = small_report()
+    page = visit(report)
+    page.drag(around(page, 0, [3, 4, 5]))
+    rows = chosen(page)
+    file = page.saved(lambda: page.click("#save"))
+    assert file.suffix == ".csv"
+    saved = read_csv(file, index_col="row", parse_dates=["day"])
+    assert saved.index.tolist() == rows
+    expected = report.table.iloc[rows]
+    assert saved["height"].equals(expected["height"])  # to the last digit
+    assert saved["count"].equals(expected["count"])
+    assert saved["kind"].tolist() == expected["kind"].tolist()
+    assert saved["name"].tolist() == expected["name"].tolist()
+    assert (saved["day"] == expected["day"]).all()
+
+
+def test_formulas_are_disarmed_unless_the_reader_wants_them_as_they_are(visit):
+    words = ["=1+1", "+49 30", "-x", "@home", "-1.5", "plain", "  two ", "\tx", ""]
+    table = pd.DataFrame({"word": words, "=name": range(9), "n": [-1.5] * 9})
+    page = visit(Report("Formulas", {"a": np.random.default_rng(0).standard_normal((9, 2))}, table))
+    page.run("explorer.select(() => true, 'only')")
+    safe = pd.read_csv(page.saved(lambda: page.click("#save")), keep_default_na=False)
+    assert safe["word"].tolist() == ["'=1+1", "'+49 30", "'-x", "'@home", "-1.5", "plain", "  two ", "'\tx", ""]
+    assert list(safe) == ["row", "word", "'=name", "n"]
+    assert (safe["n"] == -1.5).all()
+    page.click("#disarmed")
+    plain = pd.read_csv(page.saved(lambda: page.click("#save")), keep_default_na=False)
+    assert plain["word"].tolist() == words
+    assert list(plain) == ["row", *table]
+
+
+def test_keys_alone_are_enough(visit):
+    page = visit(small_report())
+    for _ in range(40):
+        page.key("Tab")
+        if page.run("document.activeElement.className") == "plot":
+            break
+    assert page.run("document.activeElement === explorer.panels[0].plot")
+    assert page.run("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    page.key("ArrowLeft", 6), page.key("ArrowUp", 6)
+    page.key("Enter")
+    for arrow in ("ArrowRight", "ArrowDown", "ArrowLeft"):
+        page.key(arrow, 12)
+        page.key("Enter")
+    page.key("Enter")  # a second time at the same place closes the lasso
+    box = page.box(".plot", 0)
+    centre = np.array([box["width"], box["height"]]) / 2
+    places = np.array(page.run("Array.from({length: 300}, (_, row) => explorer.panels[0].pixel(row))"))
+    assert chosen(page) == np.flatnonzero((np.abs(places - centre) < 60).all(axis=1)).tolist()
+    assert chosen(page)
+    page.key("Escape")
+    assert chosen(page) == []
+    page.run("explorer.panels[0].cursor = explorer.panels[0].pixel(7)")
+    page.key(" ")
+    (row,) = chosen(page)
+    np.testing.assert_allclose(places[row], places[7], atol=0.01)
+    page.key(" ")
+    assert chosen(page) == []
+    page.key("+"), page.key("ArrowLeft", shift=True)
+    assert page.run("explorer.panels[0].view.zoom") == 1.25
+    page.key("0")
+    np.testing.assert_allclose(page.run("explorer.panels[0].pixel(7)"), places[7])
+    page.key("ArrowLeft")
+    assert page.run("document.getElementById('spoken').textContent.length") >= 0
+
+
+def test_more_than_twelve_classes(visit):
+    rng = np.random.default_rng(1)
+    kinds = np.repeat([f"class {k:02d}" for k in range(40)], np.arange(40, 0, -1))
+    table = pd.DataFrame({"kind": kinds})
+    page = visit(Report("Many", {"a": rng.standard_normal((len(kinds), 2))}, table, colour="kind"))
+    labels = page.run("[...document.querySelectorAll('.chip')].map((chip) => chip.textContent)")
+    assert len(labels) == 12
+    assert labels[0] == "class 0040"
+    assert labels[-1].startswith("29 others")
+    assert len(set(page.run("[...document.querySelectorAll('.chip i')].map((dot) => dot.style.background)"))) == 12
+    page.run("[...document.querySelectorAll('.chip')].at(-1).click()")
+    assert set(table["kind"].iloc[chosen(page)]) == {f"class {k:02d}" for k in range(11, 40)}
+
+
+def test_dark_and_light(visit):
+    page = visit(small_report(), dark=True)
+    assert pixels(page, 0).mean() < 80
+    page.click("#theme")
+    page.settle()
+    assert pixels(page, 0).mean() > 220
+    page.click("#theme")
+    page.settle()
+    assert pixels(page, 0).mean() < 80
+
+
+@pytest.mark.parametrize("width, height", [(360, 640), (800, 600), (1920, 1080)])
+def test_windows_of_every_size(visit, width, height):
+    page = visit(small_report(panels=5))
+    page.resize(width, height)
+    page.wait(f"innerWidth === {width}")
+    page.settle()
+    page.settle()
+    assert page.run("document.documentElement.scrollWidth") <= width
+    for panel in range(5):
+        box = page.box(".plot", panel)
+        assert box["width"] > 150
+        assert box["height"] > 150
+        places = np.array(page.run(f"Array.from({{length: 300}}, (_, r) => explorer.panels[{panel}].pixel(r))"))
+        assert (places > 0).all()
+        assert (places < [box["width"], box["height"]]).all()
+    page.run("document.querySelectorAll('.plot')[4].scrollIntoView()")
+    page.settle()
+    assert near_colour(pixels(page, 4), FEW[0]) > 50
+
+
+def test_axes_beyond_two_and_a_single_one(visit):
+    rng = np.random.default_rng(2)
+    Y, line = rng.standard_normal((50, 3)), rng.standard_normal(50)
+    page = visit(Report("Axes", {"three": Y, "one": line}))
+    page.run("window.axes = document.querySelector('.panel select')")
+    page.run("(axes.value = '0,2', axes.dispatchEvent(new Event('change')))")
+    page.settle()
+    places = np.array(page.run("Array.from({length: 50}, (_, row) => explorer.panels[0].pixel(row))"))
+    np.testing.assert_allclose(np.corrcoef(places[:, 1], Y[:, 2])[0, 1], -1, atol=1e-6)
+    places = np.array(page.run("Array.from({length: 50}, (_, row) => explorer.panels[1].pixel(row))"))
+    np.testing.assert_allclose(np.corrcoef(places[:, 0], line)[0, 1], 1, atol=1e-6)
+    assert (np.diff(places[:, 1]) < 0).all()
+    assert "row number up" in page.run("explorer.panels[1].plot.ariaLabel")
+
+
+def test_each_panel_shows_its_own_distortion(visit):
+    n = 200
+    bad = {"view 1": np.linspace(0, 1, n), "view 2": np.linspace(1, 0, n), "view 3": np.full(n, np.nan)}
+    page = visit(small_report(n, distortion=bad, colour="distortion"))
+    first, second, third = (np.array(page.run(f"[...explorer.panels[{k}].codes]")) for k in range(3))
+    assert (first == second[::-1]).all()
+    assert first.min() == 1
+    assert first.max() == 255
+    assert (third == 0).all()
+    assert near_colour(pixels(page, 2), MISSING, 12) > 100
+
+
+NO_WEBGL = """
+const plain = HTMLCanvasElement.prototype.getContext;
+HTMLCanvasElement.prototype.getContext = function (kind, ...more) { return kind === "webgl2" ? null : plain.call(this, kind, ...more); };
+"""
+
+
+def test_without_webgl(visit):
+    page = visit(small_report())
+    page.call("Page.addScriptToEvaluateOnNewDocument", source=NO_WEBGL)
+    page.open(page.file)
+    page.wait("window.explorer && explorer.painter.constructor.name === 'FlatPainter'")
+    page.settle()
+    assert "without WebGL" in page.run("document.getElementById('notice').textContent")
+    assert all(near_colour(pixels(page, 0), colour) > 100 for colour in FEW[:3])
+    page.drag(around(page, 0, [1, 2]))
+    assert {1, 2} <= {*chosen(page)}
+
+
+def test_a_lost_context_comes_back(visit):
+    page = visit(small_report())
+    page.run("(window.lost = explorer.painter.gl.getExtension('WEBGL_lose_context'), lost.loseContext())")
+    page.settle()
+    page.run("lost.restoreContext()")
+    page.wait("!explorer.painter.gl.isContextLost()")
+    page.settle()
+    page.settle()
+    assert all(near_colour(pixels(page, 1), colour) > 100 for colour in FEW[:3])

@@ -1,0 +1,118 @@
+"""Formulas of docstrings, read and written."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from eigenspan.errors import InputError
+from eigenspan.methods.registry import TABLE
+from eigenspan.report.formulas import formulas_of, readable, to_mathml, to_unicode
+from eigenspan.report.latex import parse
+
+OWN = [method for method in TABLE if method.own]
+#: What MathML elements may have inside: a name, or a number of children.
+CHILDREN = {"msub": 2, "msup": 2, "msubsup": 3, "munder": 2, "mover": 2, "munderover": 3, "mfrac": 2, "msqrt": 1}
+
+
+def check_tree(element):
+    assert re.fullmatch("math|mrow|mi|mn|mo|mtext|mspace|" + "|".join(CHILDREN), element.tag)
+    if element.tag in CHILDREN:
+        assert len(element) == CHILDREN[element.tag], ET.tostring(element)
+    assert set(element.attrib) <= {
+        "display",
+        "displaystyle",
+        "stretchy",
+        "minsize",
+        "lspace",
+        "rspace",
+        "movablelimits",
+    } | {*("width", "accent", "mathvariant")}
+    for child in element:
+        check_tree(child)
+
+
+@pytest.mark.parametrize("method", OWN, ids=lambda method: method.name)
+def test_every_method_says_its_problem(method):
+    doc = inspect.getdoc(method.build)
+    formulas = formulas_of(doc)
+    assert formulas
+    for formula in formulas:
+        check_tree(ET.fromstring(to_mathml(formula)))
+        line = to_unicode(formula)
+        assert not re.search(r"\\|[{}$]", line), line
+        assert "\n" not in line
+        assert line.count("(") == line.count(")")
+    shown = readable(doc)
+    assert ".. math::" not in shown
+    assert ":math:" not in shown
+    assert all(to_unicode(formula) in shown for formula in formulas)
+
+
+@pytest.mark.parametrize(
+    "formula, line",
+    [
+        (r"V^T V = I", "Vᵀ V = I"),
+        (r"x_{ij}^2", "xᵢⱼ²"),
+        (r"\tfrac12 x + \frac{a + b}{2n}", "½ x + (a + b)/(2n)"),
+        (r"-\lVert x - y \rVert_F^2", "−‖x − y‖_F²"),
+        (r"\sqrt{\operatorname{vol}}\, \bar x \hat\Delta", "√vol x̄ Δ̂"),
+        (r"\sum_{i \ne j} a_{i+1} \;\text{ for every } i", "∑_(i ≠ j) aᵢ₊₁  for every i"),
+        (r"(m_h - \bar x)^T", "(mₕ − x̄)ᵀ"),
+        (r"11^T/m", "1 1ᵀ/m"),
+        (r"\bigl( z' \bigr)^2", "(z′)²"),
+        (r"\left[\alpha\right]", "[α]"),
+        (r"a_{x y}^{-1/2}", "a_xy^(−1/2)"),
+    ],
+)
+def test_lines(formula, line):
+    assert to_unicode(formula) == line
+
+
+def test_marks():
+    assert "<msup><mrow>" in to_mathml("(a + b)^2")  # the power is that of the brackets
+    assert "<mn>12</mn>" in to_mathml("12 x")
+    assert "&lt;" in to_mathml("a < b")
+    assert to_mathml(r"\text{<script>}") == '<math display="block"><mtext>&lt;script&gt;</mtext></math>'
+    assert "<munder>" in to_mathml(r"\max_V V")
+
+
+@pytest.mark.parametrize(
+    "formula, word",
+    [
+        (r"\mystery x", r"\\mystery is not known"),
+        ("{a", "too few"),
+        ("a}", "too many"),
+        ("x_1_2", "two indices"),
+        ("x^", "ends"),
+    ],
+)
+def test_what_cannot_be_read_is_named(formula, word):
+    with pytest.raises(InputError, match=word):
+        parse(formula)
+
+
+def test_blocks_of_a_docstring():
+    doc = """First.
+
+    .. math:: a = b, \\quad
+              c = d
+
+    Words with :math:`x_i`.
+
+    .. math::
+
+        e = f
+
+        g = h
+
+    Last.
+    """
+    assert formulas_of(doc) == [r"a = b, \quad c = d", "e = f", "g = h"]
+    assert formulas_of(None) == []
+    assert "xᵢ" in readable(doc)
+    assert "a = b,  c = d" in readable(doc)
+    assert readable(doc).rstrip().endswith("Last.")
