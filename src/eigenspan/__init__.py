@@ -23,6 +23,8 @@ Choosing parameters
     labels          SemiSupervisedKFold, LabelledOnly, RegularizedSearch
 Tables
     methods, make
+Files
+    save, load
 """
 
 from typing import TYPE_CHECKING
@@ -75,6 +77,7 @@ from .methods.unfolding import (
 )
 from .methods.variance import PCA, KernelPCA
 from .methods.walks import CommuteTimeEmbedding, DiffusionMap
+from .models import load, save
 from .selection import LabelledOnly, RegularizedSearch, SemiSupervisedKFold
 
 if TYPE_CHECKING:
@@ -167,6 +170,8 @@ __all__ = [
     "SupervisedPCA",
     "TraceReducer",
     "UnfoldingCertificate",
+    "load",
     "make",
     "methods",
+    "save",
 ]

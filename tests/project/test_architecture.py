@@ -29,7 +29,7 @@ ORDER = [
     {"extend"},
     {"methods"},
     {"selection", "learning"},
-    {"quality", "datasets", "dimension", "theory"},
+    {"quality", "datasets", "dimension", "theory", "models"},
     {"plotting"},
     {"report"},
     {"distributed", "explore"},

@@ -48,7 +48,7 @@ def embed(**options: Any) -> None:
     \b
     eigenspan embed iris.csv --label species --plot iris.png
     eigenspan embed survey.csv --missing median --method isomap -d 3 -k 15
-    eigenspan embed cells.parquet --method lda --label type --model cells.model
+    eigenspan embed cells.parquet --method lda --label type --model cells.eig
     """
     run(SimpleNamespace(**options))
 

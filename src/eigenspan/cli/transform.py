@@ -26,7 +26,7 @@ _FILE = click.Path(path_type=Path)
 def transform(model: Path, table: Path, output: Path, missing: str, na: tuple[str, ...]) -> None:
     """Embed the rows of TABLE with MODEL, a file written by eigenspan embed --model.
 
-    A model file runs code when it is loaded: use files from people you trust.
+    A model file holds numbers and names. Nothing in it is run, and a damaged or crafted one is refused.
     """
     import numpy as np
 
@@ -37,7 +37,8 @@ def transform(model: Path, table: Path, output: Path, missing: str, na: tuple[st
     from .tables import check_output, read_table, write_table
 
     check_output(output, table, model)
-    bundle = load(model)
+    with working(f"Loading {model.name}"):
+        bundle = load(model)
     with working(f"Reading {table.name}"):
         frame = read_table(table, na)
     say(f"{table.name}: {plural(frame.shape[0], 'row')}, {plural(frame.shape[1], 'column')}.")
