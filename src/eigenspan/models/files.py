@@ -135,7 +135,10 @@ def describe(path: _Path) -> dict[str, Any]:
 # ---------------------------------------------------------------------- also for other contents than one estimator
 def write_model(content: Any, path: _Path, estimator: Any, provenance: dict[str, Any] | None = None) -> None:
     """Write anything that can be taken apart, the estimator among it, by which the file describes itself."""
-    _check_plain(provenance or {}, "provenance")
+    provenance = {} if provenance is None else provenance
+    if not isinstance(provenance, dict):
+        raise InputError(f"provenance takes a dict; got {provenance!r:.80}.")
+    _check_plain(provenance, "provenance")
     name, writer = type(estimator).__name__, Writer()
     writer.value(estimator, name)  # first, so that messages name places as its users do
     root = writer.value(content, "model")
@@ -146,7 +149,7 @@ def write_model(content: Any, path: _Path, estimator: Any, provenance: dict[str,
         "parameters": {key: f"{value!r:.200}" for key, value in estimator.get_params(deep=False).items()},
         "saved": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": versions(),
-        "provenance": provenance or {},
+        "provenance": provenance,
     }
     write(Path(path), header, {"objects": writer.objects, "root": root}, writer.arrays)
 

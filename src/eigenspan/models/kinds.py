@@ -121,21 +121,23 @@ def _generator(parts: Parts) -> Any:
 
 
 def _frame_parts(frame: Any) -> Parts:
-    plain = type(frame.index).__name__ == "RangeIndex"
+    index = frame.index
+    counted = type(index).__name__ == "RangeIndex"
     return {
         "columns": list(frame.columns),
-        "index": None if plain else frame.index.to_numpy(),
         "values": [frame.iloc[:, j].to_numpy() for j in range(frame.shape[1])],
-        "rows": len(frame),
+        "index": [index.start, index.stop, index.step] if counted else index.to_numpy(),
+        "names": [index.name, frame.columns.name],
     }
 
 
 def _frame(parts: Parts) -> Any:
     import pandas as pd
 
-    index = pd.RangeIndex(parts["rows"]) if parts["index"] is None else parts["index"]
+    index, names = parts["index"], parts["names"]
+    index = pd.RangeIndex(*index, name=names[0]) if type(index) is list else pd.Index(index, name=names[0])
     frame = pd.DataFrame(dict(enumerate(parts["values"])), index=index)
-    frame.columns = parts["columns"]
+    frame.columns = pd.Index(parts["columns"], name=names[1])
     return frame
 
 
