@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import secrets
 import shutil
@@ -53,7 +54,8 @@ class Contents:
 # ---------------------------------------------------------------------- writing
 def write(path: Path, header: dict[str, Any], objects: dict[str, Any], arrays: list[np.ndarray]) -> None:
     """Write a file, or leave what was there as it was."""
-    texts = {HEADER: _text(header), OBJECTS: _text(objects)}
+    layouts = [[array.dtype.str, list(array.shape), _by_columns(array)] for array in arrays]
+    texts = {HEADER: _text(header), OBJECTS: _text({**objects, "arrays": layouts})}
     with replacing(path) as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             for name, text in texts.items():
@@ -68,6 +70,10 @@ def write(path: Path, header: dict[str, Any], objects: dict[str, Any], arrays: l
 
 def _text(content: Any) -> bytes:
     return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
+
+
+def _by_columns(array: np.ndarray) -> bool:
+    return array.flags.f_contiguous and not array.flags.c_contiguous
 
 
 def _add(archive: zipfile.ZipFile, file: IO[bytes], name: str, array: np.ndarray) -> None:
@@ -104,13 +110,6 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 # ---------------------------------------------------------------------- reading
-#: What is raised on the way from bytes to objects when a file was put together by hand.
-MALFORMED = (
-    *(ValueError, TypeError, LookupError, AttributeError, AssertionError, ArithmeticError, NotImplementedError),
-    *(RecursionError, SyntaxError, EOFError, struct.error, zipfile.BadZipFile, zipfile.LargeZipFile),
-)
-
-
 def malformed(path: Path, failure: BaseException) -> ModelError:
     """The error for a file whose checksum is right and whose contents are not: no `save` has written it."""
     return ModelError(
@@ -124,7 +123,10 @@ def read(path: Path, mmap_mode: str | None = None) -> Contents:
     with _archive(path) as (file, archive, header, digest):
         entries = _entries(archive, file)
         objects = json.loads(archive.read(entries[OBJECTS]))
-        spots = [_array(entries[f"{i}.npy"], file) for i in range(len(entries) - 2)]
+        layouts = objects["arrays"]
+        if len(layouts) != len(entries) - 2:
+            raise ValueError(f"it has {len(entries) - 2} arrays and tells of {len(layouts)}")
+        spots = [_spot(entries[f"{i}.npy"], file, *layout) for i, layout in enumerate(layouts)]
         arrays = [_loaded(path, file, mmap_mode, *spot) for spot in spots]
     return Contents(header, objects, arrays, digest)
 
@@ -150,11 +152,11 @@ def _archive(path: Path) -> Iterator[tuple[IO[bytes], zipfile.ZipFile, dict[str,
                 header = json.loads(archive.read(entry))
                 _refuse_other_versions(header, path)
                 yield file, archive, header, digest
-    except ModelError:
+    except (ModelError, MemoryError):
         raise
     except OSError as failure:
         raise ModelError(f"{str(path)!r} cannot be read: {failure.strerror or failure}.") from failure
-    except MALFORMED as failure:
+    except Exception as failure:  # what parsers raise when a file was put together by hand
         raise malformed(path, failure) from failure
 
 
@@ -224,33 +226,36 @@ def _refuse_compressed(entries: list[zipfile.ZipInfo], file: IO[bytes]) -> None:
 
 
 def _refuse_other_versions(header: Any, path: Path) -> None:
-    if header["format"] != FORMAT or type(header["version"]) is not int:
+    if header["format"] != FORMAT or type(header["version"]) is not int or type(header["versions"]) is not dict:
         raise ValueError("its header is of another format")
     if header["version"] != VERSION:
-        writer = f"{header['versions']['eigenspan']!s:.50}"
+        writer = f"{header['versions'].get('eigenspan')!s:.50}"
         raise ModelError(
             f"{str(path)!r} has version {header['version']} of the model format, and this eigenspan reads {VERSION}. It was saved by "
             f"eigenspan {writer}: install that version or a later one, or fit the model again."
         )
 
 
-def _array(entry: zipfile.ZipInfo, file: IO[bytes]) -> tuple[np.dtype, tuple[int, ...], bool, int]:
-    """Type, shape, whether by columns, and where the numbers begin; checked against the size of the entry."""
+def _spot(
+    entry: zipfile.ZipInfo, file: IO[bytes], spelled: str, shape: list[int], by_columns: bool
+) -> tuple[np.dtype, tuple[int, ...], bool, int]:
+    """Type, shape, whether by columns, and where the numbers begin; checked against the size of the entry.
+
+    What the ``.npy`` says of itself is for other programs: it is Python text, which is not parsed here.
+    """
     file.seek(entry.header_offset)
     local = _LOCAL.unpack(file.read(_LOCAL.size))
     start = file.seek(entry.header_offset + _LOCAL.size + local[9] + local[10])
-    if local[0] != b"PK\x03\x04" or entry.header_offset < 0:
-        raise ValueError(f"there is no entry where {entry.filename} should begin")
-    version = np.lib.format.read_magic(file)
-    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-    shape, by_columns, dtype = readers[version](file)
-    plain_dtype(dtype.str if dtype.names is None else dtype.descr)
-    offset, count = file.tell(), 1
-    for length in shape:
-        count *= length
-    if any(length < 0 for length in shape) or offset - start + count * dtype.itemsize != entry.file_size:
-        raise ValueError(f"array {entry.filename} of shape {shape} is not as long as its entry")
-    return dtype, shape, by_columns, offset
+    magic, version = file.read(6), file.read(2)
+    if local[0] != b"PK\x03\x04" or magic != b"\x93NUMPY" or version not in (b"\x01\0", b"\x02\0"):
+        raise ValueError(f"there is no array where {entry.filename} should begin")
+    width = 2 * version[0]
+    offset = start + 8 + width + int.from_bytes(file.read(width), "little")
+    dtype = plain_dtype(spelled)
+    whole = all(type(length) is int and length >= 0 for length in shape) and type(by_columns) is bool
+    if not whole or offset - start + math.prod(shape) * dtype.itemsize != entry.file_size:
+        raise ValueError(f"array {entry.filename} of shape {shape!r:.50} is not as long as its entry")
+    return dtype, tuple(shape), by_columns, offset
 
 
 def _loaded(

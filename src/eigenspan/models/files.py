@@ -12,7 +12,7 @@ from typing import Any, Literal
 from sklearn.base import BaseEstimator
 
 from ..errors import InputError, ModelError, ModelWarning, warn
-from .archive import FORMAT, MALFORMED, VERSION, malformed, read, read_header, write
+from .archive import FORMAT, VERSION, malformed, read, read_header, write
 from .tree import Reader, Writer
 
 _Path = str | PathLike[str]
@@ -159,20 +159,22 @@ def read_model(path: _Path, *, mmap_mode: Any = None) -> Any:
     if mmap_mode not in (None, "r", "c"):
         raise InputError(f"mmap_mode={mmap_mode!r} cannot be used: it must be None, 'r' or 'c'.")
     contents = read(Path(path), mmap_mode)
+    objects, theirs, ours = contents.objects, contents.header["versions"], versions()
     reader = Reader(contents.arrays)
     try:
-        objects, saved = contents.objects["objects"], dict(contents.header["versions"])
-        _warn_of_versions(saved, any(str(node["class"]).startswith("sklearn.") for node in objects))
-        reader.read(objects)
-        return reader.value(contents.objects["root"])
-    except MALFORMED as failure:
-        theirs = contents.header["versions"].get("eigenspan") if isinstance(contents.header["versions"], dict) else None
-        if theirs == versions()["eigenspan"]:
+        reader.read(objects["objects"])
+        found = reader.value(objects["root"])
+    except MemoryError:
+        raise
+    except Exception as failure:  # constructors raise anything at all when they are given what no fit has made
+        if theirs.get("eigenspan") == ours["eigenspan"]:
             raise malformed(Path(path), failure) from failure
         raise ModelError(
-            f"{str(path)!r} was saved by eigenspan {theirs!s:.50} and cannot be put together by {versions()['eigenspan']}: {failure}. "
-            "Load it with that version, or fit the model again."
+            f"{str(path)!r} was saved by eigenspan {theirs.get('eigenspan')!s:.50} and cannot be put together by {ours['eigenspan']}: "
+            f"{failure}. Load it with that version, or fit the model again."
         ) from failure
+    _warn_of_versions(theirs, any(node["class"].startswith("sklearn.") for node in objects["objects"]))
+    return found
 
 
 def versions() -> dict[str, str]:

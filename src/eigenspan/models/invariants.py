@@ -1,32 +1,33 @@
-"""What must hold between the parts of an object, where compiled code relies on it without looking."""
+"""What must hold of the parts of an object, where compiled code relies on it without looking."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import KMeans
 
-from ..core.map import Map
-from ..extend.barycentric import BarycentricRows
-from ..graphs.neighbours.rows import RowIndex
-from ..graphs.search.engines import BlockSearch, HnswSearch, TreeSearch
-from ..methods.base import Reducer
+#: Links of a point and points looked at in a navigable graph, and threads of a search for clusters, that make sense anywhere.
+_LINKS, _EFFORT, _THREADS = range(2, 1025), range(1, 2**20), range(1, 2**12)
+
+
+def check_parts(name: str, parts: dict[str, Any]) -> None:
+    """Raise ValueError where a search cannot be built over these points."""
+    points: Any = parts.get("points")
+    if name in ("TreeSearch", "BlockSearch", "HnswSearch") and not (_array(points, 2) and points.dtype.kind == "f"):
+        raise ValueError(f"the points of a {name} are no table of numbers")
+    if name == "HnswSearch" and not (parts.get("links", 32) in _LINKS and parts.get("effort", 128) in _EFFORT):
+        raise ValueError("the links of a HnswSearch are beyond any graph")
 
 
 def check(made: Any) -> None:
     """Raise ValueError where the parts of a new object do not belong together."""
-    for cls, holds in _HOLDS.items():
-        if isinstance(made, cls) and not holds(made):
+    for cls in type(made).__mro__:
+        if cls.__name__ in _HOLDS and not _HOLDS[cls.__name__](made):
             raise ValueError(f"the parts of a {type(made).__name__} do not belong together")
 
 
 def _array(value: Any, ndim: int) -> bool:
     return isinstance(value, np.ndarray) and value.ndim == ndim and value.dtype.kind in "biuf"
-
-
-def _search(engine: Any) -> bool:
-    return _array(engine.points, 2) and engine.points.dtype.kind == "f"
 
 
 def _map(map_: Any) -> bool:
@@ -51,7 +52,8 @@ def _centres(clusters: Any) -> bool:
     if "cluster_centers_" not in vars(clusters):
         return True
     centres = clusters.cluster_centers_
-    return _array(centres, 2) and centres.shape == (clusters.n_clusters, clusters.n_features_in_)
+    fits = _array(centres, 2) and centres.shape == (clusters.n_clusters, clusters.n_features_in_)
+    return fits and vars(clusters).get("_n_threads", 1) in _THREADS
 
 
 def _reducer(estimator: Any) -> bool:
@@ -67,13 +69,10 @@ def _reducer(estimator: Any) -> bool:
     return points is None or getattr(points, "ndim", 0) != 2 or width is None or points.shape[1] == width
 
 
-_HOLDS: dict[type, Any] = {
-    Map: _map,
-    BarycentricRows: _barycentric,
-    RowIndex: _index,
-    TreeSearch: _search,
-    BlockSearch: _search,
-    HnswSearch: _search,
-    KMeans: _centres,
-    Reducer: _reducer,
+_HOLDS: dict[str, Any] = {
+    "Map": _map,
+    "BarycentricRows": _barycentric,
+    "RowIndex": _index,
+    "KMeans": _centres,
+    "Reducer": _reducer,
 }

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from .allowed import learners, ours, searches
-from .invariants import check
+from .invariants import check, check_parts
 
 Parts = dict[str, Any]
 _ATTRIBUTE = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*")
@@ -184,6 +184,7 @@ def name_of(value: Any) -> str | None:
 
 def build(name: str, parts: Parts) -> Any:
     """The object of this name with these parts."""
+    check_parts(name, parts)
     made = kinds()[name].build(parts)
     check(made)
     return made

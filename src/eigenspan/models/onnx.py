@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import RobustScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from ..core.map import Map, Raw
@@ -25,7 +28,7 @@ def to_onnx(
     input_name: str = "X",
     output_name: str = "embedding",
 ) -> Any:
-    """A fitted linear method as an ONNX model, ``embedding = (X − mean) V``.
+    """A fitted linear method, or scikit-learn's scalers and one, as an ONNX model, ``embedding = (X − mean) V``.
 
     Needs the package onnx: ``pip install "eigenspan[onnx]"``. The model has two nodes, ``Sub`` and ``MatMul`` (and ``Add`` where a method
     shifts its embedding); any number of rows goes in.
@@ -33,7 +36,8 @@ def to_onnx(
     Parameters
     ----------
     estimator : fitted estimator with a linear map
-        PCA, LDA, LPP and the other linear methods, without ``kernel=``.
+        PCA, LDA, LPP and the other linear methods, without ``kernel=``, also at the end of a pipeline after ``StandardScaler`` or
+        ``RobustScaler``, whose scales go into mean and V.
     path : path-like, optional
         File to write.
     dtype : {"float32", "float64"}, default="float64"
@@ -59,7 +63,10 @@ def to_onnx(
     """
     if dtype not in ("float32", "float64"):
         raise InputError(f"dtype={dtype!r} cannot be used: it must be 'float32' or 'float64'.")
-    map_ = _linear(estimator)
+    *scalers, last = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
+    map_ = _linear(last)
+    for scaler in reversed(scalers):
+        map_ = _after(scaler, map_)
     model = _model(map_, np.dtype(dtype), input_name, output_name)
     if path is not None:
         with replacing(Path(path)) as file:
@@ -76,6 +83,21 @@ def _linear(estimator: Any) -> Map:
         f"{name} has no linear map: new points are placed through training points, a kernel or layers, which two nodes cannot do. "
         "eigenspan.save keeps it for Python; PCA, LDA, LPP and other linear methods without kernel= can be exported."
     )
+
+
+def _after(scaler: Any, map_: Map) -> Map:
+    """The map of what goes into a scaler: ``((x − c)/s − m) V = (x − c − s m) V/s``."""
+    if type(scaler) not in (StandardScaler, RobustScaler):
+        raise ModelError(
+            f"A {type(scaler).__name__} in a pipeline cannot be exported: StandardScaler and RobustScaler before the method can."
+        )
+    check_is_fitted(scaler)
+    centre = vars(scaler).get("mean_" if isinstance(scaler, StandardScaler) else "center_")
+    ones = np.ones(map_.coef.shape[0])
+    scale = ones if scaler.scale_ is None else scaler.scale_
+    moved = scale * (0.0 if map_.offset is None else map_.offset)
+    used = centre is not None and getattr(scaler, "with_mean", getattr(scaler, "with_centering", False))
+    return replace(map_, coef=map_.coef / scale[:, None], offset=moved + centre if used else moved)
 
 
 def _model(map_: Map, dtype: np.dtype, input_name: str, output_name: str) -> Any:
