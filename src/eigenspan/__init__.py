@@ -26,6 +26,8 @@ Choosing parameters
     labels          SemiSupervisedKFold, LabelledOnly, RegularizedSearch
 Tables
     methods, make
+Files
+    save, load
 Other libraries
     to_anndata
 """
@@ -82,6 +84,7 @@ from .methods.unfolding import (
 )
 from .methods.variance import PCA, KernelPCA
 from .methods.walks import CommuteTimeEmbedding, DiffusionMap
+from .models import load, save
 from .quality import compare, evaluate
 from .selection import LabelledOnly, RegularizedSearch, SemiSupervisedKFold
 
@@ -178,7 +181,9 @@ __all__ = [
     "compare",
     "evaluate",
     "intrinsic_dimension",
+    "load",
     "make",
     "methods",
+    "save",
     "to_anndata",
 ]

@@ -11,6 +11,7 @@
     │   └── DimensionError               more components than the problem has
     ├── ParameterError (TypeError)       a parameter that does not exist, or one that is missing
     ├── UnitError (ValueError)           a unit form B that is not positive semidefinite
+    ├── ModelError (ValueError)          an estimator that cannot be saved, or a file that is no model
     ├── MemoryLimitError (MemoryError)   the problem would not fit; the message names what does
     └── ConvergenceError (RuntimeError)  no solver reached the requested residual
 
@@ -28,6 +29,7 @@
     ├── PrecisionWarning                 rounding shows in the result: the data lie far from the origin, or hardly differ
     ├── MissingWarning                   rows of which no entry was observed
     ├── FitWarning                       some of several fits failed, and figures are those of the others
+    ├── ModelWarning                     a model that another version has saved
     └── ConvergenceWarning               a solver missed its residual, or an iteration stopped short
 
 A message says what was found (with numbers), why it matters and what to change.
@@ -73,6 +75,10 @@ class DimensionError(InputError):
 
 class UnitError(EigenspanError, ValueError):
     """The unit form B of a trace problem is not positive semidefinite."""
+
+
+class ModelError(EigenspanError, ValueError):
+    """An estimator cannot be saved, or a file is no model that can be loaded."""
 
 
 class MemoryLimitError(EigenspanError, MemoryError):
@@ -137,6 +143,10 @@ class MissingWarning(EigenspanWarning):
 
 class FitWarning(EigenspanWarning):
     """Some of several fits failed, and what is returned rests on the others."""
+
+
+class ModelWarning(EigenspanWarning):
+    """A model was saved by another version."""
 
 
 class ConvergenceWarning(EigenspanWarning):

@@ -247,7 +247,7 @@ def test_the_input_is_not_overwritten(messy):
 # ------------------------------------------------------------------ transform
 @pytest.fixture
 def model(messy, tmp_path):
-    path = tmp_path / "iris.model"
+    path = tmp_path / "iris.eig"
     run(
         "embed",
         messy,
@@ -285,12 +285,13 @@ def test_transform_refuses_tables_that_do_not_fit(messy, model, iris, tmp_path):
 def test_transform_refuses_files_that_are_no_models(messy, model, tmp_path):
     out = tmp_path / "new.csv"
     whole = model.read_bytes()
-    broken = tmp_path / "broken.model"
+    broken = tmp_path / "broken.eig"
     for content, message in (
         (whole[: len(whole) // 2], "is damaged"),
         (whole[:-1] + b"?", "is damaged"),
-        (whole.replace(b'"version": 1', b'"version": 9', 1), "model format 9"),
-        (b"\x80\x05junk", "not an eigenspan model"),
+        (whole.replace(b'"version":1', b'"version":9', 1), "is damaged"),
+        (b"\x80\x05junk", "stored as a pickle"),
+        (b'{"format": "eigenspan-model", "version": 1}\n\x80\x05junk', "a model of an older eigenspan"),
         (b"", "not an eigenspan model"),
     ):
         broken.write_bytes(content)

@@ -2,15 +2,31 @@
 
 import bz2
 import gzip
+import hashlib
+import json
 import lzma
+import os
+import pickle
 
 import numpy as np
 import pytest
 
+import eigenspan
 from cli_helpers import refused, run
+from eigenspan.errors import ModelError
+from eigenspan.models import describe
+from eigenspan.models.files import write_model
 
 TABLE = "\n".join(["a,b,c", *(",".join(map(str, row)) for row in np.random.default_rng(0).standard_normal((300, 3)))])
 PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+
+
+@pytest.fixture
+def model(tmp_path):
+    table, path = tmp_path / "table.csv", tmp_path / "table.eig"
+    table.write_text(TABLE)
+    run("embed", table, "-m", "pca", "-o", tmp_path / "out.csv", "--model", path)
+    return path
 
 
 @pytest.mark.parametrize("kind", PACKERS)
@@ -32,10 +48,7 @@ def test_an_archive_with_wrong_bytes(kind, tmp_path):
     assert str(table.name) in refused("embed", table, "-m", "pca", "-o", tmp_path / "out.csv")
 
 
-def test_no_complete_row_is_left_to_transform(tmp_path):
-    table, model = tmp_path / "table.csv", tmp_path / "table.model"
-    table.write_text(TABLE)
-    run("embed", table, "-m", "pca", "-o", tmp_path / "out.csv", "--model", model)
+def test_no_complete_row_is_left_to_transform(model, tmp_path):
     gaps = tmp_path / "gaps.csv"
     gaps.write_text("a,b,c\n1,,2\n,1,1\n")
     output = refused("transform", model, gaps, "--missing", "drop-rows", "-o", tmp_path / "new.csv")
@@ -44,6 +57,51 @@ def test_no_complete_row_is_left_to_transform(tmp_path):
     gaps.write_text("a,b,c\n1,,2\n3,1,1\n")
     output = run("transform", model, gaps, "--missing", "drop-rows", "-o", tmp_path / "new.csv")
     assert "1 row is left" in output
+
+
+def test_a_model_that_would_run_code_is_not_opened(model, tmp_path):
+    """As older versions wrote models: one line that describes it, and a pickle."""
+    marker = tmp_path / "ran"
+    payload = pickle.dumps(Trap(marker))
+    header = {"format": "eigenspan-model", "version": 1, "bytes": len(payload)}
+    header["sha256"] = hashlib.sha256(payload).hexdigest()
+    for content in (json.dumps(header).encode() + b"\n" + payload, payload):
+        model.write_bytes(content)
+        output = refused("transform", model, tmp_path / "table.csv", "-o", tmp_path / "new.csv")
+        assert "stored as a pickle" in output
+        assert "Fit the model again" in output
+    assert not marker.exists()
+    assert not (tmp_path / "new.csv").exists()
+    pickle.loads(payload)
+    assert marker.exists(), "the trap would have closed"
+
+
+class Trap:
+    """Makes a folder when it is unpickled."""
+
+    def __init__(self, marker):
+        self.marker = str(marker)
+
+    def __reduce__(self):
+        return os.mkdir, (self.marker,)
+
+
+def test_models_of_python_and_of_the_command_line(model, tmp_path):
+    with pytest.raises(ModelError, match="is a model of the command line"):
+        eigenspan.load(model)
+    assert describe(model)["provenance"]["columns"] == ["a", "b", "c"]
+    eigenspan.save(eigenspan.PCA(2), model)
+    output = refused("transform", model, tmp_path / "table.csv", "-o", tmp_path / "new.csv")
+    assert "holds a PCA alone" in output
+    write_model({"method": "PCA", "estimator": eigenspan.PCA(2)}, model, eigenspan.PCA(2))
+    assert "is malformed" in refused("transform", model, tmp_path / "table.csv", "-o", tmp_path / "new.csv")
+
+
+def test_a_model_that_cannot_be_written(tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text(TABLE)
+    output = refused("embed", table, "-m", "pca", "-o", tmp_path / "out.csv", "--model", tmp_path / "no" / "m.eig")
+    assert "no" in output
 
 
 def test_no_complete_row_is_left_to_embed(tmp_path):

@@ -29,7 +29,7 @@ ORDER = [
     {"extend"},
     {"methods"},
     {"selection", "learning"},
-    {"quality", "datasets", "dimension", "theory", "interop"},
+    {"quality", "datasets", "dimension", "theory", "models", "interop"},
     {"plotting"},
     {"report"},
     {"distributed", "explore"},

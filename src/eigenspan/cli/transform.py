@@ -27,7 +27,7 @@ from .options import FILE, common, reading
 def transform(**options: Any) -> None:
     """Embed the rows of TABLE with MODEL, a file written by eigenspan embed --model.
 
-    A model file runs code when it is loaded: use files from people you trust.
+    A model file holds numbers and names. Nothing in it is run, and a damaged or crafted one is refused.
     """
     run(SimpleNamespace(**options))
 
@@ -45,7 +45,8 @@ def run(o: SimpleNamespace) -> None:
 
     check_table(o.output)
     check_outputs((o.table, o.model), output=o.output)
-    bundle = load(o.model)
+    with working(f"Loading {o.model.name}"):
+        bundle = load(o.model)
     with working(f"Reading {o.table.name}"):
         frame = read_table(o.table, reading_of(o))
     say(f"{o.table.name}: {plural(frame.shape[0], 'row')}, {plural(frame.shape[1], 'column')}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -217,11 +218,11 @@ def _warn_of_few_places(Y: Array, clusters: int) -> None:
         )
 
 
+@dataclass(frozen=True, eq=False)
 class _Rotation:
     """Discretisation: alternate between labels and the rotation that brings the vectors nearest to their indicators."""
 
-    def __init__(self, R: Array) -> None:
-        self.R = R
+    R: Array
 
     @classmethod
     def fit(cls, Y: Array, random_state: Any, iterations: int = 100, restarts: int = 10) -> _Rotation:

@@ -144,12 +144,12 @@ def _refuse_spread(X: Array) -> None:
         )
 
 
+@dataclass(frozen=True, eq=False)
 class _Transform:
     """The estimator's own map."""
 
-    def __init__(self, estimator: Any, width: int) -> None:
-        self.estimator = estimator
-        self.width = width
+    estimator: Any
+    width: int
 
     def __call__(self, X: Any) -> Array:
         return np.asarray(self.estimator.transform(X), dtype=np.float64)

@@ -1,0 +1,193 @@
+"""An object as a list of parts that JSON and arrays can hold, and back.
+
+The objects of a file stand in a list, each after those it holds, so that one held twice is stored once and none can hold itself. A value is
+a JSON number, text, truth value, null or list, or a dict of one entry that says what it is::
+
+    {"array": 3}                     the fourth array of the file
+    {"object": 5}                    the sixth object of the list
+    {"tuple": [...]}                 and {"dict": [[key, value], ...]}
+    {"float": "nan"}                 or "inf", "-inf", which JSON has no words for
+    {"number": ["<f4", 0.5]}         a NumPy number; {"dtype": "<f8"} a NumPy type
+    {"texts": [shape, [...]]}        an array of Python's own texts, numbers and None
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from .allowed import learners, searches
+from .kinds import build, kinds, name_of
+
+#: Kinds of NumPy types that a file may hold: truth values, numbers, texts and times, but no Python objects.
+KINDS = "biufcSUMm"
+#: Levels of lists within lists.
+_DEEPEST = 100
+
+
+class Writer:
+    """Takes one object apart: its `objects` and `arrays` are what a file stores."""
+
+    def __init__(self) -> None:
+        self.objects: list[dict[str, Any]] = []
+        self.arrays: list[np.ndarray] = []
+        self._nodes: dict[int, dict[str, int] | None] = {}
+        self._held: list[Any] = []  # an id names an object for as long as it lives
+
+    def value(self, x: Any, path: str, depth: int = 0) -> Any:
+        """The JSON value of x, which stands at `path` of the object that is saved."""
+        if x is None or type(x) in (bool, int, str):
+            return x
+        if type(x) is float:
+            return x if math.isfinite(x) else {"float": str(x)}
+        if depth > _DEEPEST:
+            raise ModelError(f"{path} is nested more than {_DEEPEST} levels deep, or holds itself: it cannot be saved.")
+        if type(x) in (list, tuple):
+            inside = [self.value(each, f"{path}[{i}]", depth + 1) for i, each in enumerate(x)]
+            return inside if type(x) is list else {"tuple": inside}
+        if type(x) is dict:
+            return {"dict": [[self._key(k, path), self.value(v, f"{path}[{k!r}]", depth + 1)] for k, v in x.items()]}
+        if isinstance(x, np.generic):
+            return self._number(x, path)
+        if isinstance(x, np.dtype):
+            return {"dtype": _spelled(x, path)}
+        return self._node(x, path)
+
+    def _key(self, key: Any, path: str) -> Any:
+        if type(key) in (bool, int, str, float) or key is None:
+            return self.value(key, path)
+        if isinstance(key, np.generic):
+            return self._number(key, path)
+        raise _refusal(key, f"a key of {path}")
+
+    def _number(self, x: Any, path: str) -> Any:
+        if x.dtype.kind in "biuf" and x.dtype.itemsize <= 8:
+            return {"number": [_spelled(x.dtype, path), self.value(x.item(), path)]}
+        return {"scalar": self._node(np.asarray(x), path)}
+
+    def _node(self, x: Any, path: str) -> Any:
+        """A reference to what is stored once, however often it is held."""
+        if id(x) in self._nodes:
+            node = self._nodes[id(x)]
+            if node is None:
+                raise ModelError(f"{path} holds itself: such an object cannot be saved.")
+            return node
+        self._nodes[id(x)] = None
+        self._held.append(x)
+        node = self._array(x, path) if isinstance(x, np.ndarray) else self._object(x, path)
+        self._nodes[id(x)] = node
+        return node
+
+    def _array(self, x: np.ndarray, path: str) -> dict[str, Any]:
+        if type(x) not in (np.ndarray, np.memmap):
+            raise _refusal(x, path)
+        if x.dtype.kind == "O":
+            texts = [self.value(each, f"{path}.flat[{i}]") for i, each in enumerate(x.ravel().tolist())]
+            if any(isinstance(text, list | dict) and "float" not in text for text in texts):
+                raise ModelError(f"{path} is an array of Python objects: only texts, numbers and None can be saved.")
+            return {"texts": [list(x.shape), texts]}
+        _spelled(x.dtype, path)
+        whole = x.flags.c_contiguous or x.flags.f_contiguous
+        self.arrays.append(np.asarray(x) if whole else x.copy(order="K"))  # products round as the layout has it
+        return {"array": len(self.arrays) - 1}
+
+    def _object(self, x: Any, path: str) -> dict[str, int]:
+        name = name_of(x)
+        if name is None:
+            raise _refusal(x, path)
+        parts = {}
+        for part, value in kinds()[name].parts(x).items():
+            if part in ("parameters", "attributes"):
+                parts[part] = {key: self.value(each, f"{path}.{key}") for key, each in value.items()}
+            else:
+                parts[part] = self.value(value, f"{path}.{part}")
+        self.objects.append({"class": name, "parts": parts})
+        return {"object": len(self.objects) - 1}
+
+
+def _spelled(dtype: np.dtype, path: str) -> str:
+    if dtype.kind not in KINDS:
+        raise ModelError(f"{path} has the NumPy type {dtype}, which a model file cannot hold.")
+    return dtype.str
+
+
+def _refusal(x: Any, path: str) -> ModelError:
+    kind, name = f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins."), path.rpartition(".")[2]
+    if callable(x) and not hasattr(x, "get_params"):
+        called = getattr(x, "__qualname__", kind)
+        return ModelError(
+            f"{path} is a function ({called}), and a model file holds numbers and names but no code. Use a kernel or metric that has a "
+            f"name, such as eigenspan.Kernel('rbf'); or, where only the fit needs it, set_params({name}=None) before saving. pickle keeps "
+            "functions that can be imported, in files that only people you trust may write."
+        )
+    known = ", ".join(sorted(name.removeprefix("sklearn.") for name in (*learners(), *searches())))
+    return ModelError(
+        f"{path} is a {kind}, which a model file cannot hold: it holds eigenspan's own classes, arrays, numbers, texts, and of "
+        f"scikit-learn {known}. Save the rest without it, or use pickle, in files that only people you trust may write."
+    )
+
+
+class Reader:
+    """Puts together what `Writer` took apart. Raises ValueError, TypeError or KeyError for what no writer has made."""
+
+    def __init__(self, arrays: list[Any]) -> None:
+        self.arrays = arrays
+        self.objects: list[Any] = []
+
+    def read(self, objects: list[Any]) -> None:
+        """Every object of the list, in its order."""
+        for node in objects:
+            name, parts = node["class"], node["parts"]
+            if not isinstance(name, str) or name not in kinds():
+                raise ValueError(f"it names the class {name!r:.100}, which is none that a model may hold")
+            self.objects.append(build(name, {part: self._part(part, value) for part, value in parts.items()}))
+
+    def _part(self, part: str, value: Any) -> Any:
+        if part in ("parameters", "attributes"):
+            return {name: self.value(each) for name, each in value.items()}
+        return self.value(value)
+
+    def value(self, x: Any) -> Any:
+        """The value that this JSON stands for."""
+        if isinstance(x, list):
+            return [self.value(each) for each in x]
+        if not isinstance(x, dict):
+            return x
+        if len(x) != 1:
+            raise ValueError("it holds a value that says two things")
+        ((kind, content),) = x.items()
+        if kind in ("array", "object"):
+            stored = self.arrays if kind == "array" else self.objects
+            if type(content) is not int or not 0 <= content < len(stored):
+                raise ValueError(f"it refers to {kind} {content!r:.20}, and there are {len(stored)} before")
+            return stored[content]
+        if kind in ("tuple", "dict"):
+            inside = [self.value(each) for each in content]
+            return tuple(inside) if kind == "tuple" else dict(inside)
+        if kind == "float" and content in ("nan", "inf", "-inf"):
+            return float(content)
+        return self._of_numpy(kind, content)
+
+    def _of_numpy(self, kind: str, content: Any) -> Any:
+        if kind == "texts":
+            shape, texts = content
+            made = np.empty(len(texts), dtype=object)
+            made[:] = [self.value(text) for text in texts]
+            return made.reshape(shape)
+        if kind == "scalar":
+            return self.value(content)[()]
+        if kind not in ("number", "dtype"):
+            raise ValueError(f"it holds a value of the kind {kind!r:.50}, which is none")
+        dtype = plain_dtype(content if kind == "dtype" else content[0])
+        return dtype if kind == "dtype" else dtype.type(self.value(content[1]))
+
+
+def plain_dtype(spelled: Any) -> np.dtype:
+    """The NumPy type of this name, if it is one of numbers, texts or times."""
+    dtype = np.dtype(spelled) if isinstance(spelled, str) else None
+    if dtype is None or dtype.kind not in KINDS or dtype.hasobject:
+        raise ValueError(f"it holds an array of the type {spelled!r:.50}, which is no plain one")
+    return dtype
