@@ -24,7 +24,7 @@ $(READY): pyproject.toml constraints.txt
 
 setup: $(READY) ## create the virtual environment
 
-demo: $(READY) ## embed the digits with six methods: a table and a picture
+demo: $(READY) ## embed the digits with six methods: a table, a picture and a page
 	@$(BIN)/eigenspan demo
 
 test: lint types doctest unit ## everything that is checked: format, lint, types, doctests, tests
@@ -83,5 +83,5 @@ bench-full: $(PEERS) ## the same at all sizes (hours)
 	$(BIN)/python -m benchmarks full
 
 clean: ## remove the environment, caches and pictures of the demo
-	rm -rf $(VENV) $(OLDEST) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis eigenspan-demo*.png
+	rm -rf $(VENV) $(OLDEST) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis eigenspan-demo*.png eigenspan-demo*.html
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

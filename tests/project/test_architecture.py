@@ -37,7 +37,7 @@ ORDER = [
 ]
 LEVEL = {name: level for level, names in enumerate(ORDER) for name in names}
 #: Results draw themselves: their `plot` imports the pictures when called, which import the measures.
-SIDEWAYS = {("quality", "plotting"), ("dimension", "plotting"), ("theory", "plotting")}
+SIDEWAYS = {("quality", "plotting"), ("dimension", "plotting"), ("theory", "plotting"), ("quality", "report")}
 EIGEN = re.compile(r"\b(eigsh?|eigh|lobpcg|svds|eigvals|eigvalsh|svd|svdvals)\s*\(")
 
 files = pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))

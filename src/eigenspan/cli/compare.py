@@ -11,6 +11,9 @@ import click
 from .console import Failed, Usage, how, out, plural, say, working
 from .options import FILE, common, preparing, reading, seed
 
+#: Cells of the table that a page carries.
+_CELLS = 600_000
+
 
 @click.command()
 @click.argument("table", type=FILE)
@@ -127,7 +130,44 @@ def _deliver(o: SimpleNamespace, found: Any, frame: Any, data: Any) -> None:
 
 def _report(o: SimpleNamespace, found: Any, frame: Any, data: Any) -> None:
     """The page, with the whole table to colour by and to look things up in."""
-    found.report(o.report)
+    import pandas as pd
+
+    kept = frame.loc[data.ids.index]
+    table = kept if data.ids.name in kept.columns else pd.concat([data.ids, kept], axis=1)
+    columns = {
+        "rows": len(frame),
+        "rows embedded": len(kept),
+        "columns": frame.shape[1],
+        "columns embedded": len(data.columns),
+    }
+    columns |= {"missing cells": int(frame.isna().to_numpy().sum()), "scaled": o.scale}
+    found.report(
+        o.report,
+        title=f"{o.table.name}: {len(found.embeddings)} methods side by side",
+        table=_thinned(table, data),
+        colour=o.label,
+        facts={"Table": columns},
+        provenance={"command": command_line(), "seed": o.seed},
+    )
+
+
+def command_line() -> str:
+    """What was typed."""
+    import shlex
+    import sys
+
+    return shlex.join(["eigenspan", *sys.argv[1:]])
+
+
+def _thinned(table: Any, data: Any) -> Any:
+    """At most so many cells: identifiers, label and words first, then the columns that were embedded."""
+    embedded = set(data.columns)
+    first = [name for name in table.columns if name not in embedded]
+    most = max(1, min(60, _CELLS // max(len(table), 1)))
+    chosen = [*first, *(name for name in table.columns if name in embedded)][:most]
+    if len(chosen) < table.shape[1]:
+        say(f"The report shows {len(chosen)} of {plural(table.shape[1], 'column')}.")
+    return table[chosen]
 
 
 def _show(found: Any) -> None:

@@ -25,14 +25,21 @@ class _Result(NamedTuple):
 
 @click.command()
 @click.option(
+    "--report",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("eigenspan-demo.html"),
+    show_default=True,
+    help="Where the page with the linked pictures goes.",
+)
+@click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("eigenspan-demo.png"),
     show_default=True,
     help="Where the picture goes.",
 )
-def demo(output: Path) -> None:
-    """Embed scikit-learn's digits in the plane with six methods: a table and a picture.
+def demo(output: Path, report: Path) -> None:
+    """Embed scikit-learn's digits in the plane with six methods: a table, a picture, and a page to explore them.
 
     Each method is fitted to 70 % of the images; the rest is placed by its map for new points and classified by its
     nearest neighbour in the plane.
@@ -57,6 +64,40 @@ def demo(output: Path) -> None:
         except (ImportError, OSError, ValueError) as failure:
             raise Failed(f"The picture could not be made: {failure}") from failure
     console.print(f"\nPicture: {output}", soft_wrap=True)
+    _report(X, y, report)
+    console.print(f"Report: {report}   (open it in a browser; it needs no network)", soft_wrap=True)
+
+
+def _report(X: Any, y: Any, path: Path) -> None:
+    """All images embedded by the same methods, on one page."""
+    import numpy as np
+    import pandas as pd
+
+    from ..quality import compare
+    from .compare import command_line
+
+    with working("Comparing") as told:
+        found = compare(
+            X,
+            list(METHODS),
+            y,
+            callback=lambda name, number, count: told(f"Comparing: {name}, {number + 1} of {count}"),
+        )
+        told("Writing the report")
+        ink, rows = X.sum(axis=1), X.reshape(-1, 8, 8).sum(axis=2)
+        lowest = 8 - np.argmax(rows[:, ::-1] > 0, axis=1)
+        table = pd.DataFrame({"image": np.arange(len(y)), "digit": y.astype(str), "ink": ink, "lowest row": lowest})
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            found.report(
+                path,
+                title="Handwritten digits by six methods",
+                table=table,
+                colour="digit",
+                provenance={"command": command_line(), "seed": 0},
+            )
+        except OSError as failure:
+            raise Failed(f"The report could not be written: {failure}") from failure
 
 
 def _run(name: str, train: Any, y_train: Any, test: Any, y_test: Any) -> _Result:

@@ -105,6 +105,28 @@ class Comparison:
 
         return RankCurvesDisplay.from_embeddings(self.X, self.embeddings, ax=ax)
 
+    def report(self, path: str | Path, title: str = "Methods side by side", **given: Any) -> Path:
+        """Write one page with linked panels, measures, spectra, dimension and every warning, to look at and to pass on.
+
+        The page needs no network. The rows are in it: whoever has the file can read them.
+
+        Parameters
+        ----------
+        path : str or Path
+            A name that ends in ``.html``.
+        title : str
+        **given
+            ``table``, the columns to show and to colour by; ``colour``, the first of these; ``provenance``, a dict that says how it was
+            made; and other parameters of `eigenspan.report.full_report`.
+
+        Returns
+        -------
+        Path
+        """
+        from ..report import full_report
+
+        return full_report(self, title, **given).write(path)
+
 
 def compare(
     X: Any,

@@ -1,0 +1,114 @@
+"""All that there is to say about a comparison: what `report_of` shows, and the measures that take a pass over the data each."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ..dimension import Dimensions, intrinsic_dimension
+from ..errors import EigenspanError
+from ..quality import coranking, distortion
+from .comparison import report_of
+from .page import Report
+from .sections import Curves, Section, Table
+
+#: Rows whose neighbourhoods the curves rest on, and points up to which distortion is worked out one by one.
+_ROWS, _POINTS = 2000, 10_000
+#: Points that the dimension is told from, and the methods that tell it.
+_DIMENSION = 10_000
+_ESTIMATES = ("correlation", "mle", "twonn", "parallel")
+
+
+def full_report(
+    comparison: Any,
+    title: str = "Methods side by side",
+    *,
+    n_neighbors: int = 10,
+    random_state: Any = 0,
+    facts: Any = None,
+    warned: Any = (),
+    **given: Any,
+) -> Report:
+    """The report of a comparison with its neighbourhoods at every scale, the distortion of every point and the dimension of the data.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    title : str
+    n_neighbors : int, default=10
+        Of the distortion.
+    random_state : int, RandomState or None, default=0
+        Of the rows that are looked at where there are very many.
+    facts : dict of str to dict, optional
+    warned : list of str, optional
+        Further warnings.
+    **given
+        Other parameters of `report_of`.
+
+    Returns
+    -------
+    Report
+    """
+    X, n = comparison.X, len(next(iter(comparison.embeddings.values())))
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    sample = _ROWS if n > _ROWS else None
+    curves = {
+        name: coranking(X, Y, sample=sample, random_state=random_state) for name, Y in comparison.embeddings.items()
+    }
+    k = min(n_neighbors, (n - 1) // 2)
+    wrong = {name: distortion(X, Y, n_neighbors=k) for name, Y in comparison.embeddings.items()} if n <= _POINTS else {}
+    said = [f"{name}: {message}" for name, messages in comparison.warnings.items() for message in messages]
+    return report_of(
+        comparison,
+        title,
+        rank_curves=curves,
+        distortion=wrong,
+        facts=facts,
+        sections=_dimension(X, random_state),
+        warnings=[*said, *warned],
+        **given,
+    )
+
+
+def _dimension(X: Any, random_state: Any) -> list[Section]:
+    """The estimates as a table, and the slope of the correlation integral against the scale; nothing where these cannot be had."""
+    import pandas as pd
+
+    rows = check_random_state(random_state).permutation(X.shape[0])[:_DIMENSION]
+    some = X if X.shape[0] <= _DIMENSION else (X.iloc if hasattr(X, "iloc") else X)[np.sort(rows)]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # ties and copies are said where the data are described
+            found = intrinsic_dimension(some, list(_ESTIMATES), random_state=random_state)
+    except (EigenspanError, ValueError):
+        return []
+    assert isinstance(found, Dimensions)
+    table = pd.DataFrame(
+        {"dimension": {r.method: r.dimension for r in found}, "error": {r.method: r.error for r in found}}
+    )
+    sections: list[Section] = [
+        Table(
+            "Dimension",
+            table,
+            text="How many dimensions the data have. The first three look at distances and see curved sheets too, the last at variances "
+            "and sees flat ones; where they disagree, the curve below tells at which scale.",
+        )
+    ]
+    curve = found["correlation"].curve
+    if curve is not None:
+        kept = np.isfinite(curve.y) & (curve.x > 0)
+        sections.append(
+            Curves(
+                "Dimension at every scale",
+                {"slope": (curve.x[kept], curve.y[kept])},
+                curve.x_label,
+                curve.y_label,
+                text=f"Slope of the number of pairs nearer than a distance. {found['correlation'].dimension:.2f} was read at the smallest "
+                "scales that hold enough pairs.",
+                log=True,
+            )
+        )
+    return sections
