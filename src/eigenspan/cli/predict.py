@@ -68,7 +68,7 @@ def forecasts(X: Any, seed: int) -> list[Forecast]:
         growth = np.log2(n / len(drawn))
         seconds = whole[0] * 2.0 ** (growth * np.clip(np.log2(max(whole[0], 1e-4) / max(half[0], 1e-4)), 1.0, 3.0))
         memory = whole[1] * 2.0 ** (growth * np.clip(np.log2(whole[1] / max(half[1], 1)), 1.0, 2.0))
-        found.append(Forecast(name, float(seconds), float(memory), memory < available_memory()))
+        found.append(Forecast(name, float(seconds), float(memory), bool(memory < available_memory())))
     return found
 
 
