@@ -168,7 +168,8 @@ def draw(estimators: dict[str, Any], label: Any, path: Path) -> None:
                 clusters = getattr(estimator, "labels_", None)
                 coloured = labels if clusters is None else np.asarray(clusters).astype(str)
                 title = str(label.name) if clusters is None and label is not None else "cluster"
-                shown = EmbeddingDisplay.from_estimator(estimator, coloured, legend_title=title)
+                axes = _drawn(estimator.embedding_)
+                shown = EmbeddingDisplay.from_estimator(estimator, coloured, legend_title=title, axes=axes)
             else:
                 embeddings = {name: estimator.embedding_ for name, estimator in estimators.items()}
                 shown = GalleryDisplay(
@@ -177,6 +178,13 @@ def draw(estimators: dict[str, Any], label: Any, path: Path) -> None:
             shown.figure_.savefig(path, dpi=150)
         except OSError as failure:
             raise Failed(f"{str(path)!r} cannot be written: {failure}") from failure
+
+
+def _drawn(Y: Any) -> tuple[int, ...]:
+    """The first two axes along which the points differ: that of a spectral clustering may be a constant one."""
+    Y = np.asarray(Y)
+    varying = np.flatnonzero(np.ptp(Y, axis=0) > 1e-8 * np.abs(Y).max(initial=0.0))
+    return tuple(int(j) for j in varying[:2]) if varying.size > 1 else (0, 1)
 
 
 def _colours(label: Any) -> Any:
