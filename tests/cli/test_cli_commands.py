@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from cli_helpers import refused, run
 from click.testing import CliRunner
 
+from cli_helpers import refused, run
 from eigenspan.cli import main
 
 

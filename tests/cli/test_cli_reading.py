@@ -271,3 +271,19 @@ def test_interrupted(file, tmp_path, monkeypatch):
     monkeypatch.setattr("eigenspan.cli.fitting.fit", interrupt)
     result = CliRunner().invoke(main, ["embed", str(file), "-o", str(tmp_path / "o.csv")])
     assert result.exit_code == 130
+
+
+def test_what_was_finished_before_an_interruption_is_kept(file, tmp_path, monkeypatch):
+    from eigenspan.cli import fitting
+
+    plain = fitting.fit
+
+    def fit(row, estimator, X, label):
+        if row.name == "LLE":
+            raise KeyboardInterrupt
+        plain(row, estimator, X, label)
+
+    monkeypatch.setattr(fitting, "fit", fit)
+    result = CliRunner().invoke(main, ["embed", str(file), "-m", "pca,lle", "-o", str(tmp_path / "o.csv")])
+    assert result.exit_code == 130
+    assert list(pd.read_csv(tmp_path / "o.csv")) == ["PassengerId", "pca0", "pca1"]

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ..errors import EigenspanError
-from .console import Usage, how, out, plural, say, working
+from .console import Usage, how, listed, out, plural, say, working
 from .options import FILE, common, preparing, reading, seed
 from .words import in_words
 
@@ -68,9 +68,18 @@ def run(o: SimpleNamespace) -> None:
     say(f"{o.table.name}: {plural(frame.shape[0], 'row')}, {plural(frame.shape[1], 'column')}.")
     data = prepare(frame, choice_of(o, gaps=all(takes_gaps(estimator) for _, estimator in chosen)))
     X, center, spread = standardise(data.X, o.scale)
-    for row, estimator in chosen:
-        fit(row, estimator, X, data.label)
-    _deliver(o, {row.name: estimator for row, estimator in chosen}, data, X, (center, spread))
+    finished: dict[str, Any] = {}
+    try:
+        for row, estimator in chosen:
+            fit(row, estimator, X, data.label)
+            finished[row.name] = estimator
+    except KeyboardInterrupt:
+        if not finished:
+            raise
+        say(f"Interrupted: the results of {listed(finished)} are written, and {len(chosen) - len(finished)} missing.")
+    _deliver(o, finished, data, X, (center, spread))
+    if len(finished) < len(chosen):
+        raise SystemExit(130)
 
 
 def reading_of(o: SimpleNamespace) -> Any:
