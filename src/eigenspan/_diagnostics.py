@@ -34,6 +34,17 @@ def collect(reported: Any = nullcontext) -> Iterator[dict[str, Any]]:
         _reported.reset(tokens[1])
 
 
+def aloud(name: str, reported: Any) -> Any:
+    """`reported`, but every stage is printed too as it begins, with the seconds since the fit of `name` began."""
+    start = time.perf_counter()
+
+    def tell(stage: str) -> Any:
+        print(f"[{name}] {time.perf_counter() - start:7.1f} s  {stage}", flush=True)
+        return reported(stage)
+
+    return tell
+
+
 @contextmanager
 def stage(name: str) -> Iterator[None]:
     """Time the block as stage `name`; repeated stages add up."""

@@ -76,6 +76,7 @@ Share = Annotated[float, Interval(Real, 0, 1, closed="both")]
 Tolerance = Annotated[float, Interval(Real, 0, 1, closed="neither")]
 ArrayLike = Annotated[Any, _Table()]
 Seed = Annotated[Any, "random_state"]
+Verbose = Annotated[int, "verbose"]
 Metric = Annotated[Any, str, Function()]
 Weights = Annotated[Any, str, HasMethods("bind")]
 

@@ -20,7 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from .._compat import HasMethods, Interval, StrOptions, TakesCallbacks, fit_context, make_constraint, reporting
-from .._diagnostics import collect
+from .._diagnostics import aloud, collect
 from .._parameters import ArrayLike, Count, Declared, Function, NotNegative, Seed, parameter
 from .._resources import explained, human_bytes, threads, threads_for
 from ..core import Axes, Features, Fitted, Map, Posed
@@ -97,7 +97,11 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         -------
         self
         """
-        with reporting(self, X, y) as report, collect(report) as record, threads(getattr(self, "n_jobs", None)):
+        with (
+            reporting(self, X, y) as report,
+            collect(self._telling(report)) as record,
+            threads(getattr(self, "n_jobs", None)),
+        ):
             sample, seen = read(self, X, y)
             with threads_for(self._order(sample)):
                 fitted = _for_dense_rows(self._fit(sample), sample.x)
@@ -120,6 +124,9 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         for name, value in found.items():
             setattr(self, name, value)
         return self
+
+    def _telling(self, report: Any) -> Any:
+        return aloud(type(self).__name__, report) if getattr(self, "verbose", 0) else report
 
     def _fit(self, sample: Sample) -> Fitted:
         """What there is to find; nothing is set here."""

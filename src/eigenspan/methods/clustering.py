@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._diagnostics import note, stage
-from .._parameters import Count, Metric, Seed, Weights, parameter
+from .._parameters import Count, Metric, Seed, Verbose, Weights, parameter
 from .._resources import one_thread
 from ..core import Fitted, Spectrum, TraceProblem, sign_of, solve, spectral_attributes
 from ..errors import DegenerateWarning, DimensionError, InputError, warn
@@ -95,6 +95,7 @@ class SpectralClustering(ClusterMixin, Reducer):
     solver: Solving = "auto"
     random_state: Seed = 0
     n_jobs: int | None = None
+    verbose: Verbose = 0
 
     _input: ClassVar[Input] = Input(pairs=("graph", "metric"), sparse=True)
 

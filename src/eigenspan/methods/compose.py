@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._compat import StrOptions
-from .._parameters import Count, NotNegative, Weights
+from .._parameters import Count, NotNegative, Verbose, Weights
 from ..core import Features, Fitted, Form, Posed, Samples, SqrtEigenvalue, Unit, UnitCovariance, identity, pose
 from ..errors import EigenspanError, InputError
 from ..forms import (
@@ -207,6 +207,7 @@ class TraceReducer(SpectralReducer):
     ridge: NotNegative | None = None
     unlabeled: Any = None
     n_jobs: int | None = None
+    verbose: Verbose = 0
 
     _input: ClassVar[Input] = Input(pairs=_kernel_of_basis, y=_labels_of_forms, idle=_refuse_idle)
 

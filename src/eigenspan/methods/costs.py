@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._diagnostics import note
-from .._parameters import Count, NotNegative, Positive
+from .._parameters import Count, NotNegative, Positive, Verbose
 from ..core import AxisWeights, Features, Form, Posed, Spectrum, TraceProblem, TraceRatio, diagonal, with_ridge
 from ..errors import DimensionError, LabelError, LabelWarning, RidgeWarning, warn
 from ..forms import laplacian, local_fisher, pair_affinity
@@ -62,6 +62,7 @@ class PairCosts(FeatureReducer):
     axes: AxisRule = "unit"
     unlabeled: Any = None
     n_jobs: int | None = None
+    verbose: Verbose = 0
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
 

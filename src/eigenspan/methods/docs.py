@@ -186,7 +186,7 @@ _ENTRIES = {
     "unfolding_time_limit": """time_limit : float or None, default=None
         Seconds after which the best certified point is returned, with a warning; Ctrl-C does the same.""",
     "unfolding_verbose": """verbose : int, default=0
-        1 prints these.""",
+        1 prints these, and every stage of the fit.""",
     "streaming_attributes": """n_samples_seen_ : int
         Rows so far, where `partial_fit` can add more (dense X with more rows than features, and no parameter that asks for all of them).
     moments_ : Sums
@@ -300,9 +300,16 @@ _SOURCES = {
 }
 
 
+#: Of every class that has it, as its last parameter.
+_VERBOSE = """verbose : int, default=0
+        1 prints every stage of the fit as it begins."""
+
+
 def documented(cls: Any) -> Any:
     """Class decorator: fill ``$name`` in the docstring with the shared description, and spell out the sources it cites."""
     text = Template(Template(cls.__doc__).safe_substitute(_LISTS)).safe_substitute(_ENTRIES).rstrip()
+    if "verbose" in cls._parameters and "\n    verbose :" not in text:
+        text = text.replace("\n\n    Attributes\n", f"\n    {_VERBOSE}\n\n    Attributes\n", 1)
     if "$mark" in text:
         text = Template(text).safe_substitute(mark=cls._parameters["unlabeled"].default)
     cited = [entry for mark, entry in _SOURCES.items() if mark in text and entry not in text]

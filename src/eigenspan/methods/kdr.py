@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._diagnostics import note, stage
-from .._parameters import Count, NotNegative, Positive, Tolerance
+from .._parameters import Count, NotNegative, Positive, Tolerance, Verbose
 from ..core import Features, Form, Posed, TraceProblem
 from ..core.spectrum import seed_of
 from ..errors import ConvergenceWarning, DimensionError, RidgeWarning, warn
@@ -55,6 +55,7 @@ class KernelSufficient(LinearReducer):
     landmarks: LandmarkRows = None
     whiten: bool = True
     ridge: NotNegative | None = None
+    verbose: Verbose = 0
 
     _input: ClassVar[Input] = Input(sparse=True, linear=True, y=read_response)
 

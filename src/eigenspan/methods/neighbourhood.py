@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._compat import HasMethods
 from .._diagnostics import stage
-from .._parameters import Count, Metric
+from .._parameters import Count, Metric, Verbose
 from ..core import Fitted, Posed
 from ..errors import DuplicateWarning, GraphError, warn
 from ..extend import Barycentric, BarycentricRows
@@ -46,6 +46,7 @@ class GraphEmbedding(SpectralReducer):
     landmarks: LandmarkRows = None
     disconnected: Policy = "connect"
     n_jobs: int | None = None
+    verbose: Verbose = 0
 
     _input: ClassVar[Input] = Input(pairs=("graph", "metric"))
     _untold: ClassVar[str] = (

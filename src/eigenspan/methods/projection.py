@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._diagnostics import stage
-from .._parameters import Count, Metric
+from .._parameters import Count, Metric, Verbose
 from ..core import Posed, Scatters, TraceProblem, with_ridge
 from ..errors import GraphError
 from ..forms import AllPairs, ByClass, PairWeights, Paths, Sparse
@@ -48,6 +48,7 @@ class GraphProjection(FeatureReducer):
     metric_params: dict[str, Any] | None = None
     unlabeled: Any = None
     n_jobs: int | None = None
+    verbose: Verbose = 0
 
     #: What the axes are measured in where the graph is that of the classes: the points with labels, all points, or themselves.
     _class_unit: ClassVar[str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from .._parameters import Count, NotNegative, Share
+from .._parameters import Count, NotNegative, Share, Verbose
 from ..core import AxisWeights, Form, Posed, Scatters, pose
 from ..forms import between, centring, laplacian, local_fisher, within
 from ..graphs import check_n_neighbors
@@ -240,6 +240,7 @@ class SELFDA(FeatureReducer):
     axes: AxisRule = "unit"
     unlabeled: Any = -1
     n_jobs: int | None = None
+    verbose: Verbose = 0
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
 

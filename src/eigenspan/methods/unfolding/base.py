@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,6 @@ class Unfolding(GraphEmbedding):
     max_iter: Count = 300
     time_limit: Positive | None = None
     callback: Callable[[dict[str, Any]], None] | None = None
-    verbose: Annotated[int, "verbose"] = 0
 
     def _order(self, sample: Sample) -> int:
         return sys.maxsize  # of the normal equations, which the solver knows
