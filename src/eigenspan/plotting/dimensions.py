@@ -20,7 +20,7 @@ class DimensionDisplay:
 
     Parameters
     ----------
-    results : Dimension or dict of str to Dimension or list of Dimension
+    results : Dimension, or dict of str to Dimension, or several Dimension in a row
         Of `eigenspan.intrinsic_dimension`.
 
     Attributes
@@ -48,7 +48,8 @@ class DimensionDisplay:
     """
 
     def __init__(self, results: Any) -> None:
-        self.results = results
+        several = isinstance(results, Iterable) and not isinstance(results, Mapping)
+        self.results = list(results) if several else results
 
     @classmethod
     def from_result(cls, result: Any, *, ax: Any = None) -> DimensionDisplay:
@@ -59,14 +60,14 @@ class DimensionDisplay:
     def from_results(cls, results: Mapping[str, Any] | Iterable[Any], *, ax: Any = None) -> DimensionDisplay:
         """Draw several estimates, a dot with its standard error for each; a dict names them, a list leaves them the names of their
         methods."""
-        return cls(results if isinstance(results, Mapping) else list(results)).plot(ax)
+        return cls(results).plot(ax)
 
     def plot(self, ax: Any = None) -> DimensionDisplay:
         """Draw it, on axes of its own unless some are given."""
         if isinstance(self.results, Mapping):
-            return self._plot_several(ax, {str(name): result for name, result in self.results.items()})
-        if isinstance(self.results, list | tuple):
-            return self._plot_several(ax, {_checked(result).method: result for result in self.results})
+            return self._plot_several(ax, list(map(str, self.results)), list(self.results.values()))
+        if isinstance(self.results, list):
+            return self._plot_several(ax, [_checked(result).method for result in self.results], self.results)
         return self._plot_curve(ax, _checked(self.results))
 
     def _plot_curve(self, ax: Any, result: Any) -> DimensionDisplay:
@@ -101,16 +102,16 @@ class DimensionDisplay:
             low, high = result.dimension - result.error, result.dimension + result.error
             ax.axhspan(low, high, color=FEW[1], alpha=0.2, linewidth=0)
 
-    def _plot_several(self, ax: Any, results: dict[str, Any]) -> DimensionDisplay:
+    def _plot_several(self, ax: Any, names: list[str], results: list[Any]) -> DimensionDisplay:
         if not results:
             raise InputError("There is nothing to draw: give at least one estimate of dimension.")
-        found = [_checked(result) for result in results.values()]
+        found = [_checked(result) for result in results]
         ax = axes_of(ax, 4.6, 0.9 + 0.32 * len(found))
         place = np.arange(len(found))
         errors = np.array([result.error if np.isfinite(result.error) else 0.0 for result in found])
         style = {"fmt": "o", "color": FEW[0], "ecolor": FEW[0], "elinewidth": 1.4, "capsize": 3, "markersize": 5}
         self.dots_ = ax.errorbar([result.dimension for result in found], place, xerr=errors, **style)
-        ax.set_yticks(place, list(results))
+        ax.set_yticks(place, names)
         ax.set_ylim(len(found) - 0.5, -0.5)
         ax.grid(axis="x", color=QUIET, linewidth=0.4)
         ax.tick_params(axis="y", length=0, labelcolor=ink())

@@ -91,6 +91,7 @@ class DistortionDisplay:
         from ..quality import distortion  # type: ignore[attr-defined]
 
         own = {name: given.pop(name) for name in ("names", "value_name", "title", "aspect") if name in given}
+        own.setdefault("value_name", given.get("kind", "intrusion"))
         return cls(embedding, distortion(X, embedding, **given), **own).plot(ax, worst=worst)
 
     @classmethod

@@ -34,6 +34,8 @@ class RankCurvesDisplay:
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     lines_ : dict of str to Line2D
+    bands_ : dict of str to FillBetweenPolyCollection
+        One standard error on either side, where a sample of the points was looked at.
     chance_ : Line2D
         What an embedding at random would keep.
     legend_ : Legend
@@ -97,9 +99,10 @@ class RankCurvesDisplay:
         ax = axes_of(ax, 5.6, 3.6)
         longest = max(curve.size for curve in curves.values())
         K = np.arange(1, longest + 1)
-        chance = K / (longest + 1.0) if which == "q_nx" else np.zeros(longest)
+        n = max(getattr(result, "n_samples", longest + 2) for result in self.results.values())
+        chance = K / (n - 1.0) if which == "q_nx" else np.zeros(longest)
         self.chance_ = ax.plot(K, chance, color=QUIET, linewidth=0.8, label="chance" if which == "q_nx" else None)[0]
-        self.lines_ = {}
+        self.lines_, self.bands_ = {}, {}
         for i, (name, curve) in enumerate(curves.items()):
             style = {
                 "color": visible(FEW)[i % len(FEW)],
@@ -108,7 +111,11 @@ class RankCurvesDisplay:
             }
             area = getattr(self.results[name], "auc", None)
             label = name if area is None else f"{name}  (AUC {float(area):.3f})"
-            self.lines_[name] = ax.plot(np.arange(1, curve.size + 1), curve, label=label, **style)[0]
+            self.lines_[name] = ax.plot(K[: curve.size], curve, label=label, **style)[0]
+            error = np.asarray(getattr(self.results[name], "r_nx_error" if which == "r_nx" else "q_nx_error", 0.0))
+            if error.any():
+                around = {"color": style["color"], "alpha": 0.2, "linewidth": 0}
+                self.bands_[name] = ax.fill_between(K[: curve.size], curve - error, curve + error, **around)
         ax.set_xscale("log")
         ax.set_xlim(1, longest)
         self.legend_ = quiet_legend(ax, loc="center left", bbox_to_anchor=(1, 0.5))
