@@ -21,6 +21,8 @@ Specifications
     landmarks       Landmarks
 Choosing parameters
     labels          SemiSupervisedKFold, LabelledOnly, RegularizedSearch
+How good, and which
+    evaluate
 Tables
     methods, make
 """
@@ -75,6 +77,7 @@ from .methods.unfolding import (
 )
 from .methods.variance import PCA, KernelPCA
 from .methods.walks import CommuteTimeEmbedding, DiffusionMap
+from .quality import evaluate
 from .selection import LabelledOnly, RegularizedSearch, SemiSupervisedKFold
 
 if TYPE_CHECKING:
@@ -167,6 +170,7 @@ __all__ = [
     "SupervisedPCA",
     "TraceReducer",
     "UnfoldingCertificate",
+    "evaluate",
     "make",
     "methods",
 ]

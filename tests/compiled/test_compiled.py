@@ -15,13 +15,15 @@ from eigenspan._resources import threads, workers
 from eigenspan.compiled import factors, in_pieces
 from eigenspan.compiled.pairs import pair_histogram
 from eigenspan.compiled.paths import ShortestPaths
-from eigenspan.compiled.ranks import excess_ranks
+from eigenspan.compiled.ranks import order_rows, tally_rows
 from eigenspan.compiled.steps import first_steps
 from eigenspan.extend import gram as gram_module
 from eigenspan.forms import alignment
 from eigenspan.graphs import KNN, geodesic_distances
 from eigenspan.graphs.neighbours.geodesics import _SMALL
 from eigenspan.graphs.weights import barycentric
+from eigenspan.quality import coranking
+from eigenspan.quality._ranks import area_weights, tally
 
 
 def bellman_ford(graph: sp.csr_array, sources: np.ndarray) -> np.ndarray:
@@ -320,19 +322,31 @@ def test_pair_histogram_of_copies_and_of_exact_distances() -> None:
     assert pair_histogram(np.ones((1, 2)))[1].sum() == 0
 
 
-@pytest.mark.parametrize("k", [1, 4, 20])
-def test_excess_ranks_against_sorting(k: int) -> None:
-    rng = np.random.default_rng(k)
-    D = rng.integers(0, 30, (50, 80)).astype(float)  # many ties
+@pytest.mark.parametrize("values", [30, 2**60])
+def test_orders_of_rows_against_sorting(values: int) -> None:
+    rng = np.random.default_rng(0)
+    D = rng.integers(0, values, (50, 80)) / 7.0  # few values: many ties, zeros among them
+    D[3] = 0.0
     own = rng.integers(0, 80, 50)
-    chosen = np.array([rng.permutation(np.delete(np.arange(80), i))[:k] for i in own])
-    expected = []
-    for row, i, picked in zip(D, own, chosen, strict=True):
-        others = np.sort(np.delete(row, i))
-        expected.append(np.maximum(np.searchsorted(others, row[picked]) + 1 - k, 0).sum())
-    before = D.copy()
-    np.testing.assert_array_equal(excess_ranks(D, chosen, own), expected)
+    before, first = D.copy(), D.copy()
+    first[np.arange(50), own] = -1.0
+    np.testing.assert_array_equal(order_rows(D, own), np.argsort(first, axis=1, kind="stable"))
     np.testing.assert_array_equal(D, before)
+
+
+@pytest.mark.parametrize("k", [1, 5, 28])
+@pytest.mark.parametrize("curve", [False, True])
+def test_tallies_of_ranks_against_numpy(k: int, curve: bool) -> None:
+    rng = np.random.default_rng(k)
+    first = np.array([np.insert(rng.permutation(29) + 1, i, 0) for i in range(20)], np.int32)
+    order = np.array([np.insert(rng.permutation(np.delete(np.arange(30), i)), 0, i) for i in range(20)])
+    found = []
+    for count in (tally, tally_rows):
+        counts, squares, rows = np.zeros((5, 30), np.int64), np.zeros(30 * curve, np.int64), np.zeros((20, 4))
+        count(first, order, k, area_weights(30, 28), counts, squares, rows)
+        found.append((counts, squares, rows))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-13)
 
 
 class Rows:
@@ -383,8 +397,8 @@ def many_pairs() -> Callable[[], Any]:
 
 
 def many_ranks() -> Callable[[], Any]:
-    D, chosen = np.random.default_rng(0).random((300, 60_000)), np.arange(600).reshape(300, 2)
-    return lambda: excess_ranks(D, chosen, np.arange(300))
+    X = np.random.default_rng(0).random((2500, 3))
+    return lambda: coranking(X, X[:, :2]).r_nx
 
 
 def many_steps() -> Callable[[], Any]:

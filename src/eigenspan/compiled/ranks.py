@@ -1,4 +1,4 @@
-"""Ranks of a few among many, and the order of a few."""
+"""Orders of whole rows, and what two rankings of the same points have in common; the order of a few."""
 
 from __future__ import annotations
 
@@ -7,37 +7,95 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import in_pieces
 from .jit import compiled, spliced
 
-Array = NDArray[np.float64]
+#: Digits of a sorting key: six of eleven bits are a double.
+_BITS, _DIGITS = 11, 6
+_MASK = np.uint64((1 << _BITS) - 1)
 
 
-def excess_ranks(D: Array, chosen: NDArray[Any], own: NDArray[Any]) -> NDArray[np.int64]:
-    """``Σ_c max(0, rank_ic − k)`` for the k chosen columns of every row i of D, its own column left out.
+def order_rows(D: NDArray[np.float64], own: NDArray[Any]) -> NDArray[np.int32]:
+    """Columns of every row i of D by their entries, equal ones by their place, column ``own[i]`` before all; D is not changed.
 
-    A rank is one more than the number of smaller entries in the row. They are counted, not sorted, and D is not changed.
+    A radix sort, O(n) a row. Entries are not NaN and not negative.
     """
-    out = np.empty(D.shape[0], np.int64)
-    step = 1 + int(1e7 / D.shape[1])
-    in_pieces(_excess_ranks, D.shape[0], step, D, chosen, own, out)
+    out = np.empty(D.shape, np.int32)
+    _order_rows(D, np.asarray(own, np.int64), out)
     return out
 
 
 @compiled
-def _excess_ranks(first, last, D, chosen, own, out):  # type: ignore[no-untyped-def]
-    k = chosen.shape[1]
-    for i in range(first, last):
-        row = D[i]
-        total = 0
-        for c in range(k):
-            x = row[chosen[i, c]]
-            smaller = 0
-            for j in range(row.size):
-                smaller += row[j] < x
-            smaller -= row[own[i]] < x
-            total += max(0, smaller + 1 - k)
-        out[i] = total
+def _order_rows(D, own, out):  # type: ignore[no-untyped-def]
+    n = D.shape[1]
+    keys, other = np.empty(n, np.uint64), np.empty(n, np.uint64)
+    places, moved = np.empty(n, np.int32), np.empty(n, np.int32)
+    counts = np.empty((_DIGITS, 1 << _BITS), np.int32)
+    for i in range(D.shape[0]):
+        bits = D[i].view(np.uint64)  # of numbers that are not negative, in the order of the numbers
+        counts[:] = 0
+        for j in range(n):
+            key = np.uint64(0) if j == own[i] else bits[j] + np.uint64(1)  # zeros too are behind the own column
+            keys[j], places[j] = key, j
+            for p in range(_DIGITS):
+                counts[p, (key >> np.uint64(_BITS * p)) & _MASK] += 1
+        for p in range(_DIGITS):
+            count, shift = counts[p], np.uint64(_BITS * p)
+            if count[(keys[0] >> shift) & _MASK] == n:
+                continue  # all alike in this digit
+            total = 0
+            for q in range(count.size):
+                total, count[q] = total + count[q], total
+            for j in range(n):
+                digit = (keys[j] >> shift) & _MASK
+                to = count[digit]
+                count[digit] = to + 1
+                other[to], moved[to] = keys[j], places[j]
+            keys, other = other, keys
+            places, moved = moved, places
+        out[i] = places
+
+
+def tally_rows(
+    first: NDArray[Any], order: NDArray[Any], k: int, weights: NDArray[np.float64], counts: Any, squares: Any, rows: Any
+) -> None:
+    """Add to `counts` what `quality._ranks.tally` says of ranks `first` (b, n) and of an `order` (b, n), and fill in `rows` (b, 4)."""
+    _tally_rows(first, order, k, weights, counts, squares, rows)
+
+
+@compiled
+def _tally_rows(first, order, k, weights, counts, squares, rows):  # type: ignore[no-untyped-def]
+    n = order.shape[1]
+    together = np.zeros(n, np.int64)
+    for i in range(order.shape[0]):
+        both = intruding = extruding = 0
+        score = 0.0
+        for r in range(1, n):
+            x = first[i, order[i, r]]
+            larger = max(x, r)
+            score += weights[larger]
+            if x > r:
+                counts[0, x] += 1
+                counts[3, r] += x
+            elif x < r:
+                counts[1, r] += 1
+                counts[4, x] += r
+            else:
+                counts[2, r] += 1
+            if larger <= k:
+                both += 1
+            elif r <= k:
+                intruding += x - k
+            elif x <= k:
+                extruding += r - k
+            if squares.size:
+                together[larger] += 1
+        rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3] = both, intruding, extruding, score
+        if squares.size:
+            both = 0
+            for r in range(1, n):
+                both += together[r]
+                together[r] = 0
+                squares[r] += both * both
 
 
 @spliced

@@ -65,7 +65,7 @@ class Responses:
     part: bool = False
 
     def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Classes | Numbers:
-        if _names_classes(y):
+        if names_classes(y):
             return read_classes(y, n, name=name, unlabeled=None, at_least=1 if self.part else 2)
         return Numbers(read_numbers(y, n, name, differ=not self.part))
 
@@ -255,7 +255,7 @@ def read_numbers(y: Any, n: int, name: str, *, differ: bool = True) -> Array:
     return T
 
 
-def _names_classes(y: Any) -> bool:
+def names_classes(y: Any) -> bool:
     """One column of words, of categories or of yes and no: what has no order of its own."""
     if str(getattr(y, "dtype", "")).lower().startswith(("categor", "enum")):
         return True

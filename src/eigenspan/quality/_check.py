@@ -7,9 +7,16 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 from .._resources import refuse_lazy
 from ..errors import InputError
+
+#: Up to this many points, results that carry their error look at every row; beyond, at so many that the work stays the same.
+EXACT = 20_000
+#: Rows at least, for an error that means something.
+_FEWEST = 200
 
 
 def as_points(A: Any, name: str) -> Any:
@@ -32,10 +39,41 @@ def as_points(A: Any, name: str) -> Any:
     return A
 
 
-def check_neighbours(n_neighbors: Any, limit: int, why: str) -> int:
+def check_neighbours(n_neighbors: Any, limit: int, why: str, name: str = "n_neighbors") -> int:
     """A whole number between 1 and `limit`."""
     if not isinstance(n_neighbors, Integral) or isinstance(n_neighbors, bool):
-        raise InputError(f"n_neighbors must be a whole number; got {n_neighbors!r}.")
+        raise InputError(f"{name} must be a whole number; got {n_neighbors!r}.")
     if not 1 <= int(n_neighbors) <= limit:
-        raise InputError(f"n_neighbors={n_neighbors} must lie between 1 and {limit}, {why}.")
+        raise InputError(f"{name}={n_neighbors} must lie between 1 and {limit}, {why}.")
     return int(n_neighbors)
+
+
+def compared(X: Any, Y: Any, n_least: int = 3) -> tuple[Any, Any]:
+    """The data and its embedding, checked: the same points, and enough of them."""
+    X, Y = as_points(X, "X"), as_points(Y, "Y")
+    n = X.shape[0]
+    if Y.shape[0] != n:
+        raise InputError(f"X has {n} rows and Y has {Y.shape[0]}: they must be the same points.")
+    if n < n_least:
+        raise InputError(f"Distances can be compared from {n_least} points on; got {n}.")
+    return X, Y.toarray() if sp.issparse(Y) else Y
+
+
+def chosen_rows(n: int, sample: Any, random_state: Any) -> NDArray[np.intp]:
+    """`sample` of n rows, drawn without replacement, ascending; None for all."""
+    if sample is None:
+        return np.arange(n)
+    if not isinstance(sample, Integral) or isinstance(sample, bool) or not 2 <= int(sample) <= n:
+        raise InputError(f"sample={sample!r} must be a whole number of rows between 2 and {n}, or None.")
+    return np.sort(check_random_state(random_state).permutation(n)[: int(sample)])
+
+
+def affordable(n: int, sample: Any) -> Any:
+    """`sample`, and where that is None: all rows up to `EXACT` points, beyond as many as cost the same."""
+    return max(_FEWEST, EXACT**2 // n) if sample is None and n > EXACT else sample
+
+
+def standard_error(values: NDArray[np.float64], n: int) -> Any:
+    """Of the mean of values (m, ...) drawn without replacement from n; 0 where all were drawn."""
+    m = values.shape[0]
+    return np.zeros(values.shape[1:]) if m == n else values.std(axis=0, ddof=1) * np.sqrt((1 - m / n) / m)

@@ -1,0 +1,136 @@
+"""Distances from some points to all, a block of rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+from sklearn.metrics import pairwise_distances
+
+from .._resources import human_bytes, in_slices, require, workers
+from ..errors import InputError
+from ..graphs import KNN, distance_graph, ensure_connected, geodesic_distances
+from ..graphs.search.metric import as_metric, explaining, refuse_undefined
+from ..input.read import is_precomputed
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: Size of one block of distances, rows against all points.
+_BLOCK_BYTES = 8 * 2**20
+#: What a block needs beside its distances: those of an embedding, two rankings, differences.
+_COPIES = 5
+#: Up to so many features, or so many operations in all, distances are taken by differences, not from inner products.
+_FEATURES, _OPERATIONS = 64, 2e9
+
+
+class Distances(Protocol):
+    """Distances from any rows of a table to all of them. `n_jobs` is 1 where these are worked out on several threads already."""
+
+    @property
+    def n(self) -> int: ...
+
+    @property
+    def n_jobs(self) -> int | None: ...
+
+    def __call__(self, rows: Index) -> Array: ...
+
+
+@dataclass(frozen=True, eq=False)
+class BlockDistances:
+    """Distances from any rows of a table to all of them.
+
+    Euclidean ones are taken by differences, so that equal rows are equally far from everything to the last bit; only of large tables
+    with many features from inner products, about their median, which keeps whole numbers whole.
+    """
+
+    points: Any
+    metric: Any = "euclidean"
+    squares: Array | None = None
+    n_jobs: int | None = None
+
+    @classmethod
+    def of(cls, A: Any, metric: Any = "euclidean", name: str = "X") -> BlockDistances:
+        """Of a checked table `A`, called `name` in messages."""
+        if is_precomputed(metric):
+            if A.shape[0] != A.shape[1]:
+                raise InputError(
+                    f'metric="precomputed" says that {name} holds the distances between {A.shape[0]} points, but it has shape {A.shape}.'
+                )
+            if (A.data if sp.issparse(A) else A).min(initial=0.0) < 0:
+                raise InputError(f"{name} holds negative distances, and the smallest is no nearest neighbour.")
+            return cls(A, metric)
+        if isinstance(metric, str) and metric == "euclidean" and not sp.issparse(A):
+            n, features = A.shape
+            if features > _FEATURES and float(n) * n * features > _OPERATIONS:
+                A = A - np.median(A[:: max(1, n // 1000)], axis=0)
+                return cls(A, metric, np.einsum("ij,ij->i", A, A))
+        return cls(A, metric)
+
+    @property
+    def n(self) -> int:
+        return int(self.points.shape[0])
+
+    def __call__(self, rows: Index) -> Array:
+        """Distances (b, n) from these rows, zero from a row to itself."""
+        D = self._measured(rows)
+        if not np.isfinite(D.sum()):  # nothing cancels in a sum of distances
+            refuse_undefined(D, self.metric)
+        D[np.arange(rows.size), rows] = 0.0
+        return D
+
+    def _measured(self, rows: Index) -> Array:
+        some = self.points[rows]
+        if is_precomputed(self.metric):
+            return np.abs(some.toarray() if sp.issparse(some) else some)
+        if self.squares is not None:
+            D = (-2.0 * some) @ self.points.T
+            D += self.squares[rows][:, None]
+            D += self.squares
+            return np.sqrt(np.maximum(D, 0.0, out=D), out=D)
+        if isinstance(self.metric, str) and self.metric == "euclidean" and not sp.issparse(some):
+            return np.asarray(cdist(some, self.points))
+        with explaining(self.metric):
+            D = np.array(pairwise_distances(some, self.points, metric=as_metric(self.metric)), dtype=np.float64)
+        return np.maximum(D, 0.0, out=D)  # one minus a cosine may fall below zero by rounding
+
+
+@dataclass(frozen=True, eq=False)
+class GraphDistances:
+    """Lengths of shortest paths through a neighbour graph in one piece."""
+
+    lengths: sp.csr_array
+    n_jobs: int | None = 1
+
+    @classmethod
+    def of(cls, A: Any, metric: Any = "euclidean", n_neighbors: int | None = None) -> GraphDistances:
+        """Through the graph of `n_neighbors` (None: ten) of a checked table, bridged where it is in several pieces."""
+        given = is_precomputed(metric)
+        k = min(10, A.shape[0] - 1) if n_neighbors is None else n_neighbors
+        graph = distance_graph(A, k) if given else KNN(k, metric=metric).build(A)
+        graph, _ = ensure_connected(graph, A, "connect", precomputed=given)
+        return cls(graph.undirected())
+
+    @property
+    def n(self) -> int:
+        return int(self.lengths.shape[0])
+
+    def __call__(self, rows: Index) -> Array:
+        return geodesic_distances(self.lengths, rows)
+
+
+def in_blocks(work: Callable[[slice], Any], m: int, n: int, n_jobs: int | None = None) -> list[Any]:
+    """``work`` on consecutive slices of m rows that are compared with n points, on the threads allowed."""
+    step, threads = max(1, _BLOCK_BYTES // (8 * n)), workers(n_jobs)
+    need = 8.0 * _COPIES * step * n * threads
+    require(
+        need,
+        f"Blocks of distances to {n} points on {threads} threads",
+        f"n_jobs=1 needs {human_bytes(need / threads)}.",
+    )
+    return in_slices(work, m, step, threads)

@@ -1,0 +1,110 @@
+"""Distances of many pairs at once, for measures that have to sort them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._resources import require
+from ._blocks import Distances, in_blocks
+from ._pairs import guessed_line, jackknife, unexplained
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: Bytes that sorting and fitting takes for a pair.
+_PAIR_BYTES = 80
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """Distances x of pairs (i, j) in the data or its graph, by the row they start from.
+
+    Attributes
+    ----------
+    x : ndarray of shape (N,)
+    row : ndarray of int of shape (N,)
+        Place of i among the rows.
+    rows : ndarray of int of shape (m,)
+        Of n points; where these are all, each pair is in once.
+    """
+
+    x: Array
+    row: Index
+    rows: Index
+    n: int
+
+    @classmethod
+    def of(cls, X: Distances, rows: Index) -> Pooled:
+        """The pairs from these rows to all other points."""
+        n, m = X.n, rows.size
+        pairs = n * (n - 1) // 2 if m == n else m * (n - 1)
+        require(
+            float(_PAIR_BYTES) * pairs,
+            f"The distances of {pairs} pairs, which have to be sorted at once,",
+            f"sample={max(2, min(m, 10**7 // n))} looks at the pairs of so many random rows.",
+        )
+        x = np.concatenate(in_blocks(lambda where: X(rows[where])[_pairs(where, rows, n)], m, n, X.n_jobs))
+        lengths = np.arange(n - 1, -1, -1) if m == n else np.full(m, n - 1)
+        return cls(x, np.repeat(np.arange(m), lengths), rows, n)
+
+    def distances(self, Y: Distances) -> Array:
+        """Of the same pairs elsewhere."""
+        rows = self.rows
+        return np.concatenate(in_blocks(lambda where: Y(rows[where])[_pairs(where, rows, self.n)], rows.size, self.n))
+
+    @cached_property
+    def _ranks(self) -> Array:
+        return _centred_ranks(self.x)
+
+    def nonmetric_stress(self, y: Array) -> tuple[float, float]:
+        """Stress-1 of y from the best increasing function of x, and its standard error."""
+        from sklearn.isotonic import IsotonicRegression
+
+        fitted = IsotonicRegression().fit_transform(self.x, y)
+        if not np.any(y):
+            return 1.0, 0.0
+        sums = self._by_row((y - fitted) ** 2, y * y)
+        return self._told(sums, lambda s: np.sqrt(s[..., 0] / s[..., 1]))
+
+    def rank_correlation(self, y: Array) -> tuple[float, float]:
+        """Spearman's, and its standard error; 0 where nothing varies."""
+        first, second = self._ranks, _centred_ranks(y)
+        sums = self._by_row(first * second, first * first, second * second)
+        if not sums.sum(axis=0)[1:].all():
+            return 0.0, 0.0
+        return self._told(sums, lambda s: s[..., 0] / np.sqrt(s[..., 1] * s[..., 2]))
+
+    def residual_variance(self, y: Array) -> tuple[float, float]:
+        """One minus the squared correlation, and its standard error."""
+        line = guessed_line(self.x, y)
+        u, v = self.x - line[0], y - line[1]
+        f = u - line[2] * v
+        sums = self._by_row(np.ones_like(u), u, v, u * u, v * v, f * v, f * f)
+        return self._told(sums, lambda s: unexplained(s, line))
+
+    def _by_row(self, *values: Array) -> Array:
+        return np.stack([np.bincount(self.row, v, minlength=self.rows.size) for v in values], axis=1)
+
+    def _told(self, sums: Array, value: Callable[[Array], Any]) -> tuple[float, float]:
+        return float(value(sums.sum(axis=0))), jackknife(sums, value, self.n)
+
+
+def _centred_ranks(x: Array) -> Array:
+    """Ranks about their mean, equal values sharing theirs."""
+    from scipy.stats import rankdata
+
+    ranks = rankdata(x)
+    ranks -= (x.size + 1) / 2
+    return ranks
+
+
+def _pairs(where: slice, rows: Index, n: int) -> NDArray[np.bool_]:
+    """Which entries of a block are pairs: all but the row's own, or where all rows are taken those above it."""
+    some, columns = rows[where][:, None], np.arange(n)
+    return columns > some if rows.size == n else columns != some

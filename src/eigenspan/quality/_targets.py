@@ -1,0 +1,99 @@
+"""What `evaluate` may be handed: embeddings under names, and what near points should share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..errors import InputError, LabelError
+from ..input.y import label_array, names_classes, read_classes, read_numbers
+from ._check import as_points
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """Classes or numbers of the points `rows` that have any, and how many have none."""
+
+    rows: Index
+    codes: Index
+    numbers: Array
+    missing: int
+
+
+def read_target(y: Any, n: int, *, classes: bool, numbers: bool, unlabeled: Any) -> Target:
+    """The labels where `classes` are asked for, the numbers where those are."""
+    if not classes and not numbers:
+        return Target(np.empty(0, np.intp), np.empty(0, np.intp), np.empty((0, 1)), 0)
+    codes = (
+        read_classes(y, n, unlabeled=unlabeled, name="evaluate", at_least=1).codes if classes else np.zeros(n, np.intp)
+    )
+    T = read_numbers(y, n, "evaluate") if numbers else np.zeros((n, 1))
+    rows = np.flatnonzero((codes >= 0) & ~np.isnan(T).any(axis=1))
+    if rows.size < 3:
+        raise LabelError(
+            f"Only {rows.size} of {n} points have a label or a number: at least 3 must, to tell one from the others."
+        )
+    return Target(rows, codes[rows], T[rows], n - rows.size)
+
+
+def holds_classes(y: Any) -> bool:
+    """Text, categories, yes and no, and whole numbers; numbers with fractions, or in several columns, are to be predicted."""
+    if names_classes(y):
+        return True
+    if np.ndim(y) != 1:
+        return False
+    try:
+        values = np.asarray(label_array(y), dtype=np.float64)
+    except (TypeError, ValueError):
+        return True
+    values = values[np.isfinite(values)]
+    return bool(np.all(values == np.floor(values)))
+
+
+def named(embeddings: Any, X: Any) -> dict[str, Array]:
+    """The embeddings of the rows of X under their names."""
+    if isinstance(embeddings, Mapping):
+        pairs = [(str(name), one) for name, one in embeddings.items()]
+    elif isinstance(embeddings, list | tuple) and all(_is_one(one) for one in embeddings):
+        pairs = [(type(one).__name__ if _fitted(one) else f"embedding {i}", one) for i, one in enumerate(embeddings, 1)]
+    else:
+        pairs = [(type(embeddings).__name__ if _fitted(embeddings) else "embedding", embeddings)]
+    if not pairs:
+        raise InputError("There is no embedding to evaluate: pass an array, a fitted estimator, or several of them.")
+    found: dict[str, Array] = {}
+    for name, one in pairs:
+        known = [other for other in found if other == name or other.startswith(f"{name} ")]
+        found[f"{name} {len(known) + 1}" if known else name] = _embedded(one, name, X)
+    return found
+
+
+def _fitted(one: Any) -> bool:
+    return hasattr(one, "transform") or hasattr(one, "embedding_")
+
+
+def _is_one(one: Any) -> bool:
+    return _fitted(one) or sp.issparse(one) or np.ndim(one) == 2
+
+
+def _embedded(one: Any, name: str, X: Any) -> Array:
+    """The rows of an array, or those of a fitted estimator."""
+    n = X.shape[0]
+    if isinstance(one, type):
+        raise InputError(f"{one.__name__} is a class: pass {one.__name__}(...).fit(X).")
+    if hasattr(one, "fit") or _fitted(one):
+        Y = getattr(one, "embedding_", None)
+        Y = one.transform(X) if Y is None or np.shape(Y)[0] != n else Y
+    else:
+        Y = one
+    Y = as_points(Y, name)
+    if Y.shape[0] != n:
+        raise InputError(f"X has {n} rows and {name} has {Y.shape[0]}: they must be the same points.")
+    return Y.toarray() if sp.issparse(Y) else Y
