@@ -19,6 +19,8 @@ Specifications
     weights         Binary, Heat, LocalScaling, Cosine, Powered, PathSimilarity
     kernels         Kernel
     landmarks       Landmarks
+Before and after a picture
+    how many dimensions  intrinsic_dimension
 Choosing parameters
     labels          SemiSupervisedKFold, LabelledOnly, RegularizedSearch
 How good, and which
@@ -30,6 +32,7 @@ Tables
 from typing import TYPE_CHECKING
 
 from .core import Kernel
+from .dimension import intrinsic_dimension
 from .graphs import KNN, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered, Radius
 from .graphs.weights.paths import PathSimilarity
 from .learning import KernelLearner
@@ -171,6 +174,7 @@ __all__ = [
     "TraceReducer",
     "UnfoldingCertificate",
     "evaluate",
+    "intrinsic_dimension",
     "make",
     "methods",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +13,7 @@ from .jit import compiled
 #: Bins are told by the exponent of a single-precision number and this many bits after it: eight bins to an octave of d².
 _BITS = 3
 _SHIFT = 23 - _BITS
+N_BINS = 1 << (8 + _BITS)
 #: Points whose distances to one point are worked out together.
 _WIDTH = 1024
 #: Pieces of the points at most: each has a histogram of its own.
@@ -50,9 +53,18 @@ def pair_histogram(X: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArra
     scale = 2.0 ** np.floor(np.log2(extent)) if extent > 0 else 1.0  # a power of two: the division is exact
     columns = np.ascontiguousarray((centred / scale).T, dtype=np.float32)
     step = max(1, -(-n // _PIECES))
-    found = np.zeros((-(-n // step), 1 << (8 + _BITS)), np.int64)
+    found = np.zeros((-(-n // step), N_BINS), np.int64)
     in_pieces(_count_pairs, n, step, columns, step, found)
-    counts = found.sum(axis=0)
+    return bins_of(found.sum(axis=0), scale)
+
+
+def bin_numbers(squares: NDArray[np.floating]) -> NDArray[Any]:
+    """The bin of each squared distance, in units of the scale that `bins_of` is told, as `pair_histogram` counts them."""
+    return np.ascontiguousarray(squares, dtype=np.float32).view(np.uint32) >> _SHIFT
+
+
+def bins_of(counts: NDArray[np.int64], scale: float) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Edges in the unit of the distances, and counts, of those bins between the smallest and the largest distance."""
     lowest, highest = 1, 1
     if counts[1:].any():
         lowest, highest = (int(b) for b in 1 + np.flatnonzero(counts[1:])[[0, -1]])

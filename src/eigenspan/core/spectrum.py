@@ -18,10 +18,6 @@ Array = NDArray[np.float64]
 TIED = 1e-8
 #: Sine of the angle that the residuals leave open, above which a subspace is not resolved.
 BLUR = 1e-2
-#: Share of all variance that the axes beyond a suggested dimension may hold together.
-_REST = 0.01
-#: Share of all variance that is rounding.
-_NOTHING = 1e-9
 #: Points below which an axis on a few of them is nothing unusual.
 _MANY = 100
 
@@ -120,21 +116,6 @@ def warn_if_localised(Y: Array, masses: Array | None = None) -> Array:
             LocalisationWarning,
         )
     return spread
-
-
-def suggested_dimension(variances: Array, noise: float = 0.0) -> int:
-    """How many axes a spectrum of variances has to show: those before its largest drop, as a ratio of one variance to the next.
-
-    `noise` is the share of all variance up to which an axis may be an accident, such as the gap to which an optimum is proved: smaller
-    shares count as that much, so that a drop from one numerical zero to another is none. Axes are not given up while those beyond them
-    hold more than a hundredth of all variance.
-    """
-    shares = np.sort(np.maximum(variances, 0.0))[::-1]
-    shares = shares / max(float(shares.sum()), np.finfo(float).tiny)
-    least = 1 + int(np.sum(np.cumsum(shares) < 1.0 - _REST)) if shares.any() else 1
-    heights = np.maximum(np.append(shares, 0.0), max(min(abs(noise), 1.0), _NOTHING))
-    drops = heights[:-1] / heights[1:]
-    return least + int(np.argmax(drops[least - 1 :]))
 
 
 def relative_gap(last: float, beyond: float, norm: float) -> float:

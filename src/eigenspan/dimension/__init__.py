@@ -1,5 +1,6 @@
 """How many dimensions have the data?"""
 
-from .result import Curve, Dimension
+from .estimate import intrinsic_dimension
+from .result import Curve, Dimension, Dimensions
 
-__all__ = ["Curve", "Dimension"]
+__all__ = ["Curve", "Dimension", "Dimensions", "intrinsic_dimension"]

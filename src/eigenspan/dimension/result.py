@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..errors import InputError
 
 Array = NDArray[np.float64]
 
@@ -40,7 +43,7 @@ class Curve:
     reference_label: str = ""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Dimension:
     """An estimate of the intrinsic dimension.
 
@@ -54,8 +57,8 @@ class Dimension:
         Distinct points that it rests on.
     curve : Curve or None
         What it was read from: `plot` draws it.
-    local : ndarray of shape (n_samples,) or None
-        The estimate around each point, where the method has one.
+    local : ndarray of shape (n_rows,) or None
+        The estimate around each row of X, where the method has one; equal rows share it.
     facts : dict
         What else was found on the way (scales fitted, neighbours used, points left out).
     """
@@ -67,6 +70,10 @@ class Dimension:
     curve: Curve | None = None
     local: Array | None = None
     facts: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        error = "" if np.isnan(self.error) else f" ± {self.error:.2g}"
+        return f"Dimension({self.dimension:.4g}{error}, {self.method!r}, {self.n_samples} points)"
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the curve with the part that was used and the estimate.
@@ -82,3 +89,73 @@ class Dimension:
         from ..plotting import DimensionDisplay
 
         return DimensionDisplay.from_result(self, ax=ax)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dimensions:
+    """Estimates of the same data by several methods.
+
+    Prints as a table; ``dimensions["mle"]`` is one of them, ``len`` their number, and a loop goes through them.
+
+    Attributes
+    ----------
+    results : tuple of Dimension
+    left_out : dict
+        Methods that ``"all"`` did not use on these data, with the reason.
+    """
+
+    results: tuple[Dimension, ...]
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Dimension]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __getitem__(self, method: str) -> Dimension:
+        found = [result for result in self.results if result.method == method]
+        if not found:
+            names = ", ".join(result.method for result in self.results)
+            reason = f" ({self.left_out[method]})" if method in self.left_out else ""
+            raise InputError(f"There is no estimate by {method!r}{reason}; there are {names}.")
+        return found[0]
+
+    def frame(self) -> Any:
+        """The estimates as a pandas table, a row for each method.
+
+        Returns
+        -------
+        DataFrame with columns dimension, error and n_samples
+        """
+        import pandas as pd
+
+        rows = {r.method: (r.dimension, r.error, r.n_samples) for r in self.results}
+        table = pd.DataFrame.from_dict(rows, orient="index", columns=["dimension", "error", "n_samples"])
+        return table.rename_axis("method")
+
+    def __repr__(self) -> str:
+        width = max(len("method"), *(len(r.method) for r in self.results)) if self.results else 6
+        lines = [f"{'method':{width}}  dimension   error  points"]
+        for r in self.results:
+            error = "" if np.isnan(r.error) else f"{r.error:.2g}"
+            lines.append(f"{r.method:{width}}  {r.dimension:9.4g}  {error:>6}  {r.n_samples:6d}")
+        lines += [f"{name:{width}}  left out: {reason}" for name, reason in self.left_out.items()]
+        return "\n".join(lines)
+
+    def plot(self, axes: Any = None) -> list[Any]:
+        """Draw the curve of every estimate that has one.
+
+        Parameters
+        ----------
+        axes : sequence of matplotlib Axes, optional
+            As many as there are estimates; each draws on its own figure unless given.
+
+        Returns
+        -------
+        list of DimensionDisplay
+        """
+        drawn = [result for result in self.results if result.curve is not None]
+        return [
+            result.plot(ax) for result, ax in zip(drawn, [None] * len(drawn) if axes is None else axes, strict=True)
+        ]

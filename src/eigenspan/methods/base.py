@@ -7,6 +7,7 @@ by what the class declares in ``_input``; a fit returns what it has found, and o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral
 from typing import Annotated, Any, ClassVar, Literal
@@ -18,7 +19,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from .._compat import HasMethods, Interval, StrOptions, fit_context
+from .._compat import HasMethods, Interval, StrOptions, fit_context, make_constraint
 from .._diagnostics import collect
 from .._parameters import ArrayLike, Count, Declared, Function, NotNegative, Seed, parameter
 from .._resources import explained, human_bytes, threads, threads_for
@@ -34,6 +35,8 @@ Array = NDArray[np.float64]
 
 #: Types of parameters that several families share.
 Components = Annotated[Any, Interval(Integral, 1, None, closed="left")]
+#: The same where a spectrum tells the number.
+ToldComponents = Components | Literal["auto"]
 Solving = Annotated[Any, StrOptions(set(SOLVERS)), HasMethods("pairs")]
 Kernels = Annotated[Any, str, Function(), HasMethods("get_params")]
 LandmarkRows = Count | ArrayLike | Landmarks | None
@@ -62,7 +65,21 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declared):
 
     #: What the method reads from X and y.
     _input: ClassVar[Input] = Input()
+    #: Why the spectrum does not say how many axes there are, where it does not.
+    _untold: ClassVar[str] = (
+        "its eigenvalues measure its criterion along an axis, not how much of the data the axis holds"
+    )
     embedding_ = _NotHeld()
+
+    def _validate_params(self) -> None:
+        if isinstance(n_components := getattr(self, "n_components", None), str) and n_components == "auto":
+            choices = self._parameter_constraints["n_components"]
+            if not any(make_constraint(choice).is_satisfied_by("auto") for choice in choices):
+                raise InputError(
+                    f'{type(self).__name__} cannot tell n_components="auto": {self._untold}. Give a number; '
+                    "eigenspan.intrinsic_dimension(X) estimates one from the data."
+                )
+        super()._validate_params()
 
     @explained
     @fit_context(prefer_skip_nested_validation=True)
@@ -184,6 +201,14 @@ def axes(estimator: Any) -> Axes:
     """How this estimator wants its axes found."""
     stretched = getattr(estimator, "scale", None) == "unit-variance"
     return Axes(estimator.n_components, estimator.solver, estimator.random_state, stretched)
+
+
+def told(estimator: Any, posed: Posed, number: Callable[[], tuple[int, Array]]) -> Posed:
+    """With as many axes as are asked for or, for "auto", as a spectrum tells, which is kept: ``number() -> (axes, spectrum)``."""
+    if estimator.n_components != "auto":
+        return posed.having(n_components_=int(estimator.n_components))
+    d, spectrum = number()
+    return replace(posed, axes=d).having(n_components_=d, spectrum_=spectrum)
 
 
 def _is_linear(estimator: Any) -> bool:

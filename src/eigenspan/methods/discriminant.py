@@ -14,19 +14,23 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._diagnostics import note
 from .._parameters import ArrayLike, Share, parameter
-from ..core import AxisWeights, Fitted, Posed, Scatters, TraceProblem, TraceRatio, Unit, with_ridge
+from ..core import AxisWeights, Fitted, Posed, Scatters, TraceProblem, TraceRatio, Unit, solve, with_ridge
 from ..core.moments import Sums
-from ..errors import DimensionError, InputError, LabelError
+from ..errors import DimensionError, InputError, LabelError, LabelWarning, warn
 from ..graphs import class_indicator
 from ..input import Input, Sample
 from ..input.y import ClassLabels
-from .base import Components, FeatureReducer, axes
+from .base import FeatureReducer, ToldComponents, axes
 from .classifier import DiscriminantClassifier, class_rule_of, mean_attributes, rule_attributes
 from .costs import AxisRule, RatioWeights
+from .significance import wilks
 from .streaming import LabelledStreaming, asks_for_rows, reads_once
 from .table import method
 
 Array = NDArray[np.float64]
+
+#: Chance, above which a discriminant direction may be none, that "auto" takes.
+_LEVEL = 0.05
 
 
 @method("discriminant", "max S_B", "total scatter", "n D min(n, D)", "S0 eqs. 38–45", "fda", "kfda")
@@ -50,9 +54,11 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
 
     Parameters
     ----------
-    n_components : int or None, default=None
+    n_components : int, "auto" or None, default=None
         Number of directions. None means c − 1, which is also the most the ratio trace of c classes has, or all there are in features
-        of lower rank.
+        of lower rank. "auto" keeps those that are more than chance at the 5 % level, by Wilks' lambda of each and those after it
+        (Rao's F, exact for normal classes of equal covariance), one at least: for the classical criterion without kernel, ridge and
+        shrinkage, and more rows than features and classes.
     criterion : {"ratio-trace", "trace-ratio", "one-against-rest"}, default="ratio-trace"
         The classical criterion; the orthogonal one, which may have more than c − 1 directions; or for every class the direction that
         tells it best from all others [S3, §3.7], positive on its side: c axes, each to be read by itself, in the span of the
@@ -95,6 +101,8 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
         Rows so far, where `partial_fit` can add more.
     moments_ : Sums
         Counts, means and scatters of these rows, to which `partial_fit` adds.
+    n_components_ : int
+        Number of directions.
     decision_ : Map
         The function behind ``predict``: log posteriors up to what all classes share.
     collapsed_ : int
@@ -120,7 +128,7 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
     [S0] §5.2, §7.2; [S3] §3.7; Wang et al. (2007) for the trace ratio; Ledoit & Wolf (2004).
     """
 
-    n_components: Components | None = parameter(default=None, kw_only=False)
+    n_components: ToldComponents | None = parameter(default=None, kw_only=False)
     criterion: Literal["ratio-trace", "trace-ratio", "one-against-rest"] = "ratio-trace"
     shrinkage: Share | Literal["auto"] | None = None
     priors: ArrayLike | None = None
@@ -137,6 +145,8 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
 
     def _fit(self, sample: Sample) -> Fitted:
         _check_axes(self.n_components, self.criterion, sample.y.count)
+        if self.n_components == "auto":
+            self._refuse_untested()
         if self.criterion == "one-against-rest" and self.axes != "unit":
             raise InputError(
                 f'axes={self.axes!r} weighs axes of one problem, and criterion="one-against-rest" has several: leave it out.'
@@ -150,8 +160,10 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
         return fitted.having(**mean_attributes(_class_means(sample.x.values, sample.y.codes), fitted))
 
     def _fit_sums(self, sums: Sums, X: Any = None) -> Fitted | None:
-        counts, d = sums.labelled.counts, self.n_components
-        d = counts.size - 1 if d is None else d
+        counts = sums.labelled.counts
+        d: Any = self.n_components
+        auto: bool = d == "auto"
+        d = counts.size - 1 if d is None or auto else d
         fewest = max(
             2 if self.criterion == "trace-ratio" else max(d, 1) + 1,
             np.size(self.priors) if self.priors is not None else 0,
@@ -161,12 +173,19 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
         scatters = Scatters.of_sums(sums, X)
         if scatters.between.n < min(d, sums.labelled.means.shape[1]):
             return None
+        if auto:
+            self._refuse_untested()
+            if counts.sum() - 1 < scatters.between.n + counts.size - 1:
+                return None
         return self._conclude(scatters, _amount(self.shrinkage, scatters.basis), None)
 
     def _conclude(self, scatters: Scatters, s: float, names: Any) -> Fitted:
         """Solve, and learn the classes, the covariance shrunk by s."""
         posed = self._pose_shrunk(scatters, s)
+        if self.n_components == "auto":
+            posed = replace(posed, axes=_significant(posed, scatters.counts))
         fitted = axes(self).fit(posed)
+        fitted = fitted.having(n_components_=int(fitted.map.width))
         rule = class_rule_of(self, posed, scatters, names)
         fitted = fitted.having(**rule_attributes(self, posed, fitted, scatters, rule))
         if scatters.sums is None:
@@ -180,7 +199,7 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
         level = float(W.diagonal().sum()) / features
         given = None if not s and self.ridge is None else s * level + (self.ridge or 0.0)
         unit = with_ridge(A + (1 - s) * W, given, basis.relative_ridge)
-        free = self.n_components is None or self.criterion == "one-against-rest"
+        free = self.n_components in (None, "auto") or self.criterion == "one-against-rest"
         most = min(scatters.counts.size - 1, max(A.n, 1)) if free else None
         if self.criterion == "trace-ratio":
             ratio = TraceRatio(A, unit)
@@ -191,6 +210,40 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
         means = scatters.means - scatters.counts @ scatters.means / scatters.counts.sum()
         return replace(posed, scale=Unit(), turn=partial(_against_the_rest, means))
 
+    def _refuse_untested(self) -> None:
+        given = {
+            f"criterion={self.criterion!r}": self.criterion != "ratio-trace",
+            "kernel=": self.kernel is not None,
+            "ridge=": bool(self.ridge),
+            "shrinkage=": self.shrinkage not in (None, 0),
+        }
+        if reason := next((name for name, there in given.items() if there), None):
+            raise InputError(
+                f'n_components="auto" keeps the directions that Wilks\' lambda finds significant, whose distribution is not known with '
+                f"{reason}: leave that out, or give a number of directions."
+            )
+
+
+def _significant(posed: Posed, counts: Array) -> int:
+    """How many discriminant directions are more than chance, in turn until one is not; one at least."""
+    n, p, c = int(counts.sum()), posed.problem.A.n, counts.size
+    if n - 1 < p + c - 1:
+        raise DimensionError(
+            f'n_components="auto" tests directions, which takes more rows than there are features and classes: there are {n} labelled rows '
+            f"of {p} dimensions in {c} classes. Give a number, or keep fewer principal axes first (reduce=)."
+        )
+    squares = solve(posed.problem, min(c - 1, p)).values
+    chances = wilks(np.sqrt(np.clip(squares, 0.0, 1.0)), n, p, c - 1)["p_F"]
+    note(p_values=chances)
+    passed = int(np.argmax(np.append(chances, 1.0) > _LEVEL))
+    if not passed:
+        warn(
+            f"No discriminant direction is more than chance (p = {chances[0]:.2g} for all of them together, above {_LEVEL:g}): the one "
+            "that is shown may tell nothing of the classes.",
+            LabelWarning,
+        )
+    return max(1, passed)
+
 
 def _against_the_rest(means: Array, V: Array) -> Array:
     """Fisher's direction of class k and all others is ``S_T⁻¹g``, g its centred mean: ``VV'g`` of axes V of unit total scatter."""
@@ -198,7 +251,9 @@ def _against_the_rest(means: Array, V: Array) -> Array:
     return T / np.maximum(np.linalg.norm(T, axis=0), np.finfo(float).tiny)
 
 
-def _check_axes(n_components: int | None, criterion: str, c: int) -> None:
+def _check_axes(n_components: Any, criterion: str, c: int) -> None:
+    if n_components == "auto":
+        return
     if criterion == "one-against-rest" and n_components not in (None, c):
         raise DimensionError(
             f'n_components={n_components}, but criterion="one-against-rest" has one direction for each of the {c} classes: leave '

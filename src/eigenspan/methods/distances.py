@@ -6,6 +6,7 @@ carry them.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, ClassVar, Literal
@@ -15,7 +16,7 @@ import scipy.linalg as la
 from numpy.typing import NDArray
 
 from .._diagnostics import note, stage
-from .._parameters import Metric
+from .._parameters import Metric, parameter
 from .._resources import require
 from ..core import (
     Fitted,
@@ -30,8 +31,10 @@ from ..core import (
     gram,
     pose,
     sign_of,
+    solve,
     spectral_attributes,
 )
+from ..core.rules import gram_dimension
 from ..errors import DimensionError, IndefiniteWarning, warn
 from ..extend import DistanceGram, FactorExtension, GramExtension
 from ..graphs import check_distance_matrix, suggested_landmarks
@@ -39,13 +42,15 @@ from ..graphs.landmarks import Choice
 from ..graphs.search.metric import point_distances
 from ..input import Input, Sample
 from ..solvers import dense
-from .base import LandmarkRows, SpectralReducer, axes
+from .base import LandmarkRows, SpectralReducer, ToldComponents, axes, told
 from .table import method
 
 Array = NDArray[np.float64]
 
 #: Coordinates of all points on all axes of the landmarks that are kept (64 MB) instead of computed a second time.
 _HELD = 2**23
+#: Points up to which all eigenvalues are found for "auto", and how many beyond.
+_WHOLE, _FIRST = 1500, 50
 #: Distances from points to landmarks at a time.
 _ENTRIES = 2**20
 
@@ -63,7 +68,7 @@ class ClassicalMDS(SpectralReducer):
 
     Parameters
     ----------
-    $n_components
+    $n_components_gram
     metric : str or callable, default="euclidean"
         Any metric of scikit-learn's pairwise_distances, or ``"precomputed"`` when X holds the distances.
     correction : {"cailliez", "lingoes"} or None, default=None
@@ -76,6 +81,7 @@ class ClassicalMDS(SpectralReducer):
     ----------
     goodness_of_fit_ : float
         Share of the squared Gram matrix that the embedding reproduces, ``Σ λ_d² / ‖G‖²_F``.
+    $told_attributes
     $spectral_attributes
 
     Examples
@@ -92,6 +98,7 @@ class ClassicalMDS(SpectralReducer):
     [S0] §4.2; Cailliez (1983); Lingoes (1971).
     """
 
+    n_components: ToldComponents = parameter(default=2, kw_only=False)
     metric: Metric = "euclidean"
     correction: Literal["cailliez", "lingoes"] | None = None
 
@@ -104,10 +111,11 @@ class ClassicalMDS(SpectralReducer):
             _check_rank(self.n_components, X)
             centre = X.mean(axis=0)
             R = X - centre
-            size = _norm(R.T @ R if X.shape[1] <= n else R @ R.T)
+            small = R.T @ R if X.shape[1] <= n else R @ R.T
+            size = _norm(small)
             form = factor_gram(R, centre=False)
             posed = pose(Samples(n, FactorExtension(R, centre)), maximise=form, scale=SqrtEigenvalue())
-            return posed.having(goodness_of_fit_=size)
+            return told(self, posed, lambda: _of_points(small, *X.shape)).having(goodness_of_fit_=size)
         require(
             (9.0 if x.pairs else 17.0) * n**2,  # another metric is worked out in one more array
             f"The {n}×{n} distance matrix",
@@ -126,7 +134,7 @@ class ClassicalMDS(SpectralReducer):
         extension = GramExtension(rows, G.mean(axis=0), known)
         form = gram(G, psd=False)
         posed = pose(Samples(n, extension), maximise=form, scale=SqrtEigenvalue())
-        return posed.having(goodness_of_fit_=_norm(form.dense))
+        return told(self, posed, lambda: of_gram(posed.problem)).having(goodness_of_fit_=_norm(form.dense))
 
     def _fit(self, sample: Sample) -> Fitted:
         fitted = super()._fit(sample)
@@ -148,6 +156,28 @@ def _report_negative(form: Any, values: Array, share: float) -> None:
             'correction="cailliez" or "lingoes" adds the constant that makes the distances Euclidean.',
             IndefiniteWarning,
         )
+
+
+def _of_points(products: Array, n: int, D: int) -> tuple[int, Array]:
+    """How many axes n points of D features have to show, and all eigenvalues, from the products of their columns or rows."""
+    values = dense.eigenvalues(products)[::-1]
+    return gram_dimension(values, n, 0.0, float(np.trace(products)), features=D), values
+
+
+def of_gram(problem: Any) -> tuple[int, Array]:
+    """How many axes a Gram matrix has to show, and its eigenvalues: all of them, or the first of a large one."""
+    form, n = problem.A, problem.A.n
+    if problem.B is not None:  # points with masses
+        form = form.scaled(1.0 / np.sqrt(problem.B.diagonal()))
+    if n <= _WHOLE:
+        values = dense.eigenvalues(form.to_dense())[::-1]
+        low = float(values[-1])
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # where the first end does not matter
+            values = solve(TraceProblem(form, None, "max"), _FIRST, random_state=0).values
+        low = _lowest(form)
+    return gram_dimension(values, n, max(0.0, -low), float(form.diagonal().sum())), values
 
 
 def _norm(M: Array) -> float:
@@ -175,8 +205,8 @@ def _corrected_half_squares(D: Array, added: float, squares: float, *, out: Arra
     return out
 
 
-def _check_rank(d: int, X: Array) -> None:
-    if d > min(X.shape):
+def _check_rank(d: Any, X: Array) -> None:
+    if d != "auto" and d > min(X.shape):
         raise DimensionError(
             f"n_components={d} exceeds {min(X.shape)}, the smaller of n_samples={X.shape[0]} and n_features={X.shape[1]}."
         )
@@ -206,37 +236,55 @@ class LandmarkReducer(SpectralReducer):
     shown. The first d axes of the landmarks alone are not those of the data, least of all for landmarks chosen for their spread.
     """
 
+    n_components: ToldComponents = parameter(default=2, kw_only=False)
+
     def _triangulate(
-        self, H: Array, rows: Any, n: int, place: Callable[[Map], Iterator[Array]], masses: Array | None = None
+        self,
+        H: Array,
+        rows: Any,
+        n: int,
+        place: Callable[[Map], Iterator[Array]],
+        masses: Array | None = None,
+        features: int | None = None,
     ) -> Fitted:
         """From `H`, −½ squared distances among the q landmarks; `place` takes all n points through a map, a block at a time."""
         with stage("eigenproblem"):
-            wide = self._on_all_axes(H, rows)
+            wide, error = self._on_all_axes(H, rows)
         with stage("placing"):
             held = np.vstack(list(place(wide))) if n * wide.coef.shape[1] <= _HELD else None
             mean, scatter = _moments(place(wide) if held is None else iter([held]), masses)
         problem = TraceProblem(Form(mean.size, dense=scatter, psd=True), None, "max")
-        V, spectrum = axes(self).of(Posed(problem, Samples(mean.size)))
+        count = n if masses is None else int(masses.sum())
+        posed = told(
+            self,
+            Posed(problem, Samples(mean.size)),
+            lambda: _of_scatter(scatter, count, error * count / H.shape[0], features),
+        )
+        V, spectrum = axes(self).of(posed)
         map_ = wide.then(V, -mean @ V)
         with stage("placing"):
             Y = np.vstack(list(place(map_))) if held is None else (held - mean) @ V
         sign = sign_of(Y)
-        return Fitted(Y * sign, map_.then(np.diag(sign)), spectral_attributes(problem, spectrum))
+        found = {**posed.attributes, **spectral_attributes(problem, spectrum)}
+        return Fitted(Y * sign, map_.then(np.diag(sign)), found)
 
-    def _on_all_axes(self, H: Array, rows: Any) -> Map:
-        """The triangulation on every axis of the landmarks that stands above noise, and on `n_components` at least."""
+    def _on_all_axes(self, H: Array, rows: Any) -> tuple[Map, float]:
+        """The triangulation on every axis of the landmarks that stands above noise, and on `n_components` at least; and the noise."""
         d, q = self.n_components, H.shape[0]
-        if d > q - 1:
+        if (d := 1 if d == "auto" else d) > q - 1:
             raise DimensionError(
                 f"n_components={d} exceeds {q - 1}, the dimension of the problem ({q} distinct landmark samples less the constant)"
                 + (f". Use n_components <= {q - 1}, or more landmarks." if q > 1 else ": one point has no extent.")
             )
         values, U = dense.eigenpairs(gram(H, psd=False).dense, None, "max")
+        error = max(0.0, -float(values[-1]))
+        if self.n_components == "auto":
+            d = gram_dimension(values, q, error, float(values.sum()))
         m = max(d, int(np.sum(values > _noise(values, d))))
         note(landmark_axes=m)
         U = U[:, :m] - U[:, :m].mean(axis=0)  # what rounding leaves of the constant, divided by a small √λ, would show
         found = Spectrum(values[:m], U, np.zeros(m))
-        return GramExtension(rows, H.mean(axis=0))(U * SqrtEigenvalue()(found), found)
+        return GramExtension(rows, H.mean(axis=0))(U * SqrtEigenvalue()(found), found), error
 
 
 def _noise(values: Array, d: int) -> float:
@@ -248,6 +296,12 @@ def _noise(values: Array, d: int) -> float:
     """
     error, last = max(0.0, -float(values[-1])), max(float(values[d - 1]), np.finfo(float).tiny)
     return max(error * max(1 / 3, 2 * error / last), 1e-10 * float(values[0]))
+
+
+def _of_scatter(scatter: Array, n: int, error: float, features: int | None) -> tuple[int, Array]:
+    """How many axes n triangulated points have to show, and the eigenvalues of their scatter."""
+    values = dense.eigenvalues(scatter)[::-1]
+    return gram_dimension(values, n, error, float(np.trace(scatter)), features), values
 
 
 def _moments(blocks: Iterator[Array], masses: Array | None = None) -> tuple[Array, Array]:
@@ -277,7 +331,7 @@ class LandmarkMDS(LandmarkReducer):
 
     Parameters
     ----------
-    $n_components
+    $n_components_gram
     landmarks : int, Landmarks, array of indices or None, default=None
         How many, how, or which. None means 200, or all points where there are fewer.
     choice : {"random", "maxmin", "cholesky", "kmeans++", "leverage"}, default="maxmin"
@@ -291,6 +345,7 @@ class LandmarkMDS(LandmarkReducer):
     ----------
     landmarks_ : ndarray of int
         The rows chosen.
+    $told_attributes
     $spectral_attributes
 
     Examples
@@ -319,7 +374,9 @@ class LandmarkMDS(LandmarkReducer):
         require(40.0 * q**2, f"Distances among {q} landmarks", f"Use LandmarkMDS(landmarks={max(2, q // 2)}).")
         with stage("distances"):
             H = rows(X[chosen])
-        fitted = self._triangulate(H, rows, x.n, partial(_in_blocks, X=X, step=max(1, _ENTRIES // q)))
+        features = X.shape[1] if not x.pairs and self.metric == "euclidean" else None
+        place = partial(_in_blocks, X=X, step=max(1, _ENTRIES // q))
+        fitted = self._triangulate(H, rows, x.n, place, features=features)
         return fitted.having(landmarks_=chosen)
 
 

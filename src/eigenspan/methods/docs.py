@@ -8,6 +8,16 @@ from typing import Any
 _ENTRIES = {
     "n_components": """n_components : int, default=2
         Number of dimensions d of the embedding.""",
+    "n_components_gram": """n_components : int or "auto", default=2
+        Number of dimensions d of the embedding, or as many as the spectrum tells. Coordinates with noise are weighed as by PCA: the
+        Bayesian information criterion of a Gaussian model. Distances that no points have show errors as negative eigenvalues: axes up
+        to twice their size are left out, and of the others those before the largest drop are shown.""",
+    "n_components_unfolded": """n_components : int or "auto", default=2
+        Number of dimensions d of the embedding, or ``suggested_dimension_``: where the spectrum of the unfolding drops.""",
+    "told_attributes": """n_components_ : int
+        Number of dimensions of the embedding.
+    spectrum_ : ndarray
+        With "auto": the eigenvalues, largest first, that told it.""",
     "n_neighbors": """n_neighbors : int or None, default=None
         Neighbours of every point. None means 10, or all other points where there are fewer.""",
     "graph_plain": """graph : graph specification or None, default=None
@@ -246,8 +256,10 @@ _UNFOLDED = """embedding_full_ : ndarray of shape (n_samples, r)
     spectrum_ : ndarray of shape (r,)
         Variance (sum of squares) along them: the eigenvalues of K.
     suggested_dimension_ : int
-        Where the spectrum drops most, from one axis to the next; shares of the variance below the certified gap count as that gap, and
-        axes that hold all but a hundredth of the variance count in any case.
+        Where the spectrum drops most, from one axis to the next; shares of the variance below the certified gap or a thousandth count
+        as that much, and axes that hold all but a hundredth of the variance count in any case.
+    n_components_ : int
+        Number of dimensions of the embedding.
     certificate_ : UnfoldingCertificate
         Bounds on the optimum, edges and weights; see ``help(eigenspan.UnfoldingCertificate)``.
     solution_ : Solution

@@ -7,18 +7,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.special import gammaln
 from sklearn.utils.validation import check_is_fitted
 
+from ..core.rules import NOTHING, minka_dimension
 from ..core.scale import roots
 from ..errors import DimensionError
 from ..input import read_new
 from ..input.source import blocks
 
 Array = NDArray[np.float64]
-
-#: Share of the total variance below which what the axes leave is rounding.
-_NOTHING = 1e-14
 
 
 class PrincipalGaussian:
@@ -123,7 +120,7 @@ def described(
     divisor = n - 1 if divisor is None else divisor
     directions = min(n, D) - values.size if directions is None else directions
     rest = scatter - float(values.sum())
-    some = directions > 0 and rest > _NOTHING * scatter
+    some = directions > 0 and rest > NOTHING * scatter
     return {
         "explained_variance_": values / divisor,
         "explained_variance_ratio_": values / scatter,
@@ -131,22 +128,6 @@ def described(
         "noise_variance_": rest / (divisor * directions) if some else 0.0,
         "n_samples_": n,
     }
-
-
-def maximum_likelihood(values: Array, n: int, D: int, scatter: float) -> Array:
-    """The largest log-likelihood that d = 1, …, len(values) axes and noise can give to n rows of D features, inf where nothing is left
-    as noise; from the eigenvalues of their scatter, largest first, and its trace."""
-    d = np.arange(1, values.size + 1)
-    rest = scatter - np.cumsum(values)
-    noisy = (rest > _NOTHING * scatter) & (d < D)
-    noise = np.where(noisy, rest, 1.0) / (n * np.maximum(D - d, 1))
-    logs = np.cumsum(np.log(np.maximum(values, np.finfo(float).tiny) / n)) + (D - d) * np.log(noise)
-    return np.where(noisy | (d == D), -n / 2 * (D * (np.log(2 * np.pi) + 1) + logs), np.inf)
-
-
-def bic(log_likelihood: Any, d: Any, n: int, D: int) -> Any:
-    """−2 log-likelihood + (number of parameters) · log n: a mean, noise, and d axes with their variances."""
-    return (D + 1 + D * d - d * (d - 1) / 2) * np.log(n) - 2 * log_likelihood
 
 
 def most_evident(values: Array, n: int, D: int, asked: str) -> int:
@@ -157,32 +138,3 @@ def most_evident(values: Array, n: int, D: int, asked: str) -> int:
             f"{n} rows and {D} features. Give a number of axes, or the share of variance they must explain."
         )
     return minka_dimension(np.pad(values, (0, D - values.size)), n)
-
-
-def minka_dimension(spectrum: Array, n: int) -> int:
-    """The number of axes of largest evidence [Minka, 2000], given all D eigenvalues of the covariance of n rows. Cost O(D³).
-
-    Laplace's approximation of the evidence of k axes and isotropic noise:
-    ``p(U) Π λ_i^{−n/2} v^{−n(D−k)/2} (2π)^{(m+k)/2} |A|^{−½} n^{−k/2}`` with v the mean of the other eigenvalues and
-    m = Dk − k(k + 1)/2. It does not change with the unit of length.
-    """
-    D, tiny = spectrum.size, np.finfo(float).eps
-    if D < 2:
-        return 1
-    values = np.maximum(spectrum / max(spectrum[0], np.finfo(float).tiny), 0.0)
-    live = np.maximum(values, tiny)
-    evidence = np.full(D - 1, -np.inf)
-    for k in range(1, D):
-        if values[k - 1] <= 4 * tiny:
-            break  # an axis without variance
-        noise = max(float(values[k:].mean()), tiny)
-        i = np.arange(1, k + 1)
-        volume = np.sum(gammaln((D - i + 1) / 2) - np.log(np.pi) * (D - i + 1) / 2) - k * np.log(2)
-        inverse = 1.0 / np.where(np.arange(D) < k, live, noise)
-        products = (values[:k, None] - values) * (inverse - inverse[:k, None])
-        pairs = np.arange(D) > np.arange(k)[:, None]
-        curvature = np.sum(np.log(np.maximum(products[pairs], tiny**2)) + np.log(n))
-        m = D * k - k * (k + 1) / 2
-        fit = -n / 2 * (np.sum(np.log(live[:k])) + (D - k) * np.log(noise))
-        evidence[k - 1] = volume + fit + (m + k) / 2 * np.log(2 * np.pi) - curvature / 2 - k / 2 * np.log(n)
-    return int(evidence.argmax()) + 1

@@ -26,7 +26,8 @@ from ..graphs import (
     require_geodesics,
 )
 from ..input import Input, Sample
-from .distances import LandmarkReducer
+from .base import told
+from .distances import LandmarkReducer, of_gram
 from .neighbourhood import GraphEmbedding
 from .table import method
 
@@ -46,7 +47,7 @@ class Isomap(LandmarkReducer, GraphEmbedding):
 
     Parameters
     ----------
-    $n_components
+    $n_components_gram
     $n_neighbors
     $graph
     conformal : bool, default=False
@@ -63,6 +64,7 @@ class Isomap(LandmarkReducer, GraphEmbedding):
     dist_matrix_ : ndarray of shape (n_samples, n_samples)
         Geodesic distances between the points of ``graph_``, worked out anew each time they are asked for (absent with landmarks).
     $graph_attribute
+    $told_attributes
     $spectral_attributes
 
     Examples
@@ -102,7 +104,8 @@ class Isomap(LandmarkReducer, GraphEmbedding):
         kept: Any = KeptGeodesics(form.dense, means, x.masses)
         rows = GeodesicGram(graph.joining(), kept, M)
         extension = GramExtension(rows, means, x.known(), x.masses)
-        return pose(Samples(graph.n, extension, x.masses), maximise=form, scale=SqrtEigenvalue())
+        posed = pose(Samples(graph.n, extension, x.masses), maximise=form, scale=SqrtEigenvalue())
+        return told(self, posed, lambda: of_gram(posed.problem))
 
     def _embed(self, graph: NeighbourGraph, sample: Sample) -> Fitted:
         wanted, points, masses = self._wanted(graph.n), sample.x.points, sample.x.masses
@@ -230,7 +233,7 @@ class LandmarkIsomap(Isomap):
 
     Parameters
     ----------
-    $n_components
+    $n_components_gram
     $n_neighbors
     $graph
     conformal : bool, default=False
@@ -247,6 +250,7 @@ class LandmarkIsomap(Isomap):
     landmarks_ : ndarray of int
         The rows chosen.
     $graph_attribute
+    $told_attributes
     $spectral_attributes
 
     Examples

@@ -48,6 +48,10 @@ class GraphEmbedding(SpectralReducer):
     n_jobs: int | None = None
 
     _input: ClassVar[Input] = Input(pairs=("graph", "metric"))
+    _untold: ClassVar[str] = (
+        "its eigenvalues say how smoothly a coordinate runs over the graph, and rise without a step: further ones are finer "
+        "copies of the first"
+    )
     #: The form counts every row as often as ``x.masses`` says, so that it can be fitted to the distinct rows alone.
     _takes_masses: ClassVar[bool] = False
 

@@ -15,6 +15,7 @@ from .._parameters import parameter
 from ..core import Features, Fitted, Posed, Raw, TraceProblem, Unit, Whitened, pose
 from ..core.basis import column_means
 from ..core.moments import Moments, Sums
+from ..core.rules import likeliest_number
 from ..errors import DimensionError
 from ..forms import centring
 from ..input import Input, Sample
@@ -127,9 +128,11 @@ class PCA(PrincipalAxes):
 
     Parameters
     ----------
-    n_components : int, float in (0, 1), "mle" or None, default=2
-        Number of axes, the share of the variance they must explain, the number of largest evidence under a Gaussian model (Minka; at
-        least as many rows as features), or None for all axes with any variance.
+    n_components : int, float in (0, 1), "auto", "mle" or None, default=2
+        Number of axes, the share of the variance they must explain, the number that the Bayesian information criterion likes best
+        ("auto", as in `PPCA`) or that of largest evidence ("mle": Minka; at least as many rows as features) under a Gaussian model with
+        equal noise in all directions, or None for all axes with any variance. Noise that differs between the features counts
+        as axes: standardise them by their noise, or see ``intrinsic_dimension(X, "parallel")``.
     whiten : bool, default=False
         Scale every axis to unit variance.
     $reduce
@@ -177,7 +180,7 @@ class PCA(PrincipalAxes):
     dimensionality for PCA.
     """
 
-    n_components: Components | _Part | Literal["mle"] | None = parameter(default=2, kw_only=False)
+    n_components: Components | _Part | Literal["mle", "auto"] | None = parameter(default=2, kw_only=False)
     whiten: bool = False
 
     def _scale(self, n: int) -> Any:
@@ -185,6 +188,8 @@ class PCA(PrincipalAxes):
 
     def _number(self, values: Array, n: int, D: int, scatter: float) -> int:
         wanted = self.n_components
+        if wanted == "auto":
+            return likeliest_number(values, n, D, scatter)
         if wanted == "mle":
             return most_evident(values, n, D, '"mle"')
         if values.size == 0:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._parameters import Count, Tolerance, parameter
 from .._resources import require
 from ..core import Features, Fitted, Form, Map, Posed, Raw, TraceProblem
+from ..core.rules import bic, likeliest_number, maximum_likelihood
 from ..core.scale import roots
 from ..core.spectrum import seed_of
 from ..errors import DimensionError, InputError
@@ -21,7 +22,7 @@ from ..input import Input, Sample, read_new
 from ..input.source import in_precision_of, is_tall, refuse_out_of_range
 from ..solvers import dense
 from .base import Components, axes
-from .gaussian import bic, described, maximum_likelihood, most_evident
+from .gaussian import described, most_evident
 from .latent.em import fit_gaps
 from .latent.gaps import Gapped, Latent, column_centres, has_gaps, warn_of_empty_rows
 from .pca import PrincipalAxes
@@ -186,10 +187,7 @@ class PPCA(PrincipalAxes):
     def _number(self, values: Array, n: int, D: int, scatter: float) -> int:
         if self.criterion == "minka":
             return most_evident(values, n, D, '"auto" with criterion="minka"')
-        some = values[: max(1, min(D - 1, n - 2))]  # fewer rows than features always lie on n - 1 axes
-        if not some.size:
-            return 1  # all rows coincide: one axis is already too many, and the solver says so
-        return int(np.argmin(bic(maximum_likelihood(some, n, D, scatter), np.arange(1, some.size + 1), n, D))) + 1
+        return likeliest_number(values, n, D, scatter)
 
     # ------------------------------------------------------------------ gaps
     def _fit_gaps(self, X: Any) -> Fitted:

@@ -18,20 +18,25 @@ Array = NDArray[np.float64]
 
 
 def wilks_table(correlations: Array, n: int, p: int, q: int) -> Any:
-    """Wilks' lambda of each canonical correlation and those after it, of n rows of p and q dimensions, with its two approximations.
-
-    Rao's F as in SAS and statsmodels; Bartlett's χ² with n − 1 − (p + q + 1)/2.
-    """
+    """`wilks` as a table, refused for few rows."""
     import pandas as pd
 
-    k = np.arange(correlations.size)
-    left, right = p - k, q - k
-    m = n - 1 - (p + q + 1) / 2
     if n - 1 < p + q:
         raise InputError(
             f"The tests need more rows than both views have dimensions: there are {n} rows for {p} and {q} dimensions. Use "
             "permutation_test(X, y) with ridge=, or keep fewer principal axes of each view (reduce=)."
         )
+    return pd.DataFrame(wilks(correlations, n, p, q), index=pd.RangeIndex(1, correlations.size + 1, name="pair"))
+
+
+def wilks(correlations: Array, n: int, p: int, q: int) -> dict[str, Any]:
+    """Wilks' lambda of each canonical correlation and those after it, of n rows of p and q dimensions, with its two approximations.
+
+    Rao's F as in SAS and statsmodels; Bartlett's χ² with n − 1 − (p + q + 1)/2.
+    """
+    k = np.arange(correlations.size)
+    left, right = p - k, q - k
+    m = n - 1 - (p + q + 1) / 2
     with np.errstate(divide="ignore"):
         logs = np.log1p(-(np.minimum(correlations, 1.0) ** 2))[::-1].cumsum()[::-1]
     lambdas, number = np.exp(logs), (left * right).astype(np.float64)
@@ -41,20 +46,17 @@ def wilks_table(correlations: Array, n: int, p: int, q: int) -> Any:
     with np.errstate(divide="ignore"):
         F = np.expm1(-logs / t) * rest / number
     chi2 = -m * logs
-    return pd.DataFrame(
-        {
-            "correlation": correlations,
-            "wilks_lambda": lambdas,
-            "chi2": chi2,
-            "chi2_df": number.astype(int),
-            "p_chi2": stats.chi2.sf(chi2, number),
-            "F": F,
-            "df_num": number.astype(int),
-            "df_den": rest,
-            "p_F": stats.f.sf(F, number, rest),
-        },
-        index=pd.RangeIndex(1, correlations.size + 1, name="pair"),
-    )
+    return {
+        "correlation": correlations,
+        "wilks_lambda": lambdas,
+        "chi2": chi2,
+        "chi2_df": number.astype(int),
+        "p_chi2": stats.chi2.sf(chi2, number),
+        "F": F,
+        "df_num": number.astype(int),
+        "df_den": rest,
+        "p_F": stats.f.sf(F, number, rest),
+    }
 
 
 def pair_p_values(views: Views, d: int, n_permutations: int, random_state: Any) -> Array:

@@ -84,6 +84,7 @@ class InverseRegression(FeatureReducer):
     """Methods that say what M is, ``_matrix(W, response)``, and how its eigenvalues are distributed under few directions."""
 
     n_components: Components | Literal["test"] | None = parameter(default=None, kw_only=False)
+    _untold: ClassVar[str] = 'how many directions the response needs is tested with n_components="test"'
     level: Tolerance = 0.05
     n_permutations: Whole = 0
 

@@ -160,6 +160,9 @@ class KernelPCA(SpectralReducer):
     alpha: NotNegative = 1.0
 
     _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, idle=_refuse_two_widths)
+    _untold: ClassVar[str] = (
+        "the spectrum of a kernel falls as fast as the kernel is wide, and has no end where the data have one"
+    )
 
     def _spec(self) -> Any:
         return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,9 @@ class TwoViews(Reducer):
     """What methods of two views share: pairs of variates, of which ``transform`` returns the first, or both."""
 
     n_components: Components | None = parameter(default=None, kw_only=False)
+    _untold: ClassVar[str] = (
+        "which pairs are there is a question for a test: see significance and permutation_test of CCA"
+    )
 
     y_map_: Map
     y_features_in_: int

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
 from ..._resources import one_blas_thread, require
+from ...core.rules import bic
 from ...errors import ConvergenceWarning, DegenerateWarning, warn
 from ...solvers import dense
 from ...solvers.centred import Centred, leading_axes
-from ..gaussian import bic
 from .gaps import Gapped, Latent, Triangle
 
 Array = NDArray[np.float64]

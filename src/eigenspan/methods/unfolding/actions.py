@@ -52,7 +52,7 @@ class ActionRespectingEmbedding(Unfolding):
 
     Parameters
     ----------
-    $n_components
+    $n_components_unfolded
     pairs : {"neighbours", "all"}, default="neighbours"
         Compare rows of equal action where they are neighbours, or wherever they are [S4, eq. 79], which is of the order of n² equations.
     $unfolding_neighbors

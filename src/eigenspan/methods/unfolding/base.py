@@ -10,15 +10,15 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._parameters import Count, Positive, Tolerance
+from ..._parameters import Count, Positive, Tolerance, parameter
 from ...core import Fitted, Samples, SqrtEigenvalue, factor_gram, pose
-from ...core.spectrum import suggested_dimension
+from ...core.rules import suggested_dimension
 from ...errors import DegenerateWarning, DimensionError, DisconnectedError, warn
 from ...extend import eigenfunctions, kernel_map
 from ...graphs import NeighbourGraph, components
 from ...input import Classes, Sample
 from ...solvers import dense
-from ..base import axes
+from ..base import ToldComponents, axes
 from ..neighbourhood import GraphEmbedding, barycentric, in_one_piece, neighbours
 from .sdp import SDP
 from .task import Task, unfold
@@ -34,6 +34,7 @@ _ROUNDING = 1e-11
 class Unfolding(GraphEmbedding):
     """The parameters of every unfolding. A method states its `Task` and hands it to `fit_unfolding`."""
 
+    n_components: ToldComponents = parameter(default=2, kw_only=False)
     tol: Tolerance = 1e-3
     rank: Count | None = None
     method: Literal["auto", "low-rank", "dense"] = "auto"
@@ -82,7 +83,7 @@ def fit_unfolding(
     d, policy = unfolding.n_components, unfolding.disconnected
 
     def embed(graph: NeighbourGraph, sample: Sample) -> Fitted:
-        if d >= graph.n:
+        if d != "auto" and d >= graph.n:
             raise DimensionError(
                 f"n_components={d} exceeds {graph.n - 1}, the number of samples less the constant: use n_components <= {graph.n - 1}."
             )
@@ -90,19 +91,21 @@ def fit_unfolding(
         F = F @ dense.eigenpairs(dense.symmetric(F.T @ F), None, "max")[1]
         found["suggested_dimension_"] = suggested_dimension(np.sum(F**2, axis=0), found["certificate_"].gap)
         basis = Samples(graph.n, _extension(unfolding.extension, graph, sample.x, F))
-        return _on_axes(unfolding, F, basis).having(**found)
+        wanted = found["suggested_dimension_"] if d == "auto" else d
+        return _on_axes(unfolding, F, basis, wanted).having(**found)
 
     if policy == "raise" and isinstance(sample.y, Classes):
         _refuse_pieces(graph, sample.y)
     return in_one_piece(sample, graph, policy, embed)
 
 
-def _on_axes(unfolding: Any, F: Array, basis: Samples) -> Fitted:
+def _on_axes(unfolding: Any, F: Array, basis: Samples, wanted: int) -> Fitted:
     """The axes of most variance; where there are fewer than are asked for, the others are zero."""
-    variances, wanted = np.sum(F**2, axis=0), unfolding.n_components
+    variances = np.sum(F**2, axis=0)
     posed = pose(basis, maximise=factor_gram(F), scale=SqrtEigenvalue())
     d = max(1, min(wanted, int(np.sum(variances > _ROUNDING * variances.max()))))
-    fitted = axes(unfolding).fit(replace(posed, axes=d)).having(embedding_full_=F, spectrum_=variances)
+    fitted = axes(unfolding).fit(replace(posed, axes=d))
+    fitted = fitted.having(embedding_full_=F, spectrum_=variances, n_components_=int(wanted))
     if d == wanted:
         return fitted
     warn(

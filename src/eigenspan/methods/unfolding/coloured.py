@@ -45,7 +45,7 @@ class SMVU2(LabelledUnfolding):
 
     Parameters
     ----------
-    $n_components
+    $n_components_unfolded
     n_neighbors : int or None, default=None
         Neighbours of every point, of any class. None means 8, or all other points where there are fewer.
     $graph
@@ -137,7 +137,7 @@ class ColoredMVU(LabelledUnfolding):
 
     Parameters
     ----------
-    $n_components
+    $n_components_unfolded
     n_neighbors : int or None, default=None
         Neighbours of every point, of any class. None means 8, or all other points where there are fewer.
     $graph

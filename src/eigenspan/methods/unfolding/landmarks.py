@@ -6,14 +6,14 @@ import time
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
-from ..._parameters import NotNegative
+from ..._parameters import NotNegative, parameter
 from ...core import Fitted, Form
 from ...errors import ConvergenceError, DimensionError, InputError, RidgeWarning, warn
 from ...forms import laplacian, reconstruction, tangent_alignment
@@ -24,6 +24,7 @@ from ...solvers import dense
 from ...solvers.linear import solve_positive
 from ...solvers.sdp import Certificate, Program, Solution
 from ...solvers.sdp.certificate import largest_ratio
+from ..base import Components
 from ..table import method
 from .base import Unfolding, fit_unfolding, string_graph
 from .sdp import SDP
@@ -140,9 +141,14 @@ class LandmarkMVU(Unfolding):
     Weinberger, Packer & Saul (2005), Nonlinear dimensionality reduction by semidefinite programming and kernel matrix factorization.
     """
 
+    n_components: Components = parameter(default=2, kw_only=False)
     method: Literal["auto", "dense"] = "auto"
     form: Literal["reconstruction", "tangent"] = "tangent"
     reg: NotNegative = 1e-3
+
+    _untold: ClassVar[str] = (
+        "points are rebuilt from landmarks in tangent spaces of that many dimensions before anything unfolds"
+    )
 
     def _fit(self, sample: Sample) -> Fitted:
         """On all points: landmarks are chosen from their graph. What cannot work is refused before anything is computed."""

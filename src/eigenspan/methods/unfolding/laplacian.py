@@ -61,7 +61,7 @@ class LaplacianMVU(Unfolding):
 
     Parameters
     ----------
-    $n_components
+    $n_components_unfolded
     n_eigenvectors : int or None, default=None
         m. None means 20, or all where there are fewer.
     price : float or "auto", default="auto"
@@ -117,7 +117,7 @@ class LaplacianMVU(Unfolding):
         """Q of the groups, and its eigenvalues."""
         n = held.n
         m = min(_EIGENVECTORS, n - 1) if self.n_eigenvectors is None else self.n_eigenvectors
-        if not self.n_components <= m <= n - 1:
+        if not (1 if self.n_components == "auto" else self.n_components) <= m <= n - 1:
             raise DimensionError(
                 f"n_eigenvectors={m} must lie between n_components={self.n_components} and {n - 1}, the number of distinct points less "
                 "the constant."

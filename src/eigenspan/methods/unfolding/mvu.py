@@ -43,7 +43,7 @@ class MVU(BoundedUnfolding):
 
     Parameters
     ----------
-    $n_components
+    $n_components_unfolded
     $unfolding_neighbors
     $graph
     constraint : {"inequality", "slack", "band"}, default="inequality"

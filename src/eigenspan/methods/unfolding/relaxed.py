@@ -56,7 +56,7 @@ class RelaxedMVU(Unfolding):
 
     Parameters
     ----------
-    $n_components
+    $n_components_unfolded
     prune : float, "auto" or None, default="auto"
         Share of the edges to prune, those of the largest deviation. "auto" prunes what lies beyond the knee of the sorted deviations, is
         an outlier among their logarithms and more than four times their median: often nothing. None prunes nothing.

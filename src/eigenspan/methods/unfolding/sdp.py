@@ -20,6 +20,10 @@ Callback = Callable[[dict[str, Any]], None]
 _AS_GIVEN = ("tol", "method", "max_iter", "time_limit", "callback", "verbose")
 
 
+#: Dimensions that a low-rank solver is prepared for where the spectrum is to tell them: it adds columns where these are too few.
+_UNTOLD = 3
+
+
 @dataclass(frozen=True)
 class SDP:
     """The settings of the solver.
@@ -52,6 +56,7 @@ class SDP:
     def of(unfolding: Any) -> SDP:
         """What the parameters of an estimator say."""
         d, rank = unfolding.n_components, unfolding.rank
+        d = _UNTOLD if d == "auto" else d
         return SDP(
             name=type(unfolding).__name__,
             rank=max(3, d + 1) if rank is None else max(rank, d),

@@ -54,7 +54,7 @@ class SupervisedMVU(LabelledUnfolding):
 
     Parameters
     ----------
-    $n_components
+    $n_components_unfolded
     n_neighbors : int or None, default=None
         Neighbours of every point within its class, all others of a smaller class. None means 8.
     graph : graph specification or None, default=None
@@ -159,7 +159,7 @@ class SMVU1(LabelledUnfolding):
 
     Parameters
     ----------
-    $n_components
+    $n_components_unfolded
     n_neighbors : int or None, default=None
         Neighbours of every point, of any class. None means 8, or all other points where there are fewer.
     $graph

@@ -1,0 +1,188 @@
+"""The correlation integral: how the number of close pairs grows with what counts as close.
+
+``C(ε)``, the share of all pairs of points nearer than ε, grows as ``ε^d`` where the data look d-dimensional at the scale ε
+[Grassberger & Procaccia 1983; S3, §2].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._diagnostics import stage
+from ..errors import DimensionError, InputError, PrecisionWarning, warn
+from ._data import Data
+from .result import Curve, Dimension
+
+Array = NDArray[np.float64]
+FitRange = Literal["auto", "all"] | int | tuple[float, float]
+
+#: Cost, pairs times features, up to which distances are counted by numpy: loading the compiled loop would take longer.
+_SMALL = 2e8
+#: Neighbours within ε, on the average of all points, between which the fit is made unless told.
+_FEW, _MANY = 0.1, 10.0
+#: Pairs below which C(ε) is too uncertain to take a slope of.
+_PAIRS = 10
+#: Points of the curve that a slope needs.
+_POINTS = 4
+#: Points whose neighbours are counted one by one, for the error: at most, at least, and distances altogether.
+_SAMPLE, _AT_LEAST, _CELLS = 1000, 200, 2 * 10**7
+#: Share of the extent below which distances in single precision are rough.
+_ROUGH = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """C(ε) at the upper edges of the bins that hold pairs."""
+
+    scales: Array
+    #: Pairs up to there, and since the edge before.
+    pairs: Array
+    new: Array
+    n: int
+
+    @property
+    def values(self) -> Array:
+        """C."""
+        return self.pairs / (self.n * (self.n - 1) / 2)
+
+    def slope(self, some: NDArray[np.bool_], weights: Array) -> tuple[float, Array, float]:
+        """The slope of log C over log ε by least squares, its weights of log C, and the root mean square of what is left."""
+        x, y, w = np.log(self.scales[some]), np.log(self.values[some]), weights[some]
+        w = w / w.sum()
+        centred = x - w @ x
+        towards = w * centred / (w @ centred**2)
+        slope = float(towards @ y)
+        return slope, towards, float(np.sqrt(w @ (y - w @ y - slope * centred) ** 2))
+
+
+def correlation(data: Data, fit_range: Any, window: float, rng: np.random.Generator) -> Dimension:
+    """The slope of log C(ε) over a range of scales, every pair weighing alike; the error is that of the points, not of the line."""
+    data.warn_of_ties("C(ε) climbs in steps there, and its slope is that of the rounding")
+    with stage("pairs"):
+        integral = integral_of(data)
+    used, low, high = _chosen(integral, fit_range)
+    if data.plain and low < _ROUGH * integral.scales[-1]:
+        warn(
+            f"The fit begins at a distance of {low:.2g}, and the largest is {integral.scales[-1]:.2g}: distances are counted in single "
+            "precision, which is rough there. Take groups that lie so far apart one at a time, or give a fit_range further up.",
+            PrecisionWarning,
+        )
+    slope, towards, residual = integral.slope(used, integral.new)
+    drawn, slopes = smoothed(integral, window)
+    curve = Curve(
+        integral.scales[drawn],
+        slopes,
+        used[drawn],
+        "distance ε",
+        "slope of log C(ε) over log ε",
+        x_log=True,
+    )
+    facts = {
+        "fit_range": (low, high),
+        "pairs": int(integral.pairs[used][-1]),
+        "residual": residual,
+        "window": window,
+        "scales": integral.scales,
+        "integral": integral.values,
+        **data.facts,
+    }
+    error = _error(data, integral, used, towards, rng)
+    return Dimension(slope, error, "correlation", data.n, curve, None, facts)
+
+
+def integral_of(data: Data) -> PairCounts:
+    """All pairs, counted in sixteen bins to an octave. Cost O(n²D) time, O(n) memory."""
+    from ..compiled.pairs import N_BINS, bin_numbers, bins_of, pair_histogram
+
+    if data.plain and float(data.n) ** 2 * (data.X.shape[1] + 20) > _SMALL:
+        edges, counts = pair_histogram(data.X)
+    else:
+        found, scale = np.zeros(N_BINS, np.int64), 0.0
+        for rows, block in data.blocks():
+            scale = scale or 2.0 ** np.floor(np.log2(max(float(block.max()), np.finfo(float).tiny)))
+            others = np.arange(data.n) > np.arange(rows.start, rows.stop)[:, None]
+            found += np.bincount(bin_numbers((block[others] / scale) ** 2), minlength=N_BINS)
+        edges, counts = bins_of(found, scale)
+    some = counts > 0
+    some[0] = False  # what is nearer than can be told
+    pairs = np.cumsum(counts).astype(np.float64)
+    return PairCounts(edges[1:][some], pairs[some], counts[some].astype(np.float64), data.n)
+
+
+def smoothed(integral: PairCounts, window: float) -> tuple[NDArray[np.bool_], Array]:
+    """Where there are pairs enough for a slope, and the slope there: a line through `window` octaves about each scale."""
+    x = np.log2(integral.scales)
+    enough = integral.pairs >= _PAIRS
+    drawn, slopes = np.zeros(x.size, dtype=bool), []
+    for b in np.flatnonzero(enough):
+        some = enough & (np.abs(x - x[b]) <= window / 2 + 1e-9)
+        if some.sum() >= 3:
+            drawn[b] = True
+            slopes.append(integral.slope(some, np.ones(x.size))[0])
+    return drawn, np.array(slopes)
+
+
+def _chosen(integral: PairCounts, fit_range: Any) -> tuple[NDArray[np.bool_], float, float]:
+    """The scales to fit, and the first and last of them."""
+    scales, pairs, n = integral.scales, integral.pairs, integral.n
+    if isinstance(fit_range, str) and fit_range == "all":
+        used = np.ones(scales.size, dtype=bool)
+    elif isinstance(fit_range, str) and fit_range == "auto":
+        used = (pairs >= max(_PAIRS, _FEW * n / 2)) & (pairs <= max(_MANY * n / 2, 10 * _PAIRS))
+        first = int(np.argmax(pairs >= max(_PAIRS, _FEW * n / 2)))
+        used[first : first + _POINTS] = True  # in many dimensions all pairs lie within a few bins
+    elif isinstance(fit_range, Integral) and not isinstance(fit_range, bool):
+        wanted = min(int(fit_range), int(pairs[-1]))
+        used = np.arange(scales.size) <= (np.argmax(pairs >= wanted) if wanted > 0 else -1)
+    else:
+        low, high = _pair_of_distances(fit_range)
+        used = (scales >= low) & (scales <= high)
+    if used.sum() < 3:
+        raise DimensionError(
+            f"fit_range={fit_range!r} holds {int(used.sum())} of the {scales.size} scales at which pairs were counted, from "
+            f"{scales[0] if scales.size else np.nan:.3g} to {scales[-1] if scales.size else np.nan:.3g}, and a slope needs three. Use a "
+            "wider one"
+            + (", or more points." if scales.size >= 3 else ": the points have too few different distances.")
+        )
+    return used, float(scales[used][0]), float(scales[used][-1])
+
+
+def _pair_of_distances(fit_range: Any) -> tuple[float, float]:
+    try:
+        low, high = fit_range
+        fine = all(isinstance(end, Real) and not isinstance(end, bool) for end in (low, high)) and 0 <= low < high
+    except (TypeError, ValueError):
+        fine = False
+    if not fine:
+        raise InputError(
+            f'fit_range={fit_range!r:.80} must be "auto", "all", a number of pairs, or two distances (low, high) with 0 <= low < high.'
+        )
+    return float(low), float(high)
+
+
+def _error(
+    data: Data, integral: PairCounts, used: NDArray[np.bool_], towards: Array, rng: np.random.Generator
+) -> float:
+    """Standard error of the slope, from how much each of some points would change it.
+
+    The slope is linear in log C, which a point i changes in proportion to ``2 (C_i/C − 1)``, C_i the share of the other points
+    near it. The pairs of a point count twice, so where pairs are few and all chance the error comes out up to √2 too large.
+    """
+    m = min(data.n, _SAMPLE, max(_AT_LEAST, _CELLS // data.n))
+    rows = np.sort(rng.choice(data.n, size=m, replace=False))
+    scales, changes = integral.scales[used], np.empty(m)
+    step = max(1, 2**21 // data.n)
+    for i in range(0, m, step):
+        block = data.distances(rows[i : i + step])
+        which, _ = np.nonzero(inside := block <= scales[-1])
+        places = np.searchsorted(scales, block[inside])
+        near = np.zeros((len(block), scales.size))
+        np.add.at(near, (which, places), 1.0)
+        near = np.cumsum(near, axis=1) - 1.0  # not itself
+        changes[i : i + step] = 2 * (near / (data.n - 1) / integral.values[used]) @ towards
+    return float(np.std(changes, ddof=1) / np.sqrt(data.n))
