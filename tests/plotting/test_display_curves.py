@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 import eigenspan.plotting as plotting
 from eigenspan import CCA, LPP, MVU, PCA, LaplacianEigenmaps
-from eigenspan.core.spectrum import suggested_dimension
+from eigenspan.core.rules import suggested_dimension
 from eigenspan.dimension import Curve, Dimension
 from eigenspan.errors import InputError
 from eigenspan.plotting import (
@@ -66,6 +66,13 @@ def test_an_unfolding_shows_its_whole_spectrum_and_the_dimension():
     assert display.suggested_.get_xdata()[0] == fitted.suggested_dimension_ + 0.5
     assert f"suggested dimension: {fitted.suggested_dimension_}" in texts(display.legend_)
     assert display.beyond_ is None
+
+
+def test_a_number_of_axes_that_the_spectrum_chose_is_the_suggested_one():
+    fitted = PCA("auto").fit(X)
+    display = SpectrumDisplay.from_estimator(fitted)
+    assert display.suggested == fitted.n_components_ == len(display.kept_.get_ydata())
+    assert SpectrumDisplay.from_estimator(PCA(2).fit(X)).suggested is None
 
 
 def test_a_whole_spectrum_begins_with_what_is_kept():

@@ -98,6 +98,18 @@ def finish(ax: Any, x: str, y: str, title: str) -> Any:
     return ax
 
 
+def logarithmic(ax: Any, side: str) -> None:
+    """A logarithmic scale along the "x" or the "y" axis as it stands, with plain numbers; 1, 2 and 5 where it spans few powers of ten."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    getattr(ax, f"set_{side}scale")("log")
+    low, high = getattr(ax, f"get_{side}lim")()
+    axis = getattr(ax, f"{side}axis")
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
 def quiet_legend(ax: Any, **given: Any) -> Any:
     """A legend without a box."""
     return ax.legend(**{"frameon": False, "fontsize": 9, "handletextpad": 0.5} | given)

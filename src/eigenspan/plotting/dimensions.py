@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ._canvas import MID, QUIET, axes_of, finish, ink, quiet_legend
+from ._canvas import MID, QUIET, axes_of, finish, ink, logarithmic, quiet_legend
 from ._colours import FEW
 
 
@@ -38,13 +38,15 @@ class DimensionDisplay:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from eigenspan.dimension import Curve, Dimension
+    >>> from sklearn.datasets import make_swiss_roll
+    >>> from eigenspan import intrinsic_dimension
     >>> from eigenspan.plotting import DimensionDisplay
-    >>> k = np.arange(1.0, 21.0)
-    >>> curve = Curve(k, 2 + 1 / k, k > 9, "neighbours", "dimension")
-    >>> DimensionDisplay.from_result(Dimension(2.05, 0.1, "mle", 500, curve)).ax_.get_title()
-    'mle: 2.05 ± 0.1'
+    >>> X, _ = make_swiss_roll(500, random_state=0)
+    >>> found = [intrinsic_dimension(X, method=method) for method in ("mle", "twonn")]
+    >>> DimensionDisplay.from_result(found[0]).ax_.get_ylabel()
+    'dimension'
+    >>> [tick.get_text() for tick in DimensionDisplay.from_results(found).ax_.get_yticklabels()]
+    ['mle', 'twonn']
     """
 
     def __init__(self, results: Any) -> None:
@@ -89,8 +91,9 @@ class DimensionDisplay:
             self.reference_ = ax.plot(curve.x, curve.reference, **style)[0]
         if _shows_dimension(curve):
             self._estimate(ax, result)
-        ax.set_xscale("log" if curve.x_log else "linear")
-        ax.set_yscale("log" if curve.y_log else "linear")
+        for side, log in (("x", curve.x_log), ("y", curve.y_log)):
+            if log:
+                logarithmic(ax, side)
         self.legend_ = quiet_legend(ax)
         title = f"{result.method}: {_told(result)}"
         self.ax_, self.figure_ = finish(ax, curve.x_label, curve.y_label, title), ax.figure

@@ -45,10 +45,11 @@ class DistortionDisplay:
 
     Examples
     --------
-    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenspan import PCA
     >>> from eigenspan.plotting import DistortionDisplay
-    >>> Y = np.random.default_rng(0).normal(size=(50, 2))
-    >>> display = DistortionDisplay(Y, np.abs(Y[:, 0])).plot(worst=3)
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> display = DistortionDisplay.from_estimator(PCA(2).fit(X), X, worst=3)
     >>> len(display.worst_)
     3
     """
@@ -88,7 +89,7 @@ class DistortionDisplay:
         -------
         DistortionDisplay
         """
-        from ..quality import distortion  # type: ignore[attr-defined]
+        from ..quality import distortion
 
         own = {name: given.pop(name) for name in ("names", "value_name", "title", "aspect") if name in given}
         own.setdefault("value_name", given.get("kind", "intrusion"))

@@ -138,7 +138,8 @@ class EmbeddingDisplay:
         axes : sequence of int, default=(0, 1)
             The columns to draw, two, or three for a picture with depth.
         image_size : float, default=0.07
-            Longer side of a picture as a share of the panel's width.
+            Longer side of a picture as a share of the panel's width, as the figure is laid out by then: among several panels, draw
+            pictures last.
         legend : bool, default=True
 
         Returns
