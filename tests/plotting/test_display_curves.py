@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from matplotlib.colors import to_hex
+from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from sklearn.preprocessing import StandardScaler
 
 import eigenspan.plotting as plotting
-from eigenspan import CCA, LPP, MVU, PCA, LaplacianEigenmaps
+from eigenspan import CCA, LPP, MVU, PCA, LaplacianEigenmaps, intrinsic_dimension, quality
 from eigenspan.core.rules import suggested_dimension
 from eigenspan.dimension import Curve, Dimension
 from eigenspan.errors import InputError
@@ -262,3 +263,43 @@ def test_pyplot_is_left_alone_and_given_axes_are_used(name, tmp_path):
 def test_what_cannot_be_drawn_is_said(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+# ---------------------------------------------------------------------- of what was measured
+def test_rank_curves_of_embeddings_are_those_of_quality():
+    embeddings = {"plane": X[:, :2], "line": X[:, :1]}
+    display = RankCurvesDisplay.from_embeddings(X, embeddings)
+    found = {name: quality.coranking(X, Z) for name, Z in embeddings.items()}
+    for name, result in found.items():
+        assert display.lines_[name].get_ydata() == pytest.approx(result.r_nx)
+        assert list(display.lines_[name].get_xdata()) == list(result.k)
+        assert f"{name}  (AUC {result.auc:.3f})" in texts(display.legend_)
+    assert display.bands_ == {}
+    part = RankCurvesDisplay.from_embeddings(X, embeddings, which="q_nx", sample=20, max_k=30)
+    assert part.chance_.get_ydata() == pytest.approx(np.arange(1, 31) / 59)
+    edges = part.bands_["line"].get_paths()[0].vertices
+    sampled = quality.coranking(X, X[:, :1], sample=20, max_k=30)
+    assert edges[:, 1].max() == pytest.approx(max(sampled.q_nx + sampled.q_nx_error))
+    assert [type(part).__name__, part.ax_.get_ylabel()] == ["RankCurvesDisplay", "$Q_{NX}(K)$"]
+
+
+@pytest.mark.parametrize("kind", ["intrusion", "extrusion", "stress"])
+def test_distortion_of_an_estimator_is_that_of_quality(kind):
+    fitted = PCA(2).fit(X)
+    display = DistortionDisplay.from_estimator(fitted, X, kind=kind, worst=2)
+    assert display.values == pytest.approx(quality.distortion(X, fitted.embedding_, kind=kind))
+    assert display.colorbar_.ax.get_ylabel() == kind
+    assert display.ax_.get_xlabel().startswith("PCA 1 (")
+    assert display.ax_.get_aspect() == 1.0
+
+
+def test_every_estimate_of_dimension_can_be_drawn():
+    found = intrinsic_dimension(X, method="all")
+    for result in found:
+        display = result.plot()
+        assert display.ax_.get_title().startswith(f"{result.method}: ")
+        spectral = isinstance(display.line_, BarContainer)
+        assert spectral == ("axis" in result.curve.x_label)
+        assert (display.estimate_ is not None) == (result.method in ("correlation", "mle"))
+    every = DimensionDisplay.from_results(found)
+    assert [tick.get_text() for tick in every.ax_.get_yticklabels()] == [result.method for result in found]
