@@ -172,6 +172,16 @@ def test_a_spectrum_is_drawn_as_bars_beside_its_reference():
     assert "noise" in texts(display.legend_)
 
 
+def test_long_spectra_are_cut_and_the_cut_is_told():
+    axis = np.arange(1.0, 101.0)
+    curve = Curve(axis, 1 / axis, axis < 3, "axis", "variance", reference=np.ones(100), reference_label="noise")
+    display = DimensionDisplay.from_result(Dimension(2, np.nan, "parallel", 100, curve))
+    assert len(display.line_) == len(display.reference_.get_xdata()) == 20
+    assert "the first 20 of 100" in texts(display.legend_)
+    many = Curve(axis, 1 / axis, axis < 31, "axis", "variance")
+    assert len(DimensionDisplay.from_result(Dimension(30, np.nan, "parallel", 100, many)).used_) == 30
+
+
 def test_estimates_side_by_side():
     found = [Dimension(2.0, 0.1, "mle", 10), Dimension(3.0, np.nan, "scree", 10)]
     display = DimensionDisplay.from_results(found)
@@ -203,7 +213,7 @@ EVERY = {
     "EmbeddingDisplay": lambda ax: EmbeddingDisplay.from_embedding(Y, ax=ax),
     "PairsDisplay": lambda ax: PairsDisplay.from_embedding(Y),
     "GalleryDisplay": lambda ax: GalleryDisplay.from_embeddings({"a": Y}),
-    "GraphDisplay": lambda ax: GraphDisplay(Y, sp.eye_array(60, k=1, format="csr")).plot(ax),
+    "GraphDisplay": lambda ax: GraphDisplay(Y, sp.csr_array(np.eye(60, k=1))).plot(ax),
     "BiplotDisplay": lambda ax: BiplotDisplay(Y, np.eye(2)).plot(ax),
     "DistortionDisplay": lambda ax: DistortionDisplay(Y, Y[:, 0]).plot(ax),
     "SpectrumDisplay": lambda ax: SpectrumDisplay.from_eigenvalues([2.0, 1.0], ax=ax),

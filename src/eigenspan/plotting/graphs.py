@@ -137,6 +137,6 @@ def _pairs(graph: Any, n: int) -> Any:
         raise InputError(
             f"The graph has shape {G.shape}, and the embedding has {n} points: they must be the same points."
         )
-    pairs = np.column_stack([G.row, G.col])
-    pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
+    low, high = np.minimum(G.row, G.col).astype(np.int64), np.maximum(G.row, G.col)
+    pairs = np.column_stack(np.divmod(np.unique((low * nodes + high)[low < high]), max(nodes, 1)))
     return pairs if rows is None else np.asarray(rows)[pairs]
