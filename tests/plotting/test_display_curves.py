@@ -1,5 +1,6 @@
 """Displays of numbers: spectra, dimensions, rank curves, angles. And none of all displays touches pyplot."""
 
+import sys
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
@@ -225,6 +226,14 @@ EVERY = {
 
 def test_every_display_is_among_them():
     assert sorted(EVERY) == sorted(name for name in plotting.__all__ if name.endswith("Display"))
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_without_matplotlib_the_remedy_is_named(name, monkeypatch):
+    for module in [module for module in sys.modules if module.split(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=r'pip install "eigenspan\[plot\]"'):
+        EVERY[name](None)
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -60,9 +60,10 @@ def equal(ax: Any, own: bool) -> None:
     """One unit as long on all axes: the panel takes the shape of the points, unless that would be very flat, and so does a figure of
     its own."""
     wide, high = np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())
-    flat = max(wide, high) > 4 * min(wide, high)
+    deep = hasattr(ax, "set_zlim")
+    flat = max(wide, high) > 4 * min(wide, high) and not deep
     ax.set_aspect("equal", adjustable="datalim" if flat else "box")
-    if own and not flat:
+    if own and not flat and not deep:
         ax.figure.set_figheight(float(np.clip(0.8 + 3.4 * high / wide, 2.4, 3.8)))
 
 

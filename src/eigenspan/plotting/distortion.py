@@ -98,7 +98,8 @@ class DistortionDisplay:
     @classmethod
     def from_estimator(cls, fitted: Any, X: Any, *, ax: Any = None, worst: int = 0, **given: Any) -> DistortionDisplay:
         """The same for the embedding of a fitted estimator, whose training points X are; parameters as in `from_embedding`."""
-        return cls.from_embedding(X, embedding_of(fitted), ax=ax, worst=worst, **told_by(fitted) | given)
+        Y = embedding_of(fitted)
+        return cls.from_embedding(X, Y, ax=ax, worst=worst, **told_by(fitted, Y) | given)
 
     def plot(self, ax: Any = None, *, worst: int = 0) -> DistortionDisplay:
         """Draw it.

@@ -80,7 +80,8 @@ class GraphDisplay:
         GraphDisplay
         """
         graph = attribute(fitted, "graph_", "it was made without a graph of neighbours.")
-        return cls(embedding_of(fitted), graph, y, **told_by(fitted) | given).plot(ax)
+        Y = embedding_of(fitted)
+        return cls(Y, graph, y, **told_by(fitted, Y) | given).plot(ax)
 
     def plot(self, ax: Any = None, *, axes: Sequence[int] = (0, 1), legend: bool = True) -> GraphDisplay:
         """Draw it.

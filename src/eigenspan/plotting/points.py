@@ -124,7 +124,8 @@ class EmbeddingDisplay:
         -------
         EmbeddingDisplay
         """
-        return cls.from_embedding(embedding_of(fitted, X), y, ax=ax, **told_by(fitted, X) | given)
+        Y = embedding_of(fitted, X)
+        return cls.from_embedding(Y, y, ax=ax, **told_by(fitted, Y) | given)
 
     def plot(
         self, ax: Any = None, *, axes: Sequence[int] = (0, 1), image_size: float = 0.07, legend: bool = True
@@ -186,11 +187,10 @@ class EmbeddingDisplay:
         return axes_of(ax)
 
 
-def told_by(fitted: Any, X: Any = None) -> dict[str, Any]:
-    """What an estimator tells of its picture: names of axes, whether distances mean something, a title."""
-    d = read_embedding(embedding_of(fitted, X)).shape[1]
+def told_by(fitted: Any, Y: Any) -> dict[str, Any]:
+    """What an estimator tells of the picture of an embedding: names of axes, whether distances mean something, a title."""
     return {
-        "names": axis_names(fitted, d),
+        "names": axis_names(fitted, read_embedding(Y).shape[1]),
         "aspect": "equal" if keeps_lengths(fitted) else "auto",
         "title": method_name(fitted),
     }
