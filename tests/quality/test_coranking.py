@@ -184,6 +184,7 @@ def test_many_points_are_sampled(monkeypatch):
         ({"metric": "no-such"}, "metric='no-such' cannot be used"),
         ({"metric": "precomputed"}, "between 50 points, but it has shape"),
         ({"X": np.full((50, 6), np.inf)}, "300 missing or infinite"),
+        ({"X": np.ma.masked_array(np.ones((50, 6)), mask=np.eye(50, 6))}, "6 of 300 values masked"),
         ({"X": np.ones((49, 6))}, "X has 49 rows and Y has 50"),
         ({"X": 1e200 * np.random.default_rng(0).normal(size=(50, 6))}, "NaN or infinite"),
         ({"X": -np.ones((50, 50)), "metric": "precomputed"}, "negative distances"),
