@@ -187,6 +187,10 @@ def test_many_points_are_sampled(monkeypatch):
         ({"X": np.ma.masked_array(np.ones((50, 6)), mask=np.eye(50, 6))}, "6 of 300 values masked"),
         ({"X": np.ones((49, 6))}, "X has 49 rows and Y has 50"),
         ({"X": 1e200 * np.random.default_rng(0).normal(size=(50, 6))}, "NaN or infinite"),
+        (
+            {"X": sp.eye_array(50, 50, format="csr"), "metric": "precomputed"},
+            "50 distances between 50 points and leaves",
+        ),
         ({"X": -np.ones((50, 50)), "metric": "precomputed"}, "negative distances"),
         ({"X": np.ones((2, 1)), "Y": np.ones((2, 1))}, "from 3 points on; got 2"),
     ],

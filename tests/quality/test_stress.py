@@ -150,6 +150,12 @@ def test_a_graph_in_pieces_is_bridged_with_a_warning():
         (lambda X, Y: unexplained_residual(np.ones((9, 9)), 1), InputError, "no positive eigenvalue"),
         (lambda X, Y: unexplained_residual(es.PCA(2)), InputError, "PCA has no spectrum: fit it first"),
         (lambda X, Y: unexplained_residual(es.LPP(2).fit(X)), InputError, "are not squared lengths"),
+        (
+            lambda X, Y: unexplained_residual(es.SupervisedPCA(2, labels="rbf").fit(X, Y[:, 0])),
+            InputError,
+            "are not squared lengths",
+        ),
+        (lambda X, Y: unexplained_residual(es.LandmarkIsomap(2, landmarks=50).fit(X)), InputError, "landmarks only"),
         (lambda X, Y: unexplained_residual(es.PCA(2).fit(X), 3), InputError, "fitted with 2"),
     ],
 )
