@@ -85,6 +85,27 @@ def sslfda_of_neighbours(data: Arrays, seed: int) -> tuple[Any, Any]:
     return made, made.fit_transform(data["X"], data["some"])
 
 
+def trusted(library: str) -> Callable[[Arrays, int], tuple[Any, Any]]:
+    """Trustworthiness of two columns as an embedding of all, by the function of this name in a module."""
+
+    def fit(data: Arrays, seed: int) -> tuple[Any, Any]:
+        return import_module(library).trustworthiness(data["X"], data["X"][:, :2], n_neighbors=10), None
+
+    return fit
+
+
+def all_measures(data: Arrays, seed: int) -> tuple[Any, Any]:
+    """Every measure of the same, labels too."""
+    from eigenspan import evaluate
+
+    frame = evaluate(data["X"], data["X"][:, :2], data["y"], random_state=seed, n_jobs=THREADS)
+    return frame.set_index("measure").value["trustworthiness"], None
+
+
+def trust(fitted: Any, Y: Any) -> Arrays:
+    return {"trustworthiness": float(fitted)}
+
+
 def sklearn(path: str, *, kind: str = "", **rest: Any) -> Contender:
     return estimator(f"{SKLEARN} {kind}".strip(), f"sklearn.{path}", **rest)
 
