@@ -10,13 +10,16 @@ prints these and draws two figures (``--fast`` for fewer points):
   there are 20,000 in either case. A line is fitted to all pairs, and to the 10,000 and the 1,000 closest ones. ``dimension-spheres.png``.
 - **Figure 2.5**: the slope at every scale, for Gaussians in 2 to 100 dimensions, 50,000 points. ``dimension-gaussians.png``.
 - **Data of known dimension**: our estimates beside those of scikit-dimension, where that is installed.
+- **n_components="auto"**: how often it finds the number of axes, by noise, number of points and features.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -132,8 +135,6 @@ THEIRS = ("CorrInt", "MLE", "TwoNN")
 
 def known(n: int) -> list[dict[str, Any]]:
     """A row for every set of points: our estimates with errors, and scikit-dimension's (None where it is not installed)."""
-    import warnings
-
     rows = []
     for name, (truth, draw) in DATA.items():
         X = draw(n, np.random.default_rng(0))
@@ -167,6 +168,65 @@ def print_known(rows: list[dict[str, Any]], n: int) -> None:
         cells += [f"{value:.2f}" for value in (row["theirs"] or {}).values()]
         print(f"{row['data']:22s}{truth:>6s}" + "".join(f"{cell:>14s}" for cell in cells))
     print("scikit-dimension: " + ("not installed" if missing else ", ".join(THEIRS)))
+
+
+# ---------------------------------------------------------------------- numbers of axes
+def _axes(n: int, D: int, variances: Any, noise: float, rng: Any, unequal: bool = False) -> Any:
+    """Normal points with these variances along some directions, and noise along all."""
+    V = np.linalg.qr(rng.standard_normal((D, len(variances))))[0]
+    size = noise * (np.exp(rng.uniform(-1, 1, D)) if unequal else 1.0)
+    return (rng.standard_normal((n, len(variances))) * np.sqrt(variances)) @ V.T + rng.standard_normal((n, D)) * size
+
+
+def _sheet(n: int, noise: float, rng: Any, k: int) -> Any:
+    from sklearn.datasets import make_s_curve, make_swiss_roll
+
+    made = make_swiss_roll if k else make_s_curve
+    return made(n, noise=noise, random_state=int(rng.integers(2**31)))[0]
+
+
+def told(draws: int, fast: bool = False) -> list[tuple[str, int, list[int]]]:
+    """What "auto" found: a row for each kind of data with the true number and those found."""
+    from eigenspan import MVU, PCA, ClassicalMDS, Isomap
+
+    alike, falling = (1.0,) * 5, (9.0, 4.0, 2.0, 1.0, 0.5)
+    cases: list[tuple[str, Any, int, Any]] = []
+    for n, D in ((200, 20), (1000, 50), (100, 200)):
+        for name, variances in (("alike", alike), ("falling", falling)):
+            for noise in (0.1, 0.3):
+                title = f"PCA, {n} × {D}, five axes {name}, noise {noise:g}"
+                cases.append((title, lambda: PCA("auto"), 5, partial(_axes, n, D, variances, noise)))
+    cases.append(
+        (
+            "PCA, 1000 × 50, noise 0.1, unlike by feature",
+            lambda: PCA("auto"),
+            5,
+            partial(_axes, 1000, 50, alike, 0.1, unequal=True),
+        )
+    )
+    cases.append(
+        (
+            "ClassicalMDS, cityblock, 300 × 20, noise 0.1",
+            lambda: ClassicalMDS("auto", metric="cityblock"),
+            5,
+            partial(_axes, 300, 20, alike, 0.1),
+        )
+    )
+    for n in (300, 600, 1200):
+        cases.append((f"Isomap, Swiss roll, {n}", lambda: Isomap("auto"), 2, partial(_sheet, n, 0.0, k=1)))
+    cases.append(("Isomap, Swiss roll, 1200, noise 0.3", lambda: Isomap("auto"), 2, partial(_sheet, 1200, 0.3, k=1)))
+    cases.append(("Isomap, S curve, 300", lambda: Isomap("auto"), 2, partial(_sheet, 300, 0.0, k=0)))
+    for n in (300, 600):
+        cases.append(
+            (f"MVU, Swiss roll, {n}, k = 6", lambda: MVU("auto", n_neighbors=6), 2, partial(_sheet, n, 0.0, k=1))
+        )
+    rows = []
+    for title, make, truth, draw in cases[:: 4 if fast else 1]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of negative eigenvalues
+            found = [make().fit(draw(rng=np.random.default_rng(seed))).n_components_ for seed in range(draws)]
+        rows.append((title, truth, found))
+    return rows
 
 
 # ---------------------------------------------------------------------- pictures
@@ -217,7 +277,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, help="folder for the figures")
     parser.add_argument("--fast", action="store_true", help="fewer points")
     given = parser.parse_args(arguments)
-    n, draws, many, rows = (3_000, 2, 3_000, 300) if given.fast else (20_000, 40, 50_000, 2_000)
+    n, draws, many, rows = (3_000, 2, 3_000, 300) if given.fast else (20_000, 12, 50_000, 2_000)
     slopes = spheres(n, draws)
     print(f"{f'{n:,} points, {draws} draws':28s}" + "".join(f"{name:>20s}" for name in FITS))
     for kind, fits in slopes.items():
@@ -229,6 +289,9 @@ def main(arguments: list[str] | None = None) -> None:
     for d, (result, seconds) in normal.items():
         print(f"  {d:3d} dimensions: {result.dimension:6.2f} ± {result.error:.2f}   ({seconds:.1f} s)")
     print_known(known(rows), rows)
+    print(f"\n{'n_components=auto':52s} truth  found")
+    for title, truth, found in told(2 if given.fast else 5, given.fast):
+        print(f"{title:52s}{truth:6d}  {' '.join(map(str, sorted(found)))}")
     if given.out is not None:
         given.out.mkdir(parents=True, exist_ok=True)
         draw_spheres(n).savefig(given.out / "dimension-spheres.png", dpi=110)
