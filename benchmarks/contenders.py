@@ -174,6 +174,25 @@ def cone_program(solver: str, upto: int) -> Contender:
     return Contender(f"cvxpy, {solver}", fit, keep, needs="cvxpy", upto=upto)
 
 
+def dimension_contenders() -> tuple[Contender, ...]:
+    """The correlation dimension: of all pairs by us, of those within twenty neighbours by scikit-dimension."""
+
+    def own(data: Arrays, seed: int) -> tuple[Any, Any]:
+        from eigenspan import intrinsic_dimension
+
+        return intrinsic_dimension(data["X"], random_state=seed, n_jobs=THREADS), None
+
+    def peer(data: Arrays, seed: int) -> tuple[Any, Any]:
+        from skdim.id import CorrInt
+
+        return CorrInt().fit(data["X"]), None
+
+    return (
+        Contender(OURS, own, lambda found, Y: {"dimension": found.dimension}),
+        Contender("scikit-dimension", peer, lambda found, Y: {"dimension": float(found.dimension_)}, needs="skdim"),
+    )
+
+
 def knn_contenders(k: int = 12) -> tuple[Contender, ...]:
     """Neighbour lists of all points; the result is kept as an array of k columns."""
 

@@ -260,6 +260,10 @@ TASKS: tuple[Task, ...] = (
     ),
     _mvu("mvu-large", "Swiss roll, k = 6", data.roll_pairs, 6, (20_000, 50_000), 0),
     _mvu("mvu-digits", "8×8 digits, k = 6", data.digit_pairs, 6, (1_797,), 1),
+    Task(
+        "dimension", "Correlation dimension of normal points in ten dimensions; ours over all pairs", data.normal,
+        by.dimension_contenders(), (10_000, 50_000), quality.each({}), short=1, warm=6_000,
+    ),
     _knn("knn-3", "Swiss roll, 3 features", data.roll, 100_000, peers=1, short=1),
     _knn("knn-50", "clusters, 50 features", partial(data.clusters, d=50), 100_000),
     _knn("knn-mnist", "MNIST, 784 features", data.mnist_images, 70_000),
