@@ -294,6 +294,7 @@ def test_rank_curves_of_embeddings_are_those_of_quality():
         assert list(display.lines_[name].get_xdata()) == list(result.k)
         assert f"{name}  (AUC {result.auc:.3f})" in texts(display.legend_)
     assert display.bands_ == {}
+    assert found["line"].plot().lines_["embedding"].get_ydata() == pytest.approx(found["line"].r_nx)
     part = RankCurvesDisplay.from_embeddings(X, embeddings, which="q_nx", sample=20, max_k=30)
     assert part.chance_.get_ydata() == pytest.approx(np.arange(1, 31) / 59)
     edges = part.bands_["line"].get_paths()[0].vertices

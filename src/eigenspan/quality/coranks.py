@@ -78,7 +78,7 @@ class CoRanking:
         -------
         RankCurvesDisplay
         """
-        from ..plotting import RankCurvesDisplay  # type: ignore[attr-defined]
+        from ..plotting import RankCurvesDisplay
 
         return RankCurvesDisplay.from_results({"embedding": self}, ax=ax)
 
