@@ -133,8 +133,8 @@ def intrinsic_dimension(
     >>> from eigenspan import intrinsic_dimension
     >>> X, _ = make_swiss_roll(2000, random_state=0)
     >>> found = intrinsic_dimension(X)
-    >>> round(found.dimension, 1)
-    2.0
+    >>> round(found.dimension)
+    2
     >>> several = intrinsic_dimension(X, ["mle", "twonn", "parallel"])
     >>> [round(result.dimension) for result in several]
     [2, 2, 1]
