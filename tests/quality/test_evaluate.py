@@ -213,14 +213,14 @@ def test_sampled_values_know_their_error(sheet):
     exact = values(es.evaluate(X, Y, n_neighbors=K), "noisy")
     z = []
     for seed in range(40):
-        frame = es.evaluate(X, Y, n_neighbors=K, sample=80, random_state=seed)
+        frame = es.evaluate(X, Y, n_neighbors=K, sample=200, random_state=seed)
         assert not frame.exact.any()
-        assert set(frame.n_rows) == {80}
+        assert set(frame.n_rows) == {200}
         assert (frame.error > 0).all()
         z.append((frame.value - frame.measure.map(exact)) / frame.error)
     z = np.array(z)
     assert np.all((z**2).mean(axis=0) < 2.5)
-    assert np.all((z**2).mean(axis=0) > 0.3)
+    assert np.all((z**2).mean(axis=0) > 0.5)
     assert np.all(np.abs(z.mean(axis=0)) < 1)  # isotonic regression flatters a little
 
 
