@@ -148,13 +148,13 @@ def test_rows_drawn_at_random_are_unbiased_and_know_their_error():
     exact = coranking(X, Y)
     z = []
     for seed in range(60):
-        found = coranking(X, Y, sample=80, random_state=seed)
-        assert (found.exact, found.n_rows) == (False, 80)
+        found = coranking(X, Y, sample=220, random_state=seed)  # so many that it matters that none is drawn twice
+        assert (found.exact, found.n_rows) == (False, 220)
         z.append([(found.auc - exact.auc) / found.auc_error, (found.q_nx[19] - exact.q_nx[19]) / found.q_nx_error[19]])
     z = np.array(z)
     assert np.all(np.abs(z.mean(axis=0)) < 4 / np.sqrt(60))
     assert np.all((z**2).mean(axis=0) < 2)
-    assert np.all((z**2).mean(axis=0) > 0.4)
+    assert np.all((z**2).mean(axis=0) > 0.5)
     values = [trustworthiness(X, Y, 7, sample=80, random_state=seed) for seed in range(60)]
     assert abs(np.mean(values) - trustworthiness(X, Y, 7)) < 4 * np.std(values) / np.sqrt(60)
     assert values[3] == trustworthiness(X, Y, 7, sample=80, random_state=3)

@@ -208,8 +208,8 @@ def test_two_classes_of_which_one_is_minus_one(sheet):
 
 
 def test_sampled_values_know_their_error(sheet):
-    X, Y, _, _ = sheet
-    Y = {"noisy": Y["flat"] + np.random.default_rng(0).normal(size=(300, 2))}
+    X = sheet[0][:120]
+    Y = {"noisy": X[:, :2] + np.random.default_rng(0).normal(size=(120, 2))}
     exact = values(es.evaluate(X, Y, n_neighbors=K), "noisy")
     z = []
     for seed in range(40):
@@ -220,7 +220,7 @@ def test_sampled_values_know_their_error(sheet):
         z.append((frame.value - frame.measure.map(exact)) / frame.error)
     z = np.array(z)
     assert np.all((z**2).mean(axis=0) < 2.5)
-    assert np.all((z**2).mean(axis=0) > 0.3)
+    assert np.all((z**2).mean(axis=0) > 0.5)
     assert np.all(np.abs(z.mean(axis=0)) < 1)  # isotonic regression flatters a little
 
 
@@ -228,7 +228,7 @@ def test_many_points_are_sampled_with_errors(sheet, monkeypatch):
     X, Y, _, labels = sheet
     monkeypatch.setattr(_check, "EXACT", 200)
     monkeypatch.setattr(_check, "_FEWEST", 20)
-    monkeypatch.setattr(table, "_SORTED", 15_000)
+    monkeypatch.setattr(table, "_SORTED", 10_000)  # pairs of 50 rows with 200 points
     frame = es.evaluate(X, Y["flat"], labels, n_neighbors=K).set_index("measure")
     assert frame.n_rows.trustworthiness == frame.n_rows.stress == 133  # 200²/300
     assert frame.n_rows.geodesic_correlation == frame.n_rows.nonmetric_stress == 50

@@ -47,6 +47,7 @@ def test_stress_and_residual_variance_against_all_pairs(case):
     assert stress(X, Y, scale=False) == pytest.approx(np.sqrt(np.sum((x - y) ** 2) / np.sum(x**2)), abs=1e-12)
     assert residual_variance(X, Y, distances="direct") == pytest.approx(brute.residual_variance(), abs=1e-12)
     assert stress(brute.DX, Y, metric="precomputed") == pytest.approx(brute.stress(), abs=1e-12)
+    assert stress(brute.DX + np.eye(N), Y, metric="precomputed") == pytest.approx(brute.stress(), abs=1e-12)
     assert stress(sp.csr_array(X), Y) == pytest.approx(brute.stress(), abs=1e-7)
     taxi = np.abs(X[:, None, :] - X[None, :, :]).sum(axis=2)
     assert stress(X, Y, metric="manhattan") == pytest.approx(Brute(taxi, brute.DY).stress(), abs=1e-12)
