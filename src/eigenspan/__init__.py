@@ -21,6 +21,8 @@ Specifications
     landmarks       Landmarks
 Choosing parameters
     labels          SemiSupervisedKFold, LabelledOnly, RegularizedSearch
+Why methods agree
+    kernels         equivalent_kernel, nearest_psd
 Tables
     methods, make
 """
@@ -76,6 +78,7 @@ from .methods.unfolding import (
 from .methods.variance import PCA, KernelPCA
 from .methods.walks import CommuteTimeEmbedding, DiffusionMap
 from .selection import LabelledOnly, RegularizedSearch, SemiSupervisedKFold
+from .theory import EquivalentKernel, equivalent_kernel, nearest_psd
 
 if TYPE_CHECKING:
     from .methods.registry import methods
@@ -133,6 +136,7 @@ __all__ = [
     "DiffusionMap",
     "DirectionalRegression",
     "DistortionDiscriminantAnalysis",
+    "EquivalentKernel",
     "External",
     "GradientKDR",
     "Heat",
@@ -167,6 +171,8 @@ __all__ = [
     "SupervisedPCA",
     "TraceReducer",
     "UnfoldingCertificate",
+    "equivalent_kernel",
     "make",
     "methods",
+    "nearest_psd",
 ]
