@@ -17,7 +17,7 @@ Methods
 Specifications
     graphs          KNN, Radius
     weights         Binary, Heat, LocalScaling, Cosine, Powered, PathSimilarity
-    kernels         Kernel
+    kernels         Kernel, HeatKernel, CommuteTimeKernel, ReconstructionKernel
     landmarks       Landmarks
 Choosing parameters
     labels          SemiSupervisedKFold, LabelledOnly, RegularizedSearch
@@ -30,6 +30,7 @@ Tables
 from typing import TYPE_CHECKING
 
 from .core import Kernel
+from .extend import CommuteTimeKernel, HeatKernel, ReconstructionKernel
 from .graphs import KNN, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered, Radius
 from .graphs.weights.paths import PathSimilarity
 from .learning import KernelLearner
@@ -130,6 +131,7 @@ __all__ = [
     "ClassicalMDS",
     "ColoredMVU",
     "CommuteTimeEmbedding",
+    "CommuteTimeKernel",
     "ContingencySDR",
     "ContourRegression",
     "Cosine",
@@ -140,6 +142,7 @@ __all__ = [
     "External",
     "GradientKDR",
     "Heat",
+    "HeatKernel",
     "HessianLLE",
     "Isomap",
     "Kernel",
@@ -162,6 +165,7 @@ __all__ = [
     "PathSimilarity",
     "Powered",
     "Radius",
+    "ReconstructionKernel",
     "RegularizedSearch",
     "RelaxedMVU",
     "RoweisDA",

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from .._resources import require
 from ..core import Spectrum, SqrtEigenvalue, TraceProblem, solve
+from ..core.functions import FunctionOf, Operator
 from ..errors import EigenspanWarning, InputError
 from ..input import read_new
 from ..solvers import dense
 from .extension import Extension, carried
-from .functions import FunctionOf, Operator
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

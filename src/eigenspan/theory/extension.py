@@ -23,8 +23,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..core.functions import FunctionOf
 from ..extend.walk import WalkRows
-from .functions import FunctionOf
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

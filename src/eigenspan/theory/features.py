@@ -9,13 +9,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..core import Form, Map, NystromFeatures, Raw, TraceProblem, gram
+from ..core.functions import Same
 from ..errors import InputError
 from ..extend import half_squares
 from ..input import Sample, read
 from ..solvers import dense
 from .equivalent import EquivalentKernel
 from .extension import Factor
-from .functions import Same
 from .standard import Words, places, points_of
 
 Array = NDArray[np.float64]

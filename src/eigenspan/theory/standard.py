@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import Form, Raw, TraceProblem, identity, solve
+from ..core.functions import FunctionOf, Reciprocal, Same, Shifted, Walked
 from ..errors import EigenspanWarning, InputError
 from ..extend.walk import Approach, WalkRows
 from .equivalent import EquivalentKernel
 from .extension import Extension, Factor, Interpolated, Steps, Values
-from .functions import FunctionOf, Reciprocal, Same, Shifted, Walked
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

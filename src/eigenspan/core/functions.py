@@ -1,7 +1,8 @@
-"""Matrices that are functions of a sparse form: its pseudo-inverse, powers of its walk."""
+"""Matrices that are functions of a sparse form: its pseudo-inverse, its heat kernel, powers of its walk."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,10 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._resources import require
-from ..core import Form
+from ..errors import EigenspanWarning
 from ..solvers import dense
+from .form import Form
+from .problem import TraceProblem, solve
 
 Array = NDArray[np.float64]
+
+#: Heat below which the rest of a spectrum is left out.
+_NOTHING = 1e-12
+#: Up to this many points all eigenpairs are found at once.
+_SMALL = 2000
+#: Eigenpairs that a function which falls off is first asked for.
+_FEW = 64
 
 
 @dataclass(frozen=True)
@@ -55,6 +65,16 @@ class Walked:
 
     def __call__(self, values: Array) -> Array:
         return self.factor * np.abs(1.0 - values) ** (2 * self.time)
+
+
+@dataclass(frozen=True)
+class Diffused:
+    """``exp(−tλ)``: heat after time t."""
+
+    time: float
+
+    def __call__(self, values: Array) -> Array:
+        return np.exp(-self.time * np.maximum(values, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +122,35 @@ class FunctionOf:
     def __matmul__(self, Z: Array) -> Array:
         values, U = self.eigenpairs
         return U @ ((U.T @ Z).T * self.function(values)).T
+
+    def factor(self, rank: int | None = None) -> Array:
+        """F of n rows with ``FFᵀ = f(A)`` for a positive f, from the `rank` smallest eigenvalues of A or from all that count.
+
+        Of a function that falls off fast these may be few, which are then found without the others.
+        """
+        values, U = self._smallest(rank)
+        weights = self.function(values)
+        keep = weights > 1e-15 * weights.max(initial=0.0)
+        return U[:, keep] * np.sqrt(weights[keep])
+
+    def _smallest(self, rank: int | None) -> tuple[Array, Array]:
+        most = self.n - (0 if self.removed is None else self.removed.shape[1])
+        problem = TraceProblem(self.form, None, "min", self.removed)
+        if rank is not None and rank < most:
+            found = solve(problem, rank)
+            return found.values, found.vectors
+        if rank is not None or self.n <= _SMALL or not isinstance(self.function, Diffused):
+            return self.eigenpairs
+        wanted = _FEW
+        while wanted <= self.n // 16:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", EigenspanWarning)  # a cut within eigenvalues that are nothing
+                found = solve(problem, wanted)
+            if self.function(found.values[-1:])[0] <= _NOTHING:
+                return found.values, found.vectors
+            # eigenvalues of a sheet grow as their number, those of anything thicker more slowly
+            wanted = int(1.2 * wanted * -np.log(_NOTHING) / (self.function.time * found.values[-1]))
+        return self.eigenpairs
 
 
 Operator = Form | FunctionOf
