@@ -21,27 +21,28 @@ from .table import method
 Array = NDArray[np.float64]
 
 
-@method("distances", "max −½H(Δ + c)²H of geodesics", "embedding", "n³", "S1 §1.4")
+@method("distances", "max −½HΔ²H of geodesics, PSD", "embedding", "n³", "S1 §1.4")
 class KernelIsomap(Isomap):
     """Kernel Isomap: geodesic distances as a positive semidefinite kernel.
 
-    .. math:: K = -\\tfrac12 H (\\hat\\Delta + c)^2 H \\succeq 0, \\qquad \\text{or} \\quad
-       K = \\arg\\min_{P \\succeq 0} \\lVert -\\tfrac12 H \\hat\\Delta^2 H - P \\rVert_F
+    .. math:: K = \\arg\\min_{P \\succeq 0} \\lVert -\\tfrac12 H \\hat\\Delta^2 H - P \\rVert_F, \\qquad \\text{or} \\quad
+       K = -\\tfrac12 H (\\hat\\Delta + c)^2 H \\succeq 0
 
     Lengths of shortest paths are in general distances of no points: the Gram matrix of `Isomap` has negative eigenvalues, which it leaves
-    out. Here the smallest constant c is added to the geodesics between different points that makes them Euclidean [Choi & Choi], or the
-    nearest positive semidefinite matrix is taken [S1, §1.4]. What is left is a kernel: ``kernel_`` between the points and
+    out. Here the nearest positive semidefinite matrix is taken [S1, §1.4], or the smallest constant c is added to the geodesics between
+    different points that makes them Euclidean [Choi & Choi]. What is left is a kernel: ``kernel_`` between the points and
     ``kernel_values(X)`` with new ones serve any kernel machine with ``kernel="precomputed"``. The embedding is kernel PCA of it, new points
-    are projected on its axes. With ``psd="project"`` the axes are those of Isomap.
+    are projected on its axes. The projection leaves Isomap's own axes as they are; the constant changes them, and where single short-cuts
+    make the geodesics far from Euclidean it can exceed the distances themselves: look at ``constant_``.
 
-    Cost: as Isomap, and O(n³) for a handful of lowest eigenvectors (``"constant"``) or, when ``kernel_`` is asked for, all eigenvectors
-    (``"project"``).
+    Cost: as Isomap, and O(n³) for all eigenvectors when ``kernel_`` is asked for (``"project"``), or for a handful of the lowest
+    (``"constant"``).
 
     Parameters
     ----------
     $n_components
-    psd : {"constant", "project"}, default="constant"
-        Add the smallest constant to the distances, or drop the negative eigenvalues.
+    psd : {"project", "constant"}, default="project"
+        Drop the negative eigenvalues, or add the smallest constant to the distances.
     $n_neighbors
     $graph
     conformal : bool, default=False
@@ -80,7 +81,7 @@ class KernelIsomap(Isomap):
     Choi & Choi (2007), Robust kernel Isomap; Ham et al. (2004); Cailliez (1983).
     """
 
-    psd: Literal["constant", "project"] = "constant"
+    psd: Literal["project", "constant"] = "project"
 
     _landmark_rows = GraphEmbedding._landmark_rows
     _takes_masses: ClassVar[bool] = True
