@@ -274,6 +274,7 @@ def test_the_negative_part_of_geodesics_is_told(fits: Any) -> None:
         es.Isomap(2, landmarks=30, n_neighbors=K),
         es.KernelPCA(2, landmarks=30, gamma=0.01),
         es.LPP(2, kernel=es.Kernel("rbf", gamma=0.01), n_neighbors=K),
+        es.LPP(2, kernel=es.HeatKernel(1.0, n_neighbors=K), n_neighbors=K),
         es.LLE(2, landmarks=90, n_neighbors=K),
         es.LaplacianEigenmaps(2, landmarks=90, n_neighbors=K, extension="harmonic"),
     ],
