@@ -118,7 +118,7 @@ def test_it_serves_any_kernel_method(spec: Any, method: Any) -> None:
     placed = quietly(lambda: estimator.fit_transform(X, Y))
     assert relative(estimator.transform(X), placed) < 1e-6
     again = pickle.loads(pickle.dumps(estimator))
-    np.testing.assert_array_equal(again.transform(NEW), estimator.transform(NEW))
+    assert relative(again.transform(NEW), estimator.transform(NEW)) < 1e-10
     assert np.isfinite(again.transform(NEW)).all()
     one = np.vstack([estimator.transform(NEW[i : i + 1]) for i in range(len(NEW))])
     assert relative(one, estimator.transform(NEW)) < 1e-6
@@ -178,7 +178,7 @@ def test_copies_of_a_row_have_one_row_of_the_kernel() -> None:
     repeated = np.vstack([X, X[:7]])
     matrix = es.HeatKernel(1.0, n_neighbors=K).bind(repeated)(repeated)
     assert matrix.shape == (127, 127)
-    np.testing.assert_array_equal(matrix[:7], matrix[120:])
+    assert relative(matrix[:7], matrix[120:]) < 1e-13  # dense products round by place
     assert relative(matrix[:120, :120], la.expm(-L)) < 1e-9
     placed = es.KernelPCA(2, kernel=es.HeatKernel(1.0, n_neighbors=K)).fit_transform(repeated)
     assert relative(placed[:7], placed[120:]) < 1e-9
