@@ -2,7 +2,7 @@
 
 Methods
     variance        PCA, KernelPCA, PPCA, MixturePPCA, OrientedPCA, DistortionDiscriminantAnalysis
-    distances       ClassicalMDS, LandmarkMDS, Isomap, LandmarkIsomap
+    distances       ClassicalMDS, LandmarkMDS, Isomap, LandmarkIsomap, KernelIsomap
     laplacian       LaplacianEigenmaps, DiffusionMap, CommuteTimeEmbedding, SpectralClustering, LPP, OLPP
     reconstruction  LLE, NPP, ONPP
     alignment       ModifiedLLE, HessianLLE, LTSA, LLTSA
@@ -17,13 +17,15 @@ Methods
 Specifications
     graphs          KNN, Radius
     weights         Binary, Heat, LocalScaling, Cosine, Powered, PathSimilarity
-    kernels         Kernel
+    kernels         Kernel, HeatKernel, CommuteTimeKernel, ReconstructionKernel
     landmarks       Landmarks
 Before and after a picture
     how many dimensions  intrinsic_dimension
     how good, and which  evaluate, compare
 Choosing parameters
     labels          SemiSupervisedKFold, LabelledOnly, RegularizedSearch
+Why methods agree
+    kernels         equivalent_kernel, nearest_psd
 Tables
     methods, make
 """
@@ -32,6 +34,7 @@ from typing import TYPE_CHECKING
 
 from .core import Kernel
 from .dimension import intrinsic_dimension
+from .extend import CommuteTimeKernel, HeatKernel, ReconstructionKernel
 from .graphs import KNN, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered, Radius
 from .graphs.weights.paths import PathSimilarity
 from .learning import KernelLearner
@@ -50,6 +53,7 @@ from .methods.geodesics import Isomap, LandmarkIsomap
 from .methods.inverse import PHD, SAVE, SIR, DirectionalRegression
 from .methods.kdr import KDR, GradientKDR
 from .methods.kernel_cca import KernelCCA
+from .methods.kernel_isomap import KernelIsomap
 from .methods.laplacian import LPP, OLPP, LaplacianEigenmaps
 from .methods.links import SSDR
 from .methods.manifold_kdr import ManifoldKDR
@@ -81,6 +85,7 @@ from .methods.variance import PCA, KernelPCA
 from .methods.walks import CommuteTimeEmbedding, DiffusionMap
 from .quality import compare, evaluate
 from .selection import LabelledOnly, RegularizedSearch, SemiSupervisedKFold
+from .theory import EquivalentKernel, equivalent_kernel, nearest_psd
 
 if TYPE_CHECKING:
     from .methods.registry import methods
@@ -132,19 +137,23 @@ __all__ = [
     "ClassicalMDS",
     "ColoredMVU",
     "CommuteTimeEmbedding",
+    "CommuteTimeKernel",
     "ContingencySDR",
     "ContourRegression",
     "Cosine",
     "DiffusionMap",
     "DirectionalRegression",
     "DistortionDiscriminantAnalysis",
+    "EquivalentKernel",
     "External",
     "GradientKDR",
     "Heat",
+    "HeatKernel",
     "HessianLLE",
     "Isomap",
     "Kernel",
     "KernelCCA",
+    "KernelIsomap",
     "KernelLearner",
     "KernelPCA",
     "LabelledOnly",
@@ -163,6 +172,7 @@ __all__ = [
     "PathSimilarity",
     "Powered",
     "Radius",
+    "ReconstructionKernel",
     "RegularizedSearch",
     "RelaxedMVU",
     "RoweisDA",
@@ -173,8 +183,10 @@ __all__ = [
     "TraceReducer",
     "UnfoldingCertificate",
     "compare",
+    "equivalent_kernel",
     "evaluate",
     "intrinsic_dimension",
     "make",
     "methods",
+    "nearest_psd",
 ]
