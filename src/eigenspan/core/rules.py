@@ -61,12 +61,12 @@ def gram_dimension(values: Array, n: int, error: float, scatter: float, features
     if error <= np.sqrt(_ROUNDING) * top:
         rank = int(np.sum(values > _ROUNDING * top))
         rank = rank if rank < values.size or scatter - values.sum() <= _ROUNDING * n * top else n - 1
-        return _of_coordinates(values[:rank], n, rank, scatter)
+        return span_dimension(values[:rank], n, rank, scatter)
     real = values[values > _SAFE * error]
     return suggested_dimension(real, _SAFE * error / float(real.sum())) if real.size else 1
 
 
-def _of_coordinates(values: Array, n: int, D: int, scatter: float) -> int:
+def span_dimension(values: Array, n: int, D: int, scatter: float) -> int:
     """`likeliest_number`, but all D axes where none is told from the others, or all but one: then nothing says that any is noise."""
     alike = (D + 1) * np.log(n) + n * D * (np.log(2 * np.pi * scatter / (n * D)) + 1)
     found = likeliest_number(values, n, D, scatter)

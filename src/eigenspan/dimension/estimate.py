@@ -83,7 +83,7 @@ def intrinsic_dimension(
     ``"scree"``         the cut of these variances into two groups with least variance within
     ``"broken-stick"``  variances larger than the pieces of a stick broken at random
     ``"parallel"``      variances larger than those of independent columns, 95 times of 100
-    ``"bic"``           Bayesian information criterion of probabilistic PCA, as ``PCA("auto")`` and ``PPCA("auto")``
+    ``"bic"``           Bayesian information criterion of probabilistic PCA, as ``PCA("auto")``; all axes if none stands out
     ``"minka"``         Minka's evidence of the same
     ``"isomap"``        eigenvalues of geodesic distances above the negative ones, up to where they drop
     ``"mvu"``           where the spectrum of the unfolding drops
