@@ -18,7 +18,7 @@ from ..solvers import dense
 Array = NDArray[np.float64]
 
 #: Share of all variance that the axes beyond a suggested dimension may hold together.
-_REST = 0.01
+_REST = 0.005
 #: Share of all variance below which an axis counts as this much: less is no structure, and a drop from little to nothing is none.
 _LITTLE = 1e-3
 #: Eigenvalues, in units of the most negative one, up to which errors may have made them.
@@ -35,7 +35,7 @@ def suggested_dimension(variances: Array, noise: float = 0.0) -> int:
 
     `noise` is the share of all variance up to which an axis may be an accident, such as the gap to which an optimum is proved: smaller
     shares, and in any case those below a thousandth, count as that much, so that a drop from little to a numerical zero is none. Axes are
-    not given up while those beyond them hold more than a hundredth of all variance.
+    not given up while those beyond them hold more than a two-hundredth of all variance.
     """
     shares = np.sort(np.maximum(variances, 0.0))[::-1]
     shares = shares / max(float(shares.sum()), np.finfo(float).tiny)
