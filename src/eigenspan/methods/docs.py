@@ -257,7 +257,7 @@ _UNFOLDED = """embedding_full_ : ndarray of shape (n_samples, r)
         Variance (sum of squares) along them: the eigenvalues of K.
     suggested_dimension_ : int
         Where the spectrum drops most, from one axis to the next; shares of the variance below the certified gap or a thousandth count
-        as that much, and axes that hold all but a hundredth of the variance count in any case.
+        as that much, and axes count in any case until those beyond hold less than a two-hundredth.
     n_components_ : int
         Number of dimensions of the embedding.
     certificate_ : UnfoldingCertificate
