@@ -47,7 +47,7 @@ from .methods.contours import LAD, ContourRegression
 from .methods.costs import LFDA
 from .methods.dda import DistortionDiscriminantAnalysis
 from .methods.discriminant import LDA
-from .methods.distances import ClassicalMDS, LandmarkMDS
+from .methods.distances import ClassicalMDS
 from .methods.external import External
 from .methods.geodesics import Isomap, LandmarkIsomap
 from .methods.inverse import PHD, SAVE, SIR, DirectionalRegression
@@ -68,6 +68,7 @@ from .methods.registry import make
 from .methods.sda import SDA
 from .methods.semisupervised import MMC, SELF, SELFDA, SSFDA, SSLFDA, SSMMC
 from .methods.supervised import RoweisDA, SupervisedPCA
+from .methods.triangulation import LandmarkMDS
 from .methods.two_views import CCA
 from .methods.unfolding import (
     MVU,

@@ -12,7 +12,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.svm import SVC
 
 import eigenspan as es
-from eigenspan.errors import MemoryLimitError
+from eigenspan.errors import DimensionError, MemoryLimitError
 from eigenspan.methods.distances import cailliez
 from helpers import angle, cloud, relative
 
@@ -126,3 +126,8 @@ def test_before_fit_and_without_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EIGENSPAN_MEMORY", "12M")
     with pytest.raises(MemoryLimitError, match="project"):
         es.KernelIsomap(psd="constant").fit(cloud(600))
+
+
+def test_a_constant_leaves_no_spectrum_to_tell_the_dimension():
+    with pytest.raises(DimensionError, match="raises every eigenvalue"):
+        KernelIsomap("auto", psd="constant").fit(np.random.default_rng(0).normal(size=(40, 3)))

@@ -27,9 +27,10 @@ from ..graphs import (
 )
 from ..input import Input, Sample
 from .base import told
-from .distances import LandmarkReducer, corrected_half_squares, of_gram
+from .distances import corrected_half_squares, of_gram
 from .neighbourhood import GraphEmbedding
 from .table import method
+from .triangulation import LandmarkReducer
 
 Array = NDArray[np.float64]
 

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._resources import require
 from ..core import Fitted
+from ..errors import DimensionError
 from ..graphs import NeighbourGraph
 from ..input import Sample, read_new
 from ..solvers import dense
@@ -40,7 +41,7 @@ class KernelIsomap(Isomap):
 
     Parameters
     ----------
-    $n_components
+    $n_components_gram
     psd : {"project", "constant"}, default="project"
         Drop the negative eigenvalues, or add the smallest constant to the distances.
     $n_neighbors
@@ -61,6 +62,7 @@ class KernelIsomap(Isomap):
         K between the points of ``graph_``, worked out anew each time it is asked for.
     dist_matrix_ : ndarray of shape (n_samples, n_samples)
         Geodesic distances between the same points, without the constant.
+    $told_attributes
     $graph_attribute
     $landmarks_attribute
     $spectral_attributes
@@ -87,6 +89,11 @@ class KernelIsomap(Isomap):
     _takes_masses: ClassVar[bool] = True
 
     def _graph(self, sample: Sample) -> NeighbourGraph:
+        if self.n_components == "auto" and self.psd == "constant":
+            raise DimensionError(
+                'n_components="auto" has nothing to go by with psd="constant": a constant on all distances raises every eigenvalue, and the '
+                'spectrum does not drop any more. Use psd="project", or give a number.'
+            )
         if self.disconnected != "largest" and self.psd == "constant":
             require_cailliez(sample.n, 'Fit on landmarks=500 of the points, or use psd="project".')
         return super()._graph(sample)

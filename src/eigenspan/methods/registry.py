@@ -34,6 +34,7 @@ from . import (  # noqa: F401 -- their classes add themselves to the table
     sda,
     semisupervised,
     supervised,
+    triangulation,
     two_views,
     unfolding,
     variance,

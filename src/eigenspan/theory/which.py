@@ -17,7 +17,7 @@ from ..methods.alignment import LTSA, HessianLLE, ModifiedLLE
 from ..methods.base import Reducer
 from ..methods.clustering import SpectralClustering
 from ..methods.compose import TraceReducer
-from ..methods.distances import ClassicalMDS, LandmarkMDS
+from ..methods.distances import ClassicalMDS
 from ..methods.geodesics import Isomap
 from ..methods.kernel_isomap import KernelIsomap
 from ..methods.laplacian import LaplacianEigenmaps
@@ -25,6 +25,7 @@ from ..methods.manifold_kdr import ManifoldKDR
 from ..methods.multiview import MultiviewCCA
 from ..methods.pca import PrincipalAxes
 from ..methods.reconstruction import LLE
+from ..methods.triangulation import LandmarkMDS
 from ..methods.unfolding.base import Unfolding
 from ..methods.variance import KernelPCA
 from ..methods.views import TwoViews
