@@ -130,4 +130,4 @@ def test_before_fit_and_without_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_constant_leaves_no_spectrum_to_tell_the_dimension():
     with pytest.raises(DimensionError, match="raises every eigenvalue"):
-        KernelIsomap("auto", psd="constant").fit(np.random.default_rng(0).normal(size=(40, 3)))
+        es.KernelIsomap("auto", psd="constant").fit(np.random.default_rng(0).normal(size=(40, 3)))

@@ -91,8 +91,8 @@ class KernelIsomap(Isomap):
     def _graph(self, sample: Sample) -> NeighbourGraph:
         if self.n_components == "auto" and self.psd == "constant":
             raise DimensionError(
-                'n_components="auto" has nothing to go by with psd="constant": a constant on all distances raises every eigenvalue, and the '
-                'spectrum does not drop any more. Use psd="project", or give a number.'
+                'n_components="auto" has nothing to go by with psd="constant": a constant on all distances raises every eigenvalue, and '
+                'the spectrum does not drop any more. Use psd="project", or give a number.'
             )
         if self.disconnected != "largest" and self.psd == "constant":
             require_cailliez(sample.n, 'Fit on landmarks=500 of the points, or use psd="project".')
