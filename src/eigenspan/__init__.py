@@ -21,6 +21,8 @@ Specifications
     landmarks       Landmarks
 Choosing parameters
     labels          SemiSupervisedKFold, LabelledOnly, RegularizedSearch
+Theory
+    check_theorems, Theorem, TheoremResult, TheoremReport
 Tables
     methods, make
 """
@@ -76,6 +78,7 @@ from .methods.unfolding import (
 from .methods.variance import PCA, KernelPCA
 from .methods.walks import CommuteTimeEmbedding, DiffusionMap
 from .selection import LabelledOnly, RegularizedSearch, SemiSupervisedKFold
+from .theory import Theorem, TheoremReport, TheoremResult, check_theorems
 
 if TYPE_CHECKING:
     from .methods.registry import methods
@@ -165,8 +168,12 @@ __all__ = [
     "SpectralClustering",
     "SupervisedMVU",
     "SupervisedPCA",
+    "Theorem",
+    "TheoremReport",
+    "TheoremResult",
     "TraceReducer",
     "UnfoldingCertificate",
+    "check_theorems",
     "make",
     "methods",
 ]
