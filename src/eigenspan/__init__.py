@@ -17,12 +17,13 @@ Methods
 Specifications
     graphs          KNN, Radius
     weights         Binary, Heat, LocalScaling, Cosine, Powered, PathSimilarity
-    kernels         Kernel
+    kernels         Kernel, HeatKernel, CommuteTimeKernel, ReconstructionKernel
     landmarks       Landmarks
 Choosing parameters
     labels          SemiSupervisedKFold, LabelledOnly, RegularizedSearch
-Theory
-    check_theorems, Theorem, TheoremResult, TheoremReport
+Why methods agree
+    kernels         equivalent_kernel, nearest_psd
+    theorems        check_theorems, Theorem, TheoremResult, TheoremReport
 Tables
     methods, make
 """
@@ -30,6 +31,7 @@ Tables
 from typing import TYPE_CHECKING
 
 from .core import Kernel
+from .extend import CommuteTimeKernel, HeatKernel, ReconstructionKernel
 from .graphs import KNN, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered, Radius
 from .graphs.weights.paths import PathSimilarity
 from .learning import KernelLearner
@@ -78,7 +80,15 @@ from .methods.unfolding import (
 from .methods.variance import PCA, KernelPCA
 from .methods.walks import CommuteTimeEmbedding, DiffusionMap
 from .selection import LabelledOnly, RegularizedSearch, SemiSupervisedKFold
-from .theory import Theorem, TheoremReport, TheoremResult, check_theorems
+from .theory import (
+    EquivalentKernel,
+    Theorem,
+    TheoremReport,
+    TheoremResult,
+    check_theorems,
+    equivalent_kernel,
+    nearest_psd,
+)
 
 if TYPE_CHECKING:
     from .methods.registry import methods
@@ -130,15 +140,18 @@ __all__ = [
     "ClassicalMDS",
     "ColoredMVU",
     "CommuteTimeEmbedding",
+    "CommuteTimeKernel",
     "ContingencySDR",
     "ContourRegression",
     "Cosine",
     "DiffusionMap",
     "DirectionalRegression",
     "DistortionDiscriminantAnalysis",
+    "EquivalentKernel",
     "External",
     "GradientKDR",
     "Heat",
+    "HeatKernel",
     "HessianLLE",
     "Isomap",
     "Kernel",
@@ -161,6 +174,7 @@ __all__ = [
     "PathSimilarity",
     "Powered",
     "Radius",
+    "ReconstructionKernel",
     "RegularizedSearch",
     "RelaxedMVU",
     "RoweisDA",
@@ -174,6 +188,8 @@ __all__ = [
     "TraceReducer",
     "UnfoldingCertificate",
     "check_theorems",
+    "equivalent_kernel",
     "make",
     "methods",
+    "nearest_psd",
 ]

@@ -139,7 +139,7 @@ class ClassicalMDS(SpectralReducer):
 
 
 def _report_negative(form: Any, values: Array, share: float) -> None:
-    low = _lowest(form)
+    low = lowest(form)
     note(smallest_eigenvalue=low)
     if -low > 0.1 * values[0] or -low > values[-1]:
         warn(
@@ -155,7 +155,7 @@ def _norm(M: Array) -> float:
     return float(la.norm(M.ravel()))
 
 
-def _lowest(form: Any, width: int = 8) -> float:
+def lowest(form: Any, width: int = 8) -> float:
     """The smallest eigenvalue of a Gram matrix, to a few per cent: Rayleigh–Ritz on a Krylov space of nine blocks."""
     Q = np.linalg.qr(np.random.default_rng(0).standard_normal((form.n, min(width, form.n))))[0]
     for _ in range(8):

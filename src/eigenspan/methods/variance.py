@@ -31,7 +31,7 @@ from ..core import (
     pose,
     solve,
 )
-from ..core.kernels import warn_of_lost_digits
+from ..core.kernels import DataKernel, warn_of_lost_digits
 from ..core.scale import positive, roots
 from ..errors import IndefiniteWarning, KernelError, warn
 from ..extend import GramExtension
@@ -54,6 +54,8 @@ Array = NDArray[np.float64]
 
 def _is_definite(kernel: Any, parameters: dict[str, Any]) -> bool:
     """Kernels that are positive semidefinite on any points; all others have to show it."""
+    if isinstance(kernel, DataKernel):
+        return True
     if isinstance(kernel, str) and kernel in ("poly", "polynomial"):
         whole = float(parameters["degree"]).is_integer()
         return whole and parameters["coef0"] >= 0 and parameters["gamma"] >= 0
