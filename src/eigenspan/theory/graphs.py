@@ -15,8 +15,8 @@ from ..methods.variance import KernelPCA
 from ..methods.walks import CommuteTimeEmbedding, DiffusionMap
 from ..solvers import dense
 from .data import Data
-from .measure import angle, highest, lowest, products, relative, squares
-from .theorem import Measured, UnmetError, subject
+from .measure import angle, lowest, relative, squares
+from .theorem import Measured, subject
 
 Array = NDArray[np.float64]
 
@@ -62,82 +62,6 @@ def ratio_cut(data: Data) -> Measured:
         rows=data.n,
         note=f"with B = D {angle(kpca.embedding_, normalised):.1g} degrees off",
     )
-
-
-@theorem(
-    "eigenmaps",
-    "Laplacian eigenmaps are D^(−½)U, with U the leading eigenvectors of D^(−½)WD^(−½) after its stationary vector is taken out",
-    condition="deflated, not centred: centring gives another subspace",
-    source="S4 §2.2, corrected",
-)
-def eigenmaps_are_deflated(data: Data) -> Measured:
-    data = data.take(ROWS)
-    d = data.W.sum(axis=1)
-    s = np.sqrt(d)
-    values, U, gap = lowest(deflated(-data.W / np.outer(s, s), s))  # taken out, not made 0: all others may be negative
-    Y = U / s[:, None]
-    le = LaplacianEigenmaps(values.size, graph=data.graph, weights=data.heat).fit(data.X)
-    unit = le.embedding_.T @ (d[:, None] * le.embedding_)
-    errors = (relative(1 - le.eigenvalues_, -values, 1e-6), relative(unit, np.eye(values.size)))
-    return Measured(f"{connected(data)}, {gap}", angle(le.embedding_, Y), max(errors), data.n)
-
-
-@theorem(
-    "lle-kpca",
-    "LLE equals kernel PCA with the kernel λ_max I − M",
-    condition="centred; columns up to scale",
-    source="S4 table 1",
-)
-def lle_is_kernel_pca(data: Data) -> Measured:
-    data = data.take(ROWS)
-    how: dict[str, Any] = {"graph": data.graph, "reg": 1e-2}
-    lle = LLE(1, **how).fit(data.X)
-    M = reconstruction(lle.weights_).to_dense()
-    values, V, gap = lowest(deflated(M))
-    top = dense.eigenvalues(M)[-1]
-    lle = LLE(values.size, **how).fit(data.X)
-    kpca = KernelPCA(values.size, kernel="precomputed").fit(top * np.eye(data.n) - M)
-    return Measured(
-        gap,
-        max(angle(lle.embedding_, kpca.embedding_), angle(V, kpca.embedding_)),
-        relative(kpca.eigenvalues_, top - lle.eigenvalues_),
-        data.n,
-    )
-
-
-@theorem(
-    "diffusion-map",
-    "the diffusion map equals kernel PCA of S^(2t), S = D_α^(−½)W_αD_α^(−½), with rows multiplied by D_α^(−½)",
-    condition="the stationary vector taken out, and no negative eigenvalue of S as large as those kept",
-    source="S4 §2.2, corrected",
-)
-def diffusion_map_is_kernel_pca(data: Data) -> Measured:
-    data = data.take(ROWS)
-    W = data.W + np.eye(data.n)
-    turned, errors, gaps = [], [], []
-    for alpha, t in ((0.0, 1), (0.5, 2), (1.0, 3)):
-        d, S = _walk(W, alpha)
-        values, U, gap = highest(np.linalg.matrix_power(S, 2 * t), most=2)
-        below = max(0.0, -dense.eigenvalues(S)[0]) ** (2 * t)
-        if below >= values[-1]:
-            raise UnmetError(
-                f"t = {t}: a negative eigenvalue has the power {below:.2g}, one of those kept {values[-1]:.2g}"
-            )
-        Y = np.sqrt(d.sum() * values) * U / np.sqrt(d)[:, None]
-        walk = DiffusionMap(values.size, t=t, alpha=alpha, graph=data.graph, weights=data.heat).fit(data.X)
-        turned.append(angle(walk.embedding_, Y))
-        errors.append(relative(products(walk.embedding_), products(Y)))
-        gaps.append(gap)
-    return Measured(f"{connected(data)}, {gaps[-1]}", max(turned), max(errors), data.n)
-
-
-def _walk(W: Array, alpha: float) -> tuple[Array, Array]:
-    """Degrees of the α-normalised affinity, and its symmetric walk without the stationary vector."""
-    q = W.sum(axis=1) ** alpha
-    W = W / np.outer(q, q)
-    d = W.sum(axis=1)
-    s = np.sqrt(d)
-    return d, W / np.outer(s, s) - np.outer(s, s) / d.sum()
 
 
 @theorem(

@@ -6,25 +6,21 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.linalg as la
 from numpy.typing import NDArray
 
 from ..core import solve
 from ..solvers import dense
+from .equivalent import largest_angle
 from .theorem import UnmetError
 
 Array = NDArray[np.float64]
 
+#: Between column spans, in degrees, by its sine: a cosine sees nothing below 1e-6.
+angle = largest_angle
 #: Largest dimension that is compared.
 MOST = 3
 #: Gap at the cut, relative to the size of the spectrum, below which rounding turns the subspace by more than is allowed.
 DETERMINED = 1e-9
-
-
-def angle(U: Any, V: Any) -> float:
-    """Largest principal angle between the column spans, in degrees, by its sine: a cosine sees nothing below 1e-6."""
-    Q, P = (np.linalg.qr(np.asarray(M, dtype=np.float64))[0] for M in (U, V))
-    return float(np.degrees(la.subspace_angles(Q, P).max()))
 
 
 def relative(found: Any, expected: Any, least: float = np.finfo(float).tiny) -> float:

@@ -73,7 +73,18 @@ class Theorem:
 
 
 #: Modules whose theorems make up the table, in its order. They are imported when it is asked for.
-_HOMES = ("variance", "oriented", "graphs", "laplacian", "projections", "labels", "views", "kernels", "unfolding")
+_HOMES = (
+    "variance",
+    "oriented",
+    "graphs",
+    "laplacian",
+    "projections",
+    "labels",
+    "views",
+    "kernels",
+    "unfolding",
+    "behind",
+)
 _TABLE: dict[str, Theorem] = {}
 
 

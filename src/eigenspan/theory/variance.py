@@ -16,6 +16,7 @@ from ..methods.variance import PCA, KernelPCA
 from ..solvers import dense
 from .data import Data
 from .measure import angle, double_centred, highest, principal, products, rank, relative, squares
+from .psd import nearest_psd
 from .theorem import Measured, UnmetError, subject
 
 Array = NDArray[np.float64]
@@ -174,7 +175,7 @@ def nearest_semidefinite(data: Data) -> Measured:
     data = data.take(150)
     A = double_centred(-0.5 * squareform(pdist(data.X, "cityblock")) ** 2)
     A = A + np.abs(A).max() * np.triu(np.ones_like(A), 1) / data.n
-    B = _nearest(A)
+    B = nearest_psd(A)
     S = dense.symmetric(A)
     size = np.linalg.norm(S, 2)
     lowest = min(dense.eigenvalues(B)[0], dense.eigenvalues(B - S)[0])
@@ -184,8 +185,3 @@ def nearest_semidefinite(data: Data) -> Measured:
         relative=float(max(errors)),
         rows=data.n,
     )
-
-
-def _nearest(A: Array) -> Array:
-    values, U = dense.eigenpairs(dense.symmetric(A))
-    return (U * np.maximum(values, 0.0)) @ U.T
