@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import EigenspanError
 from ..methods.alignment import LTSA, HessianLLE, ModifiedLLE
 from ..methods.distances import ClassicalMDS, LandmarkMDS
 from ..methods.geodesics import Isomap
@@ -25,6 +26,7 @@ from .which import equivalent_kernel
 
 Array = NDArray[np.float64]
 Make = Callable[[Data, int], Any]
+Condition = Callable[[Data, Any], None]
 
 theorem = subject("The kernel behind each method")
 
@@ -34,21 +36,26 @@ _FEW = 60
 _RESOLVED = 1e-5
 
 
-def _is_kernel_pca(make: Make, rows: int, form: Any, fit: Callable[[Data, Any], None]) -> Callable[[Data], Measured]:
+def _is_kernel_pca(make: Make, rows: int, form: Any, condition: Condition) -> Callable[[Data], Measured]:
     """The check that kernel PCA of the equivalent kernel spans the embedding, in as many dimensions as rounding allows."""
 
     def check(data: Data) -> Measured:
         data = data.take(rows)
+        reason: Exception = UnmetError(f"{data.n} rows are too few")
         for d in range(min(MOST, data.n - 2, data.X.shape[1]), 0, -1):
-            fitted = make(data, d).fit(data.X)
+            try:
+                fitted = make(data, d).fit(data.X)
+                condition(data, fitted)
+            except (UnmetError, EigenspanError) as refusal:
+                reason = refusal
+                continue
             kernel = equivalent_kernel(fitted, data.X, form=form)
-            if (rounding := kernel.resolution()) < _RESOLVED:
-                break
-        else:
-            raise UnmetError(f"rounding alone may turn the first axis of the kernel by {rounding:.0e} degrees")
-        fit(data, fitted)
-        words = f"{d} dimension{'s' * (d > 1)}, which rounding turns by {rounding:.0e} degrees"
-        return Measured(words, kernel.discrepancy(), rows=data.n)
+            rounding = kernel.resolution()
+            if rounding < _RESOLVED:
+                words = f"{d} dimension{'s' * (d > 1)}, which rounding turns by {rounding:.0e} degrees"
+                return Measured(words, kernel.discrepancy(), rows=data.n)
+            reason = UnmetError(f"rounding alone may turn the first axis of the kernel by {rounding:.0e} degrees")
+        raise reason
 
     return check
 
@@ -61,6 +68,13 @@ def _positive_affinities(data: Data, fitted: Any) -> None:
     """The deflated vector has eigenvalue 0, which those of the axes must exceed."""
     if (least := 1 - float(fitted.eigenvalues_[-1])) <= 0:
         raise UnmetError(f"the last axis has the affinity {least:.2g}")
+
+
+def _above_zero(data: Data, fitted: Any) -> None:
+    """The pseudo-inverse of a number that is rounding is zero, not large."""
+    least, size = float(fitted.eigenvalues_[0]), fitted.problem_.A.norm()
+    if least < 1e-8 * size:
+        raise UnmetError(f"the eigenvalue {least:.0e} of the first axis is zero but for rounding")
 
 
 def _no_negative_walk(data: Data, fitted: Any) -> None:
@@ -173,12 +187,12 @@ for _name, _statement, _condition, _source, _make, _rows, _form, _fit in (
     (
         "lle-kpca-inverse",
         "LLE is kernel PCA of M†",
-        "centred; columns up to scale",
+        "centred; columns up to scale; no eigenvalue of the axes is zero",
         "S4 table 1",
         _over_graph(LLE, reg=1e-2),
         ROWS,
         "pseudo-inverse",
-        _anything,
+        _above_zero,
     ),
     (
         "kernel-of-alignment",
