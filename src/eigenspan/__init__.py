@@ -2,7 +2,7 @@
 
 Methods
     variance        PCA, KernelPCA, PPCA, MixturePPCA, OrientedPCA, DistortionDiscriminantAnalysis
-    distances       ClassicalMDS, LandmarkMDS, Isomap, LandmarkIsomap
+    distances       ClassicalMDS, LandmarkMDS, Isomap, LandmarkIsomap, KernelIsomap
     laplacian       LaplacianEigenmaps, DiffusionMap, CommuteTimeEmbedding, SpectralClustering, LPP, OLPP
     reconstruction  LLE, NPP, ONPP
     alignment       ModifiedLLE, HessianLLE, LTSA, LLTSA
@@ -50,6 +50,7 @@ from .methods.geodesics import Isomap, LandmarkIsomap
 from .methods.inverse import PHD, SAVE, SIR, DirectionalRegression
 from .methods.kdr import KDR, GradientKDR
 from .methods.kernel_cca import KernelCCA
+from .methods.kernel_isomap import KernelIsomap
 from .methods.laplacian import LPP, OLPP, LaplacianEigenmaps
 from .methods.links import SSDR
 from .methods.manifold_kdr import ManifoldKDR
@@ -156,6 +157,7 @@ __all__ = [
     "Isomap",
     "Kernel",
     "KernelCCA",
+    "KernelIsomap",
     "KernelLearner",
     "KernelPCA",
     "LabelledOnly",

@@ -257,7 +257,7 @@ def _extension(case: Case) -> str:
         return case.id
     if case.id.endswith("lingoes"):
         return "lingoes"
-    if not case.lookup or case.id.startswith("Isomap"):
+    if not case.lookup or case.id.startswith(("Isomap", "KernelIsomap")):
         return "exact"
     return (
         "walk" if case.id.startswith(("Laplacian", "Diffusion", "Commute", "Spectral", "Manifold")) else "barycentric"

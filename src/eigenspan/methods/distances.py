@@ -114,13 +114,13 @@ class ClassicalMDS(SpectralReducer):
             f"Use LandmarkMDS(landmarks={suggested_landmarks(n)}), which needs distances to that many points only.",
         )
         if self.correction == "cailliez":
-            _require_cailliez(n)
+            require_cailliez(n)
         with stage("distances"):
             D = x.values if x.pairs else point_distances(x.values, metric=self.metric)
         if x.pairs:
             check_distance_matrix(D)
         added, squares = _correction(D, self.correction)
-        G = _corrected_half_squares(D, added, squares, out=np.empty_like(D) if x.pairs else D)
+        G = corrected_half_squares(D, added, squares, out=np.empty_like(D) if x.pairs else D)
         known = None if self.correction is None else x.known()
         rows = DistanceGram(x.points, self.metric, added=added, added_to_squares=squares)
         extension = GramExtension(rows, G.mean(axis=0), known)
@@ -163,7 +163,7 @@ def lowest(form: Any, width: int = 8) -> float:
     return float(dense.eigenpairs(dense.symmetric(Q.T @ (form @ Q)), 1, "min")[0][0])
 
 
-def _corrected_half_squares(D: Array, added: float, squares: float, *, out: Array) -> Array:
+def corrected_half_squares(D: Array, added: float, squares: float, *, out: Array) -> Array:
     """``−½ ((d + c)² + c')`` off the diagonal, a block of rows at a time; `out` may be D itself."""
     rows = max(1, 2**18 // D.shape[0])
     for i in range(0, D.shape[0], rows):
@@ -182,21 +182,40 @@ def _check_rank(d: int, X: Array) -> None:
         )
 
 
-def _require_cailliez(n: int) -> None:
-    require(80.0 * n**2, f"Cailliez' {2 * n}×{2 * n} eigenproblem", 'Use correction="lingoes".')
+def require_cailliez(n: int, instead: str = 'Use correction="lingoes".') -> None:
+    require(40.0 * n**2, f"The {n}×{n} matrices behind Cailliez' constant", instead)
 
 
 def _correction(D: Array, kind: str | None) -> tuple[float, float]:
     """Constants to add to the distances (Cailliez) and to their squares (Lingoes) so that they become Euclidean."""
     if kind is None:
         return 0.0, 0.0
-    n = D.shape[0]
-    G2 = gram(-0.5 * D**2).dense
-    if kind == "lingoes":
-        return 0.0, 2 * max(0.0, -float(dense.eigenpairs(G2, 1, "min")[0][0]))
-    G1 = gram(-0.5 * D).dense
-    block = np.block([[np.zeros((n, n)), 2 * G2], [-np.eye(n), -4 * G1]])
-    return max(0.0, dense.largest_real_eigenvalue(block)), 0.0
+    if kind == "cailliez":
+        return cailliez(D), 0.0
+    return 0.0, 2 * max(0.0, -float(dense.eigenpairs(gram(-0.5 * D**2).dense, 1, "min")[0][0]))
+
+
+def cailliez(D: Array) -> float:
+    """The smallest c that makes the distances d + c between different points Euclidean; zero where they are.
+
+    ``K(c) = G₂ + 2c G₁ + ½c² H`` must have no negative eigenvalue, G₂ = −½HD²H and G₁ = −½HDH. Each vector v gives a bound, the larger
+    root of ``vᵀK(c)v``, which no smaller c meets; that of the lowest eigenvector at the bound before is the next, as in Newton's method,
+    and a handful of them reach c. (Cailliez' own way is one eigenproblem of order 2n that is not symmetric.)
+    """
+    G2, G1 = gram(-0.5 * D**2).dense, gram(-0.5 * D).dense
+    size, c = float(np.abs(G2).max(initial=0.0)) * len(D), 0.0
+    for _ in range(100):
+        values, V = dense.eigenpairs(G2 + 2 * c * G1, 1, "min")
+        if values[0] + c**2 / 2 >= -1e-14 * size:
+            break
+        v = V[:, 0] - V[:, 0].mean()
+        v /= np.linalg.norm(v)
+        a, b = v @ G2 @ v, v @ G1 @ v
+        bound = -2 * b + np.sqrt(max(4 * b**2 - 2 * a, 0.0))
+        if bound <= c * (1 + 1e-14):
+            break
+        c = float(bound)
+    return c
 
 
 class LandmarkReducer(SpectralReducer):

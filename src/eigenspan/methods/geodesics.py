@@ -26,7 +26,7 @@ from ..graphs import (
     require_geodesics,
 )
 from ..input import Input, Sample
-from .distances import LandmarkReducer
+from .distances import LandmarkReducer, corrected_half_squares
 from .neighbourhood import GraphEmbedding
 from .table import method
 
@@ -88,7 +88,7 @@ class Isomap(LandmarkReducer, GraphEmbedding):
             require_geodesics(sample.n, _number(self._wanted(sample.n), sample.n))
         return super()._graph(sample)
 
-    def _landmark_rows(self, sample: Sample) -> None:
+    def _landmark_rows(self, sample: Sample) -> NDArray[np.intp] | None:
         return None  # geodesics run through the graph of all points, to the landmarks only
 
     def _lengths(self, graph: NeighbourGraph) -> tuple[Any, Array | None]:
@@ -96,11 +96,13 @@ class Isomap(LandmarkReducer, GraphEmbedding):
 
     def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
         lengths, M = self._lengths(graph)
-        G = _half_squares_in_place(geodesic_distances(lengths))
+        D = geodesic_distances(lengths)
+        added = self._added(D)
+        G = corrected_half_squares(D, added, 0.0, out=D)
         means = G.mean(axis=0) if x.masses is None else x.masses @ G / x.count
-        form = gram(G, psd=False, masses=x.masses)
-        kept: Any = KeptGeodesics(form.dense, means, x.masses)
-        rows = GeodesicGram(graph.joining(), kept, M)
+        form = gram(G, psd=added > 0, masses=x.masses)
+        kept: Any = KeptGeodesics(form.dense, means, x.masses, added)
+        rows = GeodesicGram(graph.joining(), kept, M, added)
         extension = GramExtension(rows, means, x.known(), x.masses)
         return pose(Samples(graph.n, extension, x.masses), maximise=form, scale=SqrtEigenvalue())
 
@@ -126,6 +128,10 @@ class Isomap(LandmarkReducer, GraphEmbedding):
         # training are looked up
         map_ = replace(fitted.map, known=sample.x.known(), embedding=fitted.embedding)
         return replace(fitted, map=map_).having(landmarks_=sample.places[chosen])
+
+    def _added(self, D: Array) -> float:
+        """A constant to add to the geodesics of different points."""
+        return 0.0
 
     def _wanted(self, n: int) -> Any:
         """The landmarks to use, how many or which; None for all pairs."""
@@ -178,12 +184,13 @@ class KeptGeodesics:
     """Rows of the geodesic distances of all pairs, recovered from their centred Gram matrix: the one n×n array that is kept.
 
     ``δ²_ij = −2 (G_ij + m_i + m_j − mean(m))`` with m the column means of −½δ² before centring. Where points have masses, these are
-    in the means and, as factors, in the matrix.
+    in the means and, as factors, in the matrix. A constant that was `added` to them is taken off again.
     """
 
     centred: Array
     means: Array
     masses: Array | None = None
+    added: float = 0.0
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -197,14 +204,12 @@ class KeptGeodesics:
         D = D + self.means
         D += (self.means[rows] - np.average(self.means, weights=self.masses))[:, None]
         D *= -2.0
+        np.sqrt(np.maximum(D, 0.0, out=D), out=D)
+        if self.added:
+            D -= self.added
+            np.maximum(D, 0.0, out=D)
         D[np.arange(rows.size), rows] = 0.0
-        return np.sqrt(np.maximum(D, 0.0, out=D), out=D)
-
-
-def _half_squares_in_place(D: Array) -> Array:
-    np.square(D, out=D)
-    D *= -0.5
-    return D
+        return D
 
 
 def _placed(geodesics: Array, map_: Map) -> Iterator[Array]:

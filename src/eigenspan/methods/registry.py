@@ -25,6 +25,7 @@ from . import (  # noqa: F401 -- their classes add themselves to the table
     geodesics,
     kdr,
     kernel_cca,
+    kernel_isomap,
     links,
     manifold_kdr,
     multiview,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -61,8 +62,10 @@ def by_landmarks(estimator: Any, X: Any) -> EquivalentKernel:
         points, H = np.arange(G.shape[0]), G[estimator.landmarks_]
     offset = H.mean(axis=0)
     values, U = dense.eigenpairs(gram(H.copy(), psd=False).dense, m, "max")
-    map_ = Map(rows, (U - U.mean(axis=0)) / np.sqrt(values), offset=offset)
-    Z = (G - offset) @ map_.coef
+    coef = (U - U.mean(axis=0)) / np.sqrt(values)
+    Z = (G - offset) @ coef
+    mean = np.average(Z, axis=0, weights=masses)
+    map_, Z = Map(rows, coef, offset=offset, shift=-mean), Z - mean
     words = Words(
         "K_nm K_mm† K_mn, K = −½ H_m Δ² H_m",
         "Triangulation on the axes of the landmarks is the Nyström approximation of the distances' kernel, centred on the landmarks; the "
@@ -92,14 +95,13 @@ def _of_factor(
     estimator: Any, words: Words, Z: Any, rule: Factor, centring: str, points: Any = None, masses: Any = None,
     embedding: Any = None,
 ) -> EquivalentKernel:  # fmt: skip
-    """Of the kernel ``ZZᵀ``, points counted as often as their masses say."""
+    """Of the kernel ``ZZᵀ`` of centred features, points counted as often as their masses say."""
     n = Z.shape[0]
     points = np.arange(n) if points is None else points
     weights = np.ones(n) if masses is None else masses
     if masses is not None:
-        mean = weights @ Z / weights.sum()
-        Z = np.sqrt(weights)[:, None] * (Z - mean)
-        rule = Factor(rule.known, rule.features, Z, mean)
+        Z = np.sqrt(weights)[:, None] * Z
+        rule = replace(rule, factor=Z)
     form = Form(n, low_rank=(Z, np.ones(Z.shape[1])), psd=True)
     removed = None if centring == "none" else np.sqrt(weights / weights.sum())[:, None]
     embedding = places(estimator, points) if embedding is None else embedding

@@ -17,6 +17,7 @@ from ..methods.clustering import SpectralClustering
 from ..methods.compose import TraceReducer
 from ..methods.distances import ClassicalMDS, LandmarkMDS, lowest
 from ..methods.geodesics import Isomap
+from ..methods.kernel_isomap import KernelIsomap
 from ..methods.laplacian import LaplacianEigenmaps
 from ..methods.manifold_kdr import ManifoldKDR
 from ..methods.multiview import MultiviewCCA
@@ -183,6 +184,24 @@ def _(estimator: Any, X: Any, form: str) -> EquivalentKernel:
         "always; geodesics are rarely Euclidean, and their negative eigenvalues are no part of the embedding (see KernelIsomap)",
     )
     return _with_negative_part(estimator, words)
+
+
+@_kernel.register(KernelIsomap)
+def _(estimator: Any, X: Any, form: str) -> EquivalentKernel:
+    _only(estimator, form)
+    if estimator.psd == "project":
+        words = Words(
+            "−½ H Δ̂² H, its positive part",
+            "Kernel Isomap is kernel PCA of the nearest positive semidefinite matrix, whose leading axes are those of Isomap.",
+            "always; the matrix here is that of Isomap, `kernel_` is its positive part",
+        )
+        return _with_negative_part(estimator, words)
+    words = Words(
+        "−½ H (Δ̂ + c)² H",
+        "Kernel Isomap is kernel PCA of the geodesics with the smallest constant added that makes them Euclidean.",
+        "always; the matrix is positive semidefinite",
+    )
+    return Standard.of(estimator).gram(words, constant=estimator.constant_)
 
 
 def _with_negative_part(estimator: Any, words: Words) -> EquivalentKernel:
