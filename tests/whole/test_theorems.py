@@ -106,7 +106,7 @@ def weights_of(X, k, sigma=None):
 
 # ---------------------------------------------------------------------- the statements of the library
 #: Where rows, dimensions and neighbours can be chosen so that a condition holds, it does: on these data all of them.
-STATED = ["random-0", "iris", "wine", "digits", "ionosphere", "mfeat"]
+STATED = ["random-0", "iris", "wine", "digits", "mfeat"]
 
 
 @functools.cache

@@ -94,16 +94,16 @@ def _show(name: str, report: Any) -> None:
             subject = result.theorem.subject
             table.add_section()
             table.add_row(f"[bold]{subject}[/bold]")
-        table.add_row(*_cells(result))
+        table.add_row(*_cells(result, report.n_samples))
     console.print(table)
     console.print(report.summary(), "\n", soft_wrap=True)
 
 
-def _cells(result: Any) -> list[Any]:
+def _cells(result: Any, n: int) -> list[Any]:
     from rich.text import Text
 
     mark = {True: ("ok", "green"), False: ("FAILS", "bold red"), None: ("—", "dim")}[result.confirmed]
-    rows = "" if result.rows is None else f"; {result.rows} rows"
+    rows = "" if result.rows is None else f"; on {result.rows} of {n} rows"
     found = f"{'yes' if result.holds else 'no'}: {result.found}{rows}{f' ({result.note})' if result.note else ''}"
     statement = Text.assemble(result.theorem.statement, (f"\n{result.theorem.name}", "dim"))
     return [statement, *(Text(w) for w in (result.theorem.condition, found, result.discrepancy or "—")), Text(*mark)]

@@ -110,7 +110,7 @@ class TheoremReport:
         worst = max((r.degrees for r in self.results if r.degrees is not None), default=None)
         if worst is not None:
             words += f", subspaces to {worst:.0e} degrees"
-        return words + (f"; the condition of {len(self.unmet)} others does not hold here." if self.unmet else ".")
+        return words + (f"; of {len(self.unmet)} more the condition does not hold here." if self.unmet else ".")
 
     def __str__(self) -> str:
         lines = [f"{'theorem':<22}{'holds':<7}{'ok':<5}{'discrepancy':<34}found"]
