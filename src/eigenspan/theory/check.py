@@ -43,7 +43,7 @@ def check_theorems(
     holds, they are (affinely independent rows, dimensions that vary within classes, an axis with a gap in the spectrum after it);
     where not, the report says by which number it fails.
 
-    Cost: a second or two. Of more than 2,000 rows that many are drawn, and statements on all pairs take up to 500, on semidefinite
+    Cost: a few seconds. Of more than 2,000 rows that many are drawn, and statements on all pairs take up to 500, on semidefinite
     programs 30 of these; memory is that of matrices of 2,000 × 2,000.
 
     Parameters
