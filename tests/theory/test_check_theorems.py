@@ -150,8 +150,8 @@ def test_any_kind_of_table() -> None:
 @pytest.mark.parametrize(
     "call, error, words",
     [
-        (lambda: check_theorems(np.where(X[0, 0] == X, np.nan, X)), ValueError, ("NaN",)),
-        (lambda: check_theorems(X[0]), ValueError, ("1D",)),
+        (lambda: check_theorems(np.where(X[0, 0] == X, np.nan, X)), InputError, ("X holds", "NaN or infinite")),
+        (lambda: check_theorems(X[0]), InputError, ("X must be a table", "(4,)")),
         (lambda: check_theorems(np.ones((20, 3))), InputError, ("1 distinct rows of 20", "at least 5")),
         (lambda: check_theorems(X, Y[:-1]), LabelError, ("149 labels for 150 samples",)),
         (lambda: check_theorems(X, X[:, 0] + 0.01), LabelError, ("continuous",)),

@@ -13,11 +13,12 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
+from .._checks import real_numbers
 from .._diagnostics import collect, stage
+from .._resources import refuse_lazy
 from ..errors import EigenspanError, EigenspanWarning, InputError
-from ..input import read
+from ..input.source import refuse_out_of_range
 from ..input.y import read_classes
-from ..methods.variance import KernelPCA
 from .data import Data
 from .report import TheoremReport, TheoremResult
 from .theorem import Theorem, UnmetError, all_theorems
@@ -112,7 +113,19 @@ def _whole(value: Any, name: str, least: int) -> int:
 
 def _read(X: Any, y: Any) -> tuple[Any, Any, int]:
     """Rows, dense or sparse, class codes and the number of rows."""
-    values = read(KernelPCA(1), X)[0].x.values
+    refuse_lazy(X)
+    values = sp.csr_array(X, dtype=np.float64) if sp.issparse(X) else real_numbers(X, "The entries of X", InputError)
+    if values.ndim != 2 or not values.shape[1]:
+        raise InputError(
+            f"X must be a table, a row for each point and a column for each feature; got shape {values.shape}."
+        )
+    entries = values.data if sp.issparse(values) else values
+    bad = int(np.size(entries) - np.count_nonzero(np.isfinite(entries)))
+    if bad:
+        raise InputError(
+            f"X holds {bad} values that are NaN or infinite, and no method here takes such rows: fill them in, or leave the rows out."
+        )
+    refuse_out_of_range(values)
     n = values.shape[0]
     codes = None if y is None else read_classes(y, n, unlabeled=None, name="A statement on classes", at_least=1).codes
     return values, codes, n
