@@ -106,6 +106,10 @@ def test_copies_and_landmarks(psd: str) -> None:
     some = es.KernelIsomap(2, n_neighbors=9, psd=psd, landmarks=60).fit(X)
     assert some.kernel_.shape == (60, 60)
     assert some.embedding_.shape == (150, 2)
+    twice = es.KernelIsomap(2, n_neighbors=9, psd=psd, landmarks=np.r_[0:60, 100:110]).fit(repeated)
+    np.testing.assert_array_equal(twice.graph_.rows, np.arange(60))  # the last ten landmarks are copies of the first
+    assert relative(twice.embedding_[100:], twice.embedding_[:30]) < 1e-12
+    assert relative(twice.transform(repeated), twice.embedding_) < 1e-12
 
 
 def test_it_serves_a_machine() -> None:

@@ -226,6 +226,32 @@ def test_new_points_by_equation_seven(case: Any) -> None:
         assert kernel.extension_discrepancy(NEW[beyond]) < 1e-6, name
 
 
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
+def test_affinities_of_new_points_by_hand(alpha: float) -> None:
+    """k(x, ·) is a step of the walk from x, w(x, x_j)/√(d(x) d_j), carried on by S^(2t − 1); all pairs are joined here."""
+    W, new = (np.exp(-(pairwise_distances(rows, X) ** 2) / 60) for rows in (X, NEW))
+    np.fill_diagonal(W, 0.0)
+    given = {"graph": "precomputed", "weights": "precomputed"}
+    eigenmaps = equivalent_kernel(es.LaplacianEigenmaps(2, **given).fit(W))
+    v = np.sqrt(W.sum(axis=1) / W.sum())
+    step = normalised_rows(new, W.sum(axis=1))
+    assert relative(eigenmaps.rows(new), step - np.outer(step @ v, v)) < 1e-9
+    diffusion = equivalent_kernel(es.DiffusionMap(2, t=2, alpha=alpha, **given).fit(W))
+    loops = W + np.eye(len(W))
+    q = loops.sum(axis=1) ** alpha
+    loops = loops / np.outer(q, q)
+    d = loops.sum(axis=1)
+    v = np.sqrt(d / d.sum())
+    S = normalised(loops, d)
+    step = normalised_rows(new / np.outer(new.sum(axis=1) ** alpha, q), d)
+    expected = d.sum() * (step - np.outer(step @ v, v)) @ np.linalg.matrix_power(S, 3)
+    assert relative(diffusion.rows(new), expected) < 1e-8
+
+
+def normalised_rows(W: Any, degrees: Any) -> Any:
+    return W / np.sqrt(np.outer(W.sum(axis=1), degrees))
+
+
 def _away(fitted: Any) -> Any:
     """New points that lie farther than a tenth of its spacing from every training point: there the walk alone places them."""
     D = pairwise_distances(X)
@@ -274,6 +300,7 @@ def test_the_negative_part_of_geodesics_is_told(fits: Any) -> None:
         es.Isomap(2, landmarks=30, n_neighbors=K),
         es.KernelPCA(2, landmarks=30, gamma=0.01),
         es.LPP(2, kernel=es.Kernel("rbf", gamma=0.01), n_neighbors=K),
+        es.LPP(2, kernel=es.HeatKernel(1.0, n_neighbors=K), n_neighbors=K),
         es.LLE(2, landmarks=90, n_neighbors=K),
         es.LaplacianEigenmaps(2, landmarks=90, n_neighbors=K, extension="harmonic"),
     ],

@@ -255,7 +255,7 @@ EXTENSION = {
 def _extension(case: Case) -> str:
     if case.id == "HessianLLE":
         return case.id
-    if case.id.endswith("lingoes"):
+    if case.id.endswith(("lingoes", "constant")):
         return "lingoes"
     if not case.lookup or case.id.startswith(("Isomap", "KernelIsomap")):
         return "exact"

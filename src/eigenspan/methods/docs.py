@@ -49,8 +49,8 @@ _ENTRIES = {
         reconstruction. Training points always return their own embedding.""",
     "kernel": """kernel : str, Kernel, callable or None, default=None
         None works on the features themselves. A kernel turns the method into its kernel form: a name such as ``"rbf"``,
-        ``Kernel("poly", degree=2)``, a function of two arrays of rows, or of two rows, or ``"precomputed"`` when X is the kernel
-        matrix. The graph is then built in the kernel's feature space.""",
+        ``Kernel("poly", degree=2)``, a kernel of a neighbour graph such as ``HeatKernel(t)``, a function of two arrays of rows, or of
+        two rows, or ``"precomputed"`` when X is the kernel matrix. The graph is then built in the kernel's feature space.""",
     "landmarks": """landmarks : int, Landmarks, array of indices or None, default=None
         With a kernel: approximate its feature space on this many (or these) training points, O(nm²) instead of O(n³).""",
     "landmark_fit": """landmarks : int, Landmarks, array of indices or None, default=None

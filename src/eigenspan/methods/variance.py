@@ -107,8 +107,9 @@ class KernelPCA(SpectralReducer):
     n_components : int or None, default=2
         Number of dimensions d of the embedding; None means all with a positive eigenvalue.
     kernel : str, Kernel or callable, default="rbf"
-        Any of scikit-learn's pairwise kernels, ``Kernel(name, ...)``, a function of two arrays of rows that returns the matrix of
-        their kernel values, a function of two rows that returns one value (called n² times), or ``"precomputed"``.
+        Any of scikit-learn's pairwise kernels, ``Kernel(name, ...)``, a kernel of a neighbour graph (`HeatKernel`, `CommuteTimeKernel`,
+        `ReconstructionKernel`), a function of two arrays of rows that returns the matrix of their kernel values, a function of two rows
+        that returns one value (called n² times), or ``"precomputed"``.
     gamma : float, "median" or None, default=None
         Of the named kernels; None means 1/D, ``"median"`` the inverse square of half the median distance.
     degree : float, default=3

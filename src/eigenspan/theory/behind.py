@@ -178,7 +178,12 @@ for _name, _statement, _make in (
     ("kernel-of-hessian", "Hessian LLE", _enough_neighbours(HessianLLE)),
     ("kernel-of-modified", "modified LLE", _enough_neighbours(ModifiedLLE)),
 ):
-    _behind(_name, f"{_statement} equals kernel PCA with the kernel λ_max I − M, M its alignment matrix", _make)
+    _behind(
+        _name,
+        f"{_statement} equals kernel PCA with the kernel λ_max I − M, M its alignment matrix",
+        _make,
+        source="as LLE, S4 table 1",
+    )
 _behind(
     "kernel-of-unfolding",
     "maximum variance unfolding is kernel PCA of the Gram matrix that it learns",

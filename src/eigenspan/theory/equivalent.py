@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,6 +12,8 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
+from .._checks import check_parameter
+from .._parameters import Count
 from .._resources import require
 from ..core import Spectrum, SqrtEigenvalue, TraceProblem, solve
 from ..core.functions import FunctionOf, Operator
@@ -116,7 +119,9 @@ class EquivalentKernel:
         -------
         ndarray of shape (n_points, n_components)
         """
-        spectrum = self._pairs if n_components is None else self._leading(n_components)
+        if n_components is not None:
+            check_parameter("n_components", n_components, Count, InputError)
+        spectrum = self._pairs if n_components is None else self._leading(int(n_components))
         return self._scaled(spectrum.vectors * SqrtEigenvalue()(spectrum))
 
     def discrepancy(self) -> float:
@@ -162,7 +167,8 @@ class EquivalentKernel:
         K = np.asarray(K.toarray() if hasattr(K, "toarray") else K)
         K = K if self.removed is None else K - (K @ self.removed) @ self.removed.T
         known = rule.index(X)
-        K[known >= 0] = self.centred_matrix[known[known >= 0]]
+        if np.any(known >= 0):
+            K[known >= 0] = self.centred_matrix[known[known >= 0]]
         return K
 
     def transform(self, X: Any) -> Array:
@@ -223,8 +229,6 @@ class EquivalentKernel:
         return np.einsum("ij,ij->j", U, self.standard.A @ U)
 
     def _leading(self, d: int) -> Spectrum:
-        import warnings
-
         if self.n <= _SMALL:
             values, U = dense.eigenpairs(self.centred_matrix, d, "max")
             return Spectrum(values, U, np.zeros(d), norm=float(np.abs(self.matrix).sum(axis=0).max()))

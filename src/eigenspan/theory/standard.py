@@ -141,3 +141,16 @@ def largest(A: Form) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EigenspanWarning)  # whether it is simple does not matter
         return float(solve(TraceProblem(A, None, "max"), 1).values[0])
+
+
+def none(estimator: Any, why: str) -> str:
+    return f"{type(estimator).__name__} is not kernel PCA of any kernel: {why}"
+
+
+def only(estimator: Any, form: str, *others: str) -> None:
+    """Refuse a form that the method does not have."""
+    if form != "auto" and form not in others:
+        has = f"has {' and '.join(map(repr, others))}" if others else "has one kernel only"
+        raise InputError(
+            f"form={form!r} is for methods that minimise another form: {type(estimator).__name__} {has}; leave form= out."
+        )
