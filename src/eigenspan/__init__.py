@@ -26,6 +26,7 @@ Choosing parameters
     labels          SemiSupervisedKFold, LabelledOnly, RegularizedSearch
 Why methods agree
     kernels         equivalent_kernel, nearest_psd
+    theorems        check_theorems, Theorem, TheoremResult, TheoremReport
 Tables
     methods, make
 """
@@ -86,7 +87,15 @@ from .methods.variance import PCA, KernelPCA
 from .methods.walks import CommuteTimeEmbedding, DiffusionMap
 from .quality import compare, evaluate
 from .selection import LabelledOnly, RegularizedSearch, SemiSupervisedKFold
-from .theory import EquivalentKernel, equivalent_kernel, nearest_psd
+from .theory import (
+    EquivalentKernel,
+    Theorem,
+    TheoremReport,
+    TheoremResult,
+    check_theorems,
+    equivalent_kernel,
+    nearest_psd,
+)
 
 if TYPE_CHECKING:
     from .methods.registry import methods
@@ -181,8 +190,12 @@ __all__ = [
     "SpectralClustering",
     "SupervisedMVU",
     "SupervisedPCA",
+    "Theorem",
+    "TheoremReport",
+    "TheoremResult",
     "TraceReducer",
     "UnfoldingCertificate",
+    "check_theorems",
     "compare",
     "equivalent_kernel",
     "evaluate",

@@ -11,11 +11,11 @@ from typing import IO, Any
 import click
 
 
-def out() -> Any:
-    """Console for results."""
+def out(width: int | None = None) -> Any:
+    """Console for results, as wide as the terminal unless told."""
     from rich.console import Console
 
-    return Console(highlight=False)
+    return Console(highlight=False, width=width)
 
 
 def err() -> Any:

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from .console import out, plural, say, working
+from .console import out
+from .reading import read_numbers, table_options
 
 _FILE = click.Path(path_type=Path)
 
@@ -18,24 +19,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--method", "-m", default="lpp", show_default=True, help="Any name of eigenspan methods.")
 @click.option("--components", "-d", type=click.IntRange(1), help="Dimensions.  [default: 2, or what the labels allow]")
 @click.option("--neighbors", "-k", type=click.IntRange(1), help="Neighbours, for methods with a graph.  [default: 10]")
-@click.option("--label", metavar="COLUMN", help="Not embedded: for colours, and for methods that use labels.")
-@click.option("--id", "identifier", metavar="COLUMN", help="Row identifiers to keep beside the embedding.")
-@click.option("--columns", multiple=True, metavar="NAMES", help="Only these: names, 'a,b,c', or patterns such as 'x*'.")
-@click.option(
-    "--missing",
-    type=click.Choice(["refuse", "drop-rows", "drop-columns", "median"]),
-    default="refuse",
-    show_default=True,
-    help="What to do about missing values; methods that take gaps, such as ppca, refuse none.",
-)
-@click.option("--na", multiple=True, metavar="TEXT", help="A further cell content that means missing, such as '?'.")
-@click.option(
-    "--scale",
-    type=click.Choice(["standard", "none"]),
-    default="standard",
-    show_default=True,
-    help="Give every column unit variance first, or leave units as they are.",
-)
+@table_options
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Any parameter of the method.")
 @click.option("--output", "-o", type=_FILE, help="Table to write (.csv, .tsv, .parquet).  [default: TABLE-METHOD.csv]")
 @click.option("--plot", type=_FILE, help="Picture to write (.png, .pdf, .svg).")
@@ -56,10 +40,9 @@ def embed(**options: Any) -> None:
 def run(o: SimpleNamespace) -> None:
     """The command, after its options."""
     from ..methods.registry import find
-    from .columns import prepare
-    from .fitting import build, fit, require_labels, standardise, takes_gaps
+    from .fitting import build, fit, require_labels, takes_gaps
     from .results import check_plot
-    from .tables import check_output, read_table
+    from .tables import check_output
 
     row = find(o.method)
     estimator = build(row, o.components, o.neighbors, o.settings)
@@ -68,15 +51,9 @@ def run(o: SimpleNamespace) -> None:
     for target in (o.output, o.plot, o.model):
         check_output(target, o.table)
     check_plot(o.plot)
-    with working(f"Reading {o.table.name}"):
-        frame = read_table(o.table, o.na)
-    say(f"{o.table.name}: {plural(frame.shape[0], 'row')}, {plural(frame.shape[1], 'column')}.")
-    data = prepare(
-        frame, label=o.label, identifier=o.identifier, chosen=o.columns, missing=o.missing, gaps=takes_gaps(estimator)
-    )
-    X, center, spread = standardise(data.X, o.scale)
+    data, X, scaling = read_numbers(o, gaps=takes_gaps(estimator))
     fit(row, estimator, X, data.label)
-    _deliver(o, row.name, estimator, data, (center, spread))
+    _deliver(o, row.name, estimator, data, scaling)
 
 
 def _deliver(o: SimpleNamespace, name: str, estimator: Any, data: Any, scaling: tuple[Any, Any]) -> None:

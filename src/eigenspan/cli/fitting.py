@@ -60,7 +60,7 @@ def standardise(X: Any, scale: str) -> tuple[Any, Any, Any]:
 def fit(row: Any, estimator: Any, X: Any, label: Any) -> None:
     """Fit with a spinner; what cannot be fitted is a message, not a traceback."""
     mark = getattr(estimator, "unlabeled", None)
-    y = None if label is None or row.supervision == "none" else _classes(label, mark)
+    y = None if label is None or row.supervision == "none" else classes_of(label, mark)
     try:
         with working(f"Fitting {row.name} to {X.shape[0]} rows"):
             estimator.fit(X, y)
@@ -86,7 +86,7 @@ def _report(estimator: Any, y: Any, mark: Any) -> None:
     say(f"{kinds}{labelled.sum()} of {plural(len(y), 'row')} had a label.")
 
 
-def _classes(label: Any, mark: Any) -> Any:
+def classes_of(label: Any, mark: Any) -> Any:
     """Labels as the library takes them: numbers, or text with None for unlabelled rows, those with the mark as text among them."""
     import pandas as pd
 

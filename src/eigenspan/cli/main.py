@@ -11,6 +11,7 @@ from .catalogue import info, methods
 from .console import Refusal
 from .demo import demo
 from .embed import embed
+from .theorems import theorems
 from .transform import transform
 
 
@@ -37,5 +38,5 @@ def main() -> None:
     """
 
 
-for command in (demo, methods, info, embed, transform):
+for command in (demo, methods, info, embed, transform, theorems):
     main.add_command(command)
