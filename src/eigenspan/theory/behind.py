@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from ..errors import EigenspanError
 from ..methods.alignment import LTSA, HessianLLE, ModifiedLLE
-from ..methods.distances import ClassicalMDS, LandmarkMDS
+from ..methods.distances import ClassicalMDS
 from ..methods.geodesics import Isomap
 from ..methods.laplacian import LPP, LaplacianEigenmaps
 from ..methods.reconstruction import LLE
+from ..methods.triangulation import LandmarkMDS
 from ..methods.unfolding import MVU
 from ..methods.variance import PCA
 from ..methods.walks import CommuteTimeEmbedding, DiffusionMap
