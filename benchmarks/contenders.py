@@ -85,6 +85,27 @@ def sslfda_of_neighbours(data: Arrays, seed: int) -> tuple[Any, Any]:
     return made, made.fit_transform(data["X"], data["some"])
 
 
+def trusted(library: str) -> Callable[[Arrays, int], tuple[Any, Any]]:
+    """Trustworthiness of two columns as an embedding of all, by the function of this name in a module."""
+
+    def fit(data: Arrays, seed: int) -> tuple[Any, Any]:
+        return import_module(library).trustworthiness(data["X"], data["X"][:, :2], n_neighbors=10), None
+
+    return fit
+
+
+def all_measures(data: Arrays, seed: int) -> tuple[Any, Any]:
+    """Every measure of the same, labels too."""
+    from eigenspan import evaluate
+
+    frame = evaluate(data["X"], data["X"][:, :2], data["y"], random_state=seed, n_jobs=THREADS)
+    return frame.set_index("measure").value["trustworthiness"], None
+
+
+def trust(fitted: Any, Y: Any) -> Arrays:
+    return {"trustworthiness": float(fitted)}
+
+
 def sklearn(path: str, *, kind: str = "", **rest: Any) -> Contender:
     return estimator(f"{SKLEARN} {kind}".strip(), f"sklearn.{path}", **rest)
 
@@ -151,6 +172,25 @@ def cone_program(solver: str, upto: int) -> Contender:
         return {"F": V * np.sqrt(np.maximum(values, 0.0)), "w": np.maximum(duals, 0.0)}
 
     return Contender(f"cvxpy, {solver}", fit, keep, needs="cvxpy", upto=upto)
+
+
+def dimension_contenders() -> tuple[Contender, ...]:
+    """The correlation dimension: of all pairs by us, of those within twenty neighbours by scikit-dimension."""
+
+    def own(data: Arrays, seed: int) -> tuple[Any, Any]:
+        from eigenspan import intrinsic_dimension
+
+        return intrinsic_dimension(data["X"], random_state=seed, n_jobs=THREADS), None
+
+    def peer(data: Arrays, seed: int) -> tuple[Any, Any]:
+        from skdim.id import CorrInt
+
+        return CorrInt().fit(data["X"]), None
+
+    return (
+        Contender(OURS, own, lambda found, Y: {"dimension": found.dimension}),
+        Contender("scikit-dimension", peer, lambda found, Y: {"dimension": float(found.dimension_)}, needs="skdim"),
+    )
 
 
 def knn_contenders(k: int = 12) -> tuple[Contender, ...]:

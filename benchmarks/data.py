@@ -25,6 +25,11 @@ def roll(n: int) -> Arrays:
     return {"X": X, "truth": np.column_stack([arc, X[:, 1]])}
 
 
+def normal(n: int) -> Arrays:
+    """Normal points in ten dimensions."""
+    return {"X": np.random.default_rng(0).standard_normal((n, 10))}
+
+
 def roll_graph(n: int) -> Arrays:
     """The same with W, its symmetric 12-nearest-neighbour graph with weights 0 and 1."""
     import eigenspan

@@ -260,9 +260,25 @@ TASKS: tuple[Task, ...] = (
     ),
     _mvu("mvu-large", "Swiss roll, k = 6", data.roll_pairs, 6, (20_000, 50_000), 0),
     _mvu("mvu-digits", "8×8 digits, k = 6", data.digit_pairs, 6, (1_797,), 1),
+    Task(
+        "dimension", "Correlation dimension of normal points in ten dimensions; ours over all pairs", data.normal,
+        by.dimension_contenders(), (10_000, 50_000), quality.each({}), short=1, warm=6_000,
+    ),
     _knn("knn-3", "Swiss roll, 3 features", data.roll, 100_000, peers=1, short=1),
     _knn("knn-50", "clusters, 50 features", partial(data.clusters, d=50), 100_000),
     _knn("knn-mnist", "MNIST, 784 features", data.mnist_images, 70_000),
+    *(
+        Task(
+            f"quality-{d}", f"Quality of two of {d} columns as an embedding of all, by one measure and by all", partial(data.clusters, d=d),
+            (
+                by.Contender(by.OURS, by.trusted("eigenspan.quality"), by.trust),
+                by.Contender(f"{by.OURS}, all measures", by.all_measures, by.trust),
+                by.Contender(by.SKLEARN, by.trusted("sklearn.manifold"), by.trust, upto=20_000),
+            ),
+            (10_000, 20_000), quality.each({}), short=int(d == 50), warm=3_000, limit=120.0,
+        )
+        for d in (50, 784)
+    ),
     _pca("words-pca", "synthetic word vectors, 100 features", data.words, 100_000, "covariance_eigh"),
     Task(
         "words-lpp", "LPP, synthetic word vectors, 100 features, k = 10", data.words,

@@ -50,19 +50,22 @@ def draw(n: int, resamples: int) -> tuple[Any, dict[str, Any]]:
     pca, isomap, lpp = PCA(D).fit(X), Isomap(2).fit(X), LPP(2).fit(X)
     embeddings = {"PCA, 2 axes": pca.embedding_[:, :2], "LPP": lpp.embedding_, "Isomap": isomap.embedding_}
     estimates = [intrinsic_dimension(X, method=method) for method in ("correlation", "mle", "twonn")]
-    figure = Figure(figsize=(13.5, 10.5), layout="constrained")
-    ax = iter(figure.subplots(3, 3).flat)
-    shown = {
-        "embedding": EmbeddingDisplay.from_estimator(isomap, y, images=X, image_shape=(8, 8), ax=next(ax)),
-        "graph": GraphDisplay.from_estimator(isomap, y, ax=next(ax)),
-        "distortion": DistortionDisplay.from_estimator(isomap, X, worst=4, ax=next(ax)),
-        "biplot": BiplotDisplay.from_estimator(pca, y, top=6, ax=next(ax)),
-        "spectrum": SpectrumDisplay.from_estimator(pca, ax=next(ax)),
-        "stability": StabilityDisplay(resampled_angles(X, resamples)).plot(next(ax)),
-        "ranks": RankCurvesDisplay.from_embeddings(X, embeddings, ax=next(ax)),
-        "dimension": DimensionDisplay.from_result(estimates[0], ax=next(ax)),
-        "dimensions": DimensionDisplay.from_results(estimates, ax=next(ax)),
+    figure = Figure(figsize=(13, 11), layout="constrained")
+    ax = figure.subplots(3, 3)
+    shown: dict[str, Any] = {
+        "graph": GraphDisplay.from_estimator(isomap, y, ax=ax[0, 1]),
+        "distortion": DistortionDisplay.from_estimator(isomap, X, worst=4, ax=ax[0, 2]),
+        "biplot": BiplotDisplay.from_estimator(pca, y, top=6, ax=ax[1, 0]),
+        "spectrum": SpectrumDisplay.from_estimator(pca, ax=ax[1, 1]),
+        "stability": StabilityDisplay(resampled_angles(X, resamples)).plot(ax[1, 2]),
+        "dimension": DimensionDisplay.from_result(estimates[0], ax=ax[2, 0]),
+        "dimensions": DimensionDisplay.from_results(estimates, ax=ax[2, 1]),
+        "ranks": RankCurvesDisplay.from_embeddings(X, embeddings, ax=ax[2, 2]),
+        # last, when the other panels have their sizes: pictures are given theirs by the room that is left
+        "embedding": EmbeddingDisplay.from_estimator(isomap, y, images=X, image_shape=(8, 8), ax=ax[0, 0]),
     }
+    for display in shown.values():
+        display.ax_.set_title(f"{type(display).__name__}\n{display.ax_.get_title()}", fontsize=10)
     return figure, shown
 
 
@@ -76,8 +79,8 @@ def main(arguments: list[str] | None = None) -> None:
     print(f"{n} digits")
     print(f"edges {shown['graph'].n_edges_}, of which long {shown['graph'].n_long_}")
     print(f"most distorted rows {shown['distortion'].worst_.tolist()}")
-    for name, line in shown["ranks"].lines_.items():
-        print(f"{name:12s} {line.get_label()}")
+    for line in shown["ranks"].lines_.values():
+        print(line.get_label())
     for result in shown["dimensions"].results:
         print(f"{result.method:12s} {result.dimension:.2f} ± {result.error:.2f}")
     print("median angles of 1 to 6 axes: " + " ".join(f"{angle:.1f}" for angle in shown["stability"].median))

@@ -2,7 +2,7 @@
 
 Methods
     variance        PCA, KernelPCA, PPCA, MixturePPCA, OrientedPCA, DistortionDiscriminantAnalysis
-    distances       ClassicalMDS, LandmarkMDS, Isomap, LandmarkIsomap
+    distances       ClassicalMDS, LandmarkMDS, Isomap, LandmarkIsomap, KernelIsomap
     laplacian       LaplacianEigenmaps, DiffusionMap, CommuteTimeEmbedding, SpectralClustering, LPP, OLPP
     reconstruction  LLE, NPP, ONPP
     alignment       ModifiedLLE, HessianLLE, LTSA, LLTSA
@@ -17,13 +17,16 @@ Methods
 Specifications
     graphs          KNN, Radius
     weights         Binary, Heat, LocalScaling, Cosine, Powered, PathSimilarity
-    kernels         Kernel
+    kernels         Kernel, HeatKernel, CommuteTimeKernel, ReconstructionKernel
     landmarks       Landmarks
 Before and after a picture
     how many dimensions  intrinsic_dimension
     how good, and which  evaluate, compare
 Choosing parameters
     labels          SemiSupervisedKFold, LabelledOnly, RegularizedSearch
+Why methods agree
+    kernels         equivalent_kernel, nearest_psd
+    theorems        check_theorems, Theorem, TheoremResult, TheoremReport
 Tables
     methods, make
 Files
@@ -36,6 +39,7 @@ from typing import TYPE_CHECKING
 
 from .core import Kernel
 from .dimension import intrinsic_dimension
+from .extend import CommuteTimeKernel, HeatKernel, ReconstructionKernel
 from .graphs import KNN, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered, Radius
 from .graphs.weights.paths import PathSimilarity
 from .interop import to_anndata
@@ -49,12 +53,13 @@ from .methods.contours import LAD, ContourRegression
 from .methods.costs import LFDA
 from .methods.dda import DistortionDiscriminantAnalysis
 from .methods.discriminant import LDA
-from .methods.distances import ClassicalMDS, LandmarkMDS
+from .methods.distances import ClassicalMDS
 from .methods.external import External
 from .methods.geodesics import Isomap, LandmarkIsomap
 from .methods.inverse import PHD, SAVE, SIR, DirectionalRegression
 from .methods.kdr import KDR, GradientKDR
 from .methods.kernel_cca import KernelCCA
+from .methods.kernel_isomap import KernelIsomap
 from .methods.laplacian import LPP, OLPP, LaplacianEigenmaps
 from .methods.links import SSDR
 from .methods.manifold_kdr import ManifoldKDR
@@ -69,6 +74,7 @@ from .methods.registry import make
 from .methods.sda import SDA
 from .methods.semisupervised import MMC, SELF, SELFDA, SSFDA, SSLFDA, SSMMC
 from .methods.supervised import RoweisDA, SupervisedPCA
+from .methods.triangulation import LandmarkMDS
 from .methods.two_views import CCA
 from .methods.unfolding import (
     MVU,
@@ -87,6 +93,15 @@ from .methods.walks import CommuteTimeEmbedding, DiffusionMap
 from .models import load, save
 from .quality import compare, evaluate
 from .selection import LabelledOnly, RegularizedSearch, SemiSupervisedKFold
+from .theory import (
+    EquivalentKernel,
+    Theorem,
+    TheoremReport,
+    TheoremResult,
+    check_theorems,
+    equivalent_kernel,
+    nearest_psd,
+)
 
 if TYPE_CHECKING:
     from .methods.registry import methods
@@ -138,19 +153,23 @@ __all__ = [
     "ClassicalMDS",
     "ColoredMVU",
     "CommuteTimeEmbedding",
+    "CommuteTimeKernel",
     "ContingencySDR",
     "ContourRegression",
     "Cosine",
     "DiffusionMap",
     "DirectionalRegression",
     "DistortionDiscriminantAnalysis",
+    "EquivalentKernel",
     "External",
     "GradientKDR",
     "Heat",
+    "HeatKernel",
     "HessianLLE",
     "Isomap",
     "Kernel",
     "KernelCCA",
+    "KernelIsomap",
     "KernelLearner",
     "KernelPCA",
     "LabelledOnly",
@@ -169,6 +188,7 @@ __all__ = [
     "PathSimilarity",
     "Powered",
     "Radius",
+    "ReconstructionKernel",
     "RegularizedSearch",
     "RelaxedMVU",
     "RoweisDA",
@@ -176,14 +196,20 @@ __all__ = [
     "SpectralClustering",
     "SupervisedMVU",
     "SupervisedPCA",
+    "Theorem",
+    "TheoremReport",
+    "TheoremResult",
     "TraceReducer",
     "UnfoldingCertificate",
+    "check_theorems",
     "compare",
+    "equivalent_kernel",
     "evaluate",
     "intrinsic_dimension",
     "load",
     "make",
     "methods",
+    "nearest_psd",
     "save",
     "to_anndata",
 ]

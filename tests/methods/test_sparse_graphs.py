@@ -313,7 +313,7 @@ def test_isomap_is_refused_before_the_search(estimator: Any, words: str, monkeyp
 def test_cailliez_is_refused_before_the_distances(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(distances, "point_distances", lambda *_, **__: pytest.fail("measured first"))
     monkeypatch.setenv("EIGENSPAN_MEMORY", "20M")
-    with pytest.raises(MemoryLimitError, match="Cailliez' 1600×1600"):
+    with pytest.raises(MemoryLimitError, match="800×800 matrices behind Cailliez' constant"):
         es.ClassicalMDS(metric="cityblock", correction="cailliez").fit(
             np.random.default_rng(0).standard_normal((800, 3))
         )

@@ -1,5 +1,6 @@
 """Displays of numbers: spectra, dimensions, rank curves, angles. And none of all displays touches pyplot."""
 
+import sys
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
@@ -7,12 +8,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from matplotlib.colors import to_hex
+from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from sklearn.preprocessing import StandardScaler
 
 import eigenspan.plotting as plotting
-from eigenspan import CCA, LPP, MVU, PCA, LaplacianEigenmaps
-from eigenspan.core.spectrum import suggested_dimension
+from eigenspan import CCA, LPP, MVU, PCA, LaplacianEigenmaps, intrinsic_dimension, quality
+from eigenspan.core.rules import suggested_dimension
 from eigenspan.dimension import Curve, Dimension
 from eigenspan.errors import InputError
 from eigenspan.plotting import (
@@ -66,6 +68,13 @@ def test_an_unfolding_shows_its_whole_spectrum_and_the_dimension():
     assert display.suggested_.get_xdata()[0] == fitted.suggested_dimension_ + 0.5
     assert f"suggested dimension: {fitted.suggested_dimension_}" in texts(display.legend_)
     assert display.beyond_ is None
+
+
+def test_a_number_of_axes_that_the_spectrum_chose_is_the_suggested_one():
+    fitted = PCA("auto").fit(X)
+    display = SpectrumDisplay.from_estimator(fitted)
+    assert display.suggested == fitted.n_components_ == len(display.kept_.get_ydata())
+    assert SpectrumDisplay.from_estimator(PCA(2).fit(X)).suggested is None
 
 
 def test_a_whole_spectrum_begins_with_what_is_kept():
@@ -164,6 +173,16 @@ def test_a_spectrum_is_drawn_as_bars_beside_its_reference():
     assert "noise" in texts(display.legend_)
 
 
+def test_long_spectra_are_cut_and_the_cut_is_told():
+    axis = np.arange(1.0, 101.0)
+    curve = Curve(axis, 1 / axis, axis < 3, "axis", "variance", reference=np.ones(100), reference_label="noise")
+    display = DimensionDisplay.from_result(Dimension(2, np.nan, "parallel", 100, curve))
+    assert len(display.line_) == len(display.reference_.get_xdata()) == 20
+    assert "the first 20 of 100" in texts(display.legend_)
+    many = Curve(axis, 1 / axis, axis < 31, "axis", "variance")
+    assert len(DimensionDisplay.from_result(Dimension(30, np.nan, "parallel", 100, many)).used_) == 30
+
+
 def test_estimates_side_by_side():
     found = [Dimension(2.0, 0.1, "mle", 10), Dimension(3.0, np.nan, "scree", 10)]
     display = DimensionDisplay.from_results(found)
@@ -195,7 +214,7 @@ EVERY = {
     "EmbeddingDisplay": lambda ax: EmbeddingDisplay.from_embedding(Y, ax=ax),
     "PairsDisplay": lambda ax: PairsDisplay.from_embedding(Y),
     "GalleryDisplay": lambda ax: GalleryDisplay.from_embeddings({"a": Y}),
-    "GraphDisplay": lambda ax: GraphDisplay(Y, sp.eye_array(60, k=1, format="csr")).plot(ax),
+    "GraphDisplay": lambda ax: GraphDisplay(Y, sp.csr_array(np.eye(60, k=1))).plot(ax),
     "BiplotDisplay": lambda ax: BiplotDisplay(Y, np.eye(2)).plot(ax),
     "DistortionDisplay": lambda ax: DistortionDisplay(Y, Y[:, 0]).plot(ax),
     "SpectrumDisplay": lambda ax: SpectrumDisplay.from_eigenvalues([2.0, 1.0], ax=ax),
@@ -207,6 +226,14 @@ EVERY = {
 
 def test_every_display_is_among_them():
     assert sorted(EVERY) == sorted(name for name in plotting.__all__ if name.endswith("Display"))
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_without_matplotlib_the_remedy_is_named(name, monkeypatch):
+    for module in [module for module in sys.modules if module.split(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=r'pip install "eigenspan\[plot\]"'):
+        EVERY[name](None)
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -255,3 +282,44 @@ def test_pyplot_is_left_alone_and_given_axes_are_used(name, tmp_path):
 def test_what_cannot_be_drawn_is_said(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+# ---------------------------------------------------------------------- of what was measured
+def test_rank_curves_of_embeddings_are_those_of_quality():
+    embeddings = {"plane": X[:, :2], "line": X[:, :1]}
+    display = RankCurvesDisplay.from_embeddings(X, embeddings)
+    found = {name: quality.coranking(X, Z) for name, Z in embeddings.items()}
+    for name, result in found.items():
+        assert display.lines_[name].get_ydata() == pytest.approx(result.r_nx)
+        assert list(display.lines_[name].get_xdata()) == list(result.k)
+        assert f"{name}  (AUC {result.auc:.3f})" in texts(display.legend_)
+    assert display.bands_ == {}
+    assert found["line"].plot().lines_["embedding"].get_ydata() == pytest.approx(found["line"].r_nx)
+    part = RankCurvesDisplay.from_embeddings(X, embeddings, which="q_nx", sample=20, max_k=30)
+    assert part.chance_.get_ydata() == pytest.approx(np.arange(1, 31) / 59)
+    edges = part.bands_["line"].get_paths()[0].vertices
+    sampled = quality.coranking(X, X[:, :1], sample=20, max_k=30)
+    assert edges[:, 1].max() == pytest.approx(max(sampled.q_nx + sampled.q_nx_error))
+    assert [type(part).__name__, part.ax_.get_ylabel()] == ["RankCurvesDisplay", "$Q_{NX}(K)$"]
+
+
+@pytest.mark.parametrize("kind", ["intrusion", "extrusion", "stress"])
+def test_distortion_of_an_estimator_is_that_of_quality(kind):
+    fitted = PCA(2).fit(X)
+    display = DistortionDisplay.from_estimator(fitted, X, kind=kind, worst=2)
+    assert display.values == pytest.approx(quality.distortion(X, fitted.embedding_, kind=kind))
+    assert display.colorbar_.ax.get_ylabel() == kind
+    assert display.ax_.get_xlabel().startswith("PCA 1 (")
+    assert display.ax_.get_aspect() == 1.0
+
+
+def test_every_estimate_of_dimension_can_be_drawn():
+    found = intrinsic_dimension(X, method="all")
+    for result in found:
+        display = result.plot()
+        assert display.ax_.get_title().startswith(f"{result.method}: ")
+        spectral = isinstance(display.line_, BarContainer)
+        assert spectral == ("axis" in result.curve.x_label)
+        assert (display.estimate_ is not None) == (result.method in ("correlation", "mle"))
+    every = DimensionDisplay.from_results(found)
+    assert [tick.get_text() for tick in every.ax_.get_yticklabels()] == [result.method for result in found]

@@ -112,7 +112,11 @@ def test_nullable_labels_and_categories_in_their_order():
     kinds = pd.Series(pd.Categorical(["low", "high", None] * 20, categories=["low", "mid", "high"]))
     display = EmbeddingDisplay.from_embedding(Y, kinds)
     assert texts(display.legend_) == ["low", "high", "unlabelled"]
-    assert to_hex(display.legend_.get_lines()[0].get_color()) == FEW[0]
+    (points,) = display.scatter_
+    drawn = {
+        tuple(place): to_hex(colour) for place, colour in zip(offsets(display), points.get_facecolors(), strict=True)
+    }
+    assert [drawn[tuple(place)] for place in Y[:3, :2]] == [FEW[0], FEW[1], MISSING]
     whole = pd.Series([1, 2, pd.NA] * 20, dtype="Int64")
     assert texts(EmbeddingDisplay.from_embedding(Y, whole).legend_) == ["1", "2", "unlabelled"]
 

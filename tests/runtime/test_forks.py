@@ -28,6 +28,7 @@ USES = {
     "clustering": lambda: es.SpectralClustering(3).fit(X).predict(X[:50]),
     "knn_accuracy": lambda: quality.knn_accuracy(W, y, W[:2000], y[:2000]),
     "trustworthiness": lambda: quality.trustworthiness(W[:2000], X[:2000], metric="cityblock"),
+    "coranking": lambda: quality.coranking(W[:2500], X[:2500]),
     "library": lambda: search.choose(W, "cosine", "auto", 2).near(None, 4),
     "radius": lambda: es.Radius(1.0, metric="cityblock", n_jobs=2).build(X),
     "pre-image": lambda: es.KernelPCA(2, gamma=0.1, preimage="fixed-point").fit(X[:400]).inverse_transform(np.zeros((300, 2))),

@@ -40,6 +40,11 @@ def measures() -> Iterator[tuple[str, Callable[[], str]]]:
     for name, (A, B) in pairs.items():
         for measure in (quality.trustworthiness, quality.continuity):
             yield f"{measure.__name__} {name}", share(lambda measure=measure, A=A, B=B: measure(A, B, 5))
+        yield f"coranking {name}", share(lambda A=A, B=B: quality.coranking(A, B).q_nx.mean())
+        yield f"stress {name}", share(lambda A=A, B=B: quality.stress(A, B))
+        yield f"nonmetric stress {name}", share(lambda A=A, B=B: quality.stress(A, B, kind="nonmetric"))
+        yield f"residual variance {name}", share(lambda A=A, B=B: quality.residual_variance(A, B, distances="direct"))
+        yield f"evaluate {name}", share(lambda A=A, B=B: np.isfinite(es.evaluate(A, B, n_neighbors=3).value).mean())
     for k in (0, -1, N // 2, N - 1, N, 1.5, "5", True, None, float("nan")):
         yield f"trustworthiness k={k!r}", share(lambda k=k: quality.trustworthiness(X, Y, k))
     for metric in ("cityblock", "no-such", "precomputed", 3, None):

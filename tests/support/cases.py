@@ -70,7 +70,7 @@ def drawn_in(rows: Any) -> Any:
 
 #: Maps that look training rows up; those of Gram matrices and features are exact at training rows without it.
 _LOOKUP = {
-    "Isomap", "LandmarkIsomap", "LaplacianEigenmaps", "DiffusionMap", "CommuteTimeEmbedding", "SpectralClustering",
+    "Isomap", "KernelIsomap", "LandmarkIsomap", "LaplacianEigenmaps", "DiffusionMap", "CommuteTimeEmbedding", "SpectralClustering",
     "LLE", "ModifiedLLE", "HessianLLE", "LTSA", "MVU", "SupervisedMVU", "SMVU1",
     "SMVU2", "ColoredMVU", "ManifoldKDR", "LandmarkMVU", "RelaxedMVU", "LaplacianMVU", "ActionRespectingEmbedding",
 }  # fmt: skip
@@ -110,6 +110,7 @@ def estimators() -> tuple[Case, ...]:
         _case("ClassicalMDS-lingoes", es.ClassicalMDS(metric="cityblock", correction="lingoes"), lookup=True),
         _case("Isomap-landmarks", es.Isomap(landmarks=40)),
         _case("Isomap-conformal", es.Isomap(conformal=True), lookup=True),
+        _case("KernelIsomap-constant", es.KernelIsomap(psd="constant"), lookup=True),
         _case("LaplacianEigenmaps-harmonic", es.LaplacianEigenmaps(extension="harmonic", weights="local"), lookup=True),
         _case(
             "LaplacianEigenmaps-barycentric",
@@ -124,6 +125,7 @@ def estimators() -> tuple[Case, ...]:
         _case("ONPP-kernel", es.ONPP(kernel=es.Kernel("poly", degree=2, gamma=0.01))),
         _case("LLTSA-kernel", es.LLTSA(kernel=es.Kernel("poly", degree=2, gamma=0.01))),
         _case("LDA-kernel", es.LDA(kernel=es.Kernel("rbf", gamma="median"))),
+        _case("LPP-kernel-heat", es.LPP(kernel=es.HeatKernel(1.0))),
         _case("LDA-trace-ratio", es.LDA(criterion="trace-ratio")),
         _case("LDA-shrinkage", es.LDA(shrinkage="auto")),
         _case("LFDA-local", es.LFDA(affinity="local", axes="eigenvalue-norm")),

@@ -193,9 +193,9 @@ def smallest(L: Array, B: Any, d: int, rows: Any) -> tuple[Array, Array, Expecte
     return values, T @ V, Expected(values, T @ V[:, :d], rows)
 
 
-@defines("Isomap", "LandmarkIsomap")
+@defines("Isomap", "LandmarkIsomap", "KernelIsomap")
 def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
-    graph, _, rows = connected(p, X, given)
+    graph, _, rows = connected(p, X, given, landmark_rows(est, p) if "psd" in p else None)
     U = graph.lengths
     if p["conformal"]:
         near = np.minimum(graph.E, graph.E.T) if not graph.mutual else np.maximum(graph.E, graph.E.T)
@@ -204,7 +204,9 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
         M = np.array([row[np.isfinite(row)].mean() for row in near])
         U = U / np.sqrt(np.outer(M, M))
     D = shortest_path(np.where(np.isfinite(U), U, 0.0), directed=False)
-    if p["landmarks"] is None and type(est).__name__ == "Isomap":
+    if "psd" in p:
+        found = from_gram(corrected(D, "cailliez" if p["psd"] == "constant" else None), p["n_components"])
+    elif p["landmarks"] is None and type(est).__name__ == "Isomap":
         found = from_gram(centred(-0.5 * D**2), p["n_components"])
     else:
         m = np.flatnonzero(np.isin(rows, est.landmarks_))

@@ -255,9 +255,9 @@ EXTENSION = {
 def _extension(case: Case) -> str:
     if case.id == "HessianLLE":
         return case.id
-    if case.id.endswith("lingoes"):
+    if case.id.endswith(("lingoes", "constant")):
         return "lingoes"
-    if not case.lookup or case.id.startswith("Isomap"):
+    if not case.lookup or case.id.startswith(("Isomap", "KernelIsomap")):
         return "exact"
     return (
         "walk" if case.id.startswith(("Laplacian", "Diffusion", "Commute", "Spectral", "Manifold")) else "barycentric"

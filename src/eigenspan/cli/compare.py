@@ -50,20 +50,16 @@ def compare(**options: Any) -> None:
 def run(o: SimpleNamespace) -> None:
     """The command, after its options."""
     from .. import compare as compare_methods
-    from .columns import prepare
-    from .embed import choice_of, reading_of
-    from .files import check_outputs, read_table
-    from .fitting import labels_of, standardise
+    from .files import check_outputs
+    from .fitting import labels_of
+    from .reading import read_numbers
 
     o.model = None
     estimators = _estimators(o)
     _check_places(o)
-    with working(f"Reading {o.table.name}"):
-        frame = read_table(o.table, reading_of(o))
-    say(f"{o.table.name}: {plural(frame.shape[0], 'row')}, {plural(frame.shape[1], 'column')}.")
     check_outputs((o.table,), plot=o.plot, report=o.report, output=o.output)
-    data = prepare(frame, choice_of(o))
-    X = standardise(data.X, o.scale)[0]
+    table = read_numbers(o)
+    X, data = table.X, table.data
     y = None if data.label is None else labels_of(data.label)
     k = min(o.neighbors or 10, (len(X) - 1) // 2)
     with working("Comparing") as told:
@@ -77,7 +73,7 @@ def run(o: SimpleNamespace) -> None:
             random_state=o.seed,
             callback=lambda name, number, count: told(f"Fitting {name}, {number + 1} of {count}"),
         )
-    _deliver(o, found, frame, data)
+    _deliver(o, found, table.frame, data)
 
 
 def _estimators(o: SimpleNamespace) -> dict[str, Any]:

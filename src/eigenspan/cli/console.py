@@ -18,11 +18,11 @@ import click
 from .words import in_words
 
 
-def out() -> Any:
-    """Console for results."""
+def out(width: int | None = None) -> Any:
+    """Console for results, as wide as the terminal unless told."""
     from rich.console import Console
 
-    return Console(highlight=False)
+    return Console(highlight=False, width=width)
 
 
 def err() -> Any:

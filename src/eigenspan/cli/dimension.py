@@ -10,7 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
-from .console import Failed, how, out, plural, say, working
+from .console import Failed, how, out, working
 from .options import FILE, common, preparing, reading, seed
 
 
@@ -37,20 +37,14 @@ def dimension(**options: Any) -> None:
     eigenspan dimension faces.npy -m correlation,mle --plot dimension.png
     """
     from ..dimension import intrinsic_dimension
-    from .columns import prepare
-    from .embed import choice_of, reading_of
-    from .files import check_outputs, read_table
-    from .fitting import standardise
+    from .files import check_outputs
+    from .reading import read_numbers
     from .results import check_plot
 
     o = SimpleNamespace(**options)
     check_plot(o.plot)
     check_outputs((o.table,), plot=o.plot)
-    with working(f"Reading {o.table.name}"):
-        frame = read_table(o.table, reading_of(o))
-    say(f"{o.table.name}: {plural(frame.shape[0], 'row')}, {plural(frame.shape[1], 'column')}.")
-    data = prepare(frame, choice_of(o))
-    X = standardise(data.X, o.scale)[0]
+    X = read_numbers(o).X
     names = [name.strip() for text in o.methods for name in text.split(",") if name.strip()] or "all"
     with working("Estimating the dimension"):
         found = intrinsic_dimension(X, names, n_neighbors=o.neighbors, random_state=o.seed)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ..errors import EigenspanError
-from .console import Usage, how, listed, out, plural, say, working
+from .console import Usage, how, listed, out, say
 from .options import FILE, common, preparing, reading, seed
 from .words import in_words
 
@@ -53,47 +53,28 @@ def embed(**options: Any) -> None:
 
 def run(o: SimpleNamespace) -> None:
     """The command, after its options."""
-    from .columns import prepare
-    from .files import read_table
     from .files.parts import too_large
-    from .fitting import fit, standardise, takes_gaps
+    from .fitting import fit, takes_gaps
+    from .reading import read_numbers
     from .streamed import run as streamed
 
     chosen = methods_of(o)
     _check_places(o, [row.name for row, _ in chosen])
     if too_large(o.table) and len(chosen) == 1:
         return streamed(o, *chosen[0])
-    with working(f"Reading {o.table.name}"):
-        frame = read_table(o.table, reading_of(o))
-    say(f"{o.table.name}: {plural(frame.shape[0], 'row')}, {plural(frame.shape[1], 'column')}.")
-    data = prepare(frame, choice_of(o, gaps=all(takes_gaps(estimator) for _, estimator in chosen)))
-    X, center, spread = standardise(data.X, o.scale)
+    table = read_numbers(o, gaps=all(takes_gaps(estimator) for _, estimator in chosen))
     finished: dict[str, Any] = {}
     try:
         for row, estimator in chosen:
-            fit(row, estimator, X, data.label)
+            fit(row, estimator, table.X, table.data.label)
             finished[row.name] = estimator
     except KeyboardInterrupt:
         if not finished:
             raise
         say(f"Interrupted: the results of {listed(finished)} are written, and {len(chosen) - len(finished)} missing.")
-    _deliver(o, finished, data, X, (center, spread))
+    _deliver(o, finished, table)
     if len(finished) < len(chosen):
         raise SystemExit(130)
-
-
-def reading_of(o: SimpleNamespace) -> Any:
-    """What the options say about the file."""
-    from .files import Reading
-
-    return Reading(o.na, o.decimal, o.thousands, o.sheet)
-
-
-def choice_of(o: SimpleNamespace, gaps: bool = False) -> Any:
-    """What the options say about rows and columns."""
-    from .columns import Choice
-
-    return Choice(o.label, o.identifier, o.columns, o.keep, o.missing, o.categorical, gaps)
 
 
 def methods_of(o: SimpleNamespace, several: bool = False) -> list[tuple[Any, Any]]:
@@ -131,7 +112,7 @@ def _check_places(o: SimpleNamespace, names: list[str]) -> None:
     check_outputs((o.table,), output=o.output, plot=o.plot, model=o.model)
 
 
-def _deliver(o: SimpleNamespace, estimators: dict[str, Any], data: Any, X: Any, scaling: tuple[Any, Any]) -> None:
+def _deliver(o: SimpleNamespace, estimators: dict[str, Any], read: Any) -> None:
     """Write the table and, where asked for, the picture and the model; say what they show."""
     import json
 
@@ -140,7 +121,8 @@ def _deliver(o: SimpleNamespace, estimators: dict[str, Any], data: Any, X: Any, 
     from .files.write import write_anndata
     from .results import announce, axes_of, dimensions_said, draw, frame_of, summary_of, warn_of_single_columns
 
-    summaries = [summary_of(name, estimator, X, data.columns) for name, estimator in estimators.items()]
+    data = read.data
+    summaries = [summary_of(name, estimator, read.X, data.columns) for name, estimator in estimators.items()]
     places = {
         axis: estimator.embedding_[:, j]
         for estimator in estimators.values()
@@ -155,7 +137,10 @@ def _deliver(o: SimpleNamespace, estimators: dict[str, Any], data: Any, X: Any, 
         dimensions_said(estimators)
     if o.model is not None:
         ((name, estimator),) = estimators.items()
-        save(Bundle(name, estimator, data.columns, *scaling, data.medians, o.label, o.identifier), o.model)
+        save(
+            Bundle(name, estimator, data.columns, read.center, read.spread, data.medians, o.label, o.identifier),
+            o.model,
+        )
     if o.output.suffix.lower() == ".h5ad":
         write_anndata(o.output, o.table, estimators, data, table.drop(columns=list(places)))
     else:

@@ -34,12 +34,10 @@ def inspect(**options: Any) -> None:
     eigenspan inspect survey.csv
     eigenspan inspect cells.parquet --label type --json
     """
-    from .embed import choice_of, reading_of
-    from .files import read_table
+    from .reading import choice_of, read_frame
 
     o = SimpleNamespace(**options)
-    with working(f"Reading {o.table.name}"):
-        frame = read_table(o.table, reading_of(o))
+    frame = read_frame(o)
     o.missing = "median" if o.missing == "refuse" else o.missing  # to look at: nothing is written
     facts: dict[str, Any] = {"table": str(o.table), "rows": len(frame), "columns": columns_of(frame, o.label)}
     facts["duplicate_rows"] = int(frame.astype(str).duplicated().sum())

@@ -16,6 +16,7 @@ from .doctor import doctor
 from .embed import embed
 from .inspect import inspect
 from .options import fresh
+from .theorems import theorems
 from .transform import transform
 from .words import in_words
 
@@ -53,5 +54,5 @@ def main() -> None:
     """
 
 
-for command in (demo, inspect, dimension, embed, compare, transform, methods, info, doctor):
+for command in (demo, inspect, dimension, embed, compare, transform, theorems, methods, info, doctor):
     main.add_command(command)

@@ -20,7 +20,7 @@ def streams(estimator: Any) -> bool:
 def run(o: SimpleNamespace, row: Any, estimator: Any) -> None:
     """Scales from the first reading, the fit from the second, the places from the third."""
     from .bundle import Bundle, save
-    from .embed import reading_of
+    from .reading import reading_of
     from .results import axes_of
 
     if not streams(estimator):
@@ -59,8 +59,8 @@ class Rows:
 
     def __init__(self, o: SimpleNamespace, reading: Any) -> None:
         from .columns import columns_chosen
-        from .embed import choice_of
         from .files.parts import parts_of
+        from .reading import choice_of
 
         self.parts = lambda: parts_of(o.table, reading)
         self.o = o

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .console import how, listed, out, plural, say, working
+from .console import how, listed, out, say, working
 from .options import FILE, common, reading
 
 
@@ -38,18 +38,16 @@ def run(o: SimpleNamespace) -> None:
 
     from .bundle import load
     from .columns import Choice, numbers_of, row_ids, settle_gaps
-    from .embed import reading_of
-    from .files import check_outputs, read_table
+    from .files import check_outputs
     from .files.write import check_table
     from .fitting import takes_gaps
+    from .reading import read_frame
 
     check_table(o.output)
     check_outputs((o.table, o.model), output=o.output)
     with working(f"Loading {o.model.name}"):
         bundle = load(o.model)
-    with working(f"Reading {o.table.name}"):
-        frame = read_table(o.table, reading_of(o))
-    say(f"{o.table.name}: {plural(frame.shape[0], 'row')}, {plural(frame.shape[1], 'column')}.")
+    frame = read_frame(o)
     numbers = numbers_of(frame, bundle.columns)
     filled, kept = settle_gaps(numbers, o.missing, bundle.medians, takes_gaps(bundle.estimator))
     known = [name if name in frame.columns else None for name in (bundle.label, bundle.identifier)]

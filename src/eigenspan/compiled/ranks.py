@@ -12,6 +12,8 @@ from .jit import compiled, spliced
 #: Digits of a sorting key: six of eleven bits are a double.
 _BITS, _DIGITS = 11, 6
 _MASK = np.uint64((1 << _BITS) - 1)
+#: All bits but the sign.
+_SIZE = np.uint64((1 << 63) - 1)
 
 
 def order_rows(D: NDArray[np.float64], own: NDArray[Any]) -> NDArray[np.int32]:
@@ -34,7 +36,9 @@ def _order_rows(D, own, out):  # type: ignore[no-untyped-def]
         bits = D[i].view(np.uint64)  # of numbers that are not negative, in the order of the numbers
         counts[:] = 0
         for j in range(n):
-            key = np.uint64(0) if j == own[i] else bits[j] + np.uint64(1)  # zeros too are behind the own column
+            key = (
+                np.uint64(0) if j == own[i] else (bits[j] & _SIZE) + np.uint64(1)
+            )  # zeros, of either sign, behind the own column
             keys[j], places[j] = key, j
             for p in range(_DIGITS):
                 counts[p, (key >> np.uint64(_BITS * p)) & _MASK] += 1

@@ -275,7 +275,9 @@ def _scaled(M: sp.csr_array, left: Array, right: Array) -> sp.csr_array:
     """``diag(left) M diag(right)`` without a sparse product."""
     data = M.data * right[M.indices]
     data *= np.repeat(left, np.diff(M.indptr))
-    return sp.csr_array((data, M.indices, M.indptr), shape=M.shape)
+    # whoever sorts the one would shuffle the other, whose numbers stay where they are
+    indices = M.indices if M.has_sorted_indices else M.indices.copy()
+    return sp.csr_array((data, indices, M.indptr), shape=M.shape)
 
 
 def _sum(a: Any, b: Any) -> Any:

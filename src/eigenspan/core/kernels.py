@@ -63,6 +63,26 @@ class Kernel(Spec):
     _refusal = KernelError
 
 
+class DataKernel(Spec):
+    """A kernel that all training points decide together: ``bind(X)`` returns its rows, with the methods of `KernelRows`."""
+
+    _refusal = KernelError
+
+    def bind(self, X: Any) -> Any:
+        """The kernel of these training points.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        callable
+            ``K = rows(X)``, and ``rows(X_new)`` of shape (n_new, n_samples).
+        """
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, eq=False)
 class KernelRows:
     """``x -> (k(x, x_1), …, k(x, x_r))`` for the fitted points: the rows of every kernel map. No kernel: the values are given."""
@@ -115,7 +135,7 @@ def kernel_values(K: Any, rows: int, columns: int) -> Array:
     return K
 
 
-def kernel_rows(kernel: Any, X: Any, *, centred: bool = False) -> KernelRows:
+def kernel_rows(kernel: Any, X: Any, *, centred: bool = False) -> Any:
     """Bind a kernel specification to its training points, defaults made explicit.
 
     Points are taken about their mean where the kernel does not mind: of differences, and the linear one if its matrix will
@@ -129,6 +149,9 @@ def kernel_rows(kernel: Any, X: Any, *, centred: bool = False) -> KernelRows:
             )
         return KernelRows(None, {}, None)
     spec = Kernel(kernel) if isinstance(kernel, str) else kernel
+    if isinstance(spec, DataKernel):
+        spec.check()
+        return spec.bind(X)
     if not isinstance(spec, Kernel):
         if not callable(spec):
             raise KernelError(

@@ -18,7 +18,7 @@ from ..solvers import dense
 Array = NDArray[np.float64]
 
 #: Share of all variance that the axes beyond a suggested dimension may hold together.
-_REST = 0.01
+_REST = 0.005
 #: Share of all variance below which an axis counts as this much: less is no structure, and a drop from little to nothing is none.
 _LITTLE = 1e-3
 #: Eigenvalues, in units of the most negative one, up to which errors may have made them.
@@ -35,7 +35,7 @@ def suggested_dimension(variances: Array, noise: float = 0.0) -> int:
 
     `noise` is the share of all variance up to which an axis may be an accident, such as the gap to which an optimum is proved: smaller
     shares, and in any case those below a thousandth, count as that much, so that a drop from little to a numerical zero is none. Axes are
-    not given up while those beyond them hold more than a hundredth of all variance.
+    not given up while those beyond them hold more than a two-hundredth of all variance.
     """
     shares = np.sort(np.maximum(variances, 0.0))[::-1]
     shares = shares / max(float(shares.sum()), np.finfo(float).tiny)
@@ -61,12 +61,12 @@ def gram_dimension(values: Array, n: int, error: float, scatter: float, features
     if error <= np.sqrt(_ROUNDING) * top:
         rank = int(np.sum(values > _ROUNDING * top))
         rank = rank if rank < values.size or scatter - values.sum() <= _ROUNDING * n * top else n - 1
-        return _of_coordinates(values[:rank], n, rank, scatter)
+        return span_dimension(values[:rank], n, rank, scatter)
     real = values[values > _SAFE * error]
     return suggested_dimension(real, _SAFE * error / float(real.sum())) if real.size else 1
 
 
-def _of_coordinates(values: Array, n: int, D: int, scatter: float) -> int:
+def span_dimension(values: Array, n: int, D: int, scatter: float) -> int:
     """`likeliest_number`, but all D axes where none is told from the others, or all but one: then nothing says that any is noise."""
     alike = (D + 1) * np.log(n) + n * D * (np.log(2 * np.pi * scatter / (n * D)) + 1)
     found = likeliest_number(values, n, D, scatter)

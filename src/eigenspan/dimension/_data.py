@@ -73,7 +73,7 @@ class Data:
     def distances(self, rows: Any) -> Array:
         """From some points to all, in double precision."""
         if self.pairs:
-            return np.asarray(self.X[rows], dtype=np.float64)
+            return np.array(self.X[rows], dtype=np.float64)
         if self.plain:  # by differences, which are exact between near points
             return cdist(self.X[rows], self.X)
         return np.asarray(point_distances(self.X[rows], self.X, self.metric), dtype=np.float64)
@@ -112,11 +112,18 @@ class Data:
     def _among_pairs(self, k: int) -> tuple[Array, Index]:
         D, index = np.empty((self.n, k)), np.empty((self.n, k), dtype=np.intp)
         for rows, block in self.blocks():
-            block = block.copy()
             block[np.arange(len(block)), np.arange(rows.start, rows.stop)] = np.inf
             index[rows] = np.argsort(block, axis=1, kind="stable")[:, :k]
             D[rows] = np.take_along_axis(block, index[rows], axis=1)
         return D, index
+
+    def shared(self, k: int) -> float:
+        """The share of neighbours that are so mutually: their distance is one observation that both count."""
+        index = self.near(k)[1]
+        lists = sp.csr_array(
+            (np.ones(index.size), index.ravel(), np.arange(0, index.size + 1, k)), shape=(self.n, self.n)
+        )
+        return float(lists.multiply(lists.T).sum() / index.size)
 
     @cached_property
     def tied(self) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._diagnostics import stage
-from ..errors import DimensionError, InputError, PrecisionWarning, warn
+from ..errors import DimensionError, InputError
 from ._data import Data
 from .result import Curve, Dimension
 
@@ -32,7 +32,7 @@ _POINTS = 4
 #: Points whose neighbours are counted one by one, for the error: at most, at least, and distances altogether.
 _SAMPLE, _AT_LEAST, _CELLS = 1000, 200, 2 * 10**7
 #: Share of the extent below which distances in single precision are rough.
-_ROUGH = 1e-6
+_ROUGH = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,13 @@ class PairCounts:
     pairs: Array
     new: Array
     n: int
+
+    @classmethod
+    def of(cls, edges: Array, counts: NDArray[np.int64], n: int) -> PairCounts:
+        some = counts > 0
+        some[0] = False  # what is nearer than can be told
+        pairs = np.cumsum(counts).astype(np.float64)
+        return cls(edges[1:][some], pairs[some], counts[some].astype(np.float64), n)
 
     @property
     def values(self) -> Array:
@@ -66,12 +73,6 @@ def correlation(data: Data, fit_range: Any, window: float, rng: np.random.Genera
     with stage("pairs"):
         integral = integral_of(data)
     used, low, high = _chosen(integral, fit_range)
-    if data.plain and low < _ROUGH * integral.scales[-1]:
-        warn(
-            f"The fit begins at a distance of {low:.2g}, and the largest is {integral.scales[-1]:.2g}: distances are counted in single "
-            "precision, which is rough there. Take groups that lie so far apart one at a time, or give a fit_range further up.",
-            PrecisionWarning,
-        )
     slope, towards, residual = integral.slope(used, integral.new)
     drawn, slopes = smoothed(integral, window)
     curve = Curve(
@@ -97,21 +98,26 @@ def correlation(data: Data, fit_range: Any, window: float, rng: np.random.Genera
 
 def integral_of(data: Data) -> PairCounts:
     """All pairs, counted in sixteen bins to an octave. Cost O(n²D) time, O(n) memory."""
-    from ..compiled.pairs import N_BINS, bin_numbers, bins_of, pair_histogram
+    from ..compiled.pairs import pair_histogram
 
     if data.plain and float(data.n) ** 2 * (data.X.shape[1] + 20) > _SMALL:
         edges, counts = pair_histogram(data.X)
-    else:
-        found, scale = np.zeros(N_BINS, np.int64), 0.0
-        for rows, block in data.blocks():
-            scale = scale or 2.0 ** np.floor(np.log2(max(float(block.max()), np.finfo(float).tiny)))
-            others = np.arange(data.n) > np.arange(rows.start, rows.stop)[:, None]
-            found += np.bincount(bin_numbers((block[others] / scale) ** 2), minlength=N_BINS)
-        edges, counts = bins_of(found, scale)
-    some = counts > 0
-    some[0] = False  # what is nearer than can be told
-    pairs = np.cumsum(counts).astype(np.float64)
-    return PairCounts(edges[1:][some], pairs[some], counts[some].astype(np.float64), data.n)
+        near = edges[1:] < _ROUGH * edges[-1]
+        if np.sum(counts[near]) <= _FEW * data.n / 2:
+            return PairCounts.of(edges, counts, data.n)
+    return PairCounts.of(*_by_blocks(data), data.n)  # groups that lie far apart for their size need double precision
+
+
+def _by_blocks(data: Data) -> tuple[Array, NDArray[np.int64]]:
+    """What `pair_histogram` returns, from distances in double precision."""
+    from ..compiled.pairs import N_BINS, bin_numbers, bins_of
+
+    found, scale = np.zeros(N_BINS, np.int64), 0.0
+    for rows, block in data.blocks():
+        scale = scale or 2.0 ** np.floor(np.log2(max(float(block.max()), np.finfo(float).tiny)))
+        others = np.arange(data.n) > np.arange(rows.start, rows.stop)[:, None]
+        found += np.bincount(bin_numbers((block[others] / scale) ** 2), minlength=N_BINS)
+    return bins_of(found, scale)
 
 
 def smoothed(integral: PairCounts, window: float) -> tuple[NDArray[np.bool_], Array]:
@@ -130,11 +136,12 @@ def smoothed(integral: PairCounts, window: float) -> tuple[NDArray[np.bool_], Ar
 def _chosen(integral: PairCounts, fit_range: Any) -> tuple[NDArray[np.bool_], float, float]:
     """The scales to fit, and the first and last of them."""
     scales, pairs, n = integral.scales, integral.pairs, integral.n
-    if isinstance(fit_range, str) and fit_range == "all":
+    if not scales.size or (isinstance(fit_range, str) and fit_range == "all"):
         used = np.ones(scales.size, dtype=bool)
     elif isinstance(fit_range, str) and fit_range == "auto":
-        used = (pairs >= max(_PAIRS, _FEW * n / 2)) & (pairs <= max(_MANY * n / 2, 10 * _PAIRS))
-        first = int(np.argmax(pairs >= max(_PAIRS, _FEW * n / 2)))
+        least = max(_FEW * n / 2, min(_PAIRS, pairs[-1] / 8))
+        used = (pairs >= least) & (pairs <= max(_MANY * n / 2, 10 * least))
+        first = int(np.argmax(pairs >= least))
         used[first : first + _POINTS] = True  # in many dimensions all pairs lie within a few bins
     elif isinstance(fit_range, Integral) and not isinstance(fit_range, bool):
         wanted = min(int(fit_range), int(pairs[-1]))
@@ -170,19 +177,20 @@ def _error(
 ) -> float:
     """Standard error of the slope, from how much each of some points would change it.
 
-    The slope is linear in log C, which a point i changes in proportion to ``2 (C_i/C − 1)``, C_i the share of the other points
-    near it. The pairs of a point count twice, so where pairs are few and all chance the error comes out up to √2 too large.
+    The slope is linear in log C, which a point i changes in proportion to ``2 (C_i/C − 1)``, C_i the share of the other points near it.
+    What is chance in its pairs, each by itself, is in the changes of both ends of a pair: half of that is taken off.
     """
     m = min(data.n, _SAMPLE, max(_AT_LEAST, _CELLS // data.n))
     rows = np.sort(rng.choice(data.n, size=m, replace=False))
-    scales, changes = integral.scales[used], np.empty(m)
+    scales, changes, chance = integral.scales[used], np.empty(m), np.empty(m)
+    # what one more point in a bin does to log C from there on
+    each = np.cumsum((2 * towards / (integral.values[used] * (data.n - 1)))[::-1])[::-1]
     step = max(1, 2**21 // data.n)
     for i in range(0, m, step):
         block = data.distances(rows[i : i + step])
+        block[np.arange(len(block)), rows[i : i + step]] = np.inf  # not itself
         which, _ = np.nonzero(inside := block <= scales[-1])
-        places = np.searchsorted(scales, block[inside])
         near = np.zeros((len(block), scales.size))
-        np.add.at(near, (which, places), 1.0)
-        near = np.cumsum(near, axis=1) - 1.0  # not itself
-        changes[i : i + step] = 2 * (near / (data.n - 1) / integral.values[used]) @ towards
-    return float(np.std(changes, ddof=1) / np.sqrt(data.n))
+        np.add.at(near, (which, np.searchsorted(scales, block[inside])), 1.0)
+        changes[i : i + step], chance[i : i + step] = near @ each, near @ each**2
+    return float(np.sqrt(max(np.var(changes, ddof=1) - chance.mean() / 2, chance.mean() / 2) / data.n))

@@ -83,7 +83,7 @@ def intrinsic_dimension(
     ``"scree"``         the cut of these variances into two groups with least variance within
     ``"broken-stick"``  variances larger than the pieces of a stick broken at random
     ``"parallel"``      variances larger than those of independent columns, 95 times of 100
-    ``"bic"``           Bayesian information criterion of probabilistic PCA, as ``PCA("auto")`` and ``PPCA("auto")``
+    ``"bic"``           Bayesian information criterion of probabilistic PCA, as ``PCA("auto")``; all axes if none stands out
     ``"minka"``         Minka's evidence of the same
     ``"isomap"``        eigenvalues of geodesic distances above the negative ones, up to where they drop
     ``"mvu"``           where the spectrum of the unfolding drops
@@ -106,7 +106,7 @@ def intrinsic_dimension(
         One of the above, several of them, or ``"all"`` for those that suit the data.
     metric : str or callable, default="euclidean"
         Distance between rows, any of scikit-learn's, for ``"correlation"``, ``"mle"``, ``"twonn"``, ``"isomap"`` and ``"mvu"``; the
-        others read coordinates.
+        others read coordinates. ``"cosine"`` grows with the square of an angle, which halves the first three.
     n_neighbors : int, pair of int or None, default=None
         Neighbours of every point. For ``"mle"`` k, or a range (k1, k2) that is averaged over, None for (10, 20); for ``"local-pca"`` None
         means 20; for ``"isomap"`` and ``"mvu"`` what these mean by None; for ``"twonn"`` those around which ``local`` is averaged (50).
@@ -133,8 +133,8 @@ def intrinsic_dimension(
     >>> from eigenspan import intrinsic_dimension
     >>> X, _ = make_swiss_roll(2000, random_state=0)
     >>> found = intrinsic_dimension(X)
-    >>> round(found.dimension, 1)
-    2.0
+    >>> round(found.dimension)
+    2
     >>> several = intrinsic_dimension(X, ["mle", "twonn", "parallel"])
     >>> [round(result.dimension) for result in several]
     [2, 2, 1]

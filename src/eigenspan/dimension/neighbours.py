@@ -45,7 +45,7 @@ def likelihood(data: Data, n_neighbors: Any) -> Dimension:
     facts = {"n_neighbors": (k1, k2), **data.facts}
     return Dimension(
         float(by_k[used].mean()),
-        float(np.std(changes, ddof=1) / np.sqrt(data.n)),
+        float(np.std(changes, ddof=1) * np.sqrt((1 + data.shared(k2)) / data.n)),
         "mle",
         data.n,
         curve,
@@ -78,7 +78,8 @@ def two_nearest(data: Data, n_neighbors: Any) -> Dimension:
     sums = ratios[index[:, :around]].sum(axis=1) + ratios
     local = around / np.maximum(sums, np.finfo(float).tiny)
     facts = {"trimmed": int(data.n - used.sum()), "n_neighbors": around, **data.facts}
-    return Dimension(d, d / np.sqrt(used.sum()), "twonn", data.n, curve, data.spread(local), facts)
+    error = d * np.sqrt((1 + data.shared(1)) / used.sum())
+    return Dimension(d, float(error), "twonn", data.n, curve, data.spread(local), facts)
 
 
 def local_planes(data: Data, n_neighbors: Any) -> Dimension:

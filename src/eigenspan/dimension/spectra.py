@@ -82,10 +82,10 @@ def parallel(data: Data, rng: np.random.Generator) -> Dimension:
 
 
 def information(data: Data) -> Dimension:
-    """The Bayesian information criterion of probabilistic PCA."""
+    """The Bayesian information criterion of probabilistic PCA; all axes where none stands out."""
     found = Variances.of(data, "bic")
     n, D, values = data.n, found.spread.size, found.values * (data.n - 1)
-    return found.result(data, "bic", rules.likeliest_number(values, n, D, float(values.sum())))
+    return found.result(data, "bic", rules.span_dimension(values, n, D, float(values.sum())))
 
 
 def evidence(data: Data) -> Dimension:

@@ -2,18 +2,22 @@
 
 from .barycentric import Barycentric, BarycentricRows
 from .gram import DistanceGram, FactorExtension, GeodesicGram, GramExtension, half_squares
+from .graph_kernels import CommuteTimeKernel, HeatKernel, ReconstructionKernel
 from .smoother import Eigenfunctions, KernelMap, eigenfunctions, kernel_map
 from .walk import Walk, WalkRows, walk_rows
 
 __all__ = [
     "Barycentric",
     "BarycentricRows",
+    "CommuteTimeKernel",
     "DistanceGram",
     "Eigenfunctions",
     "FactorExtension",
     "GeodesicGram",
     "GramExtension",
+    "HeatKernel",
     "KernelMap",
+    "ReconstructionKernel",
     "Walk",
     "WalkRows",
     "eigenfunctions",

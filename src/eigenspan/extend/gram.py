@@ -88,12 +88,13 @@ class GeodesicGram:
     """``x -> −½ δ²(x, ·)`` with δ the shortest way through the neighbours of x to each of the q anchor points.
 
     `geodesics` is (n, q), `joining` relates new points to training points as these are related. With conformal weights M, the first step
-    is rescaled by √(M(x) M_j), M(x) the mean distance from x to its neighbours.
+    is rescaled by √(M(x) M_j), M(x) the mean distance from x to its neighbours. A constant `added` to distances is added to these too.
     """
 
     joining: Finder
     geodesics: Array
     conformal: Array | None = None
+    added: float = 0.0
 
     def __call__(self, X: Any) -> Array:
         steps = self.joining.relate(X)
@@ -103,7 +104,7 @@ class GeodesicGram:
             own = mean_by_row(rows, lengths, steps.shape[0])
             own = np.where(own > 0, own, self.conformal.min())
             lengths = lengths / np.sqrt(own[rows] * self.conformal[steps.indices])
-        return half_squares(_first_steps(steps, lengths, self.geodesics))
+        return half_squares(_first_steps(steps, lengths, self.geodesics), self.added)
 
 
 def _first_steps(steps: sp.csr_array, lengths: Array, geodesics: Any) -> Array:

@@ -50,6 +50,11 @@ class WalkRows:
 
     def steps(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
         """The same where the distances to the neighbours are known."""
+        W = self.weights(distances, X)
+        return sp.csr_array(sp.diags_array(1.0 / np.asarray(W.sum(axis=1)).ravel()) @ W)
+
+    def weights(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
+        """What the steps are in proportion to; no row of it vanishes."""
         W = self.affinity.relate(distances, X)
         if self.density is not None:
             W = sp.csr_array((W.data / self.density[W.indices], W.indices, W.indptr), shape=W.shape)
@@ -62,8 +67,7 @@ class WalkRows:
             for i in lost:
                 data[W.indptr[i] : W.indptr[i + 1]] = 1.0
             W = sp.csr_array((data, W.indices, W.indptr), shape=W.shape)
-            sums = np.asarray(W.sum(axis=1)).ravel()
-        return sp.csr_array(sp.diags_array(1.0 / sums) @ W)
+        return W
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,7 +34,12 @@ Array = NDArray[np.float64]
 
 
 def _places_of(estimator: Any) -> KnownPlaces:
-    return KnownPlaces(getattr(estimator.embedding, "n_components", 2))
+    d = getattr(estimator.embedding, "n_components", 2)
+    if isinstance(d, str):
+        raise InputError(
+            f"n_components={d!r} tells no number of coordinates, and the known ones have some: give that number."
+        )
+    return KnownPlaces(d)
 
 
 @documented

@@ -20,11 +20,12 @@ from ..errors import DimensionError, LabelError, LabelWarning, RidgeWarning, war
 from ..forms import laplacian, local_fisher, pair_affinity
 from ..graphs import LocalScaling, NeighbourGraph, Powered, affinity, allies, as_graph, check_n_neighbors
 from ..graphs.labels import warn_of_single_labels
+from ..graphs.neighbours.graph import GivenGraph
 from ..input import Input, Sample
 from ..input.y import ClassLabels
 from ..solvers import dense
 from .base import FeatureReducer, features_of, points_of
-from .neighbourhood import GivenGraph, check_given
+from .neighbourhood import check_given
 from .table import NEIGHBOURS_AND_FEATURES, method
 
 Array = NDArray[np.float64]

@@ -59,8 +59,8 @@ _ENTRIES = {
         reconstruction. Training points always return their own embedding.""",
     "kernel": """kernel : str, Kernel, callable or None, default=None
         None works on the features themselves. A kernel turns the method into its kernel form: a name such as ``"rbf"``,
-        ``Kernel("poly", degree=2)``, a function of two arrays of rows, or of two rows, or ``"precomputed"`` when X is the kernel
-        matrix. The graph is then built in the kernel's feature space.""",
+        ``Kernel("poly", degree=2)``, a kernel of a neighbour graph such as ``HeatKernel(t)``, a function of two arrays of rows, or of
+        two rows, or ``"precomputed"`` when X is the kernel matrix. The graph is then built in the kernel's feature space.""",
     "landmarks": """landmarks : int, Landmarks, array of indices or None, default=None
         With a kernel: approximate its feature space on this many (or these) training points, O(nm²) instead of O(n³).""",
     "landmark_fit": """landmarks : int, Landmarks, array of indices or None, default=None
@@ -257,7 +257,7 @@ _UNFOLDED = """embedding_full_ : ndarray of shape (n_samples, r)
         Variance (sum of squares) along them: the eigenvalues of K.
     suggested_dimension_ : int
         Where the spectrum drops most, from one axis to the next; shares of the variance below the certified gap or a thousandth count
-        as that much, and axes that hold all but a hundredth of the variance count in any case.
+        as that much, and axes count in any case until those beyond hold less than a two-hundredth.
     n_components_ : int
         Number of dimensions of the embedding.
     certificate_ : UnfoldingCertificate

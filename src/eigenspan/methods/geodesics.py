@@ -27,9 +27,10 @@ from ..graphs import (
 )
 from ..input import Input, Sample
 from .base import told
-from .distances import LandmarkReducer, of_gram
+from .distances import corrected_half_squares, of_gram
 from .neighbourhood import GraphEmbedding
 from .table import method
+from .triangulation import LandmarkReducer
 
 Array = NDArray[np.float64]
 
@@ -90,7 +91,7 @@ class Isomap(LandmarkReducer, GraphEmbedding):
             require_geodesics(sample.n, _number(self._wanted(sample.n), sample.n))
         return super()._graph(sample)
 
-    def _landmark_rows(self, sample: Sample) -> None:
+    def _landmark_rows(self, sample: Sample) -> NDArray[np.intp] | None:
         return None  # geodesics run through the graph of all points, to the landmarks only
 
     def _lengths(self, graph: NeighbourGraph) -> tuple[Any, Array | None]:
@@ -98,11 +99,13 @@ class Isomap(LandmarkReducer, GraphEmbedding):
 
     def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
         lengths, M = self._lengths(graph)
-        G = _half_squares_in_place(geodesic_distances(lengths))
+        D = geodesic_distances(lengths)
+        added = self._added(D)
+        G = corrected_half_squares(D, added, 0.0, out=D)
         means = G.mean(axis=0) if x.masses is None else x.masses @ G / x.count
-        form = gram(G, psd=False, masses=x.masses)
-        kept: Any = KeptGeodesics(form.dense, means, x.masses)
-        rows = GeodesicGram(graph.joining(), kept, M)
+        form = gram(G, psd=added > 0, masses=x.masses)
+        kept: Any = KeptGeodesics(form.dense, means, x.masses, added)
+        rows = GeodesicGram(graph.joining(), kept, M, added)
         extension = GramExtension(rows, means, x.known(), x.masses)
         posed = pose(Samples(graph.n, extension, x.masses), maximise=form, scale=SqrtEigenvalue())
         return told(self, posed, lambda: of_gram(posed.problem))
@@ -129,6 +132,10 @@ class Isomap(LandmarkReducer, GraphEmbedding):
         # training are looked up
         map_ = replace(fitted.map, known=sample.x.known(), embedding=fitted.embedding)
         return replace(fitted, map=map_).having(landmarks_=sample.places[chosen])
+
+    def _added(self, D: Array) -> float:
+        """A constant to add to the geodesics of different points."""
+        return 0.0
 
     def _wanted(self, n: int) -> Any:
         """The landmarks to use, how many or which; None for all pairs."""
@@ -181,12 +188,13 @@ class KeptGeodesics:
     """Rows of the geodesic distances of all pairs, recovered from their centred Gram matrix: the one n×n array that is kept.
 
     ``δ²_ij = −2 (G_ij + m_i + m_j − mean(m))`` with m the column means of −½δ² before centring. Where points have masses, these are
-    in the means and, as factors, in the matrix.
+    in the means and, as factors, in the matrix. A constant that was `added` to them is taken off again.
     """
 
     centred: Array
     means: Array
     masses: Array | None = None
+    added: float = 0.0
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -200,14 +208,12 @@ class KeptGeodesics:
         D = D + self.means
         D += (self.means[rows] - np.average(self.means, weights=self.masses))[:, None]
         D *= -2.0
+        np.sqrt(np.maximum(D, 0.0, out=D), out=D)
+        if self.added:
+            D -= self.added
+            np.maximum(D, 0.0, out=D)
         D[np.arange(rows.size), rows] = 0.0
-        return np.sqrt(np.maximum(D, 0.0, out=D), out=D)
-
-
-def _half_squares_in_place(D: Array) -> Array:
-    np.square(D, out=D)
-    D *= -0.5
-    return D
+        return D
 
 
 def _placed(geodesics: Array, map_: Map) -> Iterator[Array]:

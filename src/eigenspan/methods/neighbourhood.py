@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._compat import HasMethods
 from .._diagnostics import stage
 from .._parameters import Count, Metric, Verbose
 from ..core import Fitted, Posed
@@ -18,6 +17,7 @@ from ..errors import DuplicateWarning, GraphError, warn
 from ..extend import Barycentric, BarycentricRows
 from ..graphs import NeighbourGraph, as_graph
 from ..graphs.neighbours.connect import Policy
+from ..graphs.neighbours.graph import GivenGraph
 from ..graphs.search.metric import point_distances
 from ..graphs.weights.rules import refuse_found_edges
 from ..input import Input, Sample
@@ -27,8 +27,6 @@ from .copies import over_distinct, within
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Graphs as they may be given, besides by name.
-GivenGraph = Annotated[Any, HasMethods("build"), HasMethods("transform"), "sparse matrix", tuple, NeighbourGraph]
 Graph = str | GivenGraph | None
 
 

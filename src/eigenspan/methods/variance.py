@@ -31,7 +31,7 @@ from ..core import (
     pose,
     solve,
 )
-from ..core.kernels import warn_of_lost_digits
+from ..core.kernels import DataKernel, warn_of_lost_digits
 from ..core.scale import positive, roots
 from ..errors import IndefiniteWarning, KernelError, warn
 from ..extend import GramExtension
@@ -54,6 +54,8 @@ Array = NDArray[np.float64]
 
 def _is_definite(kernel: Any, parameters: dict[str, Any]) -> bool:
     """Kernels that are positive semidefinite on any points; all others have to show it."""
+    if isinstance(kernel, DataKernel):
+        return True
     if isinstance(kernel, str) and kernel in ("poly", "polynomial"):
         whole = float(parameters["degree"]).is_integer()
         return whole and parameters["coef0"] >= 0 and parameters["gamma"] >= 0
@@ -105,8 +107,9 @@ class KernelPCA(SpectralReducer):
     n_components : int or None, default=2
         Number of dimensions d of the embedding; None means all with a positive eigenvalue.
     kernel : str, Kernel or callable, default="rbf"
-        Any of scikit-learn's pairwise kernels, ``Kernel(name, ...)``, a function of two arrays of rows that returns the matrix of
-        their kernel values, a function of two rows that returns one value (called n² times), or ``"precomputed"``.
+        Any of scikit-learn's pairwise kernels, ``Kernel(name, ...)``, a kernel of a neighbour graph (`HeatKernel`, `CommuteTimeKernel`,
+        `ReconstructionKernel`), a function of two arrays of rows that returns the matrix of their kernel values, a function of two rows
+        that returns one value (called n² times), or ``"precomputed"``.
     gamma : float, "median" or None, default=None
         Of the named kernels; None means 1/D, ``"median"`` the inverse square of half the median distance.
     degree : float, default=3

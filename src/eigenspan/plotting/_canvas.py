@@ -60,9 +60,10 @@ def equal(ax: Any, own: bool) -> None:
     """One unit as long on all axes: the panel takes the shape of the points, unless that would be very flat, and so does a figure of
     its own."""
     wide, high = np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())
-    flat = max(wide, high) > 4 * min(wide, high)
+    deep = hasattr(ax, "set_zlim")
+    flat = max(wide, high) > 4 * min(wide, high) and not deep
     ax.set_aspect("equal", adjustable="datalim" if flat else "box")
-    if own and not flat:
+    if own and not flat and not deep:
         ax.figure.set_figheight(float(np.clip(0.8 + 3.4 * high / wide, 2.4, 3.8)))
 
 
@@ -96,6 +97,18 @@ def finish(ax: Any, x: str, y: str, title: str) -> Any:
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     return ax
+
+
+def logarithmic(ax: Any, side: str) -> None:
+    """A logarithmic scale along the "x" or the "y" axis as it stands, with plain numbers; 1, 2 and 5 where it spans few powers of ten."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    getattr(ax, f"set_{side}scale")("log")
+    low, high = getattr(ax, f"get_{side}lim")()
+    axis = getattr(ax, f"{side}axis")
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def quiet_legend(ax: Any, **given: Any) -> Any:

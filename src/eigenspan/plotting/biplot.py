@@ -120,9 +120,9 @@ class BiplotDisplay:
         """
         attribute(fitted, "components_", "arrows of features need a linear method, such as PCA, without a kernel.")
         part = fitted_part(fitted)
-        loadings = _loadings(part)
-        told = told_by(fitted, X) | {"aspect": "equal", "feature_names": _feature_names(part, fitted, len(loadings))}
-        return cls(embedding_of(fitted, X), loadings, y, **told | given).plot(ax, top=top)
+        Y, loadings = embedding_of(fitted, X), _loadings(part)
+        told = told_by(fitted, Y) | {"aspect": "equal", "feature_names": _feature_names(part, fitted, len(loadings))}
+        return cls(Y, loadings, y, **told | given).plot(ax, top=top)
 
     def plot(self, ax: Any = None, *, axes: Sequence[int] = (0, 1), top: int = 8, legend: bool = True) -> BiplotDisplay:
         """Draw it.

@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ._canvas import MID, QUIET, axes_of, finish, ink, quiet_legend
+from ._canvas import MID, QUIET, axes_of, finish, ink, logarithmic, quiet_legend
 from ._colours import FEW
+
+#: Axes of a spectrum that are drawn if there are more, unless more than half of them are kept.
+_MOST_BARS = 20
 
 
 class DimensionDisplay:
@@ -38,13 +41,15 @@ class DimensionDisplay:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from eigenspan.dimension import Curve, Dimension
+    >>> from sklearn.datasets import make_swiss_roll
+    >>> from eigenspan import intrinsic_dimension
     >>> from eigenspan.plotting import DimensionDisplay
-    >>> k = np.arange(1.0, 21.0)
-    >>> curve = Curve(k, 2 + 1 / k, k > 9, "neighbours", "dimension")
-    >>> DimensionDisplay.from_result(Dimension(2.05, 0.1, "mle", 500, curve)).ax_.get_title()
-    'mle: 2.05 ± 0.1'
+    >>> X, _ = make_swiss_roll(500, random_state=0)
+    >>> found = [intrinsic_dimension(X, method=method) for method in ("mle", "twonn")]
+    >>> DimensionDisplay.from_result(found[0]).ax_.get_ylabel()
+    'dimension'
+    >>> [tick.get_text() for tick in DimensionDisplay.from_results(found).ax_.get_yticklabels()]
+    ['mle', 'twonn']
     """
 
     def __init__(self, results: Any) -> None:
@@ -77,21 +82,28 @@ class DimensionDisplay:
                 f"This estimate by {result.method!r} kept no curve; DimensionDisplay.from_results draws the number."
             )
         ax = axes_of(ax, 4.6, 3.6)
-        if _counts_axes(curve):
-            self.line_ = ax.bar(curve.x, curve.y, 0.7, color=QUIET)
-            self.used_ = ax.bar(curve.x[curve.used], curve.y[curve.used], 0.7, color=FEW[0], label="kept")
+        bars = _counts_axes(curve)
+        shown = slice(max(_MOST_BARS, 2 * int(curve.used.sum())) if bars else None)
+        x, y, used = curve.x[shown], curve.y[shown], curve.used[shown]
+        if bars:
+            self.line_ = ax.bar(x, y, 0.7, color=QUIET)
+            self.used_ = ax.bar(x[used], y[used], 0.7, color=FEW[0], label="kept")
+            ax.locator_params(axis="x", integer=True)
         else:
-            self.line_ = ax.plot(curve.x, curve.y, color=QUIET, linewidth=1.2)[0]
-            (self.used_,) = ax.plot(curve.x, np.where(curve.used, curve.y, np.nan), color=FEW[0], label="used")
+            self.line_ = ax.plot(x, y, color=QUIET, linewidth=1.2)[0]
+            (self.used_,) = ax.plot(x, np.where(used, y, np.nan), color=FEW[0], label="used")
         self.reference_ = self.estimate_ = None
         if curve.reference is not None:
             style = {"color": MID, "linestyle": "--", "linewidth": 1.0, "label": curve.reference_label or "reference"}
-            self.reference_ = ax.plot(curve.x, curve.reference, **style)[0]
+            self.reference_ = ax.plot(x, curve.reference[shown], **style)[0]
         if _shows_dimension(curve):
             self._estimate(ax, result)
-        ax.set_xscale("log" if curve.x_log else "linear")
-        ax.set_yscale("log" if curve.y_log else "linear")
-        self.legend_ = quiet_legend(ax)
+        for side, log in (("x", curve.x_log), ("y", curve.y_log)):
+            if log:
+                logarithmic(ax, side)
+        if bars:
+            _head(ax, x.size, curve.x.size)
+        self.legend_ = quiet_legend(ax, **{"loc": "upper right"} if bars else {})
         title = f"{result.method}: {_told(result)}"
         self.ax_, self.figure_ = finish(ax, curve.x_label, curve.y_label, title), ax.figure
         return self
@@ -134,6 +146,14 @@ def _told(result: Any) -> str:
 def _counts_axes(curve: Any) -> bool:
     """A spectrum: one value for each of the first axes."""
     return bool(np.array_equal(curve.x, np.arange(1, curve.x.size + 1))) and "axis" in curve.x_label
+
+
+def _head(ax: Any, shown: int, all_of_them: int) -> None:
+    """Room for the legend above bars, and how many of them are left out."""
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high + 0.25 * (high - low))
+    if shown < all_of_them:
+        ax.plot([], [], " ", label=f"the first {shown} of {all_of_them}")
 
 
 def _shows_dimension(curve: Any) -> bool:

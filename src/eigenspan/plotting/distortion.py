@@ -45,10 +45,11 @@ class DistortionDisplay:
 
     Examples
     --------
-    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenspan import PCA
     >>> from eigenspan.plotting import DistortionDisplay
-    >>> Y = np.random.default_rng(0).normal(size=(50, 2))
-    >>> display = DistortionDisplay(Y, np.abs(Y[:, 0])).plot(worst=3)
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> display = DistortionDisplay.from_estimator(PCA(2).fit(X), X, worst=3)
     >>> len(display.worst_)
     3
     """
@@ -97,7 +98,8 @@ class DistortionDisplay:
     @classmethod
     def from_estimator(cls, fitted: Any, X: Any, *, ax: Any = None, worst: int = 0, **given: Any) -> DistortionDisplay:
         """The same for the embedding of a fitted estimator, whose training points X are; parameters as in `from_embedding`."""
-        return cls.from_embedding(X, embedding_of(fitted), ax=ax, worst=worst, **told_by(fitted) | given)
+        Y = embedding_of(fitted)
+        return cls.from_embedding(X, Y, ax=ax, worst=worst, **told_by(fitted, Y) | given)
 
     def plot(self, ax: Any = None, *, worst: int = 0) -> DistortionDisplay:
         """Draw it.

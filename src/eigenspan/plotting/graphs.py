@@ -80,7 +80,8 @@ class GraphDisplay:
         GraphDisplay
         """
         graph = attribute(fitted, "graph_", "it was made without a graph of neighbours.")
-        return cls(embedding_of(fitted), graph, y, **told_by(fitted) | given).plot(ax)
+        Y = embedding_of(fitted)
+        return cls(Y, graph, y, **told_by(fitted, Y) | given).plot(ax)
 
     def plot(self, ax: Any = None, *, axes: Sequence[int] = (0, 1), legend: bool = True) -> GraphDisplay:
         """Draw it.
@@ -137,6 +138,6 @@ def _pairs(graph: Any, n: int) -> Any:
         raise InputError(
             f"The graph has shape {G.shape}, and the embedding has {n} points: they must be the same points."
         )
-    pairs = np.column_stack([G.row, G.col])
-    pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
+    low, high = np.minimum(G.row, G.col).astype(np.int64), np.maximum(G.row, G.col)
+    pairs = np.column_stack(np.divmod(np.unique((low * nodes + high)[low < high]), max(nodes, 1)))
     return pairs if rows is None else np.asarray(rows)[pairs]

@@ -78,9 +78,10 @@ class PairsDisplay:
     def from_estimator(cls, fitted: Any, y: Any = None, *, X: Any = None, **given: Any) -> PairsDisplay:
         """Draw what an estimator made of its training points, or makes of those of X; further parameters as in
         `from_embedding`."""
-        told = told_by(fitted, X)
+        Y = embedding_of(fitted, X)
+        told = told_by(fitted, Y)
         del told["aspect"]
-        return cls.from_embedding(embedding_of(fitted, X), y, **told | given)
+        return cls.from_embedding(Y, y, **told | given)
 
     def plot(self, figure: Any = None, *, axes: Sequence[int] | None = None, panel: float = 1.7) -> PairsDisplay:
         """Draw them.

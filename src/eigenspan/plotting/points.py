@@ -124,7 +124,8 @@ class EmbeddingDisplay:
         -------
         EmbeddingDisplay
         """
-        return cls.from_embedding(embedding_of(fitted, X), y, ax=ax, **told_by(fitted, X) | given)
+        Y = embedding_of(fitted, X)
+        return cls.from_embedding(Y, y, ax=ax, **told_by(fitted, Y) | given)
 
     def plot(
         self, ax: Any = None, *, axes: Sequence[int] = (0, 1), image_size: float = 0.07, legend: bool = True
@@ -138,7 +139,8 @@ class EmbeddingDisplay:
         axes : sequence of int, default=(0, 1)
             The columns to draw, two, or three for a picture with depth.
         image_size : float, default=0.07
-            Longer side of a picture as a share of the panel's width.
+            Longer side of a picture as a share of the panel's width, as the figure is laid out by then: among several panels, draw
+            pictures last.
         legend : bool, default=True
 
         Returns
@@ -185,11 +187,10 @@ class EmbeddingDisplay:
         return axes_of(ax)
 
 
-def told_by(fitted: Any, X: Any = None) -> dict[str, Any]:
-    """What an estimator tells of its picture: names of axes, whether distances mean something, a title."""
-    d = read_embedding(embedding_of(fitted, X)).shape[1]
+def told_by(fitted: Any, Y: Any) -> dict[str, Any]:
+    """What an estimator tells of the picture of an embedding: names of axes, whether distances mean something, a title."""
     return {
-        "names": axis_names(fitted, d),
+        "names": axis_names(fitted, read_embedding(Y).shape[1]),
         "aspect": "equal" if keeps_lengths(fitted) else "auto",
         "title": method_name(fitted),
     }

@@ -9,11 +9,13 @@ import numpy as np
 
 from .._checks import real_numbers
 from ..errors import InputError
-from ._canvas import QUIET, axes_of, finish, quiet_legend
+from ._canvas import QUIET, axes_of, finish, logarithmic, quiet_legend
 from ._colours import FEW, visible
 from ._read import Array, one_of, some
 
 _NAMES = {"r_nx": "$R_{NX}(K)$", "q_nx": "$Q_{NX}(K)$", "lcmc": "LCMC$(K)$"}
+#: Curves up to which the legend stands above them, and the height of an entry there as a share of theirs.
+_FEW_CURVES, _ENTRY = 6, 0.085
 _LINES = ("-", "--", ":", "-.")
 
 
@@ -42,11 +44,13 @@ class RankCurvesDisplay:
 
     Examples
     --------
-    >>> from types import SimpleNamespace
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenspan import PCA
     >>> from eigenspan.plotting import RankCurvesDisplay
-    >>> display = RankCurvesDisplay.from_results({"PCA": SimpleNamespace(r_nx=[0.5, 0.6, 0.4], auc=0.52)})
-    >>> display.ax_.get_xscale()
-    'log'
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> display = RankCurvesDisplay.from_embeddings(X, {f"PCA, {d}": PCA(d).fit_transform(X) for d in (1, 2)})
+    >>> [text.get_text()[:6] for text in display.legend_.get_texts()]
+    ['PCA, 1', 'PCA, 2']
     """
 
     def __init__(self, results: Mapping[str, Any]) -> None:
@@ -96,7 +100,7 @@ class RankCurvesDisplay:
         """
         one_of("which", which, tuple(_NAMES))
         curves = {name: _curve(result, which, name) for name, result in self.results.items()}
-        ax = axes_of(ax, 5.6, 3.6)
+        ax = axes_of(ax, 4.8, 3.6)
         longest = max(curve.size for curve in curves.values())
         K = np.arange(1, longest + 1)
         n = max(getattr(result, "n_samples", longest + 2) for result in self.results.values())
@@ -116,11 +120,20 @@ class RankCurvesDisplay:
             if error.any():
                 around = {"color": style["color"], "alpha": 0.2, "linewidth": 0}
                 self.bands_[name] = ax.fill_between(K[: curve.size], curve - error, curve + error, **around)
-        ax.set_xscale("log")
         ax.set_xlim(1, longest)
-        self.legend_ = quiet_legend(ax, loc="center left", bbox_to_anchor=(1, 0.5))
+        logarithmic(ax, "x")
+        self.legend_ = _legend(ax, len(curves) + (which == "q_nx"))
         self.ax_, self.figure_ = finish(ax, "neighbours K", _NAMES[which], "Neighbours kept"), ax.figure
         return self
+
+
+def _legend(ax: Any, entries: int) -> Any:
+    """Above the curves, with the room that it needs there, or beside them where it is long."""
+    if entries > _FEW_CURVES:
+        return quiet_legend(ax, loc="center left", bbox_to_anchor=(1, 0.5))
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high + _ENTRY * entries * (high - low))
+    return quiet_legend(ax, loc="upper left")
 
 
 def _curve(result: Any, which: str, name: str) -> Array:

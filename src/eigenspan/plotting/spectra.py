@@ -9,7 +9,7 @@ import numpy as np
 from .._checks import real_numbers
 from ..core.rules import suggested_dimension
 from ..errors import InputError
-from ._canvas import MID, QUIET, axes_of, finish, quiet_legend
+from ._canvas import MID, QUIET, axes_of, finish, logarithmic, quiet_legend
 from ._colours import FEW
 from ._read import Array, attribute, fitted_part, method_name
 
@@ -124,7 +124,7 @@ class SpectrumDisplay:
         whole = getattr(part, "spectrum_", None)
         told: dict[str, Any] = {
             "n_components": kept.size,
-            "suggested": getattr(part, "suggested_dimension_", None),
+            "suggested": getattr(part, "suggested_dimension_", kept.size if _chose(part) else None),
             "beyond": _beyond(part, kept) if whole is None else None,
             "title": method_name(fitted),
         }
@@ -166,7 +166,7 @@ class SpectrumDisplay:
             for rows, (marker, edge, face, label) in zip(dots, styles, strict=True)
         )
         if log:
-            ax.set_yscale("log")
+            logarithmic(ax, "y")
         else:
             ax.axhline(0, color=QUIET, linewidth=0.6)
         self._lines(ax, shown, int((~drawn).sum()))
@@ -199,6 +199,11 @@ class SpectrumDisplay:
             self.legend_ = quiet_legend(ax, loc="upper center", ncols=2, columnspacing=1.0)
             low, high = ax.get_ylim()
             ax.set_ylim(low, high * (high / low) ** _HEADROOM if low > 0 else high + _HEADROOM * (high - low))
+
+
+def _chose(part: Any) -> bool:
+    """The number of axes was left to the spectrum."""
+    return isinstance(getattr(part, "n_components", None), str)
 
 
 def _beyond(part: Any, kept: Array) -> float | None:

@@ -99,8 +99,11 @@ class StabilityDisplay:
         self.line_ = ax.plot(position, self.median, "o-", color=FEW[0], markersize=5, linewidth=1.4, label="median")[0]
         ax.set_xticks(position if d <= 15 else np.unique(np.linspace(1, d, 8).astype(int)))
         ax.set_xlim(0.7, d + 0.3)
-        ax.set_ylim(0, min(90.0, max(5.0, 1.15 * float(self.angles.max(initial=0.0)))))
-        self.legend_ = quiet_legend(ax, handles=[self.line_, self.band_, self.points_])
+        top = min(90.0, max(5.0, 1.05 * float(self.angles.max())))
+        ax.set_ylim(0, 1.3 * top)  # room for the legend
+        ax.set_yticks([tick for tick in ax.get_yticks() if tick <= top] if top < 60 else range(0, 91, 15))
+        handles = [self.line_, self.band_, self.points_]
+        self.legend_ = quiet_legend(ax, handles=handles, loc="upper center", ncols=2, columnspacing=1.0)
         title = self.title or "How far the leading axes turn"
         self.ax_, self.figure_ = finish(ax, "leading axes", "angle in degrees", title), ax.figure
         return self

@@ -62,8 +62,12 @@ class BlockDistances:
                 raise InputError(
                     f'metric="precomputed" says that {name} holds the distances between {A.shape[0]} points, but it has shape {A.shape}.'
                 )
+            if sp.issparse(A) and A.nnz < A.shape[0] * (A.shape[0] - 1):
+                raise InputError(
+                    f"{name} holds {A.nnz} distances between {A.shape[0]} points and leaves the others out: ranks and stress need them all."
+                )
             if (A.data if sp.issparse(A) else A).min(initial=0.0) < 0:
-                raise InputError(f"{name} holds negative distances, and the smallest is no nearest neighbour.")
+                raise InputError(f"{name} holds negative distances: the smallest of those is no nearest neighbour.")
             return cls(A, metric)
         if isinstance(metric, str) and metric == "euclidean" and not sp.issparse(A):
             n, features = A.shape

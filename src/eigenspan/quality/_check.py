@@ -22,6 +22,11 @@ _FEWEST = 200
 def as_points(A: Any, name: str) -> Any:
     """A finite matrix of rows in double precision, dense or CSR."""
     refuse_lazy(A, name)
+    if np.ma.is_masked(A):
+        raise InputError(
+            f"{name} is a masked array, with {int(np.ma.count_masked(A))} of {A.size} values masked, and what lies under a mask would be "
+            "taken for data: fill the values in first, or leave those rows out."
+        )
     if sp.issparse(A):
         A = sp.csr_array(A, dtype=np.float64)
         values = A.data

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._diagnostics import stage
 from ._blocks import BlockDistances, Distances, in_blocks
 from ._check import standard_error
-from ._pairs import _GUESS, PairSums, jackknife
+from ._pairs import PairSums, guessing_rows, jackknife
 from ._pooled import Pooled
 from ._ranks import RankTally, area_of_chance, ordered, ranked
 from ._targets import Target
@@ -53,7 +53,7 @@ def over_rows(X: BlockDistances, spaces: Spaces, rows: Index, k: int, wanted: se
     ranks, pairs = bool(wanted & {*RANKS}), bool(wanted & {*PAIRS})
     if not ranks and not pairs:
         return
-    some = rows[:: max(1, m // _GUESS)]
+    some = guessing_rows(rows, n)
     x = X(some)
     refuse_one_place(x)
     tallies = {name: RankTally(n, m, k, n - 2) for name in spaces if ranks}
@@ -99,9 +99,9 @@ def _of_ranks(tally: RankTally) -> dict[str, Array]:
     }
 
 
-def over_sorted(X: Distances, spaces: Spaces, rows: Index, wanted: set[str]) -> Iterator[Found]:
-    """What needs all distances at once: those of the pairs of some rows."""
-    pooled = Pooled.of(X, rows)
+def over_sorted(X: Distances, spaces: Spaces, rows: Index, columns: Index, wanted: set[str]) -> Iterator[Found]:
+    """What needs all distances at once: those of the pairs of some rows and columns."""
+    pooled = Pooled.of(X, rows, columns)
     refuse_one_place(pooled.x)
     values = {
         "nonmetric_stress": pooled.nonmetric_stress,

@@ -15,10 +15,16 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Rows from which scale and offset are guessed.
-_GUESS = 32
+#: Rows from which scale and offset are guessed, fewer where they have more pairs than this.
+_GUESS, _GUESSED = 32, 2**21
 #: Pairs looked at together: their differences stay in the cache.
 _CELLS = 2**15
+
+
+def guessing_rows(rows: Index, n: int) -> Index:
+    """Some of the rows, evenly chosen, to guess by."""
+    few = max(2, min(_GUESS, _GUESSED // n))
+    return rows[:: max(1, rows.size // few)][: few + 1]
 
 
 class PairSums:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
+from sklearn.isotonic import IsotonicRegression
 
 from .._resources import require
 from ._blocks import Distances, in_blocks
@@ -32,31 +34,44 @@ class Pooled:
         Place of i among the rows.
     rows : ndarray of int of shape (m,)
         Of n points; where these are all, each pair is in once.
+    columns : ndarray of int
+        The other points that are looked at: all, or so many of a random choice that they hardly add to the error.
     """
 
     x: Array
     row: Index
     rows: Index
+    columns: Index
     n: int
 
     @classmethod
-    def of(cls, X: Distances, rows: Index) -> Pooled:
-        """The pairs from these rows to all other points."""
+    def of(cls, X: Distances, rows: Index, columns: Index | None = None) -> Pooled:
+        """The pairs from these rows to the columns, by default all other points."""
         n, m = X.n, rows.size
-        pairs = n * (n - 1) // 2 if m == n else m * (n - 1)
+        columns = np.arange(n) if columns is None or m == n else columns
+        pairs = n * (n - 1) // 2 if m == n else m * columns.size
         require(
             float(_PAIR_BYTES) * pairs,
             f"The distances of {pairs} pairs, which have to be sorted at once,",
             f"sample={max(2, min(m, 10**7 // n))} looks at the pairs of so many random rows.",
         )
-        x = np.concatenate(in_blocks(lambda where: X(rows[where])[_pairs(where, rows, n)], m, n, X.n_jobs))
-        lengths = np.arange(n - 1, -1, -1) if m == n else np.full(m, n - 1)
-        return cls(x, np.repeat(np.arange(m), lengths), rows, n)
+        empty = cls(np.empty(0), np.empty(0, np.intp), rows, columns, n)
+        lengths = np.concatenate(in_blocks(lambda where: empty._chosen(where).sum(axis=1), m, n))
+        return replace(empty, x=empty.distances(X), row=np.repeat(np.arange(m), lengths))
 
     def distances(self, Y: Distances) -> Array:
         """Of the same pairs elsewhere."""
-        rows = self.rows
-        return np.concatenate(in_blocks(lambda where: Y(rows[where])[_pairs(where, rows, self.n)], rows.size, self.n))
+
+        def work(where: slice) -> Array:
+            D = Y(self.rows[where])
+            return (D if self.columns.size == self.n else D[:, self.columns])[self._chosen(where)]
+
+        return np.concatenate(in_blocks(work, self.rows.size, self.n, Y.n_jobs))
+
+    def _chosen(self, where: slice) -> NDArray[np.bool_]:
+        """Which entries of a block are pairs: all but the row's own, or where all rows are taken those above it."""
+        own = self.rows[where][:, None]
+        return self.columns > own if self.rows.size == self.n else self.columns != own
 
     @cached_property
     def _ranks(self) -> Array:
@@ -64,8 +79,6 @@ class Pooled:
 
     def nonmetric_stress(self, y: Array) -> tuple[float, float]:
         """Stress-1 of y from the best increasing function of x, and its standard error."""
-        from sklearn.isotonic import IsotonicRegression
-
         fitted = IsotonicRegression().fit_transform(self.x, y)
         if not np.any(y):
             return 1.0, 0.0
@@ -97,14 +110,6 @@ class Pooled:
 
 def _centred_ranks(x: Array) -> Array:
     """Ranks about their mean, equal values sharing theirs."""
-    from scipy.stats import rankdata
-
     ranks = rankdata(x)
     ranks -= (x.size + 1) / 2
     return ranks
-
-
-def _pairs(where: slice, rows: Index, n: int) -> NDArray[np.bool_]:
-    """Which entries of a block are pairs: all but the row's own, or where all rows are taken those above it."""
-    some, columns = rows[where][:, None], np.arange(n)
-    return columns > some if rows.size == n else columns != some

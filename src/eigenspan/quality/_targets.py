@@ -63,9 +63,11 @@ def named(embeddings: Any, X: Any) -> dict[str, Array]:
     if isinstance(embeddings, Mapping):
         pairs = [(str(name), one) for name, one in embeddings.items()]
     elif isinstance(embeddings, list | tuple) and all(_is_one(one) for one in embeddings):
-        pairs = [(type(one).__name__ if _fitted(one) else f"embedding {i}", one) for i, one in enumerate(embeddings, 1)]
+        pairs = [
+            (type(one).__name__ if _is_estimator(one) else f"embedding {i}", one) for i, one in enumerate(embeddings, 1)
+        ]
     else:
-        pairs = [(type(embeddings).__name__ if _fitted(embeddings) else "embedding", embeddings)]
+        pairs = [(type(embeddings).__name__ if _is_estimator(embeddings) else "embedding", embeddings)]
     if not pairs:
         raise InputError("There is no embedding to evaluate: pass an array, a fitted estimator, or several of them.")
     found: dict[str, Array] = {}
@@ -75,12 +77,12 @@ def named(embeddings: Any, X: Any) -> dict[str, Array]:
     return found
 
 
-def _fitted(one: Any) -> bool:
-    return hasattr(one, "transform") or hasattr(one, "embedding_")
+def _is_estimator(one: Any) -> bool:
+    return hasattr(one, "fit")
 
 
 def _is_one(one: Any) -> bool:
-    return _fitted(one) or sp.issparse(one) or np.ndim(one) == 2
+    return _is_estimator(one) or sp.issparse(one) or np.ndim(one) == 2
 
 
 def _embedded(one: Any, name: str, X: Any) -> Array:
@@ -88,11 +90,13 @@ def _embedded(one: Any, name: str, X: Any) -> Array:
     n = X.shape[0]
     if isinstance(one, type):
         raise InputError(f"{one.__name__} is a class: pass {one.__name__}(...).fit(X).")
-    if hasattr(one, "fit") or _fitted(one):
+    Y = one
+    if _is_estimator(one):
         Y = getattr(one, "embedding_", None)
-        Y = one.transform(X) if Y is None or np.shape(Y)[0] != n else Y
-    else:
-        Y = one
+        if Y is None or np.shape(Y)[0] != n:
+            if not hasattr(one, "transform"):
+                raise InputError(f"{name} has neither embedding_ nor transform: fit it first to these {n} points.")
+            Y = one.transform(X)
     Y = as_points(Y, name)
     if Y.shape[0] != n:
         raise InputError(f"X has {n} rows and {name} has {Y.shape[0]}: they must be the same points.")

@@ -67,6 +67,21 @@ class CoRanking:
         """Every row was looked at."""
         return self.n_rows == self.n_samples
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw R_NX against K.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        RankCurvesDisplay
+        """
+        from ..plotting import RankCurvesDisplay
+
+        return RankCurvesDisplay.from_results({"embedding": self}, ax=ax)
+
 
 def coranking(
     X: Any,

@@ -12,7 +12,7 @@ from .._resources import threads
 from ..errors import InputError
 from ._blocks import BlockDistances, Distances, GraphDistances, in_blocks
 from ._check import chosen_rows, compared
-from ._pairs import _GUESS, PairSums
+from ._pairs import PairSums, guessing_rows
 from ._pooled import Pooled
 
 Index = NDArray[np.intp]
@@ -217,7 +217,7 @@ def geodesic_correlation(
 
 def compare_pairs(X: Distances, Y: BlockDistances, rows: Index) -> PairSums:
     """One pass over the pairs of these rows with all points."""
-    some = rows[:: max(1, rows.size // _GUESS)]
+    some = guessing_rows(rows, X.n)
     x = X(some)
     refuse_one_place(x)
     sums = PairSums(x, Y(some), rows.size)

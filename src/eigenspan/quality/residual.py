@@ -99,7 +99,7 @@ def _fitted(estimator: Any, p: int | None) -> tuple[float, float]:
     )
     if problem is None or values is None:
         raise InputError(f"{name} has no spectrum: fit it first, or pass a Gram matrix.")
-    if problem.sense != "max" or problem.B is not None or getattr(estimator, "landmarks_", None) is not None:
+    if not _measures_points(estimator):
         raise InputError(
             f"The eigenvalues of this {name} are not squared lengths of the points along its axes, so that no share of them is "
             "unexplained: it minimises a cost, measures in a unit of its own, or knows landmarks only. Pass a Gram matrix instead."
@@ -112,3 +112,14 @@ def _fitted(estimator: Any, p: int | None) -> tuple[float, float]:
         return float(shown[:p].sum()), float(form.diagonal().sum())
     require(16.0 * form.n**2, f"The eigenvalues of a {form.n} × {form.n} Gram matrix", "Use fewer points.")
     return float(shown[:p].sum()), float(np.maximum(eigenvalues(form.to_dense()), 0.0).sum())
+
+
+def _measures_points(estimator: Any) -> bool:
+    """Its eigenvalues are those of a Gram matrix of the points or of their covariance, times their number."""
+    problem, Y = estimator.problem_, getattr(estimator, "embedding_", None)
+    if problem.sense != "max" or problem.B is not None or getattr(estimator, "landmarks_", None) is not None:
+        return False
+    if Y is None:  # fitted to a file, as only PCA and its like are
+        return True
+    lengths = np.sum(np.asarray(Y, dtype=np.float64) ** 2, axis=0)
+    return bool(np.allclose(lengths, np.maximum(estimator.eigenvalues_, 0.0), rtol=1e-4))

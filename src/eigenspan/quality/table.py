@@ -108,15 +108,16 @@ def evaluate(
     classes, numbers = (bool(wanted & {*some}) for some in (CLASSES, NUMBERS))
     target = read_target(y, n, classes=classes, numbers=numbers, unlabeled=unlabeled)
     direct = BlockDistances.of(X, metric)
-    rows, fewer = chosen_rows(n, affordable(n, sample), random_state), chosen_rows(n, _fewer(n, sample), random_state)
+    rows = chosen_rows(n, affordable(n, sample), random_state)
+    fewer = chosen_rows(n, _fewer(n, sample), random_state), chosen_rows(n, min(n, _SORTED // _ROWS), random_state)
     with collect() as record, threads(n_jobs):
         found = [*over_rows(direct, spaces, rows, k, wanted)]
         if wanted & {*ORDERS}:
             with stage("sorted distances"):
-                found += over_sorted(direct, spaces, fewer, wanted & {*ORDERS})
+                found += over_sorted(direct, spaces, *fewer, wanted & {*ORDERS})
         if wanted & {*GRAPHS}:
             with stage("geodesics and their ranks"):
-                found += over_sorted(GraphDistances.of(X, metric, k), spaces, fewer, wanted & {*GRAPHS})
+                found += over_sorted(GraphDistances.of(X, metric, k), spaces, *fewer, wanted & {*GRAPHS})
         with stage("labels"):
             found += over_labels(target, spaces, k, wanted & {*CLASSES, *NUMBERS})
     frame = _frame([one for one in found if one.measure in wanted], [*spaces], k)

@@ -165,8 +165,3 @@ def orthonormal(N: Array, rtol: float = 1e-12) -> Array:
     """An orthonormal basis of the span of the columns of `N`, dependent columns dropped."""
     U, s, _ = la.svd(N, full_matrices=False)
     return U[:, s > rtol * max(s[0], np.finfo(float).tiny)] if s.size else U
-
-
-def largest_real_eigenvalue(M: Array) -> float:
-    """The largest real part among the eigenvalues of a general square matrix (Cailliez' additive constant)."""
-    return float(np.max(la.eigvals(M).real))

@@ -27,6 +27,7 @@ def test_the_dimension_is_where_the_spectrum_drops(spectrum, dimension, noise):
         ([0.562, 0.375, 0.063, 0.0005, 1e-14], 1e-3, 3),
         ([0.6, 0.396, 0.004, 1e-8], 1e-4, 2),  # noise above the gap, but far below the sheet
         ([0.97, 0.03, 1e-5], 1e-3, 2),  # a long sheet is not a line
+        ([0.9925, 0.0075, 1e-9], 7e-4, 2),  # nor is a roll that came out long
         ([0.7, 0.3, 1e-8], np.inf, 2),  # nothing is proved: what holds nearly all of the variance
         ([0.7, 0.3, 1e-8], 1.0, 2),
         ([1.0], 1e-3, 1),

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._checks import Spec, check_parameter
-from ..._compat import Interval
+from ..._compat import HasMethods, Interval
 from ..._diagnostics import note
 from ..._parameters import Count, Metric, Positive, parameter
 from ...errors import GraphError
@@ -85,6 +85,10 @@ class NeighbourGraph:
         """The graph among some of the points."""
         D = restore_zeros(sp.csr_array(keep_zeros(self.distances)[rows][:, rows]))
         return replace(self, distances=D, finder=self.finder.subset(rows), rows=rows, reaches=self.reach[rows])
+
+
+#: Graphs as they may be given, besides by name.
+GivenGraph = Annotated[Any, HasMethods("build"), HasMethods("transform"), "sparse matrix", tuple, NeighbourGraph]
 
 
 def neighbourhoods(graph: sp.csr_array) -> Iterator[tuple[Index, Index]]:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._diagnostics import stage
-from ..._parameters import Count, Positive
+from ..._parameters import Count, Positive, parameter
 from ...core import Fitted, Samples, diagonal, pose, solve
 from ...errors import DimensionError
 from ...forms import laplacian
 from ...graphs import NeighbourGraph
 from ...input import Sample
 from ...solvers.sdp import Program, Slack, Solution
+from ..base import Components
 from ..table import method
 from .base import Unfolding, fit_unfolding, string_graph
 from .sdp import SDP
@@ -61,7 +62,7 @@ class LaplacianMVU(Unfolding):
 
     Parameters
     ----------
-    $n_components_unfolded
+    $n_components
     n_eigenvectors : int or None, default=None
         m. None means 20, or all where there are fewer.
     price : float or "auto", default="auto"
@@ -95,8 +96,13 @@ class LaplacianMVU(Unfolding):
     Weinberger, Sha, Zhu & Saul (2007), Graph Laplacian regularization for large-scale semidefinite programming.
     """
 
+    n_components: Components = parameter(default=2, kw_only=False)
     n_eigenvectors: Count | None = None
     price: Positive | Literal["auto"] = "auto"
+
+    _untold: ClassVar[str] = (
+        "among few smooth functions the spectrum of the unfolding keeps a tail of further axes; that of MVU has none"
+    )
 
     def _fit_all(self, sample: Sample) -> Fitted:
         return fit_unfolding(self, sample, string_graph(self, sample), self._task)
@@ -117,7 +123,7 @@ class LaplacianMVU(Unfolding):
         """Q of the groups, and its eigenvalues."""
         n = held.n
         m = min(_EIGENVECTORS, n - 1) if self.n_eigenvectors is None else self.n_eigenvectors
-        if not (1 if self.n_components == "auto" else self.n_components) <= m <= n - 1:
+        if not self.n_components <= m <= n - 1:
             raise DimensionError(
                 f"n_eigenvectors={m} must lie between n_components={self.n_components} and {n - 1}, the number of distinct points less "
                 "the constant."

@@ -1,0 +1,117 @@
+"""``eigenspan theorems``: the statements that join the methods, on a user's table."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import click
+
+from .console import how, out, working
+from .options import FILE, common, preparing, reading, seed
+
+#: Characters of a line where the output is no terminal.
+_WIDTH = 160
+
+
+@click.command()
+@click.argument("table", type=FILE, required=False, metavar="[DATA]")
+@click.option("--only", multiple=True, metavar="NAME", help="This theorem; may be repeated.  [default: all]")
+@click.option(
+    "--neighbors", "--n-neighbors", "-k", "neighbors", type=click.IntRange(1), default=10, show_default=True,
+    help="Neighbours of every row; more where the graph would fall apart.",
+)  # fmt: skip
+@preparing
+@reading
+@seed
+@common
+def theorems(**options: Any) -> None:
+    """Run every theorem that joins the methods on DATA, a table; without one, on iris and a Swiss roll.
+
+    Each line has a statement, its condition, whether that holds here and by which number, and the measured discrepancy:
+    the largest angle between subspaces that are said to be equal, or the largest relative error. The exit code is 1 if
+    a statement fails whose condition holds.
+
+    \b
+    eigenspan theorems
+    eigenspan theorems iris.csv --label species
+    eigenspan theorems iris.csv --only mds-pca --only lda-lpp-npp --label species
+    """
+    run(SimpleNamespace(**options))
+
+
+def run(o: SimpleNamespace) -> None:
+    """The command, after its options."""
+    from ..theory import check_theorems
+
+    reports = {}
+    for name, X, y in _tables(o):
+        with working(f"Checking theorems on {name}"):
+            reports[name] = check_theorems(X, y, names=o.only or None, n_neighbors=o.neighbors, random_state=o.seed)
+    if how().json:
+        click.echo(json.dumps({name: _plain(report) for name, report in reports.items()}, indent=1, ensure_ascii=False))
+    else:
+        for name, report in reports.items():
+            _show(name, report)
+    if any(report.failed for report in reports.values()):
+        raise click.exceptions.Exit(1)
+
+
+def _tables(o: SimpleNamespace) -> Any:
+    """Name, numbers and labels of what is given, or of iris and a Swiss roll."""
+    if o.table is not None:
+        from .fitting import labels_of
+        from .reading import read_numbers
+
+        read = read_numbers(o)
+        return [(o.table.name, read.X, None if read.data.label is None else labels_of(read.data.label))]
+    import numpy as np
+    from sklearn.datasets import load_iris, make_swiss_roll
+
+    roll, along = make_swiss_roll(1000, random_state=o.seed)
+    quarters = np.digitize(along, np.quantile(along, [0.25, 0.5, 0.75]))
+    return [("iris", *load_iris(return_X_y=True)), ("Swiss roll", roll, quarters)]
+
+
+def _show(name: str, report: Any) -> None:
+    """The table of one report, with a heading for every subject."""
+    from rich import box
+    from rich.table import Table
+
+    console = out(None if sys.stdout.isatty() else _WIDTH)
+    used = f", {report.n_distinct} of them used" if report.n_distinct < report.n_samples else ""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", title_justify="left", title_style="bold")
+    table.title = f"{name}: {report.n_samples} rows{used}"
+    for heading, ratio in (("statement", 5), ("condition", 4), ("holds here", 4)):
+        table.add_column(heading, ratio=ratio)
+    table.add_column("discrepancy", min_width=14)
+    table.add_column("")
+    subject = None
+    for result in report.results:
+        if result.theorem.subject != subject:
+            subject = result.theorem.subject
+            table.add_section()
+            table.add_row(f"[bold]{subject}[/bold]")
+        table.add_row(*_cells(result, report.n_samples))
+    console.print(table)
+    console.print(report.summary(), "\n", soft_wrap=True)
+
+
+def _cells(result: Any, n: int) -> list[Any]:
+    from rich.text import Text
+
+    mark = {True: ("ok", "green"), False: ("FAILS", "bold red"), None: ("—", "dim")}[result.confirmed]
+    rows = "" if result.rows is None else f"; on {result.rows} of {n} rows"
+    found = f"{'yes' if result.holds else 'no'}: {result.found}{rows}{f' ({result.note})' if result.note else ''}"
+    statement = Text.assemble(result.theorem.statement, (f"\n{result.theorem.name}", "dim"))
+    return [statement, *(Text(w) for w in (result.theorem.condition, found, result.discrepancy or "—")), Text(*mark)]
+
+
+def _plain(report: Any) -> dict[str, Any]:
+    """Numbers and text that JSON knows."""
+    rows = report.frame.reset_index().to_dict("records")
+    clean = [{key: None if isinstance(v, float) and math.isnan(v) else v for key, v in row.items()} for row in rows]
+    return {"n_samples": report.n_samples, "n_distinct": report.n_distinct, "theorems": clean}
