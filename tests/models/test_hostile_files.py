@@ -8,7 +8,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import eigenspan as es
@@ -44,13 +44,14 @@ def entries(content):
         return {info.filename: archive.read(info) for info in archive.infolist()}
 
 
-def sealed(parts, compression=zipfile.ZIP_STORED):
+def sealed(parts, packed=(), bend=lambda archive: None):
     """A file of these entries, its checksum right: what somebody makes who knows the format."""
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", compression) as archive:
+    with zipfile.ZipFile(file, "w") as archive:
         for name, content in parts.items() if isinstance(parts, dict) else parts:
-            archive.writestr(zipfile.ZipInfo(name) if compression == zipfile.ZIP_STORED else name, content)
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED if name in packed else None)
         archive.comment = _SEAL + b"0" * 64
+        bend(archive)
     digest = _digest(file, len(file.getvalue()) - 64)
     return file.getvalue()[:-64] + digest.encode()
 
@@ -124,8 +125,9 @@ def test_bytes_added_or_taken_out(whole, tmp_path):
 
 
 @given(content=st.binary(max_size=200))
+@settings(deadline=None, max_examples=50)
 def test_any_bytes(content, tmp_path_factory):
-    path = tmp_path_factory.mktemp("any") / "m.eig"
+    path = tmp_path_factory.getbasetemp() / "any.eig"
     for start in (b"", b"PK\x03\x04", b"\x80\x05", b"{"):
         path.write_bytes(start + content)
         with pytest.raises(ModelError):
@@ -248,10 +250,24 @@ def test_entries_missing_or_twice(whole, tmp_path):
 
 def test_compressed_entries(whole, tmp_path):
     """What a bomb needs: few bytes that become many."""
-    parts = {**entries(whole), "0.npy": npy(np.zeros(10**6))}
-    content = sealed(parts, zipfile.ZIP_DEFLATED)
-    assert len(content) < 10**6
-    assert "compressed" in refusal(tmp_path, content)
+    bomb = sealed({**entries(whole), "0.npy": npy(np.zeros(10**6))}, packed=["0.npy"])
+    assert len(bomb) < 10**6
+    assert "compressed" in refusal(tmp_path, bomb)
+    for name in (HEADER, OBJECTS, "1.npy"):
+        assert "compressed" in refusal(tmp_path, sealed(entries(whole), packed=[name]))
+
+
+@pytest.mark.parametrize("name", [HEADER, OBJECTS, "0.npy"])
+def test_entries_larger_than_the_file(name, whole, tmp_path):
+    def larger(archive):
+        entry = archive.getinfo(name)
+        entry.file_size = entry.compress_size = 10**7
+
+    def encrypted(archive):
+        archive.getinfo(name).flag_bits |= 1
+
+    for bend in (larger, encrypted):
+        assert "larger than the file" in refusal(tmp_path, sealed(entries(whole), bend=bend))
 
 
 LAYOUTS = [

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -235,6 +236,10 @@ def test_numpy_opens_it_and_arrays_are_aligned(tmp_path) -> None:
     with np.load(tmp_path / "model.eig", allow_pickle=False) as arrays:
         stored = [arrays[name] for name in arrays.files if name not in (archive.HEADER, archive.OBJECTS)]
     assert any(np.array_equal(array, fitted.embedding_) for array in stored)
+    with zipfile.ZipFile(tmp_path / "model.eig") as whole:
+        assert whole.testzip() is None
+        extras = [entry.extra for entry in whole.infolist() if entry.extra]
+    assert all(int.from_bytes(extra[2:4], "little") == len(extra) - 4 for extra in extras)
     loaded = es.load(tmp_path / "model.eig", mmap_mode="r")
     assert loaded.embedding_.ctypes.data % 64 == 0
 
@@ -380,7 +385,7 @@ PLAIN = st.recursive(
 
 
 @given(value=PLAIN)
-@settings(max_examples=50)
+@settings(deadline=None, max_examples=50)
 def test_any_plain_value(value: Any) -> None:
     writer = Writer()
     text = json.dumps(writer.value(value, "x"), allow_nan=False)

@@ -207,12 +207,12 @@ def _entries(archive: zipfile.ZipFile, file: IO[bytes]) -> dict[str, zipfile.Zip
     """The entries by name: the two texts and arrays by number, each once, not compressed, no longer together than the file."""
     entries = archive.infolist()
     expected = {HEADER, OBJECTS, *(f"{i}.npy" for i in range(len(entries) - 2))}
-    names = [entry.filename for entry in entries]
-    if len(set(names)) < len(names) or set(names) != expected:
-        odd = sorted(set(names) - expected) or sorted(name for name in set(names) if names.count(name) > 1) or names
-        raise ValueError(f"it holds {len(names)} entries, among them {odd[0]!r:.100}, where no model has one")
+    found = {entry.filename: entry for entry in entries}
+    if found.keys() != expected:
+        odd = [*(found.keys() - expected), "one twice"]
+        raise ValueError(f"it holds {len(entries)} entries, among them {odd[0]!r:.100}, where no model has such")
     _refuse_compressed(entries, file)
-    return {entry.filename: entry for entry in entries}
+    return found
 
 
 def _refuse_compressed(entries: list[zipfile.ZipInfo], file: IO[bytes]) -> None:
