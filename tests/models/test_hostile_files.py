@@ -215,12 +215,18 @@ def test_values_that_no_writer_makes(value, whole, tmp_path):
         {"objects": [{"class": "PCA", "parts": {"attributes": {}}}], "root": {"object": 0}},
         {"objects": [{"class": "Map", "parts": {"rows": 1}}], "root": {"object": 0}},
         {"objects": [{"class": "Map", "parts": {"rows": 1, "coef": 2}}], "root": {"object": 0}},
-        {"objects": [{"class": "numpy.Generator", "parts": {"state": {"dict": [["bit_generator", "os"]]}}}], "root": 1},
         {"objects": [{"class": "numpy.RandomState", "parts": {"state": {"dict": []}}}], "root": 1},
     ],
 )  # fmt: skip
 def test_lists_of_objects_that_no_writer_makes(objects, whole, tmp_path):
     assert "malformed" in refusal(tmp_path, forged(whole, objects))
+
+
+@pytest.mark.parametrize("name", ["seed", "os", "__class__", "PCG65", None])
+def test_bit_generators(name, whole, tmp_path):
+    node = {"class": "numpy.Generator", "parts": {"state": {"dict": [["bit_generator", name]]}}}
+    message = refusal(tmp_path, forged(whole, {"objects": [node], "root": {"object": 0}}))
+    assert "there is no bit generator" in message
 
 
 def test_a_text_nested_without_end(whole, tmp_path):
@@ -408,5 +414,5 @@ def test_what_another_version_named_otherwise(whole, tmp_path):
     objects = {"objects": [{"class": "OldName", "parts": {}}], "root": {"object": 0}}
     path = tmp_path / "m.eig"
     path.write_bytes(forged(whole, objects, header={"versions": {"eigenspan": "0.0.1"}}))
-    with pytest.raises(ModelError, match=r"saved by eigenspan 0\.0\.1 and cannot be put"):
+    with pytest.raises(ModelError, match=r"saved by eigenspan 0\.0\.1.* and cannot be put"):
         es.load(path)

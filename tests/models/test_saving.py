@@ -29,6 +29,7 @@ from sklearn.neighbors import (
     NearestNeighbors,
     NeighborhoodComponentsAnalysis,
     RadiusNeighborsTransformer,
+    kneighbors_graph,
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
@@ -144,6 +145,7 @@ KINDS = {
     "landmark distances": (es.LandmarkMDS(2, metric="precomputed"), pairwise_distances(X), None),
     "transformer": (es.LaplacianEigenmaps(2, graph=KNeighborsTransformer(n_neighbors=8)), X, None),
     "radius transformer": (es.LaplacianEigenmaps(2, graph=RadiusNeighborsTransformer(radius=3.0)), X, None),
+    "edges": (es.Isomap(2, graph=kneighbors_graph(X, 12, mode="distance")), X, None),
     "anchored": (es.Anchored(es.LaplacianEigenmaps(2)), X, PLACES),
     "counts": (es.ContingencySDR(2), np.random.default_rng(0).poisson(3, size=(30, 8)), None),
     "search": (es.RegularizedSearch(es.SSLFDA(2), {"alpha": [0.1, 1]}), X, np.where(y == 2, -1, y)),

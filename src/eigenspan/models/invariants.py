@@ -58,15 +58,11 @@ def _centres(clusters: Any) -> bool:
 
 def _reducer(estimator: Any) -> bool:
     """New points have as many features as those they are searched among."""
-    found = vars(estimator).get("map_")
-    if found is None:
-        return True
-    rows = getattr(found, "rows", None)
+    engine: Any = getattr(vars(estimator).get("map_"), "rows", None)
     for step in ("walk", "joining", "finder", "engine"):
-        rows = getattr(rows, step, rows)
-    points = getattr(rows, "points", None)
+        engine = getattr(engine, step, engine)
     width = vars(estimator).get("n_features_in_")
-    return points is None or getattr(points, "ndim", 0) != 2 or width is None or points.shape[1] == width
+    return not hasattr(engine, "near") or np.shape(engine.points)[1] == width
 
 
 _HOLDS: dict[str, Any] = {
