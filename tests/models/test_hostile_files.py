@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import eigenspan as es
 from eigenspan.errors import MemoryLimitError, ModelError, ModelWarning
@@ -307,6 +309,9 @@ def test_more_than_memory_holds(whole, tmp_path, monkeypatch):
     monkeypatch.setenv("EIGENSPAN_MEMORY", "1K")
     with pytest.raises(MemoryLimitError, match="The model in this file would need"):
         es.load(path)
+    monkeypatch.setenv("EIGENSPAN_MEMORY", f"{len(whole) // 2}")
+    with pytest.raises(MemoryLimitError, match='with mmap_mode="r"'):
+        es.load(path)
 
 
 # ------------------------------------------------------------------ parts that compiled code would read beyond
@@ -365,6 +370,13 @@ def test_clusters_of_another_width(tmp_path):
 def test_navigable_graphs_beyond_reason(part, value):
     with pytest.raises(ValueError, match="beyond any graph"):
         build("HnswSearch", {"points": X, "links": 32, part: value})
+
+
+def test_a_pipeline_whose_cache_is_of_pickles(tmp_path):
+    path = tmp_path / "pipeline.eig"
+    es.save(make_pipeline(StandardScaler(), es.PCA(2)), path)
+    content = tampered(path.read_bytes(), "sklearn.Pipeline", lambda p: p["parameters"].update(memory=str(tmp_path)))
+    assert "cache of pickles" in refusal(tmp_path, content)
 
 
 def test_parts_exchanged_at_random(whole, tmp_path):

@@ -305,6 +305,7 @@ REFUSED = {
     "PCA.n_components[0]": (es.PCA([object()]), None),
     "PCA.n_components has the NumPy type": (es.PCA(np.zeros(2, dtype="i4,f8")), None),
     "PCA.n_components is an array of Python objects": (es.PCA(np.array([[1], None], dtype=object)), None),
+    "Pipeline cannot be saved: its memory=": (make_pipeline(StandardScaler(), es.PCA(2), memory="cache"), None),
     "nested more than": (es.PCA(HELD), None),
 }  # fmt: skip
 
