@@ -161,8 +161,6 @@ class Reader:
             return [self.value(each) for each in x]
         if not isinstance(x, dict):
             return x
-        if len(x) != 1:
-            raise ValueError("it holds a value that says two things")
         ((kind, content),) = x.items()
         if kind in ("array", "object"):
             stored = self.arrays if kind == "array" else self.objects
