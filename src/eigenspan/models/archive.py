@@ -48,7 +48,6 @@ class Contents:
     header: dict[str, Any]
     objects: dict[str, Any]
     arrays: list[Any]
-    sha256: str
 
 
 # ---------------------------------------------------------------------- writing
@@ -120,15 +119,17 @@ def malformed(path: Path, failure: BaseException) -> ModelError:
 
 def read(path: Path, mmap_mode: str | None = None) -> Contents:
     """Everything in a file, after all of it has been checked."""
-    with _archive(path) as (file, archive, header, digest):
+    with _archive(path) as (file, archive, header, _):
         entries = _entries(archive, file)
-        objects = json.loads(archive.read(entries[OBJECTS]))
+        if mmap_mode is None:
+            _require(sum(entry.file_size for entry in entries.values()))
+        objects = _parsed(archive, entries[OBJECTS])
         layouts = objects["arrays"]
         if len(layouts) != len(entries) - 2:
             raise ValueError(f"it has {len(entries) - 2} arrays and tells of {len(layouts)}")
         spots = [_spot(entries[f"{i}.npy"], file, *layout) for i, layout in enumerate(layouts)]
         arrays = [_loaded(path, file, mmap_mode, *spot) for spot in spots]
-    return Contents(header, objects, arrays, digest)
+    return Contents(header, objects, arrays)
 
 
 def read_header(path: Path) -> dict[str, Any]:
@@ -149,7 +150,7 @@ def _archive(path: Path) -> Iterator[tuple[IO[bytes], zipfile.ZipFile, dict[str,
             with zipfile.ZipFile(file) as archive:
                 entry = archive.getinfo(HEADER)
                 _refuse_compressed([entry], file)
-                header = json.loads(archive.read(entry))
+                header = _parsed(archive, entry)
                 _refuse_other_versions(header, path)
                 yield file, archive, header, digest
     except (ModelError, MemoryError):
@@ -207,22 +208,29 @@ def _entries(archive: zipfile.ZipFile, file: IO[bytes]) -> dict[str, zipfile.Zip
     """The entries by name: the two texts and arrays by number, each once, not compressed, no longer together than the file."""
     entries = archive.infolist()
     expected = {HEADER, OBJECTS, *(f"{i}.npy" for i in range(len(entries) - 2))}
-    names = [entry.filename for entry in entries]
-    if len(set(names)) < len(names) or set(names) != expected:
-        odd = sorted(set(names) - expected) or sorted(name for name in set(names) if names.count(name) > 1) or names
-        raise ValueError(f"it holds {len(names)} entries, among them {odd[0]!r:.100}, where no model has one")
+    found = {entry.filename: entry for entry in entries}
+    if found.keys() != expected:
+        odd = [*(found.keys() - expected), "one twice"]
+        raise ValueError(f"it holds {len(entries)} entries, among them {odd[0]!r:.100}, where no model has such")
     _refuse_compressed(entries, file)
-    return {entry.filename: entry for entry in entries}
+    return found
 
 
 def _refuse_compressed(entries: list[zipfile.ZipInfo], file: IO[bytes]) -> None:
-    """Entries as they lie in the file, no longer together than it is, and no longer than memory."""
+    """Entries lie in the file as they are, and are no longer together than it is."""
     total = sum(entry.file_size for entry in entries)
     plain = all(e.compress_type == zipfile.ZIP_STORED and e.compress_size == e.file_size for e in entries)
     if not plain or any(e.flag_bits & 0x1 for e in entries) or total > file.seek(0, os.SEEK_END):
         raise ValueError("its entries are compressed, encrypted or larger than the file, and no model has such")
-    texts = sum(entry.file_size for entry in entries if entry.filename in (HEADER, OBJECTS))
-    require(total + _JSON * texts, "The model in this file", "Load it where there is more memory.")
+
+
+def _parsed(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Any:
+    _require(_JSON * entry.file_size)
+    return json.loads(archive.read(entry))
+
+
+def _require(n_bytes: float) -> None:
+    require(n_bytes, "The model in this file", 'Load it where there is more memory, or with mmap_mode="r".')
 
 
 def _refuse_other_versions(header: Any, path: Path) -> None:

@@ -159,21 +159,23 @@ def read_model(path: _Path, *, mmap_mode: Any = None) -> Any:
     if mmap_mode not in (None, "r", "c"):
         raise InputError(f"mmap_mode={mmap_mode!r} cannot be used: it must be None, 'r' or 'c'.")
     contents = read(Path(path), mmap_mode)
-    objects, theirs, ours = contents.objects, contents.header["versions"], versions()
-    reader = Reader(contents.arrays)
+    objects, reader = contents.objects, Reader(contents.arrays)
+    told = _told_apart(contents.header["versions"])
     try:
         reader.read(objects["objects"])
         found = reader.value(objects["root"])
     except MemoryError:
         raise
     except Exception as failure:  # constructors raise anything at all when they are given what no fit has made
-        if theirs.get("eigenspan") == ours["eigenspan"]:
+        if told is None:
             raise malformed(Path(path), failure) from failure
         raise ModelError(
-            f"{str(path)!r} was saved by eigenspan {theirs.get('eigenspan')!s:.50} and cannot be put together by {ours['eigenspan']}: "
-            f"{failure}. Load it with that version, or fit the model again."
+            f"{str(path)!r} was {told}, and cannot be put together here: {failure}. Load it with those versions, or fit the model again."
         ) from failure
-    _warn_of_versions(theirs, any(node["class"].startswith("sklearn.") for node in objects["objects"]))
+    foreign = any(node["class"].startswith("sklearn.") for node in objects["objects"])
+    told = _told_apart(contents.header["versions"], ("eigenspan", *["scikit-learn"] * foreign))
+    if told is not None:
+        warn(f"The model was {told}: results may differ.", ModelWarning)
     return found
 
 
@@ -198,12 +200,11 @@ def _check_plain(value: Any, place: str) -> None:
         )
 
 
-def _warn_of_versions(saved: dict[str, Any], learners: bool) -> None:
-    own = versions()
-    other = {
-        name: saved.get(name) for name in ("eigenspan", *["scikit-learn"] * learners) if saved.get(name) != own[name]
-    }
-    if other:
-        theirs = " and ".join(f"{name} {there!s:.50}" for name, there in other.items())
-        here = " and ".join(f"{name} {own[name]}" for name in other)
-        warn(f"The model was saved by {theirs}, and this is {here}: results may differ.", ModelWarning)
+def _told_apart(saved: dict[str, Any], names: Any = ("eigenspan", "scikit-learn", "numpy", "scipy")) -> str | None:
+    """In words, which of these have another version here than where the model was saved; None where none has."""
+    here = versions()
+    others = [name for name in names if saved.get(name) != here[name]]
+    if not others:
+        return None
+    theirs = " and ".join(f"{name} {saved.get(name, 'of an unknown version')!s:.50}" for name in others)
+    return f"saved by {theirs}, and this is {' and '.join(f'{name} {here[name]}' for name in others)}"

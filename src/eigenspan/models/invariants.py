@@ -1,4 +1,4 @@
-"""What must hold of the parts of an object, where compiled code relies on it without looking."""
+"""What must hold of the parts of an object, where compiled code or a cache relies on it without looking."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ _LINKS, _EFFORT, _THREADS = range(2, 1025), range(1, 2**20), range(1, 2**12)
 
 
 def check_parts(name: str, parts: dict[str, Any]) -> None:
-    """Raise ValueError where a search cannot be built over these points."""
+    """Raise ValueError where nothing is to be made of these."""
+    if name == "sklearn.Pipeline" and parts["parameters"]["memory"] is not None:
+        raise ValueError("its memory= is a cache of pickles, which the next fit would open: set_params(memory=None)")
     points: Any = parts.get("points")
     if name in ("TreeSearch", "BlockSearch", "HnswSearch") and not (_array(points, 2) and points.dtype.kind == "f"):
         raise ValueError(f"the points of a {name} are no table of numbers")
@@ -58,15 +60,11 @@ def _centres(clusters: Any) -> bool:
 
 def _reducer(estimator: Any) -> bool:
     """New points have as many features as those they are searched among."""
-    found = vars(estimator).get("map_")
-    if found is None:
-        return True
-    rows = getattr(found, "rows", None)
+    engine: Any = getattr(vars(estimator).get("map_"), "rows", None)
     for step in ("walk", "joining", "finder", "engine"):
-        rows = getattr(rows, step, rows)
-    points = getattr(rows, "points", None)
+        engine = getattr(engine, step, engine)
     width = vars(estimator).get("n_features_in_")
-    return points is None or getattr(points, "ndim", 0) != 2 or width is None or points.shape[1] == width
+    return not hasattr(engine, "near") or np.shape(engine.points)[1] == width
 
 
 _HOLDS: dict[str, Any] = {

@@ -21,7 +21,10 @@ from .invariants import check, check_parts
 
 Parts = dict[str, Any]
 _ATTRIBUTE = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*")
-_BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
+_BIT_GENERATORS: dict[str, Any] = {
+    cls.__name__: cls
+    for cls in (np.random.MT19937, np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64)
+}
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ def _of_estimator(cls: Any) -> Kind:
     def build(parts: Parts) -> Any:
         estimator = cls(**parts["parameters"])
         for name, value in parts["attributes"].items():
-            refused = not _ATTRIBUTE.fullmatch(name) or name.endswith("__") or callable(getattr(cls, name, None))
+            refused = not _ATTRIBUTE.fullmatch(name) or callable(getattr(cls, name, None))
             if refused or name in parts["parameters"]:
                 raise ValueError(f"{name!r} is no attribute that a fit of {cls.__name__} sets")
             setattr(estimator, name, value)
@@ -92,6 +95,7 @@ def _of_sparse(cls: Any) -> Kind:
             raise ValueError("the indices of a sparse matrix are no whole numbers")
         matrix = stored((parts["data"], indices, indptr), shape=tuple(parts["shape"]))
         matrix.check_format(full_check=True)  # products do not look whether an index lies inside
+        matrix.indices, matrix.indptr = indices, indptr  # in the width they had
         return matrix if compressed else cls(matrix)
 
     return Kind(parts, build)
@@ -114,8 +118,8 @@ def _generator_parts(generator: Any) -> Parts:
 def _generator(parts: Parts) -> Any:
     name = parts["state"]["bit_generator"]
     if name not in _BIT_GENERATORS:
-        raise ValueError(f"there is no bit generator {name!r}")
-    bits = getattr(np.random, name)()
+        raise ValueError(f"there is no bit generator {name!r:.50}")
+    bits = _BIT_GENERATORS[name]()
     bits.state = parts["state"]
     return np.random.Generator(bits)
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..errors import ModelError
 from .allowed import learners, searches
+from .invariants import check_parts
 from .kinds import build, kinds, name_of
 
 #: Kinds of NumPy types that a file may hold: truth values, numbers, texts and times, but no Python objects.
@@ -98,8 +99,12 @@ class Writer:
         name = name_of(x)
         if name is None:
             raise _refusal(x, path)
-        parts = {}
-        for part, value in kinds()[name].parts(x).items():
+        parts, whole = {}, kinds()[name].parts(x)
+        try:
+            check_parts(name, whole)
+        except ValueError as failure:
+            raise ModelError(f"{path} cannot be saved: {failure}.") from None
+        for part, value in whole.items():
             if part in ("parameters", "attributes"):
                 parts[part] = {key: self.value(each, f"{path}.{key}") for key, each in value.items()}
             else:
@@ -156,8 +161,6 @@ class Reader:
             return [self.value(each) for each in x]
         if not isinstance(x, dict):
             return x
-        if len(x) != 1:
-            raise ValueError("it holds a value that says two things")
         ((kind, content),) = x.items()
         if kind in ("array", "object"):
             stored = self.arrays if kind == "array" else self.objects
