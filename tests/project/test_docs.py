@@ -7,11 +7,16 @@ import pytest
 from sklearn.base import TransformerMixin
 
 import eigenspan
-from eigenspan import errors, plotting, quality
+from eigenspan import errors, plotting, quality, report
 from helpers import ROOT
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
-MODULES = {"eigenspan": eigenspan, "eigenspan.quality": quality, "eigenspan.plotting": plotting}
+MODULES = {
+    "eigenspan": eigenspan,
+    "eigenspan.quality": quality,
+    "eigenspan.plotting": plotting,
+    "eigenspan.report": report,
+}
 NAMES = [(module, name) for module, contents in MODULES.items() for name in contents.__all__]
 RAISED = [name for name, value in vars(errors).items() if inspect.isclass(value) and issubclass(value, Exception)]
 

@@ -151,7 +151,7 @@ def _notes(comparison: Any) -> dict[str, str]:
     if not measures:
         return {}
     word = measures[0].replace("_", " ")
-    return {name: f"{word} {table.loc[name, measures[0]]:.3f}" for name in comparison.embeddings if name in table.index}
+    return {name: f"{table.loc[name, measures[0]]:.3f} {word}" for name in comparison.embeddings if name in table.index}
 
 
 def _quality(comparison: Any) -> Table:
@@ -200,9 +200,9 @@ def _spectra(comparison: Any) -> Spectra | None:
         values[name], kept[name] = np.ravel(getattr(method, "spectrum_", own)), np.size(own)
         gap = getattr(method, "gap_", None)
         if gap is not None and np.isfinite(gap):
-            words[name] = f"relative gap after the last axis: {gap:.3g}"
+            words[name] = f"gap {gap:.3g}"
     text = "Eigenvalues of the problem that each method solved, best first. "
-    text += "A gap after the last axis that was kept says that this many are natural."
+    text += "The gap is the distance from the last one kept to the next, as a share: a wide one says that this many axes are natural."
     return Spectra("Spectra", values, kept, text, words) if values else None
 
 
@@ -248,7 +248,7 @@ def _problems(estimators: Mapping[str, Any]) -> Formulas | None:
         doc = type(method).__doc__ or ""
         formulas = [formula for formula in formulas_of(doc) if _can_be_shown(formula)]
         if formulas:
-            first = " ".join(doc.strip().split("\n\n")[0].split())
+            first = " ".join(doc.strip().split("\n\n")[0].replace("`", "").split())
             problems[name] = (formulas, f"{first} {method!r}".strip())
     text = "s.t.: subject to. X holds the rows of the data, V the directions or Y the points that are sought."
     return Formulas("The problems solved", problems, text) if problems else None

@@ -24,7 +24,7 @@ from .sections import Facts, Made, Section, Warned
 
 SCRIPTS = ("data.js", "colours.js", "paint.js", "select.js", "panels.js", "main.js")
 #: Of all classes beyond the first eleven: darker than what is missing.
-OTHERS = "#8b919b"
+OTHERS = "#9aa0a9"
 #: Columns that a row shows under the pointer, unless others are chosen.
 MOST_HOVERED = 12
 

@@ -97,12 +97,12 @@ class Explorer {
   }
 
   recolour() {
-    const palettes = { ...this.head.palettes, ...(this.dark() ? { missing: "#565c66", others: "#a9afb9" } : {}) };
+    const palettes = { ...this.head.palettes, ...(this.dark() ? { missing: "#4a505a", others: "#777e89" } : {}) };
     const choice = $("colour").value;
     const column = this.columns[Number(choice)];
     if (choice === "distortion") this.scheme = this.distortionScheme(palettes);
     else if (column) this.scheme = schemeOf(column, palettes, this.dark());
-    else this.scheme = { codes: new Uint8Array(this.n).fill(1), table: colourTable([channels(palettes.few[0])], palettes.missing), entries: [] };
+    else this.scheme = { codes: new Uint8Array(this.n).fill(1), table: colourTable([channels(seen(palettes.few, this.dark())[0])], palettes.missing), entries: [] };
     const name = choice === "distortion" ? "distortion" : column && column.name;
     this.colouring = name ? `coloured by ${name}` : "in one colour";
     for (const panel of this.panels) {
