@@ -229,8 +229,9 @@ def test_keys_alone_are_enough(visit):
     assert page.run("explorer.panels[0].view.zoom") == 1.25
     page.key("0")
     np.testing.assert_allclose(page.run("explorer.panels[0].pixel(7)"), places[7])
+    page.run("explorer.panels[0].cursor = explorer.panels[0].pixel(7)")
     page.key("ArrowLeft")
-    assert page.run("document.getElementById('spoken').textContent.length") >= 0
+    assert page.run("document.getElementById('spoken').textContent.startsWith(`row ${explorer.row}, kind `)")
 
 
 def test_more_than_twelve_classes(visit):

@@ -97,6 +97,7 @@ def test_embeddings_come_back_to_16_bits():
         ([1j, 2.0], ["1j", "(2+0j)"]),
         (pd.to_datetime(["2024-01-01T00:00:00.000001", None]), ["2024-01-01 00:00:00.000001", None]),
         (pd.to_timedelta([1, None], unit="D"), ["1 days 00:00:00", None]),
+        (np.array([0.1, np.nan, 2], dtype=np.float32), ["0.1", None, "2"]),
     ],
     ids=str,
 )

@@ -41,6 +41,9 @@ class Explorer {
   /** As many panels side by side as make them largest; no smaller than can be used. */
   layout() {
     const [width, height] = [$("stage").clientWidth, Math.max(320, innerHeight - 190)];
+    const size = [width, height, devicePixelRatio].join();
+    if (size === this.size) return;
+    this.size = size;
     const count = this.panels.length;
     const side = (across) => Math.min(width / across, height / Math.ceil(count / across) - 34);
     let best = 1;

@@ -142,10 +142,10 @@ class Panel {
   /** A test of rows: whether they lie within this polygon of pixels. */
   insideOf(polygon) {
     const corners = polygon.map(([px, py]) => this.placeOf(px, py));
-    const [xs, ys] = [corners.map((corner) => corner[0]), corners.map((corner) => corner[1])];
+    const [xs, ys] = [0, 1].map((side) => Float64Array.from(corners, (corner) => corner[side]));
     const [left, right, low, high] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
     const [x, y] = [this.x.places, this.y.places];
-    return (i) => x[i] >= left && x[i] <= right && y[i] >= low && y[i] <= high && within(corners, x[i], y[i]);
+    return (i) => x[i] >= left && x[i] <= right && y[i] >= low && y[i] <= high && within(xs, ys, x[i], y[i]);
   }
 
   /** Rows by cells of a grid over both axes, made when first needed. */

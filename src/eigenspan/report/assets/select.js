@@ -25,13 +25,11 @@ class Selection {
   }
 }
 
-/** Whether a point of the plane lies within a polygon that crosses itself or not: by the even-odd rule. */
-function within(corners, x, y) {
+/** Whether a point lies within a polygon of corners (xs, ys), which may cross itself: by the even-odd rule. */
+function within(xs, ys, x, y) {
   let inside = false;
-  for (let a = 0, b = corners.length - 1; a < corners.length; b = a++) {
-    const [xa, ya] = corners[a];
-    const [xb, yb] = corners[b];
-    if (ya > y !== yb > y && x < ((xb - xa) * (y - ya)) / (yb - ya) + xa) inside = !inside;
+  for (let a = 0, b = xs.length - 1; a < xs.length; b = a++) {
+    if (ys[a] > y !== ys[b] > y && x < ((xs[b] - xs[a]) * (y - ys[a])) / (ys[b] - ys[a]) + xs[a]) inside = !inside;
   }
   return inside;
 }
