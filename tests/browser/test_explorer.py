@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from eigenspan.plotting._colours import FEW, MISSING
-from eigenspan.report import Report
+from eigenspan.report import Picture, Report
 from explorer_helpers import around, chosen, near_colour, pixels, small_report
 
 
@@ -312,12 +312,57 @@ HTMLCanvasElement.prototype.getContext = function (kind, ...more) { return kind 
 """
 
 
-def test_without_webgl(visit):
-    page = visit(small_report())
+def without_webgl(page):
     page.call("Page.addScriptToEvaluateOnNewDocument", source=NO_WEBGL)
     page.open(page.file)
     page.wait("window.explorer && explorer.painter.constructor.name === 'FlatPainter'")
     page.settle()
+
+
+@pytest.mark.parametrize("painter", ["GlPainter", "FlatPainter"])
+@pytest.mark.parametrize("ratio", [1, 2])
+def test_points_are_drawn_where_they_are_said_to_be(visit, painter, ratio):
+    Y = np.array([[0.0, 0.0], [4.0, 1.0], [1.0, 2.0]])
+    page = visit(Report("Three", {"a": Y, "b": Y[::-1] * 3}, {"kind": ["p", "q", "r"]}, colour="kind"))
+    if painter == "FlatPainter":
+        without_webgl(page)
+    page.resize(1000, 700, ratio)
+    page.wait(f"devicePixelRatio === {ratio} && innerWidth === 1000")
+    page.settle()
+    page.settle()
+    for panel in range(2):
+        seen = pixels(page, panel)
+        for row, colour in enumerate(FEW[:3]):
+            wanted = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+            down, across = np.nonzero(np.abs(seen - wanted).max(axis=-1) <= 30)
+            assert down.size > 10
+            said = (
+                ratio * np.array(page.run(f"explorer.panels[{panel}].pixel({row})")) - 8
+            )  # `pixels` leaves out a margin
+            np.testing.assert_allclose([across.mean() + 0.5, down.mean() + 0.5], said, atol=1.2 * ratio)
+
+
+def test_one_row_and_axes_without_extent(visit):
+    page = visit(Report("One", {"a": [[1.0, 2.0]], "b": [[3.0, 3.0]]}, {"c": [5.0]}, colour="c"))
+    for panel in range(2):
+        box = page.box(".plot", panel)
+        np.testing.assert_allclose(
+            page.run(f"explorer.panels[{panel}].pixel(0)"), [box["width"] / 2, box["height"] / 2], atol=1
+        )
+    page.drag(around(page, 0, [0]))
+    assert chosen(page) == [0]
+
+
+def test_a_picture_is_shown(visit):
+    figure = pytest.importorskip("matplotlib.figure").Figure(figsize=(3, 2))
+    figure.add_subplot().plot([1, 3, 2])
+    page = visit(small_report(sections=[Picture("A line", figure, "a line")]))
+    assert page.run("document.querySelector('.picture img').naturalWidth") > 100
+
+
+def test_without_webgl(visit):
+    page = visit(small_report())
+    without_webgl(page)
     assert "without WebGL" in page.run("document.getElementById('notice').textContent")
     assert all(near_colour(pixels(page, 0), colour) > 100 for colour in FEW[:3])
     page.drag(around(page, 0, [1, 2]))

@@ -53,6 +53,8 @@ def embedding_facts(packer: Packer, name: str, Y: NDArray[np.float64], note: str
             {"label": f"axis {number + 1}", "lo": lo, "hi": hi, "at": packer.put(places.astype("<u2").tobytes())}
         )
     place = None if codes is None else packer.put(codes.tobytes())
+    if Y.shape[1] > MOST_AXES:
+        note = ", ".join(filter(None, [note, f"the first {MOST_AXES} of {Y.shape[1]} axes"]))
     return {"name": name, "note": note, "axes": axes, "distortion": place}
 
 

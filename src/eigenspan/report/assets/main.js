@@ -227,13 +227,9 @@ class Explorer {
   controls() {
     const choice = $("colour");
     choice.append(new Option("one colour", "none"));
-    this.columns.forEach((column, k) => {
-      const tells = column.quantity || column.levels.length < Math.max(2, this.n);
-      if (tells) choice.append(new Option(column.name, String(k)));
-    });
+    this.columns.forEach((column, k) => choice.append(new Option(column.name, String(k))));
     if (this.head.distortion) choice.append(new Option(`${this.head.distortion.label} (of each panel)`, "distortion"));
-    choice.value = this.head.colour === "distortion" ? "distortion" : String(this.head.colour);
-    if (choice.selectedIndex < 0) choice.value = "none";
+    choice.value = String(this.head.colour);
     choice.addEventListener("change", () => this.recolour());
     $("clear").addEventListener("click", () => this.clear());
     $("invert").addEventListener("click", () => this.select((i) => !this.selection.rows[i], "only"));
