@@ -115,6 +115,29 @@ def test_missing_values_are_grey_and_can_be_selected(visit):
     assert chosen(page) == np.flatnonzero(report.table["height"].isna()).tolist()
 
 
+def test_classes_with_gaps(visit):
+    rng = np.random.default_rng(3)
+    kinds = pd.Series(["p", None, "q", "p"] * 25)
+    page = visit(Report("Gaps", {"a": rng.standard_normal((100, 2))}, {"kind": kinds}, colour="kind"))
+    assert page.run("[...document.querySelectorAll('.chip')].map((chip) => chip.textContent)") == [
+        "p50",
+        "q25",
+        "missing25",
+    ]
+    page.run("[...document.querySelectorAll('.chip')].at(-1).click()")
+    assert chosen(page) == np.flatnonzero(kinds.isna()).tolist()
+    assert near_colour(pixels(page, 0), MISSING, 12) > 20
+
+
+def test_numbers_of_single_precision_are_written_in_full(visit):
+    sizes = 10.0 ** np.arange(-10, 15).repeat(20)
+    values = (np.random.default_rng(4).standard_normal(500) * sizes).astype(np.float32)
+    page = visit(Report("Single", {"a": np.zeros((500, 1))}, {"value": values}))
+    words = page.run("Array.from({length: 500}, (_, row) => explorer.columns[0].text(row))")
+    assert (np.array(words, dtype=np.float32) == values).all()
+    assert max(map(len, words)) <= 16
+
+
 def test_the_row_under_the_pointer_is_shown_and_marked_everywhere(visit):
     report = small_report()
     page = visit(report)
@@ -137,6 +160,19 @@ def test_the_row_under_the_pointer_is_shown_and_marked_everywhere(visit):
     page.settle()
     assert page.run("document.getElementById('tip').hidden")
     assert page.run(rings) == ["hidden"] * 3
+
+
+def test_the_nearest_row_is_found(visit):
+    page = visit(small_report())
+    rng = np.random.default_rng(5)
+    for zoom in (1, 7):
+        page.run(f"explorer.panels[0].zoom({zoom}, 150, 150)")
+        places = np.array(page.run("Array.from({length: 300}, (_, row) => explorer.panels[0].pixel(row))"))
+        asked = rng.uniform(0, 350, (200, 2))
+        found = page.run(f"{asked.tolist()}.map(([x, y]) => explorer.panels[0].nearest(x, y))")
+        for point, row in zip(asked, found, strict=True):
+            far = np.hypot(*(places - point).T)
+            assert row == (far.argmin() if far.min() < 12 else -1)
 
 
 def test_zoom_move_and_back(visit):
@@ -339,7 +375,7 @@ def test_points_are_drawn_where_they_are_said_to_be(visit, painter, ratio):
             said = (
                 ratio * np.array(page.run(f"explorer.panels[{panel}].pixel({row})")) - 8
             )  # `pixels` leaves out a margin
-            np.testing.assert_allclose([across.mean() + 0.5, down.mean() + 0.5], said, atol=1.2 * ratio)
+            np.testing.assert_allclose([across.mean() + 0.5, down.mean() + 0.5], said, atol=1.5 * ratio)
 
 
 def test_one_row_and_axes_without_extent(visit):

@@ -77,6 +77,8 @@ def column_facts(packer: Packer, name: Any, column: Any, *, exact: bool) -> dict
     import pandas as pd
 
     facts: dict[str, Any] = {"name": str(name)}
+    if column.dtype == object and pd.api.types.infer_dtype(column) in ("integer", "floating", "mixed-integer-float"):
+        column = pd.to_numeric(column)
     if isinstance(column.dtype, pd.CategoricalDtype):
         return facts | _classes(packer, column.cat.codes.to_numpy() + 1, column.cat.categories)
     if pd.api.types.is_datetime64_dtype(column.dtype):

@@ -65,7 +65,7 @@ function scaleEnds(values) {
   if (!sorted.length) return null;
   const at = (share) => sorted[Math.round(share * (sorted.length - 1))];
   const [lo, hi, low, high] = [at(0), at(1), at(0.02), at(0.98)];
-  const stray = high > low && (high - low) * 5 < hi - lo;
+  const stray = high > low && (high - low) * 2 < hi - lo;
   return stray ? { lo: low, hi: high, below: lo < low, above: hi > high } : { lo, hi, below: false, above: false };
 }
 

@@ -36,7 +36,7 @@ function mixedOrder(n) {
 /** Points shrink and thin out as they become many. */
 function pointStyle(n, extent) {
   const size = Math.min(9, Math.max(2.4, 40 * n ** -0.25 * Math.sqrt(extent / 360) - 1));
-  return { size: Math.min(size, 8), rim: size > 3 ? 0.28 : 0.12, opacity: n > 20000 ? 0.72 : n > 2000 ? 0.82 : 0.92 };
+  return { size: Math.min(size, 8), rim: size > 3 ? 0.28 : 0.12, opacity: n > 20000 ? 0.55 : n > 4000 ? 0.8 : 0.92 };
 }
 
 /** From the unit square of a panel's axes to its pixels: pixel = place * scale + shift, both ways up. */
