@@ -315,6 +315,32 @@ def test_windows_of_every_size(visit, width, height):
     assert near_colour(pixels(page, 4), FEW[0]) > 50
 
 
+def test_one_panel_alone(visit):
+    page = visit(small_report(panels=6))
+    small = page.box(".plot", 4)
+    press = "document.querySelectorAll('.panel button[title=\"Show this panel alone\"]')[4].click()"
+    page.run(press)
+    page.settle()
+    assert page.run("[...document.querySelectorAll('.panel')].map((panel) => panel.hidden)") == [True] * 4 + [
+        False,
+        True,
+    ]
+    large = page.box(".plot", 4)
+    assert large["width"] > 2 * small["width"]
+    assert near_colour(pixels(page, 4), FEW[0]) > 100
+    page.drag(around(page, 4, [0, 1]))
+    assert {0, 1} <= {*chosen(page)}
+    page.run(press)
+    page.settle()
+    assert page.box(".plot", 4) == small
+    assert (
+        near_colour(pixels(page, 0), FEW[0])
+        + near_colour(pixels(page, 0), FEW[1])
+        + near_colour(pixels(page, 0), FEW[2])
+        > 5
+    )
+
+
 def test_axes_beyond_two_and_a_single_one(visit):
     rng = np.random.default_rng(2)
     Y, line = rng.standard_normal((50, 3)), rng.standard_normal(50)

@@ -14,6 +14,7 @@ class Explorer {
     this.selection = new Selection(head.n);
     this.panels = head.embeddings.map((facts) => new Panel(new Embedding(facts, buffer, head.n), this));
     $("panels").append(...this.panels.map((panel) => panel.root));
+    this.panels[0].alone.hidden = this.panels.length === 1;
     this.canvas = $("points");
     this.painter = this.makePainter();
     this.controls();
@@ -41,10 +42,11 @@ class Explorer {
   /** As many panels side by side as make them largest; no smaller than can be used. */
   layout() {
     const [width, height] = [$("stage").clientWidth, Math.max(320, innerHeight - 190)];
-    const size = [width, height, devicePixelRatio].join();
+    const shown = this.shown();
+    const size = [width, height, devicePixelRatio, shown.length].join();
     if (size === this.size) return;
     this.size = size;
-    const count = this.panels.length;
+    const count = shown.length;
     const side = (across) => Math.min(width / across, height / Math.ceil(count / across) - 34);
     let best = 1;
     for (let across = 2; across <= count; across++) if (side(across) > side(best) + 1 && width / across >= 230) best = across;
@@ -57,9 +59,24 @@ class Explorer {
     this.ratio = Math.min(devicePixelRatio || 1, most, 8192 / Math.max(origin.width, origin.height, 1));
     this.canvas.width = Math.max(1, Math.round(origin.width * this.ratio));
     this.canvas.height = Math.max(1, Math.round(origin.height * this.ratio));
-    for (const panel of this.panels) panel.measure(origin);
+    for (const panel of shown) panel.measure(origin);
     this.hover(null, -1);
     this.draw();
+  }
+
+  /** The panels in view: all of them, or one alone. */
+  shown() {
+    return this.panels.filter((panel) => !panel.root.hidden);
+  }
+
+  /** Show one panel alone, or all of them again. */
+  enlarge(panel) {
+    const all = this.shown().length === 1;
+    for (const other of this.panels) {
+      other.root.hidden = !all && other !== panel;
+      other.alone.setAttribute("aria-pressed", String(!all && other === panel));
+    }
+    this.layout();
   }
 
   origin() {
@@ -76,8 +93,9 @@ class Explorer {
     this.asked = false;
     if (!this.scheme) return;
     const quiet = this.dark() ? [110, 116, 126] : [176, 180, 187];
-    this.painter.paint(this.panels, { table: this.scheme.table, chosen: this.selection.count > 0, quiet, ratio: this.ratio });
-    for (const panel of this.panels) panel.mark(this.row ?? -1);
+    const shown = this.shown();
+    this.painter.paint(shown, { table: this.scheme.table, chosen: this.selection.count > 0, quiet, ratio: this.ratio });
+    for (const panel of shown) panel.mark(this.row ?? -1);
   }
 
   /** Hand everything to the painter. */
@@ -203,7 +221,7 @@ class Explorer {
   // ------------------------------------------------------------------------------ the row under the pointer
   hover(panel, row, event, cursor) {
     this.row = row;
-    for (const other of this.panels) if (other.view) other.mark(row);
+    for (const other of this.shown()) other.mark(row);
     const tip = $("tip");
     tip.hidden = row < 0;
     if (row < 0) return;

@@ -47,7 +47,9 @@ class Panel {
     this.stretch.setAttribute("aria-pressed", "false");
     const zoom = (factor) => () => this.zoom(factor, this.box.width / 2, this.box.height / 2);
     buttons.append(this.stretch, button("−", "Zoom out", zoom(1 / 1.5)), button("+", "Zoom in", zoom(1.5)));
-    buttons.append(button("⌂", "Show all points", () => this.reset()));
+    this.alone = button("⤢", "Show this panel alone", () => this.page.enlarge(this));
+    this.alone.setAttribute("aria-pressed", "false");
+    buttons.append(button("⌂", "Show all points", () => this.reset()), this.alone);
     const name = element("h3", { title: embedding.name }, embedding.name);
     const note = element("small", {}, embedding.note || "");
     this.root = element("section", { class: "panel" }, element("header", {}, name, note, buttons), this.plot);
