@@ -85,11 +85,24 @@ def test_the_legend_selects_a_class(visit):
 
 
 def test_what_sets_the_selected_rows_apart(visit):
-    page = visit(small_report())
-    page.run("document.querySelector('.chip').click()")
-    told = page.run("document.getElementById('apart').textContent")
-    assert "kind" in told
-    assert "100 %" in told
+    report = small_report()
+    page = visit(report)
+    page.run("document.querySelector('.chip').click()")  # the first class, in order of the alphabet
+    told = page.run("[...document.querySelectorAll('#apart li')].map((line) => line.textContent)")
+    ash, height = report.table["kind"] == "ash", report.table["height"]
+    shift = (height[ash].mean() - height.mean()) / height.std(ddof=0)
+    sign = "−" if shift < 0 else "+"
+    assert told[0] == f"kind 100 % are ash, of all rows {100 * ash.mean():.0f} %"
+    (line,) = [line for line in told if line.startswith("height")]
+    assert line.startswith(f"height {sign}{abs(shift):.1f} sd mean {float(f'{height[ash].mean():.3g}'):g}")
+    assert not [line for line in told if line.startswith("name")]
+
+
+def test_what_is_empty_is_not_missing_in_the_file(visit):
+    table = {"word": pd.Series(["", None, "x"], dtype=object)}
+    page = visit(Report("Empty", {"a": np.eye(3)[:, :2]}, table))
+    page.run("explorer.select(() => true, 'only')")
+    assert page.saved(lambda: page.click("#save")).read_bytes() == b'row,word\r\n0,""\r\n1,\r\n2,x\r\n'
 
 
 def test_colours_by_another_column(visit):

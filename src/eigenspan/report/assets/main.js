@@ -3,7 +3,7 @@
 
 const $ = (id) => document.getElementById(id);
 const many = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
-const WHITE_MOST = 16e6; // pixels of the canvas
+const MOST_PIXELS = 16e6; // of the canvas
 
 class Explorer {
   constructor(head, buffer) {
@@ -55,7 +55,7 @@ class Explorer {
     $("panels").style.gridTemplateColumns = `repeat(${best}, minmax(0, 1fr))`;
     $("panels").style.gridAutoRows = `${Math.floor(share)}px`;
     const origin = this.origin();
-    const most = Math.sqrt(WHITE_MOST / (origin.width * origin.height || 1));
+    const most = Math.sqrt(MOST_PIXELS / (origin.width * origin.height || 1));
     this.ratio = Math.min(devicePixelRatio || 1, most, 8192 / Math.max(origin.width, origin.height, 1));
     this.canvas.width = Math.max(1, Math.round(origin.width * this.ratio));
     this.canvas.height = Math.max(1, Math.round(origin.height * this.ratio));
@@ -151,8 +151,8 @@ class Explorer {
     for (const { code, label, colour, count } of entries) {
       const dot = element("i", { "aria-hidden": "true" });
       dot.style.background = colour;
-      const shown = label.length > 40 ? label.slice(0, 40) + "…" : label || "(empty)";
-      const title = `Select the ${many(count, "row")} of ${label.slice(0, 200) || "(empty)"}; with Shift, add them`;
+      const shown = shortened(label, 40) || "(empty)";
+      const title = `Select the ${many(count, "row")} of ${shortened(label, 200) || "(empty)"}; with Shift, add them`;
       const chip = element("button", { type: "button", class: "chip", title }, dot, shown, element("small", {}, count.toLocaleString("en")));
       const { codes } = this.scheme;
       chip.addEventListener("click", (event) => this.select((i) => codes[i] === code, event.shiftKey ? "add" : "only"));
