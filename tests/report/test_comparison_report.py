@@ -12,7 +12,8 @@ from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from eigenspan import LDA, PCA, make
+from eigenspan import LDA, PCA, Isomap, make
+from eigenspan.errors import DisconnectedWarning
 from eigenspan.quality import trustworthiness
 from eigenspan.report import report_of
 from eigenspan.report.comparison import _correlation, versions
@@ -43,8 +44,15 @@ def test_sections_follow_from_the_comparison(flowers):
     curves = {"PCA": SimpleNamespace(k=np.arange(1, 149), r_nx=np.linspace(0.5, 0, 148))}
     report = report_of(compared(X, y, methods, {"MVU": "no"}), rank_curves=curves, warnings=["also"])
     titles = [section.title for section in report.sections]
-    assert titles == ["Quality", "Neighbours kept", "Spectra", "Columns and axes", "The problems solved"]
-    quality, _, spectra, columns, problems = report.sections
+    assert titles == [
+        "Quality",
+        "Neighbours kept",
+        "Spectra",
+        "Graphs and solvers",
+        "Columns and axes",
+        "The problems solved",
+    ]
+    quality, _, spectra, _, columns, problems = report.sections
     assert quality.lower == ["seconds", "stress of it"]
     assert quality.higher == ["trustworthiness"]
     assert list(spectra.values) == list(methods)
@@ -62,6 +70,18 @@ def test_sections_follow_from_the_comparison(flowers):
     page = report.html()
     assert "<math" in page
     assert "MVU could not be fitted" in page
+
+
+def test_the_graphs_are_told_of(flowers):
+    X, y = flowers
+    with pytest.warns(DisconnectedWarning):
+        report = report_of(compared(X, y, {"PCA": PCA(2), "Isomap": Isomap(2, n_neighbors=8)}))
+    (health,) = [section for section in report.sections if section.title == "Graphs and solvers"]
+    assert health.frame.loc["Isomap", "components"] == 2
+    assert health.frame.loc["Isomap", "neighbours"] == 8
+    assert health.frame.loc["PCA", "components"] is None
+    assert "<td>—</td>" in health.html("x")
+    assert "<td>2</td>" in health.html("x")
 
 
 def test_a_table_of_the_callers_own(flowers):

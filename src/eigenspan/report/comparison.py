@@ -73,7 +73,7 @@ def report_of(
     >>> told = dict(embeddings={"PCA": fitted.embedding_}, estimators={"PCA": fitted}, failures={})
     >>> report = report_of(SimpleNamespace(**told, table=figures, frame=None, X=X, y=y))
     >>> [section.title for section in report.sections]
-    ['Quality', 'Spectra', 'Columns and axes', 'The problems solved']
+    ['Quality', 'Spectra', 'Graphs and solvers', 'Columns and axes', 'The problems solved']
     """
     n, D = np.shape(comparison.X)
     shown, carried = (table, None) if table is not None else _shown(comparison.X, comparison.y)
@@ -83,6 +83,7 @@ def report_of(
         _quality(comparison),
         _curves(rank_curves or {}),
         _spectra(comparison),
+        _health(comparison.estimators),
         _correlations(comparison),
         _problems(comparison.estimators),
     ]
@@ -204,6 +205,27 @@ def _spectra(comparison: Any) -> Spectra | None:
     text = "Eigenvalues of the problem that each method solved, best first. "
     text += "The gap is the distance from the last one kept to the next, as a share: a wide one says that this many axes are natural."
     return Spectra("Spectra", values, kept, text, words) if values else None
+
+
+#: What fits say of themselves, and the heads of its columns.
+_DIAGNOSTICS = {
+    **{"distinct_rows": "distinct rows", "components": "components", "bridges": "bridges", "edges": "edges"},
+    **{"search": "search", "solver": "solver"},
+}
+
+
+def _health(estimators: Mapping[str, Any]) -> Table | None:
+    """The graphs behind the embeddings, and how the problems were solved."""
+    import pandas as pd
+
+    told = [getattr(_last(estimator), "diagnostics_", {}) for estimator in estimators.values()]
+    finders = [getattr(getattr(_last(estimator), "graph_", None), "finder", None) for estimator in estimators.values()]
+    columns = {"neighbours": [getattr(finder, "n_neighbors", None) for finder in finders]}
+    columns |= {head: [facts.get(key) for facts in told] for key, head in _DIAGNOSTICS.items()}
+    kept = {head: pd.Series(values, estimators, dtype=object) for head, values in columns.items() if any(values)}
+    frame = pd.DataFrame(kept, index=list(estimators))
+    text = "More than one component: the neighbour graph fell apart and was joined by bridges, on which alone rests how the parts lie."
+    return Table("Graphs and solvers", frame, text if "components" in frame else "") if frame.shape[1] else None
 
 
 def _correlations(comparison: Any) -> Table | None:

@@ -78,10 +78,8 @@ class Table:
 
     def html(self, anchor: str) -> str:
         frame = self.frame
-        heads = "".join(
-            f'<th scope="col">{escape(str(name))}</th>'
-            for name in ["" if frame.index.name is None else frame.index.name, *frame]
-        )
+        first = "" if frame.index.name is None else str(frame.index.name)
+        heads = f'<th scope="col">{escape(first)}</th>' + "".join(self._head(name) for name in frame)
         largest = float(np.nanmax(np.abs(frame.to_numpy(dtype=float)), initial=0.0)) if self.heat else 0.0
         rows = []
         for place, label in enumerate(frame.index):
@@ -96,6 +94,10 @@ class Table:
             f'<div class="scroll" tabindex="0" role="region" aria-label="{name}">{table}</div>',
             kind="wide" if frame.shape[1] > 5 else "half",
         )
+
+    def _head(self, name: Any) -> str:
+        mark = ' class="word"' if any(isinstance(value, str) for value in self.frame[name]) else ""
+        return f'<th scope="col"{mark}>{escape(str(name))}</th>'
 
     def _cell(self, name: Any, value: Any, largest: float) -> str:
         kinds = []
