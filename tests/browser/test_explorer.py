@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from eigenspan.plotting._colours import FEW, MISSING
-from eigenspan.report import Report
+from eigenspan.report import Picture, Report
 from explorer_helpers import around, chosen, near_colour, pixels, small_report
 
 
@@ -85,11 +85,24 @@ def test_the_legend_selects_a_class(visit):
 
 
 def test_what_sets_the_selected_rows_apart(visit):
-    page = visit(small_report())
-    page.run("document.querySelector('.chip').click()")
-    told = page.run("document.getElementById('apart').textContent")
-    assert "kind" in told
-    assert "100 %" in told
+    report = small_report()
+    page = visit(report)
+    page.run("document.querySelector('.chip').click()")  # the first class, in order of the alphabet
+    told = page.run("[...document.querySelectorAll('#apart li')].map((line) => line.textContent)")
+    ash, height = report.table["kind"] == "ash", report.table["height"]
+    shift = (height[ash].mean() - height.mean()) / height.std(ddof=0)
+    sign = "−" if shift < 0 else "+"
+    assert told[0] == f"kind 100 % are ash, of all rows {100 * ash.mean():.0f} %"
+    (line,) = [line for line in told if line.startswith("height")]
+    assert line.startswith(f"height {sign}{abs(shift):.1f} sd mean {float(f'{height[ash].mean():.3g}'):g}")
+    assert not [line for line in told if line.startswith("name")]
+
+
+def test_what_is_empty_is_not_missing_in_the_file(visit):
+    table = {"word": pd.Series(["", None, "x"], dtype=object)}
+    page = visit(Report("Empty", {"a": np.eye(3)[:, :2]}, table))
+    page.run("explorer.select(() => true, 'only')")
+    assert page.saved(lambda: page.click("#save")).read_bytes() == b'row,word\r\n0,""\r\n1,\r\n2,x\r\n'
 
 
 def test_colours_by_another_column(visit):
@@ -115,6 +128,29 @@ def test_missing_values_are_grey_and_can_be_selected(visit):
     assert chosen(page) == np.flatnonzero(report.table["height"].isna()).tolist()
 
 
+def test_classes_with_gaps(visit):
+    rng = np.random.default_rng(3)
+    kinds = pd.Series(["p", None, "q", "p"] * 25)
+    page = visit(Report("Gaps", {"a": rng.standard_normal((100, 2))}, {"kind": kinds}, colour="kind"))
+    assert page.run("[...document.querySelectorAll('.chip')].map((chip) => chip.textContent)") == [
+        "p50",
+        "q25",
+        "missing25",
+    ]
+    page.run("[...document.querySelectorAll('.chip')].at(-1).click()")
+    assert chosen(page) == np.flatnonzero(kinds.isna()).tolist()
+    assert near_colour(pixels(page, 0), MISSING, 12) > 20
+
+
+def test_numbers_of_single_precision_are_written_in_full(visit):
+    sizes = 10.0 ** np.arange(-10, 15).repeat(20)
+    values = (np.random.default_rng(4).standard_normal(500) * sizes).astype(np.float32)
+    page = visit(Report("Single", {"a": np.zeros((500, 1))}, {"value": values}))
+    words = page.run("Array.from({length: 500}, (_, row) => explorer.columns[0].text(row))")
+    assert (np.array(words, dtype=np.float32) == values).all()
+    assert max(map(len, words)) <= 16
+
+
 def test_the_row_under_the_pointer_is_shown_and_marked_everywhere(visit):
     report = small_report()
     page = visit(report)
@@ -137,6 +173,19 @@ def test_the_row_under_the_pointer_is_shown_and_marked_everywhere(visit):
     page.settle()
     assert page.run("document.getElementById('tip').hidden")
     assert page.run(rings) == ["hidden"] * 3
+
+
+def test_the_nearest_row_is_found(visit):
+    page = visit(small_report())
+    rng = np.random.default_rng(5)
+    for zoom in (1, 7):
+        page.run(f"explorer.panels[0].zoom({zoom}, 150, 150)")
+        places = np.array(page.run("Array.from({length: 300}, (_, row) => explorer.panels[0].pixel(row))"))
+        asked = rng.uniform(0, 350, (200, 2))
+        found = page.run(f"{asked.tolist()}.map(([x, y]) => explorer.panels[0].nearest(x, y))")
+        for point, row in zip(asked, found, strict=True):
+            far = np.hypot(*(places - point).T)
+            assert row == (far.argmin() if far.min() < 12 else -1)
 
 
 def test_zoom_move_and_back(visit):
@@ -229,8 +278,9 @@ def test_keys_alone_are_enough(visit):
     assert page.run("explorer.panels[0].view.zoom") == 1.25
     page.key("0")
     np.testing.assert_allclose(page.run("explorer.panels[0].pixel(7)"), places[7])
+    page.run("explorer.panels[0].cursor = explorer.panels[0].pixel(7)")
     page.key("ArrowLeft")
-    assert page.run("document.getElementById('spoken').textContent.length") >= 0
+    assert page.run("document.getElementById('spoken').textContent.startsWith(`row ${explorer.row}, kind `)")
 
 
 def test_more_than_twelve_classes(visit):
@@ -278,6 +328,32 @@ def test_windows_of_every_size(visit, width, height):
     assert near_colour(pixels(page, 4), FEW[0]) > 50
 
 
+def test_one_panel_alone(visit):
+    page = visit(small_report(panels=6))
+    small = page.box(".plot", 4)
+    press = "document.querySelectorAll('.panel button[title=\"Show this panel alone\"]')[4].click()"
+    page.run(press)
+    page.settle()
+    assert page.run("[...document.querySelectorAll('.panel')].map((panel) => panel.hidden)") == [True] * 4 + [
+        False,
+        True,
+    ]
+    large = page.box(".plot", 4)
+    assert large["width"] > 2 * small["width"]
+    assert near_colour(pixels(page, 4), FEW[0]) > 100
+    page.drag(around(page, 4, [0, 1]))
+    assert {0, 1} <= {*chosen(page)}
+    page.run(press)
+    page.settle()
+    assert page.box(".plot", 4) == small
+    assert (
+        near_colour(pixels(page, 0), FEW[0])
+        + near_colour(pixels(page, 0), FEW[1])
+        + near_colour(pixels(page, 0), FEW[2])
+        > 5
+    )
+
+
 def test_axes_beyond_two_and_a_single_one(visit):
     rng = np.random.default_rng(2)
     Y, line = rng.standard_normal((50, 3)), rng.standard_normal(50)
@@ -311,12 +387,57 @@ HTMLCanvasElement.prototype.getContext = function (kind, ...more) { return kind 
 """
 
 
-def test_without_webgl(visit):
-    page = visit(small_report())
+def without_webgl(page):
     page.call("Page.addScriptToEvaluateOnNewDocument", source=NO_WEBGL)
     page.open(page.file)
     page.wait("window.explorer && explorer.painter.constructor.name === 'FlatPainter'")
     page.settle()
+
+
+@pytest.mark.parametrize("painter", ["GlPainter", "FlatPainter"])
+@pytest.mark.parametrize("ratio", [1, 2])
+def test_points_are_drawn_where_they_are_said_to_be(visit, painter, ratio):
+    Y = np.array([[0.0, 0.0], [4.0, 1.0], [1.0, 2.0]])
+    page = visit(Report("Three", {"a": Y, "b": Y[::-1] * 3}, {"kind": ["p", "q", "r"]}, colour="kind"))
+    if painter == "FlatPainter":
+        without_webgl(page)
+    page.resize(1000, 700, ratio)
+    page.wait(f"devicePixelRatio === {ratio} && innerWidth === 1000")
+    page.settle()
+    page.settle()
+    for panel in range(2):
+        seen = pixels(page, panel)
+        for row, colour in enumerate(FEW[:3]):
+            wanted = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+            down, across = np.nonzero(np.abs(seen - wanted).max(axis=-1) <= 30)
+            assert down.size > 10
+            said = (
+                ratio * np.array(page.run(f"explorer.panels[{panel}].pixel({row})")) - 8
+            )  # `pixels` leaves out a margin
+            np.testing.assert_allclose([across.mean() + 0.5, down.mean() + 0.5], said, atol=1.5 * ratio)
+
+
+def test_one_row_and_axes_without_extent(visit):
+    page = visit(Report("One", {"a": [[1.0, 2.0]], "b": [[3.0, 3.0]]}, {"c": [5.0]}, colour="c"))
+    for panel in range(2):
+        box = page.box(".plot", panel)
+        np.testing.assert_allclose(
+            page.run(f"explorer.panels[{panel}].pixel(0)"), [box["width"] / 2, box["height"] / 2], atol=1
+        )
+    page.drag(around(page, 0, [0]))
+    assert chosen(page) == [0]
+
+
+def test_a_picture_is_shown(visit):
+    figure = pytest.importorskip("matplotlib.figure").Figure(figsize=(3, 2))
+    figure.add_subplot().plot([1, 3, 2])
+    page = visit(small_report(sections=[Picture("A line", figure, "a line")]))
+    assert page.run("document.querySelector('.picture img').naturalWidth") > 100
+
+
+def test_without_webgl(visit):
+    page = visit(small_report())
+    without_webgl(page)
     assert "without WebGL" in page.run("document.getElementById('notice').textContent")
     assert all(near_colour(pixels(page, 0), colour) > 100 for colour in FEW[:3])
     page.drag(around(page, 0, [1, 2]))

@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import TransformerMixin
 
 import eigenspan
-from eigenspan import dimension, errors, models, plotting, quality
+from eigenspan import dimension, errors, models, plotting, quality, report
 from helpers import ROOT
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
@@ -17,6 +17,7 @@ MODULES = {
     "eigenspan.quality": quality,
     "eigenspan.plotting": plotting,
     "eigenspan.models": models,
+    "eigenspan.report": report,
 }
 NAMES = [(module, name) for module, contents in MODULES.items() for name in contents.__all__]
 RAISED = [name for name, value in vars(errors).items() if inspect.isclass(value) and issubclass(value, Exception)]

@@ -72,6 +72,8 @@ def one_column(values, **more):
 def test_embeddings_come_back_to_16_bits():
     report = small_report()
     head, raw = unpacked(report)
+    places = [axis["at"] for facts in head["embeddings"] for axis in facts["axes"]]
+    assert all(place % 8 == 0 for place in [*places, *(column["at"] for column in head["columns"])])
     for facts in head["embeddings"]:
         Y = report.embeddings[facts["name"]]
         for axis, own in zip(Y.T, facts["axes"], strict=True):
@@ -97,6 +99,7 @@ def test_embeddings_come_back_to_16_bits():
         ([1j, 2.0], ["1j", "(2+0j)"]),
         (pd.to_datetime(["2024-01-01T00:00:00.000001", None]), ["2024-01-01 00:00:00.000001", None]),
         (pd.to_timedelta([1, None], unit="D"), ["1 days 00:00:00", None]),
+        (np.array([0.1, np.nan, 2], dtype=np.float32), ["0.1", None, "2"]),
     ],
     ids=str,
 )
@@ -113,6 +116,8 @@ def test_numbers_come_back():
     assert values_of(one_column(whole), "c").dtype == np.int32
     big = whole + 2**40
     np.testing.assert_array_equal(values_of(one_column(big), "c"), big)
+    loose = pd.Series([*range(60), 0.5, None], dtype=object)
+    np.testing.assert_array_equal(values_of(one_column(loose), "c"), [*range(60), 0.5, np.nan])
     half = rng.standard_normal(60).astype(np.float32)
     assert values_of(one_column(half), "c").dtype == np.float32
 
@@ -280,6 +285,12 @@ def test_curves_of_few_points(lines, log):
     drawn = Curves("Curves", lines, "x", "y", log=log).html("x")
     assert "nan" not in drawn
     assert "inf" not in drawn
+
+
+def test_a_curve_breaks_where_a_value_is_missing():
+    drawn = Curves("Curves", {"a": ([1, 2, 3, 4, 5], [1.0, 2.0, np.nan, 2.0, 1.0])}).html("x")
+    (path,) = re.findall(r'class="line s0" d="([^"]*)"', drawn)
+    assert re.sub("[^ML]", "", path) == "MLML"
 
 
 def test_the_best_of_a_table_is_bold():

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -30,7 +31,16 @@ class Scale:
         lo, hi = turn(self.lo), turn(self.hi)
         return self.start + (self.end - self.start) * ((turn(value) - lo) / (hi - lo) if hi > lo else 0.5)
 
-    def ticks(self, count: int = 5) -> list[float]:
+    def rounded(self) -> Scale:
+        """The same with ends at round values, unless a tenth of a step would bring in a whole one."""
+        step = self._step()
+        return replace(self, lo=math.floor(self.lo / step + 0.1) * step, hi=math.ceil(self.hi / step - 0.1) * step)
+
+    def _step(self, count: int = 5) -> float:
+        step = 10.0 ** math.floor(math.log10((self.hi - self.lo) / count))
+        return step * next(factor for factor in (1, 2, 5, 10) if (self.hi - self.lo) / (factor * step) <= count)
+
+    def ticks(self) -> list[float]:
         """Round values between the ends."""
         if self.log:
             powers = range(math.floor(math.log10(self.lo)), math.ceil(math.log10(self.hi)) + 1)
@@ -38,8 +48,7 @@ class Scale:
             return [
                 step * 10.0**power for power in powers for step in steps if self.lo <= step * 10.0**power <= self.hi
             ]
-        step = 10.0 ** math.floor(math.log10((self.hi - self.lo) / count))
-        step *= next(factor for factor in (1, 2, 5, 10) if (self.hi - self.lo) / (factor * step) <= count)
+        step = self._step()
         first, last = math.ceil(self.lo / step - 1e-9), math.floor(self.hi / step + 1e-9)
         return [round(k * step, 12) for k in range(first, last + 1)]
 
@@ -59,7 +68,7 @@ def line_chart(
     """Lines with axes; a break wherever a value is not finite."""
     series = {name: (np.asarray(a, dtype=float), np.asarray(b, dtype=float)) for name, (a, b) in lines.items()}
     across, up = _ends([a for a, _ in series.values()], positive=log), _ends([b for _, b in series.values()])
-    h, v = Scale(*across, LEFT, width - RIGHT, log), Scale(*up, height - BOTTOM, TOP)
+    h, v = Scale(*across, LEFT, width - RIGHT, log), Scale(*up, height - BOTTOM, TOP).rounded()
     drawn = []
     for k, (name, (a, b)) in enumerate(series.items()):
         drawn.append(
@@ -70,23 +79,24 @@ def line_chart(
 
 
 def spectrum_chart(
-    values: NDArray[np.float64], kept: int | None, name: str, width: int = 420, height: int = 220
+    values: NDArray[np.float64], kept: int | None, name: str, width: int = 200, height: int = 150
 ) -> str:
     """Eigenvalues by number: those kept in full colour, the rest pale, a line at the cut."""
     finite = np.flatnonzero(np.isfinite(values))
     ends = _ends([np.append(values[finite], 0.0)])
-    h, v = Scale(0.5, values.size + 0.5, LEFT, width - RIGHT), Scale(*ends, height - BOTTOM, TOP)
+    h, v = Scale(0.5, values.size + 0.5, LEFT, width - RIGHT), Scale(*ends, height - BOTTOM, TOP).rounded()
     radius = 4 if values.size <= 40 else 2.5
     dots = []
     for i in finite.tolist():
         rest = " rest" if kept is not None and i >= kept else ""
         place = f'cx="{h(i + 1):.1f}" cy="{v(values[i]):.1f}"'
+        dots.append(f'<path class="stem s0{rest}" d="M{h(i + 1):.1f},{v(0.0):.1f}V{v(values[i]):.1f}"/>')
         dots.append(f'<circle class="s0{rest}" {place} r="{radius}"><title>{i + 1}: {values[i]:.6g}</title></circle>')
     if kept is not None and 0 < kept < values.size:
         at = h(kept + 0.5)
         dots.insert(0, f'<path class="cut" d="M{at:.1f},{TOP}V{height - BOTTOM}"/>')
     told = f"Eigenvalues of {name}: {', '.join(f'{value:.3g}' for value in values[finite][:8])}"
-    return _svg(width, height, told, _frame(h, v, "number", "eigenvalue", whole=True), *dots)
+    return _svg(width, height, told, _frame(h, v, "eigenvalue number", "", whole=True), *dots)
 
 
 def _ends(columns: list[NDArray[np.float64]], positive: bool = False) -> tuple[float, float]:
@@ -115,11 +125,11 @@ def _frame(h: Scale, v: Scale, x: str, y: str, whole: bool = False) -> str:
     parts = []
     for tick in h.ticks():
         if not (whole and tick != round(tick)):
-            parts.append(f'<text x="{h(tick):.1f}" y="{v.start + 16:.1f}" text-anchor="middle">{tick:g}</text>')
+            parts.append(f'<text x="{h(tick):.1f}" y="{v.start + 16:.1f}" text-anchor="middle">{_short(tick)}</text>')
     for tick in v.ticks():
         at = v(tick)
         parts.append(f'<path class="grid" d="M{h.start},{at:.1f}H{h.end}"/>')
-        parts.append(f'<text x="{h.start - 6}" y="{at + 4:.1f}" text-anchor="end">{tick:g}</text>')
+        parts.append(f'<text x="{h.start - 6}" y="{at + 4:.1f}" text-anchor="end">{_short(tick)}</text>')
     middle = (v.start + v.end) / 2
     parts.append(
         f'<text x="{(h.start + h.end) / 2:.1f}" y="{v.start + 34:.1f}" text-anchor="middle">{escape(x)}</text>'
@@ -127,6 +137,13 @@ def _frame(h: Scale, v: Scale, x: str, y: str, whole: bool = False) -> str:
     turned = f'transform="rotate(-90 11 {middle:.1f})"'
     parts.append(f'<text x="11" y="{middle:.1f}" text-anchor="middle" {turned}>{escape(y)}</text>')
     return "".join(parts)
+
+
+def _short(value: float) -> str:
+    """A number beside a tick."""
+    text = f"{value:g}" if value == 0 or 1e-3 <= abs(value) < 1e4 else f"{value:.3g}"
+    text = re.sub(r"e([+-])0*(\d+)", lambda found: "e" + found.group(1).strip("+") + found.group(2), text)
+    return text.replace("-", "−")
 
 
 def _svg(width: int, height: int, told: str, *parts: str) -> str:

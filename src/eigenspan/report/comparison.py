@@ -73,7 +73,7 @@ def report_of(
     >>> told = dict(embeddings={"PCA": fitted.embedding_}, estimators={"PCA": fitted}, failures={})
     >>> report = report_of(SimpleNamespace(**told, table=figures, frame=None, X=X, y=y))
     >>> [section.title for section in report.sections]
-    ['Quality', 'Spectra', 'Columns and axes', 'The problems solved']
+    ['Quality', 'Spectra', 'Graphs and solvers', 'Columns and axes', 'The problems solved']
     """
     n, D = np.shape(comparison.X)
     shown, carried = (table, None) if table is not None else _shown(comparison.X, comparison.y)
@@ -83,6 +83,7 @@ def report_of(
         _quality(comparison),
         _curves(rank_curves or {}),
         _spectra(comparison),
+        _health(comparison.estimators),
         _correlations(comparison),
         _problems(comparison.estimators),
     ]
@@ -151,7 +152,7 @@ def _notes(comparison: Any) -> dict[str, str]:
     if not measures:
         return {}
     word = measures[0].replace("_", " ")
-    return {name: f"{word} {table.loc[name, measures[0]]:.3f}" for name in comparison.embeddings if name in table.index}
+    return {name: f"{table.loc[name, measures[0]]:.3f} {word}" for name in comparison.embeddings if name in table.index}
 
 
 def _quality(comparison: Any) -> Table:
@@ -200,10 +201,31 @@ def _spectra(comparison: Any) -> Spectra | None:
         values[name], kept[name] = np.ravel(getattr(method, "spectrum_", own)), np.size(own)
         gap = getattr(method, "gap_", None)
         if gap is not None and np.isfinite(gap):
-            words[name] = f"relative gap after the last axis: {gap:.3g}"
+            words[name] = f"gap {gap:.3g}"
     text = "Eigenvalues of the problem that each method solved, best first. "
-    text += "A gap after the last axis that was kept says that this many are natural."
+    text += "The gap is the distance from the last one kept to the next, as a share: a wide one says that this many axes are natural."
     return Spectra("Spectra", values, kept, text, words) if values else None
+
+
+#: What fits say of themselves, and the heads of its columns.
+_DIAGNOSTICS = {
+    **{"distinct_rows": "distinct rows", "components": "components", "bridges": "bridges", "edges": "edges"},
+    **{"search": "search", "solver": "solver"},
+}
+
+
+def _health(estimators: Mapping[str, Any]) -> Table | None:
+    """The graphs behind the embeddings, and how the problems were solved."""
+    import pandas as pd
+
+    told = [getattr(_last(estimator), "diagnostics_", {}) for estimator in estimators.values()]
+    finders = [getattr(getattr(_last(estimator), "graph_", None), "finder", None) for estimator in estimators.values()]
+    columns = {"neighbours": [getattr(finder, "n_neighbors", None) for finder in finders]}
+    columns |= {head: [facts.get(key) for facts in told] for key, head in _DIAGNOSTICS.items()}
+    kept = {head: pd.Series(values, estimators, dtype=object) for head, values in columns.items() if any(values)}
+    frame = pd.DataFrame(kept, index=list(estimators))
+    text = "More than one component: the neighbour graph fell apart and was joined by bridges, on which alone rests how the parts lie."
+    return Table("Graphs and solvers", frame, text if "components" in frame else "") if frame.shape[1] else None
 
 
 def _correlations(comparison: Any) -> Table | None:
@@ -248,7 +270,7 @@ def _problems(estimators: Mapping[str, Any]) -> Formulas | None:
         doc = type(method).__doc__ or ""
         formulas = [formula for formula in formulas_of(doc) if _can_be_shown(formula)]
         if formulas:
-            first = " ".join(doc.strip().split("\n\n")[0].split())
+            first = " ".join(doc.strip().split("\n\n")[0].replace("`", "").split())
             problems[name] = (formulas, f"{first} {method!r}".strip())
     text = "s.t.: subject to. X holds the rows of the data, V the directions or Y the points that are sought."
     return Formulas("The problems solved", problems, text) if problems else None

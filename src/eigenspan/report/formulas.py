@@ -10,7 +10,8 @@ r"""The formulas of docstrings as people read them: as MathML in a page, as Unic
 from __future__ import annotations
 
 import re
-import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
 from html import escape
 
 from .latex import Fraction, Node, Root, Row, Script, Sign, Space, parse
@@ -23,41 +24,38 @@ _PARTS = {("1", "2"): "½", ("1", "3"): "⅓", ("1", "4"): "¼", ("3", "4"): "¾
 
 def formulas_of(docstring: str | None) -> list[str]:
     """The formulas of the ``.. math::`` blocks of a docstring, in their order."""
-    lines = textwrap.dedent(docstring or "").split("\n")
-    found = []
-    for start, line in enumerate(lines):
-        opening = re.match(r"(\s*)\.\. math::(.*)", line)
-        if opening is None:
-            continue
-        indent, block = len(opening.group(1)), [opening.group(2)]
-        for following in lines[start + 1 :]:
-            if following.strip() and len(following) - len(following.lstrip()) <= indent:
-                break
-            block.append(following.strip())
-        paragraphs = re.split(r"\n\s*\n", "\n".join(block))
-        found += [" ".join(paragraph.split()) for paragraph in paragraphs if paragraph.strip()]
-    return found
+    return [formula for block in _blocks((docstring or "").split("\n")) for formula in block.formulas]
 
 
 def readable(text: str) -> str:
     """Words with their formulas in Unicode: those within a line, and those on lines of their own."""
-    text = re.sub(r":math:`([^`]*)`", lambda match: to_unicode(match.group(1)), text)
-    lines, shown = text.split("\n"), []
-    skip: int | None = None
-    for number, line in enumerate(lines):
-        indent = len(line) - len(line.lstrip())
-        if skip is not None and (not line.strip() or indent > skip):
+    lines = text.split("\n")
+    for block in reversed(list(_blocks(lines))):  # from the end, so that the places of those before stay
+        shown = [" " * (block.indent + 4) + to_unicode(formula) for formula in block.formulas]
+        lines[block.start : block.end] = [*shown, ""]
+    return re.sub(r":math:`([^`]*)`", lambda found: to_unicode(found.group(1)), "\n".join(lines))
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Lines from `start` to `end`, without it, that hold formulas, and how far the first is indented."""
+
+    start: int
+    end: int
+    indent: int
+    formulas: list[str]
+
+
+def _blocks(lines: list[str]) -> Iterator[_Block]:
+    for start, line in enumerate(lines):
+        opening = re.match(r"(\s*)\.\. math::(.*)", line)
+        if opening is None:
             continue
-        if skip is not None:
-            skip = None
-            shown.append("")
-        if line.strip().startswith(".. math::"):
-            skip = indent
-            own = formulas_of("\n".join(lines[number:]))[:1] if len(lines) > number else []
-            shown += [" " * (indent + 4) + to_unicode(formula) for formula in own]
-            continue
-        shown.append(line)
-    return "\n".join(shown)
+        indent, end = len(opening.group(1)), start + 1
+        while end < len(lines) and (not lines[end].strip() or len(lines[end]) - len(lines[end].lstrip()) > indent):
+            end += 1
+        paragraphs = re.split(r"\n\s*\n", "\n".join([opening.group(2), *lines[start + 1 : end]]))
+        yield _Block(start, end, indent, [" ".join(words.split()) for words in paragraphs if words.strip()])
 
 
 def to_unicode(formula: str) -> str:

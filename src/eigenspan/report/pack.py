@@ -53,6 +53,8 @@ def embedding_facts(packer: Packer, name: str, Y: NDArray[np.float64], note: str
             {"label": f"axis {number + 1}", "lo": lo, "hi": hi, "at": packer.put(places.astype("<u2").tobytes())}
         )
     place = None if codes is None else packer.put(codes.tobytes())
+    if Y.shape[1] > MOST_AXES:
+        note = ", ".join(filter(None, [note, f"the first {MOST_AXES} of {Y.shape[1]} axes"]))
     return {"name": name, "note": note, "axes": axes, "distortion": place}
 
 
@@ -75,6 +77,8 @@ def column_facts(packer: Packer, name: Any, column: Any, *, exact: bool) -> dict
     import pandas as pd
 
     facts: dict[str, Any] = {"name": str(name)}
+    if column.dtype == object and pd.api.types.infer_dtype(column) in ("integer", "floating", "mixed-integer-float"):
+        column = pd.to_numeric(column)
     if isinstance(column.dtype, pd.CategoricalDtype):
         return facts | _classes(packer, column.cat.codes.to_numpy() + 1, column.cat.categories)
     if pd.api.types.is_datetime64_dtype(column.dtype):
@@ -116,16 +120,15 @@ def _is_quantity(numbers: NDArray[np.float64], dtype: Any) -> bool:
 
 
 def _times(packer: Packer, column: Any) -> dict[str, Any] | None:
-    """Milliseconds since 1970, which are what the page's calendar counts; None if they are finer."""
-    stamps = column.to_numpy(dtype="datetime64[ns]")
-    missing = np.isnat(stamps)
-    nanoseconds = stamps.astype(np.int64)
-    if (nanoseconds[~missing] % 1_000_000).any():
+    """Milliseconds since 1970, which are what the page's calendar counts; None if they are finer, or beyond it."""
+    stamps = column.to_numpy()
+    known = ~np.isnat(stamps)
+    whole = stamps.astype("datetime64[ms]")
+    count = whole.astype(np.int64)
+    if (whole.astype(stamps.dtype) != stamps)[known].any() or (np.abs(count[known]) > 8e15).any():
         return None
-    milliseconds = np.where(missing, np.nan, nanoseconds // 1_000_000)
-    whole_days = not (nanoseconds[~missing] % 86_400_000_000_000).any()
-    at = packer.put(milliseconds.astype("<f8").tobytes())
-    return {"kind": "time", "type": "f8", "at": at, "whole_days": whole_days}
+    at = packer.put(np.where(known, count, np.nan).astype("<f8").tobytes())
+    return {"kind": "time", "type": "f8", "at": at, "whole_days": not (count[known] % 86_400_000).any()}
 
 
 def _factorised(column: Any) -> tuple[NDArray[np.intp], Any]:
@@ -150,13 +153,16 @@ def _word(value: Any) -> str:
     """The name of a class: whole numbers without a point, whatever type holds them."""
     if isinstance(value, float | np.floating):
         real = float(value)
-        return str(int(real)) if real.is_integer() and -1e15 < real < 1e15 else repr(real)
+        return str(int(real)) if real.is_integer() and -1e15 < real < 1e15 else str(value)
     return str(value)
 
 
 def _classes(packer: Packer, codes: NDArray[Any], levels: Any) -> dict[str, Any]:
     count = len(levels)
     kind = "u1" if count < 2**8 else "u2" if count < 2**16 else "u4"
-    words = json.dumps([_word(level) for level in levels]).encode("ascii")
+    values = (
+        np.asarray(levels) if getattr(levels.dtype, "kind", "") == "f" else levels
+    )  # single precision has shorter words
+    words = json.dumps([_word(value) for value in values]).encode("ascii")
     at = packer.put(codes.astype(f"<{kind}").tobytes())
     return {"kind": "class", "type": kind, "at": at, "levels": {"at": packer.put(words), "bytes": len(words)}}

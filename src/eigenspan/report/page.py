@@ -24,7 +24,7 @@ from .sections import Facts, Made, Section, Warned
 
 SCRIPTS = ("data.js", "colours.js", "paint.js", "select.js", "panels.js", "main.js")
 #: Of all classes beyond the first eleven: darker than what is missing.
-OTHERS = "#8b919b"
+OTHERS = "#9aa0a9"
 #: Columns that a row shows under the pointer, unless others are chosen.
 MOST_HOVERED = 12
 
@@ -136,8 +136,9 @@ class Report:
 
     def _data(self) -> tuple[dict[str, Any], str]:
         """What the script reads first, and the packed arrays."""
-        arrays, frame = self._embeddings(), self._frame()
+        arrays = self._embeddings()
         n = len(next(iter(arrays.values())))
+        frame = self._frame(n)
         self._check(arrays, frame, n)
         packer = Packer()
         lo, hi, codes = distortion_codes(self.distortion) if self.distortion else (0.0, 1.0, {})
@@ -178,12 +179,12 @@ class Report:
             arrays[str(name)] = Y
         return arrays
 
-    def _frame(self) -> Any:
+    def _frame(self, n: int) -> Any:
         """The table with names that are words, and its index as a column if it says anything."""
         import pandas as pd
 
         if self.table is None:
-            return pd.DataFrame(index=range(len(next(iter(self._embeddings().values())))))
+            return pd.DataFrame(index=range(n))
         table = self.table.to_pandas() if hasattr(self.table, "to_pandas") else self.table
         frame = pd.DataFrame(table)
         if not isinstance(frame.index, pd.RangeIndex) or frame.index.name is not None:

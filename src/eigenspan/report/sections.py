@@ -25,10 +25,10 @@ class Section(Protocol):
     def html(self, anchor: str) -> str: ...
 
 
-def part(anchor: str, title: str, text: str, *body: str, kind: str = "part") -> str:
-    """A section with its heading and a line on how to read it."""
+def part(anchor: str, title: str, text: str, *body: str, kind: str = "wide") -> str:
+    """A section with its heading and a line on how to read it; those that are not wide stand side by side."""
     words = f"<p>{escape(text)}</p>" if text else ""
-    return f'<section class="{kind}" id="{anchor}"><h2>{escape(title)}</h2>{words}{"".join(body)}</section>'
+    return f'<section class="part {kind}" id="{anchor}"><h2>{escape(title)}</h2>{words}{"".join(body)}</section>'
 
 
 def number(value: Any) -> str:
@@ -44,6 +44,12 @@ def number(value: Any) -> str:
         usual = real == 0 or 1e-3 <= abs(real) < 1e5
         return (f"{real:.3g}" if not usual else f"{real:,.0f}" if abs(real) >= 1e3 else f"{real:.3f}").replace("-", "−")
     return "—" if value is None else str(value)
+
+
+def brief(value: Any) -> str:
+    """The same without digits that are there for the sake of a column."""
+    fraction = isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral | np.bool_)
+    return f"{float(value):.4g}".replace("-", "−") if fraction and math.isfinite(value) else number(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +78,8 @@ class Table:
 
     def html(self, anchor: str) -> str:
         frame = self.frame
-        heads = "".join(
-            f'<th scope="col">{escape(str(name))}</th>'
-            for name in ["" if frame.index.name is None else frame.index.name, *frame]
-        )
+        first = "" if frame.index.name is None else str(frame.index.name)
+        heads = f'<th scope="col">{escape(first)}</th>' + "".join(self._head(name) for name in frame)
         largest = float(np.nanmax(np.abs(frame.to_numpy(dtype=float)), initial=0.0)) if self.heat else 0.0
         rows = []
         for place, label in enumerate(frame.index):
@@ -88,7 +92,12 @@ class Table:
             self.title,
             self.text,
             f'<div class="scroll" tabindex="0" role="region" aria-label="{name}">{table}</div>',
+            kind="wide" if frame.shape[1] > 5 else "half",
         )
+
+    def _head(self, name: Any) -> str:
+        mark = ' class="word"' if any(isinstance(value, str) for value in self.frame[name]) else ""
+        return f'<th scope="col"{mark}>{escape(str(name))}</th>'
 
     def _cell(self, name: Any, value: Any, largest: float) -> str:
         kinds = []
@@ -129,10 +138,9 @@ class Curves:
 
     def html(self, anchor: str) -> str:
         key = series_key(list(self.lines)) if len(self.lines) > 1 else ""
-        chart = line_chart(self.lines, self.x, self.y, self.title, log=self.log, width=680, height=340)
-        return part(
-            anchor, self.title, self.text, key, f'<div class="charts"><figure class="wide">{chart}</figure></div>'
-        )
+        chart = line_chart(self.lines, self.x, self.y, self.title, log=self.log, width=560, height=320)
+        figure = f'<div class="charts"><figure class="wide">{chart}</figure></div>'
+        return part(anchor, self.title, self.text, key, figure, kind="half")
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +170,8 @@ class Spectra:
             chart = spectrum_chart(np.asarray(values, dtype=float), self.kept.get(name), name)
             words = f'<p class="quiet">{escape(self.words[name])}</p>' if name in self.words else ""
             figures.append(f"<figure><figcaption>{escape(name)}</figcaption>{chart}{words}</figure>")
-        return part(anchor, self.title, self.text, f'<div class="charts">{"".join(figures)}</div>')
+        kind = "wide" if len(figures) > 6 else "half"
+        return part(anchor, self.title, self.text, f'<div class="charts">{"".join(figures)}</div>', kind=kind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,10 +244,10 @@ class Facts:
         groups = []
         for name, facts in self.groups.items():
             rows = "".join(
-                f"<dt>{escape(str(key))}</dt><dd>{escape(number(value))}</dd>" for key, value in facts.items()
+                f"<dt>{escape(str(key))}</dt><dd>{escape(brief(value))}</dd>" for key, value in facts.items()
             )
             groups.append(f"<div><h3>{escape(str(name))}</h3><dl>{rows}</dl></div>")
-        return part(anchor, self.title, "", f'<div class="facts">{"".join(groups)}</div>')
+        return part(anchor, self.title, "", f'<div class="facts">{"".join(groups)}</div>', kind="half")
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,7 +259,7 @@ class Warned:
 
     def html(self, anchor: str) -> str:
         lines = "".join(f"<li>{escape(str(message))}</li>" for message in self.messages)
-        return part(anchor, self.title, "", f"<ul>{lines}</ul>", kind="part warn")
+        return part(anchor, self.title, "", f"<ul>{lines}</ul>", kind="wide warn")
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,8 +23,15 @@ function colourTable(colours, missing) {
 
 const rampTable = (missing) => colourTable(Array.from({ length: 255 }, (_, k) => ramp(k / 254)), missing);
 
-/** Black is not seen on black: in the dark its place is taken by white. */
-const seen = (palette, dark) => palette.map((hex) => (dark && hex === "#000000" ? "#f2f2f2" : hex));
+/** Dark colours are not seen on a dark ground: there they are lighter, and white takes the place of black. */
+function seen(palette, dark) {
+  const lighter = (hex) => {
+    const [r, g, b] = channels(hex);
+    const lift = r + g + b === 0 ? 0.95 : 0.3 * r + 0.6 * g + 0.1 * b < 110 ? 0.3 : 0;
+    return "#" + [r, g, b].map((value) => Math.round(value + lift * (255 - value)).toString(16).padStart(2, "0")).join("");
+  };
+  return dark ? palette.map(lighter) : palette;
+}
 
 /** Classes: up to twelve have colours of their own; of more, the eleven largest, and one for all others. */
 function classScheme(column, palettes, dark) {
@@ -58,7 +65,7 @@ function scaleEnds(values) {
   if (!sorted.length) return null;
   const at = (share) => sorted[Math.round(share * (sorted.length - 1))];
   const [lo, hi, low, high] = [at(0), at(1), at(0.02), at(0.98)];
-  const stray = high > low && (high - low) * 5 < hi - lo;
+  const stray = high > low && (high - low) * 2 < hi - lo;
   return stray ? { lo: low, hi: high, below: lo < low, above: hi > high } : { lo, hi, below: false, above: false };
 }
 

@@ -55,10 +55,11 @@ class Column {
   brief(i) {
     if (this.missing(i)) return "missing";
     if (this.kind === "number") return rounded(this.values[i]);
-    const text = this.text(i);
-    return text.length > 160 ? text.slice(0, 160) + "…" : text;
+    return shortened(this.text(i), 160);
   }
 }
+
+const shortened = (text, most) => (text.length > most ? text.slice(0, most) + "…" : text);
 
 function rounded(value) {
   if (!Number.isFinite(value)) return shortest(value);

@@ -3,7 +3,7 @@
 
 const $ = (id) => document.getElementById(id);
 const many = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
-const WHITE_MOST = 16e6; // pixels of the canvas
+const MOST_PIXELS = 16e6; // of the canvas
 
 class Explorer {
   constructor(head, buffer) {
@@ -14,6 +14,7 @@ class Explorer {
     this.selection = new Selection(head.n);
     this.panels = head.embeddings.map((facts) => new Panel(new Embedding(facts, buffer, head.n), this));
     $("panels").append(...this.panels.map((panel) => panel.root));
+    this.panels[0].alone.hidden = this.panels.length === 1;
     this.canvas = $("points");
     this.painter = this.makePainter();
     this.controls();
@@ -41,7 +42,11 @@ class Explorer {
   /** As many panels side by side as make them largest; no smaller than can be used. */
   layout() {
     const [width, height] = [$("stage").clientWidth, Math.max(320, innerHeight - 190)];
-    const count = this.panels.length;
+    const shown = this.shown();
+    const size = [width, height, devicePixelRatio, shown.length].join();
+    if (size === this.size) return;
+    this.size = size;
+    const count = shown.length;
     const side = (across) => Math.min(width / across, height / Math.ceil(count / across) - 34);
     let best = 1;
     for (let across = 2; across <= count; across++) if (side(across) > side(best) + 1 && width / across >= 230) best = across;
@@ -50,13 +55,28 @@ class Explorer {
     $("panels").style.gridTemplateColumns = `repeat(${best}, minmax(0, 1fr))`;
     $("panels").style.gridAutoRows = `${Math.floor(share)}px`;
     const origin = this.origin();
-    const most = Math.sqrt(WHITE_MOST / (origin.width * origin.height || 1));
+    const most = Math.sqrt(MOST_PIXELS / (origin.width * origin.height || 1));
     this.ratio = Math.min(devicePixelRatio || 1, most, 8192 / Math.max(origin.width, origin.height, 1));
     this.canvas.width = Math.max(1, Math.round(origin.width * this.ratio));
     this.canvas.height = Math.max(1, Math.round(origin.height * this.ratio));
-    for (const panel of this.panels) panel.measure(origin);
+    for (const panel of shown) panel.measure(origin);
     this.hover(null, -1);
     this.draw();
+  }
+
+  /** The panels in view: all of them, or one alone. */
+  shown() {
+    return this.panels.filter((panel) => !panel.root.hidden);
+  }
+
+  /** Show one panel alone, or all of them again. */
+  enlarge(panel) {
+    const all = this.shown().length === 1;
+    for (const other of this.panels) {
+      other.root.hidden = !all && other !== panel;
+      other.alone.setAttribute("aria-pressed", String(!all && other === panel));
+    }
+    this.layout();
   }
 
   origin() {
@@ -73,8 +93,9 @@ class Explorer {
     this.asked = false;
     if (!this.scheme) return;
     const quiet = this.dark() ? [110, 116, 126] : [176, 180, 187];
-    this.painter.paint(this.panels, { table: this.scheme.table, chosen: this.selection.count > 0, quiet, ratio: this.ratio });
-    for (const panel of this.panels) panel.mark(this.row ?? -1);
+    const shown = this.shown();
+    this.painter.paint(shown, { table: this.scheme.table, chosen: this.selection.count > 0, quiet, ratio: this.ratio });
+    for (const panel of shown) panel.mark(this.row ?? -1);
   }
 
   /** Hand everything to the painter. */
@@ -97,12 +118,12 @@ class Explorer {
   }
 
   recolour() {
-    const palettes = { ...this.head.palettes, ...(this.dark() ? { missing: "#565c66", others: "#a9afb9" } : {}) };
+    const palettes = { ...this.head.palettes, ...(this.dark() ? { missing: "#4a505a", others: "#777e89" } : {}) };
     const choice = $("colour").value;
     const column = this.columns[Number(choice)];
     if (choice === "distortion") this.scheme = this.distortionScheme(palettes);
     else if (column) this.scheme = schemeOf(column, palettes, this.dark());
-    else this.scheme = { codes: new Uint8Array(this.n).fill(1), table: colourTable([channels(palettes.few[0])], palettes.missing), entries: [] };
+    else this.scheme = { codes: new Uint8Array(this.n).fill(1), table: colourTable([channels(seen(palettes.few, this.dark())[0])], palettes.missing), entries: [] };
     const name = choice === "distortion" ? "distortion" : column && column.name;
     this.colouring = name ? `coloured by ${name}` : "in one colour";
     for (const panel of this.panels) {
@@ -130,8 +151,8 @@ class Explorer {
     for (const { code, label, colour, count } of entries) {
       const dot = element("i", { "aria-hidden": "true" });
       dot.style.background = colour;
-      const shown = label.length > 40 ? label.slice(0, 40) + "…" : label || "(empty)";
-      const title = `Select the ${many(count, "row")} of ${label.slice(0, 200) || "(empty)"}; with Shift, add them`;
+      const shown = shortened(label, 40) || "(empty)";
+      const title = `Select the ${many(count, "row")} of ${shortened(label, 200) || "(empty)"}; with Shift, add them`;
       const chip = element("button", { type: "button", class: "chip", title }, dot, shown, element("small", {}, count.toLocaleString("en")));
       const { codes } = this.scheme;
       chip.addEventListener("click", (event) => this.select((i) => codes[i] === code, event.shiftKey ? "add" : "only"));
@@ -200,7 +221,7 @@ class Explorer {
   // ------------------------------------------------------------------------------ the row under the pointer
   hover(panel, row, event, cursor) {
     this.row = row;
-    for (const other of this.panels) if (other.view) other.mark(row);
+    for (const other of this.shown()) other.mark(row);
     const tip = $("tip");
     tip.hidden = row < 0;
     if (row < 0) return;
@@ -224,13 +245,9 @@ class Explorer {
   controls() {
     const choice = $("colour");
     choice.append(new Option("one colour", "none"));
-    this.columns.forEach((column, k) => {
-      const tells = column.quantity || column.levels.length < Math.max(2, this.n);
-      if (tells) choice.append(new Option(column.name, String(k)));
-    });
+    this.columns.forEach((column, k) => choice.append(new Option(column.name, String(k))));
     if (this.head.distortion) choice.append(new Option(`${this.head.distortion.label} (of each panel)`, "distortion"));
-    choice.value = this.head.colour === "distortion" ? "distortion" : String(this.head.colour);
-    if (choice.selectedIndex < 0) choice.value = "none";
+    choice.value = String(this.head.colour);
     choice.addEventListener("change", () => this.recolour());
     $("clear").addEventListener("click", () => this.clear());
     $("invert").addEventListener("click", () => this.select((i) => !this.selection.rows[i], "only"));

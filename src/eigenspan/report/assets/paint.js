@@ -14,11 +14,11 @@ void main() {
 }`;
 const FRAGMENT = `#version 300 es
 precision mediump float;
-in vec4 colour; uniform float opacity; out vec4 result;
+in vec4 colour; uniform float opacity, rim; out vec4 result;
 void main() {
   float far = length(gl_PointCoord - 0.5) * 2.0;
-  float alpha = colour.a * opacity * (1.0 - smoothstep(0.72, 1.0, far));
-  result = vec4(colour.rgb * alpha, alpha);
+  float alpha = colour.a * opacity * (1.0 - smoothstep(0.75, 1.0, far));
+  result = vec4(colour.rgb * (1.0 - rim * smoothstep(0.45, 0.8, far)) * alpha, alpha); // a darker rim sets light colours off
 }`;
 
 /** Rows in an order that favours none: whatever is drawn last lies on top. */
@@ -35,8 +35,8 @@ function mixedOrder(n) {
 
 /** Points shrink and thin out as they become many. */
 function pointStyle(n, extent) {
-  const size = Math.min(9, Math.max(2.4, 34 * n ** -0.25 * Math.sqrt(extent / 360) - 1));
-  return { size: Math.min(size, 8), opacity: n > 20000 ? 0.72 : n > 2000 ? 0.82 : 0.92 };
+  const size = Math.min(9, Math.max(2.4, 40 * n ** -0.25 * Math.sqrt(extent / 360) - 1));
+  return { size: Math.min(size, 8), rim: size > 3 ? 0.28 : 0.12, opacity: n > 20000 ? 0.55 : n > 4000 ? 0.8 : 0.92 };
 }
 
 /** From the unit square of a panel's axes to its pixels: pixel = place * scale + shift, both ways up. */
@@ -65,7 +65,7 @@ class GlPainter {
     const gl = this.gl;
     this.program = this.link();
     gl.useProgram(this.program);
-    const names = ["scale", "shift", "size", "pass", "quiet", "opacity"];
+    const names = ["scale", "shift", "size", "pass", "quiet", "opacity", "rim"];
     this.at = Object.fromEntries(names.map((name) => [name, gl.getUniformLocation(this.program, name)]));
     this.buffers = new Map();
     this.chosen = gl.createBuffer();
@@ -146,12 +146,13 @@ class GlPainter {
       const { sx, tx, sy, ty } = pixelMap(panel);
       gl.uniform2f(at.scale, (2 * sx) / width, (-2 * sy) / height);
       gl.uniform2f(at.shift, (2 * tx) / width - 1, 1 - (2 * ty) / height);
-      const { size, opacity } = pointStyle(this.n, Math.min(width, height));
+      const { size, opacity, rim } = pointStyle(this.n, Math.min(width, height));
       gl.uniform1f(at.size, (size + 0.5) * ratio * Math.min(2, panel.view.zoom ** 0.35));
       gl.uniform1f(at.opacity, opacity);
       gl.bindVertexArray(this.buffers.get(panel).array);
       for (const pass of chosen ? [0, 1] : [-1]) {
         gl.uniform1f(at.pass, pass);
+        gl.uniform1f(at.rim, pass === 0 ? 0 : rim);
         gl.drawElements(gl.POINTS, this.n, gl.UNSIGNED_INT, 0);
       }
     }

@@ -47,7 +47,9 @@ class Panel {
     this.stretch.setAttribute("aria-pressed", "false");
     const zoom = (factor) => () => this.zoom(factor, this.box.width / 2, this.box.height / 2);
     buttons.append(this.stretch, button("−", "Zoom out", zoom(1 / 1.5)), button("+", "Zoom in", zoom(1.5)));
-    buttons.append(button("⌂", "Show all points", () => this.reset()));
+    this.alone = button("⤢", "Show this panel alone", () => this.page.enlarge(this));
+    this.alone.setAttribute("aria-pressed", "false");
+    buttons.append(button("⌂", "Show all points", () => this.reset()), this.alone);
     const name = element("h3", { title: embedding.name }, embedding.name);
     const note = element("small", {}, embedding.note || "");
     this.root = element("section", { class: "panel" }, element("header", {}, name, note, buttons), this.plot);
@@ -142,10 +144,10 @@ class Panel {
   /** A test of rows: whether they lie within this polygon of pixels. */
   insideOf(polygon) {
     const corners = polygon.map(([px, py]) => this.placeOf(px, py));
-    const [xs, ys] = [corners.map((corner) => corner[0]), corners.map((corner) => corner[1])];
+    const [xs, ys] = [0, 1].map((side) => Float64Array.from(corners, (corner) => corner[side]));
     const [left, right, low, high] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
     const [x, y] = [this.x.places, this.y.places];
-    return (i) => x[i] >= left && x[i] <= right && y[i] >= low && y[i] <= high && within(corners, x[i], y[i]);
+    return (i) => x[i] >= left && x[i] <= right && y[i] >= low && y[i] <= high && within(xs, ys, x[i], y[i]);
   }
 
   /** Rows by cells of a grid over both axes, made when first needed. */

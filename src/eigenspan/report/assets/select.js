@@ -25,23 +25,21 @@ class Selection {
   }
 }
 
-/** Whether a point of the plane lies within a polygon that crosses itself or not: by the even-odd rule. */
-function within(corners, x, y) {
+/** Whether a point lies within a polygon of corners (xs, ys), which may cross itself: by the even-odd rule. */
+function within(xs, ys, x, y) {
   let inside = false;
-  for (let a = 0, b = corners.length - 1; a < corners.length; b = a++) {
-    const [xa, ya] = corners[a];
-    const [xb, yb] = corners[b];
-    if (ya > y !== yb > y && x < ((xb - xa) * (y - ya)) / (yb - ya) + xa) inside = !inside;
+  for (let a = 0, b = xs.length - 1; a < xs.length; b = a++) {
+    if (ys[a] > y !== ys[b] > y && x < ((xs[b] - xs[a]) * (y - ys[a])) / (ys[b] - ys[a]) + xs[a]) inside = !inside;
   }
   return inside;
 }
 
 const FORMULA = /^[=+\-@\t\r]/;
 
-/** A cell of CSV: quoted where it must be. A word that a spreadsheet would take for a formula begins with an apostrophe if disarmed. */
+/** A cell of CSV: quoted where it must be, and where it is empty without being missing. A word that a spreadsheet would take for a formula begins with an apostrophe if disarmed. */
 function cell(text, word, disarm) {
-  const safe = disarm && word && FORMULA.test(text) && Number.isNaN(Number(text)) ? "'" + text : text;
-  return /[",\r\n]|^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  const safe = disarm && word && isFormula(text) ? "'" + text : text;
+  return /[",\r\n]|^\s|\s$|^$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
 /** The selected rows as CSV, with the number of each row, counted from 0. */
@@ -50,14 +48,18 @@ function csv(columns, rows, disarm) {
   let first = "row";
   while (taken.has(first)) first += "_";
   const lines = [[first, ...columns.map((column) => cell(column.name, true, disarm))].join()];
+  const written = (column, i) => (column.missing(i) ? "" : cell(column.text(i), !column.quantity, disarm));
   for (let i = 0; i < rows.length; i++) {
-    if (rows[i]) lines.push([i, ...columns.map((column) => cell(column.text(i), !column.quantity, disarm))].join());
+    if (rows[i]) lines.push([i, ...columns.map((column) => written(column, i))].join());
   }
   return lines.join("\r\n") + "\r\n";
 }
 
+/** Whether a spreadsheet would take a word for a formula: numbers with a sign are none. */
+const isFormula = (word) => FORMULA.test(word) && Number.isNaN(Number(word));
+
 const hasFormulas = (columns) =>
-  columns.some((column) => FORMULA.test(column.name) || (!column.quantity && column.levels.some((word) => FORMULA.test(word) && Number.isNaN(Number(word)))));
+  columns.some((column) => isFormula(column.name) || (!column.quantity && column.levels.some(isFormula)));
 
 /** How the selected rows differ from all rows in one column: how much, and in words. */
 function contrast(column, rows) {
@@ -65,33 +67,39 @@ function contrast(column, rows) {
 }
 
 function numberContrast(column, rows) {
-  let [n, all, squares, m, chosen] = [0, 0, 0, 0, 0];
   const { values } = column;
-  for (let i = 0; i < values.length; i++) if (Number.isFinite(values[i])) (n++, (all += values[i]), rows[i] && (m++, (chosen += values[i])));
-  if (!m || m === n) return null;
-  const mean = all / n;
-  for (const value of values) if (Number.isFinite(value)) squares += (value - mean) ** 2;
-  const spread = Math.sqrt(squares / n);
-  if (!spread) return null;
-  const shift = (chosen / m - mean) / spread;
+  const all = { count: 0, sum: 0, squares: 0 };
+  const chosen = { count: 0, sum: 0 };
+  const add = (group, value) => ((group.count += 1), (group.sum += value));
+  for (let i = 0; i < values.length; i++) {
+    if (!Number.isFinite(values[i])) continue;
+    add(all, values[i]);
+    if (rows[i]) add(chosen, values[i]);
+  }
+  if (!chosen.count || chosen.count === all.count) return null;
+  const [mean, own] = [all.sum / all.count, chosen.sum / chosen.count];
+  for (const value of values) if (Number.isFinite(value)) all.squares += (value - mean) ** 2;
+  const shift = (own - mean) / Math.sqrt(all.squares / all.count || Infinity);
   const write = (value) => (column.kind === "time" ? column.write(value) : String(Number(value.toPrecision(3))));
-  const words = `mean ${write(chosen / m)}, of all rows ${write(mean)}`;
-  return { size: Math.abs(shift), mark: `${shift < 0 ? "−" : "+"}${Math.abs(shift).toFixed(1)} sd`, words };
+  const mark = `${shift < 0 ? "−" : "+"}${Math.abs(shift).toFixed(1)} sd`;
+  return { size: Math.abs(shift), mark, words: `mean ${write(own)}, of all rows ${write(mean)}` };
 }
 
 function classContrast(column, rows) {
   const { values, levels } = column;
   if (levels.length > values.length / 2 || levels.length < 2) return null;
   const [all, chosen] = [new Uint32Array(levels.length + 1), new Uint32Array(levels.length + 1)];
-  let m = 0;
-  for (let i = 0; i < values.length; i++) (all[values[i]]++, rows[i] && (m++, chosen[values[i]]++));
-  if (m === values.length) return null;
-  const gain = (code) => chosen[code] / m - all[code] / values.length;
+  let count = 0;
+  for (let i = 0; i < values.length; i++) {
+    all[values[i]]++;
+    if (rows[i]) chosen[values[i]]++;
+    count += rows[i];
+  }
+  const gain = (code) => chosen[code] / count - all[code] / values.length;
   let best = 1;
-  for (let code = 1; code <= levels.length; code++) if (gain(code) > gain(best)) best = code;
-  const share = all[best] / values.length;
+  for (let code = 2; code <= levels.length; code++) if (gain(code) > gain(best)) best = code;
+  const [own, share] = [chosen[best] / count, all[best] / values.length];
   const percent = (part) => `${(100 * part).toFixed(part > 0 && part < 0.01 ? 1 : 0)} %`;
-  const mark = `${percent(chosen[best] / m)}`;
-  const size = gain(best) / Math.sqrt(share * (1 - share) || 1);
-  return size > 0.01 ? { size, mark, words: `are ${column.brief(values.findIndex((code) => code === best))}, of all rows ${percent(share)}` } : null;
+  const size = (own - share) / Math.sqrt(share * (1 - share) || Infinity);
+  return { size, mark: percent(own), words: `are ${shortened(levels[best - 1], 60)}, of all rows ${percent(share)}` };
 }
