@@ -51,6 +51,17 @@ def full_report(
     Returns
     -------
     Report
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from eigenspan import compare
+    >>> from eigenspan.report import full_report
+    >>> X, y = load_wine(return_X_y=True)
+    >>> report = full_report(compare(StandardScaler().fit_transform(X), ["PCA", "LLE"], y), "Wines")
+    >>> [section.title for section in report.sections][-2:]
+    ['Dimension', 'Dimension at every scale']
     """
     X, n = comparison.X, len(next(iter(comparison.embeddings.values())))
     X = X if hasattr(X, "shape") else np.asarray(X)

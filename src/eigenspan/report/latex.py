@@ -102,7 +102,7 @@ _FENCES = {
     **{"lVert": "‖", "rVert": "‖", "|": "‖", "lvert": "|", "rvert": "|", "langle": "⟨", "rangle": "⟩"},
     **{"{": "{", "}": "}", "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉"},
 }
-_FUNCTIONS = {"log", "det", "exp", "tr", "dim", "ker", "rank", "cos", "sin", "arccos", "diag"}
+_FUNCTIONS = {"arg", "log", "det", "exp", "tr", "dim", "ker", "rank", "cos", "sin", "arccos", "diag"}
 _LIMITS = {"max": "max", "min": "min", "sup": "sup", "inf": "inf", "argmin": "arg min", "argmax": "arg max"}
 _LARGE = {"sum": "∑", "prod": "∏", "int": "∫"}
 _SPACES = {"quad": 1.0, "qquad": 2.0, ",": 0.17, ":": 0.22, ";": 0.28, " ": 0.33, "!": 0.0}
