@@ -309,7 +309,7 @@ def test_distortion_of_an_estimator_is_that_of_quality(kind):
     display = DistortionDisplay.from_estimator(fitted, X, kind=kind, worst=2)
     assert display.values == pytest.approx(quality.distortion(X, fitted.embedding_, kind=kind))
     assert display.colorbar_.ax.get_ylabel() == kind
-    assert display.ax_.get_xlabel().startswith("PCA 1 (")
+    assert display.ax_.get_xlabel().startswith("pca0 (")
     assert display.ax_.get_aspect() == 1.0
 
 

@@ -37,14 +37,14 @@ def test_axes_are_named_by_the_method_and_its_shares():
     display = EmbeddingDisplay.from_estimator(pca, axes=(2, 0))
     shares = 100 * pca.explained_variance_ratio_
     assert display.ax_.get_xlabel() == f"PCA 3 ({shares[2]:.1f} % of variance)"
-    assert display.ax_.get_ylabel() == f"PCA 1 ({shares[0]:.1f} % of variance)"
+    assert display.ax_.get_ylabel() == f"pca0 ({shares[0]:.1f} % of variance)"
     assert display.ax_.get_title() == "PCA"
     assert np.sort(offsets(display), axis=0) == pytest.approx(np.sort(pca.embedding_[:, [2, 0]], axis=0))
 
 
 def test_shares_of_a_discriminant_are_those_between_classes():
     label = EmbeddingDisplay.from_estimator(LDA(2).fit(X, CLASSES), CLASSES).ax_.get_xlabel()
-    assert label.startswith("LDA 1 (")
+    assert label.startswith("lda0 (")
     assert label.endswith("% of variance between classes)")
 
 
@@ -134,7 +134,7 @@ def test_black_turns_white_on_a_dark_ground():
 def test_one_axis_is_a_strip_that_says_so():
     display = EmbeddingDisplay.from_estimator(PCA(1).fit(X))
     assert display.ax_.get_ylabel() == "no meaning: spread at random"
-    assert display.ax_.get_xlabel().startswith("PCA 1 (")
+    assert display.ax_.get_xlabel().startswith("pca0 (")
     assert display.ax_.get_aspect() == "auto"
 
 

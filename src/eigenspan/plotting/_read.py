@@ -121,12 +121,12 @@ def method_name(estimator: Any) -> str:
 
 
 def axis_names(estimator: Any, d: int) -> list[str]:
-    """ "PCA 1 (92.5 % of variance)", as far as the estimator knows shares."""
-    part, name = fitted_part(estimator), method_name(estimator)
+    """ "pca0 (92.5 % of variance)": named as in ``get_feature_names_out`` and in files, with shares as far as the estimator knows them."""
+    part, name = fitted_part(estimator), method_name(estimator).lower()
     shares = np.asarray(getattr(part, "explained_variance_ratio_", []))
     of = "of variance between classes" if hasattr(part, "classes_") else "of variance"
     known = [f" ({100 * share:.1f} % {of})" for share in shares] + [""] * d
-    return [f"{name} {i + 1}{known[i]}" for i in range(d)]
+    return [f"{name}{i}{known[i]}" for i in range(d)]
 
 
 def keeps_lengths(estimator: Any) -> bool:

@@ -59,7 +59,7 @@ class EmbeddingDisplay:
     >>> X, y = load_iris(return_X_y=True)
     >>> display = EmbeddingDisplay.from_estimator(PCA(2).fit(X), y)
     >>> display.ax_.get_xlabel()
-    'PCA 1 (92.5 % of variance)'
+    'pca0 (92.5 % of variance)'
     >>> display.figure_.savefig("iris.png")  # doctest: +SKIP
     """
 
