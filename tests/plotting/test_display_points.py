@@ -36,7 +36,7 @@ def test_axes_are_named_by_the_method_and_its_shares():
     pca = PCA(3).fit(X)
     display = EmbeddingDisplay.from_estimator(pca, axes=(2, 0))
     shares = 100 * pca.explained_variance_ratio_
-    assert display.ax_.get_xlabel() == f"PCA 3 ({shares[2]:.1f} % of variance)"
+    assert display.ax_.get_xlabel() == f"pca2 ({shares[2]:.1f} % of variance)"
     assert display.ax_.get_ylabel() == f"pca0 ({shares[0]:.1f} % of variance)"
     assert display.ax_.get_title() == "PCA"
     assert np.sort(offsets(display), axis=0) == pytest.approx(np.sort(pca.embedding_[:, [2, 0]], axis=0))
@@ -141,7 +141,7 @@ def test_one_axis_is_a_strip_that_says_so():
 def test_three_axes_have_depth():
     display = EmbeddingDisplay.from_estimator(PCA(3).fit(X), CLASSES, axes=(0, 1, 2))
     assert display.ax_.name == "3d"
-    assert display.ax_.get_zlabel() == "PCA 3"
+    assert display.ax_.get_zlabel() == "pca2"
     given = Figure().add_subplot(projection="3d")
     assert EmbeddingDisplay(Y).plot(given, axes=(0, 1, 3)).ax_ is given
 
@@ -211,8 +211,8 @@ def test_pairs_of_axes():
     scores = PCA(4).fit(X).embedding_
     drawn = np.asarray(display.axes_[2, 1].collections[0].get_offsets())
     assert np.sort(drawn, axis=0) == pytest.approx(np.sort(scores[:, [2, 3]], axis=0))
-    assert display.axes_[2, 1].get_xlabel().startswith("PCA 3\n(")
-    assert display.axes_[2, 0].get_ylabel().startswith("PCA 4\n(")
+    assert display.axes_[2, 1].get_xlabel().startswith("pca2\n(")
+    assert display.axes_[2, 0].get_ylabel().startswith("pca3\n(")
     counts = sum(patch.get_height() for patch in display.axes_[1, 1].patches)
     assert counts == 60
     assert texts(display.legend_) == ["0", "1", "2"]
