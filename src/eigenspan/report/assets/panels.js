@@ -216,7 +216,7 @@ class Panel {
       const anchor = Math.abs(ux) < 0.3 ? "middle" : ux > 0 ? "start" : "end";
       const place = { x: x + 5 * ux, y: y + 12 * uy + 4 };
       const covered = () => words.find((other) => Math.abs(other.x - place.x) < 80 && Math.abs(other.y - place.y) < 12);
-      const away = covered() && covered().y > place.y ? -12 : 12;
+      const away = covered() && covered().y > place.y ? -13 : 13;
       while (covered()) place.y = covered().y + away;
       words.push(place);
       const word = element("text", { ...place, "text-anchor": anchor }, shortened(name, 24));
