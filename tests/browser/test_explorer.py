@@ -369,6 +369,27 @@ def test_axes_beyond_two_and_a_single_one(visit):
     assert "row number up" in page.run("explorer.panels[1].plot.ariaLabel")
 
 
+def test_arrows_point_along_the_axes(visit):
+    directions = pd.DataFrame(
+        [[1.0, 0.0], [0.0, 0.5], [-0.3, -0.3], [0.01, 0.0]], index=["east", "north", "<b>", "short"]
+    )
+    page = visit(small_report(arrows={"view 2": directions}))
+    ends = (
+        "[...explorer.panels[1].arrows.querySelectorAll('path')].map((path) => "
+        "path.getAttribute('d').match(/L([^,]+),([^LM]+)L/).slice(1).map(Number))"
+    )
+    assert page.run(ends) == []
+    page.click("#arrows")
+    box = page.box(".plot", 1)
+    reach = 0.36 * min(box["width"], box["height"])
+    expected = np.array([[1.0, 0.0], [0.0, -0.5], [-0.3, 0.3]]) * reach + [box["width"] / 2, box["height"] / 2]
+    np.testing.assert_allclose(page.run(ends), expected, atol=0.01)
+    words = "[...document.querySelectorAll('.arrows text')].map((word) => word.textContent)"
+    assert page.run(words) == ["east", "north", "<b>"]
+    page.click("#arrows")
+    assert page.run(words) == []
+
+
 def test_each_panel_shows_its_own_distortion(visit):
     n = 200
     bad = {"view 1": np.linspace(0, 1, n), "view 2": np.linspace(1, 0, n), "view 3": np.full(n, np.nan)}

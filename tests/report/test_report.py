@@ -159,6 +159,13 @@ def test_distortion_has_one_scale():
     assert np.frombuffer(raw, "u1", 50, second)[-1] == 255
 
 
+def test_arrows_of_the_columns_that_reach_farthest():
+    directions = pd.DataFrame(np.linspace(-1, 0.5, 100).reshape(50, 2), index=[f"c{k}" for k in range(50)])
+    arrows = unpacked(small_report(30, arrows={"view 1": directions}))[0]["embeddings"][0]["arrows"]
+    assert len(arrows) == 40
+    assert arrows[0] == {"name": "c0", "along": [-1.0, -0.9848]}
+
+
 def test_fifty_thousand_rows_in_six_panels_are_less_than_four_megabytes():
     n = 50_000
     rng = np.random.default_rng(0)
@@ -316,6 +323,11 @@ Y = np.eye(4)[:, :2]
         ({"colour": "nothing"}, "no column 'nothing'"),
         ({"hover": ["nothing"]}, "no column 'nothing'"),
         ({"distortion": {"z": np.zeros(4)}}, "not among the embeddings"),
+        (
+            {"arrows": {"a": pd.DataFrame(np.zeros((5, 3)))}},
+            r"column for each axis of an embedding; got shape \(5, 3\)",
+        ),
+        ({"arrows": {"z": pd.DataFrame(np.zeros((5, 2)))}}, "arrows of 'z'"),
         ({"distortion": {"a": np.zeros(3)}}, "one number for each of the 4 points"),
     ],
 )

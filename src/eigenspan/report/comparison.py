@@ -79,12 +79,13 @@ def report_of(
     shown, carried = (table, None) if table is not None else _shown(comparison.X, comparison.y)
     if colour is None and table is None and comparison.y is not None:
         colour = str(shown.columns[0])
+    correlations = _correlations(comparison)
     own: list[Section | None] = [
         _quality(comparison),
         _curves(rank_curves or {}),
         _spectra(comparison),
         _health(comparison.estimators),
-        _correlations(comparison),
+        _telling(correlations),
         _problems(comparison.estimators),
     ]
     data = {"rows": n, "columns": D} | _labels(comparison.y)
@@ -102,6 +103,7 @@ def report_of(
         colour=colour,
         distortion=distortion or {},
         notes=_notes(comparison),
+        arrows=correlations,
     )
 
 
@@ -228,30 +230,36 @@ def _health(estimators: Mapping[str, Any]) -> Table | None:
     return Table("Graphs and solvers", frame, text if "components" in frame else "") if frame.shape[1] else None
 
 
-def _correlations(comparison: Any) -> Table | None:
-    """Columns of the data against axes, for the columns that tell most."""
+def _correlations(comparison: Any) -> dict[str, Any]:
+    """By embedding, the correlation of every column of the data with every axis; nothing where the data have no such thing."""
     import pandas as pd
 
     X = comparison.X
     n, D = np.shape(X)
     if sp.issparse(X) or n * D > 50_000_000 or D > 20_000:
-        return None
+        return {}
     names = [str(name) for name in X.columns] if hasattr(X, "columns") else [f"x{j + 1}" for j in range(D)]
     try:
         data = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
-        return None
+        return {}
     if not np.isfinite(data).all():
+        return {}
+    found = {name: _correlation(data, np.asarray(Y)) for name, Y in comparison.embeddings.items()}
+    return {name: pd.DataFrame(r, names, [f"{name} {k + 1}" for k in range(r.shape[1])]) for name, r in found.items()}
+
+
+def _telling(correlations: Mapping[str, Any]) -> Table | None:
+    """All of them side by side, for the columns that tell most."""
+    import pandas as pd
+
+    if not correlations:
         return None
-    found = {}
-    for name, Y in comparison.embeddings.items():
-        for axis, r in enumerate(_correlation(data, np.asarray(Y)).T):
-            found[f"{name} {axis + 1}"] = r
-    frame = pd.DataFrame(found, index=names)
-    telling = frame.abs().max(axis=1).sort_values(ascending=False, kind="stable").index[:MOST_TELLING]
+    frame = pd.concat(list(correlations.values()), axis=1)
+    order = np.argsort(-frame.abs().max(axis=1).to_numpy(), kind="stable")[:MOST_TELLING]
     text = "Correlation of each column of the data with each axis."
-    text += f" The {MOST_TELLING} columns of {D:,} that tell most." if D > MOST_TELLING else ""
-    return Table("Columns and axes", frame.loc[[name for name in names if name in set(telling)]], text, heat=True)
+    text += f" The {MOST_TELLING} columns of {len(frame):,} that tell most." if len(frame) > MOST_TELLING else ""
+    return Table("Columns and axes", frame.iloc[np.sort(order)], text, heat=True)
 
 
 def _correlation(X: Array, Y: Array) -> Array:

@@ -18,6 +18,8 @@ from ..plotting._colours import MOST_CLASSES
 EXACT_CELLS = 200_000
 #: Axes of an embedding that the page can show.
 MOST_AXES = 8
+#: Columns of which an embedding keeps arrows; the page shows some of them, those that fit the axes.
+MOST_ARROWS = 40
 #: Whole numbers with more different values than this are amounts, with fewer they are classes.
 MOST_WHOLE_CLASSES = 50
 
@@ -41,8 +43,10 @@ class Packer:
         return base64.b64encode(deflate.compress(bytes(self.raw)) + deflate.flush()).decode("ascii")
 
 
-def embedding_facts(packer: Packer, name: str, Y: NDArray[np.float64], note: str, codes: Any) -> dict[str, Any]:
-    """An embedding for the page: each axis in 16 bits between its ends, and codes of distortion if there are any."""
+def embedding_facts(
+    packer: Packer, name: str, Y: NDArray[np.float64], note: str, codes: Any, arrows: Any
+) -> dict[str, Any]:
+    """An embedding for the page: each axis in 16 bits between its ends, codes of distortion and arrows if there are any."""
     axes = []
     for number, values in enumerate(Y.T[:MOST_AXES]):
         lo, hi = float(values.min()), float(values.max())
@@ -55,7 +59,16 @@ def embedding_facts(packer: Packer, name: str, Y: NDArray[np.float64], note: str
     place = None if codes is None else packer.put(codes.tobytes())
     if Y.shape[1] > MOST_AXES:
         note = ", ".join(filter(None, [note, f"the first {MOST_AXES} of {Y.shape[1]} axes"]))
-    return {"name": name, "note": note, "axes": axes, "distortion": place}
+    return {"name": name, "note": note, "axes": axes, "distortion": place, "arrows": _arrow_facts(arrows)}
+
+
+def _arrow_facts(arrows: Any) -> list[dict[str, Any]]:
+    """Names and directions, of the columns that reach farthest."""
+    if arrows is None:
+        return []
+    along = np.nan_to_num(arrows.to_numpy(dtype=np.float64))[:, :MOST_AXES]
+    order = np.argsort(-np.abs(along).max(axis=1, initial=0.0), kind="stable")[:MOST_ARROWS]
+    return [{"name": str(arrows.index[row]), "along": along[row].round(4).tolist()} for row in order]
 
 
 def distortion_codes(distortion: Mapping[str, Any]) -> tuple[float, float, dict[str, NDArray[np.uint8]]]:

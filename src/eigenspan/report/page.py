@@ -58,6 +58,8 @@ class Report:
     distortion_label : str, default="distortion"
     notes : dict of str to str, optional
         By embedding, a word or two beside its name.
+    arrows : dict of str to DataFrame, optional
+        By embedding, what each column of the data (the index) contributes to each axis (the columns), such as loadings or correlations.
 
     Examples
     --------
@@ -88,6 +90,7 @@ class Report:
     distortion: Mapping[str, Any] = field(default_factory=dict)
     distortion_label: str = "distortion"
     notes: Mapping[str, str] = field(default_factory=dict)
+    arrows: Mapping[str, Any] = field(default_factory=dict)
 
     def write(self, path: str | Path) -> Path:
         """Write the page, all or nothing, and return where.
@@ -151,7 +154,7 @@ class Report:
         head = {
             "n": n,
             "embeddings": [
-                embedding_facts(packer, name, Y, str(self.notes.get(name, "")), codes.get(name))
+                embedding_facts(packer, name, Y, str(self.notes.get(name, "")), codes.get(name), self.arrows.get(name))
                 for name, Y in arrays.items()
             ],
             "columns": columns,
@@ -213,6 +216,12 @@ class Report:
             if np.shape(values) != (n,):
                 raise InputError(
                     f"The distortion of {name!r} must be one number for each of the {n} points; got shape {np.shape(values)}."
+                )
+        for name, directions in self.arrows.items():
+            shape = np.shape(directions)
+            if name not in arrays or len(shape) != 2 or shape[1] != arrays[name].shape[1]:
+                raise InputError(
+                    f"The arrows of {name!r} must be a table with a column for each axis of an embedding; got shape {shape}."
                 )
         known = {*frame, *(["distortion"] if self.distortion else [])}
         for name in [*([] if self.colour is None else [self.colour]), *(self.hover or [])]:

@@ -72,6 +72,7 @@ class Embedding {
   constructor(facts, buffer, n) {
     this.name = facts.name;
     this.note = facts.note;
+    this.arrows = facts.arrows;
     this.distortion = facts.distortion === null ? null : new Uint8Array(buffer, facts.distortion, n);
     this.axes = facts.axes.map((axis) => ({ ...axis, places: new Uint16Array(buffer, axis.at, n) }));
     if (this.axes.length === 1) {

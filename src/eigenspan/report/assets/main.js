@@ -59,7 +59,10 @@ class Explorer {
     this.ratio = Math.min(devicePixelRatio || 1, most, 8192 / Math.max(origin.width, origin.height, 1));
     this.canvas.width = Math.max(1, Math.round(origin.width * this.ratio));
     this.canvas.height = Math.max(1, Math.round(origin.height * this.ratio));
-    for (const panel of shown) panel.measure(origin);
+    for (const panel of shown) {
+      panel.measure(origin);
+      panel.point($("arrows").checked);
+    }
     this.hover(null, -1);
     this.draw();
   }
@@ -106,6 +109,7 @@ class Explorer {
   }
 
   axes(panel) {
+    panel.point($("arrows").checked);
     panel.describe(this.colouring);
     this.painter.place(panel);
     this.draw();
@@ -252,6 +256,8 @@ class Explorer {
     $("clear").addEventListener("click", () => this.clear());
     $("invert").addEventListener("click", () => this.select((i) => !this.selection.rows[i], "only"));
     $("save").addEventListener("click", () => this.save());
+    $("pointing").hidden = this.panels.every((panel) => !panel.embedding.arrows.length);
+    $("arrows").addEventListener("change", () => this.shown().forEach((panel) => panel.point($("arrows").checked)));
     $("disarm").hidden = !hasFormulas(this.columns);
     $("theme").addEventListener("click", () => {
       document.documentElement.dataset.theme = this.dark() ? "light" : "dark";

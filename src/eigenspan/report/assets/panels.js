@@ -4,11 +4,12 @@
 const CELLS = 128; // of the grid in which the nearest point is looked for, along each side
 const REACH = 12; // pixels around the pointer within which a point is met
 const MARGIN = 16; // pixels between the points and the frame
+const MOST_ARROWS = 6;
 const MOVES = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 /** An element with attributes, which are text, and children. */
 function element(tag, attributes = {}, ...children) {
-  const space = ["svg", "path", "circle"].includes(tag) ? "http://www.w3.org/2000/svg" : "http://www.w3.org/1999/xhtml";
+  const space = ["svg", "path", "circle", "g", "text"].includes(tag) ? "http://www.w3.org/2000/svg" : "http://www.w3.org/1999/xhtml";
   const made = document.createElementNS(space, tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   made.append(...children);
@@ -33,9 +34,10 @@ class Panel {
     const { embedding } = this;
     this.lasso = element("path", { class: "lasso" });
     this.cross = element("path", { class: "cross" });
+    this.arrows = element("g", { class: "arrows" });
     this.ring = element("circle", { class: "ring", r: 6, visibility: "hidden" });
     this.plot = element("div", { class: "plot", tabindex: 0, role: "application", "aria-describedby": "keys" });
-    this.plot.append(element("svg", { "aria-hidden": "true" }, this.lasso, this.cross, this.ring));
+    this.plot.append(element("svg", { "aria-hidden": "true" }, this.arrows, this.lasso, this.cross, this.ring));
     const button = (sign, title, action) => {
       const made = element("button", { type: "button", class: "small", title, "aria-label": `${embedding.name}: ${title}` }, sign);
       made.addEventListener("click", action);
@@ -70,6 +72,7 @@ class Panel {
   /** Draw these two axes. */
   show(a, b) {
     [this.x, this.y] = [this.embedding.axes[a], this.embedding.axes[b]];
+    this.pair = [a, b];
     this.grid = null;
     if (this.box) this.reset();
   }
@@ -193,6 +196,33 @@ class Panel {
     this.lasso.setAttribute("d", corners.length ? `M${corners.map((corner) => corner.map((p) => p.toFixed(1)).join()).join("L")}Z` : "");
     const [x, y] = this.cursor || [];
     this.cross.setAttribute("d", this.cursor ? `M${x - 9},${y}h6m6,0h6M${x},${y - 9}v6m0,6v6` : "");
+  }
+
+  /** The columns that lie most along the axes shown, as arrows from the middle of the plot; the longest tell most. */
+  point(wanted) {
+    const { width, height } = this.box;
+    const found = (wanted ? this.embedding.arrows : []).map(({ name, along }) => {
+      const [dx, dy] = this.pair.map((axis) => along[axis] || 0);
+      return { name, dx, dy, size: Math.hypot(dx, dy) };
+    });
+    found.sort((a, b) => b.size - a.size);
+    const drawn = found.slice(0, MOST_ARROWS).filter(({ size }) => size > 0.2 * found[0].size);
+    const scale = (0.36 * Math.min(width, height)) / (found.length ? found[0].size : 1);
+    const words = []; // where they stand, so that none covers another
+    const parts = drawn.flatMap(({ name, dx, dy, size }) => {
+      const [x, y] = [width / 2 + dx * scale, height / 2 - dy * scale];
+      const [ux, uy] = [dx / size, -dy / size];
+      const head = `L${x - 8 * ux - 4 * uy},${y - 8 * uy + 4 * ux}M${x},${y}L${x - 8 * ux + 4 * uy},${y - 8 * uy - 4 * ux}`;
+      const anchor = Math.abs(ux) < 0.3 ? "middle" : ux > 0 ? "start" : "end";
+      const place = { x: x + 5 * ux, y: y + 12 * uy + 4 };
+      const covered = () => words.find((other) => Math.abs(other.x - place.x) < 80 && Math.abs(other.y - place.y) < 12);
+      const away = covered() && covered().y > place.y ? -13 : 13;
+      while (covered()) place.y = covered().y + away;
+      words.push(place);
+      const word = element("text", { ...place, "text-anchor": anchor }, shortened(name, 24));
+      return [element("path", { d: `M${width / 2},${height / 2}L${x},${y}${head}` }), word];
+    });
+    this.arrows.replaceChildren(...parts);
   }
 
   describe(colouring) {
