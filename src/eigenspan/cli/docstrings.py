@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any
+
+from ..errors import InputError
 
 
 def render(text: str, console: Any) -> None:
     """Print a docstring of numpydoc's form."""
     from rich.text import Text
 
-    from ..report.formulas import to_unicode
+    from ..report.formulas import readable
 
+    with suppress(InputError):  # another library's formulas may have signs that ours have not
+        text = readable(text)
     lines = text.splitlines()
     for i, line in enumerate(lines):
         if i and re.fullmatch(r"\s*-{3,}\s*", line):
             continue
         heading = i + 1 < len(lines) and re.fullmatch(r"-{3,}", lines[i + 1]) is not None
-        formula = re.match(r"(\s*)\.\. math::\s*(.*)", line)
         if heading:
             console.print(Text(line, style="bold"))
-        elif formula:
-            console.print(Text(f"{formula[1]}    {to_unicode(formula[2])}"), soft_wrap=True)
         else:
             console.print(Text(_plain(line)), soft_wrap=True)
 
