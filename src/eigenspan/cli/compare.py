@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from .console import Failed, Usage, how, out, plural, say, working
-from .options import FILE, common, preparing, reading, seed
+from .options import FILE, choosing, common, preparing, reading, seed
 
 #: Cells of the table that a page carries.
 _CELLS = 600_000
@@ -17,19 +17,9 @@ _CELLS = 600_000
 
 @click.command()
 @click.argument("table", type=FILE)
-@click.option(
-    "--method", "-m", "methods", multiple=True, help="Names of eigenspan methods: a,b,c.  [default: one of each family]"
-)
-@click.option("--components", "-d", metavar="N", help="Dimensions.  [default: 2]")
-@click.option("--neighbors", "-k", type=click.IntRange(1), help="Neighbours, for methods with a graph.  [default: 10]")
-@click.option(
-    "--metric", metavar="NAME", help="Distance between rows, for methods with distances: cosine, cityblock, …"
-)
+@choosing("one of each family")
 @preparing
 @reading
-@click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Any parameter, for the methods that have it."
-)
 @click.option("--report", type=FILE, help="One self-contained page to look at and to pass on (.html).")
 @click.option("--plot", type=FILE, help="Picture to write (.png, .pdf, .svg).")
 @click.option("--output", "-o", type=FILE, help="The measures as a table (.csv, .parquet, …), or - .")

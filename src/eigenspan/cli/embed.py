@@ -10,23 +10,15 @@ import click
 
 from ..errors import EigenspanError
 from .console import Usage, how, listed, out, say
-from .options import FILE, common, preparing, reading, seed
+from .options import FILE, choosing, common, preparing, reading, seed
 from .words import in_words
 
 
 @click.command()
 @click.argument("table", type=FILE)
-@click.option(
-    "--method", "-m", "methods", multiple=True, help="A name of eigenspan methods, or several: a,b,c.  [default: pca]"
-)
-@click.option("--components", "-d", metavar="N", help="Dimensions, or auto.  [default: 2, or what the labels allow]")
-@click.option("--neighbors", "-k", type=click.IntRange(1), help="Neighbours, for methods with a graph.  [default: 10]")
-@click.option(
-    "--metric", metavar="NAME", help="Distance between rows, for methods with distances: cosine, cityblock, …"
-)
+@choosing("pca")
 @preparing
 @reading
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Any parameter of the method.")
 @click.option(
     "--output",
     "-o",

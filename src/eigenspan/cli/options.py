@@ -40,6 +40,43 @@ def fresh() -> None:
     manner.set(Manner())
 
 
+def choosing(default: str) -> Callable[[Any], Any]:
+    """Which methods, with which parameters; `default` says what is done without ``-m``."""
+
+    def decorate(command: Any) -> Any:
+        for decorator in (
+            click.option(
+                "--set",
+                "settings",
+                multiple=True,
+                metavar="NAME=VALUE",
+                help="Any parameter, for the methods that have it.",
+            ),
+            click.option(
+                "--metric",
+                metavar="NAME",
+                help="Distance between rows, for methods with distances: cosine, cityblock, …",
+            ),
+            click.option(
+                "--neighbors", "-k", type=click.IntRange(1), help="Neighbours, for methods with a graph.  [default: 10]"
+            ),
+            click.option(
+                "--components", "-d", metavar="N", help="Dimensions, or auto.  [default: 2, or what the labels allow]"
+            ),
+            click.option(
+                "--method",
+                "-m",
+                "methods",
+                multiple=True,
+                help=f"Names of eigenspan methods: a,b,c.  [default: {default}]",
+            ),
+        ):
+            command = decorator(command)
+        return command
+
+    return decorate
+
+
 def reading(command: Any) -> Any:
     """How a file is read."""
     for decorator in (
