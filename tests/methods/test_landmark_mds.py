@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits, make_swiss_roll
 
 import eigenspan as es
 from eigenspan.errors import DimensionError
-from eigenspan.methods import distances
+from eigenspan.methods import triangulation
 from helpers import disparity
 
 CHOICES = ("random", "maxmin", "cholesky", "kmeans++", "leverage")
@@ -79,8 +79,8 @@ def test_a_roll_stays_flat() -> None:
 def test_points_are_placed_in_blocks_where_they_are_many(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     X = DIGITS[:400]
     held = make(landmarks=60).fit(X)
-    monkeypatch.setattr(distances, "_HELD", 0)
-    monkeypatch.setattr(distances, "_ENTRIES", 60 * 37)
+    monkeypatch.setattr(triangulation, "_HELD", 0)
+    monkeypatch.setattr(triangulation, "_ENTRIES", 60 * 37)
     twice = make(landmarks=60).fit(X)
     np.testing.assert_allclose(twice.embedding_, held.embedding_, atol=1e-9 * np.abs(held.embedding_).max())
     assert twice.embedding_.shape == (400, 2)

@@ -63,6 +63,8 @@ def definition(estimator: Any, X: Any, y: Any, given: Any) -> Expected | None:
     name, p = type(estimator).__name__, estimator.get_params(deep=False)
     if name not in METHODS:
         return None
+    if p.get("n_components") == "auto":
+        p["n_components"] = estimator.n_components_
     equal = p.get("scale") == "unit-variance"
     if equal:  # whatever other weights of axes say
         p["axes"] = "unit"
