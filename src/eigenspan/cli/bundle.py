@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .console import Failed, Unfit
+from .console import Failed, Unfit, Usage
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +63,8 @@ def load(path: Path) -> Bundle:
     from ..errors import ModelError
     from ..models.files import read_model
 
+    if not path.exists():
+        raise Usage(f"There is no model file {str(path)!r}: eigenspan embed --model writes one.")
     try:
         found = read_model(path)
         if type(found) is not dict:
