@@ -92,6 +92,16 @@ def test_compare_writes_a_page_a_picture_and_a_table(roll, tmp_path):
     assert "does not end in .html" in refused(*arguments, "--report", tmp_path / "r.pdf", code=2)
 
 
+def test_a_page_of_very_many_columns_keeps_the_label(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 90))
+    X[:, :70] = 0  # constant columns come first
+    np.savez(tmp_path / "t.npz", X=X, kind=np.arange(60) % 3)
+    output = run("compare", tmp_path / "t.npz", "-m", "pca", "--label", "kind", "--report", tmp_path / "r.html")
+    assert "The report shows 60 of 92 columns" in output
+    assert "kind" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
 def test_a_method_that_fails_is_told_of_beside_the_others(roll):
     output = run("compare", roll, "-m", "pca,isomap", "--missing", "median", "-k", 140, "--set", "metric=nonsense")
     assert "Isomap could not be fitted" in output

@@ -146,11 +146,13 @@ def command_line() -> str:
 
 
 def _thinned(table: Any, data: Any) -> Any:
-    """At most so many cells: identifiers, label and words first, then the columns that were embedded."""
-    embedded = set(data.columns)
-    first = [name for name in table.columns if name not in embedded]
-    most = max(1, min(60, _CELLS // max(len(table), 1)))
-    chosen = [*first, *(name for name in table.columns if name in embedded)][:most]
+    """At most so many cells: identifier and label first, then words, then the columns that were embedded, then the others."""
+    import pandas as pd
+
+    named = [str(data.ids.name), *([] if data.label is None else [str(data.label.name)])]
+    words = [name for name in table.columns if not pd.api.types.is_numeric_dtype(table[name])]
+    order = list(dict.fromkeys([*named, *words, *data.columns, *table.columns]))
+    chosen = [name for name in order if name in table.columns][: max(2, min(60, _CELLS // max(len(table), 1)))]
     if len(chosen) < table.shape[1]:
         say(f"The report shows {len(chosen)} of {plural(table.shape[1], 'column')}.")
     return table[chosen]
