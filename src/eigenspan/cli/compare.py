@@ -175,8 +175,8 @@ def _show(found: Any) -> None:
     better = dict(zip(found.frame["measure"], found.frame["better"], strict=True))
     wide = found.table
     shown = [name for name in headings if name in wide]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    table.add_column("method")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, header_style="bold")
+    table.add_column("method", no_wrap=True)
     table.add_column("seconds", justify="right")
     for name in shown:
         table.add_column(headings[name], justify="right", no_wrap=True)
