@@ -7,14 +7,12 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
-from cli_helpers import refused, run
-from eigenspan.cli import main
+from cli_helpers import invoke, refused, run
 
 
 def as_json(*arguments):
-    result = CliRunner().invoke(main, [*map(str, arguments), "--json", "-q"])
+    result = invoke(*arguments, "--json", "-q")
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
 
@@ -119,12 +117,12 @@ def test_info_is_readable():
     assert "\\operatorname" not in output
     assert "``" not in output
     assert "Tr" in output
-    assert json.loads(CliRunner().invoke(main, ["info", "lpp", "--json"]).stdout)["name"] == "LPP"
+    assert json.loads(invoke("info", "lpp", "--json").stdout)["name"] == "LPP"
 
 
 def test_methods_fit_the_terminal():
-    result = CliRunner().invoke(main, ["methods"])
+    result = invoke("methods")
     assert max(map(len, result.output.splitlines())) <= 80
     assert "cost" in result.output
     assert "There is no family 'laplacien'. Did you mean 'laplacian'?" in refused("methods", "--family", "laplacien")
-    assert len(json.loads(CliRunner().invoke(main, ["methods", "--family", "sufficient", "--json"]).stdout)) >= 9
+    assert len(json.loads(invoke("methods", "--family", "sufficient", "--json").stdout)) >= 9

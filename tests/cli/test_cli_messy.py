@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from click.testing import CliRunner
 
-from eigenspan.cli import main
+from cli_helpers import invoke
 from messy_files import MESSY
 
 #: What surely can be embedded.
@@ -54,13 +53,13 @@ def test_a_result_or_one_paragraph(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     content = MESSY[name]
     (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    result = CliRunner().invoke(main, ["embed", name, "-o", "out.csv"])
+    result = invoke("embed", name, "-o", "out.csv")
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
-    assert "Traceback" not in result.output
+    assert "Traceback" not in result.stderr
     if name in FINE:
-        assert result.exit_code == 0, result.output
+        assert result.exit_code == 0, result.stderr
     if name in UNFIT:
-        assert result.exit_code in (2, 3), result.output
+        assert result.exit_code in (2, 3), result.stderr
     if result.exit_code:
         assert result.stderr.splitlines()[-1].startswith("Error: ")
         assert len(result.stderr.splitlines()[-1]) < 1500

@@ -8,10 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from click.testing import CliRunner
 
-from cli_helpers import refused, run
-from eigenspan.cli import main
+from cli_helpers import invoke, refused, run
 from eigenspan.cli.files.cells import numbers_in
 from eigenspan.cli.roles import identifiers, words_in
 from eigenspan.cli.words import in_words
@@ -181,12 +179,12 @@ def test_blanks_separate_columns_too(tmp_path):
 
 
 def test_pipes(file, tmp_path):
-    result = CliRunner().invoke(main, ["embed", "-", "-o", "-", "-m", "pca,lle"], input=file.read_bytes())
+    result = invoke("embed", "-", "-o", "-", "-m", "pca,lle", input=file.read_bytes())
     assert result.exit_code == 0
     assert result.stdout.splitlines()[0] == "PassengerId,pca0,pca1,lle0,lle1"
     assert len(result.stdout.splitlines()) == 61
     assert "row identifier" in result.stderr
-    empty = CliRunner().invoke(main, ["embed", "-"], input=b"")
+    empty = invoke("embed", "-", input=b"")
     assert empty.exit_code == 3
     assert "Nothing came through the pipe" in empty.stderr
 
@@ -220,9 +218,7 @@ def test_a_label_called_like_an_axis(survey, tmp_path):
 
 # --------------------------------------------------------------------------------------- ways of talking
 def test_results_as_json(file, tmp_path):
-    result = CliRunner().invoke(
-        main, ["embed", str(file), "-m", "pca,lpp", "-o", str(tmp_path / "o.csv"), "--json", "-q"]
-    )
+    result = invoke("embed", file, "-m", "pca,lpp", "-o", tmp_path / "o.csv", "--json", "-q")
     facts = json.loads(result.stdout)
     assert facts["rows"] == 60
     assert [m["method"] for m in facts["methods"]] == ["PCA", "LPP"]
@@ -269,7 +265,7 @@ def test_interrupted(file, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("eigenspan.cli.fitting.fit", interrupt)
-    result = CliRunner().invoke(main, ["embed", str(file), "-o", str(tmp_path / "o.csv")])
+    result = invoke("embed", file, "-o", tmp_path / "o.csv")
     assert result.exit_code == 130
 
 
@@ -284,6 +280,6 @@ def test_what_was_finished_before_an_interruption_is_kept(file, tmp_path, monkey
         plain(row, estimator, X, label)
 
     monkeypatch.setattr(fitting, "fit", fit)
-    result = CliRunner().invoke(main, ["embed", str(file), "-m", "pca,lle", "-o", str(tmp_path / "o.csv")])
+    result = invoke("embed", file, "-m", "pca,lle", "-o", tmp_path / "o.csv")
     assert result.exit_code == 130
     assert list(pd.read_csv(tmp_path / "o.csv")) == ["PassengerId", "pca0", "pca1"]

@@ -3,11 +3,9 @@
 import json
 
 import pytest
-from click.testing import CliRunner
 from sklearn.datasets import load_iris
 
-from cli_helpers import refused, run
-from eigenspan.cli import main
+from cli_helpers import invoke, refused, run
 from eigenspan.theory import theorem as table
 from eigenspan.theory.theorem import Measured, Theorem
 
@@ -40,7 +38,7 @@ def test_without_a_table_two_are_at_hand():
 
 
 def test_json_is_json(iris):
-    result = CliRunner().invoke(main, ["theorems", str(iris), "--only", "mds-pca", "--only", "sir-lda", "--json"])
+    result = invoke("theorems", iris, "--only", "mds-pca", "--only", "sir-lda", "--json")
     assert result.exit_code == 0
     (found,) = json.loads(result.stdout).values()
     first, second = found["theorems"]
