@@ -283,3 +283,18 @@ def test_what_was_finished_before_an_interruption_is_kept(file, tmp_path, monkey
     result = invoke("embed", file, "-m", "pca,lle", "-o", tmp_path / "o.csv")
     assert result.exit_code == 130
     assert list(pd.read_csv(tmp_path / "o.csv")) == ["PassengerId", "pca0", "pca1"]
+
+
+def test_lists_in_cells_are_words(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(30, 3)), columns=list("abc")).assign(nested=[[1, 2]] * 30)
+    frame["kind"] = pd.Categorical(["x", "y", "z"] * 10)
+    frame["whole"] = pd.array([None, *[1] * 29], dtype="Int64")
+    frame.to_parquet(tmp_path / "t.parquet")
+    output = run("embed", tmp_path / "t.parquet", "--label", "kind", "-o", tmp_path / "o.csv", "--columns", "a,b,c")
+    assert "30 rows and 3 columns" in output
+    assert "'nested'" in run("embed", tmp_path / "t.parquet", "--missing", "median", "-o", tmp_path / "o.csv")
+
+
+def test_an_unknown_method_is_not_understood():
+    assert "Did you mean" in refused("info", "lppp", code=2)

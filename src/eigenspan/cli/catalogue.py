@@ -8,8 +8,10 @@ from typing import Any
 
 import click
 
-from .console import how, out
+from ..errors import InputError
+from .console import Usage, how, out
 from .options import common
+from .words import in_words
 
 
 @click.command()
@@ -21,7 +23,7 @@ def methods(family: str | None, wide: bool) -> None:
     from rich.table import Table
 
     from ..methods.registry import TABLE
-    from .console import Usage, suggestion
+    from .console import suggestion
 
     families = list(dict.fromkeys(row.family for row in TABLE))
     if family is not None and family.lower() not in families:
@@ -50,7 +52,10 @@ def info(method: str) -> None:
     """Explain METHOD: its problem, cost, parameters and an example."""
     from ..methods.registry import find
 
-    row = find(method)
+    try:
+        row = find(method)
+    except InputError as failure:
+        raise Usage(in_words(str(failure))) from failure
     if how().json:
         keep = ("name", "family", "form", "unit", "basis", "supervision", "cost", "source", "aliases")
         facts = {key: getattr(row, key) for key in keep}

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..console import Unfit, Usage, listed, say
 from .source import Reading
-from .text import as_numbers
+from .text import as_numbers, with_plain_cells
 
 
 def needs(package: str, extra: str, what: str) -> Usage:
@@ -37,7 +37,7 @@ def _columnar(path: Path, reader: str, what: str) -> Any:
         raise needs("pyarrow", "files", what) from failure
     except ValueError as failure:  # pyarrow's errors derive from it
         raise Unfit(f"{str(path)!r} is not one of the {what}: {failure}") from failure
-    return frame if isinstance(frame.index, pd.RangeIndex) else frame.reset_index()
+    return with_plain_cells(frame if isinstance(frame.index, pd.RangeIndex) else frame.reset_index())
 
 
 def read_excel(path: Path, reading: Reading) -> Any:

@@ -11,6 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..console import Unfit, say
 from .cells import numbers_in
 from .source import OPENERS, Reading
@@ -108,8 +110,22 @@ def read_json(path: Path, reading: Reading) -> Any:
             f"{str(path)!r} is not a table in JSON ({failure}): it takes one object a line, or a list of objects."
         ) from failure
     frame.columns = [str(name) for name in frame.columns]
-    frame = frame.map(lambda cell: json.dumps(cell) if isinstance(cell, list | dict) else cell)
+    frame = with_plain_cells(frame)
     return as_numbers(frame.replace(list(reading.na), pd.NA) if reading.na else frame, reading)
+
+
+def with_plain_cells(frame: Any) -> Any:
+    """Lists, arrays and dicts in cells as text: they can be shown and set aside, but not compared."""
+    import pandas as pd
+
+    for name in frame.columns:
+        if pd.api.types.is_object_dtype(frame[name]):
+            nested = frame[name].map(lambda cell: isinstance(cell, list | tuple | dict | set | np.ndarray))
+            if nested.any():
+                frame[name] = frame[name].map(
+                    lambda cell: str(cell) if isinstance(cell, list | tuple | dict | set | np.ndarray) else cell
+                )
+    return frame
 
 
 def _first_lines(path: Path, count: int = 30) -> tuple[list[str], str]:
