@@ -2,10 +2,12 @@
 
 ::
 
-    text     .csv .tsv .txt, any separator, any encoding, compressed or not; .jsonl .ndjson .json
+    source   from a name, a pipe or a file without an ending to a table
+    text     .csv .tsv .txt .dat, any separator, any encoding, compressed or not; .jsonl .ndjson .json
     cells    numbers as people write them
-    binary   .parquet .feather .xlsx .npy .npz
-    cells of biology  .h5ad, as scanpy reads and writes it
+    binary   .parquet .feather .xlsx .npy .npz .h5ad
+    parts    what is too large for memory
+    write    tables out, and the checks before the work
 """
 
 from .source import KINDS, Reading, local_copy, read_table

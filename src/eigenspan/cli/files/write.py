@@ -58,7 +58,7 @@ def _is_same(one: Path, other: Path) -> bool:
 
 def check_table(path: Path) -> None:
     """Refuse an ending that is no table, or whose writer is not installed, before the work and not after it."""
-    if str(path) == "-" or (not path.is_absolute() and str(path).startswith("/dev/")):
+    if str(path) == "-":
         return
     ending = path.suffix.lower()
     if ending not in WRITABLE and not _is_device(path):
