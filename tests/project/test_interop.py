@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_wine
+from sklearn.preprocessing import StandardScaler
 
 from eigenspan import LLE, PCA, SpectralClustering, to_anndata
 from eigenspan.errors import InputError
@@ -12,13 +13,13 @@ anndata = pytest.importorskip("anndata", reason="anndata is not installed")
 
 @pytest.fixture(scope="module")
 def X():
-    return np.unique(load_iris().data, axis=0)
+    return StandardScaler().fit_transform(load_wine().data)
 
 
 def test_what_stands_where(X, tmp_path):
     adata = to_anndata({"pca": PCA(2).fit(X), "lle": LLE(2).fit(X)}, X=X)
     np.testing.assert_array_equal(adata.obsm["X_pca"], PCA(2).fit(X).embedding_)
-    assert adata.varm["pca_loadings"].shape == (4, 2)
+    assert adata.varm["pca_loadings"].shape == (13, 2)
     assert adata.obsp["lle_distances"].shape == (len(X), len(X))
     assert adata.uns["pca"]["variance_ratio"].shape == (2,)
     adata.write_h5ad(tmp_path / "a.h5ad")
