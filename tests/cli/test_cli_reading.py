@@ -298,3 +298,15 @@ def test_lists_in_cells_are_words(tmp_path):
 
 def test_an_unknown_method_is_not_understood():
     assert "Did you mean" in refused("info", "lppp", code=2)
+
+
+def test_anndata(file, tmp_path):
+    anndata = pytest.importorskip("anndata", reason="anndata is not installed")
+    run("embed", file, "-m", "pca,lle", "--label", "city", "-o", tmp_path / "a.h5ad")
+    held = anndata.read_h5ad(tmp_path / "a.h5ad")
+    assert set(held.obsm) == {"X_pca", "X_lle"}
+    assert list(held.var_names) == ["age", "income", "rate", "debt"]
+    run("embed", tmp_path / "a.h5ad", "--label", "city", "-m", "lpp", "-o", tmp_path / "b.h5ad")
+    again = anndata.read_h5ad(tmp_path / "b.h5ad")
+    assert set(again.obsm) == {"X_pca", "X_lle", "X_lpp"}
+    assert list(again.obs["city"]) == list(held.obs["city"])
