@@ -96,3 +96,12 @@ def refuse_unless_sizes(values: NDArray[np.float64], what: str, advice: str, ref
     raise refusal(
         f"{what} must not be negative; {negative} of {values.size} are, the smallest {values.min():.3g}. {advice}"
     )
+
+
+def whole_number(value: Any, name: str, least: int = 1, most: int | None = None, why: str = "") -> int:
+    """A whole number of at least `least`, and of at most `most` where there is such a bound, for the reason `why`."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
+        raise InputError(f"{name} must be a whole number of at least {least}; got {value!r:.80}.")
+    if most is not None and int(value) > most:
+        raise InputError(f"{name}={value} must be at most {most}, {why}.")
+    return int(value)

@@ -16,7 +16,7 @@ from eigenspan import LDA, PCA, Isomap, make
 from eigenspan.errors import DisconnectedWarning
 from eigenspan.quality import trustworthiness
 from eigenspan.report import report_of
-from eigenspan.report.comparison import _correlation, versions
+from eigenspan.report.comparison import correlation, versions
 
 
 def compared(X, y, methods, failures=None, **changes):
@@ -137,7 +137,7 @@ def test_methods_of_others_have_no_formula(flowers):
 
 def test_correlations_with_what_is_constant_are_zero():
     X = np.column_stack([np.ones(5), np.arange(5.0)])
-    np.testing.assert_allclose(_correlation(X, np.arange(5.0)[:, None]), [[0], [1]])
+    np.testing.assert_allclose(correlation(X, np.arange(5.0)[:, None]), [[0], [1]])
 
 
 def test_versions_of_what_is_not_there():

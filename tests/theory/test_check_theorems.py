@@ -157,7 +157,7 @@ def test_any_kind_of_table() -> None:
         (lambda: check_theorems(X, X[:, 0] + 0.01), LabelError, ("continuous",)),
         (lambda: check_theorems(X, names="mds-pac"), InputError, ("'mds-pac'", "Did you mean 'mds-pca'?")),
         (lambda: check_theorems(X, names=[3]), InputError, ("no theorem 3", "mds-pca")),
-        (lambda: check_theorems(X, n_neighbors=0), InputError, ("n_neighbors", "from 1")),
+        (lambda: check_theorems(X, n_neighbors=0), InputError, ("n_neighbors", "at least 1")),
         (lambda: check_theorems(X, n_neighbors=2.5), InputError, ("n_neighbors", "2.5")),
         (lambda: check_theorems(X, random_state=-1), InputError, ("random_state",)),
     ],

@@ -105,11 +105,10 @@ def _numbers(frame: Any, choice: Any, o: SimpleNamespace) -> dict[str, Any]:
 
 def _pieces(X: Any) -> list[int]:
     """Sizes of the pieces of the neighbour graph, largest first."""
-    from scipy.sparse.csgraph import connected_components
-    from sklearn.neighbors import kneighbors_graph
+    from ..graphs import KNN, components
 
     with working("Finding neighbours"):
-        labels = connected_components(kneighbors_graph(X, _NEIGHBOURS), directed=False)[1]
+        labels = components(KNN(_NEIGHBOURS).build(X))[1]
     return sorted((int(size) for size in np.bincount(labels)), reverse=True)
 
 

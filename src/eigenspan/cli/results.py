@@ -78,9 +78,9 @@ def summary_of(name: str, estimator: Any, X: Any, columns: list[str]) -> Summary
 
 def _correlations(X: Any, columns: list[str], Y: Any, axes: list[str]) -> dict[str, dict[str, float]]:
     """Of every axis with the columns that it follows most."""
-    A, B = X - X.mean(axis=0), Y - Y.mean(axis=0)
-    sizes = np.outer(np.linalg.norm(A, axis=0), np.linalg.norm(B, axis=0))
-    R = np.divide(A.T @ B, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+    from ..report.comparison import correlation
+
+    R = correlation(X, Y)
     found = {}
     for j, axis in enumerate(axes):
         order = np.argsort(-np.abs(R[:, j]), kind="stable")[:_NAMED]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.moments import Moments
 from .console import Failed, Unfit, Usage, listed, out, plural, say, working
 
 
@@ -85,19 +86,19 @@ class Rows:
 
     def scales(self, scale: str) -> tuple[Any, Any, int]:
         """Means and standard deviations of the columns, and the number of rows."""
-        n, mean, square = 0, np.zeros(len(self.columns)), np.zeros(len(self.columns))
-        for X, _, _ in self:  # Chan's update: no large numbers are subtracted
-            m, own = len(X), X.mean(axis=0)
-            square += ((X - own) ** 2).sum(axis=0) + (own - mean) ** 2 * n * m / (n + m)
-            mean, n = mean + (own - mean) * m / (n + m), n + m
+        moments = Moments.nothing(1, len(self.columns))
+        for X, _, _ in self:
+            moments = moments + Moments.of(X)
+        n, mean, spread = moments.n, moments.mean, moments.spread()
         if n < 2:
             raise Unfit(f"{plural(n, 'row')} cannot be embedded: it takes at least 2.")
         if scale == "none":
             return np.zeros_like(mean), np.ones_like(mean), n
-        constant = [name for name, value in zip(self.columns, square, strict=True) if value == 0]
+        live = moments.live()
+        constant = [name for name, varies in zip(self.columns, live, strict=True) if not varies]
         if constant:
             say(f"Constant, and so without effect: {listed(constant)}.")
-        return mean, np.where(square > 0, np.sqrt(square / n), 1.0), n
+        return mean, np.where(live, spread, 1.0), n
 
 
 def _write(path: Path, rows: Rows, estimator: Any, scaling: tuple[Any, Any], axes: list[str]) -> None:

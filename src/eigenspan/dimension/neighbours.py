@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .._checks import whole_number
 from .._diagnostics import stage
 from ..errors import InputError
 from ..solvers import dense
@@ -56,7 +56,7 @@ def likelihood(data: Data, n_neighbors: Any) -> Dimension:
 
 def two_nearest(data: Data, n_neighbors: Any) -> Dimension:
     """Facco and colleagues' TwoNN: the ratio μ of the distances to the second and first neighbour is Pareto with exponent d."""
-    around = _AROUND if n_neighbors is None else _whole(n_neighbors, "n_neighbors")
+    around = _AROUND if n_neighbors is None else whole_number(n_neighbors, "n_neighbors")
     around = min(around, data.n - 1)
     data.warn_of_ties("ratios of 1 between distances make the dimension look higher")
     with stage("neighbours"):
@@ -85,7 +85,7 @@ def two_nearest(data: Data, n_neighbors: Any) -> Dimension:
 def local_planes(data: Data, n_neighbors: Any) -> Dimension:
     """Principal axes of every neighbourhood whose variance is more than a twentieth of the first [Fukunaga & Olsen 1971]."""
     X = data.coordinates("local-pca")
-    k = min(_PLANE, data.n - 1) if n_neighbors is None else _whole(n_neighbors, "n_neighbors")
+    k = min(_PLANE, data.n - 1) if n_neighbors is None else whole_number(n_neighbors, "n_neighbors")
     if not 2 <= k <= data.n - 1:
         raise InputError(f"n_neighbors={k} must lie between 2 and {data.n - 1}, one less than the distinct points.")
     with stage("neighbours"):
@@ -115,12 +115,6 @@ def local_planes(data: Data, n_neighbors: Any) -> Dimension:
     return Dimension(d, error, "local-pca", data.n, curve, data.spread(counts), {"n_neighbors": k, **data.facts})
 
 
-def _whole(value: Any, name: str) -> int:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise InputError(f"{name}={value!r:.80} must be a whole number of at least 1.")
-    return int(value)
-
-
 def _range(n_neighbors: Any, data: Data) -> tuple[int, int]:
     """The numbers of neighbours that are averaged over."""
     most = data.n - 1
@@ -129,7 +123,7 @@ def _range(n_neighbors: Any, data: Data) -> tuple[int, int]:
     given = n_neighbors if isinstance(n_neighbors, tuple | list) else (n_neighbors, n_neighbors)
     if len(given) != 2:
         raise InputError(f"n_neighbors={n_neighbors!r:.80} must be a number k, or two of them, (k1, k2).")
-    k1, k2 = (_whole(k, "n_neighbors") for k in given)
+    k1, k2 = (whole_number(k, "n_neighbors") for k in given)
     if not 2 <= k1 <= k2 <= most:
         raise InputError(
             f"n_neighbors={n_neighbors!r} must lie between 2 and {most}, one less than the {data.n} distinct points, the smaller first."

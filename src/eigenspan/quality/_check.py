@@ -53,15 +53,6 @@ def check_neighbours(n_neighbors: Any, limit: int, why: str, name: str = "n_neig
     return int(n_neighbors)
 
 
-def check_count(value: Any, name: str, limit: int | None, why: str = "") -> int:
-    """A whole number of at least one, and at most `limit` where there is one."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < 1:
-        raise InputError(f"{name} must be a whole number of at least 1; got {value!r:.80}.")
-    if limit is not None and int(value) > limit:
-        raise InputError(f"{name}={value} must be at most {limit}, {why}.")
-    return int(value)
-
-
 def compared(X: Any, Y: Any, n_least: int = 3) -> tuple[Any, Any]:
     """The data and its embedding, checked: the same points, and enough of them."""
     X, Y = as_points(X, "X"), as_points(Y, "Y")

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from .._checks import whole_number
 from ..errors import InputError
-from ._check import check_count
 from .alignment import procrustes
 from .refits import Array, Rows, embedded, training_embedding
 
@@ -88,11 +88,11 @@ def leave_one_out_error(
     True
     """
     rows = Rows(estimator, X, y)
-    size = check_count(leave_out, "leave_out", rows.n - 3, f"three less than the {rows.n} rows")
+    size = whole_number(leave_out, "leave_out", most=rows.n - 3, why=f"three less than the {rows.n} rows")
     dealt = check_random_state(random_state).permutation(rows.n)
     groups = [dealt[start : start + size] for start in range(0, rows.n - size + 1, size)]
     if n_refits is not None:
-        groups = groups[: check_count(n_refits, "n_refits", None)]
+        groups = groups[: whole_number(n_refits, "n_refits")]
     everyone = np.arange(rows.n)
     Y = training_embedding(rows.fit(everyone), rows.X)
     spread = float(np.sqrt(np.mean(np.sum((Y - Y.mean(axis=0)) ** 2, axis=1))))

@@ -10,9 +10,9 @@ from scipy.linalg import subspace_angles
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
+from .._checks import whole_number
 from ..errors import InputError
 from ..solvers import dense
-from ._check import check_count
 from .refits import Array, Index, Rows, embedded, training_embedding
 
 
@@ -140,7 +140,7 @@ def stability(
     Diaconis & Efron (1983), Computer-intensive methods in statistics; Politis & Romano (1994) for halves.
     """
     rows = Rows(estimator, X, y)
-    count = check_count(n_resamples, "n_resamples", None)
+    count = whole_number(n_resamples, "n_resamples")
     if not 0 < level < 1:
         raise InputError(f"level={level!r} must lie between 0 and 1: it is the share of the resamples within the band.")
     how = _chosen(

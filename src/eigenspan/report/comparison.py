@@ -245,7 +245,7 @@ def _correlations(comparison: Any) -> dict[str, Any]:
         return {}
     if not np.isfinite(data).all():
         return {}
-    found = {name: _correlation(data, np.asarray(Y)) for name, Y in comparison.embeddings.items()}
+    found = {name: correlation(data, np.asarray(Y)) for name, Y in comparison.embeddings.items()}
     return {name: pd.DataFrame(r, names, [f"{name} {k + 1}" for k in range(r.shape[1])]) for name, r in found.items()}
 
 
@@ -262,7 +262,7 @@ def _telling(correlations: Mapping[str, Any]) -> Table | None:
     return Table("Columns and axes", frame.iloc[np.sort(order)], text, heat=True)
 
 
-def _correlation(X: Array, Y: Array) -> Array:
+def correlation(X: Array, Y: Array) -> Array:
     """Of every column of X with every column of Y; 0 where one of them is constant."""
     X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
     across, along = np.linalg.norm(X, axis=0), np.linalg.norm(Y, axis=0)

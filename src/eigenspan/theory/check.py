@@ -6,14 +6,13 @@ import difflib
 import time
 import warnings
 from collections.abc import Iterable
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from .._checks import real_numbers
+from .._checks import real_numbers, whole_number
 from .._diagnostics import collect, stage
 from .._resources import refuse_lazy
 from ..errors import EigenspanError, EigenspanWarning, InputError
@@ -83,7 +82,9 @@ def check_theorems(
     """
     wanted = _chosen(names)
     values, codes, given = _read(X, y)
-    data = _prepared(values, codes, _whole(n_neighbors, "n_neighbors", 1), _whole(random_state, "random_state", 0))
+    data = _prepared(
+        values, codes, whole_number(n_neighbors, "n_neighbors"), whole_number(random_state, "random_state", 0)
+    )
     results = []
     with collect():
         for theorem in wanted:
@@ -103,12 +104,6 @@ def _chosen(names: str | Iterable[str] | None) -> list[Theorem]:
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise InputError(f"There is no theorem {name!r}.{hint} The names are {', '.join(table)}.")
     return [table[name] for name in dict.fromkeys(wanted)]
-
-
-def _whole(value: Any, name: str, least: int) -> int:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise InputError(f"{name} must be a whole number from {least}; got {value!r:.80}.")
-    return int(value)
 
 
 def _read(X: Any, y: Any) -> tuple[Any, Any, int]:
