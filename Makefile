@@ -76,10 +76,10 @@ $(PEERS): $(READY) benchmarks/requirements.txt
 	done
 	@touch $@
 
-bench: $(PEERS) ## time, memory and quality beside other libraries: docs/benchmarks.md 
+bench: $(PEERS) ## time, memory and quality beside other libraries: docs/benchmarks.md
 	$(BIN)/python -m benchmarks bench
 
-bench-full: $(PEERS) ## the same at all sizes (hours)
+bench-full: $(PEERS) ## the same at all sizes (more than an hour)
 	$(BIN)/python -m benchmarks full
 
 clean: ## remove the environment, caches and pictures of the demo

@@ -57,7 +57,7 @@ def _suite_command(name: str, full: bool, text: str) -> None:
 
 
 _suite_command("bench", False, "The short suite.")
-_suite_command("full", True, "All sizes: hours, with --resume to go on.")
+_suite_command("full", True, "All sizes: more than an hour, with --resume to go on.")
 
 
 @main.command()

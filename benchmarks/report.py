@@ -29,8 +29,8 @@ METHOD = """
 - Memory is the peak of the process during that call, above what data and libraries held just before it. Pages of a memory-mapped
   file count when they are read.
 - The ratio is the peer's time over ours: above 1 we are faster. A run beyond its limit is ended and not repeated; its ratio is a lower
-  bound. A run of more than {long:g} s is not repeated either, and the number of runs is then given. `make bench` measures the points of
-  the growth curves that are not compared once only.
+  bound. A contender whose runs have taken {long:g} s together is not run again, and the number of its runs is then given. Points of the
+  growth curves that are not compared are measured once.
 - Quality is measured on what each contender returned. *Residual* is what eigenspan reports itself, the largest ‖My − λy‖ relative to ‖M‖.
   *Residual / λ* is recomputed from each contender's vectors on its own graph. *Procrustes* is the relative Frobenius distance after the
   best rotation, scale and shift, *R²* the share of the true sheet that an affine function of the embedding explains, *degrees* are the
@@ -38,8 +38,9 @@ METHOD = """
   of the most that two axes can have, over the first 3,000 rows. *Cosine to exact* is against the eigenvectors of the graph with
   weights 0 and 1 that eigenspan builds: scikit-learn's weights are ½ and 1, so its value contains that difference. *True gap* is
   (upper − lower) / upper, both bounds recomputed from the returned factor and duals; *variance of best* is a PCA's over the largest.
-- *Not run above* a size: the whole suite should end within hours; it does not say that the peer fails there. cvxpy's solvers work to
-  their default tolerances, eigenspan's unfolding to a gap of 1e-3. A file on disk is dropped from the system's cache before every run.
+- *Not run above* a size: the whole suite should end in little more than an hour; it does not say that the peer fails there. cvxpy's
+  solvers work to their default tolerances, eigenspan's unfolding to a gap of 1e-3. A file on disk is dropped from the system's cache
+  before every run.
 """
 
 #: The rows of the README's table: what stands there, and the task and size it is taken from.

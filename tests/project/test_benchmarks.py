@@ -171,15 +171,16 @@ def test_contenders_take_turns_until_they_fail_or_take_long(monkeypatch):
         calls.append((job["contender"], job["seed"]))
         if job["contender"] == "late":
             return {"status": "timeout"}
-        seconds = {"steady": 1.0, "long": runner.LONG + 1}[job["contender"]]
+        seconds = {"steady": 1.0, "twice": runner.LONG / 2 + 1, "long": runner.LONG + 1}[job["contender"]]
         return {"status": "ok", "seconds": seconds, "cpu": 1.0, "peak_mb": None, "quality": {}}
 
     monkeypatch.setattr(runner, "_child", child)
-    three = tuple(Contender(name, lambda data, seed: (None, None)) for name in ("steady", "late", "long"))
-    made = replace(TASKS[0], contenders=three)
+    four = tuple(Contender(name, lambda data, seed: (None, None)) for name in ("steady", "late", "twice", "long"))
+    made = replace(TASKS[0], contenders=four)
     rows = runner.run_task(made, 2000, repeats=3, limit=60.0, say=lambda line: None)["contenders"]
-    assert calls == [("steady", 0), ("late", 0), ("long", 0), ("steady", 1), ("steady", 2)]
-    assert [row["message"] for row in rows] == ["", "> 60 s", ""]
+    first = [("steady", 0), ("late", 0), ("twice", 0), ("long", 0)]
+    assert calls == [*first, ("steady", 1), ("twice", 1), ("steady", 2)]
+    assert [row["message"] for row in rows] == ["", "> 60 s", "", ""]
     assert rows[0]["quality"] == {"good": 1.0}
 
 
