@@ -358,15 +358,19 @@ def test_axes_beyond_two_and_a_single_one(visit):
     rng = np.random.default_rng(2)
     Y, line = rng.standard_normal((50, 3)), rng.standard_normal(50)
     page = visit(Report("Axes", {"three": Y, "one": line}))
+    assert page.run("explorer.panels.map((panel) => panel.pair)") == [[0, 1], [1, 2], [0, 1]]
+    assert page.run("[...document.querySelectorAll('.panel select')].map((choice) => choice.value)") == ["0,1", "1,2"]
+    later = np.array(page.run("Array.from({length: 50}, (_, row) => explorer.panels[1].pixel(row))"))
+    np.testing.assert_allclose(np.corrcoef(later[:, 0], Y[:, 1])[0, 1], 1, atol=1e-6)
     page.run("window.axes = document.querySelector('.panel select')")
     page.run("(axes.value = '0,2', axes.dispatchEvent(new Event('change')))")
     page.settle()
     places = np.array(page.run("Array.from({length: 50}, (_, row) => explorer.panels[0].pixel(row))"))
     np.testing.assert_allclose(np.corrcoef(places[:, 1], Y[:, 2])[0, 1], -1, atol=1e-6)
-    places = np.array(page.run("Array.from({length: 50}, (_, row) => explorer.panels[1].pixel(row))"))
+    places = np.array(page.run("Array.from({length: 50}, (_, row) => explorer.panels[2].pixel(row))"))
     np.testing.assert_allclose(np.corrcoef(places[:, 0], line)[0, 1], 1, atol=1e-6)
     assert (np.diff(places[:, 1]) < 0).all()
-    assert "row number up" in page.run("explorer.panels[1].plot.ariaLabel")
+    assert "row number up" in page.run("explorer.panels[2].plot.ariaLabel")
 
 
 def test_arrows_point_along_the_axes(visit):

@@ -132,6 +132,19 @@ def test_columns_plot_and_settings(messy, tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_picture_of_more_axes_shows_later_pairs_and_says_what_it_leaves_out(tmp_path, monkeypatch):
+    from matplotlib.figure import Figure
+
+    drawn = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure))
+    table, places = tmp_path / "table.csv", ["-o", tmp_path / "out.csv", "--plot", tmp_path / "picture.png"]
+    pd.DataFrame(np.random.default_rng(0).normal(size=(40, 16))).add_prefix("c").to_csv(table, index=False)
+    assert "The picture shows" not in run("embed", table, "-m", "pca", "-d", 5, *places)
+    assert "first 12 axes of 'PCA'" in run("embed", table, "-m", "pca", "-d", 13, *places)
+    assert "first 6 axes of 'PCA', 'NPP'" in run("embed", table, "-m", "pca,npp", "-d", 7, *places)
+    assert [len(figure.axes) for figure in drawn] == [3, 6, 6]
+
+
 def test_semicolons_decimal_commas_and_latin_1(iris, tmp_path):
     table, out = tmp_path / "german.csv", tmp_path / "out.csv"
     iris["Größe"] = iris["petal_width"] * 1.5

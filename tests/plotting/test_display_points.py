@@ -16,6 +16,7 @@ from eigenspan import LDA, LPP, MVU, PCA, ClassicalMDS, Isomap, LaplacianEigenma
 from eigenspan.errors import InputError, LabelError
 from eigenspan.plotting import EmbeddingDisplay, GalleryDisplay, PairsDisplay
 from eigenspan.plotting._colours import FEW, MARKERS, MISSING, TWELVE
+from eigenspan.plotting._read import most_pairs, pairs_of
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 5)) * [5, 4, 3, 1, 1]
@@ -66,7 +67,7 @@ def test_columns_name_the_axes_and_labels_the_legend(table):
     display = EmbeddingDisplay.from_embedding(table(Y, columns=columns), y, axes=(1, 3))
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("b", "d")
     assert display.legend_.get_title().get_text() == "kind"
-    assert EmbeddingDisplay.from_embedding(Y).ax_.get_xlabel() == ""
+    assert EmbeddingDisplay.from_embedding(Y[:, :2]).ax_.get_xlabel() == ""
 
 
 def test_a_pipeline_and_new_points_of_another_library():
@@ -81,7 +82,7 @@ def test_a_pipeline_and_new_points_of_another_library():
 # ---------------------------------------------------------------------- colours
 def test_more_than_twelve_classes_have_pairs_of_colour_and_shape_of_their_own():
     labels = np.array([f"{i % 30:02d}" for i in range(60)])
-    display = EmbeddingDisplay.from_embedding(Y, labels, legend_title="thirty")
+    display = EmbeddingDisplay.from_embedding(Y[:, :2], labels, legend_title="thirty")
     assert texts(display.legend_) == sorted(set(labels))
     assert display.legend_._ncols == 3
     marks = [(to_hex(line.get_color()), line.get_marker()) for line in display.legend_.get_lines()]
@@ -99,7 +100,7 @@ def test_more_classes_than_pairs_are_owned_up_to():
 
 def test_numbers_have_a_colour_bar_and_missing_ones_are_grey():
     values = np.where(np.arange(60) < 5, np.nan, np.arange(60) / 7)
-    display = EmbeddingDisplay.from_embedding(Y, values, legend_title="height")
+    display = EmbeddingDisplay.from_embedding(Y[:, :2], values, legend_title="height")
     assert display.colorbar_.ax.get_ylabel() == "height"
     (points,) = display.scatter_
     points.update_scalarmappable()
@@ -110,7 +111,7 @@ def test_numbers_have_a_colour_bar_and_missing_ones_are_grey():
 
 def test_nullable_labels_and_categories_in_their_order():
     kinds = pd.Series(pd.Categorical(["low", "high", None] * 20, categories=["low", "mid", "high"]))
-    display = EmbeddingDisplay.from_embedding(Y, kinds)
+    display = EmbeddingDisplay.from_embedding(Y[:, :2], kinds)
     assert texts(display.legend_) == ["low", "high", "unlabelled"]
     (points,) = display.scatter_
     drawn = {
@@ -148,7 +149,7 @@ def test_three_axes_have_depth():
 
 def test_pictures_lie_on_points_that_are_apart():
     images = RNG.uniform(size=(60, 6, 4))
-    display = EmbeddingDisplay.from_embedding(Y, CLASSES, images=images, image_size=0.1)
+    display = EmbeddingDisplay.from_embedding(Y[:, :2], CLASSES, images=images, image_size=0.1)
     places = np.array([picture.xy for picture in display.images_])
     assert 10 < len(places) < 60
     assert all((Y[:, :2] == place).all(axis=1).any() for place in places)
@@ -172,6 +173,86 @@ def test_pictures_with_colours_of_points_with_numbers():
 
 
 # ---------------------------------------------------------------------- several panels
+@pytest.mark.parametrize(
+    "d, most, expected",
+    [
+        (1, 6, [[0]]),
+        (2, 6, [[0, 1]]),
+        (3, 6, [[0, 1], [1, 2]]),
+        (4, 6, [[0, 1], [2, 3]]),
+        (7, 6, [[0, 1], [2, 3], [4, 5], [5, 6]]),
+        (9, 2, [[0, 1], [2, 3]]),
+    ],
+)
+def test_axes_are_paired_one_after_the_other(d, most, expected):
+    assert pairs_of(RNG.normal(size=(5, d)), most) == expected
+
+
+def test_axes_without_spread_are_passed_over():
+    constant = np.column_stack([np.full(60, 3.0), Y])
+    assert pairs_of(constant, 6) == [[1, 2], [3, 4]]
+    assert pairs_of(constant[:, [0, 1]], 6) == [[0, 1]]
+    assert pairs_of(np.zeros((4, 3)), 6) == [[0, 1]]
+
+
+def test_panels_of_all_embeddings_are_twelve_or_fewer_or_one_each():
+    assert [most_pairs(count) for count in (1, 2, 4, 5, 6, 7, 40)] == [6, 3, 3, 2, 2, 1, 1]
+
+
+def test_more_than_two_axes_are_drawn_two_by_two():
+    le = LaplacianEigenmaps(5).fit(X)
+    display = EmbeddingDisplay.from_estimator(le, CLASSES, legend_title="class")
+    assert [(ax.get_xlabel(), ax.get_ylabel()) for ax in display.axes_] == [
+        (f"laplacianeigenmaps{i}", f"laplacianeigenmaps{j}") for i, j in ((0, 1), (2, 3), (3, 4))
+    ]
+    for ax, pair in zip(display.axes_, ([0, 1], [2, 3], [3, 4]), strict=True):
+        drawn = np.sort(np.asarray(ax.collections[0].get_offsets()), axis=0)
+        assert drawn == pytest.approx(np.sort(le.embedding_[:, pair], axis=0))
+    assert display.ax_ is display.axes_[0]
+    assert display.figure_.axes == display.axes_
+    assert display.figure_.get_suptitle() == "LaplacianEigenmaps"
+    assert display.figure_.get_supxlabel() == ""
+    assert texts(display.legend_) == ["0", "1", "2"]
+    assert EmbeddingDisplay(le.embedding_, CLASSES).plot(legend=False).legend_ is None
+    given = Figure().add_subplot()
+    assert EmbeddingDisplay(le.embedding_).plot(given).axes_ == [given]
+    display.figure_.savefig(BytesIO())
+
+
+def test_of_very_many_axes_the_first_are_drawn_and_it_is_said():
+    Z = RNG.normal(size=(60, 15))
+    display = EmbeddingDisplay(Z, Z[:, 0]).plot()
+    assert len(display.axes_) == 6
+    assert display.axes_[-1].get_ylabel() == "axis 12"
+    assert display.figure_.get_supxlabel() == "the first 12 of 15 axes"
+    assert display.colorbar_ is not None
+    gallery = GalleryDisplay({"deep": Z, "flat": Z[:, :2]}).plot()
+    assert gallery.figure_.get_supxlabel() == "the first 6 axes of each at most"
+
+
+def test_pictures_in_every_panel():
+    display = EmbeddingDisplay(Y, images=RNG.uniform(size=(60, 3, 3))).plot()
+    assert {picture.axes for picture in display.images_} == set(display.axes_)
+    for picture in display.images_:
+        columns = [0, 1] if picture.axes is display.ax_ else [2, 3]
+        assert (Y[:, columns] == picture.xy).all(axis=1).any()
+
+
+def test_a_gallery_of_deeper_embeddings_has_a_row_for_each():
+    display = GalleryDisplay({"deep": Y, "line": Y[:, 0], "flat": Y[:, :2]}, CLASSES, measures={"deep": 0.5}).plot()
+    assert [ax.get_title() for ax in display.axes_] == ["deep", "", "line", "flat"]
+    assert [ax.get_xlabel() for ax in display.axes_] == ["axis 1", "axis 3", "", ""]
+    drawn = np.sort(np.asarray(display.axes_[1].collections[0].get_offsets()), axis=0)
+    assert drawn == pytest.approx(np.sort(Y[:, 2:], axis=0))
+    display.figure_.savefig(BytesIO())
+    corners = np.array([ax.get_position().bounds[:2] for ax in display.axes_])
+    assert corners[0, 1] == pytest.approx(corners[1, 1], abs=0.02)
+    assert corners[0, 1] > corners[2, 1] > corners[3, 1]
+    assert corners[[0, 2, 3], 0] == pytest.approx(corners[0, 0], abs=0.02)
+    chosen = GalleryDisplay.from_embeddings({"a": Y, "b": Y[:, :2]}, axes=(1, 0))
+    assert [(ax.get_xlabel(), ax.get_ylabel()) for ax in chosen.axes_] == [("axis 2", "axis 1")] * 2
+
+
 def test_a_gallery_has_measures_under_its_titles():
     fitted = {"PCA": PCA(2).fit(X), "LE": LaplacianEigenmaps(2).fit(X)}
     display = GalleryDisplay.from_estimators(
@@ -194,7 +275,7 @@ def test_a_gallery_has_measures_under_its_titles():
 def test_a_gallery_on_a_figure_that_is_there():
     figure = Figure()
     part = figure.subfigures(1, 2)[1]
-    display = GalleryDisplay({"a": Y, "b": Y}, Y[:, 0]).plot(part, columns=1)
+    display = GalleryDisplay({"a": Y, "b": Y}, Y[:, 0]).plot(part, axes=(0, 1), columns=1)
     assert display.figure_ is part
     assert len(part.axes) == 3
     figure.savefig(BytesIO())
@@ -248,6 +329,7 @@ def test_pairs_of_axes():
             "on two axes only",
         ),
         (lambda: GalleryDisplay([Y]), InputError, "embeddings must be a dict.*got list"),
+        (lambda: GalleryDisplay({"a": Y}).plot(axes=(0, 1, 2)), InputError, "must name two different columns"),
         (lambda: GalleryDisplay.from_estimators({"a": PCA(2)}), InputError, "not fitted"),
         (lambda: PairsDisplay(Y[:, :1]), InputError, "two of them or more"),
         (lambda: PairsDisplay(Y).plot(axes=(0, 9)), InputError, "of the 4 there are"),

@@ -24,7 +24,7 @@ def saved(figure, tmp_path):
 
 
 def test_scatter_draws_points_and_legend(tmp_path):
-    ax = scatter(Y, np.repeat(["a", "b", "c"], 30), title="three")
+    ax = scatter(Y[:, :2], np.repeat(["a", "b", "c"], 30), title="three")
     assert ax.get_title() == "three"
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b", "c"]
     assert ax.collections[0].get_offsets().shape == (90, 2)
@@ -66,7 +66,7 @@ def test_many_classes_have_shapes_and_quantities_a_scale():
     assert not colours_of(np.arange(90) % 20, 90).continuous
     assert colours_of(np.linspace(0, 1, 90), 90).continuous
     assert colours_of(np.arange(90), 90).continuous
-    assert len(scatter(Y, np.linspace(0, 1, 90)).figure.axes) == 2
+    assert len(scatter(Y[:, :2], np.linspace(0, 1, 90)).figure.axes) == 2
 
 
 @pytest.mark.parametrize("labels", [np.array(["a", None, "b"] * 30, dtype=object), np.array([0.0, np.nan, 1.0] * 30)])
@@ -78,7 +78,7 @@ def test_missing_labels_are_grey(labels):
 
 
 def test_grid_has_equal_panels_and_one_legend(tmp_path):
-    figure = grid(dict.fromkeys("abcd", Y), np.arange(90) % 3, titles={"a": "first"}, suptitle="all", columns=3)
+    figure = grid(dict.fromkeys("abcd", Y[:, :2]), np.arange(90) % 3, titles={"a": "first"}, suptitle="all", columns=3)
     assert [ax.get_title() for ax in figure.axes] == ["first", "b", "c", "d"]
     assert len(figure.legends) == 1
     saved(figure, tmp_path)
@@ -87,7 +87,7 @@ def test_grid_has_equal_panels_and_one_legend(tmp_path):
 
 
 def test_grid_of_a_quantity_has_one_colour_bar(tmp_path):
-    figure = grid({"a": Y, "b": Y}, Y[:, 0])
+    figure = grid({"a": Y[:, :2], "b": Y[:, 1:]}, Y[:, 0])
     assert len(figure.axes) == 3
     assert saved(figure, tmp_path) > 1000
 

@@ -82,6 +82,14 @@ def test_embeddings_come_back_to_16_bits():
             np.testing.assert_allclose(back, axis, atol=np.ptp(axis) / 65535)
 
 
+def test_embeddings_with_more_axes_begin_with_more_panels():
+    Y = np.random.default_rng(0).standard_normal((9, 20))
+    pairs = [facts["pairs"] for facts in unpacked(Report("Two", {"deep": Y, "line": Y[:, 0]}))[0]["embeddings"]]
+    assert pairs == [[[0, 1], [2, 3], [4, 5]], [[0, 1]]]
+    (alone,) = unpacked(Report("One", {"deep": Y}))[0]["embeddings"]
+    assert alone["pairs"] == [[0, 1], [2, 3], [4, 5], [6, 7]]  # of the eight axes that the page holds
+
+
 @pytest.mark.parametrize(
     "values, expected",
     [

@@ -168,8 +168,7 @@ def draw(estimators: dict[str, Any], label: Any, path: Path) -> None:
                 clusters = getattr(estimator, "labels_", None)
                 coloured = labels if clusters is None else np.asarray(clusters).astype(str)
                 title = str(label.name) if clusters is None and label is not None else "cluster"
-                axes = _drawn(estimator.embedding_)
-                shown = EmbeddingDisplay.from_estimator(estimator, coloured, legend_title=title, axes=axes)
+                shown = EmbeddingDisplay.from_estimator(estimator, coloured, legend_title=title)
             else:
                 embeddings = {name: estimator.embedding_ for name, estimator in estimators.items()}
                 shown = GalleryDisplay(
@@ -178,13 +177,6 @@ def draw(estimators: dict[str, Any], label: Any, path: Path) -> None:
             shown.figure_.savefig(path, dpi=150)
         except OSError as failure:
             raise Failed(f"{str(path)!r} cannot be written: {failure}") from failure
-
-
-def _drawn(Y: Any) -> tuple[int, ...]:
-    """The first two axes along which the points differ: that of a spectral clustering may be a constant one."""
-    Y = np.asarray(Y)
-    varying = np.flatnonzero(np.ptp(Y, axis=0) > 1e-8 * np.abs(Y).max(initial=0.0))
-    return tuple(int(j) for j in varying[:2]) if varying.size > 1 else (0, 1)
 
 
 def _colours(label: Any) -> Any:
@@ -198,6 +190,9 @@ def _colours(label: Any) -> Any:
 
 def dimensions_said(estimators: dict[str, Any]) -> None:
     """Say which axes a picture leaves out."""
-    deeper = [name for name, estimator in estimators.items() if estimator.embedding_.shape[1] > 2]
+    from ..plotting._read import most_pairs
+
+    shown = 2 * most_pairs(len(estimators))
+    deeper = [name for name, estimator in estimators.items() if estimator.embedding_.shape[1] > shown]
     if deeper:
-        say(f"The picture shows the first two axes of {listed(deeper)}; the table has all of them.")
+        say(f"The picture shows the first {shown} axes of {listed(deeper)}; the table has all of them.")

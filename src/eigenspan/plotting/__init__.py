@@ -6,7 +6,7 @@ asked to, and what was drawn is in ``ax_``, ``figure_`` and other attributes wit
 ::
 
     EmbeddingDisplay     one embedding: classes, numbers or pictures as points
-    PairsDisplay         its axes two by two
+    PairsDisplay         a few of its axes, each with each
     GalleryDisplay       several embeddings, side by side, with one legend
     GraphDisplay         an embedding over its neighbour graph
     BiplotDisplay        points, and arrows of features, for linear methods

@@ -36,6 +36,39 @@ def axes_of(ax: Any, width: float = 4.2, height: float = 3.8) -> Any:
     return ax
 
 
+def tiles(
+    figure: Any,
+    counts: list[int],
+    columns: int,
+    panel: float = 2.7,
+    *,
+    wide: float = 0,
+    high: float = 0,
+    each: float = 0,
+) -> tuple[Any, list[list[Any]]]:
+    """Panels of equal size, so many for each embedding: those of one in rows of their own, unless all have but one.
+
+    A figure that is not given is made, with room to spare for a legend (`wide`), a title (`high`) and words over the panels (`each`).
+    """
+    alone = max(counts) == 1
+    columns = max(1, min(columns, len(counts) if alone else max(counts)))
+    cells: list[list[tuple[int, int]]] = []
+    for i, count in enumerate(counts):
+        first = i if alone else columns * (1 + cells[-1][-1][0] if cells else 0)
+        cells.append([divmod(first + j, columns) for j in range(count)])
+    rows = 1 + cells[-1][-1][0]
+    figure = new_figure(panel * columns + wide, (panel + each) * rows + high) if figure is None else figure
+    panels = figure.subplots(rows, columns, squeeze=False)
+    for cell in set(np.ndindex(rows, columns)) - {cell for part in cells for cell in part}:
+        panels[cell].remove()
+    return figure, [[panels[cell] for cell in part] for part in cells]
+
+
+def beneath(figure: Any, text: str) -> None:
+    """A remark under all panels."""
+    figure.supxlabel(text, fontsize=8, color=ink())
+
+
 def frame(ax: Any, title: str | None) -> None:
     """A thin frame, no ticks: the axes of an embedding have no units."""
     for axis in ("x", "y", "z"):

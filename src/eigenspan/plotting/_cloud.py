@@ -82,6 +82,15 @@ def key(ax: Any, drawn: list[Any], colours: Colours, title: str | None, wanted: 
     return ax.legend(**legend_style(colours, title), **place), None
 
 
+def shared_key(figure: Any, axes: list[Any], drawn: Any, colours: Colours, title: str | None) -> tuple[Any, Any]:
+    """The same of several panels, once, to the right."""
+    if colours.continuous:
+        return None, colour_bar(figure, drawn, axes, title, fraction=0.03)
+    if len(colours.classes) < 2:
+        return None, None
+    return figure.legend(**legend_style(colours, title), loc="outside center right", fontsize=10), None
+
+
 def colour_bar(figure: Any, drawn: Any, axes: Any, title: str | None, **place: Any) -> Any:
     """A colour bar without a frame."""
     bar = figure.colorbar(drawn, ax=axes, **{"pad": 0.02, "label": title or ""} | place)

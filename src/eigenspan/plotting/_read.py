@@ -32,6 +32,33 @@ def read_embedding(embedding: Any, name: str = "The embedding") -> Array:
     return Y
 
 
+def read_axes(axes: Sequence[int], d: int, most: int = 3) -> list[int]:
+    """Two columns of an embedding with d of them, or three where a picture may have depth; the one there is where there is but one."""
+    if d == 1:
+        return [0]
+    columns = [int(axis) for axis in axes]
+    if not 2 <= len(columns) <= most or len(set(columns)) < len(columns) or not all(0 <= c < d for c in columns):
+        raise InputError(
+            f"axes={tuple(axes)} must name two {'or three ' if most > 2 else ''}different columns of the embedding, "
+            f"which has 0 to {d - 1}."
+        )
+    return columns
+
+
+def pairs_of(Y: Array, most: int) -> list[list[int]]:
+    """The columns to draw where nobody says which: 0 and 1, 2 and 3, and so on, to `most` pairs. The last of an odd number goes with the
+    one before it, and columns without spread, as spectral clustering may have one, are passed over."""
+    varying = np.flatnonzero(np.ptp(Y, axis=0) > 1e-8 * np.abs(Y).max(initial=0.0)).tolist()
+    columns = varying if len(varying) > 1 else list(range(min(2, Y.shape[1])))
+    last = max(0, len(columns) - 2)
+    return [columns[min(i, last) : min(i, last) + 2] for i in range(0, len(columns), 2)][:most]
+
+
+def most_pairs(embeddings: int) -> int:
+    """Panels for each of so many embeddings: six for one alone, up to three among others, and one where these would be more than twelve."""
+    return 6 if embeddings == 1 else max(1, min(3, 12 // embeddings))
+
+
 def column_names(table: Any) -> list[str] | None:
     """The names of the columns of a pandas or polars table, or of a column; None where they have none."""
     names = list(getattr(table, "columns", [getattr(table, "name", None)]))

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from math import ceil
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import InputError
-from ._canvas import ink, new_figure
-from ._cloud import as_plane, colour_bar, draw, legend_style
-from ._colours import Colours, colours_of
-from ._read import Array, embedding_of, key_title, read_embedding, some
+from ._canvas import beneath, ink, name_axes, tiles
+from ._cloud import as_plane, draw, shared_key
+from ._colours import colours_of
+from ._read import embedding_of, key_title, most_pairs, pairs_of, read_axes, read_embedding, some
 
 
 class GalleryDisplay:
     """Embeddings of the same points in panels of equal size, with one legend or colour bar for all.
 
+    Those with more than two axes have a panel for every two of them, up to three and in rows of their own, unless that makes more than
+    twelve panels: what the first two axes hide, later ones may show.
+
     Parameters
     ----------
     embeddings : dict of str to array-like of shape (n_points, n_components)
-        In the order in which they are drawn, two axes of each.
+        In the order in which they are drawn.
     y : array-like of shape (n_points,), optional
         Classes or numbers, shared by all panels.
     titles : dict of str to str, optional
@@ -35,7 +37,7 @@ class GalleryDisplay:
     ----------
     figure_ : matplotlib Figure
     axes_ : list of matplotlib Axes
-        The panels, in the order of the embeddings.
+        The panels, in the order of the embeddings and of their axes.
     legend_ : Legend or None
     colorbar_ : Colorbar or None
 
@@ -75,13 +77,14 @@ class GalleryDisplay:
         embeddings: Mapping[str, Any],
         y: Any = None,
         *,
+        axes: Sequence[int] | None = None,
         columns: int = 3,
         panel: float = 2.7,
         suptitle: str | None = None,
         **given: Any,
     ) -> GalleryDisplay:
         """Draw coordinates: the parameters of the class and of `plot`."""
-        return cls(embeddings, y, **given).plot(columns=columns, panel=panel, suptitle=suptitle)
+        return cls(embeddings, y, **given).plot(axes=axes, columns=columns, panel=panel, suptitle=suptitle)
 
     @classmethod
     def from_estimators(
@@ -93,7 +96,13 @@ class GalleryDisplay:
         return cls.from_embeddings(found, y, **given)
 
     def plot(
-        self, figure: Any = None, *, columns: int = 3, panel: float = 2.7, suptitle: str | None = None
+        self,
+        figure: Any = None,
+        *,
+        axes: Sequence[int] | None = None,
+        columns: int = 3,
+        panel: float = 2.7,
+        suptitle: str | None = None,
     ) -> GalleryDisplay:
         """Draw them.
 
@@ -101,6 +110,8 @@ class GalleryDisplay:
         ----------
         figure : matplotlib Figure or SubFigure, optional
             An empty one to draw on; a new one, which pyplot does not know of, if not given.
+        axes : (int, int), optional
+            The two columns to draw of each embedding; the first pairs of each, as far as there is room, if not given.
         columns : int, default=3
             Panels in a row.
         panel : float, default=2.7
@@ -112,42 +123,41 @@ class GalleryDisplay:
         -------
         GalleryDisplay
         """
-        columns = max(1, min(columns, len(self.embeddings)))
-        rows = ceil(len(self.embeddings) / columns)
-        if figure is None:
-            height = panel * rows + (0.4 if suptitle else 0) + (0.2 * rows if self.measures else 0)
-            figure = new_figure(panel * columns + (0.9 if self.y is not None else 0), height)
+        most = most_pairs(len(self.embeddings))
+        pairs = {
+            name: pairs_of(Y, most) if axes is None else [read_axes(axes, Y.shape[1], 2)]
+            for name, Y in self.embeddings.items()
+        }
+        room = {
+            "wide": 0.9 if self.y is not None else 0,
+            "high": 0.4 if suptitle else 0,
+            "each": 0.2 if self.measures else 0,
+        }
+        figure, panels = tiles(figure, [len(found) for found in pairs.values()], columns, panel, **room)
         colours = colours_of(self.y, next(iter(self.embeddings.values())).shape[0])
-        panels = list(figure.subplots(rows, columns, squeeze=False).flat)
-        for ax, (name, Y) in zip(panels, self.embeddings.items(), strict=False):
-            drawn = self._panel(ax, name, Y, colours)
-        for ax in panels[len(self.embeddings) :]:
-            ax.remove()
+        for row, (name, found) in zip(panels, pairs.items(), strict=True):
+            self._title(row[0], name)
+            for ax, pair in zip(row, found, strict=True):
+                drawn = draw(ax, as_plane(self.embeddings[name][:, pair]), colours, None)
+                ax.set_box_aspect(1)
+                name_axes(ax, [f"axis {column + 1}" for column in pair] if len(row) > 1 or axes is not None else [])
+        if axes is None and max(Y.shape[1] for Y in self.embeddings.values()) > 2 * most:
+            beneath(figure, f"the first {2 * most} axes of each at most")
         if suptitle:
             figure.suptitle(suptitle, fontsize=13, color=ink())
-        self.figure_, self.axes_ = figure, panels[: len(self.embeddings)]
-        self.legend_, self.colorbar_ = _key(figure, self.axes_, drawn, colours, self.legend_title)
+        self.figure_, self.axes_ = figure, [ax for row in panels for ax in row]
+        self.legend_, self.colorbar_ = shared_key(figure, self.axes_, drawn[0], colours, self.legend_title)
         return self
 
-    def _panel(self, ax: Any, name: str, Y: Array, colours: Colours) -> list[Any]:
-        drawn = draw(ax, as_plane(Y), colours, self.titles.get(name, name))
-        ax.set_box_aspect(1)
-        if name in self.measures:
+    def _title(self, ax: Any, name: str) -> None:
+        """The name over the first panel of an embedding, and what was measured of it under the name."""
+        measured = name in self.measures
+        ax.set_title(self.titles.get(name, name), fontsize=11, color=ink(), **{"pad": 17} if measured else {})
+        if measured:
             value = self.measures[name]
             text = f"{self.measure_name} {value if isinstance(value, str) else f'{value:.3f}'}".strip()
-            ax.set_title(ax.get_title(), fontsize=11, color=ink(), pad=17)
             place = {"transform": ax.transAxes, "ha": "center", "va": "bottom", "fontsize": 8.5, "color": ink()}
             ax.text(0.5, 1.015, text, **place)
-        return drawn
-
-
-def _key(figure: Any, axes: list[Any], drawn: list[Any], colours: Colours, title: str | None) -> tuple[Any, Any]:
-    """The legend or the colour bar, once, to the right."""
-    if colours.continuous:
-        return None, colour_bar(figure, drawn[0], axes, title, fraction=0.03)
-    if len(colours.classes) < 2:
-        return None, None
-    return figure.legend(**legend_style(colours, title), loc="outside center right", fontsize=10), None
 
 
 def grid(

@@ -6,17 +6,32 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import InputError
-from ._canvas import axes_of, equal, ink, name_axes, new_axes
-from ._cloud import as_plane, draw, draw_images, key, read_images
-from ._colours import colours_of
-from ._read import axis_names, embedding_of, keeps_lengths, key_title, method_name, names_of, one_of, read_embedding
+from ._canvas import axes_of, beneath, equal, ink, name_axes, new_axes, tiles
+from ._cloud import as_plane, draw, draw_images, key, read_images, shared_key
+from ._colours import Colours, colours_of
+from ._read import (
+    axis_names,
+    embedding_of,
+    keeps_lengths,
+    key_title,
+    method_name,
+    most_pairs,
+    names_of,
+    one_of,
+    pairs_of,
+    read_axes,
+    read_embedding,
+)
 
 #: Said of the strip that one axis makes.
 STRIP = "no meaning: spread at random"
 
 
 class EmbeddingDisplay:
-    """An embedding as points.
+    """An embedding as points: its axes two by two, the first with the second, the third with the fourth, and so on.
+
+    The first two axes of a spectral method seldom show all there is. Where there are more and neither `axes` nor `ax` says which to draw,
+    there is a panel for each pair, up to six, and a line that says how many axes are left out. `PairsDisplay` has every pair of a few.
 
     Classes get colours that are told apart with deficient colour vision too, beyond twelve together with shapes, and a legend; more
     than 12 different real numbers, or 50 whole ones, get a colour bar; points without a label are grey. An embedding with one axis is
@@ -43,9 +58,12 @@ class EmbeddingDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
+        The panel, or the first of them.
+    axes_ : list of matplotlib Axes
+        All panels.
     figure_ : matplotlib Figure
     scatter_ : list of PathCollection
-        The points, one collection for each shape.
+        The points, one collection for each panel and shape.
     images_ : list of AnnotationBbox
         The pictures, where there are some.
     legend_ : Legend or None
@@ -128,7 +146,7 @@ class EmbeddingDisplay:
         return cls.from_embedding(Y, y, ax=ax, **told_by(fitted, Y) | given)
 
     def plot(
-        self, ax: Any = None, *, axes: Sequence[int] = (0, 1), image_size: float = 0.07, legend: bool = True
+        self, ax: Any = None, *, axes: Sequence[int] | None = None, image_size: float = 0.07, legend: bool = True
     ) -> EmbeddingDisplay:
         """Draw it.
 
@@ -136,8 +154,9 @@ class EmbeddingDisplay:
         ----------
         ax : matplotlib Axes, optional
             Where to draw; a new figure, which pyplot does not know of, if not given.
-        axes : sequence of int, default=(0, 1)
-            The columns to draw, two, or three for a picture with depth.
+        axes : sequence of int, optional
+            The columns to draw, two, or three for a picture with depth. If not given: all, two by two, in up to six panels, or the first
+            two where `ax` has room for no more.
         image_size : float, default=0.07
             Longer side of a picture as a share of the panel's width, as the figure is laid out by then: among several panels, draw
             pictures last.
@@ -147,35 +166,55 @@ class EmbeddingDisplay:
         -------
         EmbeddingDisplay
         """
-        columns, own = self._columns(axes), ax is None
-        ax = self._axes(ax, len(columns))
+        d = self.embedding.shape[1]
+        pairs = pairs_of(self.embedding, most_pairs(1) if ax is None else 1) if axes is None else [read_axes(axes, d)]
+        if len(pairs[0]) == 3 and self.images is not None:
+            raise InputError("Pictures are drawn on two axes only: give axes=(0, 1), or leave images= out.")
+        colours = colours_of(self.y, self.embedding.shape[0])
+        if len(pairs) == 1:
+            self._one(ax, pairs[0], colours, legend)
+        else:
+            self._several(pairs, colours, legend)
+        self.ax_, self.images_ = self.axes_[0], []
+        if self.images is not None:  # when all panels have their sizes
+            for panel, pair in zip(self.axes_, pairs, strict=True):
+                Y = as_plane(self.embedding[:, pair])
+                self.images_ += draw_images(panel, Y, self.images, colours, image_size, self.scatter_[0])
+        return self
+
+    def _one(self, ax: Any, columns: list[int], colours: Colours, legend: bool) -> None:
+        """One panel, with its own legend beside it."""
+        own, ax = ax is None, self._axes(ax, len(columns))
+        self.scatter_ = self._points(ax, columns, colours, self.names, own)
+        if self.title:
+            ax.set_title(self.title, fontsize=11, color=ink())
+        self.legend_, self.colorbar_ = key(ax, self.scatter_, colours, self.legend_title, legend)
+        self.axes_, self.figure_ = [ax], ax.figure
+
+    def _several(self, pairs: list[list[int]], colours: Colours, legend: bool) -> None:
+        """A panel for each pair of axes, with names that tell them apart and one legend."""
+        d, last = self.embedding.shape[1], pairs[-1][-1]
+        figure, (panels,) = tiles(None, [len(pairs)], 3, wide=0.9 if self.y is not None else 0, high=0.4)
+        names = self.names or [f"axis {column + 1}" for column in range(d)]
+        drawn = [self._points(ax, pair, colours, names, False) for ax, pair in zip(panels, pairs, strict=True)]
+        if self.title:
+            figure.suptitle(self.title, fontsize=12, color=ink())
+        if last < d - 1:
+            beneath(figure, f"the first {last + 1} of {d} axes")
+        self.scatter_, self.axes_, self.figure_ = [part for parts in drawn for part in parts], panels, figure
+        told = (figure, panels, drawn[0][0], colours, self.legend_title)
+        self.legend_, self.colorbar_ = shared_key(*told) if legend else (None, None)
+
+    def _points(self, ax: Any, columns: list[int], colours: Colours, names: list[str], own: bool) -> list[Any]:
+        """The points on some of their axes, under the names of these; small and pale where pictures come on top."""
         Y = self.embedding[:, columns] if len(columns) > 1 else as_plane(self.embedding)
-        colours = colours_of(self.y, Y.shape[0])
-        pictures = self.images is not None
-        self.scatter_ = draw(ax, Y, colours, self.title, **{"s": 3, "alpha": 0.4} if pictures else {})
-        name_axes(ax, [self.names[column] for column in columns] if self.names else [])
+        drawn = draw(ax, Y, colours, None, **{"s": 3, "alpha": 0.4} if self.images is not None else {})
+        name_axes(ax, [names[column] for column in columns] if names else [])
         if len(columns) == 1:
             ax.set_ylabel(STRIP, fontsize=8, color=ink())
         elif self.aspect == "equal":
             equal(ax, own)
-        self.legend_, self.colorbar_ = key(ax, self.scatter_, colours, self.legend_title, legend)
-        self.images_ = draw_images(ax, Y, self.images, colours, image_size, self.scatter_[0]) if pictures else []
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
-
-    def _columns(self, axes: Sequence[int]) -> list[int]:
-        """The columns to draw: one where there is but one."""
-        d = self.embedding.shape[1]
-        if d == 1:
-            return [0]
-        columns = [int(axis) for axis in axes]
-        if len(columns) not in (2, 3) or len(set(columns)) < len(columns) or not all(0 <= c < d for c in columns):
-            raise InputError(
-                f"axes={tuple(axes)} must name two or three different columns of the embedding, which has 0 to {d - 1}."
-            )
-        if len(columns) == 3 and self.images is not None:
-            raise InputError("Pictures are drawn on two axes only: give axes=(0, 1), or leave images= out.")
-        return columns
+        return drawn
 
     def _axes(self, ax: Any, d: int) -> Any:
         if ax is None and d == 3:
@@ -197,11 +236,12 @@ def told_by(fitted: Any, Y: Any) -> dict[str, Any]:
 
 
 def scatter(embedding: Any, labels: Any = None, ax: Any = None, title: str | None = None) -> Any:
-    """Draw the first two axes of an embedding: `EmbeddingDisplay` in short, without names on the axes.
+    """Draw an embedding: `EmbeddingDisplay` in short, without names on the axes.
 
-    An embedding with one axis is drawn as a strip. Classes get colours, beyond twelve together with shapes, and a legend, more than 12
-    different real numbers a continuous scale, missing labels grey. A few outliers that would squeeze all other points together
-    stay outside the view, and their number is written in the corner.
+    More than two axes are drawn two by two in panels, unless `ax` is given, which gets the first two. One axis is drawn as a strip. Classes
+    get colours, beyond twelve together with shapes, and a legend, more than 12 different real numbers a continuous scale, missing
+    labels grey. A few outliers that would squeeze all other points together stay outside the view, and their number is
+    written in the corner.
 
     Parameters
     ----------
@@ -214,6 +254,7 @@ def scatter(embedding: Any, labels: Any = None, ax: Any = None, title: str | Non
     Returns
     -------
     matplotlib Axes
+        The panel, or the first of them; ``ax.figure`` has all.
 
     Examples
     --------

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..plotting._colours import MOST_CLASSES
+from ..plotting._read import pairs_of
 
 #: Cells with digits of their own up to which fractions keep all of them; beyond, the seven of single precision.
 EXACT_CELLS = 200_000
@@ -44,9 +45,10 @@ class Packer:
 
 
 def embedding_facts(
-    packer: Packer, name: str, Y: NDArray[np.float64], note: str, codes: Any, arrows: Any
+    packer: Packer, name: str, Y: NDArray[np.float64], note: str, codes: Any, arrows: Any, panels: int = 1
 ) -> dict[str, Any]:
-    """An embedding for the page: each axis in 16 bits between its ends, codes of distortion and arrows if there are any."""
+    """An embedding for the page: each axis in 16 bits between its ends, the two that each of its panels shows at first, codes of distortion
+    and arrows if there are any."""
     axes = []
     for number, values in enumerate(Y.T[:MOST_AXES]):
         lo, hi = float(values.min()), float(values.max())
@@ -59,7 +61,17 @@ def embedding_facts(
     place = None if codes is None else packer.put(codes.tobytes())
     if Y.shape[1] > MOST_AXES:
         note = ", ".join(filter(None, [note, f"the first {MOST_AXES} of {Y.shape[1]} axes"]))
-    return {"name": name, "note": note, "axes": axes, "distortion": place, "arrows": _arrow_facts(arrows)}
+    pairs = [
+        pair if len(pair) > 1 else [0, 1] for pair in pairs_of(Y[:, :MOST_AXES], panels)
+    ]  # beside one, the row number
+    return {
+        "name": name,
+        "note": note,
+        "axes": axes,
+        "pairs": pairs,
+        "distortion": place,
+        "arrows": _arrow_facts(arrows),
+    }
 
 
 def _arrow_facts(arrows: Any) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..plotting._colours import FEW, MISSING, TWELVE
+from ..plotting._read import most_pairs
 from .pack import EXACT_CELLS, Packer, column_facts, distortion_codes, embedding_facts
 from .sections import Facts, Made, Section, Warned
 
@@ -39,7 +40,8 @@ class Report:
     ----------
     title : str
     embeddings : dict of str to array-like of shape (n_samples, n_components)
-        One panel each, of two axes at a time. Of a single axis, the row number is the other.
+        A panel for every two axes, up to six of one embedding, up to three of each of several, and one where these would be more than
+        twelve. Of a single axis, the row number is the other.
     table : DataFrame or dict of columns, optional
         One row for each point: colour, words under the pointer, and what is saved of selected rows.
     facts : dict of str to dict, optional
@@ -140,6 +142,7 @@ class Report:
     def _data(self) -> tuple[dict[str, Any], str]:
         """What the script reads first, and the packed arrays."""
         arrays = self._embeddings()
+        panels = most_pairs(len(arrays))
         n = len(next(iter(arrays.values())))
         frame = self._frame(n)
         self._check(arrays, frame, n)
@@ -154,7 +157,9 @@ class Report:
         head = {
             "n": n,
             "embeddings": [
-                embedding_facts(packer, name, Y, str(self.notes.get(name, "")), codes.get(name), self.arrows.get(name))
+                embedding_facts(
+                    packer, name, Y, str(self.notes.get(name, "")), codes.get(name), self.arrows.get(name), panels
+                )
                 for name, Y in arrays.items()
             ],
             "columns": columns,

@@ -12,7 +12,10 @@ class Explorer {
     this.columns = head.columns.map((facts) => new Column(facts, buffer, head.n));
     this.hovered = this.columns.filter((column) => column.hover);
     this.selection = new Selection(head.n);
-    this.panels = head.embeddings.map((facts) => new Panel(new Embedding(facts, buffer, head.n), this));
+    this.panels = head.embeddings.flatMap((facts) => {
+      const embedding = new Embedding(facts, buffer, head.n);
+      return facts.pairs.map((pair) => new Panel(embedding, pair, this));
+    });
     $("panels").append(...this.panels.map((panel) => panel.root));
     this.panels[0].alone.hidden = this.panels.length === 1;
     this.canvas = $("points");

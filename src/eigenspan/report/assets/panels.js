@@ -18,15 +18,16 @@ function element(tag, attributes = {}, ...children) {
 
 class Panel {
   /** `page` is told of what happens here: hover, lasso, pick, escape, draw, axes. */
-  constructor(embedding, page) {
+  constructor(embedding, pair, page) {
     this.embedding = embedding;
     this.page = page;
     this.codes = new Uint8Array(embedding.axes[0].places.length);
     this.stretched = false;
     this.corners = [];
     this.cursor = null;
+    this.pair = pair;
     this.build();
-    this.show(0, 1);
+    this.show(...pair);
     this.listen();
   }
 
@@ -62,6 +63,7 @@ class Panel {
     this.embedding.axes.forEach((_, a) => {
       for (let b = a + 1; b < this.embedding.axes.length; b++) choice.append(new Option(`${a + 1} × ${b + 1}`, `${a},${b}`));
     });
+    choice.value = this.pair.join();
     choice.addEventListener("change", () => {
       this.show(...choice.value.split(",").map(Number));
       this.page.axes(this);
