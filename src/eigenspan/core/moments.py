@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,11 @@ Codes = NDArray[np.intp]
 
 #: Rows whose mean a block is summed about; strips of blocks, which threads share out (whatever their number: the sums are the same).
 _PILOT, _STRIPS = 64, 8
+
+#: Rows that are projected at once: these and their images stay in the cache.
+_PLACED = 512
+#: Columns from which a product with few axes is faster transposed, by a fifth at 784; of 100 it would be slower by a third.
+_WIDE = 400
 
 #: Squared mean over variance of a column that costs no digits worth a subtraction, by bytes of a number.
 _NEAR = {4: 1.0, 8: 100.0}
@@ -56,11 +62,17 @@ class Rows:
         near = np.zeros_like(self.origin) if dtype == np.float64 else self.origin.astype(dtype)
         axes, shift = V.astype(dtype), (self.origin - near) @ V
 
-        def place(part: slice) -> None:
-            rows = self.X[part] if dtype == np.float64 else np.subtract(self.X[part], near)
-            np.subtract(rows @ axes, shift, out=out[part])
+        wide = dtype == np.float64 and len(V) >= _WIDE
 
-        _each(place, blocks(*self.shape, rows=1024), self.shape[0] > ROWS)
+        def place(strip: list[slice]) -> None:
+            space = np.empty((0 if dtype == np.float64 else 1 + strip[0].stop - strip[0].start, len(V)), dtype)
+            for part in strip:
+                rows = self.X[part]
+                if len(space):
+                    rows = np.subtract(rows, near, out=space[: len(rows)])
+                np.subtract((axes.T @ rows.T).T if wide else rows @ axes, shift, out=out[part])
+
+        _each(place, _strips(*self.shape, rows=_PLACED), self.shape[0] > ROWS)
         return out
 
 
@@ -95,9 +107,7 @@ class Moments:
         if sp.issparse(X):
             return _of_sparse(X, codes, groups)
         # every block of single precision is added up in double, which takes as long whatever its rows
-        parts = list(blocks(n, D, numbers=4 * NUMBERS if single else NUMBERS))
-        each = max(1, -(-len(parts) // _STRIPS))
-        strips = [parts[i : i + each] for i in range(0, len(parts), each)]
+        strips = _strips(n, D, numbers=4 * NUMBERS if single else NUMBERS)
 
         def read(strip: list[slice]) -> Moments:
             return _of_strip(X, codes, groups, single, strip)
@@ -179,19 +189,26 @@ class Moments:
 
     def spans(self, k: int) -> bool:
         """The rows surely span k dimensions: k eigenvalues of the correlations are more than rounding. Cost O(D³)."""
-        R = self.correlations()
-        if k == 0 or len(R) < k:
+        live, sure = self.live(), _SURE[self.single]
+        D = int(live.sum())
+        if k == 0 or k > D:
             return k == 0
-        shifted = R - _SURE[self.single] * np.abs(R).sum(axis=0).max() * np.eye(len(R))
-        # a form that is positive on some k-dimensional subspace has k positive eigenvalues, and most subspaces will do
-        Q = np.eye(len(R)) if 2 * k > len(R) else np.random.default_rng(0).standard_normal((len(R), k))
-        if la.lapack.dpotrf(Q.T @ shifted @ Q)[1] == 0:
+        if 2 * k <= D:
+            # a form that is positive on some k-dimensional subspace has k positive eigenvalues, and most subspaces will do;
+            # no eigenvalue of correlations is above D
+            Q = np.random.default_rng(0).standard_normal((live.size, k)) * live[:, None]
+            P = Q / np.where(live, self.spread(), 1.0)[:, None]
+            if la.lapack.dpotrf(P.T @ (self.pooled().scatter @ P) / self.n - sure * D * (Q.T @ Q))[1] == 0:
+                return True
+        R = self.correlations()
+        shifted = R - sure * np.abs(R).sum(axis=0).max() * np.eye(D)
+        if la.lapack.dpotrf(shifted)[1] == 0:
             return True
         # the block-diagonal factor has as many positive eigenvalues as the matrix: Sylvester's law of inertia
-        D = la.ldl(shifted)[1]
-        paired = np.diagonal(D, 1) != 0  # a 2×2 block has one of either sign
+        factor = la.ldl(shifted)[1]
+        paired = np.diagonal(factor, 1) != 0  # a 2×2 block has one of either sign
         alone = ~(np.append(paired, False) | np.append(False, paired))
-        return int(paired.sum() + np.sum(np.diagonal(D)[alone] > 0)) >= k
+        return int(paired.sum() + np.sum(np.diagonal(factor)[alone] > 0)) >= k
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,6 +317,16 @@ def _group_sums(z: Any, code: Any, groups: int) -> Array:
     if code is None:
         return (np.ones(len(z), dtype=z.dtype) @ z)[None].astype(np.float64)
     return sp.csc_array((np.ones(len(z)), code, np.arange(len(z) + 1)), shape=(groups, len(z))) @ z
+
+
+def _strips(n: int, D: int, **size: int) -> list[list[slice]]:
+    """Blocks of rows, as `blocks` cuts them or smaller, in strips of equal length: threads that share these out end together."""
+    count = sum(1 for _ in blocks(n, D, **size))
+    strips = min(count, _STRIPS)
+    each = -(-count // max(strips, 1))
+    ends = [n * i // (strips * each) for i in range(strips * each + 1)] if n else [0]
+    parts = [slice(a, b) for a, b in pairwise(ends)]
+    return [parts[i : i + each] for i in range(0, len(parts), max(each, 1))]
 
 
 def _each(work: Callable[[Any], Any], items: Iterable[Any], large: bool) -> list[Any]:

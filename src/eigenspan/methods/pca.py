@@ -47,9 +47,11 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
         if reads_once(self) and is_tall(X):
             with stage("moments"):
                 moments = Moments.of(X, single=X.dtype == np.float32)
-                if moments.single and not self._is_sure(moments):
+                sure = self._is_sure(moments)
+                if moments.single and not sure:
                     moments = Moments.of(X)
-            return self._fit_moments(moments, None if on_disk(X) else X)
+                    sure = self._is_sure(moments)
+            return self._fit_moments(moments, None if on_disk(X) else X, sure)
         scatter = n * float(np.sum(Centred.of(X, column_means(X)).spread() ** 2))
         basis = self._few_axes(X) or features_of(self, sample)
         return self._conclude(pose(basis, maximise=centring(n), unit="projection"), n, X.shape[1], scatter)
@@ -60,13 +62,11 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
         D = moments.means.shape[1]
         if moments.n <= (D if self.n_components in ("mle", "auto") else 1):
             return None
-        return self._fit_moments(moments, None, at_least=min(wanted, D))
+        return self._fit_moments(moments, None, self._is_sure(moments), at_least=min(wanted, D))
 
-    def _fit_moments(self, moments: Moments, X: Any, at_least: int = 0) -> Any:
+    def _fit_moments(self, moments: Moments, X: Any, sure: bool, at_least: int = 0) -> Any:
         """The fit to rows of which these moments are left; None where they span fewer dimensions than they must."""
-        basis = Features(Raw(), X, None, moments.mean)
-        if not self._is_sure(moments):
-            basis = Features.of_moments(moments, X)
+        basis = Features(Raw(), X, None, moments.mean) if sure else Features.of_moments(moments, X)
         if basis.dim < at_least:
             return None
         posed = Posed(TraceProblem(basis.compress(moments.scatter), None, "max"), basis)
