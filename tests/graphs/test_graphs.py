@@ -409,9 +409,10 @@ def test_reconstruction_weights_against_a_loop(D: int) -> None:
     np.testing.assert_allclose(reconstruction_weights(sp.csr_array(X), graph).toarray(), W.toarray(), atol=1e-12)
 
 
+@pytest.mark.parametrize("D", [1, 3])
 @pytest.mark.parametrize("reg", [0.0, 1e-3])
-def test_reconstruction_weights_of_coincident_points(reg: float) -> None:
-    X = cloud(20, 3)
+def test_reconstruction_weights_of_coincident_points(reg: float, D: int) -> None:
+    X = cloud(20, D)
     X[1:6] = X[0]
     W = reconstruction_weights(X, KNN(4).build(X).distances, reg=reg)
     assert np.all(np.isfinite(W.data))

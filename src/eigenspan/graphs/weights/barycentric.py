@@ -24,6 +24,8 @@ _BLOCK_BYTES = 64 * 2**20
 _SMALL = 3e8
 #: Ridges below this are left to LAPACK: a Gram this nearly singular can lose a pivot to rounding.
 _LEAST_RIDGE = 1e-10
+#: Ridges from which the weights are found among few coordinates: the digits lost there are those of one over the ridge.
+_LOSSLESS = 1e-4
 
 
 def blocks(rows: Index, columns: Index, D: int) -> Any:
@@ -87,6 +89,15 @@ def solve_weights(G: Array, reg: float) -> Array:
     return w / w.sum(axis=1, keepdims=True)
 
 
+def _weights_of_few(X: Array, reg: float) -> Array:
+    """The same from coordinates (b, k, D) fewer than neighbours: ``w ∝ 1 − X(X'X + rI)⁻¹X'1``, r the ridge, by Woodbury's identity."""
+    C = X.transpose(0, 2, 1) @ X
+    trace = np.einsum("idd->i", C)
+    C += (reg * np.where(trace > 0, trace, 1.0))[:, None, None] * np.eye(X.shape[2])
+    w = 1.0 - (X @ np.linalg.solve(C, np.einsum("ikd->id", X)[..., None]))[..., 0]
+    return w / w.sum(axis=1, keepdims=True)
+
+
 def reconstruction_weights(points: Any, graph: sp.csr_array, *, targets: Any = None, reg: float = 1e-3) -> sp.csr_array:
     """Affine reconstruction weights of the targets (default: the points themselves) from their graph neighbours.
 
@@ -119,11 +130,11 @@ def _weights(points: Any, targets: Any, graph: sp.csr_array, reg: float) -> Arra
     for rows, columns in neighbourhoods(graph):
         for r, c in blocks(rows, columns, width(points, columns.shape[1])):
             if _is_wide(points, c.shape[1]):
-                G = _sparse_grams(points, c, targets[r])
+                w = solve_weights(_sparse_grams(points, c, targets[r]), reg)
             else:
                 X = gather(points, c, targets[r])
-                G = X @ X.transpose(0, 2, 1)
-            w = solve_weights(G, reg)
+                few = 2 * X.shape[2] <= X.shape[1] and reg >= _LOSSLESS
+                w = _weights_of_few(X, reg) if few else solve_weights(X @ X.transpose(0, 2, 1), reg)
             data[(graph.indptr[r][:, None] + np.arange(c.shape[1])).ravel()] = w.ravel()
     return data
 
