@@ -18,11 +18,11 @@ from sklearn.exceptions import NotFittedError
 
 import eigenspan as es
 from eigenspan.core import Features, Form, diagonal, factor_gram
-from eigenspan.core.moments import Moments, Rows, Sums
+from eigenspan.core.moments import Moments, Rows, Sums, _strips
 from eigenspan.errors import DimensionError, InputError, LabelError
 from eigenspan.forms import laplacian, total
 from eigenspan.graphs import KNN, affinity
-from eigenspan.input.source import on_disk
+from eigenspan.input.source import NUMBERS, ROWS, on_disk
 from helpers import angle, relative
 
 
@@ -103,6 +103,30 @@ def test_sure_dimensions_are_counted() -> None:
     assert Moments.of(tiny).spans(12)
     assert Moments.of(tiny[:5]).spans(4)
     assert not Moments.of(tiny[:5]).spans(5)
+    thin = np.column_stack([X[:, :3] @ np.random.default_rng(1).standard_normal((3, 12)), np.full(600, 3.3)])
+    assert Moments.of(thin).spans(3)
+    assert not Moments.of(thin).spans(4)
+
+
+@pytest.mark.parametrize("n", [0, 1, 63, 64, 600, 40_001])
+@pytest.mark.parametrize("D", [1, 100, 3000])
+def test_threads_share_equal_parts_of_all_rows(n: int, D: int) -> None:
+    strips = _strips(n, D)
+    edges = [(part.start, part.stop) for strip in strips for part in strip]
+    assert [row for a, b in edges for row in range(a, b)] == list(range(n))
+    lengths = [strip[-1].stop - strip[0].start for strip in strips]
+    assert max(lengths, default=0) - min(lengths, default=0) <= 1 + max((len(strip) for strip in strips), default=0)
+    assert all(0 < b - a <= max(64, min(ROWS, NUMBERS // D)) for a, b in edges)
+
+
+@pytest.mark.parametrize("D", [5, 420])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_projections_in_blocks(dtype: Any, D: int) -> None:
+    rng = np.random.default_rng(0)
+    X, V = rng.standard_normal((1100, D)) + 3.0, np.linalg.qr(rng.standard_normal((D, 4)))[0]
+    X, origin = X.astype(dtype), X.mean(axis=0)
+    expected = (X.astype(np.float64) - origin) @ V
+    assert relative(Rows(X, origin).project(V), expected) <= (1e-6 if dtype == np.float32 else 1e-13)
 
 
 # ---------------------------------------------------------------------- single precision
