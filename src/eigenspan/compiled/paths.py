@@ -17,6 +17,8 @@ Index = NDArray[np.intp]
 
 #: Buckets at most: one very long edge must not make the queue longer than the graph.
 _MOST_BUCKETS = 1 << 16
+#: Sources of a group that run one by one: their distances are written side by side.
+_ALONE = 8
 #: Sources from which the distances tell which sources are near each other.
 _PIVOTS = 3
 
@@ -58,7 +60,7 @@ class ShortestPaths:
     def into(self, table: NDArray[Any], sources: Index) -> None:
         """Write the distances from the sources into the columns of a table (n, q)."""
         n, G, starts = self.order.size, self.moved, self.place[sources]
-        size = max(1, min(self.together, len(sources)))
+        size = min(self.together if self.together > 1 else _ALONE, len(sources))
         graph, queue = (G.indptr, G.indices, self.lengths), (self.width, self.buckets)
         groups, middles = self._groups(starts, size)
         held = [np.empty((n, size)) for _ in range(min(workers(), len(groups)))]  # one for each thread
@@ -66,17 +68,20 @@ class ShortestPaths:
         def run(first: int, last: int) -> None:
             distances = held.pop()
             for g in range(first, last):
-                _from_group(*graph, starts[groups[g]], starts[middles[g]], *queue, distances)
+                if middles is None:
+                    _each_alone(*graph, starts[groups[g]], *queue, distances)
+                else:
+                    _from_group(*graph, starts[groups[g]], starts[middles[g]], *queue, distances)
                 _spread(distances, self.place, groups[g], table)
             held.append(distances)
 
         step = 1 + 4_000_000 // (size * (n + G.nnz))  # groups in some 20 ms of work
         in_pieces(run, len(groups), step)
 
-    def _groups(self, starts: Index, size: int) -> tuple[list[Index], list[int]]:
-        """Sources that are near each other, by their distances from a few of them, and the middle one of each group."""
-        if size == 1:
-            return [np.array([s]) for s in range(starts.size)], list(range(starts.size))
+    def _groups(self, starts: Index, size: int) -> tuple[list[Index], list[int] | None]:
+        """Sources that are near each other, by their distances from a few of them, and the middle one of each group; or any."""
+        if self.together == 1:
+            return [np.arange(s, min(s + size, starts.size)) for s in range(0, starts.size, size)], None
         near, pivot, order = np.empty((starts.size, _PIVOTS)), 0, np.empty(self.order.size, np.int32)
         graph = (self.moved.indptr, self.moved.indices, self.lengths)
         for j in range(_PIVOTS):
@@ -103,13 +108,17 @@ def _halves(points: NDArray[np.float64], size: int) -> list[Index]:
 
 
 @compiled
+def _each_alone(indptr, indices, lengths, sources, width, buckets, distances):  # type: ignore[no-untyped-def]
+    order = np.empty(indptr.size - 1, np.int32)
+    for s in range(sources.size):
+        distances[:, s] = _from_source(indptr, indices, lengths, sources[s], width, buckets, order)
+
+
+@compiled
 def _from_group(indptr, indices, lengths, sources, middle, width, buckets, distances):  # type: ignore[no-untyped-def]
     n, q = indptr.size - 1, distances.shape[1]
     order = np.empty(n, np.int32)
     away = _from_source(indptr, indices, lengths, middle, width, buckets, order)
-    if q == 1:
-        distances[:, 0] = away
-        return
     distances[:] = np.inf
     improved = np.zeros(n, np.bool_)
     reach = 0.0
@@ -117,19 +126,18 @@ def _from_group(indptr, indices, lengths, sources, middle, width, buckets, dista
         distances[sources[s], s] = 0.0
         improved[sources[s]] = True
         reach = max(reach, away[sources[s]])
-    last = 0
-    while (
-        last < n and away[order[last]] <= 2 * reach
-    ):  # about the sources themselves paths run any way: these nodes first
+    last = 0  # about the sources themselves paths run any way: these nodes come first, in both directions in turn
+    while last < n and away[order[last]] <= 2 * reach:
         last += 1
     own = np.empty(q)
-    scans = 1
+    scans, backwards = 1, False
     while scans > 0 or last < n:
         if scans == 0:
             last = n
+        backwards = last < n and not backwards
         scans = 0
         for i in range(last):
-            u = order[i]
+            u = order[last - 1 - i] if backwards else order[i]
             if not improved[u]:
                 continue
             improved[u] = False
