@@ -111,7 +111,9 @@ def _halves(points: NDArray[np.float64], size: int) -> list[Index]:
 def _each_alone(indptr, indices, lengths, sources, width, buckets, distances):  # type: ignore[no-untyped-def]
     order = np.empty(indptr.size - 1, np.int32)
     for s in range(sources.size):
-        distances[:, s] = _from_source(indptr, indices, lengths, sources[s], width, buckets, order)
+        alone = _from_source(indptr, indices, lengths, sources[s], width, buckets, order)
+        for i in range(alone.size):  # assigning whole arrays takes the compiler a second
+            distances[i, s] = alone[i]
 
 
 @compiled
@@ -119,7 +121,9 @@ def _from_group(indptr, indices, lengths, sources, middle, width, buckets, dista
     n, q = indptr.size - 1, distances.shape[1]
     order = np.empty(n, np.int32)
     away = _from_source(indptr, indices, lengths, middle, width, buckets, order)
-    distances[:] = np.inf
+    for i in range(n):
+        for s in range(q):
+            distances[i, s] = np.inf
     improved = np.zeros(n, np.bool_)
     reach = 0.0
     for s in range(sources.size):
@@ -142,7 +146,8 @@ def _from_group(indptr, indices, lengths, sources, middle, width, buckets, dista
                 continue
             improved[u] = False
             scans += 1
-            own[:] = distances[u]
+            for s in range(q):
+                own[s] = distances[u, s]
             for p in range(indptr[u], indptr[u + 1]):
                 v, length = indices[p], lengths[p]
                 row = distances[v]
