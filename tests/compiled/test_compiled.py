@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.distance import pdist
 
 from eigenspan import _resources
@@ -76,17 +77,35 @@ GRAPHS = {
 }
 
 
+@pytest.mark.parametrize("together", [1, 3, 32])
 @pytest.mark.parametrize("name", GRAPHS)
-def test_shortest_paths_against_bellman_ford(name: str) -> None:
+def test_shortest_paths_against_bellman_ford(name: str, together: int) -> None:
     graph = GRAPHS[name]
     sources = np.arange(graph.shape[0])
-    np.testing.assert_allclose(ShortestPaths(graph)(sources), bellman_ford(graph, sources), rtol=1e-14)
+    found = ShortestPaths(graph, together=together)(sources)
+    np.testing.assert_allclose(found, bellman_ford(graph, sources), rtol=1e-14)
 
 
-def test_sources_may_come_in_any_order_and_twice() -> None:
+@pytest.mark.parametrize("together", [1, 2, 32])
+def test_sources_may_come_in_any_order_and_twice(together: int) -> None:
     graph = clouds(0)
     sources = np.array([17, 3, 3, 149, 0])
-    np.testing.assert_allclose(ShortestPaths(graph)(sources), bellman_ford(graph, sources), rtol=1e-14)
+    found = ShortestPaths(graph, together=together)(sources)
+    np.testing.assert_allclose(found, bellman_ford(graph, sources), rtol=1e-14)
+
+
+@pytest.mark.parametrize("dimension", [2, 10])
+def test_sources_that_run_together_get_the_sums_of_a_run_alone(dimension: int) -> None:
+    """Bit for bit, near or far apart: a sum along the best path does not depend on the order in which paths are found."""
+    X = np.random.default_rng(dimension).random((600, dimension))
+    graph = KNN(8).build(X).undirected()
+    sources = np.arange(0, 600, 7)
+    alone = dijkstra(graph, indices=sources)
+    for together in (1, 8, 30):
+        np.testing.assert_array_equal(ShortestPaths(graph, together=together)(sources), alone)
+        table = np.empty((600, sources.size), dtype=np.float32)
+        ShortestPaths(graph, together=together).into(table, sources)
+        np.testing.assert_array_equal(table, alone.T.astype(np.float32))
 
 
 def test_large_graphs_take_the_compiled_way_and_get_the_same_distances() -> None:
@@ -388,7 +407,7 @@ def large_weights() -> Callable[[], Any]:
 
 def many_paths() -> Callable[[], Any]:
     graph = KNN(8).build(np.random.default_rng(0).random((3000, 2))).undirected()
-    return lambda: ShortestPaths(graph)(np.arange(200))
+    return lambda: ShortestPaths(graph, together=8)(np.arange(200))
 
 
 def many_pairs() -> Callable[[], Any]:

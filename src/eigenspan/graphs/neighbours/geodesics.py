@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..._csgraph import dijkstra
 from ..._diagnostics import stage
-from ..._resources import require
+from ..._resources import require, workers
 from ...errors import DisconnectedError
 from ..landmarks import suggested_landmarks
 from .graph import NeighbourGraph
@@ -21,8 +21,8 @@ Array = NDArray[np.float64]
 _SMALL = 1_000_000
 #: Tables with more entries than this are kept in single precision.
 _LARGE = 25_000_000
-#: Sources whose distances wait in a buffer at once.
-_BATCH = 16
+#: Sources that run together at most, distances that they may hold (128 MB), and groups at least: in fewer, sources are not near.
+_TOGETHER, _HELD, _GROUPS = 32, 2**24, 200
 
 
 def geodesic_distances(graph: sp.csr_array, sources: NDArray[np.intp] | None = None) -> Array:
@@ -45,9 +45,7 @@ def geodesic_table(graph: sp.csr_array, sources: NDArray[np.intp]) -> Any:
             return np.ascontiguousarray(_reached(_shortest(graph, sources)(sources)).T)
         from ...compiled.paths import ShortestPaths
 
-        paths = ShortestPaths(graph, single=dtype == np.float32)
-        for i in range(0, q, _BATCH):
-            paths.into(table, i, sources[i : i + _BATCH])
+        ShortestPaths(graph, single=dtype == np.float32, together=_together(n, q)).into(table, sources)
     return _reached(table)
 
 
@@ -56,7 +54,7 @@ def require_geodesics(n: int, q: int, size: int | None = None) -> None:
     if size is None:
         size = 8 if q == n or n * q <= _LARGE else 4
     require(
-        size * q * n + 8.0 * min(q, _BATCH) * n,
+        size * q * n + (8.0 * max(_together(n, q), 8) + 48) * workers() * n,  # and what every thread holds
         f"Geodesic distances from {q} to {n} points",
         f"Use LandmarkIsomap(landmarks={suggested_landmarks(n, 500)}), which needs only the distances to some landmarks.",
     )
@@ -74,7 +72,12 @@ def _shortest(graph: sp.csr_array, sources: NDArray[np.intp]) -> Any:
         return lambda some: np.atleast_2d(dijkstra(graph, directed=True, indices=some))
     from ...compiled.paths import ShortestPaths
 
-    return ShortestPaths(graph)
+    return ShortestPaths(graph, together=_together(graph.shape[0], len(sources)))
+
+
+def _together(n: int, q: int) -> int:
+    """How many of q sources run together through a graph of n points."""
+    return max(1, min(_TOGETHER, _HELD // n, q // _GROUPS))
 
 
 def conformal_distances(graph: NeighbourGraph) -> tuple[sp.csr_array, Array]:
