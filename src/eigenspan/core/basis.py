@@ -232,8 +232,8 @@ class Features:
         return Features(Raw(), X, _noted(lift), mean, scores=scores)
 
     @staticmethod
-    def principal(X: Any, r: int, *, random_state: Any = 0) -> Features:
-        """The leading r principal axes of X, fewer where the others are none. Cost: see `leading_axes`."""
+    def principal(X: Any, r: int, *, spare: int = 0, random_state: Any = 0) -> Features:
+        """The leading r principal axes of X, fewer where the others are none, `spare` of them roughly. Cost: see `leading_axes`."""
         n, D = X.shape
         small = 0 if sp.issparse(X) and 3 * r <= min(n, D) else min(n, D)
         needed = 32.0 * r * (n + D) + 24.0 * small**2
@@ -241,15 +241,15 @@ class Features:
         with stage("principal axes"):
             mean = column_means(X)
             C = Centred.of(X, mean)
-            _, axes, residuals = leading_axes(C, r, np.random.default_rng(seed_of(random_state)))
+            found = leading_axes(C, r, np.random.default_rng(seed_of(random_state)), spare=spare)
+            residuals = found.residuals[: r - spare]
             if residuals.max(initial=0.0) > 1e-9:
                 raise ConvergenceError(
                     f"The {r} principal axes reached a relative residual of {residuals.max():.1e} only (wanted 1e-9). Ask for fewer, or "
                     "divide the columns of X by their standard deviations first."
                 )
-            scores = C.forward(axes)
         note(feature_memory=human_bytes(needed), axes_residual=float(residuals.max(initial=0.0)))
-        return Features(Raw(), X, axes, mean, scores=scores)
+        return Features(Raw(), X, found.vectors, mean, scores=found.scores)
 
     @staticmethod
     def of_moments(moments: Moments, X: Any = None, *, rtol: float = 1e-10) -> Features:

@@ -78,7 +78,7 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
         k = self.n_components
         if not isinstance(k, Integral) or self.reduce is not None or self.solver != "auto" or k >= min(X.shape):
             return None
-        basis = Features.principal(X, min(int(k) + 1, *X.shape), random_state=self.random_state)
+        basis = Features.principal(X, min(int(k) + 1, *X.shape), spare=1, random_state=self.random_state)
         sizes = np.einsum("ij,ij->j", basis.Z, basis.Z)
         # a variance that may be rounding: the rank decides, and looks at features in tiny units too
         return basis if sizes.size >= k and sizes[k - 1] > 1e-10 * sizes[0] else None

@@ -54,6 +54,13 @@ def eigenpairs(A: Array, k: int | None = None, sense: str = "min", unit: Array |
     return (values, vectors) if sense == "min" else (values[::-1], vectors[:, ::-1])
 
 
+def tridiagonal_pairs(T: Array, k: int) -> tuple[Array, Array]:
+    """The `k` largest eigenpairs of a symmetric matrix with nothing beside its three diagonals, largest first. Cost O(nk)."""
+    n = len(T)
+    values, vectors = la.eigh_tridiagonal(np.diagonal(T), np.diagonal(T, 1), select="i", select_range=(n - k, n - 1))
+    return values[::-1], vectors[:, ::-1]
+
+
 def eigenvalues(A: Array) -> Array:
     """All eigenvalues of a symmetric matrix, smallest first. Cost O(n³)."""
     with threads_for(len(A)):
