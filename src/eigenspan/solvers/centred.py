@@ -37,6 +37,13 @@ _NEAR = 100.0
 _SETTLED = 1e-11
 
 
+def column_means(X: Any, center: bool = True) -> Array:
+    """In double precision (a sparse float32 matrix would be summed in its own); zero where nothing is to be centred."""
+    if not center:
+        return np.zeros(X.shape[1])
+    return np.ones(X.shape[0]) @ X / X.shape[0] if sp.issparse(X) else np.mean(X, axis=0, dtype=np.float64)
+
+
 @dataclass(frozen=True, eq=False)
 class Centred:
     """``X − 1·mean'`` of shape (n, D). Build it with `Centred.of`."""
@@ -141,7 +148,8 @@ class Centred:
             X = sp.csr_array((self.X.data / unit[self.X.indices], self.X.indices, self.X.indptr), shape=self.shape)
             return Centred(X, self.mean / unit)
         X = np.subtract(self.X, self.mean, dtype=np.float64) / unit
-        X -= X.mean(axis=0)  # far from the origin the mean is rounded too
+        if self.mean.any():
+            X -= X.mean(axis=0)  # far from the origin the mean is rounded too
         return Centred(X, np.zeros_like(self.mean))
 
 
