@@ -221,7 +221,8 @@ def leading_axes(C: Centred, r: int, rng: np.random.Generator, *, spare: int = 0
     require(24.0 * small**2, f"The {small}×{small} products of the rows", "Ask for fewer axes.")
     M = symmetric(C.smaller())
     values, vectors = eigenpairs(M, r, "max")
-    return _axes(C, values, vectors, la.norm(M @ vectors - vectors * values, axis=0))
+    top = max(values[0], np.finfo(float).tiny)
+    return _axes(C, values, vectors, top * la.norm((M @ vectors - vectors * values) / top, axis=0))
 
 
 def _axes(C: Centred, values: Array, vectors: Array, residuals: Array) -> Axes:

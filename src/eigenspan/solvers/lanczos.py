@@ -190,7 +190,7 @@ def _settle(
         look = count + max(1, count // 20)
         values, turn, residuals = ritz.leading(k)
         sizes = np.maximum(values, 0.0)
-        allowed = np.maximum(_FINE * np.sqrt(sizes[0] * sizes), _ROUNDING * sizes[0])
+        allowed = np.maximum(_FINE * np.sqrt(sizes[0]) * np.sqrt(sizes), _ROUNDING * sizes[0])
         if rough:
             apart = _APART * (sizes[-rough - 1] - sizes[-rough:])
             allowed[-rough:] = np.maximum(apart, _ROUGH * sizes[0])
