@@ -218,7 +218,8 @@ class Features:
         n, D = X.shape
         if reduce is not None:
             most = n - 1 if center else n
-            basis = Features.principal(X, min(reduce, most, D), center=center, random_state=random_state)
+            C = Centred.of(X, column_means(X, center))
+            basis = Features.principal(X, C, min(reduce, most, D), random_state=random_state)
             note(reduced_to=basis.dim)
             return basis
         in_blocks = is_tall(X) and (X.dtype == np.float32 or on_disk(X))
@@ -236,18 +237,16 @@ class Features:
         return Features(Raw(), X, _noted(lift), mean, scores=scores)
 
     @staticmethod
-    def principal(X: Any, r: int, *, spare: int = 0, center: bool = True, random_state: Any = 0) -> Features:
-        """The leading r principal axes of X, fewer where the others are none, `spare` of them roughly. Cost: see `leading_axes`.
+    def principal(X: Any, C: Centred, r: int, *, spare: int = 0, random_state: Any = 0) -> Features:
+        """The leading r principal axes of X, which is C about its origin, fewer where the others are none, `spare` of them roughly.
 
-        Without `center`, those of largest sums of squares about the origin.
+        Cost: see `leading_axes`.
         """
         n, D = X.shape
         small = 0 if sp.issparse(X) and 3 * r <= min(n, D) else min(n, D)
         needed = 32.0 * r * (n + D) + 24.0 * small**2
         require(needed, f"{r} axes of {D} features", "Keep fewer.")
         with stage("principal axes"):
-            mean = column_means(X, center)
-            C = Centred.of(X, mean)
             found = leading_axes(C, r, np.random.default_rng(seed_of(random_state)), spare=spare)
             residuals = found.residuals[: r - spare]
             if residuals.max(initial=0.0) > 1e-9:
@@ -256,7 +255,7 @@ class Features:
                     "divide the columns of X by their standard deviations first."
                 )
         note(feature_memory=human_bytes(needed), axes_residual=float(residuals.max(initial=0.0)))
-        return Features(Raw(), X, found.vectors, mean, scores=found.scores)
+        return Features(Raw(), X, found.vectors, C.origin, scores=found.scores)
 
     @staticmethod
     def of_moments(moments: Moments, X: Any = None, *, rtol: float = 1e-10) -> Features:

@@ -50,8 +50,9 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
                 if moments.single and not self._is_sure(self._about(moments)):
                     moments = Moments.of(X)
             return self._fit_moments(moments, None if on_disk(X) else X)
-        scatter = n * float(np.sum(Centred.of(X, column_means(X, self.center)).spread() ** 2))
-        basis = self._few_axes(X) or self._features(sample)
+        C = Centred.of(X, column_means(X, self.center))
+        scatter = n * float(np.sum(C.spread() ** 2))
+        basis = self._few_axes(X, C) or self._features(sample)
         squares = basis.restrict(centring(n) if self.center else diagonal(np.ones(n)))
         return self._conclude(Posed(TraceProblem(squares, None, "max"), basis), n, X.shape[1], scatter)
 
@@ -84,13 +85,13 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
         fitted = self._conclude(posed, moments.n, moments.means.shape[1], float(np.trace(about.scatter)))
         return fitted.having(moments_=Sums.without_classes(moments), n_samples_seen_=moments.n)
 
-    def _few_axes(self, X: Any) -> Features | None:
+    def _few_axes(self, X: Any, C: Centred) -> Features | None:
         """The wanted axes and the next, which tells the gap; None where more must be known of the data than that."""
         k = self.n_components
         if not isinstance(k, Integral) or self.reduce is not None or self.solver != "auto" or k >= min(X.shape):
             return None
         r = min(int(k) + 1, *X.shape)
-        basis = Features.principal(X, r, spare=1, center=self.center, random_state=self.random_state)
+        basis = Features.principal(X, C, r, spare=1, random_state=self.random_state)
         sizes = np.einsum("ij,ij->j", basis.Z, basis.Z)
         # a variance that may be rounding: the rank decides, and looks at features in tiny units too
         return basis if sizes.size >= k and sizes[k - 1] > 1e-10 * sizes[0] else None

@@ -28,7 +28,7 @@ _NUMBERS = 2**22
 #: Eigenvalues of a Gram matrix, relative to its largest, above which its eigenvectors make an orthonormal partner to ten digits.
 _CLEAR = 1e-5
 #: Rows or columns, whichever are fewer, for each product with a dense matrix that could be had in the time of its square.
-_READS = 30
+_READS = 20
 #: Vectors of a Krylov space at most.
 _WIDEST = 300
 #: Squared mean over variance of the columns up to which a mean that is taken off the products costs no digits worth a copy.
@@ -50,6 +50,7 @@ class Centred:
 
     X: Any
     mean: Array
+    shift: Any = 0.0
 
     @staticmethod
     def of(X: Any, mean: Array) -> Centred:
@@ -64,7 +65,13 @@ class Centred:
         if not np.any(mean[full]):
             return Centred(X, mean)
         data = X.data - np.where(full, mean, 0.0)[X.indices]
-        return Centred(sp.csr_array((data, X.indices, X.indptr), shape=X.shape), np.where(full, 0.0, mean))
+        shifted = sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
+        return Centred(shifted, np.where(full, 0.0, mean), np.where(full, mean, 0.0))
+
+    @property
+    def origin(self) -> Array:
+        """Of the rows as they were given."""
+        return self.mean + self.shift
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -84,7 +91,10 @@ class Centred:
         """Products keep their digits where the mean is taken off afterwards; and dense rows are at hand in double precision."""
         if self.is_sparse or not self.mean.any():
             return True
-        return bool(self.X.dtype == np.float64 and np.all(self.mean**2 <= _NEAR * self.spread() ** 2))
+        return self.X.dtype == np.float64 and self._is_near(self._squares)
+
+    def _is_near(self, squares: Array) -> bool:
+        return bool(np.all(self.shape[0] * self.mean**2 <= _NEAR * squares))
 
     def _rows(self) -> Iterator[tuple[slice, Array]]:
         n, D = self.shape
@@ -131,16 +141,23 @@ class Centred:
         """Of these two the one of lower order."""
         return self.gram() if self.shape[0] <= self.shape[1] else self.scatter()
 
-    def spread(self) -> Array:
-        """Standard deviation of every column, from sums that nothing is subtracted from."""
+    @cached_property
+    def _squares(self) -> Array:
+        """Sums of squares of the columns; those about the origin serve where taking the mean off them costs no digits."""
         n, D = self.shape
-        if not self.is_sparse:
-            squares = sum((np.einsum("ij,ij->j", block, block) for _, block in self._rows()), np.zeros(D))
-        else:
+        if self.is_sparse:
             away = (self.X.data - self.mean[self.X.indices]) ** 2
             zeros = n - np.bincount(self.X.indices, minlength=D)
-            squares = np.bincount(self.X.indices, away, minlength=D) + zeros * self.mean**2
-        return np.sqrt(squares / max(n, 1))
+            return np.bincount(self.X.indices, away, minlength=D) + zeros * self.mean**2
+        if self.X.dtype == np.float64:
+            squares = np.einsum("ij,ij->j", self.X, self.X) - n * self.mean**2
+            if self._is_near(squares):
+                return squares
+        return sum((np.einsum("ij,ij->j", block, block) for _, block in self._rows()), np.zeros(D))
+
+    def spread(self) -> Array:
+        """Standard deviation of every column."""
+        return np.sqrt(self._squares / max(self.shape[0], 1))
 
     def divided(self, unit: Array) -> Centred:
         """The same with every column in units of its own; dense X is copied."""
@@ -175,7 +192,7 @@ class Squared:
         self.small: Array | None = None
         # a product with rows that are far away copies them
         self.reads = math.inf if C.is_sparse else self.order // (_READS if C.is_near else 5 * _READS)
-        if self.reads < 2 * few:  # too few to find anything
+        if self.reads < 3 * few:  # too few to find anything
             self.reads = 0
 
     def __call__(self, u: Array) -> Array:

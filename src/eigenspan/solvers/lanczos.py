@@ -27,7 +27,7 @@ Apply = Callable[[Array], Array]
 #: Residual, relative to the eigenvalue, of a wanted pair and of the last one, whose value (good to the square) tells the gap.
 _TIGHT, _ROUGH = 1e-10, 1e-6
 #: Residual, relative to the largest eigenvalue and their own, of pairs of a data matrix times itself, and what is rounding.
-_FINE, _ROUNDING = 1e-13, 2e-15
+_FINE, _ROUNDING = 5e-13, 2e-15
 #: Residual of a rough pair, relative to its distance from the wanted ones.
 _APART = 0.05
 #: Eigenvalues below this share of the largest lie in the rounding of the products.
@@ -187,7 +187,7 @@ def _settle(
     for count, ritz in enumerate(steps(apply, start, width, (k + width) // 2, rng), 1):
         if count < look:
             continue
-        look = count + max(1, count // 20)
+        look = count + max(1, count // 15)
         values, turn, residuals = ritz.leading(k)
         sizes = np.maximum(values, 0.0)
         allowed = np.maximum(_FINE * np.sqrt(sizes[0]) * np.sqrt(sizes), _ROUNDING * sizes[0])
