@@ -132,8 +132,8 @@ class PCA(PrincipalAxes):
     and the yardstick for everything else.
 
     Cost: one pass over X, O(nD²) time and O(D²) memory beyond the data for D < n, and by the products of the
-    rows, O(n²D), for D ≥ n. A few axes of sparse X are found by Lanczos iteration on products with X, which stays sparse and is centred
-    implicitly. float32 is multiplied as it is and summed in double precision: axes and variances are then right to about 1e-6 of
+    rows, O(n²D), for D ≥ n. A few axes are found there by Lanczos iteration on products with X, which is centred implicitly and
+    stays sparse. float32 is multiplied as it is and summed in double precision: axes and variances are then right to about 1e-6 of
     the largest variance.
 
     X may be a `numpy.memmap`: it is read once, in blocks, and the fit then holds no ``embedding_``; ``transform`` and
