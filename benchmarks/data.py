@@ -96,6 +96,33 @@ def decaying(n: int, d: int, dtype: Any = np.float64) -> Arrays:
     return {"X": X}
 
 
+def wide(n: int, d: int = 5_000) -> Arrays:
+    """Fewer rows than features: hidden axes of standard deviation 1/√i under noise in all directions."""
+    rng = np.random.default_rng(0)
+    hidden = rng.standard_normal((n, 100)) / np.sqrt(np.arange(1, 101))
+    return {"X": 3.0 + hidden @ rng.standard_normal((100, d)) + 0.5 * rng.standard_normal((n, d))}
+
+
+def documents(n: int, d: int = 20_000, topics: int = 20) -> Arrays:
+    """Rows of d/100 words at random, as logarithms of their counts: a few common ones, many rare ones, and topics that share some."""
+    rng = np.random.default_rng(0)
+    common = np.arange(1, d + 1) ** -0.8
+    rates = np.stack([rng.permutation(common) + common for _ in range(topics)])
+    sums = np.cumsum(rates / rates.sum(axis=1, keepdims=True), axis=1)
+    each = d // 90  # some words come more than once
+    mixture = np.cumsum(rng.dirichlet(np.full(topics, 0.2), n), axis=1)
+    columns = np.empty((n, each), dtype=np.int64)
+    for i in range(n):
+        topic = np.minimum(np.searchsorted(mixture[i], rng.random(each)), topics - 1)
+        drawn = rng.random(each)
+        for t in np.unique(topic):
+            columns[i, topic == t] = np.minimum(np.searchsorted(sums[t], drawn[topic == t]), d - 1)
+    X = sp.csr_array((np.ones(n * each), (np.repeat(np.arange(n), each), columns.ravel())), shape=(n, d))
+    X.sum_duplicates()
+    X.data = np.log1p(X.data)
+    return {"X": X}
+
+
 def classes(n: int, d: int = 784, c: int = 10) -> Arrays:
     """`c` Gaussian classes with one covariance of decaying spectrum, their means as far apart as it is wide."""
     y = np.random.default_rng(1).integers(c, size=n)

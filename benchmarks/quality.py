@@ -145,6 +145,9 @@ def kernel_variance(gamma: float) -> Measure:
 def principal_axes(data: Arrays, everyone: Runs) -> Grades:
     """Against the covariance in double precision: degrees to its leading eigenvectors, and the variance of the best kept."""
     X = data["X"]
+    if X.shape[0] < X.shape[1]:
+        X = X.toarray() if sp.issparse(X) else X
+        return _to_right_vectors(X - X.mean(axis=0), everyone)
     mean = X.mean(axis=0, dtype=np.float64)
     C = sum((R := X[i : i + 20_000] - mean).T @ R for i in range(0, len(X), 20_000))
     values, V = (part[..., ::-1] for part in la.eigh(C))
@@ -152,6 +155,25 @@ def principal_axes(data: Arrays, everyone: Runs) -> Grades:
     share = {name: float(np.trace(Q.T @ C @ Q) / values[: Q.shape[1]].sum()) for name, Q in kept.items()}
     return {
         name: {"variance of best": share[name], "degrees to exact": degrees(V[:, : Q.shape[1]], Q)}
+        for name, Q in kept.items()
+    }
+
+
+def right_vectors(data: Arrays, everyone: Runs) -> Grades:
+    """The same about the origin, for sparse rows with more columns."""
+    return _to_right_vectors(data["X"], everyone)
+
+
+def _to_right_vectors(X: Any, everyone: Runs) -> Grades:
+    """From the products of the rows, of which there are fewer than columns."""
+    G = X @ X.T
+    values, U = (part[..., ::-1] for part in la.eigh(G.toarray() if sp.issparse(G) else G))
+    kept = {name: la.orth(A) for name, A in _axes(everyone).items()}
+    return {
+        name: {
+            "variance of best": float(np.sum((X @ Q) ** 2) / values[: Q.shape[1]].sum()),
+            "degrees to exact": degrees(X.T @ U[:, : Q.shape[1]], Q),
+        }
         for name, Q in kept.items()
     }
 

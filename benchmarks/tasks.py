@@ -116,14 +116,14 @@ def _pca(
     *kinds: str,
     more: tuple[by.Contender, ...] = (),
     embed: bool = True,
+    axes: int = 50,
     **rest: Any,
 ) -> Task:
     """Principal components, by us and by scikit-learn's solvers of the given kinds."""
-    peer = partial(by.sklearn, "decomposition.PCA", keep=by.components, n_components=50, embed=embed)
+    given = {"n_components": axes, "keep": by.components, "embed": embed}
+    peers = (by.sklearn("decomposition.PCA", kind=kind, svd_solver=kind, **given) for kind in kinds)
     return Task(
-        name, f"PCA to 50 components, {title}", make,
-        (by.ours("PCA", n_components=50, keep=by.components, embed=embed), *(peer(kind=kind, svd_solver=kind) for kind in kinds), *more),
-        (n,), quality.principal_axes, **rest,
+        name, f"PCA to {axes} components, {title}", make, (by.ours("PCA", **given), *peers, *more), (n,), quality.principal_axes, **rest,
     )  # fmt: skip
 
 
@@ -214,6 +214,19 @@ TASKS: tuple[Task, ...] = (
     _pca("pca-narrow", "100 features", partial(data.decaying, d=100), 1_000_000, "covariance_eigh", growth=HALF_DECADES),
     _pca_file("pca-file", "read from the disk", cold=True),
     _pca_file("pca-file-cached", "in the system's cache", cold=False),
+    _pca(
+        "pca-wide", "5,000 features", data.wide, 1_000, "arpack", "randomized", "full", axes=10, short=1, warm=300,
+    ),
+    _pca("pca-sparse", "20,000 features, one number in a hundred not zero", data.documents, 2_000, "arpack", axes=10, short=1, warm=300),
+    Task(
+        "lsa", "Latent semantic analysis to 100 components, 50,000 words, sparse", partial(data.documents, d=50_000),
+        (
+            by.ours("PCA", n_components=100, center=False, keep=by.components),
+            by.sklearn("decomposition.TruncatedSVD", kind="arpack", algorithm="arpack", n_components=100, keep=by.components),
+            by.sklearn("decomposition.TruncatedSVD", kind="randomized", n_components=100, keep=by.components),
+        ),
+        (5_000,), quality.right_vectors, warm=1_000,
+    ),
     _mds("mds-points", "from points in ten dimensions", metric="euclidean"),
     _mds("mds-distances", "from their distances", x="D", metric="precomputed"),
     Task(

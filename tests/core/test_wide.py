@@ -296,28 +296,32 @@ def test_products_of_centred_rows(as_sparse: bool) -> None:
 def test_leading_axes_and_their_residuals(as_sparse: bool, r: int) -> None:
     X = table(as_sparse)
     C = Centred.of(X, dense_of(X).mean(axis=0))
-    s, V, residuals = leading_axes(C, r, np.random.default_rng(0))
+    s, V, residuals, scores = leading_axes(C, r, np.random.default_rng(0))
+    assert relative(scores, C.forward(V)) < 1e-10
     np.testing.assert_allclose(s, dense.principal_axes(dense_of(X) - C.mean)[1][:r], rtol=1e-10)
     assert residuals.max() < 1e-12
     assert abs(V.T @ V - np.eye(r)).max() < 1e-10
 
 
 @pytest.mark.parametrize("shape", [(120, 400), (400, 120)])
-@pytest.mark.parametrize("passes", [24, 2])
-def test_large_dense_rows_are_read_a_few_times(
-    shape: tuple[int, int], passes: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("far", [0.0, 1e3])
+@pytest.mark.parametrize("reads", [0, 10, 10_000])
+def test_dense_rows_are_read_a_few_times_and_then_multiplied(
+    shape: tuple[int, int], far: float, reads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    X = table(as_sparse=False, n=shape[0], D=shape[1])
-    monkeypatch.setattr(centred, "_LARGE", 10)
-    monkeypatch.setattr(centred, "_PASSES", passes)
-    blocks = []
-    by_blocks = centred._by_blocks
-    monkeypatch.setattr(centred, "_by_blocks", lambda *args: blocks.append(by_blocks(*args)) or blocks[-1])
-    s, V, residuals = leading_axes(Centred.of(X, X.mean(axis=0)), 3, np.random.default_rng(0))
-    assert (blocks[0] is None) == (passes == 2)  # too few, and the products of the rows take over
+    X = table(as_sparse=False, n=shape[0], D=shape[1], far=far)
+    C = Centred.of(X, X.mean(axis=0))
+    product = centred.Squared(C, 3)
+    assert product.reads == 0
+    assert C.is_near == (far == 0)
+    product.reads = reads
+    monkeypatch.setattr(centred, "Squared", lambda *args: product)
+    s, V, residuals, scores = leading_axes(C, 3, np.random.default_rng(0))
+    assert (product.small is None) == (reads == 10_000)
     _, expected, axes = dense.principal_axes(X - X.mean(axis=0))
     np.testing.assert_allclose(s, expected[:3], rtol=1e-10)
     assert angle(V, axes[:, :3]) < 1e-7
+    assert relative(scores, (X - C.mean) @ V) < 1e-10
     assert residuals.max() < 1e-11
 
 

@@ -29,7 +29,7 @@ from ..graphs.landmarks import choose_landmarks, suggested_landmarks
 from ..input.source import blocks, is_tall, on_disk
 from ..input.x import KernelValues
 from ..solvers import dense
-from ..solvers.centred import Centred, leading_axes
+from ..solvers.centred import Centred, column_means, leading_axes
 from .form import Form
 from .kernels import gram_matrix, kernel_rows, warn_of_lost_digits
 from .map import Map, Raw
@@ -206,16 +206,20 @@ class Features:
 
     # ------------------------------------------------------------------ constructors
     @staticmethod
-    def linear(X: Any, *, reduce: int | None = None, rtol: float = 1e-10, random_state: Any = 0) -> Features:
+    def linear(
+        X: Any, *, reduce: int | None = None, center: bool = True, rtol: float = 1e-10, random_state: Any = 0
+    ) -> Features:
         """The points themselves, restricted to their row space when they do not span all D dimensions.
 
         `reduce` keeps only that many principal axes first: the named way to a sparse X with too many columns, and to "PCA
         first" for undersampled data [S0, §9.3]. Cost O(nD min(n, D)); with fewer rows than columns the n×n products of the rows tell
-        all, and sparse X stays sparse beside the D×r axes of its row space.
+        all, and sparse X stays sparse beside the D×r axes of its row space. Without `center` the origin stands for the mean.
         """
         n, D = X.shape
         if reduce is not None:
-            basis = Features.principal(X, min(reduce, n - 1, D), random_state=random_state)
+            most = n - 1 if center else n
+            C = Centred.of(X, column_means(X, center))
+            basis = Features.principal(X, C, min(reduce, most, D), random_state=random_state)
             note(reduced_to=basis.dim)
             return basis
         in_blocks = is_tall(X) and (X.dtype == np.float32 or on_disk(X))
@@ -225,31 +229,33 @@ class Features:
         require(needed, what, "Pass reduce=r to keep r principal axes first.")
         note(feature_memory=human_bytes(needed))
         if is_tall(X):
-            return Features.of_moments(Moments.of(X), X, rtol=rtol)
+            moments = Moments.of(X)
+            return Features.of_moments(moments if center else moments.about_origin(), X, rtol=rtol)
         with stage("row space"):
-            mean = column_means(X)
-            lift, scores = row_space(Centred.of(X, mean), np.abs(mean), rtol)
+            mean = column_means(X, center)
+            lift, scores = row_space(Centred.of(X, mean), np.abs(mean), rtol, center=center)
         return Features(Raw(), X, _noted(lift), mean, scores=scores)
 
     @staticmethod
-    def principal(X: Any, r: int, *, random_state: Any = 0) -> Features:
-        """The leading r principal axes of X, fewer where the others are none. Cost: see `leading_axes`."""
+    def principal(X: Any, C: Centred, r: int, *, spare: int = 0, random_state: Any = 0) -> Features:
+        """The leading r principal axes of X, which is C about its origin, fewer where the others are none, `spare` of them roughly.
+
+        Cost: see `leading_axes`.
+        """
         n, D = X.shape
         small = 0 if sp.issparse(X) and 3 * r <= min(n, D) else min(n, D)
         needed = 32.0 * r * (n + D) + 24.0 * small**2
         require(needed, f"{r} axes of {D} features", "Keep fewer.")
         with stage("principal axes"):
-            mean = column_means(X)
-            C = Centred.of(X, mean)
-            _, axes, residuals = leading_axes(C, r, np.random.default_rng(seed_of(random_state)))
+            found = leading_axes(C, r, np.random.default_rng(seed_of(random_state)), spare=spare)
+            residuals = found.residuals[: r - spare]
             if residuals.max(initial=0.0) > 1e-9:
                 raise ConvergenceError(
                     f"The {r} principal axes reached a relative residual of {residuals.max():.1e} only (wanted 1e-9). Ask for fewer, or "
                     "divide the columns of X by their standard deviations first."
                 )
-            scores = C.forward(axes)
         note(feature_memory=human_bytes(needed), axes_residual=float(residuals.max(initial=0.0)))
-        return Features(Raw(), X, axes, mean, scores=scores)
+        return Features(Raw(), X, found.vectors, C.origin, scores=found.scores)
 
     @staticmethod
     def of_moments(moments: Moments, X: Any = None, *, rtol: float = 1e-10) -> Features:
@@ -352,11 +358,6 @@ def _scatter_axes(moments: Moments) -> Array:
     axes[live] = spread[live, None] * Q[:, : axes.shape[1]]
     axes = dense.orthonormal(axes, rtol=0.0)
     return axes @ dense.eigenpairs(dense.symmetric(axes.T @ moments.pooled().scatter @ axes), None, "max")[1]
-
-
-def column_means(X: Any) -> Array:
-    """Column means in double precision (a sparse float32 matrix would be summed in its own)."""
-    return np.ones(X.shape[0]) @ X / X.shape[0] if sp.issparse(X) else np.mean(X, axis=0, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)

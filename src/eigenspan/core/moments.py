@@ -162,6 +162,12 @@ class Moments:
             return self
         return Moments(np.array([float(self.n)]), self.mean[None], self.scatter + self.between(), self.single)
 
+    def about_origin(self) -> Moments:
+        """The same rows with all sums of squares about the origin, which stands for their mean."""
+        whole = self.pooled()
+        squares = whole.scatter + self.n * np.outer(whole.mean, whole.mean)
+        return Moments(whole.counts, np.zeros_like(whole.means), squares, self.single)
+
     def regrouped(self, places: Codes, groups: int) -> Moments:
         """The same with group i at ``places[i]`` of `groups`."""
         counts, means = np.zeros(groups), np.zeros((groups, self.means.shape[1]))

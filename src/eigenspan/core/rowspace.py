@@ -19,21 +19,22 @@ _SURE = 1e-10
 _NONE = 1e-12
 
 
-def row_space(C: Centred, size: Array, rtol: float) -> tuple[Array | None, Array | None]:
+def row_space(C: Centred, size: Array, rtol: float, *, center: bool = True) -> tuple[Array | None, Array | None]:
     """Orthonormal axes of the row space of C, None when that is all of R^D, and the coordinates of the rows along them.
 
     The axes are the principal ones: Z'Z is diagonal there, and a unit form divided by its diagonal is well conditioned. Where the
     eigenvalues of the smaller Gram matrix leave the rank in doubt, it is judged on standardised columns, so that a
     feature measured in tiny units still counts; `size` is that of the columns, of which a spread of 1e-13 is rounding.
-    The coordinates are None where they were not found on the way.
+    The coordinates are None where they were not found on the way. `center` says that C is about the mean of its rows.
     """
     n, D = C.shape
+    most = n - 1 if center else n  # centred rows sum to zero, up to the rounding of their mean
     spread = C.spread()
     live = spread > 1e-13 * size
     if not live.any():
         return np.zeros((D, 0)), np.zeros((n, 0))
     if n <= D:
-        most = min(n - 1, int(live.sum()))  # centred rows sum to zero, up to the rounding of their mean
+        most = min(most, int(live.sum()))
         values, U = dense.eigenpairs(dense.symmetric(C.gram()), None, "max")
         values, U = values[:most], U[:, :most]
         if values[-1] > max(_SURE * values[0], 4 * rounding_of(n, size) ** 2):
@@ -51,7 +52,7 @@ def row_space(C: Centred, size: Array, rtol: float) -> tuple[Array | None, Array
     # columns of few digits count for less, or the others would have to rise above their rounding
     unit = np.where(live, np.maximum(unit, np.finfo(float).eps / rtol * size), np.inf)
     axes = _standard_axes(C.divided(unit), rtol, 2 * rounding_of(n, size / unit))
-    return _turned(C, np.where(live, unit, 0.0)[:, None] * axes[:, : n - 1])
+    return _turned(C, np.where(live, unit, 0.0)[:, None] * axes[:, :most])
 
 
 def rounding_of(n: int, size: Array) -> float:

@@ -21,8 +21,8 @@ from .._resources import require
 from ..errors import DimensionError, InputError, PrecisionWarning, warn
 from ..input.source import Joined, on_disk, refuse_non_finite, refuse_out_of_range
 from ..solvers import dense
-from ..solvers.centred import Centred
-from .basis import Features, column_means
+from ..solvers.centred import Centred, column_means
+from .basis import Features
 from .map import Map, Raw
 from .moments import Moments
 from .rowspace import rounding_of

@@ -90,6 +90,8 @@ def refuse_out_of_range(X: Any) -> None:
     if not X.size:
         return
     if sp.issparse(X):
+        if _is_moderate(X):
+            return
         low, high = (np.asarray(part.toarray()).ravel() for part in (X.min(axis=0), X.max(axis=0)))
     else:
         low, high = X.min(axis=0), X.max(axis=0)
@@ -98,6 +100,14 @@ def refuse_out_of_range(X: Any) -> None:
         refuse_squares(True)
     if 0 < (high - low).max() < LEAST:
         refuse_squares(False)
+
+
+def _is_moderate(X: Any) -> bool:
+    """The largest number of sparse X is neither too large nor too small, and its column has a zero: no column need be looked at."""
+    if X.format != "csr" or not X.nnz or not X.has_canonical_format:
+        return False
+    place = int(np.abs(X.data).argmax())
+    return LEAST <= abs(X.data[place]) <= MOST and np.count_nonzero(X.indices == X.indices[place]) < X.shape[0]
 
 
 def refuse_squares(large: bool) -> NoReturn:

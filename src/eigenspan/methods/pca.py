@@ -12,16 +12,15 @@ from numpy.typing import NDArray
 from .._compat import Interval, RealNotInt
 from .._diagnostics import stage
 from .._parameters import parameter
-from ..core import Features, Fitted, Posed, Raw, TraceProblem, Unit, Whitened, pose
-from ..core.basis import column_means
+from ..core import Features, Fitted, Posed, Raw, TraceProblem, Unit, Whitened, diagonal
 from ..core.moments import Moments, Sums
 from ..core.rules import likeliest_number
-from ..errors import DimensionError
+from ..errors import DimensionError, InputError
 from ..forms import centring
 from ..input import Input, Sample
 from ..input.source import is_tall, on_disk
 from ..solvers import dense
-from ..solvers.centred import Centred
+from ..solvers.centred import Centred, column_means
 from .base import Components, LinearReducer, axes, features_of
 from .gaussian import PrincipalGaussian, described, most_evident
 from .streaming import Streaming, reads_once
@@ -38,6 +37,7 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
     _input: ClassVar[Input] = Input(sparse=True, linear=True, one_pass=reads_once)
     kernel = None  # a class fact, not a parameter: KernelPCA is the kernel form
     landmarks = None
+    center = True  # a parameter of PCA alone: the Gaussian models have a mean
 
     def _needs_rows(self) -> str | None:
         return None if self.reduce is None else "reduce="
@@ -47,14 +47,25 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
         if reads_once(self) and is_tall(X):
             with stage("moments"):
                 moments = Moments.of(X, single=X.dtype == np.float32)
-                sure = self._is_sure(moments)
+                sure = self._is_sure(self._about(moments))
                 if moments.single and not sure:
                     moments = Moments.of(X)
-                    sure = self._is_sure(moments)
+                    sure = self._is_sure(self._about(moments))
             return self._fit_moments(moments, None if on_disk(X) else X, sure)
-        scatter = n * float(np.sum(Centred.of(X, column_means(X)).spread() ** 2))
-        basis = self._few_axes(X) or features_of(self, sample)
-        return self._conclude(pose(basis, maximise=centring(n), unit="projection"), n, X.shape[1], scatter)
+        C = Centred.of(X, column_means(X, self.center))
+        scatter = n * float(np.sum(C.spread() ** 2))
+        basis = self._few_axes(X, C) or self._features(sample)
+        squares = basis.restrict(centring(n) if self.center else diagonal(np.ones(n)))
+        return self._conclude(Posed(TraceProblem(squares, None, "max"), basis), n, X.shape[1], scatter)
+
+    def _features(self, sample: Sample) -> Features:
+        if self.center:
+            return features_of(self, sample)
+        return Features.linear(sample.x.values, reduce=self.reduce, center=False, random_state=self.random_state)
+
+    def _about(self, moments: Moments) -> Moments:
+        """Sums of squares about the mean, or about the origin."""
+        return moments if self.center else moments.about_origin()
 
     def _fit_sums(self, sums: Sums, X: Any = None) -> Fitted | None:
         moments = sums.everyone
@@ -62,23 +73,25 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
         D = moments.means.shape[1]
         if moments.n <= (D if self.n_components in ("mle", "auto") else 1):
             return None
-        return self._fit_moments(moments, None, self._is_sure(moments), at_least=min(wanted, D))
+        return self._fit_moments(moments, None, self._is_sure(self._about(moments)), at_least=min(wanted, D))
 
     def _fit_moments(self, moments: Moments, X: Any, sure: bool, at_least: int = 0) -> Any:
         """The fit to rows of which these moments are left; None where they span fewer dimensions than they must."""
-        basis = Features(Raw(), X, None, moments.mean) if sure else Features.of_moments(moments, X)
+        about = self._about(moments)
+        basis = Features(Raw(), X, None, about.mean) if sure else Features.of_moments(about, X)
         if basis.dim < at_least:
             return None
-        posed = Posed(TraceProblem(basis.compress(moments.scatter), None, "max"), basis)
-        fitted = self._conclude(posed, moments.n, moments.means.shape[1], float(np.trace(moments.scatter)))
+        posed = Posed(TraceProblem(basis.compress(about.scatter), None, "max"), basis)
+        fitted = self._conclude(posed, moments.n, moments.means.shape[1], float(np.trace(about.scatter)))
         return fitted.having(moments_=Sums.without_classes(moments), n_samples_seen_=moments.n)
 
-    def _few_axes(self, X: Any) -> Features | None:
+    def _few_axes(self, X: Any, C: Centred) -> Features | None:
         """The wanted axes and the next, which tells the gap; None where more must be known of the data than that."""
         k = self.n_components
         if not isinstance(k, Integral) or self.reduce is not None or self.solver != "auto" or k >= min(X.shape):
             return None
-        basis = Features.principal(X, min(int(k) + 1, *X.shape), random_state=self.random_state)
+        r = min(int(k) + 1, *X.shape)
+        basis = Features.principal(X, C, r, spare=1, random_state=self.random_state)
         sizes = np.einsum("ij,ij->j", basis.Z, basis.Z)
         # a variance that may be rounding: the rank decides, and looks at features in tiny units too
         return basis if sizes.size >= k and sizes[k - 1] > 1e-10 * sizes[0] else None
@@ -119,12 +132,16 @@ class PCA(PrincipalAxes):
     and the yardstick for everything else.
 
     Cost: one pass over X, O(nD²) time and O(D²) memory beyond the data for D < n, and by the products of the
-    rows, O(n²D), for D ≥ n. A few axes of sparse X are found by Lanczos iteration on products with X, which stays sparse and is centred
-    implicitly. float32 is multiplied as it is and summed in double precision: axes and variances are then right to about 1e-6 of
+    rows, O(n²D), for D ≥ n. A few axes are found there by Lanczos iteration on products with X, which is centred implicitly and
+    stays sparse. float32 is multiplied as it is and summed in double precision: axes and variances are then right to about 1e-6 of
     the largest variance.
 
     X may be a `numpy.memmap`: it is read once, in blocks, and the fit then holds no ``embedding_``; ``transform`` and
     ``fit_transform`` return one, reading in blocks too. `partial_fit` takes the rows in parts.
+
+    With ``center=False`` the rows are taken as they are, about the origin: the truncated singular value decomposition of X, which of
+    a table of word counts is latent semantic analysis. Variances are then mean squares, and there is no Gaussian model behind it:
+    ``score``, ``get_covariance``, "auto" and "mle" are refused.
 
     Parameters
     ----------
@@ -135,6 +152,8 @@ class PCA(PrincipalAxes):
         as axes: standardise them by their noise, or see ``intrinsic_dimension(X, "parallel")``.
     whiten : bool, default=False
         Scale every axis to unit variance.
+    center : bool, default=True
+        Look at the rows about their mean; False takes the origin for it.
     $reduce
     $solver
     $random_state
@@ -143,13 +162,14 @@ class PCA(PrincipalAxes):
     ----------
     $linear_attributes
     explained_variance_ : ndarray of shape (n_components,)
-        Sample variance along each axis.
+        Sample variance along each axis; about the origin, the mean square.
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        Its share of the total variance.
+        Its share of the total.
     singular_values_ : ndarray of shape (n_components,)
-        Of the centred data: roots of ``eigenvalues_``.
+        Of the data, centred unless `center` is False: roots of ``eigenvalues_``.
     noise_variance_ : float
-        Mean variance of the min(n, D) − d axes left out: the noise of the Gaussian model behind ``score`` and ``get_covariance``.
+        Mean variance of the min(n, D) − d axes left out: the noise of the Gaussian model behind ``score`` and ``get_covariance``;
+        not there about the origin.
     n_components_ : int
         Number of axes kept.
     n_samples_ : int
@@ -174,20 +194,52 @@ class PCA(PrincipalAxes):
     >>> parts.explained_variance_ratio_.round(3)
     array([0.925, 0.053])
 
+    Words that go together, in a table of counts:
+
+    >>> from scipy.sparse import csr_array
+    >>> counts = csr_array([[3, 2, 0, 0], [2, 1, 0, 0], [0, 0, 2, 2], [0, 0, 1, 2], [4, 3, 0, 0]])
+    >>> topics = PCA(2, center=False).fit(counts)
+    >>> topics.singular_values_.round(2)
+    array([6.55, 3.56])
+    >>> topics.components_.round(1) + 0.0
+    array([[0.8, 0.6, 0. , 0. ],
+           [0. , 0. , 0.6, 0.8]])
+
     References
     ----------
     [S0] §4.1; Tipping & Bishop (1999), Probabilistic principal component analysis, for ``score``; Minka (2000), Automatic choice of
-    dimensionality for PCA.
+    dimensionality for PCA; Deerwester et al. (1990), Indexing by latent semantic analysis, for rows about the origin.
     """
 
     n_components: Components | _Part | Literal["mle", "auto"] | None = parameter(default=2, kw_only=False)
     whiten: bool = False
+    center: bool = True
 
     def _scale(self, n: int) -> Any:
-        return Whitened(n) if self.whiten else Unit()
+        return Whitened(n if self.center else n + 1) if self.whiten else Unit()
+
+    def _description(self, values: Array, n: int, D: int, scatter: float) -> dict[str, Any]:
+        if self.center:
+            return described(values, n, D, scatter)
+        found = described(values, n, D, scatter, divisor=n)
+        del found["noise_variance_"]
+        return found
+
+    def _axes_and_variances(self) -> tuple[Array, Array, float]:
+        self._refuse_origin("a covariance and a likelihood")
+        return super()._axes_and_variances()
+
+    def _refuse_origin(self, what: str) -> None:
+        if not self.center:
+            raise InputError(
+                f"center=False takes the rows about the origin, and {what} belong to a Gaussian model about their mean. Use center=True, "
+                "or give n_components as a number or as a share of the squares."
+            )
 
     def _number(self, values: Array, n: int, D: int, scatter: float) -> int:
         wanted = self.n_components
+        if wanted in ("auto", "mle"):
+            self._refuse_origin(f'n_components="{wanted}"')
         if wanted == "auto":
             return likeliest_number(values, n, D, scatter)
         if wanted == "mle":

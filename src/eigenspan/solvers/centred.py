@@ -6,19 +6,20 @@ zeros has its mean taken off its values, or far from the origin nothing would be
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._resources import require
+from .._resources import fits, require
 from .dense import eigenpairs, symmetric, symmetric_product
-from .iterative import new_directions, top_pairs
+from .lanczos import largest
 
 Array = NDArray[np.float64]
 
@@ -26,11 +27,21 @@ Array = NDArray[np.float64]
 _NUMBERS = 2**22
 #: Eigenvalues of a Gram matrix, relative to its largest, above which its eigenvectors make an orthonormal partner to ten digits.
 _CLEAR = 1e-5
-#: Rows and columns for each axis from which a dense matrix is read a few times instead of multiplied with itself; columns of a
-#: block beyond the axes wanted, and how often the matrix is read at most.
-_LARGE, _SPARE, _PASSES = 300, 6, 24
+#: Rows or columns, whichever are fewer, for each product with a dense matrix that could be had in the time of its square.
+_READS = 20
+#: Vectors of a Krylov space at most.
+_WIDEST = 300
+#: Squared mean over variance of the columns up to which a mean that is taken off the products costs no digits worth a copy.
+_NEAR = 100.0
 #: Residual, relative to the largest eigenvalue, of axes that are found.
 _SETTLED = 1e-11
+
+
+def column_means(X: Any, center: bool = True) -> Array:
+    """In double precision (a sparse float32 matrix would be summed in its own); zero where nothing is to be centred."""
+    if not center:
+        return np.zeros(X.shape[1])
+    return np.ones(X.shape[0]) @ X / X.shape[0] if sp.issparse(X) else np.mean(X, axis=0, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +50,7 @@ class Centred:
 
     X: Any
     mean: Array
+    shift: Any = 0.0
 
     @staticmethod
     def of(X: Any, mean: Array) -> Centred:
@@ -53,7 +65,13 @@ class Centred:
         if not np.any(mean[full]):
             return Centred(X, mean)
         data = X.data - np.where(full, mean, 0.0)[X.indices]
-        return Centred(sp.csr_array((data, X.indices, X.indptr), shape=X.shape), np.where(full, 0.0, mean))
+        shifted = sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
+        return Centred(shifted, np.where(full, 0.0, mean), np.where(full, mean, 0.0))
+
+    @property
+    def origin(self) -> Array:
+        """Of the rows as they were given."""
+        return self.mean + self.shift
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -63,9 +81,20 @@ class Centred:
     def is_sparse(self) -> bool:
         return sp.issparse(self.X)
 
+    @property
+    def stored(self) -> int:
+        """Numbers in memory."""
+        return int(self.X.nnz) if self.is_sparse else int(self.X.size)
+
     @cached_property
-    def _transposed(self) -> sp.csr_array:
-        return sp.csr_array(self.X.T)
+    def is_near(self) -> bool:
+        """Products keep their digits where the mean is taken off afterwards; and dense rows are at hand in double precision."""
+        if self.is_sparse or not self.mean.any():
+            return True
+        return self.X.dtype == np.float64 and self._is_near(self._squares)
+
+    def _is_near(self, squares: Array) -> bool:
+        return bool(np.all(self.shape[0] * self.mean**2 <= _NEAR * squares))
 
     def _rows(self) -> Iterator[tuple[slice, Array]]:
         n, D = self.shape
@@ -82,21 +111,21 @@ class Centred:
 
     def forward(self, V: Array) -> Array:
         """``(X − 1·mean') V`` for V of shape (D,) or (D, r)."""
-        if self.is_sparse:
+        if self.is_near:
             return np.asarray(self.X @ V - self.mean @ V)
         return np.concatenate([block @ V for _, block in self._rows()])
 
     def backward(self, U: Array) -> Array:
         """``(X − 1·mean')' U`` for U of shape (n,) or (n, r)."""
-        if self.is_sparse:
-            return np.asarray(self._transposed @ U - np.multiply.outer(self.mean, U.sum(axis=0)))
+        if self.is_near:
+            return np.asarray(self.X.T @ U - np.multiply.outer(self.mean, U.sum(axis=0)))
         return sum((block.T @ U[part] for part, block in self._rows()), np.zeros((self.shape[1], *U.shape[1:])))
 
     def gram(self) -> Array:
         """The n×n products of the rows."""
         if not self.is_sparse:
             return sum((block @ block.T for block in self._columns()), np.zeros((self.shape[0],) * 2))
-        G, a = (self.X @ self._transposed).toarray(), self.X @ self.mean
+        G, a = (self.X @ self.X.T).toarray(), self.X @ self.mean
         G -= np.add.outer(a, a - self.mean @ self.mean)
         return symmetric(G)
 
@@ -104,20 +133,31 @@ class Centred:
         """The D×D products of the columns."""
         if not self.is_sparse:
             return sum((block.T @ block for _, block in self._rows()), np.zeros((self.shape[1],) * 2))
-        S, sums = (self._transposed @ self.X).toarray(), self.X.sum(axis=0)
+        S, sums = (self.X.T @ self.X).toarray(), self.X.sum(axis=0)
         S += np.outer(self.mean, self.shape[0] * self.mean - sums) - np.outer(sums, self.mean)
         return symmetric(S)
 
-    def spread(self) -> Array:
-        """Standard deviation of every column, from sums that nothing is subtracted from."""
+    def smaller(self) -> Array:
+        """Of these two the one of lower order."""
+        return self.gram() if self.shape[0] <= self.shape[1] else self.scatter()
+
+    @cached_property
+    def _squares(self) -> Array:
+        """Sums of squares of the columns; those about the origin serve where taking the mean off them costs no digits."""
         n, D = self.shape
-        if not self.is_sparse:
-            squares = sum((np.einsum("ij,ij->j", block, block) for _, block in self._rows()), np.zeros(D))
-        else:
+        if self.is_sparse:
             away = (self.X.data - self.mean[self.X.indices]) ** 2
             zeros = n - np.bincount(self.X.indices, minlength=D)
-            squares = np.bincount(self.X.indices, away, minlength=D) + zeros * self.mean**2
-        return np.sqrt(squares / max(n, 1))
+            return np.bincount(self.X.indices, away, minlength=D) + zeros * self.mean**2
+        if self.X.dtype == np.float64:
+            squares = np.einsum("ij,ij->j", self.X, self.X) - n * self.mean**2
+            if self._is_near(squares):
+                return squares
+        return sum((np.einsum("ij,ij->j", block, block) for _, block in self._rows()), np.zeros(D))
+
+    def spread(self) -> Array:
+        """Standard deviation of every column."""
+        return np.sqrt(self._squares / max(self.shape[0], 1))
 
     def divided(self, unit: Array) -> Centred:
         """The same with every column in units of its own; dense X is copied."""
@@ -125,8 +165,44 @@ class Centred:
             X = sp.csr_array((self.X.data / unit[self.X.indices], self.X.indices, self.X.indptr), shape=self.shape)
             return Centred(X, self.mean / unit)
         X = np.subtract(self.X, self.mean, dtype=np.float64) / unit
-        X -= X.mean(axis=0)  # far from the origin the mean is rounded too
+        if self.mean.any():
+            X -= X.mean(axis=0)  # far from the origin the mean is rounded too
         return Centred(X, np.zeros_like(self.mean))
+
+
+class Axes(NamedTuple):
+    """Principal axes, largest first: singular values, right singular vectors, their residuals ``‖C'Cv − s²v‖ / s_1²``, and the
+    coordinates of the rows along them."""
+
+    values: Array
+    vectors: Array
+    residuals: Array
+    scores: Array
+
+
+class Squared:
+    """``u -> CC'u``, or ``v -> C'Cv`` where that is smaller.
+
+    Dense X is read for every product, until they have taken as long as multiplying it with itself would: that is done then, if memory
+    allows, and the products go on with the small matrix. In all they take at most twice as long as the better of both ways.
+    """
+
+    def __init__(self, C: Centred, few: int) -> None:
+        self.C, self.order = C, min(C.shape)
+        self.small: Array | None = None
+        # a product with rows that are far away copies them
+        self.reads = math.inf if C.is_sparse else self.order // (_READS if C.is_near else 5 * _READS)
+        if self.reads < 3 * few:  # too few to find anything
+            self.reads = 0
+
+    def __call__(self, u: Array) -> Array:
+        if self.small is None and self.reads <= 0 and fits(24.0 * self.order**2, 0.5):
+            self.small = symmetric(self.C.smaller())
+        if self.small is not None:
+            return symmetric_product(self.small, u)
+        self.reads -= 1
+        wide = self.order == self.C.shape[0]
+        return self.C.forward(self.C.backward(u)) if wide else self.C.backward(self.C.forward(u))
 
 
 def right_partners(C: Centred, values: Array, U: Array) -> Array:
@@ -138,72 +214,49 @@ def right_partners(C: Centred, values: Array, U: Array) -> Array:
     if not values.size or values[-1] > _CLEAR * values[0]:
         return V
     R, failed = la.lapack.dpotrf(symmetric(V.T @ V))
-    return la.qr(V, mode="economic")[0] if failed else la.solve_triangular(R, V.T, trans="T", overwrite_b=True).T
+    if not failed:
+        return la.solve_triangular(R, V.T, trans="T", overwrite_b=True).T
+    Q, R = la.qr(V, mode="economic")
+    return Q * np.where(np.diagonal(R) < 0, -1.0, 1.0)  # partners of U, not of −U
 
 
-def leading_axes(C: Centred, r: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
-    """The `r` largest singular values, the right singular vectors and their residuals ``‖C'Cv − s²v‖ / s_1²``.
+def leading_axes(C: Centred, r: int, rng: np.random.Generator, *, spare: int = 0) -> Axes:
+    """The `r` principal axes of largest variance, the last `spare` of them only well enough to tell the gap before them.
 
-    The smaller Gram matrix of dense X, O(nD min(n, D)), or of sparse X where r is a large part of the rank; else Lanczos on the
-    products with X, in blocks where it is dense, to full accuracy, copies of repeated values included. Values that are rounding of
-    the first come out as none: there may be fewer than r.
+    Lanczos on products with X to full accuracy, copies of repeated values included; dense X is multiplied with itself, O(nD min(n,
+    D)), as soon as that is less work than the products so far, and at once where r is a large part of the rank. Values that are
+    rounding of the first come out as none: there may be fewer than r.
     """
-    (n, D), r = C.shape, int(r)  # a narrow integer would overflow
-    small, many = min(n, D), 3 * r > min(n, D)
-    if C.is_sparse and not many:
-        twice = (lambda u: C.forward(C.backward(u))) if n <= D else (lambda v: C.backward(C.forward(v)))
-        found = _axes(C, top_pairs(twice, small, r, rng, exclude=None, magnitude=0.0), r)
-        if _is_settled(found):
+    small, r = min(C.shape), int(r)  # a narrow integer would overflow
+    least = 2 * r + 20
+    if 2 * least < small:
+        width = min(max(least, min(C.stored // small, _WIDEST)), small // 2)
+        product = Squared(C, r)
+        found = _axes(C, *largest(product, small, r, rng, width=width, rough=spare, threaded=not C.is_sparse))
+        if _is_true(C, found, r - spare, rng):
             return found
-    elif not many and small > _LARGE * r:
-        block = _by_blocks(C, r, rng)
-        if block is not None:
-            return block
     require(24.0 * small**2, f"The {small}×{small} products of the rows", "Ask for fewer axes.")
-    M = symmetric(C.gram() if n <= D else C.scatter())
-    if many or C.is_sparse:
-        return _axes(C, eigenpairs(M, None, "max"), r)
-    pairs = top_pairs(lambda x: symmetric_product(M, x), small, r, rng, exclude=None, magnitude=0.0, threaded=True)
-    found = _axes(C, pairs, r)
-    return found if _is_settled(found) else _axes(C, eigenpairs(M, None, "max"), r)
+    M = symmetric(C.smaller())
+    values, vectors = eigenpairs(M, r, "max")
+    top = max(values[0], np.finfo(float).tiny)
+    return _axes(C, values, vectors, top * la.norm((M @ vectors - vectors * values) / top, axis=0))
 
 
-def _by_blocks(C: Centred, r: int, rng: np.random.Generator) -> tuple[Array, Array, Array] | None:
-    """The same by block Krylov iteration, which reads large dense X a few times in all (Musco & Musco); None where that is too few."""
-    n, D = C.shape
-    twice = (lambda U: C.forward(C.backward(U))) if n <= D else (lambda V: C.backward(C.forward(V)))
-    Q = new_directions(rng.standard_normal((min(n, D), r + _SPARE)), np.zeros((min(n, D), 0)))
-    images = np.zeros((len(Q), 0))
-    for _ in range(_PASSES):
-        images = np.hstack([images, twice(Q[:, images.shape[1] :])])
-        values, turn = eigenpairs(symmetric(Q.T @ images), r, "max")
-        vectors = Q @ turn
-        if np.all(la.norm((images @ turn - vectors * values) / values[0], axis=0) <= _SETTLED / 10):
-            found = _axes(C, (values, vectors), r)
-            return found if _is_settled(found) else None
-        more = new_directions(images[:, -r - _SPARE :], Q)
-        if not more.shape[1]:
-            break
-        Q = np.hstack([Q, more])
-    return None
+def _axes(C: Centred, values: Array, vectors: Array, residuals: Array) -> Axes:
+    """From eigenpairs of the smaller Gram matrix, largest first, those that are rounding left out."""
+    kept = values > 1e-13 * max(values[0], 0.0)
+    values, vectors, residuals = values[kept], vectors[:, kept], residuals[kept] / max(values[0], np.finfo(float).tiny)
+    if C.shape[0] > C.shape[1]:
+        return Axes(np.sqrt(values), vectors, residuals, C.forward(vectors))
+    s = np.sqrt(values)
+    return Axes(s, right_partners(C, values, vectors), residuals * s.max(initial=0.0) / s, vectors * s)
 
 
-def _is_settled(found: tuple[Array, Array, Array]) -> bool:
-    """The axes are orthonormal and have small residuals.
-
-    They need not where the rows have hardly more than r dimensions: their Krylov space ends early, and ARPACK then returns pairs
-    that are none, or vectors that are too short.
-    """
-    _, V, residuals = found
-    return bool(np.all(residuals <= _SETTLED) and np.all(np.abs(V.T @ V - np.eye(V.shape[1])) <= 1e-9))
-
-
-def _axes(C: Centred, pairs: tuple[Array, Array], r: int) -> tuple[Array, Array, Array]:
-    """From eigenpairs of the smaller Gram matrix, those that are rounding left out."""
-    values, vectors = pairs
-    order = np.argsort(values)[::-1][:r]
-    order = order[values[order] > 1e-13 * max(values[order[0]], 0.0)]
-    values, vectors = values[order], vectors[:, order]
-    V = right_partners(C, values, vectors) if C.shape[0] <= C.shape[1] else vectors
-    residuals = la.norm((C.backward(C.forward(V)) - V * values) / values.max(initial=np.finfo(float).tiny), axis=0)
-    return np.sqrt(values), V, residuals
+def _is_true(C: Centred, found: Axes, wanted: int, rng: np.random.Generator) -> bool:
+    """The wanted axes are orthonormal and their residuals small, of which one product with a random vector among them tells."""
+    V, s = found.vectors[:, :wanted], found.values[:wanted]
+    if np.any(np.abs(V.T @ V - np.eye(s.size)) > 1e-9) or np.any(found.residuals[:wanted] > _SETTLED):
+        return False
+    g = rng.standard_normal(s.size)
+    error = la.norm(C.backward(C.forward(V @ g)) - V @ (s**2 * g))
+    return bool(error <= _SETTLED * s.max(initial=0.0) ** 2 * la.norm(g))

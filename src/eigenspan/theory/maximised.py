@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import InputError
 from ..methods.distances import lowest
 from .equivalent import EquivalentKernel
 from .features import by_landmarks, linear, nystrom
@@ -12,6 +13,11 @@ from .standard import Standard, Words, only
 
 def principal_axes(estimator: Any, X: Any, form: str) -> EquivalentKernel:
     only(estimator, form)
+    if not estimator.center:
+        raise InputError(
+            "PCA with center=False is the eigenproblem of XXᵀ itself, which kernel PCA would centre first: there is no equivalent kernel. "
+            "Use center=True."
+        )
     return linear(estimator, X)
 
 

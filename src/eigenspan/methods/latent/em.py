@@ -83,7 +83,7 @@ def first_guess(rows: Gapped, d: int, rng: np.random.Generator) -> Latent:
     """From the principal axes of the rows with their gaps at the column means."""
     n, D = rows.values.shape
     share = float(rows.there.mean())
-    s, axes, _ = leading_axes(Centred(rows.values, np.zeros(D)), d, rng)
+    s, axes = leading_axes(Centred(rows.values, np.zeros(D)), d, rng)[:2]
     # filled entries have no variance: what is seen along the axes is a share of what is there
     variances = s**2 / (n * share)
     left = (float(np.sum(rows.values**2)) - float(np.sum(s**2))) / (n * share * (D - d))
