@@ -14,10 +14,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import breadth_first_order
 
-from .cholesky import LARGE
-
 Index = NDArray[np.intp]
 
+#: Seconds expected of SuperLU from which a factor is worth compiled loops: below, it is done while they are compiled for the first time,
+#: and hardly later where they are compiled already.
+LARGE = 0.7
 #: More levels than this and the graph is a thread: its separators are small.
 _THREAD = 5000
 
@@ -37,10 +38,18 @@ class Fill(NamedTuple):
         return 12.0 * self.entries
 
     @property
+    def by_fronts(self) -> bool:
+        """Whether SuperLU is left to smaller ones. The size alone decides, not what happens to be compiled: same data, same result."""
+        return self._by_superlu >= LARGE
+
+    @property
     def seconds(self) -> float:
-        """Of the factorisation on two cores of an ordinary machine, within a factor of three or so; small ones are SuperLU's."""
-        written, multiplied = (2e7, 8e9) if self.n >= LARGE else (1e7, 1.2e9)
-        return self.entries / written + self.operations / multiplied
+        """Of the factorisation on two cores of an ordinary machine, within a factor of three or so."""
+        return self.entries / 2e7 + self.operations / 8e9 if self.by_fronts else self._by_superlu
+
+    @property
+    def _by_superlu(self) -> float:
+        return self.entries / 1e7 + self.operations / 1.2e9
 
     @property
     def seconds_without(self) -> float:
