@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from . import in_pieces
-from .jit import compiled
+from . import in_pieces, row_lists
+from .jit import compiled, spliced
 
 #: Buckets at most: one very long edge must not make the queue longer than the graph.
 _MOST_BUCKETS = 1 << 16
@@ -54,33 +54,22 @@ class ShortestPaths:
         out = np.empty((len(sources), n))
         step = 1 + 2_000_000 // (n + G.nnz)  # sources in some 20 ms of work
         queue = (self.place[sources], order, self.width, self.buckets)
-        in_pieces(_from_sources, len(sources), step, G.indptr, G.indices, self.lengths, *queue, out)
+        in_pieces(_from_sources, len(sources), step, *row_lists(G), self.lengths, *queue, out)
         return out
 
 
-@compiled
-def _from_sources(first, last, indptr, indices, lengths, sources, order, width, buckets, out):  # type: ignore[no-untyped-def]
-    for s in range(first, last):
-        dist = _from_source(indptr, indices, lengths, sources[s], width, buckets)
-        for i in range(dist.size):
-            out[s, order[i]] = dist[i]
-
-
-@compiled
-def _spread(first, last, block, order, column, table):  # type: ignore[no-untyped-def]
-    for i in range(first, last):
-        for s in range(block.shape[0]):
-            table[order[i], column + s] = block[s, i]
-
-
-@compiled
+@spliced
 def _from_source(indptr, indices, lengths, source, width, buckets):  # type: ignore[no-untyped-def]
     n = indptr.size - 1
-    dist = np.full(n, np.inf)
-    head = np.full(buckets, -1, np.int32)  # first node of each bucket
+    dist = np.empty(n)
+    head = np.empty(buckets, np.int32)  # first node of each bucket
     after = np.empty(n, np.int32)  # doubly linked lists through the nodes
     before = np.empty(n, np.int32)
-    inside = np.full(n, -1, np.int32)  # bucket a node waits in, -1 when it waits nowhere
+    inside = np.empty(n, np.int32)  # bucket a node waits in, -1 when it waits nowhere
+    for i in range(n):
+        dist[i], inside[i] = np.inf, -1
+    for b in range(buckets):
+        head[b] = -1
     dist[source] = 0.0
     head[0] = source
     after[source] = -1
@@ -122,3 +111,18 @@ def _from_source(indptr, indices, lengths, source, width, buckets):  # type: ign
                 head[b] = v
                 waiting += 1
     return dist
+
+
+@compiled
+def _from_sources(first, last, indptr, indices, lengths, sources, order, width, buckets, out):  # type: ignore[no-untyped-def]
+    for s in range(first, last):
+        dist = _from_source(indptr, indices, lengths, sources[s], width, buckets)
+        for i in range(dist.size):
+            out[s, order[i]] = dist[i]
+
+
+@compiled
+def _spread(first, last, block, order, column, table):  # type: ignore[no-untyped-def]
+    for i in range(first, last):
+        for s in range(block.shape[0]):
+            table[order[i], column + s] = block[s, i]

@@ -19,6 +19,8 @@ Index = NDArray[np.intp]
 #: Seconds expected of SuperLU from which a factor is worth compiled loops: below, it is done while they are compiled for the first time,
 #: and hardly later where they are compiled already.
 LARGE = 0.7
+#: Times that the pieces of a graph are cut again.
+_ROUNDS = 4
 #: More levels than this and the graph is a thread: its separators are small.
 _THREAD = 5000
 
@@ -71,23 +73,47 @@ def predict_fill(S: sp.csr_array, *, squared: bool = False) -> Fill:
         nnz, order = 0.3 * float(np.sum(np.diff(S.indptr).astype(np.float64) ** 2)), 2  # paths of two steps meet
     elif S.nnz > n and np.sum(S.data > 0) > 1.5 * n:
         order = 2  # a Laplacian has positive entries on its diagonal only
-    s = separator(pattern) * (2 if squared else 1)
-    depth = np.log2(max(s, 8)) - 2
-    entries = min(1.2 * nnz * depth + 2.0 * s * s * np.log2(max(n / s, 2)), float(n) ** 2)
+    levels, steps = _levels(pattern), 2 if squared else 1
+    s = steps * int(levels[_neck(levels)])
+    widest = max(
+        s, steps * _widest(levels, _ROUNDS) // 2
+    )  # of a piece, a walk from its own corner would find a better cut
+    depth = np.log2(max(widest, 8)) - 2
+    entries = min(1.2 * nnz * depth + 2.0 * widest * widest * np.log2(max(n / widest, 2)), float(n) ** 2)
     products = 16.0 * (2 * S.nnz if squared else S.nnz) * (200 + 30 * (n / s) ** order)
-    return Fill(n, s, entries, min(2.0 * float(s) ** 3, float(n) ** 3 / 3), products)
+    return Fill(n, s, entries, min(2.0 * float(widest) ** 3, float(n) ** 3 / 3), products)
 
 
 def separator(S: sp.csr_array) -> int:
     """Size of the smallest level, between a quarter and three quarters of the way, of a walk from a far corner."""
+    levels = _levels(S)
+    return int(levels[_neck(levels)])
+
+
+def _levels(S: sp.csr_array) -> Index:
+    """Level sizes of a breadth-first walk from a far corner."""
     pattern = sp.csr_matrix((np.ones(S.nnz), S.indices, S.indptr), shape=S.shape)
     corner = int(np.argmin(np.diff(S.indptr)))
     for _ in range(2):
         levels, last = _walk(pattern, corner)
         corner = int(last.min())
+    return levels
+
+
+def _neck(levels: Index) -> int:
+    """The smallest level between a quarter and three quarters of the way."""
     done = np.cumsum(levels)
     middle = (done >= 0.25 * done[-1]) & (done - levels <= 0.75 * done[-1])
-    return int(levels[middle].min())
+    return int(np.argmin(np.where(middle, levels, done[-1])))
+
+
+def _widest(levels: Index, rounds: int) -> int:
+    """The largest of the cuts when what lies on both sides of the neck is cut in turn: groups on a string have thin necks, and fill."""
+    if levels.size == 0:
+        return 0
+    at = _neck(levels)
+    sides = (levels[:at], levels[at + 1 :]) if rounds else ()
+    return max(int(levels[at]), *(_widest(side, rounds - 1) for side in sides), 0)
 
 
 def _walk(pattern: sp.csr_matrix, start: int) -> tuple[Index, Index]:
