@@ -114,7 +114,7 @@ def test_compiling_is_announced_once(cache: Path, caplog: pytest.LogCaptureFixtu
     jit.summed(loop)(3.0)
     assert [(record.name, record.levelname) for record in caplog.records] == [("eigenspan", "WARNING")]
     assert "Compiling" in caplog.text
-    assert "loop first" in caplog.text
+    assert "for what follows" in caplog.text
     assert str(cache) in caplog.text
 
 

@@ -16,7 +16,7 @@ from eigenspan._resources import threads
 from eigenspan.compiled import elimination, fronts
 from eigenspan.errors import ConvergenceWarning, MemoryLimitError
 from eigenspan.graphs import KNN
-from eigenspan.solvers import cholesky
+from eigenspan.solvers import cholesky, fill
 from eigenspan.solvers.cholesky import Analysis, SuperLUAnalysis, analyse, minimum_degree, near_order, permuted
 from eigenspan.solvers.sdp.newton import NewtonMatrix
 from eigenspan.solvers.sdp.program import Program
@@ -278,7 +278,7 @@ def test_methods_by_fronts_and_by_superlu(name: str, monkeypatch: pytest.MonkeyP
         given = {"embedding": eigenspan.LLE()}
     found = {}
     for by, least in (("SuperLU", 10_000), ("fronts", 0)):
-        monkeypatch.setattr(cholesky, "LARGE", least)
+        monkeypatch.setattr(fill, "LARGE", least)
         fitted = getattr(eigenspan, name)(**given).fit(X, y)
         assert fitted.diagnostics_["factorised_by"] == by
         found[by] = fitted.embedding_ if hasattr(fitted, "embedding_") else fitted.labels_
@@ -287,7 +287,7 @@ def test_methods_by_fronts_and_by_superlu(name: str, monkeypatch: pytest.MonkeyP
 
 
 def test_newton_steps_of_changing_rank(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cholesky, "LARGE", 0)
+    monkeypatch.setattr(fill, "LARGE", 0)
     made = []
     whole = Analysis.__init__
     monkeypatch.setattr(Analysis, "__init__", lambda self, *a, **k: (made.append(1), whole(self, *a, **k))[1])

@@ -100,20 +100,11 @@ def _cache() -> str:
 
 
 def compile_all() -> float:
-    """Seconds that it took to have every loop ready, by small fits that use them."""
-    import numpy as np
+    """Seconds that it took to have every loop ready, by calls with a few points that use them."""
+    from .ready import CALLS
 
-    from ..dimension import intrinsic_dimension
-    from ..methods.registry import make
-    from ..quality import trustworthiness
-
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(12_000, 3))
     start = time.perf_counter()
-    for name in ("LaplacianEigenmaps", "LLE", "LTSA", "LandmarkIsomap"):
-        with working(f"Compiling what {name} needs"):
-            make(name).fit(X)
-    with working("Compiling what measures need"):
-        trustworthiness(X[:6000], X[:6000, :2])
-        intrinsic_dimension(X, method="correlation")
+    for purpose, call in CALLS.items():
+        with working(f"Compiling {purpose}"):
+            call()
     return time.perf_counter() - start

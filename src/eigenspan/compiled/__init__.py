@@ -1,7 +1,7 @@
 """Hot loops compiled by numba: imported on first use only, cached on disk, the same on one thread or two.
 
-Each function has a plain numpy twin in the tests. The first call on a machine compiles for a few seconds, that of the sparse
-factorisation for some twenty. The loops are compiled
+Each function has a plain numpy twin in the tests. The first call on a machine compiles for a second or a few; every other combination
+of types would be compiled anew, so callers give a loop one only. The loops are compiled
 as plain serial code that lets go of the interpreter; `in_pieces` runs it over pieces of the work on a few Python threads. So
 numba's own thread pool, which survives neither a fork nor, on some systems, a second caller, is never started.
 """
@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .._resources import in_threads, workers
 
@@ -22,3 +25,8 @@ def in_pieces(kernel: Callable[..., None], n: int, step: int, *arguments: Any) -
     """
     starts = range(0, n, step)
     in_threads(lambda start: kernel(start, min(start + step, n), *arguments), starts, min(workers(), len(starts)))
+
+
+def row_lists(A: Any) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """`indptr` and `indices` of a CSR matrix in the types that loops are compiled for, whatever scipy has chosen."""
+    return A.indptr.astype(np.int64, copy=False), A.indices.astype(np.int32, copy=False)

@@ -33,7 +33,7 @@ def sum_of_blocks(
     kind = _index(members.size)
     starts = starts.astype(kind)
     table = sp.csr_matrix((np.arange(members.size, dtype=kind), members, starts), shape=(n, n))
-    order, lists = reverse_cuthill_mckee(table, symmetric_mode=True), table.tocsc()
+    order, lists = np.ascontiguousarray(reverse_cuthill_mckee(table, symmetric_mode=True)), table.tocsc()
     within = (starts, members, lists.indptr, lists.indices, lists.data)
     counts = np.zeros(n + 1, np.int64)
     step = -(-n // _PIECES)
@@ -49,13 +49,22 @@ def _index(size: int) -> type[np.signedinteger[Any]]:
     return np.int32 if size < 2**31 else np.int64
 
 
+@spliced
+def _none(n):  # type: ignore[no-untyped-def]
+    """-1 for each of n columns; numpy's `full` takes longer to compile."""
+    out = np.empty(n, np.int32)
+    for i in range(n):
+        out[i] = -1
+    return out
+
+
 @compiled
 def _count(first, last, order, within, counts):  # type: ignore[no-untyped-def]
     """Number of distinct columns of every row, into the entry after it."""
     starts, members, uses, users, _ = within
-    seen = np.full(starts.size - 1, -1, np.int32)
-    for r in order[first:last]:
-        found = 0
+    seen = _none(starts.size - 1)
+    for at in range(first, last):
+        r, found = order[at], 0
         for use in range(uses[r], uses[r + 1]):
             i = users[use]
             for p in range(starts[i], starts[i + 1]):
@@ -68,8 +77,9 @@ def _count(first, last, order, within, counts):  # type: ignore[no-untyped-def]
 @compiled
 def _fill(first, last, order, within, F, masses, signs, own, others, level, indptr, indices, data):  # type: ignore[no-untyped-def]
     starts, members, uses, users, places = within
-    slot, left = np.full(starts.size - 1, -1, np.int32), np.empty(signs.size)
-    for r in order[first:last]:
+    slot, left = _none(starts.size - 1), np.empty(signs.size)
+    for at in range(first, last):
+        r = order[at]
         columns, row = indices[indptr[r] : indptr[r + 1]], data[indptr[r] : indptr[r + 1]]
         _columns_of_row(r, starts, members, uses, users, slot, columns)
         for c in range(columns.size):

@@ -25,13 +25,34 @@ _SOURCES = sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).p
 
 _first = Lock()
 
+#: Every loop there is in the modules that were imported, but for those that are copied into others.
+loops: list[Any] = []
+
+#: What the loops of a module are for, and the seconds that a first fit may wait for them.
+_PURPOSES = {
+    "ordering": ("a sparse factorisation", 7),
+    "elimination": ("a sparse factorisation", 7),
+    "fronts": ("a sparse factorisation", 7),
+    "local": ("local models", 4),
+    "assemble": ("local models", 4),
+    "factors": ("local models", 4),
+    "nearest": ("a search for neighbours", 2),
+    "paths": ("shortest paths", 1),
+    "steps": ("shortest paths", 1),
+    "ranks": ("ranks of neighbours", 2),
+    "pairs": ("distances of all pairs", 2),
+    "products": ("products with a sparse matrix", 1),
+}
+
 
 def _announce(loop: Any, kept: str) -> None:
     """Say once in a process that it waits for the compiler: what is loaded from a cache takes no time worth a word."""
     if _first.acquire(blocking=False):  # and is never given back
+        purpose, seconds = _PURPOSES.get(loop.__module__.rpartition(".")[2], ("what follows", 2))
         logger.warning(
-            "Compiling eigenspan's loops for this machine (%s first): some seconds, about twenty for a sparse factorisation. %s",
-            loop.__name__,
+            "Compiling eigenspan's loops for this machine, now those for %s: once, about %d s. %s",
+            purpose,
+            seconds,
             kept,
         )
 
@@ -78,11 +99,15 @@ def _compiler(**options: Any) -> Callable[[Any], Any]:
     """A decorator: numba's, with a cache that cannot fail."""
 
     def compiled(loop: Any) -> Any:
-        dispatcher = njit(nogil=True, error_model="numpy", **options)(loop)
+        dispatcher = njit(nogil=True, error_model="numpy", **{**options, "no_cfunc_wrapper": True})(
+            loop
+        )  # none is called from C
         try:
             dispatcher._cache = _Kept(loop)
         except (RuntimeError, OSError):  # numba found no place for it
             dispatcher._cache = _Forgotten(loop)
+        if "inline" not in options:
+            loops.append(dispatcher)
         return dispatcher
 
     return compiled

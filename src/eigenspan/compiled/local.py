@@ -59,8 +59,9 @@ def _leading_axes(
 ) -> tuple[Array, Array]:
     """The r leading singular vectors of every neighbourhood, in (members, r + more), and their squared singular values (n, r)."""
     out, values = np.zeros((members.size, r + more)), np.zeros((starts.size - 1, r))
-    step = _step(starts, points.shape[1])
-    in_pieces(_axes_of_all, starts.size - 1, step, _plain(points), starts, members, centred, values, out)
+    step, longest = _step(starts, points.shape[1]), int(np.diff(starts).max(initial=0)) - (not centred)
+    loop = _wide_axes_of_all if longest <= points.shape[1] else _axes_of_all  # apart: only one of them is compiled
+    in_pieces(loop, starts.size - 1, step, _plain(points), starts, members, centred, values, out)
     return out, values
 
 
@@ -91,20 +92,33 @@ def _relative(points, near, centre, X):  # type: ignore[no-untyped-def]
 
 @spliced
 def _axes(X, scratch):  # type: ignore[no-untyped-def]
-    """Singular vectors in the rows of X, as the leading rows of the result, and their squared singular values."""
+    """Singular vectors in the rows of X, as the leading rows of the result, and their squared singular values.
+
+    By rotations of the columns of X or, where those are more than the rows, of ``X Xᵀ``, whose singular vectors are the same.
+    """
     m, D = X.shape
-    if m > D:
-        A = scratch[: D * m].reshape((D, m))
+    tall = m > D
+    A = scratch[: min(m, D) * m].reshape((min(m, D), m))
+    if tall:
         for p in range(m):
             for c in range(D):
                 A[c, p] = X[p, c]
-        squares = principal_rows(A)
-        for c in range(D):
-            if squares[c] > 0:
-                length = np.sqrt(squares[c])
-                for p in range(m):
-                    A[c, p] /= length
-        return A, squares
+    else:
+        gram(X, A)
+    squares = principal_rows(A)
+    for c in range(squares.size):
+        if squares[c] > 0:
+            length = np.sqrt(squares[c])
+            for p in range(m):
+                A[c, p] /= length
+            squares[c] = squares[c] if tall else length
+    return A, squares
+
+
+@spliced
+def _wide_axes(X, scratch):  # type: ignore[no-untyped-def]
+    """The same where there are more columns than rows, by reflections: longer to compile, and a third of the time."""
+    m = X.shape[0]
     G = scratch[: m * m].reshape((m, m))
     squares = np.empty(m)
     gram(X, G)
@@ -152,27 +166,49 @@ def _weights(first, last, points, targets, starts, members, reg, out):  # type: 
             w[p] /= total
 
 
+@spliced
+def _neighbourhood(i, points, starts, members, centred, space):  # type: ignore[no-untyped-def]
+    """Where it begins, and its coordinates. Centred ones contain their point; others do not, and its row stays zero."""
+    a, b = starts[i], starts[i + 1]
+    own = points[members[a]]
+    a = a if centred else a + 1
+    X = space[: b - a]
+    _relative(points, members[a:b], own, X)
+    if centred:
+        _centre(X)
+    return a, X
+
+
+@spliced
+def _keep_axes(A, squares, values, out):  # type: ignore[no-untyped-def]
+    """The leading ones; axes without variance are zero."""
+    for c in range(min(squares.size, values.size)):
+        values[c] = squares[c]
+        if squares[c] > 1e-14 * squares[0]:
+            for p in range(A.shape[1]):
+                out[p, c] = A[c, p]
+
+
 @compiled
 def _axes_of_all(first, last, points, starts, members, centred, values, out):  # type: ignore[no-untyped-def]
-    """Centred neighbourhoods contain their point; others do not, and its row stays zero. Axes without variance are zero."""
     longest = _longest(starts, first, last)
     space, scratch = np.empty((longest, points.shape[1])), np.empty(longest * longest)
     for i in range(first, last):
-        a, b = starts[i], starts[i + 1]
-        if a == b:
-            continue
-        own = points[members[a]]
-        a = a if centred else a + 1
-        X = space[: b - a]
-        _relative(points, members[a:b], own, X)
-        if centred:
-            _centre(X)
-        A, squares = _axes(X, scratch)
-        for c in range(min(squares.size, values.shape[1])):
-            values[i, c] = squares[c]
-            if squares[c] > 1e-14 * squares[0]:
-                for p in range(b - a):
-                    out[a + p, c] = A[c, p]
+        if starts[i] < starts[i + 1]:
+            a, X = _neighbourhood(i, points, starts, members, centred, space)
+            A, squares = _axes(X, scratch)
+            _keep_axes(A, squares, values[i], out[a:])
+
+
+@compiled
+def _wide_axes_of_all(first, last, points, starts, members, centred, values, out):  # type: ignore[no-untyped-def]
+    longest = _longest(starts, first, last)
+    space, scratch = np.empty((longest, points.shape[1])), np.empty(longest * longest)
+    for i in range(first, last):
+        if starts[i] < starts[i + 1]:
+            a, X = _neighbourhood(i, points, starts, members, centred, space)
+            A, squares = _wide_axes(X, scratch)
+            _keep_axes(A, squares, values[i], out[a:])
 
 
 @spliced

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from .._resources import workers
-from . import in_pieces
+from . import in_pieces, row_lists
 from .jit import compiled
 
 Index = NDArray[np.intp]
@@ -61,7 +61,7 @@ class ShortestPaths:
         """Write the distances from the sources into the columns of a table (n, q)."""
         n, G, starts = self.order.size, self.moved, self.place[sources]
         size = min(self.together if self.together > 1 else _ALONE, len(sources))
-        graph, queue = (G.indptr, G.indices, self.lengths), (self.width, self.buckets)
+        graph, queue = (*row_lists(G), self.lengths), (self.width, self.buckets)
         groups, middles = self._groups(starts, size)
         held = [np.empty((n, size)) for _ in range(min(workers(), len(groups)))]  # one for each thread
 
@@ -83,7 +83,7 @@ class ShortestPaths:
         if self.together == 1:
             return [np.arange(s, min(s + size, starts.size)) for s in range(0, starts.size, size)], None
         near, pivot, order = np.empty((starts.size, _PIVOTS)), 0, np.empty(self.order.size, np.int32)
-        graph = (self.moved.indptr, self.moved.indices, self.lengths)
+        graph = (*row_lists(self.moved), self.lengths)
         for j in range(_PIVOTS):
             near[:, j] = _from_source(*graph, starts[pivot], self.width, self.buckets, order)[starts]
             pivot = int(near[:, : j + 1].min(axis=1).argmax())
@@ -178,12 +178,16 @@ def _from_source(indptr, indices, lengths, source, width, buckets, order):  # ty
     current bucket is scanned again, so the result is exact.
     """
     n = indptr.size - 1
-    dist = np.full(n, np.inf)
-    head = np.full(buckets, -1, np.int32)  # first node of each bucket
+    dist = np.empty(n)
+    head = np.empty(buckets, np.int32)  # first node of each bucket
     after = np.empty(n, np.int32)  # doubly linked lists through the nodes
     before = np.empty(n, np.int32)
-    inside = np.full(n, -1, np.int32)  # bucket a node waits in, -1 when it waits nowhere
+    inside = np.empty(n, np.int32)  # bucket a node waits in, -1 when it waits nowhere
     settled = np.zeros(n, np.bool_)
+    for i in range(n):
+        dist[i], inside[i] = np.inf, -1
+    for b in range(buckets):
+        head[b] = -1
     found = 0
     dist[source] = 0.0
     head[0] = source

@@ -22,23 +22,26 @@ def order_rows(D: NDArray[np.float64], own: NDArray[Any]) -> NDArray[np.int32]:
     A radix sort, O(n) a row. Entries are not NaN and not negative.
     """
     out = np.empty(D.shape, np.int32)
-    _order_rows(D, np.asarray(own, np.int64), out)
+    bits = np.ascontiguousarray(D, np.float64).view(
+        np.uint64
+    )  # of numbers that are not negative, in the order of the numbers
+    _order_rows(bits, np.asarray(own, np.int64), out)
     return out
 
 
 @compiled
-def _order_rows(D, own, out):  # type: ignore[no-untyped-def]
-    n = D.shape[1]
+def _order_rows(bits, own, out):  # type: ignore[no-untyped-def]
+    n = bits.shape[1]
     keys, other = np.empty(n, np.uint64), np.empty(n, np.uint64)
     places, moved = np.empty(n, np.int32), np.empty(n, np.int32)
     counts = np.empty((_DIGITS, 1 << _BITS), np.int32)
-    for i in range(D.shape[0]):
-        bits = D[i].view(np.uint64)  # of numbers that are not negative, in the order of the numbers
-        counts[:] = 0
+    for i in range(bits.shape[0]):
+        for p in range(_DIGITS):
+            for q in range(1 << _BITS):
+                counts[p, q] = 0
         for j in range(n):
-            key = (
-                np.uint64(0) if j == own[i] else (bits[j] & _SIZE) + np.uint64(1)
-            )  # zeros, of either sign, behind the own column
+            # zeros, of either sign, behind the own column
+            key = np.uint64(0) if j == own[i] else (bits[i, j] & _SIZE) + np.uint64(1)
             keys[j], places[j] = key, j
             for p in range(_DIGITS):
                 counts[p, (key >> np.uint64(_BITS * p)) & _MASK] += 1
@@ -56,7 +59,8 @@ def _order_rows(D, own, out):  # type: ignore[no-untyped-def]
                 other[to], moved[to] = keys[j], places[j]
             keys, other = other, keys
             places, moved = moved, places
-        out[i] = places
+        for j in range(n):
+            out[i, j] = places[j]
 
 
 def tally_rows(

@@ -38,13 +38,15 @@ class Recurrence:
         self._leaks = exclude if leak > 1e-12 * A.norm() else None  # invariant directions never come back by themselves
         #: Where all pairs count, written out or not, the matrix multiplies best by itself, on threads of its own.
         self._whole = A if A.pairs or A.dense is not None else None
+        self._low_rank = A.low_rank
         if self._whole is None:
+            from ..compiled import row_lists
             from ..compiled.products import add_product
 
+            chains = [] if A.sparse is None else [[A.sparse]]
+            chains += [[F, F.T.tocsr() * a] for a, F in A.roots]
             self._add = add_product
-        self._low_rank = A.low_rank
-        self._chains: list[list[Any]] = [] if A.sparse is None else [[A.sparse]]
-        self._chains += [[F, F.T.tocsr() * a] for a, F in A.roots]
+            self._chains = [[(*row_lists(M), np.asarray(M.data, np.float64)) for M in chain] for chain in chains]
 
     def __call__(self, V: Array, alpha: float, X: Array, beta: float, Z: Array, gamma: float, out: Array) -> Array:
         """``out = alpha A V + beta X + gamma Z``."""
@@ -70,7 +72,7 @@ class Recurrence:
     def _product(
         self, M: Any, V: Array, alpha: float, X: Array, beta: float, Z: Array, gamma: float, out: Array
     ) -> Array:
-        self._add(M.indptr, M.indices, M.data, V, alpha, X, beta, Z, gamma, out)
+        self._add(*M, V, alpha, X, beta, Z, gamma, out)
         return out
 
     def by_columns(self, work: Callable[[Array], Array], V: Array) -> Array:

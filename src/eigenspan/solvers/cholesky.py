@@ -18,12 +18,11 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import spilu, splu
 
 from .._resources import in_threads, require, workers
+from .fill import predict_fill
 
 Array = NDArray[np.float64]
 Index = NDArray[np.integer[Any]]
 
-#: Order of a matrix from which its factor is worth compiled loops.
-LARGE = 10_000
 #: A subtree with more than this share of the work is cut up.
 _SHARE = 1 / 32
 #: Operations of a product below which a second thread does not pay.
@@ -38,7 +37,7 @@ def analyse(A: sp.csr_array, *, ordered: bool = False) -> Analysis | SuperLUAnal
 
     With `ordered` the rows are in an order of little fill already, and stay in it.
     """
-    return (Analysis if A.shape[0] >= LARGE else SuperLUAnalysis)(A, ordered=ordered)
+    return (Analysis if predict_fill(A).by_fronts else SuperLUAnalysis)(A, ordered=ordered)
 
 
 class Analysis:

@@ -14,10 +14,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import breadth_first_order
 
-from .cholesky import LARGE
-
 Index = NDArray[np.intp]
 
+#: Seconds expected of SuperLU from which a factor is worth compiled loops: below, it is done while they are compiled for the first time,
+#: and hardly later where they are compiled already.
+LARGE = 0.7
+#: Times that the pieces of a graph are cut again.
+_ROUNDS = 4
 #: More levels than this and the graph is a thread: its separators are small.
 _THREAD = 5000
 
@@ -37,10 +40,18 @@ class Fill(NamedTuple):
         return 12.0 * self.entries
 
     @property
+    def by_fronts(self) -> bool:
+        """Whether SuperLU is left to smaller ones. The size alone decides, not what happens to be compiled: same data, same result."""
+        return self._by_superlu >= LARGE
+
+    @property
     def seconds(self) -> float:
-        """Of the factorisation on two cores of an ordinary machine, within a factor of three or so; small ones are SuperLU's."""
-        written, multiplied = (2e7, 8e9) if self.n >= LARGE else (1e7, 1.2e9)
-        return self.entries / written + self.operations / multiplied
+        """Of the factorisation on two cores of an ordinary machine, within a factor of three or so."""
+        return self.entries / 2e7 + self.operations / 8e9 if self.by_fronts else self._by_superlu
+
+    @property
+    def _by_superlu(self) -> float:
+        return self.entries / 1e7 + self.operations / 1.2e9
 
     @property
     def seconds_without(self) -> float:
@@ -62,23 +73,47 @@ def predict_fill(S: sp.csr_array, *, squared: bool = False) -> Fill:
         nnz, order = 0.3 * float(np.sum(np.diff(S.indptr).astype(np.float64) ** 2)), 2  # paths of two steps meet
     elif S.nnz > n and np.sum(S.data > 0) > 1.5 * n:
         order = 2  # a Laplacian has positive entries on its diagonal only
-    s = separator(pattern) * (2 if squared else 1)
-    depth = np.log2(max(s, 8)) - 2
-    entries = min(1.2 * nnz * depth + 2.0 * s * s * np.log2(max(n / s, 2)), float(n) ** 2)
+    levels, steps = _levels(pattern), 2 if squared else 1
+    s = steps * int(levels[_neck(levels)])
+    widest = max(
+        s, steps * _widest(levels, _ROUNDS) // 2
+    )  # of a piece, a walk from its own corner would find a better cut
+    depth = np.log2(max(widest, 8)) - 2
+    entries = min(1.2 * nnz * depth + 2.0 * widest * widest * np.log2(max(n / widest, 2)), float(n) ** 2)
     products = 16.0 * (2 * S.nnz if squared else S.nnz) * (200 + 30 * (n / s) ** order)
-    return Fill(n, s, entries, min(2.0 * float(s) ** 3, float(n) ** 3 / 3), products)
+    return Fill(n, s, entries, min(2.0 * float(widest) ** 3, float(n) ** 3 / 3), products)
 
 
 def separator(S: sp.csr_array) -> int:
     """Size of the smallest level, between a quarter and three quarters of the way, of a walk from a far corner."""
+    levels = _levels(S)
+    return int(levels[_neck(levels)])
+
+
+def _levels(S: sp.csr_array) -> Index:
+    """Level sizes of a breadth-first walk from a far corner."""
     pattern = sp.csr_matrix((np.ones(S.nnz), S.indices, S.indptr), shape=S.shape)
     corner = int(np.argmin(np.diff(S.indptr)))
     for _ in range(2):
         levels, last = _walk(pattern, corner)
         corner = int(last.min())
+    return levels
+
+
+def _neck(levels: Index) -> int:
+    """The smallest level between a quarter and three quarters of the way."""
     done = np.cumsum(levels)
     middle = (done >= 0.25 * done[-1]) & (done - levels <= 0.75 * done[-1])
-    return int(levels[middle].min())
+    return int(np.argmin(np.where(middle, levels, done[-1])))
+
+
+def _widest(levels: Index, rounds: int) -> int:
+    """The largest of the cuts when what lies on both sides of the neck is cut in turn: groups on a string have thin necks, and fill."""
+    if levels.size == 0:
+        return 0
+    at = _neck(levels)
+    sides = (levels[:at], levels[at + 1 :]) if rounds else ()
+    return max(int(levels[at]), *(_widest(side, rounds - 1) for side in sides), 0)
 
 
 def _walk(pattern: sp.csr_matrix, start: int) -> tuple[Index, Index]:

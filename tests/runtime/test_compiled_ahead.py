@@ -1,0 +1,69 @@
+"""After ``eigenspan doctor --compile`` no method has anything left to compile."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import eigenspan
+
+# In a process of its own: in this one, other tests have compiled and loaded what they wanted.
+SCRIPT = """
+import importlib, pkgutil, warnings
+import numpy as np
+import eigenspan, eigenspan.compiled
+from eigenspan.cli.doctor import compile_all
+from eigenspan.compiled import jit
+from eigenspan.graphs.search import engines
+
+compile_all()
+for module in pkgutil.iter_modules(eigenspan.compiled.__path__):
+    importlib.import_module(f"eigenspan.compiled.{module.name}")
+ready = {loop: set(loop.overloads) for loop in jit.loops}
+
+# every choice between numpy and compiled loops falls on these, however small the data
+for name in (
+    "graphs.weights.barycentric", "forms.alignment", "graphs.neighbours.geodesics", "extend.gram", "quality._ranks",
+    "dimension.correlation", "graphs.search.engines", "graphs.search.exact",
+):
+    try:
+        module = importlib.import_module(f"eigenspan.{name}")
+    except ModuleNotFoundError:
+        continue
+    if hasattr(module, "_SMALL"):
+        module._SMALL = (0.0,) * len(module._SMALL) if isinstance(module._SMALL, tuple) else 0.0
+importlib.import_module("eigenspan.solvers.fill").LARGE = 0.0
+engines._automatic = lambda X: "exact"
+importlib.import_module("eigenspan.solvers.select").Auto.dense_below = 10
+
+from awkward_subjects import NEW, SUBJECTS, X
+
+warnings.simplefilter("ignore")
+for name, subject in SUBJECTS.items():
+    if any(part in name for part in ("MVU", "KDR", "Search", "Action")):
+        continue  # slow, and without loops of their own
+    for data in (X, X[:, :3].copy()) if name in ("LTSA", "HessianLLE", "ModifiedLLE", "LLTSA") else (X,):
+        try:
+            subject.place(subject.fit(data), NEW[:, : data.shape[1]])
+        except (eigenspan.errors.EigenspanError, AttributeError):
+            pass  # no map for new points, or three features are too few for it
+eigenspan.LaplacianEigenmaps(solver="chebyshev").fit(np.random.default_rng(0).random((600, 6)))
+eigenspan.evaluate(X, X[:, :2])
+eigenspan.intrinsic_dimension(X, method="correlation")
+for loop in jit.loops:
+    more = set(loop.overloads) - ready[loop]
+    if more:
+        print(loop.__module__, loop.__name__, more)
+"""
+
+
+def test_no_method_compiles_after_the_doctor() -> None:
+    support, source = Path(__file__).parents[1] / "support", Path(eigenspan.__file__).parents[1]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(source), str(support)])}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=environment, check=False, timeout=250
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
