@@ -427,6 +427,6 @@ def test_a_front(width: int, m: int) -> None:
     product = below.T @ (signs[:, None] * below)
     for old in (0.0, 1.0):
         rest = A[width:, width:].copy()
-        fronts.subtract(values, 0, m, 0, width, width, m, signs, old, rest.ravel(), 0, m - width)
+        fronts.subtract(values, 0, m, width, width, m, signs, old, rest.ravel(), 0, m - width)
         expected = old * A[width:, width:] - product
         np.testing.assert_allclose(np.triu(rest), np.triu(expected), atol=1e-9 * np.abs(A).max())

@@ -103,19 +103,19 @@ def pass_on(s, plan, updates):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def subtract(values, at, m, first, last, low, high, signs, old, target, to, stride):  # type: ignore[no-untyped-def]
-    """What columns `first` to `last` mean for entries i ≥ low of rows low ≤ j < high: ``old · target - Σ_k signs[k] L[i, k] L[j, k]``.
+def subtract(values, at, m, depth, low, high, signs, old, target, to, stride):  # type: ignore[no-untyped-def]
+    """What the first columns of a panel mean for entries i ≥ low of rows low ≤ j < high: ``old · target - Σ_k signs[k] L[i, k] L[j, k]``.
 
     `to` is the place of entry (low, low) in the target.
     """
-    depth, rows = last - first, high - low
+    rows = high - low
     left, factors = np.empty(depth * rows), np.empty(2)
     factors[0], factors[1] = -1.0, old
     for k in range(depth):
         for j in range(rows):
-            left[k * rows + j] = signs[first + k] * values[at + (first + k) * m + low + j]
+            left[k * rows + j] = signs[k] * values[at + k * m + low + j]
     _gemm(
-        _KIND, _AS_IS, _TURNED, m - low, rows, depth, factors.ctypes, values[at + first * m + low :].ctypes, m,
+        _KIND, _AS_IS, _TURNED, m - low, rows, depth, factors.ctypes, values[at + low :].ctypes, m,
         left.ctypes, rows, factors[1:].ctypes, target[to:].ctypes, stride,
     )  # fmt: skip
 
@@ -126,7 +126,7 @@ def eliminate(values, at, m, first, last, signs):  # type: ignore[no-untyped-def
     for p in range(first, last, _BLOCK):
         q = min(p + _BLOCK, last)
         if p > first:
-            subtract(values, at, m, first, p, p, q, signs, 1.0, values, at + p * m + p, m)
+            subtract(values, at + first * m, m, p - first, p, q, signs[first:], 1.0, values, at + p * m + p, m)
         for j in range(p, q):
             row, size = values[at + j * m + j : at + j * m + m], m - j
             for k in range(p, j):
@@ -148,43 +148,37 @@ def eliminate(values, at, m, first, last, signs):  # type: ignore[no-untyped-def
 @compiled
 def eliminate_all(first, last, plan, matrix, values, signs, updates):  # type: ignore[no-untyped-def]
     """Factorise the fronts of supernodes from `first` to `last`, when those of their children are done; False at a pivot of zero."""
-    begin, starts = plan.begin, plan.starts
-    indptr, indices, data, order, place = matrix
-    scattered = indptr, indices, data, order, place, np.empty(place.size, np.int32)
     for s in range(first, last):
-        width, height = begin[s + 1] - begin[s], starts[s + 1] - starts[s]
-        m, at, to = width + height, plan.where[s], plan.room[s]
-        gather(s, plan, scattered, values, updates)
-        sign = signs[begin[s] : begin[s + 1]]
+        width, height = plan.begin[s + 1] - plan.begin[s], plan.starts[s + 1] - plan.starts[s]
+        m, at, to, sign = width + height, plan.where[s], plan.room[s], signs[plan.begin[s] :]
+        gather(s, plan, matrix, values, updates)
         for p in range(0, width, PANEL):
             q = min(p + PANEL, width)
             if not eliminate(values, at, m, p, q, sign):
                 return False
             for low in range(q, width, TILE):
-                subtract(values, at, m, p, q, low, min(low + TILE, width), sign, 1.0, values, at + low * m + low, m)
-        for low in range(0, height, TILE):
-            high, here = min(low + TILE, height), to + low * height + low
-            subtract(values, at, m, 0, width, width + low, width + high, sign, 0.0, updates, here, height)
+                high, here = min(low + TILE, width), at + low * m + low
+                subtract(values, at + p * m, m, q - p, low, high, sign[p:], 1.0, values, here, m)
+        for low in range(width, m, TILE):
+            high, here = min(low + TILE, m), to + (low - width) * (height + 1)
+            subtract(values, at, m, width, low, high, sign, 0.0, updates, here, height)
         pass_on(s, plan, updates)
     return True
 
 
 @compiled
-def forward(first, last, plan, values, signs, x, vectors):  # type: ignore[no-untyped-def]
-    """``S L⁻¹ x`` of every row of x in the columns of some supernodes; what the rows below must hear goes up the tree in `vectors`."""
+def forward(first, last, plan, values, signs, x, vectors, front):  # type: ignore[no-untyped-def]
+    """``S L⁻¹ x`` of every row of x in the columns of some supernodes; what the rows below must hear goes up the tree in `vectors`.
+
+    `front` is scratch, as wide as the largest front.
+    """
     begin, starts, seats, slots = plan.begin, plan.starts, plan.seats, plan.slots
-    tallest = 0
-    for s in range(first, last):
-        tallest = max(tallest, begin[s + 1] - begin[s] + starts[s + 1] - starts[s])
-    front = np.empty((x.shape[0], tallest))
     for s in range(first, last):
         width, height = begin[s + 1] - begin[s], starts[s + 1] - starts[s]
         m = width + height
         for c in range(x.shape[0]):
-            for k in range(width):
-                front[c, k] = x[c, begin[s] + k]
-            for k in range(width, m):
-                front[c, k] = 0.0
+            for i in range(m):
+                front[c, i] = x[c, begin[s] + i] if i < width else 0.0
             below = plan.child[s]
             while below != -1:
                 for p in range(starts[below], starts[below + 1]):
@@ -203,13 +197,9 @@ def forward(first, last, plan, values, signs, x, vectors):  # type: ignore[no-un
 
 
 @compiled
-def backward(first, last, plan, values, x):  # type: ignore[no-untyped-def]
+def backward(first, last, plan, values, x, front):  # type: ignore[no-untyped-def]
     """``L⁻ᵀ x`` of every row of x in the columns of some supernodes, last to first, when those above them are known."""
     begin, starts, rows = plan.begin, plan.starts, plan.rows
-    tallest = 0
-    for s in range(first, last):
-        tallest = max(tallest, begin[s + 1] - begin[s] + starts[s + 1] - starts[s])
-    front = np.empty((x.shape[0], tallest))
     for s in range(last - 1, first - 1, -1):
         width = begin[s + 1] - begin[s]
         m = width + starts[s + 1] - starts[s]

@@ -88,9 +88,9 @@ def eliminate_in_turn(graph, lists):  # type: ignore[no-untyped-def]
         if graph[i].alive != 0:
             left += 1
             free = graph[i].start + graph[i].length
-            _file(graph, i, graph[i].length)
+            _file(graph, i, np.int64(graph[i].length))
     turn, turns, most = np.empty(left, np.int32), 0, left
-    least, clock = 0, 2
+    least, clock = 0, most + 2
     while left > 0:
         while graph[least].head == -1:
             least += 1
@@ -270,7 +270,7 @@ def _return(graph, lists, me, begin, end, least, left):  # type: ignore[no-untyp
         if graph[i].weight < 0:
             w = graph[i].weight = -graph[i].weight
             degree = min(graph[i].degree + graph[me].degree - w, left - w)
-            _file(graph, i, degree)
+            _file(graph, np.int64(i), degree)
             least = min(least, degree)
             lists[to] = i
             to += 1

@@ -29,6 +29,8 @@ class Analysis:
         The supernodes above them, in their order; a large one stands alone, and threads share its products.
     entries, updates, vectors : int
         Numbers to store: of the factor, of what fronts leave for their parents, and of the same in a solve.
+    tallest : int
+        Rows of the largest front.
     """
 
     def __init__(self, A: sp.csr_array) -> None:
@@ -40,8 +42,13 @@ class Analysis:
         widths = np.diff(begin)
         owner = np.repeat(np.arange(widths.size, dtype=np.int32), widths)
         indptr, indices, _ = arrays(A)
-        starts, rows, seats = elimination.row_lists(indptr, indices, self.order, self.place, owner, up, begin)
-        heights = np.diff(starts)
+        heights, rows = np.zeros(up.size, np.int64), np.empty(0, np.int32)
+        walk = indptr, indices, self.order, self.place, owner, up
+        elimination.walk_rows(*walk, np.full(up.size, -1), heights, rows)
+        starts = np.concatenate([[0], np.cumsum(heights)])
+        rows, seats = np.empty((2, starts[-1]), np.int32)
+        elimination.walk_rows(*walk, np.full(up.size, -1), starts[:-1].copy(), rows)
+        elimination.take_seats(starts, rows, up, begin, seats)
         child, elder = _children(up)
         where = np.concatenate([[0], np.cumsum(widths * (widths + heights))])
         work = widths * (widths + heights).astype(np.float64) ** 2
@@ -50,7 +57,7 @@ class Analysis:
         room, self.updates = stack_places(heights**2, up, part)
         slots, self.vectors = stack_places(heights, up, part)
         self.plan = fronts.Plan(begin, starts, rows, up, seats, child, elder, where, room, slots)
-        self.entries = int(where[-1])
+        self.entries, self.tallest = int(where[-1]), int((widths + heights).max())
 
     def factorise(self, A: sp.csr_array) -> FrontalFactor:
         """Factors of a matrix of the pattern that was analysed; one of another pattern is analysed first."""
@@ -74,11 +81,14 @@ def assembly_tree(found: Elements) -> tuple[Index, Index, Index]:
     """First column of every front, its parent and the order of the columns, with every subtree in one run below its root."""
     from ...compiled import elimination
 
-    into = elimination.merge_fronts(found.up, found.widths, found.heights)
+    up, widths, heights = found.up, found.widths.copy(), found.heights
+    into, child, sibling = np.arange(up.size), np.full(up.size, -1), np.full(up.size, -1)
+    filled = widths * (widths + 1) // 2 + widths * heights
+    elimination.merge_fronts(up, widths, heights, filled, into, child, sibling)
     kept = np.flatnonzero(into == np.arange(into.size))
     number = np.full(into.size + 1, -1, np.int32)
     number[kept] = np.arange(kept.size, dtype=np.int32)
-    up = number[np.append(into, -1)[found.up[kept]]]
+    up = number[np.append(into, -1)[up[kept]]]
     front = np.append(number[into], kept.size).astype(np.int32)  # of every group
     if np.any(found.group == into.size):  # dense columns are a front of their own, above all others
         up = np.append(np.where(up < 0, kept.size, up), -1).astype(np.int32)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..._resources import in_threads, require, workers
+from ..._resources import in_threads, one_blas_thread, require, workers
 from .order import Array, arrays
 
 if TYPE_CHECKING:
@@ -53,12 +53,17 @@ class FrontalFactor:
         self.analysis, self.order = analysis, analysis.order
         self.values, self.signs = np.empty(analysis.entries), np.empty(A.shape[0])
         matrix, updates = (*arrays(A), analysis.order, analysis.place), np.empty(analysis.updates)
-        stores = analysis.plan, matrix, self.values, self.signs, updates
-        good = in_threads(lambda span: fronts.eliminate_all(span[0], span[1], *stores), analysis.spans, self._threads)
-        for first, last, large in analysis.crown:
-            if not all(good):
-                break
-            good = [self._eliminate(first, *stores) if large else fronts.eliminate_all(first, last, *stores)]
+
+        def stores() -> tuple[Any, ...]:
+            """What the loops work on, with scratch of their own: the place of every row in a front."""
+            return analysis.plan, (*matrix, np.empty(A.shape[0], np.int32)), self.values, self.signs, updates
+
+        with one_blas_thread():  # products are shared out here, in the same tiles whoever works on them
+            good = in_threads(lambda span: fronts.eliminate_all(*span, *stores()), analysis.spans, self._threads)
+            for first, last, large in analysis.crown:
+                if not all(good):
+                    break
+                good = [self._eliminate(first, *stores()) if large else fronts.eliminate_all(first, last, *stores())]
         if not all(good):
             raise RuntimeError(SINGULAR)
         self.negative, self.size = int(np.sum(self.signs < 0)), self.values.nbytes
@@ -67,39 +72,27 @@ class FrontalFactor:
         """Factorise one large front, its products on all threads."""
         from ...compiled import fronts
 
-        begin, starts = plan.begin, plan.starts
-        width, height = int(begin[s + 1] - begin[s]), int(starts[s + 1] - starts[s])
-        m, at, to, signs = width + height, int(plan.where[s]), int(plan.room[s]), signs[begin[s] : begin[s + 1]]
-        fronts.gather(s, plan, (*matrix, np.empty(self.signs.size, np.int32)), values, updates)
+        width, height = (int(bounds[s + 1] - bounds[s]) for bounds in (plan.begin, plan.starts))
+        m, at, signs = width + height, int(plan.where[s]), signs[plan.begin[s] :]
 
         def share_out(first: int, last: int, low: int, high: int, old: float, target: Array, to: int, ld: int) -> None:
+            panel = values, at + first * m, m, last - first
             tiles = range(low, high, fronts.TILE)
             alone = (last - first) * (high - low) * (m - low) < SHARED
-            in_threads(
-                lambda j: fronts.subtract(
-                    values,
-                    at,
-                    m,
-                    first,
-                    last,
-                    j,
-                    min(j + fronts.TILE, high),
-                    signs,
-                    old,
-                    target,
-                    to + (j - low) * (ld + 1),
-                    ld,
-                ),
-                tiles,
-                1 if alone else min(self._threads, len(tiles)),
-            )
 
+            def subtract(j: int) -> None:
+                end, here = min(j + fronts.TILE, high), to + (j - low) * (ld + 1)
+                fronts.subtract(*panel, j, end, signs[first:], old, target, here, ld)
+
+            in_threads(subtract, tiles, 1 if alone else min(self._threads, len(tiles)))
+
+        fronts.gather(s, plan, matrix, values, updates)
         for first in range(0, width, fronts.PANEL):
             last = min(first + fronts.PANEL, width)
             if not fronts.eliminate(values, at, m, first, last, signs):
                 return False
             share_out(first, last, last, width, 1.0, values, at + last * (m + 1), m)
-        share_out(0, width, width, m, 0.0, updates, to, height)
+        share_out(0, width, width, m, 0.0, updates, int(plan.room[s]), height)
         fronts.pass_on(s, plan, updates)
         return True
 
@@ -119,7 +112,6 @@ class FrontalFactor:
 
     def solve(self, b: Array) -> Array:
         """``A⁻¹ b`` for a vector or the columns of a matrix."""
-
         if len(b) != self.signs.size:
             raise ValueError(f"b has {len(b)} rows, the matrix {self.signs.size}")
         out = np.empty(b.shape)
@@ -134,12 +126,21 @@ class FrontalFactor:
         """Overwrite the rows of x, in the order of elimination, with solutions."""
         from ...compiled import fronts
 
-        plan, spans, crown = self.analysis.plan, self.analysis.spans, self.analysis.crown
-        vectors = np.empty((len(x), self.analysis.vectors))
-        down, up = (plan, self.values, self.signs, x, vectors), (plan, self.values, x)
-        in_threads(lambda span: fronts.forward(span[0], span[1], *down), spans, self._threads)
-        for first, last, _ in crown:
-            fronts.forward(first, last, *down)
-        for first, last, _ in crown[::-1]:
-            fronts.backward(first, last, *up)
-        in_threads(lambda span: fronts.backward(span[0], span[1], *up), spans, self._threads)
+        analysis, plan = self.analysis, self.analysis.plan
+        vectors = np.empty((len(x), analysis.vectors))
+
+        def down(span: tuple[int, ...]) -> None:
+            fronts.forward(span[0], span[1], plan, self.values, self.signs, x, vectors, scratch())
+
+        def up(span: tuple[int, ...]) -> None:
+            fronts.backward(span[0], span[1], plan, self.values, x, scratch())
+
+        def scratch() -> Array:
+            return np.empty((len(x), analysis.tallest))
+
+        in_threads(down, analysis.spans, self._threads)
+        for span in analysis.crown:
+            down(span)
+        for span in analysis.crown[::-1]:
+            up(span)
+        in_threads(up, analysis.spans, self._threads)
