@@ -13,11 +13,11 @@ from scipy.sparse.linalg import splu
 
 import eigenspan
 from eigenspan._resources import threads
-from eigenspan.compiled import fronts
+from eigenspan.compiled import fronts, ordering
 from eigenspan.errors import ConvergenceWarning, MemoryLimitError
 from eigenspan.graphs import KNN
 from eigenspan.solvers import cholesky
-from eigenspan.solvers.cholesky import Analysis, SuperLUAnalysis, analyse, near_order, permuted
+from eigenspan.solvers.cholesky import Analysis, SuperLUAnalysis, analyse, minimum_degree, near_order, permuted
 from eigenspan.solvers.cholesky import factor as arithmetic
 from eigenspan.solvers.cholesky.analysis import postorder
 from eigenspan.solvers.cholesky.order import approximate_minimum_degree
@@ -359,6 +359,76 @@ def test_counts_are_those_of_the_factor(matrix: sp.csr_array) -> None:
             assert set(below) <= {*range(begin[up], begin[up + 1]), *np.flatnonzero(full[:, begin[up + 1] - 1])}
         else:
             assert up == -1
+
+
+def tree(n: int, seed: int) -> sp.csr_array:
+    """Every node but the first hangs on one before it, mostly a near one."""
+    rng = np.random.default_rng(seed)
+    above = np.arange(1, n) - 1 - np.minimum(rng.geometric(0.3, n - 1) - 1, np.arange(n - 1))
+    return sp.csr_array((np.ones(n - 1), (above, np.arange(1, n))), shape=(n, n))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_trees_do_not_fill(seed: int) -> None:
+    """A leaf is always there to be eliminated, and has one neighbour."""
+    A = positive(tree(3000, seed))
+    assert Analysis(A).factorise(A).lower().nnz == 2 * 3000 - 1
+
+
+def hubs() -> sp.csr_array:
+    """Neighbours on a ring, and a few rows with very many entries."""
+    rng = np.random.default_rng(0)
+    ring = sp.diags_array([np.ones(2999), np.ones(2990)], offsets=[1, 10], shape=(3000, 3000)).tolil()
+    ring[:3] = rng.random((3, 3000)) < 0.5
+    return sp.csr_array(ring)
+
+
+AWKWARD: dict[str, Callable[[], sp.csr_array]] = {
+    "hubs": hubs,
+    "no edges": lambda: sp.csr_array((500, 500)),
+    "random": lambda: sp.csr_array(sp.random_array((1500, 1500), density=1e-3, rng=np.random.default_rng(0))),
+    "two sides": lambda: sp.csr_array(np.kron([[0.0, 1.0], [1.0, 0.0]], np.ones((60, 60)))),
+    "cube": lambda: sp.csr_array(sp.kronsum(grid(10, 10), grid(1, 10))),
+    "sheet": lambda: sheet(4000, 12),
+}
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_no_more_fill_than_by_superlu(name: str) -> None:
+    A = positive(AWKWARD[name]())
+    lu = splu(A.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    factor = Analysis(A).factorise(A)
+    assert factor.lower().nnz < 1.15 * lu.L.nnz
+    np.testing.assert_allclose(A @ factor.solve(np.ones(A.shape[0])), 1.0, atol=1e-10)
+
+
+def test_rows_set_aside_are_the_last() -> None:
+    A = positive(hubs())
+    assert set(Analysis(A).order[-3:]) == {0, 1, 2}
+    assert set(minimum_degree(A)) == set(range(3000))
+
+
+def test_lists_that_run_out_of_room_are_moved_together() -> None:
+    """The least room there must be: as much as the entries of the matrix."""
+    A = positive(sheet(2000, 10))
+    found = []
+    for spare in (A.shape[0], 100 * A.nnz):
+        graph, lists = ordering.quotient_graph(A.shape[0]), np.empty(A.nnz + spare, np.int32)
+        assert ordering.neighbour_lists(A.indptr.astype(np.int64), A.indices, graph, lists, 10_000)
+        found.append(ordering.eliminate_in_turn(graph, lists))
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("columns", [1, 4, 7])
+def test_many_right_sides_are_solved_together(columns: int) -> None:
+    A = positive(sheet(900))
+    factor = Analysis(A).factorise(A)
+    b = np.asfortranarray(np.random.default_rng(0).standard_normal((900, columns)))
+    given = b.copy()
+    alone = np.column_stack([factor.solve(column) for column in b.T])
+    np.testing.assert_array_equal(factor.solve(b), alone)
+    np.testing.assert_array_equal(factor.solve(b[:, ::-1]), alone[:, ::-1])
+    np.testing.assert_array_equal(b, given)
 
 
 def test_subtrees_are_runs() -> None:
