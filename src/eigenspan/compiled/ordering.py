@@ -104,6 +104,7 @@ def eliminate_in_turn(graph, lists):  # type: ignore[no-untyped-def]
         left -= graph[me].weight
         begin = free if held > 0 else graph[me].start
         end = _collect(graph, lists, me, begin)
+        _look_outside(graph, lists, begin, end, clock)
         left -= _count_degrees(graph, lists, me, begin, end, clock)
         clock = _merge_alike(graph, lists, begin, end, clock + most + 1)
         least, end = _return(graph, lists, me, begin, end, least, left)
@@ -176,12 +177,8 @@ def _collect(graph, lists, me, begin):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _count_degrees(graph, lists, me, begin, end, clock):  # type: ignore[no-untyped-def]
-    """Bounds on the degrees of the variables of element `me`, short of the element itself; the weight of those eliminated with it.
-
-    ``mark[e] - clock`` becomes the weight of element e outside of `me`. An element with nothing outside is taken in, and a variable
-    with no neighbours outside can be eliminated at once.
-    """
+def _look_outside(graph, lists, begin, end, clock):  # type: ignore[no-untyped-def]
+    """Make ``mark[e] - clock`` the weight outside of the new element, for every element e of its variables."""
     for p in range(begin, end):
         i = lists[p]
         for q in range(graph[i].start, graph[i].start + graph[i].held):
@@ -190,6 +187,14 @@ def _count_degrees(graph, lists, me, begin, end, clock):  # type: ignore[no-unty
                 graph[e].mark += graph[i].weight
             elif graph[e].mark != 0:
                 graph[e].mark = graph[e].degree + clock + graph[i].weight
+
+
+@compiled
+def _count_degrees(graph, lists, me, begin, end, clock):  # type: ignore[no-untyped-def]
+    """Bounds on the degrees of the variables of element `me`, short of the element itself; the weight of those eliminated with it.
+
+    An element with nothing outside is taken in, and a variable with no neighbours outside can be eliminated at once.
+    """
     gone = 0
     for p in range(begin, end):
         i = lists[p]
