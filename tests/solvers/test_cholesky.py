@@ -472,11 +472,12 @@ def test_what_is_left_for_a_parent_is_not_overwritten_before(monkeypatch: pytest
     for seed in range(3):
         analysis = Analysis(positive(sheet(1000 + seed)))
         up, room, sizes = analysis.plan.up, analysis.plan.room, np.diff(analysis.plan.starts) ** 2
+        assert analysis.updates < 0.5 * sizes.sum()
         held = np.full(analysis.updates, -1)
         for s in in_turn(analysis):
+            held[room[s] :][: sizes[s]] = s  # while what its children left is being read
             for child in np.flatnonzero(up == s):
                 assert np.all(held[room[child] :][: sizes[child]] == child)
-            held[room[s] :][: sizes[s]] = s
 
 
 # ---------------------------------------------------------------------- the arithmetic of one front
