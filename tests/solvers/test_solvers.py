@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -418,32 +417,6 @@ def test_missing_multigrid_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "pyamg", None)
     with pytest.raises(InputError, match=r"eigenspan\[amg\]"):
         solve(TraceProblem(laplacian(path(600)), None, "min"), 1, solver="amg")
-
-
-class Cholmod(types.ModuleType):
-    """A stand-in for scikit-sparse, which is not everywhere: same call, SuperLU inside."""
-
-    class CholmodError(Exception):
-        pass
-
-    singular = False
-
-    def cholesky(self, A: Any) -> Any:
-        if self.singular:
-            raise self.CholmodError("not positive definite")
-        return sp.linalg.splu(A).solve
-
-
-@pytest.mark.parametrize("singular, used", [(False, "CHOLMOD"), (True, "SuperLU")])
-def test_cholmod_is_used_where_it_is_installed(singular: bool, used: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = Cholmod("sksparse.cholmod")
-    module.singular = singular
-    monkeypatch.setitem(sys.modules, "sksparse", types.ModuleType("sksparse"))
-    monkeypatch.setitem(sys.modules, "sksparse.cholmod", module)
-    with collect() as record:
-        found = solve(TraceProblem(laplacian(path(700)), None, "min", ones(700)), 2)
-    assert record["factorised_by"] == used
-    np.testing.assert_allclose(found.values, 2 - 2 * np.cos(np.pi * np.arange(1, 3) / 700), rtol=1e-7)
 
 
 # ---------------------------------------------------------------------- predicted fill

@@ -1,7 +1,8 @@
 """The arithmetic of a sparse symmetric factorisation by fronts: L S Lᵀ with signs S = ±1, no pivoting.
 
 A *front* is the dense matrix of one supernode: its c columns, stored as the rows of a panel (c, m), and what they leave for the
-m - c rows below, a square of which only the entries right of the diagonal are used.
+m - c rows below, its *update*, a square of which only the entries right of the diagonal are used. Panels and updates lie one
+behind the other in long arrays; ``at`` is where one begins.
 """
 
 from __future__ import annotations
@@ -9,20 +10,29 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
 from .factors import dot
 from .jit import compiled
 
-#: Columns eliminated at a time before the rest of the front hears of them.
-PANEL = 48
+#: Columns eliminated at a time before the rest of the panel hears of them, and before the next of these do.
+PANEL, _BLOCK = 96, 8
 #: Rows of a product that are worked out together.
-TILE = 192
-#: Products with more operations than this go to BLAS, this many columns at a time.
-_BLAS = 60_000
-_DEPTH = 256
+TILE = 96
 
 Index = NDArray[np.integer[Any]]
+
+_double = types.CPointer(types.float64)
+#: BLAS as numba calls it: ``C = alpha A B + beta C``, in columns.
+_gemm = types.ExternalFunction(
+    "numba_xxgemm",
+    types.intc(
+        types.char, types.char, types.char, types.intp, types.intp, types.intp,
+        _double, _double, types.intp, _double, types.intp, _double, _double, types.intp,
+    ),
+)  # fmt: skip
+_KIND, _AS_IS, _TURNED = ord("d"), ord("n"), ord("t")
 
 
 class Plan(NamedTuple):
@@ -44,190 +54,160 @@ class Plan(NamedTuple):
 
 
 @compiled
-def gather(s, plan, matrix, panel, rest, updates):  # type: ignore[no-untyped-def]
-    """The front of supernode s: its entries of the matrix, and the updates of its children."""
-    begin, starts, rows, seats = plan.begin, plan.starts, plan.rows, plan.seats
-    indptr, indices, data, order, place = matrix
-    first, end = begin[s], begin[s + 1]
+def gather(s, plan, matrix, values, updates):  # type: ignore[no-untyped-def]
+    """The panel of supernode s: its entries of the matrix, and of the updates of its children."""
+    begin, starts, seats = plan.begin, plan.starts, plan.seats
+    indptr, indices, data, order, place, seat = matrix
+    first, end, at = begin[s], begin[s + 1], plan.where[s]
     width = end - first
-    mine = rows[starts[s] : starts[s + 1]]
-    panel[:] = 0.0
-    rest[:] = 0.0
+    m = width + starts[s + 1] - starts[s]
+    for p in range(at, at + width * m):
+        values[p] = 0.0
+    for p in range(starts[s], starts[s + 1]):
+        seat[plan.rows[p]] = width + p - starts[s]
     for k in range(first, end):
+        row = at + (k - first) * m
         for p in range(indptr[order[k]], indptr[order[k] + 1]):
             i = place[indices[p]]
-            if i >= k:
-                at = i - first if i < end else width + np.searchsorted(mine, i)
-                panel[k - first, at] += data[p]
+            if i >= end:
+                values[row + seat[i]] += data[p]
+            elif i >= k:
+                values[row + i - first] += data[p]
     below = plan.child[s]
     while below != -1:
-        seat = seats[starts[below] : starts[below + 1]]
-        height = seat.size
-        update = updates[plan.room[below] : plan.room[below] + height * height].reshape(height, height)
-        for j in range(height):
-            if seat[j] < width:
-                target, shift = panel[seat[j]], 0
-            else:
-                target, shift = rest[seat[j] - width], width
+        ours, height = starts[below], starts[below + 1] - starts[below]
+        j = 0
+        while j < height and seats[ours + j] < width:
+            source, target = plan.room[below] + j * height, at + seats[ours + j] * m
             for i in range(j, height):
-                target[seat[i] - shift] += update[j, i]
+                values[target + seats[ours + i]] += updates[source + i]
+            j += 1
         below = plan.elder[below]
 
 
 @compiled
-def eliminate(panel, first, last, signs):  # type: ignore[no-untyped-def]
-    """Columns of L from the first to the last of a panel, which has heard of the columns before them; False at a pivot of zero."""
-    for j in range(first, last):
-        subtract(panel, first, j, j, j + 1, signs, panel, 0)
-        row = panel[j]
-        pivot = row[j]
-        if not abs(pivot) > 0.0:
-            return False
-        signs[j] = 1.0 if pivot > 0 else -1.0
-        root = np.sqrt(abs(pivot))
-        row[j] = root
-        scale = signs[j] / root
-        for i in range(j + 1, row.size):
-            row[i] *= scale
-    return True
+def pass_on(s, plan, updates):  # type: ignore[no-untyped-def]
+    """Add to the update of supernode s what its children leave for rows below its columns."""
+    starts, seats = plan.starts, plan.seats
+    width, m = plan.begin[s + 1] - plan.begin[s], starts[s + 1] - starts[s]
+    below = plan.child[s]
+    while below != -1:
+        ours, height = starts[below], starts[below + 1] - starts[below]
+        for j in range(height):
+            if seats[ours + j] < width:
+                continue
+            source, target = plan.room[below] + j * height, plan.room[s] + (seats[ours + j] - width) * m - width
+            for i in range(j, height):
+                updates[target + seats[ours + i]] += updates[source + i]
+        below = plan.elder[below]
 
 
 @compiled
-def subtract(panel, first, last, low, high, signs, target, shift):  # type: ignore[no-untyped-def]
-    """What columns `first` to `last` mean for entries j ≤ i, low ≤ j < high: ``target[j, i] -= Σ_k signs[k] L[i, k] L[j, k]``.
+def subtract(values, at, m, depth, low, high, signs, old, target, to, stride):  # type: ignore[no-untyped-def]
+    """What the first columns of a panel mean for entries i ≥ low of rows low ≤ j < high: ``old · target - Σ_k signs[k] L[i, k] L[j, k]``.
 
-    Indices of the target are counted from `shift`.
+    `to` is the place of entry (low, low) in the target.
     """
-    m = panel.shape[1]
-    for j in range(low, high):
-        row = target[j - shift, j - shift :]
-        k = first
-        while k + 3 < last:
-            a, b, c, d = panel[k, j:m], panel[k + 1, j:m], panel[k + 2, j:m], panel[k + 3, j:m]
-            w, x, y, z = signs[k] * a[0], signs[k + 1] * b[0], signs[k + 2] * c[0], signs[k + 3] * d[0]
-            for i in range(m - j):
-                row[i] -= w * a[i] + x * b[i] + y * c[i] + z * d[i]
-            k += 4
-        while k < last:
-            a = panel[k, j:m]
-            w = signs[k] * a[0]
-            for i in range(m - j):
-                row[i] -= w * a[i]
-            k += 1
+    rows = high - low
+    left, factors = np.empty(depth * rows), np.empty(2)
+    factors[0], factors[1] = -1.0, old
+    for k in range(depth):
+        for j in range(rows):
+            left[k * rows + j] = signs[k] * values[at + k * m + low + j]
+    _gemm(
+        _KIND, _AS_IS, _TURNED, m - low, rows, depth, factors.ctypes, values[at + low :].ctypes, m,
+        left.ctypes, rows, factors[1:].ctypes, target[to:].ctypes, stride,
+    )  # fmt: skip
 
 
 @compiled
-def subtract_by_blas(panel, first, last, low, high, signs, target, shift):  # type: ignore[no-untyped-def]
-    """The same for many columns at a time: matrix products, entries left of the diagonal included."""
-    m = panel.shape[1]
-    for begin in range(first, last, _DEPTH):
-        depth = min(_DEPTH, last - begin)
-        left, right = np.empty((high - low, depth)), np.empty((depth, m - low))
-        for k in range(depth):
-            for i in range(m - low):
-                right[k, i] = panel[begin + k, low + i]
-            for j in range(high - low):
-                left[j, k] = signs[begin + k] * right[k, j]
-        product = np.dot(left, right)
-        for j in range(high - low):
-            row, found = target[low + j - shift], product[j]
-            for i in range(j, m - low):
-                row[low + i - shift] -= found[i]
-
-
-@compiled
-def subtract_tile(low, high, panel, first, last, signs, target, shift):  # type: ignore[no-untyped-def]
-    """By loops where the product is small, by BLAS where it is large."""
-    if (last - first) * (high - low) * (panel.shape[1] - low) < _BLAS:
-        subtract(panel, first, last, low, high, signs, target, shift)
-    else:
-        subtract_by_blas(panel, first, last, low, high, signs, target, shift)
+def eliminate(values, at, m, first, last, signs):  # type: ignore[no-untyped-def]
+    """Columns of L from the first to the last of a panel, which has heard of the columns before them; False at a pivot of zero."""
+    for p in range(first, last, _BLOCK):
+        q = min(p + _BLOCK, last)
+        if p > first:
+            subtract(values, at + first * m, m, p - first, p, q, signs[first:], 1.0, values, at + p * m + p, m)
+        for j in range(p, q):
+            row, size = values[at + j * m + j : at + j * m + m], m - j
+            for k in range(p, j):
+                other = values[at + k * m + j : at + k * m + m]
+                scale = signs[k] * other[0]
+                for i in range(size):
+                    row[i] -= scale * other[i]
+            if not abs(row[0]) > 0.0:
+                return False
+            signs[j] = 1.0 if row[0] > 0 else -1.0
+            root = np.sqrt(abs(row[0]))
+            scale = signs[j] / root
+            for i in range(size):
+                row[i] *= scale
+            row[0] = root
+    return True
 
 
 @compiled
 def eliminate_all(first, last, plan, matrix, values, signs, updates):  # type: ignore[no-untyped-def]
     """Factorise the fronts of supernodes from `first` to `last`, when those of their children are done; False at a pivot of zero."""
-    begin, starts, where, room = plan.begin, plan.starts, plan.where, plan.room
-    tallest = 0
     for s in range(first, last):
-        tallest = max(tallest, starts[s + 1] - starts[s])
-    scratch = np.empty(tallest * tallest)
-    for s in range(first, last):
-        width, height = begin[s + 1] - begin[s], starts[s + 1] - starts[s]
-        m = width + height
-        panel = values[where[s] : where[s] + width * m].reshape(width, m)
-        rest = scratch[: height * height].reshape(height, height)
-        gather(s, plan, matrix, panel, rest, updates)
-        sign = signs[begin[s] : begin[s + 1]]
+        width, height = plan.begin[s + 1] - plan.begin[s], plan.starts[s + 1] - plan.starts[s]
+        m, at, to, sign = width + height, plan.where[s], plan.room[s], signs[plan.begin[s] :]
+        gather(s, plan, matrix, values, updates)
         for p in range(0, width, PANEL):
             q = min(p + PANEL, width)
-            if not eliminate(panel, p, q, sign):
+            if not eliminate(values, at, m, p, q, sign):
                 return False
             for low in range(q, width, TILE):
-                subtract_tile(low, min(low + TILE, width), panel, p, q, sign, panel, 0)
+                high, here = min(low + TILE, width), at + low * m + low
+                subtract(values, at + p * m, m, q - p, low, high, sign[p:], 1.0, values, here, m)
         for low in range(width, m, TILE):
-            subtract_tile(low, min(low + TILE, m), panel, 0, width, sign, rest, width)
-        keep(rest, updates[room[s] : room[s] + height * height].reshape(height, height))
+            high, here = min(low + TILE, m), to + (low - width) * (height + 1)
+            subtract(values, at, m, width, low, high, sign, 0.0, updates, here, height)
+        pass_on(s, plan, updates)
     return True
 
 
 @compiled
-def keep(rest, update):  # type: ignore[no-untyped-def]
-    """Copy the used half of a square."""
-    for j in range(rest.shape[0]):
-        for i in range(j, rest.shape[0]):
-            update[j, i] = rest[j, i]
+def forward(first, last, plan, values, signs, x, vectors, front):  # type: ignore[no-untyped-def]
+    """``S L⁻¹ x`` of every row of x in the columns of some supernodes; what the rows below must hear goes up the tree in `vectors`.
 
-
-@compiled
-def forward(first, last, plan, values, signs, x, vectors):  # type: ignore[no-untyped-def]
-    """``S L⁻¹ x`` in the columns of some supernodes; what the rows below must hear goes up the tree in `vectors`."""
-    begin, starts, where, seats, slots = plan.begin, plan.starts, plan.where, plan.seats, plan.slots
-    tallest = 0
-    for s in range(first, last):
-        tallest = max(tallest, begin[s + 1] - begin[s] + starts[s + 1] - starts[s])
-    scratch = np.empty(tallest)
+    `front` is scratch, as wide as the largest front.
+    """
+    begin, starts, seats, slots = plan.begin, plan.starts, plan.seats, plan.slots
     for s in range(first, last):
         width, height = begin[s + 1] - begin[s], starts[s + 1] - starts[s]
         m = width + height
-        front = scratch[:m]
+        for c in range(x.shape[0]):
+            for i in range(m):
+                front[c, i] = x[c, begin[s] + i] if i < width else 0.0
+            below = plan.child[s]
+            while below != -1:
+                for p in range(starts[below], starts[below + 1]):
+                    front[c, seats[p]] += vectors[c, slots[below] + p - starts[below]]
+                below = plan.elder[below]
         for k in range(width):
-            front[k] = x[begin[s] + k]
-        front[width:] = 0.0
-        below = plan.child[s]
-        while below != -1:
-            for p in range(starts[below], starts[below + 1]):
-                front[seats[p]] += vectors[slots[below] + p - starts[below]]
-            below = plan.elder[below]
-        for k in range(width):
-            row = values[where[s] + k * m : where[s] + (k + 1) * m]
-            solved = front[k] / row[k]
-            front[k] = solved
-            for i in range(k + 1, m):
-                front[i] -= solved * row[i]
-        for k in range(width):
-            x[begin[s] + k] = signs[begin[s] + k] * front[k]
-        for i in range(height):
-            vectors[slots[s] + i] = front[width + i]
+            row = values[plan.where[s] + k * m : plan.where[s] + (k + 1) * m]
+            for c in range(x.shape[0]):
+                solved = front[c, k] / row[k]
+                x[c, begin[s] + k] = signs[begin[s] + k] * solved
+                for i in range(k + 1, m):
+                    front[c, i] -= solved * row[i]
+        for c in range(x.shape[0]):
+            for i in range(height):
+                vectors[c, slots[s] + i] = front[c, width + i]
 
 
 @compiled
-def backward(first, last, plan, values, x):  # type: ignore[no-untyped-def]
-    """``L⁻ᵀ x`` in the columns of some supernodes, last to first, when those above them are known."""
-    begin, starts, rows, where = plan.begin, plan.starts, plan.rows, plan.where
-    tallest = 0
-    for s in range(first, last):
-        tallest = max(tallest, begin[s + 1] - begin[s] + starts[s + 1] - starts[s])
-    scratch = np.empty(tallest)
+def backward(first, last, plan, values, x, front):  # type: ignore[no-untyped-def]
+    """``L⁻ᵀ x`` of every row of x in the columns of some supernodes, last to first, when those above them are known."""
+    begin, starts, rows = plan.begin, plan.starts, plan.rows
     for s in range(last - 1, first - 1, -1):
         width = begin[s + 1] - begin[s]
         m = width + starts[s + 1] - starts[s]
-        front = scratch[:m]
-        for k in range(width):
-            front[k] = x[begin[s] + k]
-        for i in range(m - width):
-            front[width + i] = x[rows[starts[s] + i]]
+        for c in range(x.shape[0]):
+            for i in range(width, m):
+                front[c, i] = x[c, rows[starts[s] + i - width]]
         for k in range(width - 1, -1, -1):
-            row = values[where[s] + k * m : where[s] + (k + 1) * m]
-            front[k] = (front[k] - dot(row[k + 1 :], front[k + 1 :])) / row[k]
-            x[begin[s] + k] = front[k]
+            row = values[plan.where[s] + k * m : plan.where[s] + (k + 1) * m]
+            for c in range(x.shape[0]):
+                above = dot(row[k + 1 : m], front[c, k + 1 : m])
+                front[c, k] = x[c, begin[s] + k] = (x[c, begin[s] + k] - above) / row[k]

@@ -1,4 +1,4 @@
-"""Eigensolvers, and the only calls of LAPACK, ARPACK, SuperLU, CHOLMOD and pyamg in the library.
+"""Eigensolvers, and the only calls of LAPACK, ARPACK, SuperLU and pyamg in the library.
 
 `Auto` holds the decision table; the others can be asked for by name.
 """

@@ -8,7 +8,7 @@ seeded generator, and returns raw ``(values, vectors)``. Ordering, Rayleigh–Ri
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -101,16 +101,7 @@ def top_pairs(
 
 
 def _factorised(S: sp.csr_array) -> Apply:
-    """Solves with a sparse positive definite matrix: by CHOLMOD where scikit-sparse is installed, by fronts or SuperLU otherwise."""
-    try:
-        from sksparse.cholmod import CholmodError, cholesky
-    except ImportError:
-        pass
-    else:
-        with suppress(CholmodError):  # singular to rounding: the others do not mind
-            solve = cholesky(sp.csc_matrix(S))
-            note(factorised_by="CHOLMOD")
-            return solve
+    """Solves with a sparse positive definite matrix: by fronts, or SuperLU where it is small."""
     factor = analyse(S).factorise(S)
     note(
         factorised_by="SuperLU" if isinstance(factor, SuperLUFactor) else "fronts",
