@@ -223,9 +223,10 @@ def _search(
     slack = layout.frame.slack
     bounds = tiles.bounds(to_centres, lengths, layout.reach)
 
-    def products(t: int) -> Any:
+    def products(t: int, room: Any = None) -> Any:
         tile = slice(tiles.starts[t], tiles.starts[t + 1])
-        return tile, Q @ layout.E[tile].T
+        width = tile.stop - tile.start
+        return tile, np.matmul(Q, layout.E[tile].T, out=None if room is None else room[: m * width].reshape(m, width))
 
     begun = {t: products(t) for t in nearest[: max(_FIRST, -(-4 * k // tiles.width))]}
     low, promising = np.full((m, 2 * k), np.inf, dtype=np.float32), np.full((m, 2 * k), -1, dtype=np.intp)
@@ -233,10 +234,11 @@ def _search(
         keep_lowest(first, layout.squares[tile], tile.start, low, promising)
     measure(block, points, np.where(promising < 0, -1, tiles.order[promising]), own, values, which)
     scanned = passed = measured = 0
+    room = np.empty(m * tiles.width, dtype=np.float32)  # new memory for each would cost as much as the products
     for t in nearest:
         if np.all(bounds[:, t] > np.sqrt(values[:, -1]) * layout.frame.scale + slack * (lengths + layout.reach[t])):
             continue
-        tile, first = begun.pop(t, None) or products(t)
+        tile, first = begun.pop(t, None) or products(t, room)
         more = sift(
             first, sizes, layout.squares[tile], F, layout.F[tile], slack * lengths, slack * layout.lengths[tile], layout.frame.scale,
             points, tiles.order[tile], block, own, values, which,
