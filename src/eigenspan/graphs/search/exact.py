@@ -204,7 +204,7 @@ def _by_bounds(layout: Layout, points: Array, queries: Array, own: Index, k: int
 
     counts = np.array(in_threads(search, range(0, len(queries), rows), n_threads))
     if among:
-        scanned, passed, measured = counts.sum(axis=0) / n
+        scanned, passed, measured = (counts.sum(axis=0) / n).tolist()
         note(scanned=scanned / n, bounded=passed, measured=measured, axes=layout.F.shape[2] - 1)
     return distances, indices
 
