@@ -89,7 +89,7 @@ class BlockSearch:
         if self.layout is not None and (self.layout.cells or not cells):
             return self.layout
         plan = self.planned(m, k)
-        (n, D), width = self.points.shape, plan.frame.width + plan.frame.width // plan.p + 1
+        (n, D), width = self.points.shape, -(-plan.frame.width // plan.p) * (plan.p + 1)
         blocks = _ROWS * workers(self.n_jobs) * (8.0 * (D + width) + 2048 * (_FIRST + 1))
         self._require(m, k, n * (4.0 * (width + plan.p) + 64) + max(4.0 * n * width, blocks))
         return Layout.of(self.points, plan, cells, workers(self.n_jobs))
