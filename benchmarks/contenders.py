@@ -196,10 +196,16 @@ def dimension_contenders() -> tuple[Contender, ...]:
 def knn_contenders(k: int = 12) -> tuple[Contender, ...]:
     """Neighbour lists of all points; the result is kept as an array of k columns."""
 
-    def own(data: Arrays, seed: int) -> tuple[Any, Any]:
-        from eigenspan import KNN
+    def own(search: str) -> Callable[[Arrays, int], tuple[Any, Any]]:
+        def fit(data: Arrays, seed: int) -> tuple[Any, Any]:
+            from eigenspan import KNN
 
-        return KNN(k, n_jobs=THREADS).build(data["X"]), None
+            return KNN(k, search=search, n_jobs=THREADS).build(data["X"]), None
+
+        return fit
+
+    def listed(graph: Any, Y: Any) -> Arrays:
+        return {"neighbours": graph.distances.indices.reshape(-1, k)}
 
     def scikit(data: Arrays, seed: int) -> tuple[Any, Any]:
         from sklearn.neighbors import NearestNeighbors
@@ -216,9 +222,10 @@ def knn_contenders(k: int = 12) -> tuple[Contender, ...]:
         return index.search(X, k + 1)[1][:, 1:], None
 
     return (
-        Contender(OURS, own, lambda graph, Y: {"neighbours": graph.distances.indices.reshape(-1, k)}),
+        Contender(OURS, own("auto"), listed),
         Contender(SKLEARN, scikit, lambda found, Y: {"neighbours": found}),
         Contender("faiss HNSW", hnsw, lambda found, Y: {"neighbours": found}, needs="faiss"),
+        Contender(f"{OURS} HNSW", own("hnsw"), listed, needs="faiss"),
     )
 
 

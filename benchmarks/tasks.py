@@ -146,8 +146,8 @@ def _mds(name: str, title: str, **given: str) -> Task:
     return Task(name, f"Classical MDS, {title}", data.distances, both, (2_000, 10_000), _truth, short=1)
 
 
-def _knn(name: str, title: str, make: Any, n: int, peers: int = 2, short: int = 0) -> Task:
-    """Neighbour search alone; the second peer is an approximate one, for many features."""
+def _knn(name: str, title: str, make: Any, n: int, peers: int = 3, short: int = 0) -> Task:
+    """Neighbour search alone; the second and third peer are approximate ones, for many features."""
     grade = quality.each({"recall": quality.recall})
     return Task(name, f"12 nearest neighbours, {title}", make, by.knn_contenders()[: 1 + peers], (n,), grade, short)
 

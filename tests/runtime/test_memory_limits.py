@@ -14,7 +14,7 @@ import eigenspan as es
 from eigenspan import _resources
 from eigenspan._resources import available_memory, human_bytes
 from eigenspan.errors import InputError, MemoryLimitError
-from eigenspan.graphs.search import engines as search
+from eigenspan.graphs.search import exact as search
 from eigenspan.quality import knn_accuracy
 
 V2, V1 = (

@@ -13,7 +13,8 @@ from .._diagnostics import note, stage
 from .._parameters import Count
 from ..errors import GraphError, LabelWarning, warn
 from .neighbours.graph import NeighbourGraph
-from .search.engines import choose, cost
+from .search.engines import choose
+from .search.exact import cost
 from .search.lists import canonical
 
 Array = NDArray[np.float64]

@@ -120,7 +120,7 @@ class KNN(Spec):
         Look for neighbours only among points of the same class; unlabelled points get none. Classes of at most
         `n_neighbors` points are joined completely.
     search : {"auto", "tree", "exact", "hnsw", "sklearn"}, default="auto"
-        How neighbours are found: by a k-d tree, by products of blocks (exact, any dimension), by a navigable graph
+        How neighbours are found: by a k-d tree, by bounds on all pairs (exact, any dimension), by a navigable graph
         (approximate, needs ``eigenspan[ann]``), or by scikit-learn. The choice and, where it is approximate, the measured recall
         are in ``diagnostics_``.
     n_jobs : int or None, default=None

@@ -4,8 +4,8 @@
 points                                                 engine (``search=``)
 =====================================================  ===========================================================
 Euclidean, few features or low intrinsic dimension     ``"tree"``: k-d tree, queried in its own order
-Euclidean, otherwise                                   ``"exact"``: products of blocks, every result proven
-Euclidean, where that takes more than half a minute    ``"hnsw"``: a navigable graph (faiss), its recall measured
+Euclidean, otherwise                                   ``"exact"``: bounds from a few principal axes, few pairs measured
+Euclidean, where that is expected to be quicker        ``"hnsw"``: a navigable graph (faiss), its recall measured
 sparse, or another metric                              ``"sklearn"``: scikit-learn's NearestNeighbors
 =====================================================  ===========================================================
 
@@ -23,24 +23,20 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
-from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 from ..._diagnostics import note
 from ..._resources import (
-    available_memory,
-    human_bytes,
     in_slices,
     in_threads,
-    one_thread,
     refuse_lazy,
-    require,
     workers,
 )
 from ...errors import GraphError, SearchWarning, warn
-from .lists import Lists, empty_lists, leave_out_self, nearest_first
+from .exact import BlockSearch
+from .lists import Lists, empty_lists, leave_out_self
 from .metric import explaining, search_arguments
-from .tiles import Frame, Tiles
+from .plan import seconds
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -50,16 +46,14 @@ Index = NDArray[np.intp]
 _TREE_ALWAYS, _TREE_AT_MOST = 8, 15
 #: Intrinsic dimension up to which a tree beats products of blocks.
 _TREE_DIMENSION = 7.0
-#: Pairs times features that take half a minute or so of products on two cores.
-_PATIENCE = 2e12
-#: Cost up to which plain distances are quicker than loading the compiled loop: pairs times features, every pair with some more.
-_SMALL, _PAIR = 4e8, 25
-#: Queries searched for at once by products, and by everything else: well below a second of work, which is what Ctrl-C waits for.
-_ROWS, _SLICE = 256, 1024
-#: Candidates kept beyond k, so that rounding in the products cannot push a neighbour out unnoticed.
+#: Seconds of an exact search, on one thread, from which a warning says how long it will take.
+_PATIENCE = 60.0
+#: Queries searched for at once: well below a second of work, which is what Ctrl-C waits for.
+_SLICE = 1024
+#: Candidates of an approximate search beyond k, so that rounding cannot push a neighbour out unnoticed.
 _SPARE = 8
-#: Distances held at once where all are taken and memory allows.
-_CELLS = 2**22
+#: Neighbours that an exact search is planned for, as long as nobody has said how many.
+_NEIGHBOURS = 10
 #: Points added to an approximate index at once.
 _PART = 4096
 #: Recall below which approximate neighbours are not to be trusted, and the points it is measured on.
@@ -80,32 +74,34 @@ def choose(X: Any, metric: Any, search: str, n_jobs: int | None, work: float = 0
             engine.near(X[:1], 1)  # some metrics are refused by the first search only
         return engine
     if search == "auto":
-        search = _automatic(X)
+        return _automatic(X, n_jobs, work)
     if search == "exact":
         return BlockSearch(X, n_jobs, work)
     return TreeSearch(X, n_jobs) if search == "tree" else HnswSearch(X, n_jobs)
 
 
-def cost(queries: int, points: int, features: int) -> float:
-    """Of all distances from `queries` to `points`, in units of a nanosecond or less."""
-    return float(queries) * points * (features + _PAIR)
-
-
-def _automatic(X: Array) -> str:
+def _automatic(X: Array, n_jobs: int | None, work: float) -> Any:
     n, D = X.shape
     if _TREE_ALWAYS >= D or (_TREE_AT_MOST >= D and _intrinsic_dimension(X) <= _TREE_DIMENSION):
-        return "tree"
-    work = float(n) ** 2 * D
-    if work <= _PATIENCE:
-        return "exact"
-    if find_spec("faiss") is not None:
-        return "hnsw"
-    warn(
-        f"An exact search for the neighbours of {n} points with {D} features takes about {work / 3e12:.0f} minutes on two cores. "
-        'pip install "eigenspan[ann]" adds an approximate search whose recall is measured; PCA to fewer features also helps.',
-        SearchWarning,
-    )
-    return "exact"
+        return TreeSearch(X, n_jobs)
+    engine, approximate = BlockSearch(X, n_jobs, work), _approximate(n, D)
+    if seconds(n, n, D) <= min(approximate, _PATIENCE):
+        return engine
+    expected = engine.planned(n, _NEIGHBOURS).seconds
+    if expected > approximate and find_spec("faiss") is not None:
+        return HnswSearch(X, n_jobs)
+    if expected > max(approximate, _PATIENCE):
+        warn(
+            f"An exact search for the neighbours of {n} points with {D} features takes about {expected / 120:.0f} minutes on two cores. "
+            'pip install "eigenspan[ann]" adds an approximate search whose recall is measured; PCA to fewer features also helps.',
+            SearchWarning,
+        )
+    return engine
+
+
+def _approximate(n: int, D: int) -> float:
+    """Seconds on one thread that an approximate search takes, as measured for 20,000 and 70,000 points in 50 to 784 dimensions."""
+    return 1e-6 * n * float(np.log2(max(n, 2))) * (17 + 0.062 * D)
 
 
 def _intrinsic_dimension(X: Array, k: int = 10) -> float:
@@ -149,118 +145,6 @@ class TreeSearch:
 
 
 @dataclass(frozen=True, eq=False)
-class BlockSearch:
-    """All distances, a block at a time: O(mnD) by matrix products in single precision.
-
-    Points are kept in tiles of near ones, and tiles that cannot hold a neighbour of any query of a block are passed over: data in
-    separate clusters cost the pairs within them.
-
-    What is kept are the smallest lower bounds on the distances, more of them than wanted, which are then measured again from
-    differences in double precision. Where that leaves room for a missed neighbour, the query is searched again by differences alone.
-    A search that is small, and no part of a larger `work`, is made by differences from the start.
-    """
-
-    name: ClassVar[str] = "exact"
-    points: Array
-    n_jobs: int | None = None
-    work: float = 0.0
-
-    def near(self, X: Array | None, k: int) -> Lists:
-        queries = self.points if X is None else X
-        m, n = queries.shape[0], self.points.shape[0]
-        own = np.arange(m) if X is None else np.full(m, -1)
-        small = max(self.work, cost(m, n, self.points.shape[1])) <= _SMALL
-        self._require(m, k, small)
-        return (self._by_distances if small else self._by_products)(queries, own, k)
-
-    def _require(self, m: int, k: int, small: bool) -> None:
-        """The lists, and a row of distances, or the points in single precision (twice, while they are sorted) and a block a thread."""
-        n, D = self.points.shape
-        found = 16.0 * n if small else n * (8.0 * D + 128) + (8192 + 12 * D) * _ROWS * workers()
-        require(
-            16.0 * m * k + found,
-            f"The exact search for {k} neighbours of {m} among {n} points with {D} features",
-            f'Take fewer points, or fewer features (PCA first); KNN({k}, search="hnsw") needs {human_bytes(4.0 * n * (D + 80))} and '
-            "faiss; a graph found elsewhere can be passed as graph=.",
-        )
-
-    def _by_distances(self, queries: Array, own: Index, k: int) -> Lists:
-        n = self.points.shape[0]
-        distances, indices = empty_lists(len(queries), k)
-        step = int(max(1, min(_CELLS, available_memory() // 64) // n))
-        for i in range(0, len(queries), step):
-            squares = cdist(queries[i : i + step], self.points, "sqeuclidean")
-            mine = own[i : i + step]
-            squares[mine >= 0, mine[mine >= 0]] = np.inf
-            limit = np.partition(squares, k - 1, axis=1)[:, k - 1 : k]
-            for r, row in enumerate(squares):  # by value, then by index: ties must not depend on the partition
-                near = np.flatnonzero(row <= limit[r])
-                near = near[np.argsort(row[near], kind="stable")[:k]]
-                distances[i + r], indices[i + r] = np.sqrt(row[near]), near
-        return distances, indices
-
-    def _by_products(self, queries: Array, own: Index, k: int) -> Lists:
-        from ...compiled.nearest import exact_squares, keep_nearest, scan_exactly
-
-        n, D = self.points.shape
-        others = n - int(own.size > 0 and own[0] >= 0)
-        K = min(k + _SPARE, others)
-        frame = Frame.of(self.points)
-        P = frame(self.points)
-        with one_thread():
-            tiles = Tiles.of(P) if 8 * len(queries) >= n else Tiles.whole(P)
-            by_cell = tiles.order if others < n else np.argsort(tiles.nearest(frame(queries))[0], kind="stable")
-        P = P[tiles.order]
-        doubt = 2 * 1.2e-7 * (D + 8)  # rounding of |q|² + |p|² − 2q·p is at most this part of |q|² + |p|²
-        squares = np.einsum("ij,ij->i", P, P) * np.float32(1 - doubt)
-        reach = float(np.sqrt(squares.max()))
-        P *= -2
-        place = np.full(n + 1, -1)  # of each point among the tiles; the last is that of a query that is no point
-        place[tiles.order] = np.arange(n)
-        distances, indices = empty_lists(len(queries), k)
-
-        def search(start: int) -> tuple[int, int]:
-            at = by_cell[start : start + _ROWS]
-            block, mine = queries[at], place[own[at]]
-            Q = frame(block)
-            size = np.einsum("ij,ij->i", Q, Q).astype(np.float64)
-            values = np.full((len(block), K), np.inf, dtype=np.float32)
-            which = np.full((len(block), K), -1, dtype=np.intp)
-            to_centres = tiles.to_centres(Q)
-            bounds = tiles.bounds(to_centres) - 1e-7 * np.sqrt(D + 8) * (np.sqrt(size) + reach)[:, None]
-            scanned = 0
-            for t in np.argsort(to_centres.mean(axis=0)[tiles.cell], kind="stable"):
-                if np.all(bounds[:, t] > np.sqrt(np.maximum(values[:, -1] + size, 0))):
-                    continue
-                tile = slice(tiles.starts[t], tiles.starts[t + 1])
-                keep_nearest(Q @ P[tile].T, squares[tile], tile.start, mine, values, which)
-                scanned += (tile.stop - tile.start) * len(block)
-            which = np.append(tiles.order, -1)[which]
-            exact = np.empty((len(block), K))
-            exact_squares(block, self.points, which, exact)
-            farthest = np.sort(exact, axis=1)[:, k - 1] * frame.scale**2 + np.finfo(np.float32).tiny
-            proven = np.isfinite(size) & (farthest < values[:, -1] + (1 - doubt) * size)
-            doubtful = np.flatnonzero(~proven) if others > K else np.zeros(0, dtype=np.intp)
-            if doubtful.size:
-                again, found = np.full((doubtful.size, k), np.inf), np.full((doubtful.size, k), -1, dtype=np.intp)
-                scan_exactly(block[doubtful], self.points, own[at[doubtful]], again, found)
-                exact[doubtful], which[doubtful] = np.inf, n
-                exact[doubtful, :k], which[doubtful, :k] = again, found
-            distances[at], indices[at] = nearest_first(exact, which, k)
-            return doubtful.size, scanned
-
-        def quietly(start: int) -> tuple[int, int]:
-            with np.errstate(over="ignore", invalid="ignore"):  # what overflows is not proven, and searched again
-                return search(start)
-
-        counts = np.array(in_threads(quietly, range(0, len(queries), _ROWS), workers(self.n_jobs)))
-        if len(queries) == n:
-            repeated, scanned = counts.sum(axis=0)
-            note(searched_again=int(repeated), scanned=float(scanned) / n**2)
-        return distances, indices
-
-
-@dataclass(frozen=True, eq=False)
 class HnswSearch:
     """Approximate neighbours by a hierarchical navigable graph (faiss): about O(log n) a query in any dimension.
 
@@ -294,22 +178,23 @@ class HnswSearch:
         self.__dict__.update({**state, "index": _faiss().deserialize_index(state["index"])})
 
     def near(self, X: Array | None, k: int) -> Lists:
-        from ...compiled.nearest import exact_squares
+        from ...compiled.nearest import measure
 
-        queries = np.ascontiguousarray(self.points if X is None else X)
-        wanted = min(k + _SPARE, self.points.shape[0])
+        queries, points = self.points if X is None else X, np.ascontiguousarray(self.points)
+        m, n = queries.shape[0], points.shape[0]
+        wanted, distances, indices = min(k + _SPARE, n), np.empty((m, k)), np.full((m, k), n, dtype=np.intp)
 
-        def search(rows: slice) -> Any:
-            return self.index.search(self._centred(queries[rows]), wanted)[1]
+        def search(rows: slice) -> NDArray[np.bool_]:
+            block = np.asarray(queries[rows], dtype=np.float64)
+            found = self.index.search(self._centred(block), wanted)[1].astype(np.intp)
+            own = np.arange(rows.start, rows.stop) if X is None else np.full(len(block), -1)
+            squares = np.full((len(block), k), np.inf)
+            measure(block, points, found, own, squares, indices[rows])
+            distances[rows] = np.sqrt(squares)
+            return found.min(axis=1) < 0
 
-        which = np.concatenate(in_slices(search, len(queries), _SLICE, workers(self.n_jobs))).astype(np.intp)
-        if X is None:
-            which = leave_out_self(np.zeros(which.shape), which, np.arange(which.shape[0]))[1]
-        short = np.flatnonzero(which.min(axis=1) < 0)  # a corner of the graph that its search could not leave
-        exact = np.empty(which.shape)
-        exact_squares(queries, self.points, np.maximum(which, 0), exact)
-        distances, indices = nearest_first(exact, which, k)
-        if short.size:
+        short = np.flatnonzero(np.concatenate(in_slices(search, m, _SLICE, workers(self.n_jobs))))
+        if short.size:  # a corner of the graph that its search could not leave
             lists = BlockSearch(self.points, self.n_jobs).near(queries[short], k + (X is None))
             distances[short], indices[short] = leave_out_self(*lists, short) if X is None else lists
         if X is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,32 +14,9 @@ Single = NDArray[np.float32]
 Index = NDArray[np.intp]
 
 #: Points to a cell on average, points of a cell that its centre is found from, and points to a tile at most.
-_POINTS, _SAMPLE, _WIDTH = 1024, 32, 2048
+_POINTS, _SAMPLE, _WIDTH = 1024, 32, 512
 #: Below this many points there is too little to pass over.
 _WORTHWHILE = 10_000
-
-
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """Points in single precision, about a middle that a few far ones cannot move, the farthest at about one."""
-
-    centre: Array
-    scale: float
-
-    @classmethod
-    def of(cls, points: Any) -> Frame:
-        n = len(points)
-        some = points[np.random.default_rng(0).choice(n, size=min(n, 1000), replace=False)]
-        centre = np.median(some, axis=0).astype(np.float64)
-        extent = max(float(np.abs(block - centre).max()) for block in np.array_split(points, -(-n // _WIDTH)))
-        return cls(centre, 2.0 ** float(np.clip(-np.floor(np.log2(extent)), -500, 500)) if extent > 0 else 1.0)
-
-    def __call__(self, points: Any) -> Single:
-        out = np.empty(points.shape, dtype=np.float32)
-        with np.errstate(over="ignore"):  # new points may be anywhere
-            for i in range(0, len(points), _WIDTH):
-                out[i : i + _WIDTH] = (points[i : i + _WIDTH] - self.centre) * self.scale
-        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +46,8 @@ class Tiles:
     @classmethod
     def of(cls, P: Single) -> Tiles:
         """The tiles of the points P: O(ncD) for c = n / 1024 cells."""
-        n = len(P)
+        known = np.flatnonzero(~np.isnan(P[:, 0]))  # points far beyond all others have no coordinates
+        n = known.size
         if n < _WORTHWHILE:
             return cls.whole(P)
         from sklearn.cluster import KMeans
@@ -78,7 +55,7 @@ class Tiles:
         sample = np.random.default_rng(0).choice(n, size=min(n, _SAMPLE * (n // _POINTS)), replace=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # fewer distinct points than cells do no harm
-            found = KMeans(n // _POINTS, n_init=1, max_iter=10, random_state=0).fit(P[sample])
+            found = KMeans(n // _POINTS, n_init=1, max_iter=10, random_state=0).fit(P[known[sample]])
         return cls._about(P, found.cluster_centers_.astype(np.float64))
 
     @classmethod
@@ -103,10 +80,19 @@ class Tiles:
         """Distances to all centres, to about 1e-8 of the length of the vectors."""
         return _distances(Q, self.centres)
 
-    def bounds(self, distances: Array) -> Array:
-        """Lower bounds on the distance to any point of each tile, from the distances to the centres: (m, c) to (m, t)."""
-        to = distances[:, self.cell]
-        return np.maximum(to - self.outer, self.inner - to)
+    def bounds(self, distances: Array, lengths: Array, reach: Array) -> Array:
+        """Lower bounds on the distance to any point of each tile, from the distances to the centres: (m, c) to (m, t).
+
+        They allow for rounding, which depends on the lengths of the queries, the centres, and the farthest points of the tiles.
+        """
+        to, far = distances[:, self.cell], np.linalg.norm(self.centres, axis=1)[self.cell]
+        doubt = 1e-7 * np.sqrt(self.centres.shape[1] + 8) * (lengths[:, None] + (far + reach))
+        return np.maximum(to - self.outer, self.inner - to) - doubt
+
+    @property
+    def width(self) -> int:
+        """The most points there are in a tile."""
+        return _WIDTH
 
 
 def _distances(Q: Single, centres: Array) -> Array:
