@@ -16,9 +16,9 @@ from scipy.sparse.csgraph import breadth_first_order
 
 Index = NDArray[np.intp]
 
-#: Seconds expected of SuperLU from which a factor is worth compiled loops: below, it is done while they are compiled for the first time,
-#: and hardly later where they are compiled already.
-LARGE = 0.7
+#: Seconds expected of SuperLU from which a factor is worth compiled loops: below, it is done long before they are compiled for the first
+#: time, and not later where they are compiled already.
+LARGE = 0.25
 #: Times that the pieces of a graph are cut again.
 _ROUNDS = 4
 #: More levels than this and the graph is a thread: its separators are small.
