@@ -35,7 +35,7 @@ for name in (
     if hasattr(module, "_SMALL"):
         module._SMALL = (0.0,) * len(module._SMALL) if isinstance(module._SMALL, tuple) else 0.0
 importlib.import_module("eigenspan.solvers.fill").LARGE = 0.0
-engines._automatic = lambda X: "exact"
+engines._automatic = engines.BlockSearch
 importlib.import_module("eigenspan.solvers.select").Auto.dense_below = 10
 
 from awkward_subjects import NEW, SUBJECTS, X

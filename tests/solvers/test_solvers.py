@@ -467,7 +467,7 @@ def test_the_factor_of_a_complete_graph_is_dense() -> None:
     fill = predict_fill(laplacian(sp.csr_array(np.ones((n, n)) - np.eye(n))).sparse)
     assert fill.entries == n**2
     assert fill.operations == pytest.approx(n**3 / 3)
-    assert fill.seconds > 2 * fill.entries / 1e7  # arithmetic, more than writing
+    assert fill.seconds > 1.5 * fill.entries / 2e7  # arithmetic, nearly as much as writing
 
 
 def test_products_grow_with_the_length_of_the_graph() -> None:
