@@ -185,12 +185,13 @@ def forward(first, last, plan, values, signs, x, vectors, front):  # type: ignor
                     front[c, seats[p]] += vectors[c, slots[below] + p - starts[below]]
                 below = plan.elder[below]
         for k in range(width):
-            row = values[plan.where[s] + k * m : plan.where[s] + (k + 1) * m]
+            row = values[plan.where[s] + k * m + k : plan.where[s] + (k + 1) * m]
             for c in range(x.shape[0]):
-                solved = front[c, k] / row[k]
+                rest = front[c, k:m]
+                solved = rest[0] / row[0]
                 x[c, begin[s] + k] = signs[begin[s] + k] * solved
-                for i in range(k + 1, m):
-                    front[c, i] -= solved * row[i]
+                for i in range(row.size):  # from 0, which fills the vector unit; what is solved for is not looked at again
+                    rest[i] -= solved * row[i]
         for c in range(x.shape[0]):
             for i in range(height):
                 vectors[c, slots[s] + i] = front[c, width + i]

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Operations of a product below which a second thread does not pay.
 SHARED = 1e7
+#: Entries of a factor below which a solve is over before a second thread has begun.
+_SOLVED = 4e6
 #: Right-hand sides that are solved for together: the factor is read once for all of them.
 _TOGETHER = 4
 SINGULAR = "A pivot of the sparse factorisation is zero or not a number: the matrix is singular, or not finite"
@@ -138,6 +140,10 @@ class FrontalFactor:
         def scratch() -> Array:
             return np.empty((len(x), analysis.tallest))
 
+        if self.values.size < _SOLVED:
+            down((0, len(plan.begin) - 1))
+            up((0, len(plan.begin) - 1))
+            return
         in_threads(down, analysis.spans, self._threads)
         for span in analysis.crown:
             down(span)
