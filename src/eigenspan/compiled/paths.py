@@ -18,7 +18,7 @@ Index = NDArray[np.intp]
 #: Buckets at most: one very long edge must not make the queue longer than the graph.
 _MOST_BUCKETS = 1 << 16
 #: Sources of a group that run one by one: their distances are written side by side.
-_ALONE = 8
+_ALONE = 16
 #: Sources from which the distances tell which sources are near each other.
 _PIVOTS = 3
 
@@ -60,10 +60,11 @@ class ShortestPaths:
     def into(self, table: NDArray[Any], sources: Index) -> None:
         """Write the distances from the sources into the columns of a table (n, q)."""
         n, G, starts = self.order.size, self.moved, self.place[sources]
-        size = min(self.together if self.together > 1 else _ALONE, len(sources))
+        size = min(self.together if self.together > 1 else _even(len(sources)), len(sources))
         graph, queue = (*row_lists(G), self.lengths), (self.width, self.buckets)
         groups, middles = self._groups(starts, size)
-        held = [np.empty((n, size)) for _ in range(min(workers(), len(groups)))]  # one for each thread
+        # one for each thread: a column after the other where these are found so, else the columns side by side
+        held = [np.empty((n, size), order="F" if middles is None else "C") for _ in range(min(workers(), len(groups)))]
 
         def run(first: int, last: int) -> None:
             distances = held.pop()
@@ -92,6 +93,12 @@ class ShortestPaths:
         return groups, [each[np.square(near[each] - near[each].mean(axis=0)).sum(axis=1).argmin()] for each in groups]
 
 
+def _even(sources: int) -> int:
+    """Sources to a group, so that every thread has as many groups: which sources share one does not matter to the result."""
+    each = workers() * -(-sources // (workers() * _ALONE))
+    return -(-sources // each)
+
+
 def _halves(points: NDArray[np.float64], size: int) -> list[Index]:
     """Points in groups of at most `size`, by halving along the coordinate of largest range."""
     groups: list[Index] = []
@@ -109,9 +116,8 @@ def _halves(points: NDArray[np.float64], size: int) -> list[Index]:
 
 @compiled
 def _each_alone(indptr, indices, lengths, sources, width, buckets, distances):  # type: ignore[no-untyped-def]
-    order = np.empty(indptr.size - 1, np.int32)
     for s in range(sources.size):
-        alone = _from_source(indptr, indices, lengths, sources[s], width, buckets, order)
+        alone = _from_source(indptr, indices, lengths, sources[s], width, buckets, np.empty(0, np.int32))
         for i in range(alone.size):  # assigning whole arrays takes the compiler a second
             distances[i, s] = alone[i]
 
@@ -172,7 +178,7 @@ def _spread(distances, place, columns, table):  # type: ignore[no-untyped-def]
 
 @compiled
 def _from_source(indptr, indices, lengths, source, width, buckets, order):  # type: ignore[no-untyped-def]
-    """Distances from one source; `order` gets the nodes as they are first scanned, and then those that are not reached.
+    """Distances from one source; `order`, unless it is empty, gets the nodes as they are first scanned, then those out of reach.
 
     Nodes wait in a circle of buckets half a median edge wide and are scanned bucket by bucket; one that improves inside the
     current bucket is scanned again, so the result is exact.
@@ -183,7 +189,7 @@ def _from_source(indptr, indices, lengths, source, width, buckets, order):  # ty
     after = np.empty(n, np.int32)  # doubly linked lists through the nodes
     before = np.empty(n, np.int32)
     inside = np.empty(n, np.int32)  # bucket a node waits in, -1 when it waits nowhere
-    settled = np.zeros(n, np.bool_)
+    settled = np.zeros(order.size, np.bool_)
     for i in range(n):
         dist[i], inside[i] = np.inf, -1
     for b in range(buckets):
@@ -206,7 +212,7 @@ def _from_source(indptr, indices, lengths, source, width, buckets, order):  # ty
             before[after[u]] = -1
         inside[u] = -1
         waiting -= 1
-        if not settled[u]:
+        if order.size > 0 and not settled[u]:
             settled[u] = True
             order[found] = u
             found += 1
@@ -233,7 +239,7 @@ def _from_source(indptr, indices, lengths, source, width, buckets, order):  # ty
                     before[head[b]] = v
                 head[b] = v
                 waiting += 1
-    for v in range(n):
+    for v in range(order.size):
         if not settled[v]:
             order[found] = v
             found += 1
