@@ -9,24 +9,35 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..._resources import in_slices, workers
 from .contract import Contraction
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
+#: Numbers that are hashed at once: they stay in the cache.
+_NUMBERS = 2**16
+
 
 def _hash(X: Any) -> NDArray[np.uint64]:
     """A 64-bit hash of each row's bits; equal rows have equal hashes, dense or sparse: zeros add nothing."""
-    values = np.ascontiguousarray((X.data if sp.issparse(X) else X) + 0.0)  # adding zero turns -0.0 into 0.0
-    bits = values.view(np.uint64)
-    multipliers = np.random.default_rng(0).integers(1, 2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(
-        2
-    ) + np.uint64(1)
-    mixed = bits ^ (bits >> np.uint64(32))
-    if not sp.issparse(X):
-        return (mixed * multipliers).sum(axis=1, dtype=np.uint64)
-    sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(mixed * multipliers[X.indices], dtype=np.uint64)])
-    return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+    draws = np.random.default_rng(0).integers(1, 2**63, size=X.shape[1], dtype=np.uint64)
+    multipliers = draws * np.uint64(2) + np.uint64(1)
+    if sp.issparse(X):
+        sums = np.cumsum(_mixed(X.data) * multipliers[X.indices], dtype=np.uint64)
+        sums = np.concatenate([np.zeros(1, dtype=np.uint64), sums])
+        return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+
+    def some(rows: slice) -> NDArray[np.uint64]:
+        return np.einsum("ij,j->i", _mixed(X[rows]), multipliers)
+
+    step = max(1, _NUMBERS // max(X.shape[1], 1))
+    return np.concatenate(in_slices(some, X.shape[0], step, workers()))
+
+
+def _mixed(values: Any) -> NDArray[np.uint64]:
+    bits = np.ascontiguousarray(values + 0.0).view(np.uint64)  # adding zero turns -0.0 into 0.0
+    return bits ^ (bits >> np.uint64(32))
 
 
 def all_equal(X: Any) -> bool:
