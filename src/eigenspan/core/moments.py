@@ -311,7 +311,7 @@ def _about(block: Any, origin: Any, space: Any) -> tuple[Any, Array]:
     with np.errstate(all="ignore"):
         if space is None:
             return np.ascontiguousarray(block, dtype=origin.dtype), added
-        for few in blocks(*block.shape, numbers=_CACHED):
+        for few in blocks(len(block), block.shape[1], numbers=_CACHED):
             added += np.subtract(block[few], origin, out=space[few]).sum(axis=0)
     return space[: len(block)], added
 
