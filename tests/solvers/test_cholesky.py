@@ -386,7 +386,7 @@ def hubs() -> sp.csr_array:
 AWKWARD: dict[str, Callable[[], sp.csr_array]] = {
     "hubs": hubs,
     "no edges": lambda: sp.csr_array((500, 500)),
-    "random": lambda: sp.csr_array(sp.random_array((1500, 1500), density=1e-3, rng=np.random.default_rng(0))),
+    "random": lambda: sp.csr_array(sp.random_array((1500, 1500), density=1e-3, random_state=np.random.default_rng(0))),
     "two sides": lambda: sp.csr_array(np.kron([[0.0, 1.0], [1.0, 0.0]], np.ones((60, 60)))),
     "cube": lambda: sp.csr_array(sp.kronsum(grid(10, 10), grid(1, 10))),
     "sheet": lambda: sheet(4000, 12),
