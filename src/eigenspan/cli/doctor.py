@@ -31,9 +31,8 @@ _EXTRAS = {
 @common
 def doctor(make: bool) -> None:
     """Show versions, linear algebra, threads, memory and where compiled code is kept."""
-    facts = facts_of()
-    if make:
-        facts["compiled in seconds"] = round(compile_all(), 1)
+    made = {"compiled in seconds": round(compile_all(), 1)} if make else {}
+    facts = facts_of() | made
     if how().json:
         click.echo(json.dumps(facts, ensure_ascii=False))
         return

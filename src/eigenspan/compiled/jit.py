@@ -99,9 +99,8 @@ def _compiler(**options: Any) -> Callable[[Any], Any]:
     """A decorator: numba's, with a cache that cannot fail."""
 
     def compiled(loop: Any) -> Any:
-        dispatcher = njit(nogil=True, error_model="numpy", **{**options, "no_cfunc_wrapper": True})(
-            loop
-        )  # none is called from C
+        given = {**options, "no_cfunc_wrapper": True}  # nobody calls them from C
+        dispatcher = njit(nogil=True, error_model="numpy", **given)(loop)
         try:
             dispatcher._cache = _Kept(loop)
         except (RuntimeError, OSError):  # numba found no place for it

@@ -22,9 +22,8 @@ def order_rows(D: NDArray[np.float64], own: NDArray[Any]) -> NDArray[np.int32]:
     A radix sort, O(n) a row. Entries are not NaN and not negative.
     """
     out = np.empty(D.shape, np.int32)
-    bits = np.ascontiguousarray(D, np.float64).view(
-        np.uint64
-    )  # of numbers that are not negative, in the order of the numbers
+    # the bits of numbers that are not negative are in the order of the numbers
+    bits = np.ascontiguousarray(D, np.float64).view(np.uint64)
     _order_rows(bits, np.asarray(own, np.int64), out)
     return out
 

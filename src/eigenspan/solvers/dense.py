@@ -56,10 +56,7 @@ def eigenpairs(A: Array, k: int | None = None, sense: str = "min", unit: Array |
 
 def tridiagonal_pairs(T: Array, k: int) -> tuple[Array, Array]:
     """The `k` largest eigenpairs of a symmetric matrix with nothing beside its three diagonals, largest first. Cost O(nk)."""
-    n, unit = (
-        len(T),
-        float(np.abs(np.diagonal(T)).max()) or 1.0,
-    )  # the driver fails where squares of the entries overflow
+    n, unit = len(T), float(np.abs(np.diagonal(T)).max()) or 1.0  # the driver fails where squares overflow
     d, e = np.diagonal(T) / unit, np.diagonal(T, 1) / unit
     try:
         values, vectors = la.eigh_tridiagonal(d, e, select="i", select_range=(n - k, n - 1))

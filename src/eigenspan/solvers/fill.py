@@ -75,9 +75,8 @@ def predict_fill(S: sp.csr_array, *, squared: bool = False) -> Fill:
         order = 2  # a Laplacian has positive entries on its diagonal only
     levels, steps = _levels(pattern), 2 if squared else 1
     s = steps * int(levels[_neck(levels)])
-    widest = max(
-        s, steps * _widest(levels, _ROUNDS) // 2
-    )  # of a piece, a walk from its own corner would find a better cut
+    # of a piece, a walk from its own corner would find a better cut
+    widest = max(s, steps * _widest(levels, _ROUNDS) // 2)
     depth = np.log2(max(widest, 8)) - 2
     entries = min(1.2 * nnz * depth + 2.0 * widest * widest * np.log2(max(n / widest, 2)), float(n) ** 2)
     products = 16.0 * (2 * S.nnz if squared else S.nnz) * (200 + 30 * (n / s) ** order)
