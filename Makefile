@@ -79,7 +79,7 @@ $(PEERS): $(READY) benchmarks/requirements.txt
 bench: $(PEERS) ## time, memory and quality beside other libraries: docs/benchmarks.md
 	$(BIN)/python -m benchmarks bench
 
-bench-full: $(PEERS) ## the same at all sizes (more than an hour)
+bench-full: $(PEERS) ## the same at all sizes (most of an hour)
 	$(BIN)/python -m benchmarks full
 
 clean: ## remove the environment, caches and pictures of the demo

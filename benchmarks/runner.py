@@ -10,11 +10,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from importlib import metadata, util
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from . import REPEATS, ROOT, THREADS, limit_threads
@@ -24,14 +25,15 @@ PACKAGES = (
     "eigenspan", "numpy", "scipy", "scikit-learn", "numba", "tapkee", "umap-learn", "openTSNE", "pacmap", "pyamg", "faiss-cpu", "cvxpy",
 )  # fmt: skip
 #: A contender whose runs have taken more seconds than this together is not run again.
-LONG = 30.0
+LONG = 20.0
 Say = Callable[[str], None]
 
 
 def run_task(
-    task: Any, size: int, *, repeats: int, limit: float, table: str = "benchmarks.tasks", say: Say = print
-) -> dict[str, Any]:
-    """Measure all contenders of a task at one size; the entry of the results."""
+    task: Any, size: int, *, repeats: int, limit: float, late: Mapping[str, int] = MappingProxyType({}),
+    table: str = "benchmarks.tasks", say: Say = print,
+) -> dict[str, Any]:  # fmt: skip
+    """Measure all contenders of a task at one size, but for those `late` at a smaller one; the entry of the results."""
     entry = {"task": task.name, "title": task.title, "size": size, "limit": limit, "compared": size in task.sizes}
     entry |= {"date": datetime.now(UTC).date().isoformat(), "commit": _commit(), "note": "", "contenders": []}
     with tempfile.TemporaryDirectory(prefix="eigenspan-bench-") as folder:
@@ -40,7 +42,7 @@ def run_task(
         if made["status"] != "ok":
             say(f"{task.name} {size:,}: {_reason(made)}")
             return entry | {"note": _reason(made)}
-        rows = [_row(contender, size) for contender in task.at(size)]
+        rows = [_row(contender, size, late) for contender in task.at(size)]
         for repeat in range(repeats):
             for row in rows:
                 if row["status"] == "ok" and sum(row["seconds"]) <= LONG:
@@ -56,9 +58,11 @@ def run_task(
         return entry | {"contenders": rows, "note": note}
 
 
-def _row(contender: Any, size: int) -> dict[str, Any]:
+def _row(contender: Any, size: int, late: Mapping[str, int]) -> dict[str, Any]:
     status, message = "ok", ""
-    if size > contender.upto:
+    if contender.name in late:
+        status, message = "not run", f"not run: too slow at {late[contender.name]:,}"
+    elif size > contender.upto:
         status, message = "not run", f"not run above {contender.upto:,}"
     elif contender.needs and util.find_spec(contender.needs) is None:
         status, message = "not installed", "not installed"
@@ -140,12 +144,15 @@ def run_suite(
     old = json.loads(path.read_text(encoding="utf-8"))["entries"] if path.exists() and (keep or resume) else []
     entries = {(entry["task"], entry["size"]): entry for entry in old}
     for task in tasks:
+        late: dict[str, int] = {}
         for size in task.planned(full):
             if resume and (task.name, size) in entries:
                 continue
             limit = task.limit if full else min(short_limit, task.limit)
             runs = repeats if size in task.sizes else 1
-            entries[task.name, size] = run_task(task, size, repeats=runs, limit=limit, table=table, say=say)
+            entry = run_task(task, size, repeats=runs, limit=limit, late=late, table=table, say=say)
+            late |= {row["name"]: size for row in entry["contenders"] if row["status"] == "timeout"}
+            entries[task.name, size] = entry
             _write(path, full, list(entries.values()))
 
 
