@@ -9,7 +9,7 @@ PEERS := $(VENV)/.peers
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-kernels test-oldest test-runtime test-sklearn test-browser lint format types doctest unit bench bench-full clean
+.PHONY: help setup demo test test-kernels test-oldest test-runtime test-sklearn test-browser lint format types doctest unit gallery bench bench-full clean
 
 help: ## this list
 	@echo "make <target>, with PYTHON=python3.12 to choose the interpreter"
@@ -67,6 +67,9 @@ test-sklearn: $(READY) ## scikit-learn's own tests of the classes that both libr
 
 test-browser: $(READY) ## the report in a real browser (Debian: apt install chromium)
 	$(BIN)/pytest tests/browser
+
+gallery: $(READY) ## remake the figures and tables of the papers: docs/reproductions/figures.md (EIGENSPAN_DATA names the data's folder)
+	$(BIN)/python examples/gallery $(if $(EIGENSPAN_DATA),--write docs)
 
 $(PEERS): $(READY) benchmarks/requirements.txt
 	@echo "Installing the libraries to compare with into $(VENV) (once)"

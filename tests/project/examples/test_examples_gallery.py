@@ -1,0 +1,55 @@
+"""Every page of the gallery shows what the paper says, or tells that it does not."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+gallery = pytest.importorskip("gallery.__main__", reason="examples/ is not part of this distribution")
+ROOT = gallery.HERE.parent.parent
+
+
+@pytest.mark.parametrize("path", gallery.pages(), ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_page_holds(path, capsys):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    if path.stem.startswith("data_") and "EIGENSPAN_DATA" not in os.environ:
+        pytest.skip("EIGENSPAN_DATA is unset: the data of this figure are not there")
+    try:
+        beside = gallery.run(path)
+        assert plt.get_fignums()
+    finally:
+        plt.close("all")
+    assert len(beside.rows) >= 2
+    assert beside.failures() == []
+    assert beside.figure in capsys.readouterr().out
+
+
+def test_what_does_not_hold_is_told():
+    beside = gallery.Beside("a figure", "nothing")
+    beside.number("slope", 2.0, 1.9, 0.05)
+    beside.below("error", "small", 0.2, 0.1)
+    beside.above("share", "large", 0.8, 0.9)
+    beside.ordered("order", "a before b", {"a": 1.0, "b": 2.0})
+    assert len(beside.failures()) == 4
+    assert beside.markdown().count("(**no**)") == 4
+    beside.number("slope", 2.0, 1.96, 0.05)
+    beside.otherwise("order", "b before a", {"b": 2.0, "a": 1.0})
+    assert len(beside.failures()) == 4
+
+
+def test_the_page_has_every_figure():
+    text = (ROOT / "docs" / gallery.PAGE).read_text(encoding="utf-8")
+    for path in gallery.pages():
+        assert f"### {gallery.head(path)[0]}\n" in text
+    for image in re.findall(r"\]\(\.\./(images/gallery/[^)]*)\)", text):
+        assert (ROOT / "docs" / image).is_file()
+
+
+def test_a_page_names_its_figure_alike_in_title_and_table():
+    for path in gallery.pages():
+        assert gallery.head(path)[0].partition(":")[0] == _figure(path)
+
+
+def _figure(path: Path) -> str:
+    return re.search(r'Beside\(\s*"([^"]*)"', path.read_text(encoding="utf-8")).group(1)
