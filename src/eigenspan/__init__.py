@@ -1,7 +1,7 @@
 """Spectral dimension reduction on one trace-optimisation core.
 
 Methods
-    variance        PCA, KernelPCA, PPCA, MixturePPCA, OrientedPCA, DistortionDiscriminantAnalysis
+    variance        PCA, KernelPCA, PPCA, MixturePPCA, OrientedPCA, DistortionDiscriminantAnalysis, PDDP
     distances       ClassicalMDS, LandmarkMDS, Isomap, LandmarkIsomap, KernelIsomap
     laplacian       LaplacianEigenmaps, DiffusionMap, CommuteTimeEmbedding, SpectralClustering, LPP, OLPP
     reconstruction  LLE, NPP, ONPP
@@ -54,6 +54,7 @@ from .methods.costs import LFDA
 from .methods.dda import DistortionDiscriminantAnalysis
 from .methods.discriminant import LDA
 from .methods.distances import ClassicalMDS
+from .methods.divisive import PDDP
 from .methods.external import External
 from .methods.geodesics import Isomap, LandmarkIsomap
 from .methods.inverse import PHD, SAVE, SIR, DirectionalRegression
@@ -130,6 +131,7 @@ __all__ = [
     "OLPP",
     "ONPP",
     "PCA",
+    "PDDP",
     "PHD",
     "PPCA",
     "SAVE",
