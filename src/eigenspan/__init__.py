@@ -11,7 +11,7 @@ Methods
     sufficient      SIR, SAVE, DirectionalRegression, PHD, ContourRegression, LAD, GradientKDR, KDR, ManifoldKDR, ContingencySDR
     unfolding       MVU, LandmarkMVU, RelaxedMVU, LaplacianMVU, ActionRespectingEmbedding, SupervisedMVU, SMVU1, SMVU2, ColoredMVU
     two views       CCA, KernelCCA, MultiviewCCA
-    kernels learned KernelLearner
+    kernels learned KernelLearner, AffinityLearner
     known places    Anchored
     by hand         TraceReducer, External
 Specifications
@@ -43,7 +43,7 @@ from .extend import CommuteTimeKernel, HeatKernel, ReconstructionKernel
 from .graphs import KNN, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered, Radius
 from .graphs.weights.paths import PathSimilarity
 from .interop import to_anndata
-from .learning import KernelLearner
+from .learning import AffinityLearner, KernelLearner
 from .methods.alignment import LLTSA, LTSA, HessianLLE, ModifiedLLE
 from .methods.anchored import Anchored
 from .methods.clustering import SpectralClustering
@@ -150,6 +150,7 @@ __all__ = [
     "SSMFA",
     "SSMMC",
     "ActionRespectingEmbedding",
+    "AffinityLearner",
     "Anchored",
     "Binary",
     "ClassicalMDS",
