@@ -15,7 +15,7 @@ Methods
     known places    Anchored
     by hand         TraceReducer, External
 Specifications
-    graphs          KNN, Radius
+    graphs          KNN, Radius, MST
     weights         Binary, Heat, LocalScaling, Cosine, Powered, PathSimilarity
     kernels         Kernel, HeatKernel, CommuteTimeKernel, ReconstructionKernel
     landmarks       Landmarks
@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING
 from .core import Kernel
 from .dimension import intrinsic_dimension
 from .extend import CommuteTimeKernel, HeatKernel, ReconstructionKernel
-from .graphs import KNN, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered, Radius
+from .graphs import KNN, MST, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered, Radius
 from .graphs.weights.paths import PathSimilarity
 from .interop import to_anndata
 from .learning import AffinityLearner, KernelLearner
@@ -126,6 +126,7 @@ __all__ = [
     "LTSA",
     "MFA",
     "MMC",
+    "MST",
     "MVU",
     "NPP",
     "OLPP",
