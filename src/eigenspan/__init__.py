@@ -12,6 +12,7 @@ Methods
     unfolding       MVU, LandmarkMVU, RelaxedMVU, LaplacianMVU, ActionRespectingEmbedding, SupervisedMVU, SMVU1, SMVU2, ColoredMVU
     two views       CCA, KernelCCA, MultiviewCCA
     kernels learned KernelLearner, AffinityLearner
+    few labels      EigenmapRegressor, EigenmapClassifier
     known places    Anchored
     by hand         TraceReducer, External
 Specifications
@@ -67,6 +68,7 @@ from .methods.manifold_kdr import ManifoldKDR
 from .methods.margins import DNE, LDE, MFA, SSDNE, SSMFA
 from .methods.mixture import MixturePPCA
 from .methods.multiview import MultiviewCCA
+from .methods.on_eigenmaps import EigenmapClassifier, EigenmapRegressor
 from .methods.oriented import OrientedPCA
 from .methods.probabilistic import PPCA
 from .methods.propagation import SDACCCP, SODA
@@ -164,6 +166,8 @@ __all__ = [
     "DiffusionMap",
     "DirectionalRegression",
     "DistortionDiscriminantAnalysis",
+    "EigenmapClassifier",
+    "EigenmapRegressor",
     "EquivalentKernel",
     "External",
     "GradientKDR",
