@@ -1,7 +1,7 @@
 """Spectral dimension reduction on one trace-optimisation core.
 
 Methods
-    variance        PCA, KernelPCA, PPCA, MixturePPCA, OrientedPCA, DistortionDiscriminantAnalysis
+    variance        PCA, KernelPCA, PPCA, MixturePPCA, OrientedPCA, DistortionDiscriminantAnalysis, PDDP
     distances       ClassicalMDS, LandmarkMDS, Isomap, LandmarkIsomap, KernelIsomap
     laplacian       LaplacianEigenmaps, DiffusionMap, CommuteTimeEmbedding, SpectralClustering, LPP, OLPP
     reconstruction  LLE, NPP, ONPP
@@ -11,11 +11,12 @@ Methods
     sufficient      SIR, SAVE, DirectionalRegression, PHD, ContourRegression, LAD, GradientKDR, KDR, ManifoldKDR, ContingencySDR
     unfolding       MVU, LandmarkMVU, RelaxedMVU, LaplacianMVU, ActionRespectingEmbedding, SupervisedMVU, SMVU1, SMVU2, ColoredMVU
     two views       CCA, KernelCCA, MultiviewCCA
-    kernels learned KernelLearner
+    kernels learned KernelLearner, AffinityLearner
+    few labels      EigenmapRegressor, EigenmapClassifier
     known places    Anchored
     by hand         TraceReducer, External
 Specifications
-    graphs          KNN, Radius
+    graphs          KNN, Radius, MST
     weights         Binary, Heat, LocalScaling, Cosine, Powered, PathSimilarity
     kernels         Kernel, HeatKernel, CommuteTimeKernel, ReconstructionKernel
     landmarks       Landmarks
@@ -40,10 +41,10 @@ from typing import TYPE_CHECKING
 from .core import Kernel
 from .dimension import intrinsic_dimension
 from .extend import CommuteTimeKernel, HeatKernel, ReconstructionKernel
-from .graphs import KNN, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered, Radius
+from .graphs import KNN, MST, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered, Radius
 from .graphs.weights.paths import PathSimilarity
 from .interop import to_anndata
-from .learning import KernelLearner
+from .learning import AffinityLearner, KernelLearner
 from .methods.alignment import LLTSA, LTSA, HessianLLE, ModifiedLLE
 from .methods.anchored import Anchored
 from .methods.clustering import SpectralClustering
@@ -54,6 +55,7 @@ from .methods.costs import LFDA
 from .methods.dda import DistortionDiscriminantAnalysis
 from .methods.discriminant import LDA
 from .methods.distances import ClassicalMDS
+from .methods.divisive import PDDP
 from .methods.external import External
 from .methods.geodesics import Isomap, LandmarkIsomap
 from .methods.inverse import PHD, SAVE, SIR, DirectionalRegression
@@ -66,6 +68,7 @@ from .methods.manifold_kdr import ManifoldKDR
 from .methods.margins import DNE, LDE, MFA, SSDNE, SSMFA
 from .methods.mixture import MixturePPCA
 from .methods.multiview import MultiviewCCA
+from .methods.on_eigenmaps import EigenmapClassifier, EigenmapRegressor
 from .methods.oriented import OrientedPCA
 from .methods.probabilistic import PPCA
 from .methods.propagation import SDACCCP, SODA
@@ -125,11 +128,13 @@ __all__ = [
     "LTSA",
     "MFA",
     "MMC",
+    "MST",
     "MVU",
     "NPP",
     "OLPP",
     "ONPP",
     "PCA",
+    "PDDP",
     "PHD",
     "PPCA",
     "SAVE",
@@ -148,6 +153,7 @@ __all__ = [
     "SSMFA",
     "SSMMC",
     "ActionRespectingEmbedding",
+    "AffinityLearner",
     "Anchored",
     "Binary",
     "ClassicalMDS",
@@ -160,6 +166,8 @@ __all__ = [
     "DiffusionMap",
     "DirectionalRegression",
     "DistortionDiscriminantAnalysis",
+    "EigenmapClassifier",
+    "EigenmapRegressor",
     "EquivalentKernel",
     "External",
     "GradientKDR",

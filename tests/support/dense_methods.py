@@ -222,7 +222,11 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
 def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
     graph, P, rows = connected(p, X, given, landmark_rows(est, p))
     W = weigh(p["weights"], graph, P)
-    return smallest(laplacian(W), np.diag(W.sum(axis=1)), p["n_components"], rows)[2]
+    if p["unit"] == "degree":
+        return smallest(laplacian(W), np.diag(W.sum(axis=1)), p["n_components"], rows)[2]
+    found = smallest(laplacian(W), None, p["n_components"], rows)[2]
+    found.Y = found.Y * np.sqrt(len(W))
+    return found
 
 
 @defines("DiffusionMap")

@@ -7,6 +7,7 @@ from .neighbours.connect import check_weights_connect, components, ensure_connec
 from .neighbours.geodesics import conformal_distances, geodesic_distances, geodesic_table, require_geodesics
 from .neighbours.graph import KNN, NeighbourGraph, Radius, check_n_neighbors
 from .neighbours.rows import RowIndex, ZeroDistance
+from .neighbours.trees import MST
 from .search.metric import median_width
 from .weights.barycentric import reconstruction_weights
 from .weights.rules import (
@@ -23,6 +24,7 @@ from .weights.rules import (
 
 __all__ = [
     "KNN",
+    "MST",
     "Affinity",
     "Binary",
     "Cosine",

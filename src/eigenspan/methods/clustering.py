@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import scipy.linalg as la
 from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -23,10 +21,10 @@ from ..forms import counted, degree, degrees, laplacian
 from ..graphs import affinity, components
 from ..graphs.weights.rules import refuse_found_edges
 from ..input import Input, Sample
-from ..solvers import dense
 from .base import Reducer, Solving
 from .copies import over_distinct
 from .neighbourhood import Graph
+from .rounding import Rotation, Threshold, UnitRows, cut_value, masses, unit_length
 from .table import SPARSE, method
 
 Array = NDArray[np.float64]
@@ -38,9 +36,11 @@ class SpectralClustering(ClusterMixin, Reducer):
 
     .. math:: \\min_Z \\operatorname{Tr}(Z^T L Z) \\quad \\text{s.t. } Z^T B Z = I, \\qquad B = D \\text{ or } I
 
-    [S0, eqs. 52 and 54]: the relaxed indicator vectors of clusters, the constant included, then k-means or discretisation of
-    their rows. A graph in several components is not bridged: there the components are the answer. New points are assigned through
-    the embedding's extension.
+    [S0, eqs. 52 and 54]: the relaxed indicator vectors of clusters, the constant included, whose rows `assign` then rounds to labels.
+    Unrelaxed, with columns :math:`z_c = 1_c / \\sqrt{1_c^T B 1_c}`, the cost is the cut of every cluster over its size, ``cut_``; of two
+    clusters it is :math:`y^T L y / y^T B y` for :math:`y = (e + z) - b\\,(e - z)`, z = ±1 and b the ratio of their sizes, for which
+    :math:`y^T B e = 0` ([S3, eq. 4.18] has a plus for the minus). A graph in several components is not bridged: there the components are
+    the answer. New points are assigned through the embedding's extension.
 
     Cost: as Laplacian eigenmaps, then k-means in n_clusters dimensions.
 
@@ -51,9 +51,14 @@ class SpectralClustering(ClusterMixin, Reducer):
         Dimensions of the embedding, at least one for each component of the graph; None means n_clusters, or that many if more.
     cut : {"normalized", "ratio"}, default="normalized"
         B = D balances the clusters' edge weight, B = I their number of points.
-    assign : {"kmeans", "discretize", "cluster_qr"}, default="kmeans"
+    assign : {"kmeans", "discretize", "cluster_qr", "threshold", "margin"}, default="kmeans"
         How rows become labels; discretisation finds the rotation nearest to indicator vectors, and ``"cluster_qr"`` the one that brings
-        the most independent rows nearest to them, in one step and without any random choice.
+        the most independent rows nearest to them, in one step and without any random choice. ``"threshold"`` cuts in two by the value
+        of the second vector at which the cut is least [S3, §4.5.2]. ``"margin"`` takes the cut for planes through gaps between the
+        points: it finds the planes, those between the corners of a simplex, of largest total margin, every point counted as B does.
+    normalise_rows : bool, default=False
+        Give the rows unit length before: points of small degree, near the border of their cluster, then lie with the others
+        (Ng, Jordan & Weiss). No effect on discretisation, which always does.
     $n_neighbors
     $graph
     $weights
@@ -64,6 +69,9 @@ class SpectralClustering(ClusterMixin, Reducer):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
+    cut_ : float
+        The cut of every cluster over its size, added up: the normalised or the ratio cut of the labels. At least
+        the sum of the first n_clusters eigenvalues.
     n_graph_components_ : int
         Connected components of the graph.
     $graph_attribute
@@ -80,13 +88,15 @@ class SpectralClustering(ClusterMixin, Reducer):
 
     References
     ----------
-    [S0] §7.5; Shi & Malik (2000); Yu & Shi (2003); Damle, Minden & Ying (2019) for ``"cluster_qr"``.
+    [S0] §7.5; Shi & Malik (2000); Ng, Jordan & Weiss (2002); Yu & Shi (2003); Damle, Minden & Ying (2019) for ``"cluster_qr"``; Rahimi &
+    Recht (2004) and Zhang & Jordan (2008) for ``"margin"``.
     """
 
     n_clusters: Count = parameter(default=8, kw_only=False)
     n_components: Count | None = None
     cut: Literal["normalized", "ratio"] = "normalized"
-    assign: Literal["kmeans", "discretize", "cluster_qr"] = "kmeans"
+    assign: Literal["kmeans", "discretize", "cluster_qr", "threshold", "margin"] = "kmeans"
+    normalise_rows: bool = False
     n_neighbors: Count | None = None
     graph: Graph = None
     metric: Metric | None = None
@@ -106,9 +116,12 @@ class SpectralClustering(ClusterMixin, Reducer):
         if self.n_components is not None and self.n_components > n:
             raise DimensionError(f"n_components={self.n_components} exceeds n_samples={n}.")
         fitted: Any = over_distinct(self, sample, self._embed)
-        with stage("assignment"):
-            rule, labels = self._assign(fitted.embedding, fitted.attributes["n_graph_components_"])
-        return fitted.having(assigner_=rule, labels_=labels)
+        problem, rows = fitted.attributes["problem_"], fitted.attributes["graph_"].rows
+        nodes = slice(None) if rows is None else rows
+        with stage("assignment"), one_thread():
+            rule = self._rule(fitted.embedding, problem, nodes, fitted.attributes["n_graph_components_"])
+            labels = rule.predict(fitted.embedding).astype(np.intp)
+        return fitted.having(assigner_=rule, labels_=labels, cut_=cut_value(problem, labels[nodes]))
 
     def _embed(self, sample: Sample) -> Fitted:
         """The relaxed indicators and their map."""
@@ -159,26 +172,48 @@ class SpectralClustering(ClusterMixin, Reducer):
             rest.gap,
         )
 
-    def _assign(self, Y: Array, count: int) -> tuple[Any, NDArray[np.intp]]:
-        """The rule that gives a cluster to every place, and those of the points."""
-        from sklearn.cluster import KMeans
-
+    def _rule(self, Y: Array, problem: TraceProblem, nodes: Any, count: int) -> Any:
+        """What gives a cluster to every place; `nodes` are the rows that the problem is about."""
+        self._refuse_rule(Y, count)
+        if self.assign == "threshold":
+            return Threshold.least_cut(Y[nodes], problem, axis=1)
+        Y = unit_length(Y) if self.normalise_rows else Y
+        rule: Any
         if self.assign == "kmeans":
-            _warn_of_few_places(Y, self.n_clusters)
-            with one_thread(), warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore", ConvergenceWarning
-                )  # of fewer distinct places than clusters, which was said above
-                means = KMeans(self.n_clusters, n_init=10, random_state=self.random_state).fit(Y)
-            return means, means.labels_.astype(np.intp)
-        if Y.shape[1] != self.n_clusters:
+            rule = self._means(Y)
+        elif self.assign == "margin":
+            rule = Rotation.of_margins(Y[nodes], masses(problem), self.random_state)
+        else:
+            rule = Rotation.pivoted(Y) if self.assign == "cluster_qr" else Rotation.discretised(Y, self.random_state)
+        return UnitRows(rule) if self.normalise_rows else rule
+
+    def _refuse_rule(self, Y: Array, count: int) -> None:
+        width, pieces = Y.shape[1], f"(the graph has {count} components)"
+        if self.assign == "threshold":
+            if self.n_clusters != 2 or self.normalise_rows:
+                raise InputError(
+                    f'assign="threshold" cuts one vector in two, but n_clusters={self.n_clusters} and '
+                    f'normalise_rows={self.normalise_rows}: a number has no length. Use assign="kmeans".'
+                )
+            if width < 2 or count > 2:
+                raise InputError(
+                    f'assign="threshold" cuts the second of two vectors, but the embedding has {width} {pieces}: of more than two '
+                    'components any grouping cuts nothing. Use n_components=2 and more neighbours, or assign="kmeans".'
+                )
+        elif self.assign != "kmeans" and width != self.n_clusters:
             raise InputError(
                 f'assign="{self.assign}" rotates {self.n_clusters} vectors onto {self.n_clusters} indicators, but the embedding '
-                f"has {Y.shape[1]} "
-                f'(the graph has {count} components). Use assign="kmeans".'
+                f'has {width} {pieces}. Use assign="kmeans".'
             )
-        rotation = _Rotation.pivoted(Y) if self.assign == "cluster_qr" else _Rotation.fit(Y, self.random_state)
-        return rotation, rotation.predict(Y)
+
+    def _means(self, Y: Array) -> Any:
+        from sklearn.cluster import KMeans
+
+        _warn_of_few_places(Y, self.n_clusters)
+        with warnings.catch_warnings():
+            # of fewer distinct places than clusters, which was said above
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return KMeans(self.n_clusters, n_init=10, random_state=self.random_state).fit(Y)
 
     def predict(self, X: Any) -> NDArray[np.intp]:
         """Cluster of each new point, through the embedding's extension.
@@ -217,56 +252,3 @@ def _warn_of_few_places(Y: Array, clusters: int) -> None:
             f"n_clusters={clusters}. Use n_components >= n_clusters, or fewer clusters.",
             DegenerateWarning,
         )
-
-
-@dataclass(frozen=True, eq=False)
-class _Rotation:
-    """Discretisation: alternate between labels and the rotation that brings the vectors nearest to their indicators."""
-
-    R: Array
-
-    @classmethod
-    def fit(cls, Y: Array, random_state: Any, iterations: int = 100, restarts: int = 10) -> _Rotation:
-        rng = np.random.default_rng(random_state if isinstance(random_state, int) else 0)
-        U = _unit_length(Y)
-        k = U.shape[1]
-        best, best_R = -np.inf, np.eye(k)
-        for _ in range(restarts):
-            R = cls._start(U, rng)
-            score = -np.inf
-            for _ in range(iterations):
-                labels = (U @ R).argmax(axis=1)
-                M = np.zeros((k, k))
-                np.add.at(M.T, labels, U)
-                R = dense.nearest_rotation(M)
-                new = float(np.sum(M * R))
-                if new - score <= 1e-12 * abs(new):
-                    break
-                score = new
-            if score > best:
-                best, best_R = score, R
-        return cls(best_R)
-
-    @classmethod
-    def pivoted(cls, Y: Array) -> _Rotation:
-        """Rows chosen by a pivoted QR factorisation, as far from each other's span as can be, stand for the clusters."""
-        chosen = la.qr(Y.T, mode="r", pivoting=True)[1][: Y.shape[1]]
-        return cls(dense.nearest_rotation(Y[chosen].T))
-
-    @staticmethod
-    def _start(U: Array, rng: np.random.Generator) -> Array:
-        """Rows as mutually orthogonal as can be, the first at random."""
-        chosen = [int(rng.integers(U.shape[0]))]
-        seen = np.zeros(U.shape[0])
-        for _ in range(U.shape[1] - 1):
-            seen += np.abs(U @ U[chosen[-1]])
-            chosen.append(int(seen.argmin()))
-        return U[chosen].T
-
-    def predict(self, Y: Array) -> NDArray[np.intp]:
-        return (_unit_length(Y) @ self.R).argmax(axis=1)
-
-
-def _unit_length(Y: Array) -> Array:
-    length = np.linalg.norm(Y, axis=1, keepdims=True)
-    return Y / np.where(length > 0, length, 1.0)

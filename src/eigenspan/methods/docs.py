@@ -21,9 +21,9 @@ _ENTRIES = {
     "n_neighbors": """n_neighbors : int or None, default=None
         Neighbours of every point. None means 10, or all other points where there are fewer.""",
     "graph_plain": """graph : graph specification or None, default=None
-        Overrides `n_neighbors`: ``KNN(15, metric="cosine")``, ``Radius(0.5)``, the ``graph_`` of a fitted estimator, a scikit-learn
-        neighbours transformer, a sparse matrix of distances, a pair ``(indices, distances)``, or ``"precomputed"`` when X itself
-        holds distances.""",
+        Overrides `n_neighbors`: ``KNN(15, metric="cosine")``, ``Radius(0.5)``, ``MST()``, the ``graph_`` of a fitted estimator, a
+        scikit-learn neighbours transformer, a sparse matrix of distances, a pair ``(indices, distances)``, or ``"precomputed"`` when X
+        itself holds distances.""",
     "metric_of_rows": """metric : str, callable or None, default=None
         How points are compared where `graph` is None: any metric of scikit-learn's NearestNeighbors, None for ``"euclidean"``.
     metric_params : dict or None, default=None
@@ -34,17 +34,17 @@ _ENTRIES = {
     metric_params : dict or None, default=None
         Parameters of the metric, such as ``{"p": 3}`` of ``"minkowski"``.""",
     "graph_supervised": """graph : graph specification or None, default=None
-        Overrides `n_neighbors`: ``KNN(15, metric="cosine")``, ``Radius(0.5)``, the ``graph_`` of a fitted estimator, a scikit-learn
-        neighbours transformer, a sparse matrix of distances, or a pair ``(indices, distances)``. With labels:
+        Overrides `n_neighbors`: ``KNN(15, metric="cosine")``, ``Radius(0.5)``, ``MST()``, the ``graph_`` of a fitted estimator, a
+        scikit-learn neighbours transformer, a sparse matrix of distances, or a pair ``(indices, distances)``. With labels:
         ``"class"`` joins all points of a class, ``KNN(k, within_class=True)`` the near ones among them; then ``fit`` needs y.""",
     "graph_all": """graph : graph specification or None, default=None
-        Overrides `n_neighbors`: ``KNN(15, metric="cosine")``, ``Radius(0.5)``, the ``graph_`` of a fitted estimator, a scikit-learn
-        neighbours transformer, a sparse matrix of distances, or a pair ``(indices, distances)``. With labels:
+        Overrides `n_neighbors`: ``KNN(15, metric="cosine")``, ``Radius(0.5)``, ``MST()``, the ``graph_`` of a fitted estimator, a
+        scikit-learn neighbours transformer, a sparse matrix of distances, or a pair ``(indices, distances)``. With labels:
         ``"class"`` joins all points of a class, ``KNN(k, within_class=True)`` the near ones among them; then ``fit`` needs y.
         ``"all"`` joins all points, O(n²D) in blocks: with ``weights=Powered("local", alpha)`` this is LPP* [S2, §4.1].""",
     "graph_pairs": """graph : graph specification or None, default=None
-        Overrides `n_neighbors`: ``KNN(15, metric="cosine")``, ``Radius(0.5)``, the ``graph_`` of a fitted estimator, a scikit-learn
-        neighbours transformer, a sparse matrix of distances, or a pair ``(indices, distances)``. With labels:
+        Overrides `n_neighbors`: ``KNN(15, metric="cosine")``, ``Radius(0.5)``, ``MST()``, the ``graph_`` of a fitted estimator, a
+        scikit-learn neighbours transformer, a sparse matrix of distances, or a pair ``(indices, distances)``. With labels:
         ``"class"`` joins all points of a class, ``KNN(k, within_class=True)`` the near ones among them; then ``fit`` needs y.
         ``"all"`` joins all points, O(n²D) in blocks, with ``weights="heat"`` or ``"local"``.""",
     "weights": """weights : {"heat", "local", "binary", "cosine", "precomputed"} or weight specification, default="heat"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._parameters import Weights
-from ..core import Posed, Samples, diagonal, pose
+from ..core import Posed, Samples, UnitCovariance, diagonal, pose
 from ..extend import Walk, walk_rows
 from ..forms import PairWeights, counted, degree, laplacian
 from ..graphs import Affinity, NeighbourGraph, affinity, check_weights_connect
@@ -38,11 +38,15 @@ class WalkEmbedding(GraphEmbedding):
         check_weights_connect(weighed.W)
         return weighed
 
-    def _samples(self, graph: NeighbourGraph, affinity: Affinity, x: Any, density: Array | None = None) -> Samples:
+    def _samples(
+        self, graph: NeighbourGraph, affinity: Affinity, x: Any, density: Array | None = None, *, of_walk: bool = True
+    ) -> Samples:
+        """The basis; the eigenfunction formula is for eigenvectors of the walk only."""
         if self.extension == "barycentric":
             return Samples(graph.n, barycentric(graph, x), x.masses)
         rows = walk_rows(graph, affinity, density, x.masses)
-        return Samples(graph.n, Walk(rows, x.known(), eigenfunctions=self.extension == "nystrom"), x.masses)
+        walk = Walk(rows, x.known(), eigenfunctions=of_walk and self.extension == "nystrom")
+        return Samples(graph.n, walk, x.masses)
 
 
 @method("laplacian", "min L", "degree", SPARSE, "S0 eq. 16", "le", "eigenmaps", "spectralembedding")
@@ -52,13 +56,22 @@ class LaplacianEigenmaps(WalkEmbedding):
     .. math:: \\min_Y \\operatorname{Tr}(Y^T L Y) \\quad \\text{s.t. } Y^T D Y = I,\\; Y^T D 1 = 0
 
     [S0, eq. 16]: neighbours stay close. Use it to see clusters and slow coordinates of data on a graph. The output is
-    D-orthonormal.
+    D-orthonormal. With ``unit="covariance"`` it is centred with unit covariance instead [S1, eq. 1.10],
+
+    .. math:: \\min_Y \\operatorname{Tr}(Y^T L Y) \\quad \\text{s.t. } \\tfrac1n Y^T Y = I,\\; Y^T 1 = 0
+
+    which is the ratio cut: every point counts alike, whatever its degree. (S1 divides the weights by :math:`\\sqrt{d_i d_j}` in its cost
+    and solves with :math:`I - D^{-1/2} W D^{-1/2}`. That is not the form of the cost, for its null vector is :math:`D^{1/2} 1`, not the
+    constant that is discarded: the form is the Laplacian of the divided weights, with their own degrees.)
 
     Cost: neighbours, then one sparse factorisation of L and a Lanczos run; O(nk) memory plus the factor's fill.
 
     Parameters
     ----------
     $n_components
+    unit : {"degree", "covariance"}, default="degree"
+        B = D or B = I. With the latter new points are placed by the weighted mean of their neighbours where `extension` is "nystrom":
+        the eigenfunction formula is for eigenvectors of the walk.
     $n_neighbors
     $graph
     $weights
@@ -88,16 +101,19 @@ class LaplacianEigenmaps(WalkEmbedding):
 
     References
     ----------
-    Belkin & Niyogi (2003); [S0] §3.2 (whose eq. 19 prints D^{+1/2} for D^{−1/2}).
+    Belkin & Niyogi (2003); [S1] §1.3.4; [S0] §3.2 (whose eq. 19 prints D^{+1/2} for D^{−1/2}).
     """
 
+    unit: Literal["degree", "covariance"] = "degree"
     scale: Scale = None
 
     def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
         weighed = self._weigh(graph, x)
         W = counted(weighed.W, x.masses)
-        basis = self._samples(graph, weighed, x)
-        return pose(basis, minimise=laplacian(W), unit=degree(W)).having(affinity_=weighed)
+        basis = self._samples(graph, weighed, x, of_walk=self.unit == "degree")
+        if self.unit == "degree":
+            return pose(basis, minimise=laplacian(W), unit=degree(W)).having(affinity_=weighed)
+        return pose(basis, minimise=laplacian(W), scale=UnitCovariance(x.count)).having(affinity_=weighed)
 
 
 class _LocalityPreserving(GraphProjection):

@@ -9,6 +9,7 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 
 from ..forms import laplacian
 from ..graphs import KNN, components
+from ..methods.clustering import SpectralClustering
 from ..solvers import dense
 from .data import Data
 from .graphs import ROWS
@@ -164,4 +165,84 @@ def eigenvalues_sum_to_points(data: Data) -> Measured:
         f"{joined} of {data.n} points have a neighbour left",
         relative=abs(_spectrum(W).sum() / max(joined, 1) - (joined > 0)),
         rows=data.n,
+    )
+
+
+@theorem(
+    "largest-eigenvalue",
+    "the largest eigenvalue of L is at least n/(n − 1) times the largest degree, and at most the largest sum of two neighbours' degrees",
+    condition="nonnegative symmetric weights",
+    source="Fiedler 1973; Anderson & Morley 1985",
+)
+def largest_eigenvalue(data: Data) -> Measured:
+    data = data.take(ROWS)
+    d = data.W.sum(axis=1)
+    i, j = np.nonzero(data.W)
+    least, most = data.n / (data.n - 1) * d.max(), float((d[i] + d[j]).max())
+    found = float(dense.eigenvalues(data.L)[-1])
+    return Measured(
+        f"{i.size // 2} edges, degrees up to {d.max():.3g}",
+        relative=max(0.0, (least - found) / least, (found - most) / most),
+        rows=data.n,
+        note=f"{found:.4g}, between {least:.4g} and {most:.4g}",
+    )
+
+
+@theorem(
+    "interlacing",
+    "an edge more moves no eigenvalue of L down, and none up beyond where the next one was",
+    condition="any graph, any weight of the edge",
+    source="Fiedler 1973",
+)
+def edges_interlace(data: Data) -> Measured:
+    """With an edge between the two rows that are farthest apart."""
+    data = data.take(ROWS)
+    before = dense.eigenvalues(data.L)
+    i, j = np.unravel_index(data.distances.argmax(), data.distances.shape)
+    e = np.zeros(data.n)
+    e[i], e[j] = 1.0, -1.0
+    after = dense.eigenvalues(data.L + np.outer(e, e))
+    broken = max(float((before - after).max()), float((after[:-1] - before[1:]).max(initial=0.0)), 0.0)
+    moved = float((after - before).sum())
+    return Measured(f"the eigenvalues move by {moved:.3g} in all", relative=broken / after[-1], rows=data.n)
+
+
+@theorem(
+    "two-way-cut",
+    "the normalised cut of two clusters is yᵀLy / yᵀDy, and yᵀDe = 0, for y = (e + z) − b(e − z), z = ±1 and b the ratio of their degrees",
+    condition="both clusters have an edge",
+    source="S3 eq. 4.18, which has a plus for the minus",
+)
+def two_way_cut(data: Data) -> Measured:
+    """Of a random partition, and of the two sides of the first column."""
+    data = data.take(ROWS)
+    d, errors, values = data.W.sum(axis=1), [0.0], []
+    for side in (data.rng().random(data.n) < 0.3, data.X[:, 0] > np.median(data.X[:, 0])):
+        if side.all() or not side.any():
+            continue
+        z = np.where(side, 1.0, -1.0)
+        y = (1 + z) - d[side].sum() / d[~side].sum() * (1 - z)
+        values.append(data.W[np.ix_(side, ~side)].sum() * (1 / d[side].sum() + 1 / d[~side].sum()))
+        errors += [abs(d @ y) / (d @ np.abs(y)), abs(y @ data.L @ y / (y @ (d * y)) - values[-1]) / values[-1]]
+    if not values:
+        raise UnmetError("no partition has two sides")
+    return Measured(f"cuts of {' and '.join(f'{value:.3g}' for value in values)}", relative=max(errors), rows=data.n)
+
+
+@theorem(
+    "cheeger",
+    "the least normalised cut is at least λ₂, and the best threshold of its eigenvector cuts at most √(8 λ₂)",
+    condition="a connected graph",
+    source="Chung 1997, theorem 2.2",
+)
+def least_cut(data: Data) -> Measured:
+    data = data.take(ROWS)
+    second = float(_spectrum(data.W)[1])
+    found = SpectralClustering(2, assign="threshold", graph=data.graph, weights=data.heat).fit(data.X).cut_
+    most = float(np.sqrt(8 * second))
+    return Measured(
+        f"λ₂ = {second:.3g}",
+        relative=max(0.0, (second - found) / second, (found - most) / most),
+        rows=data.n,
+        note=f"the cut is {found:.3g}, between {second:.3g} and {most:.3g}",
     )

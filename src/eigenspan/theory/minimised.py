@@ -13,6 +13,8 @@ _ABOVE_ZERO = "no eigenvalue of the axes shown is zero: the pseudo-inverse drops
 
 
 def eigenmaps(estimator: Any, X: Any, form: str) -> EquivalentKernel:
+    if estimator.unit == "covariance":
+        return ratio_cut(estimator, form)
     only(estimator, form, "deflated", "shifted", "pseudo-inverse")
     standard = Standard.of(estimator)
     if form == "pseudo-inverse":
@@ -37,6 +39,20 @@ def eigenmaps(estimator: Any, X: Any, form: str) -> EquivalentKernel:
         _DEFLATED,
     )
     return standard.shifted(words, "deflated", 1.0, "deflated", standard.steps())
+
+
+def ratio_cut(estimator: Any, form: str) -> EquivalentKernel:
+    only(estimator, form, "pseudo-inverse", "shifted")
+    standard, shifted = Standard.of(estimator), form == "shifted"
+    words = Words(
+        "λ_max I − L" if shifted else "L†",
+        "Laplacian eigenmaps with unit covariance, the ratio cut, are kernel PCA of this decreasing function of L, up to the length of the "
+        "axes.",
+        "the graph in one piece",
+    )
+    if shifted:
+        return standard.shifted(words, form, None, "centred", standard.interpolated())
+    return standard.inverse(words, "centred", extension=standard.interpolated())
 
 
 def clustering(estimator: Any, X: Any, form: str) -> EquivalentKernel:

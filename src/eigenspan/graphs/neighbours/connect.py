@@ -131,19 +131,24 @@ def _bridge(
     count = int(labels.max()) + 1
     while count > 1:
         i, j, d = _ways_out(graph, X, labels, precomputed)
-        rank = np.empty(d.size)
-        rank[np.argsort(d, kind="stable")] = np.arange(1, d.size + 1)  # neither ties nor zeros among the weights
-        links = sp.csr_array((rank, (labels[i], labels[j])), shape=(count, count))
-        for e in np.flatnonzero(np.isin(rank, minimum_spanning_tree(links).data)):
-            edges.append((int(i[e]), int(j[e]), float(d[e])))
-        count, merged = connected_components(links, directed=False)
-        labels = merged[labels]
+        kept, count, labels = joined(labels, count, i, j, d)
+        edges += [(int(i[e]), int(j[e]), float(d[e])) for e in kept]
     i, j = (np.array([edge[end] for edge in edges], dtype=np.intp) for end in (0, 1))
     d = np.array([length for _, _, length in edges])
     C = graph.distances.tocoo()
     D = canonical(np.concatenate([C.data, d, d]), np.concatenate([C.row, i, j]), np.concatenate([C.col, j, i]), graph.n)
     # one agreed edge in both directions, so that "mutual" graphs keep their bridges too
     return replace(graph, distances=D, reaches=graph.reach), edges
+
+
+def joined(labels: Index, count: int, i: Index, j: Index, d: Array) -> tuple[Index, int, Index]:
+    """Which of the edges between components count, and the components that they leave: a spanning forest, shortest edges first."""
+    rank = np.empty(d.size)
+    rank[np.argsort(d, kind="stable")] = np.arange(1, d.size + 1)  # neither ties nor zeros among the weights
+    links = sp.coo_array((rank, (labels[i], labels[j])), shape=(count, count))
+    kept = np.flatnonzero(np.isin(rank, minimum_spanning_tree(links.tocsr()).data))
+    fewer, merged = connected_components(links, directed=False)
+    return kept, int(fewer), merged[labels]
 
 
 def _ways_out(graph: NeighbourGraph, X: Any, labels: Index, precomputed: bool) -> tuple[Index, Index, Array]:
@@ -159,7 +164,7 @@ def _ways_out(graph: NeighbourGraph, X: Any, labels: Index, precomputed: bool) -
     elif small.any():
         nearest, d = _in_shared_index(engine, X, labels, points, sizes)
     if not np.isfinite(d).any():  # components are large, or an approximate index knows no way out
-        nearest, d = _by_halves(X, labels, points, graph.finder.metric or "euclidean")
+        nearest, d = by_halves(X, labels, points, graph.finder.metric or "euclidean")
     order = np.lexsort((d, labels[points]))
     first = order[np.unique(labels[points][order], return_index=True)[1]]
     first = first[np.isfinite(d[first])]
@@ -193,16 +198,27 @@ def _in_shared_index(engine: Any, X: Any, labels: Index, points: Index, sizes: I
     return nearest, d
 
 
-def _by_halves(X: Any, labels: Index, points: Index, metric: Any) -> tuple[Index, Array]:
-    """The same in components of any size: two labels differ in some binary digit, so one search a digit and side meets all others."""
+def by_halves(
+    X: Any, labels: Index, points: Index, metric: Any, search: str = "auto", used: Any = None
+) -> tuple[Index, Array]:
+    """The same in components of any size: two labels differ in some binary digit, so one search a digit and side meets all others.
+
+    Pairs that are `used` do not count.
+    """
     nearest, d = np.zeros(points.size, dtype=np.intp), np.full(points.size, np.inf)
+    wanted = 1 if used is None else 1 + used.most(points)
     for digit in range(int(labels.max()).bit_length()):
         side = labels >> digit & 1
         for one in (0, 1):
             asking, there = np.flatnonzero(side[points] == one), np.flatnonzero(side != one)
             if asking.size == 0 or there.size == 0:
                 continue
-            distances, indices = (v.ravel() for v in choose(X[there], metric, "auto", None).near(X[points[asking]], 1))
+            engine = choose(X[there], metric, search, None)
+            distances, indices = engine.near(X[points[asking]], min(wanted, there.size))
+            if used is not None:
+                distances = np.where(used.has(points[asking, None], there[indices]), np.inf, distances)
+            at = distances.argmin(axis=1)[:, None]
+            distances, indices = (np.take_along_axis(v, at, axis=1)[:, 0] for v in (distances, indices))
             closer = distances < d[asking]
             d[asking[closer]], nearest[asking[closer]] = distances[closer], there[indices[closer]]
     return nearest, d

@@ -101,7 +101,7 @@ def neighbourhoods(graph: sp.csr_array) -> Iterator[tuple[Index, Index]]:
 
 
 # ---------------------------------------------------------------------- specifications
-_Jobs = Annotated[int, Interval(Integral, None, -1, closed="right")] | Count | None
+Jobs = Annotated[int, Interval(Integral, None, -1, closed="right")] | Count | None
 
 
 class KNN(Spec):
@@ -139,7 +139,7 @@ class KNN(Spec):
     symmetry: Literal["union", "mutual"] = "union"
     within_class: bool = False
     search: Literal["auto", "tree", "exact", "hnsw", "sklearn"] = "auto"
-    n_jobs: _Jobs = None
+    n_jobs: Jobs = None
 
     _refusal = GraphError
 
@@ -147,7 +147,7 @@ class KNN(Spec):
         self.check()
         n, k = X.shape[0], self.n_neighbors
         check_n_neighbors(k, X)
-        metric = _searchable(self.metric, self.metric_params)
+        metric = searchable(self.metric, self.metric_params)
         settings: dict[str, Any] = {"metric": metric, "search": self.search, "n_jobs": self.n_jobs}
         finder = NearestRows.build(X, n_neighbors=k, **settings)
         note(search=finder.engine.name)
@@ -192,13 +192,13 @@ class Radius(Spec):
     radius: Positive = parameter(default=1.0, kw_only=False)
     metric: Metric = "euclidean"
     metric_params: dict[str, Any] | None = None
-    n_jobs: _Jobs = None
+    n_jobs: Jobs = None
 
     _refusal = GraphError
 
     def build(self, X: Any, codes: Index | None = None) -> NeighbourGraph:
         self.check()
-        metric = _searchable(self.metric, self.metric_params)
+        metric = searchable(self.metric, self.metric_params)
         finder = NearestRows.build(X, radius=self.radius, metric=metric, n_jobs=self.n_jobs)
         D = finder.among()
         if D.nnz == 0:
@@ -214,7 +214,8 @@ class Radius(Spec):
 _NO_METRICS = ("precomputed",)
 
 
-def _searchable(metric: Any, parameters: dict[str, Any] | None) -> Any:
+def searchable(metric: Any, parameters: dict[str, Any] | None) -> Any:
+    """The metric with its parameters, if a search can measure by it."""
     if isinstance(metric, str) and metric in _NO_METRICS:
         raise GraphError(
             f'metric="{metric}" leaves a search for neighbours nothing to measure: where X holds the distances, say graph="precomputed" '

@@ -1,0 +1,100 @@
+"""Weights of the features learned from groups: against a convex solver, and for groups that were not seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+import eigenspan as es
+from eigenspan.errors import ConvergenceWarning, LabelError
+from helpers import assert_scikit_learn_agrees, quietly, says
+
+
+def groups(n: int, seed: int, noise: int = 3, centres: Any = ((0, 0), (4, 0), (0, 4)), size: float = 3.0) -> Any:
+    """Groups in two features, and others that say nothing, in larger numbers."""
+    X, y = make_blobs(n, centers=np.array(centres, dtype=float), random_state=seed)
+    return np.c_[X, size * np.random.default_rng(seed).standard_normal((n, noise))], y
+
+
+def by_convex_solver(X: Any, y: Any) -> tuple[Any, float]:
+    """The divergence as it is written, every pair a row of squared differences, given to a conic solver."""
+    weights = cp.Variable(X.shape[1], nonneg=True)
+    terms = []
+    for i in range(len(X)):
+        others = np.flatnonzero(np.arange(len(X)) != i)
+        squares = (X[others] - X[i]) ** 2
+        own = y[others] == y[i]
+        if own.any():
+            terms.append(squares[own].mean(axis=0) @ weights + cp.log_sum_exp(-squares @ weights) - np.log(own.sum()))
+    problem = cp.Problem(cp.Minimize(sum(terms) / len(terms)))
+    problem.solve(solver=cp.CLARABEL)
+    return weights.value, float(problem.value)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_against_a_convex_solver(seed: int) -> None:
+    X, y = groups(36, seed)
+    y[0] = 7  # alone in its group: nothing says who belongs to it
+    fitted = es.AffinityLearner().fit(X, y)
+    weights, value = by_convex_solver(X, y)
+    assert fitted.divergence_ == pytest.approx(value, rel=1e-6)
+    np.testing.assert_allclose(fitted.weights_, weights, atol=1e-3 * weights.max())
+    active = fitted.weights_ > 0
+    assert np.abs(fitted.gradient_[active]).max() < 1e-5
+    assert fitted.gradient_[~active].min(initial=0.0) > -1e-9
+
+
+def test_the_gradient_is_that_of_the_divergence() -> None:
+    from eigenspan.learning.cuts import _Walk
+
+    X, y = groups(40, 0)
+    walk, at, step = _Walk(X, y), np.array([0.3, 0.1, 0.2, 0.05, 0.4]), 1e-6
+    expected = [(walk(at + step * e)[0] - walk(at - step * e)[0]) / (2 * step) for e in np.eye(5)]
+    np.testing.assert_allclose(walk(at)[1], expected, rtol=1e-5, atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_groups_that_were_not_seen(seed: int) -> None:
+    """The weights are those of the features, and serve four other groups among them."""
+    X, y = groups(150, seed, size=20.0)
+    fresh, truth = groups(400, seed + 10, size=20.0, centres=[(-8, 3), (1, -7), (9, 9), (-6, -9)])
+    learner = es.AffinityLearner().fit(X, y)
+    clusters = es.SpectralClustering(4, weights=es.Heat(1.0), n_neighbors=20)
+    assert adjusted_rand_score(clusters.fit_predict(learner.transform(fresh)), truth) > 0.95
+    assert adjusted_rand_score(clusters.set_params(weights="heat").fit_predict(fresh), truth) < 0.8
+
+
+def test_units_and_rows_without_a_group() -> None:
+    X, y = groups(80, 0)
+    fitted = es.AffinityLearner().fit(X, y)
+    units = np.array([1e-3, 1.0, 10.0, 1e4, 1.0])
+    scaled = es.AffinityLearner().fit(X * units + 5, y)
+    np.testing.assert_allclose(scaled.weights_ * units**2, fitted.weights_, atol=1e-5 * fitted.weights_.max())
+    more = es.AffinityLearner().fit(np.vstack([X, 100 * X[:9]]), np.r_[y, np.full(9, -1)])
+    np.testing.assert_allclose(more.weights_, fitted.weights_)
+    still = es.AffinityLearner().fit(np.c_[X, np.ones(80)], y)
+    assert still.weights_[-1] == 0
+    frame = pd.DataFrame(X.astype(np.float32), columns=list("abcde"))
+    out = es.AffinityLearner().set_output(transform="pandas").fit(frame, y).transform(frame)
+    assert list(out.columns) == [f"affinitylearner{i}" for i in range(5)]
+    assert set(map(str, out.dtypes)) == {"float32"}
+
+
+def test_what_cannot_be_learned() -> None:
+    X, y = groups(20, 0)
+    with pytest.raises(LabelError, match=says("No group of the 20 labelled rows has two")):
+        es.AffinityLearner().fit(X, np.array([f"row {i}" for i in range(20)]))
+    with pytest.raises(LabelError, match="at least 2 classes"):
+        es.AffinityLearner().fit(X, np.zeros(20, dtype=int))
+    with pytest.warns(ConvergenceWarning, match=says("max_iter=1", "may still move")):
+        es.AffinityLearner(max_iter=1).fit(X, y)
+
+
+def test_scikit_learn_agrees() -> None:
+    quietly(lambda: assert_scikit_learn_agrees(es.AffinityLearner(unlabeled=None)))

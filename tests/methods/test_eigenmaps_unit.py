@@ -1,0 +1,76 @@
+"""Eigenmaps with unit covariance: the ratio cut, its kernel, its map."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg as la
+from sklearn.datasets import make_swiss_roll
+
+import eigenspan as es
+from helpers import angle
+
+X, _ = make_swiss_roll(250, random_state=0)
+
+
+def fitted(d: int = 3, **params: Any) -> Any:
+    return es.LaplacianEigenmaps(d, unit="covariance", n_neighbors=9, **params).fit(X)
+
+
+def test_against_the_definition() -> None:
+    found = fitted()
+    W = found.affinity_.W.toarray()
+    values, V = la.eigh(np.diag(W.sum(axis=1)) - W)
+    assert angle(found.embedding_, V[:, 1:4]) < 1e-6
+    np.testing.assert_allclose(found.eigenvalues_, values[1:4], rtol=1e-8)
+    np.testing.assert_allclose(np.cov(found.embedding_.T, bias=True), np.eye(3), atol=1e-9)
+    np.testing.assert_allclose(found.embedding_.mean(axis=0), 0, atol=1e-9)
+
+
+def test_it_is_the_ratio_cut_and_not_the_normalised_one() -> None:
+    Y = fitted().embedding_
+    assert angle(Y, es.SpectralClustering(4, cut="ratio", n_neighbors=9).fit(X).embedding_[:, 1:]) < 1e-5
+    assert angle(Y, es.CommuteTimeEmbedding(3, n_neighbors=9).fit(X).embedding_) < 1e-5
+    assert angle(Y, es.LaplacianEigenmaps(3, n_neighbors=9).fit(X).embedding_) > 1
+
+
+def test_the_form_of_the_cost_with_divided_weights() -> None:
+    """Σ w_ij |y_i − y_j|² / √(d_i d_j) is twice the Laplacian form of the divided weights, not of I − D^(−½)WD^(−½)."""
+    W = fitted().affinity_.W.toarray()
+    d = W.sum(axis=1)
+    divided = W / np.sqrt(np.outer(d, d))
+    y = np.random.default_rng(0).standard_normal(len(W))
+    cost = np.sum(divided * (y[:, None] - y) ** 2)
+    form = np.diag(divided.sum(axis=1)) - divided
+    assert cost == pytest.approx(2 * y @ form @ y, rel=1e-12)
+    assert cost != pytest.approx(2 * y @ (np.eye(len(W)) - divided) @ y, rel=1e-3)
+    np.testing.assert_allclose((np.eye(len(W)) - divided) @ np.sqrt(d), 0, atol=1e-12)
+
+
+def test_new_points_are_means_of_their_neighbours() -> None:
+    new = X[:20] + 0.3
+    both = [fitted(extension=extension).transform(new) for extension in ("nystrom", "harmonic")]
+    np.testing.assert_array_equal(*both)
+    np.testing.assert_array_equal(fitted().transform(X), fitted().embedding_)
+
+
+@pytest.mark.parametrize("form", ["auto", "pseudo-inverse", "shifted"])
+def test_its_kernel(form: str) -> None:
+    found = fitted()
+    kernel = es.equivalent_kernel(found, X, form=form)
+    assert kernel.name == ("λ_max I − L" if form == "shifted" else "L†")
+    W = found.affinity_.W.toarray()
+    L = np.diag(W.sum(axis=1)) - W
+    expected = la.eigvalsh(L)[-1] * np.eye(len(L)) - L if form == "shifted" else la.pinvh(L)
+    np.testing.assert_allclose(kernel.matrix, expected, atol=1e-8 * np.abs(expected).max())
+    assert angle(kernel.embed(3), found.embedding_) < 1e-4
+
+
+def test_copies_count_as_often_as_they_occur() -> None:
+    """Each row twice: weights four times as large over masses of two."""
+    twice = es.LaplacianEigenmaps(3, unit="covariance", n_neighbors=9, weights=es.Heat(2.0)).fit(np.vstack([X, X]))
+    once = fitted(weights=es.Heat(2.0))
+    np.testing.assert_allclose(twice.eigenvalues_, 2 * once.eigenvalues_, rtol=1e-8)
+    np.testing.assert_allclose(np.abs(twice.embedding_[:250]), np.abs(once.embedding_), atol=1e-6)
