@@ -4,7 +4,7 @@ Methods
     variance        PCA, KernelPCA, PPCA, MixturePPCA, OrientedPCA, DistortionDiscriminantAnalysis
     distances       ClassicalMDS, LandmarkMDS, Isomap, LandmarkIsomap, KernelIsomap
     laplacian       LaplacianEigenmaps, DiffusionMap, CommuteTimeEmbedding, SpectralClustering, LPP, OLPP
-    reconstruction  LLE, NPP, ONPP
+    reconstruction  LLE, ConformalEigenmaps, NPP, ONPP
     alignment       ModifiedLLE, HessianLLE, LTSA, LLTSA
     discriminant    LDA, LFDA, MFA, DNE, LDE, MMC, SupervisedPCA, RoweisDA
     semi-supervised SSLFDA, SSDNE, SSMFA, SSFDA, SSMMC, SELF, SDA, SDACCCP, SODA, SSDR
@@ -48,6 +48,7 @@ from .methods.alignment import LLTSA, LTSA, HessianLLE, ModifiedLLE
 from .methods.anchored import Anchored
 from .methods.clustering import SpectralClustering
 from .methods.compose import TraceReducer
+from .methods.conformal import ConformalEigenmaps
 from .methods.contingency import ContingencySDR
 from .methods.contours import LAD, ContourRegression
 from .methods.costs import LFDA
@@ -154,6 +155,7 @@ __all__ = [
     "ColoredMVU",
     "CommuteTimeEmbedding",
     "CommuteTimeKernel",
+    "ConformalEigenmaps",
     "ContingencySDR",
     "ContourRegression",
     "Cosine",

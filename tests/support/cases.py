@@ -72,7 +72,7 @@ def drawn_in(rows: Any) -> Any:
 _LOOKUP = {
     "Isomap", "KernelIsomap", "LandmarkIsomap", "LaplacianEigenmaps", "DiffusionMap", "CommuteTimeEmbedding", "SpectralClustering",
     "LLE", "ModifiedLLE", "HessianLLE", "LTSA", "MVU", "SupervisedMVU", "SMVU1",
-    "SMVU2", "ColoredMVU", "ManifoldKDR", "LandmarkMVU", "RelaxedMVU", "LaplacianMVU", "ActionRespectingEmbedding",
+    "SMVU2", "ColoredMVU", "ManifoldKDR", "LandmarkMVU", "RelaxedMVU", "LaplacianMVU", "ActionRespectingEmbedding", "ConformalEigenmaps",
 }  # fmt: skip
 
 

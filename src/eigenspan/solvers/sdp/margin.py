@@ -165,7 +165,7 @@ class _Semidefinite:
         return target - self.Z - dense.symmetric(self.Z @ self._sum(dw) @ self.inverse)
 
     def longest(self, dw: Array, dZ: Array) -> float:
-        return min(_to_boundary(*pair) for pair in zip(self.roots, (self._sum(dw), dZ), strict=True))
+        return min(dense.to_boundary(*pair) for pair in zip(self.roots, (self._sum(dw), dZ), strict=True))
 
     def certify(self, quadratics: Array) -> tuple[float, Array, Array]:
         """θ and a Z ⪰ 0, mended so that α'G_iα + ⟨Z, K_i⟩ is θ for all kernels; and the weights as they are.
@@ -194,13 +194,6 @@ def _longest(x: Array, dx: Array) -> float:
     """The largest step up to 1 after which x + step·dx ≥ 0."""
     down = dx < 0
     return float(min(1.0, np.min(-x[down] / dx[down], initial=np.inf)))
-
-
-def _to_boundary(L: Array, change: Array) -> float:
-    """The same for a positive definite LL'."""
-    half = la.solve_triangular(L, change, lower=True)
-    lowest = dense.eigenpairs(dense.symmetric(la.solve_triangular(L, half.T, lower=True)), 1)[0][0]
-    return float(min(1.0, -1.0 / lowest)) if lowest < 0 else 1.0
 
 
 def _scaled_solver(A: Array) -> Any:
