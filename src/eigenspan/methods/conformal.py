@@ -132,9 +132,10 @@ class ConformalEigenmaps(WalkEmbedding):
             Q, scales = triangle_form(own, points, graph)
         with stage("conformal map"), threads_for(len(Q)):
             found = self._combine(Q)
-        d = self._dimensions(found.matrix)
-        P, spectrum = _axes(found.matrix, d)
-        return on_axes_of(P, d, self, fitted, Z.mean(axis=0), sample).having(
+        spectrum = dense.eigenvalues(found.matrix)[::-1]
+        d = suggested_dimension(spectrum) if self.n_components == "auto" else int(self.n_components)
+        there = min(d, _rank(spectrum, d))
+        return on_axes_of(found.matrix, there, self, fitted, Z.mean(axis=0), sample, d).having(
             distortion_=float(found.values[-1]),
             distortion_bound_=float(found.values[-1]) - found.gap,
             gap_bound_=found.gap,
@@ -150,10 +151,6 @@ class ConformalEigenmaps(WalkEmbedding):
                 f"n_components={self.n_components} exceeds {m}, the number of eigenvectors that are combined: use n_components <= {m}, or "
                 "more n_eigenvectors."
             )
-
-    def _dimensions(self, P: Array) -> int:
-        told = self.n_components == "auto"
-        return suggested_dimension(dense.eigenvalues(P)) if told else int(self.n_components)
 
     def _eigenvectors(self, m: int) -> Any:
         if self.base == "lle":
@@ -202,15 +199,13 @@ def triangle_form(Z: Array, points: Any, graph: NeighbourGraph) -> tuple[Array, 
     return Q / ((0.5 * float(alike_all @ Q @ alike_all)) or 1.0), rows
 
 
-def _axes(P: Array, d: int) -> tuple[Array, Array]:
-    """P without what an interior point leaves of nothing, and its spectrum."""
-    values, V = dense.eigenpairs(P, None, "max")
-    rank = int(np.sum(values > _NOTHING))
+def _rank(spectrum: Array, d: int) -> int:
+    """How many axes have variance, more than an interior point leaves of nothing."""
+    rank = int(np.sum(spectrum > _NOTHING))
     if d > rank:
         warn(
             f"The conformal map has {rank} dimension{'s' * (rank > 1)}: the other {d - rank} of the {d} axes asked for are zero. The "
             "points lie near a curve, or too few eigenvectors were combined.",
             DegenerateWarning,
         )
-    values = np.where(values > _NOTHING, values, 0.0)
-    return (V * values) @ V.T, values
+    return rank

@@ -31,12 +31,17 @@ def functions_of(estimator: Any, sample: Sample, wanted: int | None, usual: int)
     return max(1, min(usual, n - 2))
 
 
-def on_axes_of(omega: Array, d: int, estimator: Any, fitted: Fitted, centre: Array, sample: Sample) -> Fitted:
-    """The embedding u followed by ``u -> (u − centre) T`` with the d leading axes T of ``TTᵀ = Ω``, for new points as for these."""
+def on_axes_of(
+    omega: Array, d: int, estimator: Any, fitted: Fitted, centre: Array, sample: Sample, width: int | None = None
+) -> Fitted:
+    """The embedding u followed by ``u -> (u − centre) T`` with the d leading axes T of ``TTᵀ = Ω``, for new points as for these.
+
+    Up to `width`, further axes are zero.
+    """
     problem = TraceProblem(Form(len(omega), dense=omega, psd=True), None, "max")
     spectrum = solve(problem, d, solver=estimator.solver, random_state=estimator.random_state)
     T = spectrum.vectors * SqrtEigenvalue()(spectrum)
-    T = T * sign_of((np.asarray(fitted.embedding) - centre) @ T)
+    T = T * sign_of((np.asarray(fitted.embedding) - centre) @ T) @ np.eye(d, width)
     return _followed(fitted, T, -centre @ T, sample).having(**spectral_attributes(problem, spectrum))
 
 
