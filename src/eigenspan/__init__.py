@@ -9,7 +9,8 @@ Methods
     discriminant    LDA, LFDA, MFA, DNE, LDE, MMC, SupervisedPCA, RoweisDA
     semi-supervised SSLFDA, SSDNE, SSMFA, SSFDA, SSMMC, SELF, SDA, SDACCCP, SODA, SSDR
     sufficient      SIR, SAVE, DirectionalRegression, PHD, ContourRegression, LAD, GradientKDR, KDR, ManifoldKDR, ContingencySDR
-    unfolding       MVU, LandmarkMVU, RelaxedMVU, LaplacianMVU, ActionRespectingEmbedding, SupervisedMVU, SMVU1, SMVU2, ColoredMVU
+    unfolding       MVU, LandmarkMVU, RelaxedMVU, LaplacianMVU, ActionRespectingEmbedding, SupervisedMVU, SMVU1, SMVU2, ColoredMVU,
+                    MaximumCovarianceUnfolding
     two views       CCA, KernelCCA, MultiviewCCA
     kernels learned KernelLearner
     known places    Anchored
@@ -85,6 +86,7 @@ from .methods.unfolding import (
     ColoredMVU,
     LandmarkMVU,
     LaplacianMVU,
+    MaximumCovarianceUnfolding,
     RelaxedMVU,
     SupervisedMVU,
     UnfoldingCertificate,
@@ -183,6 +185,7 @@ __all__ = [
     "LaplacianMVU",
     "LocalScaling",
     "ManifoldKDR",
+    "MaximumCovarianceUnfolding",
     "MixturePPCA",
     "ModifiedLLE",
     "MultiviewCCA",
