@@ -4,12 +4,13 @@ Methods
     variance        PCA, KernelPCA, PPCA, MixturePPCA, OrientedPCA, DistortionDiscriminantAnalysis, PDDP
     distances       ClassicalMDS, LandmarkMDS, Isomap, LandmarkIsomap, KernelIsomap
     laplacian       LaplacianEigenmaps, DiffusionMap, CommuteTimeEmbedding, SpectralClustering, LPP, OLPP
-    reconstruction  LLE, NPP, ONPP
+    reconstruction  LLE, ConformalEigenmaps, NPP, ONPP
     alignment       ModifiedLLE, HessianLLE, LTSA, LLTSA
     discriminant    LDA, LFDA, MFA, DNE, LDE, MMC, SupervisedPCA, RoweisDA
     semi-supervised SSLFDA, SSDNE, SSMFA, SSFDA, SSMMC, SELF, SDA, SDACCCP, SODA, SSDR
     sufficient      SIR, SAVE, DirectionalRegression, PHD, ContourRegression, LAD, GradientKDR, KDR, ManifoldKDR, ContingencySDR
-    unfolding       MVU, LandmarkMVU, RelaxedMVU, LaplacianMVU, ActionRespectingEmbedding, SupervisedMVU, SMVU1, SMVU2, ColoredMVU
+    unfolding       MVU, LandmarkMVU, RelaxedMVU, LaplacianMVU, ActionRespectingEmbedding, SupervisedMVU, SMVU1, SMVU2, ColoredMVU,
+                    MaximumCovarianceUnfolding
     two views       CCA, KernelCCA, MultiviewCCA
     kernels learned KernelLearner, AffinityLearner
     few labels      EigenmapRegressor, EigenmapClassifier
@@ -49,6 +50,7 @@ from .methods.alignment import LLTSA, LTSA, HessianLLE, ModifiedLLE
 from .methods.anchored import Anchored
 from .methods.clustering import SpectralClustering
 from .methods.compose import TraceReducer
+from .methods.conformal import ConformalEigenmaps
 from .methods.contingency import ContingencySDR
 from .methods.contours import LAD, ContourRegression
 from .methods.costs import LFDA
@@ -87,6 +89,7 @@ from .methods.unfolding import (
     ColoredMVU,
     LandmarkMVU,
     LaplacianMVU,
+    MaximumCovarianceUnfolding,
     RelaxedMVU,
     SupervisedMVU,
     UnfoldingCertificate,
@@ -160,6 +163,7 @@ __all__ = [
     "ColoredMVU",
     "CommuteTimeEmbedding",
     "CommuteTimeKernel",
+    "ConformalEigenmaps",
     "ContingencySDR",
     "ContourRegression",
     "Cosine",
@@ -189,6 +193,7 @@ __all__ = [
     "LaplacianMVU",
     "LocalScaling",
     "ManifoldKDR",
+    "MaximumCovarianceUnfolding",
     "MixturePPCA",
     "ModifiedLLE",
     "MultiviewCCA",

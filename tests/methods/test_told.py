@@ -20,7 +20,8 @@ SMALL_ROLL = make_swiss_roll(600, random_state=0)[0]
 WINE = load_wine(return_X_y=True)
 TELLING = {
     "PCA", "PPCA", "ClassicalMDS", "LandmarkMDS", "Isomap", "LandmarkIsomap", "KernelIsomap", "LDA", "MVU", "RelaxedMVU",
-    "ActionRespectingEmbedding", "SupervisedMVU", "SMVU1", "SMVU2", "ColoredMVU",
+    "ActionRespectingEmbedding", "SupervisedMVU", "SMVU1", "SMVU2", "ColoredMVU", "ConformalEigenmaps",
+    "MaximumCovarianceUnfolding",
 }  # fmt: skip
 CASES = {
     "PCA": (lambda: es.PCA("auto"), (NOISY,), 4),

@@ -72,13 +72,15 @@ def drawn_in(rows: Any) -> Any:
 _LOOKUP = {
     "Isomap", "KernelIsomap", "LandmarkIsomap", "LaplacianEigenmaps", "DiffusionMap", "CommuteTimeEmbedding", "SpectralClustering",
     "LLE", "ModifiedLLE", "HessianLLE", "LTSA", "MVU", "SupervisedMVU", "SMVU1",
-    "SMVU2", "ColoredMVU", "ManifoldKDR", "LandmarkMVU", "RelaxedMVU", "LaplacianMVU", "ActionRespectingEmbedding",
+    "SMVU2", "ColoredMVU", "ManifoldKDR", "LandmarkMVU", "RelaxedMVU", "LaplacianMVU", "ActionRespectingEmbedding", "ConformalEigenmaps",
 }  # fmt: skip
 
 
 #: Unfoldings of labelled points and sequences, most of them solved densely in a second or more: tests of their own stand in for the
 #: lists that all methods go through.
-SIDE_UNFOLDINGS = {"SupervisedMVU", "SMVU1", "SMVU2", "ColoredMVU", "ActionRespectingEmbedding"}
+SIDE_UNFOLDINGS = {
+    "SupervisedMVU", "SMVU1", "SMVU2", "ColoredMVU", "ActionRespectingEmbedding", "MaximumCovarianceUnfolding",
+}  # fmt: skip
 
 
 def _case(name: str, template: Any, *, lookup: bool = False, spectral: bool = True) -> Case:

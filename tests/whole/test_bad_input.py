@@ -224,6 +224,7 @@ TOO_MANY = {
     "SpectralClustering-ratio": ["n_components=40 exceeds n_samples=30"],
     "KernelPCA-landmarks": ["n_components=40 exceeds 29", "<= 29"],
     "LPP-kernel": ["n_components=40 exceeds 29", "<= 29"],
+    "ConformalEigenmaps": ["n_components=40 exceeds 10", "eigenvectors", "<= 10"],
     "ManifoldKDR": ["n_components=40", "needs only", "functions", "Use n_components <="],
 }
 SAMPLES = ["n_components=40 exceeds 29", "samples less the constant", "<= 29"]

@@ -16,7 +16,7 @@ from .._diagnostics import collect, note, stage
 from .._parameters import Count, Declared, Positive, Tolerance, parameter
 from .._resources import explained, refuse_lazy, require
 from ..core.kernels import KernelRows, gram_matrix, kernel_rows
-from ..errors import ConvergenceWarning, IndefiniteWarning, InputError, KernelError, LabelError, warn
+from ..errors import ConvergenceWarning, IndefiniteWarning, InputError, KernelError, warn
 from ..input.read import is_precomputed, refuse_disguised
 from ..input.x import KernelValues
 from ..input.y import read_classes
@@ -45,10 +45,13 @@ class KernelLearner(ClassifierMixin, Declared):
     - ``margin="l1"``: :math:`\\alpha \\le c_2 = C`, τ = 0. ω is :math:`\\min \\|w\\|^2 + 2C \\sum \\xi_i`, twice the objective of ``SVC``.
     - ``margin="l2"``: no δ, τ = 1/C. ω is :math:`\\min \\|w\\|^2 + C \\sum \\xi_i^2`.
 
+    Of more than two classes each has a machine against the rest, all under one kernel, and ω is the sum of theirs; a point belongs to the
+    class whose machine is most in favour.
+
     Use it where several kernels are plausible. A large margin is no promise of few errors: it favours kernels that set every point apart,
     such as narrow Gaussians. Leave these out, choose *C* as for any such machine, and compare with the plain average of the kernels.
 
-    Cost: O(mn² + n³) for m kernel matrices, then about ten steps of O(ml² + l³) for l labelled points, and O(mn³) more each with
+    Cost: O(mn² + n³) for m kernel matrices, then about ten steps of O(ml² + l³) a machine for l labelled points, and O(mn³) more each with
     unrestricted signs. O(mn²) memory.
 
     Parameters
@@ -82,14 +85,14 @@ class KernelLearner(ClassifierMixin, Declared):
         ω(K); and the relative gap from the proven lower bound of the optimum. Where unrestricted combinations were left out
         (``certificate_.rank`` is less than the number of kernels), of the optimum over the others.
     certificate_ : MarginSolution
-        Both bounds, with α and the multiplier of K ⪰ 0 that prove them; steps and status. With `rank` directions, fewer than kernels, they
-        bound the optimum over these alone; `left_out` is the size of the largest combination that is not in them, 0 for kernels that
-        depend on one another exactly.
+        Both bounds, with α (a row for each machine of several) and the multiplier of K ⪰ 0 that prove them; steps and status. With
+        `rank` directions, fewer than kernels, they bound the optimum over these alone; `left_out` is the size of the largest combination
+        that is not in them, 0 for kernels that depend on one another exactly.
     transduction_ : ndarray of shape (n_samples,)
         The labels, given or predicted.
-    classes_ : ndarray of shape (2,)
-    svm_, labelled_ : sklearn.svm.SVC, ndarray of int
-        The machine on the labelled block of K, and the rows of that.
+    classes_ : ndarray of shape (n_classes,)
+    svm_, labelled_ : sklearn.svm.SVC or sklearn.multiclass.OneVsRestClassifier, ndarray of int
+        The machine on the labelled block of K, or those of all classes, and the rows of that.
     n_iter_, diagnostics_ : int, and a dict of seconds per stage and facts of the fit
 
     Examples
@@ -122,7 +125,7 @@ class KernelLearner(ClassifierMixin, Declared):
     @explained
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> Any:
-        """Learn the kernel from all points X, and label those whose y is −1, NaN or None; the others are of two classes."""
+        """Learn the kernel from all points X, and label those whose y is −1, NaN or None; the others are of two classes or more."""
         before = dict(vars(self))
         for name in [name for name in before if name.endswith("_")]:
             delattr(self, name)
@@ -140,15 +143,10 @@ class KernelLearner(ClassifierMixin, Declared):
         X = validate_data(self, X, dtype=np.float64, accept_sparse="csr", ensure_min_samples=2)
         read = read_classes(y, X.shape[0], unlabeled=self.unlabeled, name="KernelLearner")
         codes, self.classes_ = read.codes, read.names
-        if self.classes_.size > 2:
-            raise LabelError(
-                f"Only binary classification is supported, but y has {self.classes_.size} classes "
-                f"({', '.join(map(str, self.classes_[:10]))}): merge them into two, or fit one learner for each class against the rest."
-            )
         self.labelled_ = np.flatnonzero(codes >= 0)
         with collect() as self.diagnostics_:
             grams, means, traces = self._grams(X)
-            self._learn(grams, np.where(codes[self.labelled_] > 0, 1.0, -1.0))
+            self._learn(grams, _against(codes[self.labelled_], self.classes_.size))
             self.weights_ = self.shares_ / traces
             self._offset = self.weights_ @ means[:, self.labelled_]
             self._train(codes)
@@ -199,15 +197,20 @@ class KernelLearner(ClassifierMixin, Declared):
         K = self.kernel_[np.ix_(rows, rows)] + self._tau * np.eye(rows.size)
         # beyond the largest α of the optimum a box has no effect: the machine is the hard one
         C = self.C if self.margin == "l1" else 10.0 * float(self.certificate_.alpha.max())
+        from sklearn.multiclass import OneVsRestClassifier
         from sklearn.svm import SVC
 
-        self.svm_ = SVC(C=C, kernel="precomputed", tol=1e-5, random_state=0).fit(K, self.classes_[codes[rows]])
+        svm: Any = SVC(C=C, kernel="precomputed", tol=1e-5, random_state=0)
+        svm = svm if self.classes_.size == 2 else OneVsRestClassifier(svm)
+        self.svm_ = svm.fit(K, self.classes_[codes[rows]])
         self.transduction_ = self.classes_[np.maximum(codes, 0)]
         if rest.size:
             self.transduction_[rest] = self.svm_.predict(self.kernel_[np.ix_(rest, rows)])
 
     def decision_function(self, X: Any, rows: Any = None) -> Array:
         """Signed distance of new points from the separating plane, in units of the margin; positive for ``classes_[1]``.
+
+        Of more than two classes a column each, positive for it.
 
         Where `kernels` holds matrices, `rows` is the (n_points, n_samples) kernel between new and training points, for each in order.
         """
@@ -241,16 +244,20 @@ class KernelLearner(ClassifierMixin, Declared):
 
     def predict(self, X: Any, rows: Any = None) -> NDArray[Any]:
         """Class of new points; parameters as for `decision_function`."""
-        positive = self.decision_function(X, rows) > 0
-        return self.classes_[positive.astype(np.intp)]
+        values = self.decision_function(X, rows)
+        return self.classes_[(values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         kernels = self.kernels if isinstance(self.kernels, (list, tuple)) else ()
         tags.input_tags.pairwise = any(map(is_precomputed, kernels))
         return tags
+
+
+def _against(codes: NDArray[np.intp], count: int) -> Array:
+    """±1 for the second of two classes against the first; of more, a row for each against the rest."""
+    return np.where(codes > 0, 1.0, -1.0) if count == 2 else np.where(codes == np.arange(count)[:, None], 1.0, -1.0)
 
 
 def _is_matrix(kernel: Any) -> bool:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._diagnostics import note, stage
 from .._parameters import Count, Positive, Tolerance, parameter
-from ..core import Fitted, Form, SqrtEigenvalue, TraceProblem, sign_of, solve, spectral_attributes
+from ..core import Fitted
 from ..errors import ConvergenceWarning, DimensionError, warn
 from ..input import Input, Sample
 from ..solvers.dense import eigenvalues
@@ -19,6 +19,7 @@ from .base import Components
 from .conditional import response_features
 from .kdr import default_eps, read_response
 from .laplacian import LaplacianEigenmaps, WalkEmbedding
+from .smooth import functions_of, on_axes_of, with_parameters_of
 from .table import SPARSE, method
 
 Array = NDArray[np.float64]
@@ -111,38 +112,21 @@ class ManifoldKDR(WalkEmbedding):
     _input: ClassVar[Input] = replace(WalkEmbedding._input, y=read_response)
 
     def _fit(self, sample: Sample) -> Fitted:
-        fitted = self._eigenmaps(sample)._fit(sample)
+        count = functions_of(self, sample, self.n_functions, _FUNCTIONS)
+        scaled = {"n_components": count, "scale": "unit-variance"}
+        fitted = with_parameters_of(self, LaplacianEigenmaps, **scaled)._fit(sample)
         U, known = np.asarray(fitted.embedding), sample.y.known
         centre = U[known].mean(axis=0)
         R = response_features(sample.y, self.response_width)
         with stage("combinations"):
             found = self._combine(U[known] - centre, R)
-        d = self._axes(found.matrix)
-        problem = TraceProblem(Form(len(found.matrix), dense=found.matrix, psd=True), None, "max")
-        spectrum = solve(problem, d, solver=self.solver, random_state=self.random_state)
-        T = spectrum.vectors * SqrtEigenvalue()(spectrum)
-        T = T * sign_of((U - centre) @ T)
-        placed = _turned(fitted, T, -centre @ T, sample)
+        placed = on_axes_of(found.matrix, self._axes(found.matrix), self, fitted, centre, sample)
         return placed.having(
-            **spectral_attributes(problem, spectrum),
             unexplained_=float(found.values[-1]),
             path_=found.values,
             n_iter_=max(1, found.values.size - 1),
             gap_bound_=found.gap,
         )
-
-    def _eigenmaps(self, sample: Sample) -> LaplacianEigenmaps:
-        """With this estimator's graph, and coordinates of unit variance."""
-        shared = {name: getattr(self, name) for name in LaplacianEigenmaps._parameters if hasattr(self, name)}
-        count = self.n_functions or max(1, min(_FUNCTIONS, self._points(sample) - 2))
-        return LaplacianEigenmaps(**shared | {"n_components": count, "scale": "unit-variance"})
-
-    def _points(self, sample: Sample) -> int:
-        """How many the graph will be built of."""
-        if self.landmarks is not None:
-            return len(sample.x.landmarks(self.landmarks, random_state=self.random_state))
-        copies = sample.x.copies()
-        return sample.n if copies is None else int(copies.first.size)
 
     def _combine(self, U: Array, R: Array) -> Minimum:
         """The best Ω; nothing of the size of the sample is left once it begins."""
@@ -182,13 +166,3 @@ class Unexplained:
     def __call__(self, omega: Array) -> tuple[float, Array]:
         A = np.linalg.solve(self.S @ omega + self.ridge * np.eye(len(omega)), self.C)  # U'(UΩU' + nεI)⁻¹R
         return 1.0 - float(np.sum(self.C * (omega @ A))) / self.size, -(self.ridge / self.size) * (A @ A.T)
-
-
-def _turned(fitted: Fitted, T: Array, shift: Array, sample: Sample) -> Fitted:
-    """The fit followed by ``u -> uT + shift``, its training rows at exactly the places that the map has for them."""
-    map_ = fitted.map.then(T, shift)
-    Y = np.asarray(fitted.embedding) @ T + shift
-    if map_.known is not None and map_.embedding is not None:
-        index = map_.known(sample.x.arriving)
-        Y[index >= 0] = map_.embedding[index[index >= 0]]
-    return replace(fitted, embedding=Y, map=map_)

@@ -19,6 +19,7 @@ from ..errors import InputError
 from . import (  # noqa: F401 -- their classes add themselves to the table
     alignment,
     clustering,
+    conformal,
     dda,
     discriminant,
     distances,

@@ -140,6 +140,13 @@ def local_axes(X: Array) -> tuple[Array, Array]:
     return U, s
 
 
+def to_boundary(L: Array, change: Array) -> float:
+    """The largest step up to 1 after which ``LLᵀ + step·change`` is positive semidefinite."""
+    half = la.solve_triangular(L, change, lower=True)
+    lowest = eigenpairs(symmetric(la.solve_triangular(L, half.T, lower=True)), 1)[0][0]
+    return float(min(1.0, -1.0 / lowest)) if lowest < 0 else 1.0
+
+
 def inverses(A: Array) -> tuple[Array, Array]:
     """Of a stack of positive definite matrices ``(m, k, k)``, and the logarithms of their determinants."""
     if A.shape[-1] < _STACKED:

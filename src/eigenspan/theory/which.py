@@ -27,6 +27,7 @@ from ..methods.pca import PrincipalAxes
 from ..methods.reconstruction import LLE
 from ..methods.triangulation import LandmarkMDS
 from ..methods.unfolding.base import Unfolding
+from ..methods.unfolding.covariance import MaximumCovarianceUnfolding
 from ..methods.variance import KernelPCA
 from ..methods.views import TwoViews
 from ..methods.walks import CommuteTimeEmbedding, DiffusionMap
@@ -158,6 +159,7 @@ _RULES: dict[type, Callable[[Any, Any, str], EquivalentKernel]] = {
     TraceReducer: _by_hand,
     TwoViews: _several_views,
     MultiviewCCA: _several_views,
+    MaximumCovarianceUnfolding: _several_views,
     ManifoldKDR: _learned_from_responses,
 }
 for _class, _rule in _RULES.items():

@@ -8,6 +8,7 @@ from .actions import ActionRespectingEmbedding
 from .base import Unfolding
 from .certificate import UnfoldingCertificate
 from .coloured import SMVU2, ColoredMVU
+from .covariance import MaximumCovarianceUnfolding
 from .landmarks import LandmarkMVU
 from .laplacian import LaplacianMVU
 from .mvu import MVU
@@ -15,6 +16,6 @@ from .relaxed import RelaxedMVU
 from .supervised import SMVU1, SupervisedMVU
 
 __all__ = [
-    "MVU", "SMVU1", "SMVU2", "ActionRespectingEmbedding", "ColoredMVU", "LandmarkMVU", "LaplacianMVU", "RelaxedMVU", "SupervisedMVU",
-    "Unfolding", "UnfoldingCertificate",
+    "MVU", "SMVU1", "SMVU2", "ActionRespectingEmbedding", "ColoredMVU", "LandmarkMVU", "LaplacianMVU", "MaximumCovarianceUnfolding",
+    "RelaxedMVU", "SupervisedMVU", "Unfolding", "UnfoldingCertificate",
 ]  # fmt: skip

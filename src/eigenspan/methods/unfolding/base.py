@@ -89,16 +89,16 @@ def fit_unfolding(
         F, found = unfold(state(graph, sample), SDP.of(unfolding))
         F = F @ dense.eigenpairs(dense.symmetric(F.T @ F), None, "max")[1]
         found["suggested_dimension_"] = suggested_dimension(np.sum(F**2, axis=0), found["certificate_"].gap)
-        basis = Samples(graph.n, _extension(unfolding.extension, graph, sample.x, F))
+        basis = Samples(graph.n, extension_of(unfolding.extension, graph, sample.x, F))
         wanted = found["suggested_dimension_"] if d == "auto" else d
-        return _on_axes(unfolding, F, basis, wanted).having(**found)
+        return on_axes(unfolding, F, basis, wanted).having(**found)
 
     if policy == "raise" and isinstance(sample.y, Classes):
         _refuse_pieces(graph, sample.y)
     return in_one_piece(sample, graph, policy, embed)
 
 
-def _on_axes(unfolding: Any, F: Array, basis: Samples, wanted: int) -> Fitted:
+def on_axes(unfolding: Any, F: Array, basis: Samples, wanted: int) -> Fitted:
     """The axes of most variance; where there are fewer than are asked for, the others are zero."""
     variances = np.sum(F**2, axis=0)
     posed = pose(basis, maximise=factor_gram(F), scale=SqrtEigenvalue())
@@ -116,7 +116,7 @@ def _on_axes(unfolding: Any, F: Array, basis: Samples, wanted: int) -> Fitted:
     return replace(fitted, embedding=np.asarray(fitted.embedding) @ padding, map=fitted.map.then(padding))
 
 
-def _extension(name: str, graph: NeighbourGraph, x: Any, F: Array) -> Any:
+def extension_of(name: str, graph: NeighbourGraph, x: Any, F: Array) -> Any:
     """How new points are placed."""
     if name == "kernel-map":
         return kernel_map(graph, x.arriving)

@@ -4,17 +4,18 @@ For labels y = ±1 and ``G_i = diag(y) K_i diag(y)`` on the labelled points, all
 
     min_w ω(w),   ω(w) = max { 2·1'α − α'(Σ w_i G_i + τI)α : 0 ≤ α ≤ box, y'α = 0 },   1'w = 1,
 
-over ``w ≥ 0``, or over w of any sign for which ``K(w) = Σ w_i K_i`` is positive semidefinite on all points. The matrix inequality of
-eq. 31 says ``t ≥ ω(w)`` by the dual of the inner maximum: its ν and δ are the multipliers of α ≥ 0 and α ≤ box, its λ that of y'α = 0.
-Here these are solved for directly: a primal–dual interior point (Mehrotra's predictor and corrector) whose Newton step eliminates α
-by one Cholesky factor of the labelled block and leaves a linear system in the m weights. In the semidefinite case the slack K(w) and
-its multiplier Z move in the HKM direction, in coordinates in which the average kernel is the identity.
+over ``w ≥ 0``, or over w of any sign for which ``K(w) = Σ w_i K_i`` is positive semidefinite on all points. Several machines under one
+kernel have the sum of theirs for their ω. The matrix inequality of eq. 31 says ``t ≥ ω(w)`` by the dual of the inner maximum: its ν
+and δ are the multipliers of α ≥ 0 and α ≤ box, its λ that of y'α = 0. Here these are solved for directly: a primal–dual interior point
+(Mehrotra's predictor and corrector) whose Newton step eliminates α by one Cholesky factor of the labelled block and leaves a linear
+system in the m weights. In the semidefinite case the slack K(w) and its multiplier Z move in the HKM direction, in coordinates in
+which the average kernel is the identity.
 
 Bounds are recomputed from the point alone. Above: the primal objective of the machine that α defines under K(w). Below:
 ``2·1'α − τα'α − θ`` with ``θ = max_i α'G_iα`` for w ≥ 0, and with ``θ = α'G_iα + ⟨Z, K_i⟩`` equal for all i and Z ⪰ 0 otherwise.
 
-A step costs O(ml² + l³) for l labelled points, and O(mn³) more where signs are free; there combinations of kernels that nearly cancel
-are left out, and the bounds are those of what is left.
+A step costs O(ml² + l³) a machine for l labelled points, and O(mn³) more where signs are free; there combinations of kernels that
+nearly cancel are left out, and the bounds are those of what is left.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class MarginSolution:
     """Weights (they sum to one) with their certificate: ``lower ≤ optimum ≤ upper``, from `weights`, `alpha` and `multiplier`."""
 
     weights: Array
+    #: Of the labelled points; a row for each machine where there are several.
     alpha: Array
     #: Z ⪰ 0 of the constraint K(w) ⪰ 0, as an n×n matrix; None for weights ≥ 0.
     multiplier: Array | None
@@ -165,7 +167,7 @@ class _Semidefinite:
         return target - self.Z - dense.symmetric(self.Z @ self._sum(dw) @ self.inverse)
 
     def longest(self, dw: Array, dZ: Array) -> float:
-        return min(_to_boundary(*pair) for pair in zip(self.roots, (self._sum(dw), dZ), strict=True))
+        return min(dense.to_boundary(*pair) for pair in zip(self.roots, (self._sum(dw), dZ), strict=True))
 
     def certify(self, quadratics: Array) -> tuple[float, Array, Array]:
         """θ and a Z ⪰ 0, mended so that α'G_iα + ⟨Z, K_i⟩ is θ for all kernels; and the weights as they are.
@@ -196,13 +198,6 @@ def _longest(x: Array, dx: Array) -> float:
     return float(min(1.0, np.min(-x[down] / dx[down], initial=np.inf)))
 
 
-def _to_boundary(L: Array, change: Array) -> float:
-    """The same for a positive definite LL'."""
-    half = la.solve_triangular(L, change, lower=True)
-    lowest = dense.eigenpairs(dense.symmetric(la.solve_triangular(L, half.T, lower=True)), 1)[0][0]
-    return float(min(1.0, -1.0 / lowest)) if lowest < 0 else 1.0
-
-
 def _scaled_solver(A: Array) -> Any:
     """Solve with a positive definite matrix of wildly differing diagonal."""
     d = 1 / np.sqrt(np.maximum(np.diag(A), np.finfo(float).tiny))
@@ -217,7 +212,7 @@ class _Point:
     alpha: Array
     nu: Array
     delta: Array
-    lam: float
+    lam: Array
     w: Array
     Z: Array
     theta: float
@@ -227,52 +222,55 @@ class _Point:
 
 
 class _Problem:
-    """One saddle point: labelled blocks, labels, box, τ and the cone of the weights."""
+    """One saddle point: kernels of the labelled points, labels of every machine, box, τ and the cone of the weights."""
 
-    def __init__(self, G: Array, y: Array, box: float, tau: float, cone: Any) -> None:
-        self.G, self.y, self.box, self.tau, self.cone = np.tensordot(cone.span.T, G, axes=1), y, box, tau, cone
+    def __init__(self, K: Array, Y: Array, box: float, tau: float, cone: Any) -> None:
+        self.K, self.Y, self.box, self.tau, self.cone = np.tensordot(cone.span.T, K, axes=1), Y, box, tau, cone
         self.ones = cone.span.sum(axis=0)
         self.bounded = bool(np.isfinite(box))
-        self.degree = cone.degree + y.size * (2 if self.bounded else 1)
+        self.degree = cone.degree + Y.size * (2 if self.bounded else 1)
 
-    def mixed(self, w: Array) -> Array:
-        Q = np.tensordot(w, self.G, axes=1)
-        Q[np.diag_indices_from(Q)] += self.tau
-        return Q
+    def mixed(self, w: Array) -> list[Array]:
+        """``Σ w_i G_i + τI`` of every machine."""
+        K = np.tensordot(w, self.K, axes=1)
+        return [K * np.outer(y, y) + self.tau * np.eye(y.size) for y in self.Y]
 
     def start(self) -> _Point:
         """Equal weights, and α equal within a class, as long as they like it."""
-        m, y = len(self.cone.span), self.y
+        m, alpha = len(self.cone.span), np.empty_like(self.Y)
         w = np.linalg.lstsq(self.cone.span, np.full(m, 1.0 / m), rcond=None)[0]
         w /= self.ones @ w
-        a, Q = 1.0 / np.where(y > 0, np.sum(y > 0), np.sum(y < 0)), self.mixed(w)
-        length = 2.0 / max(float(a @ Q @ a), 1e-8 * float(np.trace(Q)) / y.size)
-        alpha = a * min(length, 0.5 * self.box / a.max())
+        for c, (y, Q) in enumerate(zip(self.Y, self.mixed(w), strict=True)):
+            a = 1.0 / np.where(y > 0, np.sum(y > 0), np.sum(y < 0))
+            length = 2.0 / max(float(a @ Q @ a), 1e-8 * float(np.trace(Q)) / y.size)
+            alpha[c] = a * min(length, 0.5 * self.box / a.max())
         level = 2 * alpha.sum() / self.degree
         Z = self.cone.start(level)
         theta = float(self.ones @ (self.quadratics(alpha)[1] + self.cone.pair(Z)) / (self.ones @ self.ones))
-        return _Point(alpha, level / alpha, level / (self.box - alpha), 0.0, w, Z, theta)
+        return _Point(alpha, level / alpha, level / (self.box - alpha), np.zeros(len(alpha)), w, Z, theta)
 
     def quadratics(self, alpha: Array) -> tuple[Array, Array]:
-        """G_iα and α'G_iα."""
-        products = self.G @ alpha
-        return products, products @ alpha
+        """G_iα, (m, machines, points), and α'G_iα."""
+        products = ((alpha * self.Y) @ self.K) * self.Y
+        return products, np.tensordot(products, alpha, axes=2)
 
     def complementarity(self, p: _Point) -> float:
         """Mean product of a slack and its multiplier."""
-        above = p.delta @ (self.box - p.alpha) if self.bounded else 0.0
-        return float(p.alpha @ p.nu + above + p.w @ self.cone.pair(p.Z)) / self.degree
+        above = np.vdot(p.delta, self.box - p.alpha) if self.bounded else 0.0
+        return float(np.vdot(p.alpha, p.nu) + above + p.w @ self.cone.pair(p.Z)) / self.degree
 
     def residuals(self, p: _Point) -> tuple[Array, Array]:
         products, q = self.quadratics(p.alpha)
-        in_alpha = 2 - 2 * (p.w @ products + self.tau * p.alpha) - p.lam * self.y + p.nu - p.delta
+        mixed = np.tensordot(p.w, products, axes=1) + self.tau * p.alpha
+        in_alpha = 2 - 2 * mixed - p.lam[:, None] * self.Y + p.nu - p.delta
         return in_alpha, p.theta * self.ones - q - self.cone.pair(p.Z)
 
     def certified(self, p: _Point, n_iter: int) -> MarginSolution:
         """The point with both bounds."""
         theta, Z, w = self.cone.certify(self.quadratics(p.alpha)[1])
-        lower = float(2 * p.alpha.sum() - self.tau * p.alpha @ p.alpha - theta)
-        upper = upper_bound(self.mixed(w), self.y, p.alpha, self.box)
+        lower = float(2 * p.alpha.sum() - self.tau * np.vdot(p.alpha, p.alpha) - theta)
+        machines = zip(self.mixed(w), self.Y, p.alpha, strict=True)
+        upper = sum(upper_bound(Q, y, alpha, self.box) for Q, y, alpha in machines)
         return MarginSolution(w, p.alpha, Z, upper, lower, len(w), n_iter)
 
 
@@ -283,40 +281,44 @@ class _Newton:
         self.problem, self.p = problem, p
         self.residuals = problem.residuals(p)
         self.room = problem.box - p.alpha
-        M = 2 * problem.mixed(p.w)
-        M[np.diag_indices_from(M)] += p.nu / p.alpha + p.delta / self.room
-        self.factor = la.cho_factor(M)
-        self.My = la.cho_solve(self.factor, problem.y)
-        self.B = 2 * (problem.G @ p.alpha).T
+        steep = p.nu / p.alpha + p.delta / self.room
+        self.factors = [la.cho_factor(2 * Q + np.diag(d)) for Q, d in zip(problem.mixed(p.w), steep, strict=True)]
+        self.My = [la.cho_solve(factor, y) for factor, y in zip(self.factors, problem.Y, strict=True)]
+        self.B = 2 * problem.quadratics(p.alpha)[0].transpose(1, 2, 0)
         self.MB = self._solve(self.B)[0]
-        self.schur = _scaled_solver(problem.cone.hessian + dense.symmetric(self.B.T @ self.MB))
+        self.schur = _scaled_solver(
+            problem.cone.hessian + dense.symmetric(np.tensordot(self.B, self.MB, ((0, 1),) * 2))
+        )
         self.ones = self.schur(problem.ones)
 
     def _solve(self, v: Array) -> tuple[Array, Array]:
-        """M⁻¹v within y'α = 0, and the multiplier of that."""
-        x = la.cho_solve(self.factor, v)
-        lam = (self.problem.y @ x) / (self.problem.y @ self.My)
-        return x - np.multiply.outer(self.My, lam), lam
+        """M⁻¹v of every machine within y'α = 0, and the multipliers of that."""
+        found = []
+        for factor, y, My, right in zip(self.factors, self.problem.Y, self.My, v, strict=True):
+            x = la.cho_solve(factor, right)
+            lam = (y @ x) / (y @ My)
+            found.append((x - np.multiply.outer(My, lam), lam))
+        return np.array([x for x, _ in found]), np.array([lam for _, lam in found])
 
     def direction(self, sigma: float, affine: _Point | None = None) -> _Point:
         """Towards complementarity `sigma`, with the second-order terms of the predictor `affine` put right."""
         p, cone, ones = self.p, self.problem.cone, self.problem.ones
-        below = above = np.full(p.alpha.size, sigma)
+        below = above = np.full(p.alpha.shape, sigma)
         target, (in_alpha, in_w) = cone.target(sigma), self.residuals
         if affine is not None:
             below = below - affine.alpha * affine.nu
             above = above + affine.alpha * affine.delta
             target = cone.target(sigma, affine.w, affine.Z)
             products, q = self.problem.quadratics(affine.alpha)
-            in_alpha, in_w = in_alpha - 2 * affine.w @ products, in_w - q
+            in_alpha, in_w = in_alpha - 2 * np.tensordot(affine.w, products, axes=1), in_w - q
         g = in_alpha + (below / p.alpha - p.nu) - (above / self.room - p.delta)
-        dw = self.schur(cone.pair(target) - cone.pair(p.Z) - in_w + self.MB.T @ g)
+        dw = self.schur(cone.pair(target) - cone.pair(p.Z) - in_w + np.tensordot(self.MB, g, ((0, 1),) * 2))
         theta = float((ones @ dw) / (ones @ self.ones))
         dw = dw - theta * self.ones
         alpha, lam = self._solve(g - self.B @ dw)
         nu = below / p.alpha - p.nu - p.nu / p.alpha * alpha
         delta = above / self.room - p.delta + p.delta / self.room * alpha
-        return _Point(alpha, nu, delta, float(lam), dw, cone.change(target, dw), theta)
+        return _Point(alpha, nu, delta, lam, dw, cone.change(target, dw), theta)
 
     def longest(self, d: _Point) -> float:
         pairs = ((self.p.alpha, d.alpha), (self.room, -d.alpha), (self.p.nu, d.nu), (self.p.delta, d.delta))
@@ -333,11 +335,14 @@ class _Newton:
 def learn_weights(
     kernels: Array, labelled: Index, y: Array, *, box: float, tau: float, signs: str, tol: float, max_iter: int
 ) -> MarginSolution:
-    """Solve for the weights of `kernels` (m, n, n), all PSD and of one trace, given labels y = ±1 of the points `labelled`."""
-    G = kernels[:, labelled[:, None], labelled] * np.outer(y, y)
-    scale = float(np.trace(G, axis1=1, axis2=2).max()) / y.size if np.isinf(box) and tau == 0 else 0.0
+    """Solve for the weights of `kernels` (m, n, n), all PSD and of one trace, given labels ±1 of the points `labelled`.
+
+    Rows of a table y are several machines under one kernel, and ω is the sum of theirs.
+    """
+    Y, K = np.atleast_2d(y), kernels[:, labelled[:, None], labelled]
+    scale = float(np.trace(K, axis1=1, axis2=2).max()) / Y.shape[1] if np.isinf(box) and tau == 0 else 0.0
     cone: Any = _Orthant(len(kernels)) if signs == "nonnegative" else _Semidefinite(kernels)
-    problem = _Problem(G, y, box, tau, cone)
+    problem = _Problem(K, Y, box, tau, cone)
     point, best, status, n_iter = problem.start(), None, "iterations", 0
     while status == "iterations":
         try:
@@ -360,4 +365,5 @@ def learn_weights(
     assert best is not None
     weights, multiplier = cone.span @ best.weights, cone.restore(best.multiplier)
     facts: dict[str, Any] = {"status": status, "n_iter": n_iter, "left_out": cone.left_out}
+    facts["alpha"] = best.alpha.reshape(np.shape(y))
     return replace(best, weights=weights, multiplier=multiplier, **facts)

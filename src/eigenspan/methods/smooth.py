@@ -1,0 +1,55 @@
+"""Combinations of the smooth functions of a manifold: another embedding's coordinates, and new axes among them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import Fitted, Form, SqrtEigenvalue, TraceProblem, sign_of, solve, spectral_attributes
+from ..input import Sample
+
+Array = NDArray[np.float64]
+
+
+def with_parameters_of(estimator: Any, cls: Any, **more: Any) -> Any:
+    """An estimator of another class, with all parameters that both have but for those given anew."""
+    return cls(**{name: getattr(estimator, name) for name in cls._parameters if hasattr(estimator, name)} | more)
+
+
+def functions_of(estimator: Any, sample: Sample, wanted: int | None, usual: int) -> int:
+    """How many functions of the manifold are combined: as many as are asked for, or the usual number where there are so many."""
+    if wanted is not None:
+        return int(wanted)
+    if estimator.landmarks is not None:
+        n = len(sample.x.landmarks(estimator.landmarks, random_state=estimator.random_state))
+    else:
+        copies = sample.x.copies()
+        n = sample.n if copies is None else int(copies.first.size)
+    return max(1, min(usual, n - 2))
+
+
+def on_axes_of(
+    omega: Array, d: int, estimator: Any, fitted: Fitted, centre: Array, sample: Sample, width: int | None = None
+) -> Fitted:
+    """The embedding u followed by ``u -> (u − centre) T`` with the d leading axes T of ``TTᵀ = Ω``, for new points as for these.
+
+    Up to `width`, further axes are zero.
+    """
+    problem = TraceProblem(Form(len(omega), dense=omega, psd=True), None, "max")
+    spectrum = solve(problem, d, solver=estimator.solver, random_state=estimator.random_state)
+    T = spectrum.vectors * SqrtEigenvalue()(spectrum)
+    T = T * sign_of((np.asarray(fitted.embedding) - centre) @ T) @ np.eye(d, width)
+    return _followed(fitted, T, -centre @ T, sample).having(**spectral_attributes(problem, spectrum))
+
+
+def _followed(fitted: Fitted, T: Array, shift: Array, sample: Sample) -> Fitted:
+    """The fit followed by ``u -> uT + shift``, its training rows at exactly the places that the map has for them."""
+    map_ = fitted.map.then(T, shift)
+    Y = np.asarray(fitted.embedding) @ T + shift
+    if map_.known is not None and map_.embedding is not None:
+        index = map_.known(sample.x.arriving)
+        Y[index >= 0] = map_.embedding[index[index >= 0]]
+    return replace(fitted, embedding=Y, map=map_)
