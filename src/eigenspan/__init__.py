@@ -5,7 +5,7 @@ Methods
     distances       ClassicalMDS, LandmarkMDS, Isomap, LandmarkIsomap, KernelIsomap
     laplacian       LaplacianEigenmaps, DiffusionMap, CommuteTimeEmbedding, SpectralClustering, LPP, OLPP
     reconstruction  LLE, NPP, ONPP
-    alignment       ModifiedLLE, HessianLLE, LTSA, LLTSA
+    alignment       ModifiedLLE, HessianLLE, LTSA, LLTSA, GeodesicNullspaceAnalysis
     discriminant    LDA, LFDA, MFA, DNE, LDE, MMC, SupervisedPCA, RoweisDA
     semi-supervised SSLFDA, SSDNE, SSMFA, SSFDA, SSMMC, SELF, SDA, SDACCCP, SODA, SSDR
     sufficient      SIR, SAVE, DirectionalRegression, PHD, ContourRegression, LAD, GradientKDR, KDR, ManifoldKDR, ContingencySDR
@@ -44,7 +44,7 @@ from .graphs import KNN, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered,
 from .graphs.weights.paths import PathSimilarity
 from .interop import to_anndata
 from .learning import KernelLearner
-from .methods.alignment import LLTSA, LTSA, HessianLLE, ModifiedLLE
+from .methods.alignment import LLTSA, LTSA, GeodesicNullspaceAnalysis, HessianLLE, ModifiedLLE
 from .methods.anchored import Anchored
 from .methods.clustering import SpectralClustering
 from .methods.compose import TraceReducer
@@ -162,6 +162,7 @@ __all__ = [
     "DistortionDiscriminantAnalysis",
     "EquivalentKernel",
     "External",
+    "GeodesicNullspaceAnalysis",
     "GradientKDR",
     "Heat",
     "HeatKernel",

@@ -48,7 +48,7 @@ IMPLICIT = [
     for case in own()
     if "disconnected" in case.template.get_params() and not case.template.__sklearn_tags__().target_tags.required
 ]
-LOCAL = ["ModifiedLLE", "HessianLLE", "LTSA"]
+LOCAL = ["ModifiedLLE", "HessianLLE", "LTSA", "GeodesicNullspaceAnalysis"]
 
 
 # ---------------------------------------------------------------------- numbers that are none, and too few of them
