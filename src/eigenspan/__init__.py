@@ -2,7 +2,7 @@
 
 Methods
     variance        PCA, KernelPCA, PPCA, MixturePPCA, OrientedPCA, DistortionDiscriminantAnalysis
-    distances       ClassicalMDS, LandmarkMDS, Isomap, LandmarkIsomap, KernelIsomap
+    distances       ClassicalMDS, LandmarkMDS, Isomap, LandmarkIsomap, KernelIsomap, OrdinalIsomap
     laplacian       LaplacianEigenmaps, DiffusionMap, CommuteTimeEmbedding, SpectralClustering, LPP, OLPP
     reconstruction  LLE, NPP, ONPP
     alignment       ModifiedLLE, HessianLLE, LTSA, LLTSA, GeodesicNullspaceAnalysis
@@ -66,6 +66,7 @@ from .methods.manifold_kdr import ManifoldKDR
 from .methods.margins import DNE, LDE, MFA, SSDNE, SSMFA
 from .methods.mixture import MixturePPCA
 from .methods.multiview import MultiviewCCA
+from .methods.ordinal import OrdinalIsomap
 from .methods.oriented import OrientedPCA
 from .methods.probabilistic import PPCA
 from .methods.propagation import SDACCCP, SODA
@@ -185,6 +186,7 @@ __all__ = [
     "MixturePPCA",
     "ModifiedLLE",
     "MultiviewCCA",
+    "OrdinalIsomap",
     "OrientedPCA",
     "PathSimilarity",
     "Powered",

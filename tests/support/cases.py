@@ -70,7 +70,7 @@ def drawn_in(rows: Any) -> Any:
 
 #: Maps that look training rows up; those of Gram matrices and features are exact at training rows without it.
 _LOOKUP = {
-    "Isomap", "KernelIsomap", "LandmarkIsomap", "LaplacianEigenmaps", "DiffusionMap", "CommuteTimeEmbedding", "SpectralClustering",
+    "Isomap", "KernelIsomap", "OrdinalIsomap", "LandmarkIsomap", "LaplacianEigenmaps", "DiffusionMap", "CommuteTimeEmbedding", "SpectralClustering",
     "LLE", "ModifiedLLE", "HessianLLE", "LTSA", "GeodesicNullspaceAnalysis", "MVU", "SupervisedMVU", "SMVU1",
     "SMVU2", "ColoredMVU", "ManifoldKDR", "LandmarkMVU", "RelaxedMVU", "LaplacianMVU", "ActionRespectingEmbedding",
 }  # fmt: skip

@@ -144,9 +144,9 @@ class GeodesicNullspaceAnalysis(_Alignment):
     T_i is an isometric chart of neighbourhood i, :math:`\\tilde T_i = [1\\; T_i]`. Near each point a sheet that unrolls is a product of
     parabolas, and lengths along these take the place of tangent coordinates. All flat coordinates lie in the null space of what
     is not affine in the charts; it knows them up to an affine map, as `LTSA` does, and the linear map R that brings every neighbourhood
-    nearest to its chart, turned, makes them an isometry. The axes are uncorrelated, the longest first, in the units of X. Use it for a densely sampled
-    sheet without much noise, holes and uneven borders included, where lengths matter: `Isomap` stands more noise and no holes. Look at
-    ``isometry_error_``: where it is large, no flat picture has these lengths, or the graph has short cuts.
+    nearest to its chart, turned, makes them an isometry. The axes are uncorrelated, the longest first, in the units of X. Use it for a
+    densely sampled sheet without much noise, holes and uneven borders included, where lengths matter: `Isomap` stands more noise and no
+    holes. Look at ``isometry_error_``: where it is large, no flat picture has these lengths, or the graph has short cuts.
 
     Cost: neighbours, O(n(k²D + kd⁴)) for the charts, one sparse factorisation and a Lanczos run.
 
@@ -206,9 +206,10 @@ def _at_true_lengths(fitted: Fitted, charts: Charts) -> Fitted:
         R, error = charts.isometry(Y)
     P, s, _ = dense.singular_vectors(R)
     if len(s) < charts.d or not s[-1] > 1e-8 * s[0]:
+        flat = charts.d - int(np.sum(s > 1e-8 * s[:1]))
         raise DimensionError(
-            f"The neighbourhoods have no extent along {charts.d - int(np.sum(s > 1e-8 * s[:1]))} of the {charts.d} axes of the embedding: the "
-            "points lie on something of lower dimension. Use fewer components, or other neighbours."
+            f"The neighbourhoods have no extent along {flat} of the {charts.d} axes of the embedding: the points lie on something "
+            "of lower dimension. Use fewer components, or other neighbours."
         )
     T = P * s
     T = T * sign_of(Y @ T)
