@@ -128,7 +128,7 @@ def test_too_few_steps_are_told(roll: Any) -> None:
 
 
 def test_landmarks_are_the_sample_that_is_fitted(roll: Any) -> None:
-    X, sheet = roll
+    X, _ = roll
     found = es.OrdinalIsomap(2, n_neighbors=7, landmarks=400).fit(X)
     assert found.embedding_.shape == (600, 2)
     assert found.dist_matrix_.shape == (400, 400)

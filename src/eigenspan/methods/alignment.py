@@ -138,8 +138,8 @@ class HessianLLE(_Alignment):
 class GeodesicNullspaceAnalysis(_Alignment):
     """Geodesic nullspace analysis: a flat sheet unrolled to its true lengths.
 
-    .. math:: \\min_U \\sum_i \\lVert (I - \\tilde T_i \\tilde T_i^+) U_i \\rVert_F^2 \\quad \\text{s.t. } \\tfrac1n U^T U = I,\\; U^T 1 = 0,
-       \\qquad \\min_{R,\\, Q_i^T Q_i = I} \\sum_i \\lVert H U_i R - T_i Q_i \\rVert_F^2, \\qquad Y = U R
+    .. math:: \\min_U \\sum_i \\lVert (I - \\tilde T_i \\tilde T_i^+) U_i \\rVert_F^2 \\quad \\text{s.t. }
+       \\tfrac1n U^T U = I,\\; U^T 1 = 0, \\qquad \\min_{R,\\, Q_i^T Q_i = I} \\sum_i \\lVert H U_i R - T_i Q_i \\rVert_F^2, \\qquad Y = U R
 
     T_i is an isometric chart of neighbourhood i, :math:`\\tilde T_i = [1\\; T_i]`. Near each point a sheet that unrolls is a product of
     parabolas, and lengths along these take the place of tangent coordinates. All flat coordinates lie in the null space of what

@@ -40,8 +40,8 @@ class OrdinalIsomap(Isomap):
     with Δ̂ the lengths of shortest paths through the neighbour graph [S3, §4.3]. Only their order counts: longer paths shall be longer
     distances. Use it where the lengths of paths are off in a way that grows with them (sparse or noisy samples, sheets that curve or
     stretch) but their order can be trusted. It starts from `Isomap` and descends by majorisation (SMACOF) and isotonic
-    regression; the minimum found is a local one. The axes are principal ones, at the scale of the geodesics; ``problem_``, ``eigenvalues_``,
-    ``residuals_`` and ``gap_`` are those of the start.
+    regression; the minimum found is a local one. The axes are principal ones, at the scale of the geodesics; ``problem_``,
+    ``eigenvalues_``, ``residuals_`` and ``gap_`` are those of the start.
 
     Cost: as Isomap, and O(n²d) time a step; 56n² bytes in all.
 
@@ -118,8 +118,8 @@ class OrdinalIsomap(Isomap):
         note(stress=found.stress[-1], steps=len(found.stress) - 1)
         if not found.converged:
             warn(
-                f"The stress still fell after {self.max_iter} steps, from {found.stress[-2]:.6g} to {found.stress[-1]:.6g}: raise max_iter=, "
-                "or tol= if that is near enough.",
+                f"The stress still fell after {self.max_iter} steps, from {found.stress[-2]:.6g} to {found.stress[-1]:.6g}: raise "
+                "max_iter=, or tol= if that is near enough.",
                 ConvergenceWarning,
             )
         masses = np.ones(graph.n) if masses is None else masses
