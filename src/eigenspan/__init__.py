@@ -2,10 +2,10 @@
 
 Methods
     variance        PCA, KernelPCA, PPCA, MixturePPCA, OrientedPCA, DistortionDiscriminantAnalysis, PDDP
-    distances       ClassicalMDS, LandmarkMDS, Isomap, LandmarkIsomap, KernelIsomap
+    distances       ClassicalMDS, LandmarkMDS, Isomap, LandmarkIsomap, KernelIsomap, OrdinalIsomap
     laplacian       LaplacianEigenmaps, DiffusionMap, CommuteTimeEmbedding, SpectralClustering, LPP, OLPP
     reconstruction  LLE, ConformalEigenmaps, NPP, ONPP
-    alignment       ModifiedLLE, HessianLLE, LTSA, LLTSA
+    alignment       ModifiedLLE, HessianLLE, LTSA, LLTSA, GeodesicNullspaceAnalysis
     discriminant    LDA, LFDA, MFA, DNE, LDE, MMC, SupervisedPCA, RoweisDA
     semi-supervised SSLFDA, SSDNE, SSMFA, SSFDA, SSMMC, SELF, SDA, SDACCCP, SODA, SSDR
     sufficient      SIR, SAVE, DirectionalRegression, PHD, ContourRegression, LAD, GradientKDR, KDR, ManifoldKDR, ContingencySDR
@@ -46,7 +46,7 @@ from .graphs import KNN, MST, Binary, Cosine, Heat, Landmarks, LocalScaling, Pow
 from .graphs.weights.paths import PathSimilarity
 from .interop import to_anndata
 from .learning import AffinityLearner, KernelLearner
-from .methods.alignment import LLTSA, LTSA, HessianLLE, ModifiedLLE
+from .methods.alignment import LLTSA, LTSA, GeodesicNullspaceAnalysis, HessianLLE, ModifiedLLE
 from .methods.anchored import Anchored
 from .methods.clustering import SpectralClustering
 from .methods.compose import TraceReducer
@@ -71,6 +71,7 @@ from .methods.margins import DNE, LDE, MFA, SSDNE, SSMFA
 from .methods.mixture import MixturePPCA
 from .methods.multiview import MultiviewCCA
 from .methods.on_eigenmaps import EigenmapClassifier, EigenmapRegressor
+from .methods.ordinal import OrdinalIsomap
 from .methods.oriented import OrientedPCA
 from .methods.probabilistic import PPCA
 from .methods.propagation import SDACCCP, SODA
@@ -174,6 +175,7 @@ __all__ = [
     "EigenmapRegressor",
     "EquivalentKernel",
     "External",
+    "GeodesicNullspaceAnalysis",
     "GradientKDR",
     "Heat",
     "HeatKernel",
@@ -197,6 +199,7 @@ __all__ = [
     "MixturePPCA",
     "ModifiedLLE",
     "MultiviewCCA",
+    "OrdinalIsomap",
     "OrientedPCA",
     "PathSimilarity",
     "Powered",

@@ -70,8 +70,8 @@ def drawn_in(rows: Any) -> Any:
 
 #: Maps that look training rows up; those of Gram matrices and features are exact at training rows without it.
 _LOOKUP = {
-    "Isomap", "KernelIsomap", "LandmarkIsomap", "LaplacianEigenmaps", "DiffusionMap", "CommuteTimeEmbedding", "SpectralClustering",
-    "LLE", "ModifiedLLE", "HessianLLE", "LTSA", "MVU", "SupervisedMVU", "SMVU1",
+    "Isomap", "KernelIsomap", "OrdinalIsomap", "LandmarkIsomap", "LaplacianEigenmaps", "DiffusionMap", "CommuteTimeEmbedding",
+    "SpectralClustering", "LLE", "ModifiedLLE", "HessianLLE", "LTSA", "GeodesicNullspaceAnalysis", "MVU", "SupervisedMVU", "SMVU1",
     "SMVU2", "ColoredMVU", "ManifoldKDR", "LandmarkMVU", "RelaxedMVU", "LaplacianMVU", "ActionRespectingEmbedding", "ConformalEigenmaps",
 }  # fmt: skip
 
@@ -106,6 +106,7 @@ def estimators() -> tuple[Case, ...]:
             es.TraceReducer(basis="samples", minimise="reconstruction", scale="covariance"),
             lookup=True,
         ),
+        _case("TraceReducer-ratio", es.TraceReducer(maximise="between", over="within", unit="total")),
         _case("TraceReducer-class", es.TraceReducer(minimise="class_laplacian", unit="total")),
         _case("KernelPCA-landmarks", es.KernelPCA(landmarks=25, gamma=0.01)),
         _case("ClassicalMDS-cityblock", es.ClassicalMDS(metric="cityblock")),

@@ -568,6 +568,8 @@ def named_form(form: Any, p: Any, P: Any, y: Any, graph: Callable[[], Graph]) ->
 @defines("TraceReducer")
 def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
     d, samples = p["n_components"], p["basis"] == "samples"
+    if p["over"] is not None:
+        raise Undefined  # tests/solvers/test_trace_ratio_metric.py
     F, relative, P = X, 0.0, X
     if not samples:
         kernel = p["kernel"] if p["basis"] == "kernel" else None

@@ -131,7 +131,7 @@ ALONE = frozenset(
         "random_state": ("None", "5"),
         "n_components": ("3",),
         "priors": ("list",),
-        **dict.fromkeys(("minimise", "maximise", "unit"), ("'modified'", "'hessian'", "'total'", "'identity'")),
+        **dict.fromkeys(("minimise", "maximise", "over", "unit"), ("'modified'", "'hessian'", "'total'", "'identity'")),
     }.items()
     for label in labels
 )
@@ -245,6 +245,7 @@ VALUES: dict[str, Values] = {
     "noise_floor": plain(0.01),
     "minimise": {"callable": lambda: rising},
     "maximise": {"callable": lambda: rising},
+    "over": {"callable": lambda: rising},
     "unit": {"callable": lambda: rising},
     "distortions": {"callable": lambda: _dimmed, "list": lambda: [_dimmed, _shaken]},
     "hidden_layer_sizes": {"(3,)": lambda: (3,)},

@@ -48,7 +48,7 @@ IMPLICIT = [
     for case in own()
     if "disconnected" in case.template.get_params() and not case.template.__sklearn_tags__().target_tags.required
 ]
-LOCAL = ["ModifiedLLE", "HessianLLE", "LTSA"]
+LOCAL = ["ModifiedLLE", "HessianLLE", "LTSA", "GeodesicNullspaceAnalysis"]
 
 
 # ---------------------------------------------------------------------- numbers that are none, and too few of them
@@ -220,6 +220,7 @@ TOO_MANY = {
     "MixturePPCA": ["n_components=40 exceeds 5", "n_features=5"],
     "LDA": ["n_components=40", "3 classes", "at most 2"],
     "LDA-trace-ratio": ["n_components=40 exceeds 5", "number of features"],
+    "TraceReducer-ratio": ["n_components=40 exceeds 5", "dimension of the problem"],
     "SpectralClustering": ["n_components=40 exceeds n_samples=30"],
     "SpectralClustering-ratio": ["n_components=40 exceeds n_samples=30"],
     "KernelPCA-landmarks": ["n_components=40 exceeds 29", "<= 29"],

@@ -4,13 +4,13 @@ graph or kernel -> quadratic forms on the samples -> trace problem in a basis ->
 """
 
 from .basis import DirectSum, Features, Samples, cross_form
-from .fitted import Axes, Fitted, spectral_attributes
+from .fitted import Axes, Fitted, spectral_attributes, warn_of_flat_axes
 from .form import Form, diagonal, factor_gram, gram, identity
 from .kernels import Kernel, KernelRows, gram_matrix, kernel_rows
 from .map import Map, Raw
 from .nystrom import NystromFeatures
 from .pairwise import Pairwise
-from .problem import Posed, TraceProblem, TraceRatio, as_solved, pose, solve, warn_of_flat_axes, with_ridge
+from .problem import Posed, TraceProblem, TraceRatio, as_solved, pose, solve, with_ridge
 from .scale import AxisWeights, Diffusion, InverseSqrt, SqrtEigenvalue, Unit, UnitCovariance, UnitVariance, Whitened
 from .scatters import Scatters
 from .spectrum import Spectrum, sign_of

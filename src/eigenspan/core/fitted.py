@@ -9,13 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._diagnostics import note
+from ..errors import FlatWarning, warn
 from .basis import Features, Samples
 from .map import Map, Raw
-from .problem import Posed, as_solved, solve, warn_of_flat_axes
+from .problem import Posed, TraceProblem, as_solved, solve
 from .scale import UnitVariance
 from .spectrum import Spectrum, sign_of, warn_if_localised
 
 Array = NDArray[np.float64]
+
+#: Share of the variance of the points that is next to none.
+FLAT = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +79,33 @@ class Axes:
             note(participation=warn_if_localised(Y, basis.masses))
         sign = np.ones(Y.shape[1]) if turned else sign_of(Y)
         return Fitted(Y * sign, basis.map(V * sign, spectrum), found)
+
+
+def warn_of_flat_axes(posed: Posed, spectrum: Spectrum) -> None:
+    """Say which axes the points hardly vary along.
+
+    Where a unit form measures the embedding, such axes are no answers: they are in its null space. Under V'V = I every direction
+    counts alike, and an objective that may be zero is so where the points do not differ: axes that lie there show the
+    precision of the features, and nothing else. Axes with an objective of zero and variance are clusters, and in order.
+    """
+    problem, basis = posed.problem, posed.basis
+    if not isinstance(problem, TraceProblem) or not isinstance(basis, Features) or problem.B is not None:
+        return
+    if problem.sense == "max" and problem.A.psd:  # variance itself, as in PCA: the axes come in its order
+        return
+    none = np.flatnonzero(
+        np.abs(spectrum.values) <= np.sqrt(FLAT) * spectrum.norm
+    )  # the others cost more than flat axes can
+    shares = basis.shares_of_variance(spectrum.vectors[:, none])
+    if np.any(flat := shares <= FLAT):
+        which = ", ".join(str(j + 1) for j in none[flat])
+        warn(
+            f"The points have only {shares[flat].max():.1g} of their variance along axis {which}: orthonormal axes that cost nothing are "
+            "found where the points do not differ, and what shows there is the precision of the features. Use a method whose unit "
+            "measures the embedding (LPP for OLPP, NPP for ONPP), standardise features of unlike units, keep fewer of them (reduce=, or "
+            "landmarks= beside kernel=), take a kernel that varies faster (a larger gamma), or ask for fewer components.",
+            FlatWarning,
+        )
 
 
 def spectral_attributes(problem: Any, spectrum: Spectrum) -> dict[str, Any]:

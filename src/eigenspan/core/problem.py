@@ -3,7 +3,7 @@
 ::
 
     min or max  Tr(V'AV)   s.t.  V'BV = I            TraceProblem
-    max         Tr(V'AV) / Tr(V'BV)  s.t.  V'V = I   TraceRatio
+    max         Tr(V'AV) / Tr(V'BV)  s.t.  V'CV = I  TraceRatio
 
 `pose` states a method as a form, a unit and a basis; `solve` takes the problem to standard form, calls a solver and
 refines, orders and checks what comes back. The rule for a singular B lives here and nowhere else.
@@ -24,7 +24,6 @@ from ..errors import (
     ConvergenceError,
     ConvergenceWarning,
     DimensionError,
-    FlatWarning,
     InputError,
     MemoryLimitError,
     RidgeWarning,
@@ -44,8 +43,6 @@ Basis = Samples | Features | DirectSum
 
 #: Residual, relative to ‖A‖, above which a solver has failed.
 RESIDUAL = 1e-9
-#: Share of the variance of the points that is next to none.
-FLAT = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +67,16 @@ class TraceProblem:
 
 @dataclass(frozen=True, eq=False)
 class TraceRatio:
-    """``max (or min) Tr(V'AV) / Tr(V'BV)  s.t.  V'V = I``."""
+    """``max (or min) Tr(V'AV) / Tr(V'BV)  s.t.  V'CV = I`` and ``V'CN = 0`` for the declared directions N [S0, eq. 5].
+
+    C and N are as B and `exclude` in `TraceProblem`.
+    """
 
     A: Form
     B: Form
     sense: Sense = "max"
+    C: Form | None = None
+    exclude: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +104,7 @@ def pose(
     *,
     minimise: Form | None = None,
     maximise: Form | None = None,
+    over: Form | None = None,
     unit: Form | Literal["embedding", "projection"] = "embedding",
     ridge: float | None = None,
     relative_ridge: float | None = None,
@@ -116,6 +119,8 @@ def pose(
     basis : Samples, Features or DirectSum
     minimise, maximise : Form
         Exactly one of them: the objective over the samples.
+    over : Form, optional
+        Positive semidefinite: the traces of the two are then divided, and the problem is a `TraceRatio`. It takes the ridge.
     unit : Form, "embedding" or "projection"
         The constraint: ``Y'MY = I`` for a form M, ``Y'Y = I`` (samples with masses count as often), or ``V'V = I`` in feature space
         (orthogonal methods).
@@ -144,8 +149,14 @@ def pose(
     A = basis.restrict(form)
     trivial = isinstance(unit, str) and (unit == "projection" or (isinstance(basis, Samples) and masses is None))
     B = None if trivial else basis.restrict(M)
+    relative = getattr(basis, "relative_ridge", 0.0) if relative_ridge is None else relative_ridge
+    if over is not None:
+        below = (
+            basis.restrict(over) if isinstance(basis, Samples) else with_ridge(basis.restrict(over), ridge, relative)
+        )
+        exclude = basis.constant() if form.kills_constant or over.kills_constant else None
+        return Posed(TraceRatio(A, below, sense, B, exclude), basis, scale or Unit(), skip)
     if B is not None and not isinstance(basis, Samples):
-        relative = getattr(basis, "relative_ridge", 0.0) if relative_ridge is None else relative_ridge
         if sense == "min" and form.psd:
             A = with_ridge(A, ridge, relative)
         else:
@@ -222,36 +233,11 @@ def solve(
 def as_solved(problem: TraceProblem | TraceRatio, spectrum: Spectrum) -> TraceProblem | TraceRatio:
     """The problem that `spectrum` solves: with the ridge that a singular unit form was given on the way."""
     epsilon = spectrum.facts.get("ridge")
+    if epsilon is not None and isinstance(problem, TraceRatio):
+        return problem if problem.C is None else replace(problem, C=_ridged(problem.C, epsilon))
     if epsilon is None or problem.B is None:
         return problem
     return replace(problem, B=_ridged(problem.B, epsilon))
-
-
-def warn_of_flat_axes(posed: Posed, spectrum: Spectrum) -> None:
-    """Say which axes the points hardly vary along.
-
-    Where a unit form measures the embedding, such axes are no answers: they are in its null space. Under V'V = I every direction
-    counts alike, and an objective that may be zero is so where the points do not differ: axes that lie there show the
-    precision of the features, and nothing else. Axes with an objective of zero and variance are clusters, and in order.
-    """
-    problem, basis = posed.problem, posed.basis
-    if not isinstance(problem, TraceProblem) or not isinstance(basis, Features) or problem.B is not None:
-        return
-    if problem.sense == "max" and problem.A.psd:  # variance itself, as in PCA: the axes come in its order
-        return
-    none = np.flatnonzero(
-        np.abs(spectrum.values) <= np.sqrt(FLAT) * spectrum.norm
-    )  # the others cost more than flat axes can
-    shares = basis.shares_of_variance(spectrum.vectors[:, none])
-    if np.any(flat := shares <= FLAT):
-        which = ", ".join(str(j + 1) for j in none[flat])
-        warn(
-            f"The points have only {shares[flat].max():.1g} of their variance along axis {which}: orthonormal axes that cost nothing are "
-            "found where the points do not differ, and what shows there is the precision of the features. Use a method whose unit "
-            "measures the embedding (LPP for OLPP, NPP for ONPP), standardise features of unlike units, keep fewer of them (reduce=, or "
-            "landmarks= beside kernel=), take a kernel that varies faster (a larger gamma), or ask for fewer components.",
-            FlatWarning,
-        )
 
 
 def _run(standard: _Standard, sense: Sense, k: int, wanted: int, solver: Solver, rng: np.random.Generator) -> Spectrum:
@@ -378,16 +364,36 @@ def _in_unit_coordinates(T: Array, B: Array, N: Array) -> Array:
 
 
 def _solve_ratio(problem: TraceRatio, k: int) -> Spectrum:
-    A, B = dense.symmetric(problem.A.to_dense()), dense.symmetric(problem.B.to_dense())
+    T, facts = _metric(problem)
+    A, B = (dense.symmetric(M.to_dense() if T is None else T.T @ (M @ T)) for M in (problem.A, problem.B))
     if k > A.shape[0]:
-        raise DimensionError(f"n_components={k} exceeds {A.shape[0]}, the number of features.")
+        what = "number of features" if T is None else "dimension of the problem"
+        raise DimensionError(f"n_components={k} exceeds {A.shape[0]}, the {what}.")
     with stage("eigenproblem"):
         rho, V, values = trace_ratio(A, B, k, problem.sense)
-    norm = max(problem.A.norm(), np.finfo(float).tiny)
+    norm = max(problem.A.norm() if T is None else float(np.linalg.norm(A)), np.finfo(float).tiny)
     residuals = np.linalg.norm((A / norm - rho * (B / norm)) @ V - V * (values[:k] / norm), axis=0)
     gap = relative_gap(values[k - 1], values[k], norm) if values.size > k else np.inf
-    note(solver="TraceRatio", trace_ratio=rho)
+    facts = {**facts, "trace_ratio": rho}
+    note(solver="TraceRatio", **facts)
     beyond = float(values[k]) if values.size > k else np.nan
-    spectrum = Spectrum(values[:k], V, residuals, gap, beyond, "TraceRatio", norm, {"trace_ratio": rho})
+    V = V if T is None else T @ V
+    spectrum = Spectrum(values[:k], V, residuals, gap, beyond, "TraceRatio", norm, facts)
     spectrum.warn_if_degenerate()
     return spectrum
+
+
+def _metric(problem: TraceRatio) -> tuple[Array | None, dict]:
+    """The T with ``T'CT = I`` and ``T'CN = 0`` that makes a trace ratio one with orthonormal axes; None for I."""
+    if problem.C is None and problem.exclude is None:
+        return None, {}
+    n = problem.A.n
+    require(48.0 * n**2, f"A trace ratio of order {n}", "Use the features as basis, with reduce=, or landmarks.")
+    sizes = [max(M.norm(), np.finfo(float).tiny) for M in (problem.A, problem.B)]
+    both = replace((1 / sizes[0]) * problem.A + (1 / sizes[1]) * problem.B, psd=False)  # what null(C) must not touch
+    standard = _standardise(TraceProblem(both, problem.C, "max", problem.exclude))
+    N = standard.exclude
+    T = standard.back(
+        np.eye(standard.A.n) if N is None else dense.singular_vectors(N, complete=True)[0][:, N.shape[1] :]
+    )
+    return T, standard.facts

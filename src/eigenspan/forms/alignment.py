@@ -28,6 +28,8 @@ Index = NDArray[np.intp]
 
 #: Up to this much `local_work` numpy is done before the compiled loops are loaded: 5,600 rows of 12 neighbours in 3 dimensions.
 _SMALL = 1.2e7
+#: Up to this many triplets scipy is done before the compiled loops are loaded.
+_TRIPLETS = 5_000_000
 #: A share of a neighbourhood's variance that is only rounding.
 _ROUNDING = 1e-14
 #: A share this little above the median is the median: of an odd number of points one has it, and rounding must not decide.
@@ -52,7 +54,7 @@ class Blocks:
         return (F * self.signs) @ F.transpose(0, 2, 1) + self.level / m + np.diag([self.own, *[self.others] * (m - 1)])
 
 
-def _gathered(points: Any, graph: sp.csr_array) -> Iterator[tuple[Index, Array]]:
+def gathered(points: Any, graph: sp.csr_array) -> Iterator[tuple[Index, Array]]:
     """Neighbourhoods that contain their own point, first, and their coordinates relative to it: (b, m), (b, m, D)."""
     for rows, columns in neighbourhoods(graph):
         for r, c in blocks(rows, np.hstack([rows[:, None], columns]), width(points, columns.shape[1] + 1)):
@@ -80,12 +82,27 @@ def _assemble_compiled(starts: Any, members: Any, F: Array, shape: Blocks, masse
     return Form(M.shape[0], sparse=M, psd=True, kills_constant=True)
 
 
+def assembled(n: int, pieces: list[tuple[Index, Array]], shape: Blocks, masses: Array | None) -> Form:
+    """The same, without triplets where these are many."""
+    if sum(members.size * members.shape[1] for members, _ in pieces) <= _TRIPLETS:
+        return _assemble(n, pieces, shape, masses)
+    counts = np.zeros(n, np.int64)
+    for c, _ in pieces:
+        counts[c[:, 0]] = c.shape[1]
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    members, factors = np.empty(starts[-1], np.int32), np.empty((starts[-1], pieces[0][1].shape[2]))
+    for c, F in pieces:
+        places = starts[c[:, 0], None] + np.arange(c.shape[1])
+        members[places], factors[places] = c, F
+    return _assemble_compiled(starts, members, factors, shape, masses)
+
+
 def _compiled(points: Any, graph: sp.csr_array) -> bool:
     return not sp.issparse(points) and local_work(graph, points.shape[1]) > _SMALL
 
 
 def _lists(graph: sp.csr_array) -> tuple[Any, Any]:
-    """The neighbourhoods of `_gathered` as lists ``members[starts[i]:starts[i + 1]]``, empty where there are no neighbours."""
+    """The neighbourhoods of `gathered` as lists ``members[starts[i]:starts[i + 1]]``, empty where there are no neighbours."""
     some = np.diff(graph.indptr) > 0
     starts = graph.indptr + np.concatenate([[0], np.cumsum(some)])
     members = np.empty(starts[-1], np.int32)
@@ -97,22 +114,26 @@ def _lists(graph: sp.csr_array) -> tuple[Any, Any]:
     return starts.astype(np.int64), members
 
 
-def _tangent(X: Array, d: int) -> Array:
+def tangent(X: Array, d: int) -> Array:
     """Orthonormal tangent coordinates (b, m, d) of centred neighbourhoods (b, m, D).
 
     A neighbourhood of lower dimension, such as one of coincident points, has fewer: its further columns are zero, where a
     factorisation would fill in arbitrary ones.
     """
-    Xc = X - X.mean(axis=1, keepdims=True)
-    if X.shape[2] < X.shape[1]:
-        U, s = dense.local_axes(Xc)
-    else:
-        values, U = dense.local_eigenpairs(Xc @ Xc.transpose(0, 2, 1))
-        U, s = U[:, :, ::-1], np.sqrt(np.maximum(values[:, ::-1], 0.0))
+    U, s = principal_axes(X)
     return U[:, :, :d] * (s[:, :d] > 1e-7 * s[:, :1])[:, None, :]
 
 
-def _check_local(graph: sp.csr_array, points: Array, d: int, needed: int, what: str) -> None:
+def principal_axes(X: Array) -> tuple[Array, Array]:
+    """Left singular vectors and singular values of centred neighbourhoods (b, m, D), largest first."""
+    Xc = X - X.mean(axis=1, keepdims=True)
+    if X.shape[2] < X.shape[1]:
+        return dense.local_axes(Xc)
+    values, U = dense.local_eigenpairs(Xc @ Xc.transpose(0, 2, 1))
+    return U[:, :, ::-1], np.sqrt(np.maximum(values[:, ::-1], 0.0))
+
+
+def check_local(graph: sp.csr_array, points: Array, d: int, needed: int, what: str) -> None:
     if d > points.shape[1]:
         raise DimensionError(
             f"{what}: n_components={d} exceeds n_features={points.shape[1]}, the largest tangent dimension there is."
@@ -134,11 +155,11 @@ def tangent_alignment(points: Array, graph: sp.csr_array, d: int, *, masses: Arr
     ``N_i N_iᵀ = I − 11ᵀ/m − U_i U_iᵀ`` with U_i the leading d left singular vectors of the centred neighbourhood.
     Cost O(n(k²D + k³)).
     """
-    _check_local(graph, points, d, d + 1, "LTSA")
+    check_local(graph, points, d, d + 1, "LTSA")
     shape = Blocks(-np.ones(d), own=1.0, others=1.0, level=-1.0)
     with stage("local models"):
         if not _compiled(points, graph):
-            return _assemble(graph.shape[0], [(c, _tangent(X, d)) for c, X in _gathered(points, graph)], shape, masses)
+            return _assemble(graph.shape[0], [(c, tangent(X, d)) for c, X in gathered(points, graph)], shape, masses)
         from ..compiled.local import tangents
 
         starts, members = _lists(graph)
@@ -153,12 +174,12 @@ def hessian_alignment(points: Array, graph: sp.csr_array, d: int, *, masses: Arr
     Cost O(n(k²D + k d⁴)).
     """
     quadratic = d * (d + 1) // 2
-    _check_local(graph, points, d, d + quadratic, "Hessian LLE")
+    check_local(graph, points, d, d + quadratic, "Hessian LLE")
     shape = Blocks(np.ones(quadratic))
     with stage("local models"):
         if not _compiled(points, graph):
             return _assemble(
-                graph.shape[0], [(c, _quadratics(X, d)) for c, X in _gathered(points, graph)], shape, masses
+                graph.shape[0], [(c, _quadratics(X, d)) for c, X in gathered(points, graph)], shape, masses
             )
         from ..compiled.local import quadratics
 
@@ -169,7 +190,7 @@ def hessian_alignment(points: Array, graph: sp.csr_array, d: int, *, masses: Arr
 
 def _quadratics(X: Array, d: int) -> Array:
     """Orthonormal functions (b, m, d(d+1)/2) spanning the quadratics in the tangent coordinates beyond the affine ones."""
-    U, pairs = _tangent(X, d), np.triu_indices(d)
+    U, pairs = tangent(X, d), np.triu_indices(d)
     flat = np.concatenate([np.full((*U.shape[:2], 1), X.shape[1] ** -0.5), U], axis=2)
     products = U[:, :, pairs[0]] * U[:, :, pairs[1]]
     N, s = dense.local_axes(products - flat @ (flat.transpose(0, 2, 1) @ products))
@@ -191,7 +212,7 @@ def modified_alignment(
     where L are the other, leading eigenvectors: few, and well determined where V is not. Those of a rank-deficient
     neighbourhood that belong to no variance count to V.
     """
-    _check_local(graph, points, d, d + 1, "Modified LLE")
+    check_local(graph, points, d, d + 1, "Modified LLE")
     with stage("local models"):
         if not _compiled(points, graph):
             pieces = _reconstructors(list(_leading(points, graph)), d, reg)
@@ -211,7 +232,7 @@ def _modified_blocks(r: int) -> Blocks:
 def _leading(points: Array, graph: sp.csr_array) -> Iterator[tuple[Index, Array, Array]]:
     """Members, eigenvalues (b, r) and eigenvectors (b, k, r) of the local Grams, largest first, filled up to one r by zeros."""
     r = min(int(np.diff(graph.indptr).max()), points.shape[1])
-    for members, near in _gathered(points, graph):
+    for members, near in gathered(points, graph):
         X = near[:, 1:]
         if X.shape[2] < X.shape[1]:
             V, s = dense.local_axes(X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -10,7 +11,19 @@ from numpy.typing import NDArray
 
 from .._compat import StrOptions
 from .._parameters import Count, NotNegative, Verbose, Weights
-from ..core import Features, Fitted, Form, Posed, Samples, SqrtEigenvalue, Unit, UnitCovariance, identity, pose
+from ..core import (
+    Features,
+    Fitted,
+    Form,
+    Posed,
+    Samples,
+    SqrtEigenvalue,
+    TraceRatio,
+    Unit,
+    UnitCovariance,
+    identity,
+    pose,
+)
 from ..errors import EigenspanError, InputError
 from ..forms import (
     between,
@@ -33,6 +46,7 @@ from ..input import Input, Sample
 from ..input.y import ClassLabels
 from .base import Kernels, LandmarkRows, SpectralReducer, axes
 from .copies import over_distinct
+from .costs import RatioWeights
 from .docs import documented
 from .neighbourhood import Graph, barycentric, check_given
 
@@ -116,16 +130,18 @@ def _kernel_of_basis(estimator: Any) -> tuple[str, ...]:
 
 
 def _labels_of_forms(estimator: Any) -> ClassLabels | None:
-    forms = (estimator.minimise, estimator.maximise, estimator.unit)
+    forms = (estimator.minimise, estimator.maximise, estimator.over, estimator.unit)
     return ClassLabels() if any(isinstance(form, str) and form in LABELLED for form in forms) else None
 
 
 def _refuse_idle(estimator: Any) -> None:
     if estimator.ridge is not None and (
-        estimator.basis == "samples" or (isinstance(estimator.unit, str) and estimator.unit == "projection")
+        estimator.basis == "samples"
+        or (estimator.over is None and isinstance(estimator.unit, str) and estimator.unit == "projection")
     ):
         raise InputError(
-            'ridge= regularises features under a unit form: it has no place with basis="samples" or unit="projection".'
+            "ridge= regularises features under a unit form, or the form over= of a trace ratio: it has no place with "
+            'basis="samples", or with unit="projection" alone.'
         )
     if estimator.minimise is not None and estimator.maximise is not None:
         raise InputError("Give one of minimise= and maximise=, not both.")
@@ -142,7 +158,12 @@ class TraceReducer(SpectralReducer):
     .. math:: \\min \\text{ or } \\max_V \\operatorname{Tr}(V^T Z^T A Z V) \\quad \\text{s.t. } V^T B V = I
 
     Choose the form A, the unit B and the basis Z, named or your own; the methods of the library are such choices, and the ones nobody
-    has named are here.
+    has named are here. With a second form, ``over=``, the ratio of two traces is sought instead [S0, eq. 5]:
+
+    .. math:: \\min \\text{ or } \\max_V \\frac{\\operatorname{Tr}(V^T Z^T A Z V)}{\\operatorname{Tr}(V^T Z^T B Z V)}
+       \\quad \\text{s.t. } V^T C V = I
+
+    with the unit as C. ``diagnostics_["trace_ratio"]`` has the best ratio ρ, ``eigenvalues_`` are those of A − ρB and sum to zero.
 
     Cost: that of the forms, then O(nD² + D³) for linear features, O(n³) for a kernel, a sparse eigenproblem for samples.
 
@@ -153,12 +174,15 @@ class TraceReducer(SpectralReducer):
         One of them; ``minimise="laplacian"`` if neither is given. A name: ``"laplacian"``, ``"degree"``, ``"reconstruction"``,
         ``"tangent"``, ``"hessian"``, ``"modified"``, ``"variance"``, ``"identity"``, and with labels ``"between"``, ``"within"``,
         ``"total"``, ``"class_average"``, ``"class_laplacian"``; a `Form`; or a function ``(points, y) -> Form``.
+    over : str, Form or callable, default=None
+        Positive semidefinite: the denominator of a trace ratio. It takes the ridge.
     unit : {"embedding", "projection"}, str, Form or callable, default="embedding"
         ``Y'Y = I``, ``V'V = I``, or any form as above.
     basis : {"linear", "kernel", "samples"}, default="linear"
         The features, a kernel's feature space, or the embedding itself.
     scale : {"unit", "covariance", "sqrt", "unit-variance"}, default="unit"
-        As solved; times √n, which is unit covariance under ``unit="embedding"``; times √λ; or each axis to variance one.
+        As solved; times √n, which is unit covariance under ``unit="embedding"``; times √λ, for a trace ratio the root of the ratio
+        along the axis; or each axis to variance one.
     kernel : str, Kernel or callable, default="rbf"
         For ``basis="kernel"``.
     $landmarks
@@ -191,10 +215,19 @@ class TraceReducer(SpectralReducer):
     (150, 2)
     >>> TraceReducer(2, minimise="class_laplacian", unit="total").fit(X, y).transform(X[:3]).shape
     (3, 2)
+
+    Means of classes apart over the scatter within, on orthonormal axes, and on axes that are uncorrelated:
+
+    >>> for unit in ("projection", "total"):
+    ...     found = TraceReducer(2, maximise="between", over="within", unit=unit).fit(X, y)
+    ...     print(f"{found.diagnostics_['trace_ratio']:.2f}")
+    23.76
+    1.47
     """
 
     minimise: Forms | None = None
     maximise: Forms | None = None
+    over: Forms | None = None
     unit: Literal["embedding", "projection"] | Forms = "embedding"
     basis: Literal["linear", "kernel", "samples"] = "linear"
     scale: Literal["unit", "covariance", "sqrt", "unit-variance"] = "unit"
@@ -239,6 +272,11 @@ class TraceReducer(SpectralReducer):
         unit: Any = self.unit if given else forms.get(self.unit)
         scales: Any = {"covariance": UnitCovariance(forms.whole.n), "sqrt": SqrtEigenvalue()}
         settings: Any = {"unit": unit, "ridge": self.ridge, "scale": scales.get(self.scale, Unit())}
+        settings["over"] = None if self.over is None else forms.get(self.over)
         if self.maximise is not None:
-            return pose(basis, maximise=forms.get(self.maximise), **settings)
-        return pose(basis, minimise=forms.get(self.minimise or "laplacian"), **settings)
+            posed = pose(basis, maximise=forms.get(self.maximise), **settings)
+        else:
+            posed = pose(basis, minimise=forms.get(self.minimise or "laplacian"), **settings)
+        if self.scale == "sqrt" and isinstance(posed.problem, TraceRatio):
+            return replace(posed, scale=RatioWeights(posed.problem, "eigenvalue"))
+        return posed

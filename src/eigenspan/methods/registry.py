@@ -30,6 +30,7 @@ from . import (  # noqa: F401 -- their classes add themselves to the table
     links,
     manifold_kdr,
     multiview,
+    ordinal,
     oriented,
     propagation,
     sda,

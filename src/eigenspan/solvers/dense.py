@@ -179,6 +179,12 @@ def nearest_rotation(M: Array) -> Array:
     return U @ Vt
 
 
+def nearest_rotations(M: Array) -> Array:
+    """The orthogonal matrices nearest to each of a stack ``(..., d, d)`` of small ones."""
+    U, _, Vt = np.linalg.svd(M)
+    return U @ Vt
+
+
 def orthonormal(N: Array, rtol: float = 1e-12) -> Array:
     """An orthonormal basis of the span of the columns of `N`, dependent columns dropped."""
     U, s, _ = la.svd(N, full_matrices=False)

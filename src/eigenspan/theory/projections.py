@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import Features, Form, pose, solve
+from ..core import Features, Form, TraceProblem, pose, solve
 from ..forms import reconstruction
 from ..methods.alignment import LLTSA, LTSA
+from ..methods.compose import TraceReducer
 from ..methods.discriminant import LDA
 from ..methods.laplacian import LPP, LaplacianEigenmaps
 from ..methods.reconstruction import LLE, NPP
@@ -161,6 +162,36 @@ def lda_is_supervised_lpp_and_npp(data: Data) -> Measured:
     ]
     errors = [relative(1 - other.eigenvalues_, lda.eigenvalues_, 1e-3) for other in others]
     return Measured(f"{data.n_classes} classes, {gap}", max(turned), max(errors), data.n)
+
+
+@theorem(
+    "trace-ratio-metric",
+    "max Tr(VᵀAV)/Tr(VᵀBV) with VᵀCV = I is the root ρ at which the leading eigenvalues of (A − ρB, C) sum to zero, and at least the ratio "
+    "that the eigenvectors of (A, B) have there",
+    condition="B and C positive definite, as many axes",
+    source="S0 §2, eqs. 5–6",
+)
+def trace_ratio_in_a_metric(data: Data) -> Measured:
+    data = data.labelled(1000).leading(_WIDE)
+    d = min(2, data.n_classes - 1, data.X.shape[1])
+    found = TraceReducer(d, maximise="between", over="within", unit="total").fit(data.X, data.y)
+    A, B, C = (M.to_dense() for M in (found.problem_.A, found.problem_.B, found.problem_.C))
+    L = np.linalg.cholesky(C)
+
+    def ratio(V: Array) -> float:
+        W = np.linalg.solve(L.T, np.linalg.qr(L.T @ V)[0])
+        return float(np.trace(W.T @ A @ W) / np.trace(W.T @ B @ W))
+
+    rho = found.diagnostics_["trace_ratio"]
+    rivals = [solve(TraceProblem(Form(len(A), dense=A), Form(len(A), dense=B), "max"), d).vectors]
+    rivals += list(data.rng().standard_normal((100, len(A), d)))
+    above = max(ratio(V) for V in rivals) / rho - 1
+    return Measured(
+        f"{data.n_classes} classes in {data.X.shape[1]} dimensions",
+        relative=max(above, abs(float(found.eigenvalues_.sum())) / np.linalg.norm(A), 0.0),
+        rows=data.n,
+        note=f"{rho:.3g} against {ratio(rivals[0]):.3g}",
+    )
 
 
 @theorem(
