@@ -28,8 +28,8 @@ _SMALL, _MEDIUM, _PAIR = 4e8, 4e10, 25
 _CELLS = 2**22
 #: Queries searched for at once, at most and at least: in between, half a second of work, which is what Ctrl-C waits for.
 _ROWS, _FEWEST, _WAIT = 512, 32, 0.5
-#: Tiles whose most promising points are measured first.
-_FIRST = 6
+#: Tiles whose most promising points are measured first: near ones, or where none is nearer than others.
+_FIRST, _ANY = 6, 20
 
 
 def cost(queries: int, points: int, features: int) -> float:
@@ -94,7 +94,7 @@ class BlockSearch:
             return self.layout
         plan = self.planned(m, k)
         (n, D), width = self.points.shape, -(-plan.frame.width // plan.p) * (plan.p + 1)
-        blocks = _ROWS * workers(self.n_jobs) * (8.0 * (D + width) + 2048 * (_FIRST + 1))
+        blocks = _ROWS * workers(self.n_jobs) * (8.0 * (D + width) + 2048 * (_ANY + 1))
         self._require(m, k, n * (4.0 * (width + plan.p) + 64) + max(4.0 * n * width, blocks))
         return Layout.of(self.points, plan, cells, workers(self.n_jobs))
 
@@ -241,7 +241,8 @@ def _search(
         width = tile.stop - tile.start
         return tile, np.matmul(Q, layout.E[tile].T, out=None if room is None else room[: m * width].reshape(m, width))
 
-    begun = {t: products(t) for t in nearest[: max(_FIRST, -(-4 * k // tiles.width))]}
+    some = max(_FIRST if len(tiles.centres) > 1 else _ANY, -(-4 * k // tiles.width))
+    begun = {t: products(t) for t in nearest[:some]}
     low, promising = np.full((m, 2 * k), np.inf, dtype=np.float32), np.full((m, 2 * k), -1, dtype=np.intp)
     for tile, first in begun.values():
         loops.keep_lowest(first, layout.squares[tile], tile.start, low, promising)
