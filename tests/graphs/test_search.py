@@ -38,6 +38,7 @@ def nearest(E: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small problems take the path of large ones."""
     monkeypatch.setattr(exact, "_SMALL", 0.0)
+    monkeypatch.setattr(exact, "_MEDIUM", 0.0)
 
 
 # ---------------------------------------------------------------------- exact engines

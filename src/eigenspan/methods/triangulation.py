@@ -37,8 +37,8 @@ from .table import method
 
 Array = NDArray[np.float64]
 
-#: Coordinates of all points on all axes of the landmarks that are kept (64 MB) instead of computed a second time.
-_HELD = 2**23
+#: Coordinates of all points on all axes of the landmarks that are kept (128 MB) instead of computed a second time.
+_HELD = 2**24
 #: Distances from points to landmarks at a time.
 _ENTRIES = 2**20
 
@@ -141,7 +141,7 @@ class LandmarkMDS(LandmarkReducer):
     and landmarks that span the data give classical MDS itself. ``eigenvalues_`` are the sums of squares of all points along the axes
     shown. The distance method for large n.
 
-    Cost: O(nqD + q³) time; 40q² bytes and at most 64 MB for distances from all points, which are computed a block of rows at a time.
+    Cost: O(nqD + q³) time; 40q² bytes and at most 128 MB for coordinates of all points; distances are computed a block of rows at a time.
 
     Parameters
     ----------

@@ -19,6 +19,8 @@ Index = NDArray[np.intp]
 #: Seconds expected of SuperLU from which a factor is worth compiled loops: below, it is done long before they are compiled for the first
 #: time, and not later where they are compiled already.
 LARGE = 0.25
+#: Seconds until compiled loops are loaded; the first time it takes more.
+_LOADING = 1.0
 #: Times that the pieces of a graph are cut again.
 _ROUNDS = 4
 #: More levels than this and the graph is a thread: its separators are small.
@@ -46,8 +48,8 @@ class Fill(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """Of the factorisation on two cores of an ordinary machine, within a factor of three or so."""
-        return self.entries / 2e7 + self.operations / 8e9 if self.by_fronts else self._by_superlu
+        """Of the factorisation on two cores of an ordinary machine, within a factor of three or so, and of loading compiled loops."""
+        return _LOADING + self.entries / 2e7 + self.operations / 8e9 if self.by_fronts else self._by_superlu
 
     @property
     def _by_superlu(self) -> float:
@@ -63,7 +65,8 @@ def predict_fill(S: sp.csr_array, *, squared: bool = False) -> Fill:
     """Cost for a symmetric matrix of this pattern, ordered by minimum degree; with `squared`, for FᵀF of a square factor F.
 
     The wanted eigenvalues of a graph n/s separators long lie near (s/n)² for a Laplacian and near its square for forms of second
-    derivatives, and an iteration needs products in proportion to their inverse square root.
+    derivatives, and an iteration needs products in proportion to their inverse square root. Groups on a string have thin necks, but
+    as many tiny eigenvalues of a Laplacian as there are groups, which an iteration finds together: there the levels of the walk count.
     """
     n, nnz, order = S.shape[0], float(S.nnz), 1
     pattern = S
@@ -79,7 +82,8 @@ def predict_fill(S: sp.csr_array, *, squared: bool = False) -> Fill:
     widest = max(s, steps * _widest(levels, _ROUNDS) // 2)
     depth = np.log2(max(widest, 8)) - 2
     entries = min(1.2 * nnz * depth + 2.0 * widest * widest * np.log2(max(n / widest, 2)), float(n) ** 2)
-    products = 16.0 * (2 * S.nnz if squared else S.nnz) * (200 + 30 * (n / s) ** order)
+    length = min(n / s, levels.size) if order == 1 and levels.size < _THREAD else n / s
+    products = 16.0 * (2 * S.nnz if squared else S.nnz) * (200 + 30 * length**order)
     return Fill(n, s, entries, min(2.0 * float(widest) ** 3, float(n) ** 3 / 3), products)
 
 

@@ -326,7 +326,8 @@ class Auto(Solver):
                 "memory": human_bytes(worst.bytes),
             }
         )
-        return fits(worst.bytes, 0.5) and worst.seconds <= max(self.quick, worst.seconds_without)
+        patience = 0.0 if worst.by_fronts else self.quick
+        return fits(worst.bytes, 0.5) and worst.seconds <= max(patience, worst.seconds_without)
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         return self.chain(A, k, sense)[0].pairs(A, k, sense, exclude, rng)

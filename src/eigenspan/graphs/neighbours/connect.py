@@ -17,6 +17,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from ..._csgraph import minimum_spanning_tree
 from ..._diagnostics import note, stage
 from ...errors import DisconnectedError, DisconnectedWarning, GraphError, warn
+from ..search.closest import Groups
 from ..search.engines import choose
 from ..search.finders import AffinityRows
 from ..search.lists import canonical
@@ -113,10 +114,7 @@ def check_weights_connect(W: sp.csr_array) -> None:
 def _bridge(
     graph: NeighbourGraph, X: Any, labels: Index, precomputed: bool
 ) -> tuple[NeighbourGraph, list[tuple[int, int, float]]]:
-    """Borůvka rounds: components take their shortest edge to the outside, until one component is left.
-
-    Equally long edges could close a ring, so of the edges of a round only a spanning forest counts: always components − 1 in all.
-    """
+    """The graph with the shortest edges that connect its components."""
     if isinstance(graph.finder, AffinityRows):
         raise GraphError(
             "The precomputed affinities are disconnected, and affinities say nothing about where a bridge would be shortest. Add "
@@ -127,18 +125,33 @@ def _bridge(
             "The precomputed sparse graph is disconnected, and without coordinates no bridging edges can be found. Add edges, or pass "
             'disconnected="largest".'
         )
-    edges: list[tuple[int, int, float]] = []
-    count = int(labels.max()) + 1
-    while count > 1:
-        i, j, d = _ways_out(graph, X, labels, precomputed)
-        kept, count, labels = joined(labels, count, i, j, d)
-        edges += [(int(i[e]), int(j[e]), float(d[e])) for e in kept]
+    engine = None if precomputed else graph.finder.engine
+    groups = (
+        Groups.of(np.asarray(X, np.float64), labels)
+        if engine is not None and engine.name in ("exact", "hnsw")
+        else None
+    )
+    edges = _in_rounds(graph, X, labels, precomputed) if groups is None else groups.bridges()
     i, j = (np.array([edge[end] for edge in edges], dtype=np.intp) for end in (0, 1))
     d = np.array([length for _, _, length in edges])
     C = graph.distances.tocoo()
     D = canonical(np.concatenate([C.data, d, d]), np.concatenate([C.row, i, j]), np.concatenate([C.col, j, i]), graph.n)
     # one agreed edge in both directions, so that "mutual" graphs keep their bridges too
     return replace(graph, distances=D, reaches=graph.reach), edges
+
+
+def _in_rounds(graph: NeighbourGraph, X: Any, labels: Index, precomputed: bool) -> list[tuple[int, int, float]]:
+    """Borůvka rounds: components take their shortest edge to the outside, until one component is left.
+
+    Equally long edges could close a ring, so of the edges of a round only a spanning forest counts: always components − 1 in all.
+    """
+    edges: list[tuple[int, int, float]] = []
+    count = int(labels.max()) + 1
+    while count > 1:
+        i, j, d = _ways_out(graph, X, labels, precomputed)
+        kept, count, labels = joined(labels, count, i, j, d)
+        edges += [(int(i[e]), int(j[e]), float(d[e])) for e in kept]
+    return edges
 
 
 def joined(labels: Index, count: int, i: Index, j: Index, d: Array) -> tuple[Index, int, Index]:

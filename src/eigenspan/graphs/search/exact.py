@@ -21,14 +21,15 @@ Single = NDArray[np.float32]
 Index = NDArray[np.intp]
 Counts = tuple[int, int, int]
 
-#: Cost up to which plain distances are quicker than loading the compiled loop: pairs times features, every pair with some more.
-_SMALL, _PAIR = 4e8, 25
+#: Cost up to which all distances are taken, and up to which numpy is done before the loops are compiled for the first time, and hardly
+#: later where they are compiled already: pairs times features, every pair with some more.
+_SMALL, _MEDIUM, _PAIR = 4e8, 4e10, 25
 #: Distances held at once where all are taken and memory allows.
 _CELLS = 2**22
 #: Queries searched for at once, at most and at least: in between, half a second of work, which is what Ctrl-C waits for.
 _ROWS, _FEWEST, _WAIT = 512, 32, 0.5
-#: Tiles whose most promising points are measured first.
-_FIRST = 6
+#: Tiles whose most promising points are measured first: near ones, or where none is nearer than others.
+_FIRST, _ANY = 6, 20
 
 
 def cost(queries: int, points: int, features: int) -> float:
@@ -53,7 +54,8 @@ class BlockSearch:
     block are passed over: data in separate clusters cost the pairs within them. Every bound is lowered by what rounding may have added, so
     the result does not depend on axes, tiles, threads or the linear algebra.
 
-    A search that is small, and no part of a larger `work`, is made by differences from the start.
+    A search that is small, and no part of a larger `work`, is made by differences from the start, and one of medium size without compiled
+    loops.
     """
 
     name: ClassVar[str] = "exact"
@@ -70,13 +72,15 @@ class BlockSearch:
         queries = self.points if X is None else X
         (m, D), n = queries.shape, self.points.shape[0]
         own = np.arange(m) if X is None else np.full(m, -1)
-        if self.layout is None and max(self.work, cost(m, n, D)) <= _SMALL:
+        work = max(self.work, cost(m, n, D))
+        if self.layout is None and work <= _SMALL:
             self._require(m, k, 16.0 * n)
             return _by_distances(self.points, queries, own, k)
         layout = self._laid_out(m, k)
         if X is not None:  # there will be more of them
             object.__setattr__(self, "layout", layout)
-        return _by_bounds(layout, np.ascontiguousarray(self.points), queries, own, k, workers(self.n_jobs))
+        loops = _loops(work)
+        return _by_bounds(loops, layout, np.ascontiguousarray(self.points), queries, own, k, workers(self.n_jobs))
 
     def planned(self, m: int, k: int) -> Plan:
         """How to search for the k nearest of m points."""
@@ -90,7 +94,7 @@ class BlockSearch:
             return self.layout
         plan = self.planned(m, k)
         (n, D), width = self.points.shape, -(-plan.frame.width // plan.p) * (plan.p + 1)
-        blocks = _ROWS * workers(self.n_jobs) * (8.0 * (D + width) + 2048 * (_FIRST + 1))
+        blocks = _ROWS * workers(self.n_jobs) * (8.0 * (D + width) + 2048 * (_ANY + 1))
         self._require(m, k, n * (4.0 * (width + plan.p) + 64) + max(4.0 * n * width, blocks))
         return Layout.of(self.points, plan, cells, workers(self.n_jobs))
 
@@ -104,6 +108,17 @@ class BlockSearch:
             f'Take fewer points, or fewer features (PCA first); KNN({k}, search="hnsw") needs {human_bytes(4.0 * n * (D + 80))} and '
             "faiss; a graph found elsewhere can be passed as graph=.",
         )
+
+
+def _loops(work: float) -> Any:
+    """Those of a search of this cost: in numpy, or compiled. They find the same."""
+    if work <= _MEDIUM:
+        from . import plain
+
+        return plain
+    from ...compiled import nearest
+
+    return nearest
 
 
 def _by_distances(points: Array, queries: Array, own: Index, k: int) -> Lists:
@@ -188,7 +203,7 @@ def lowered(frame: Frame, E: Single) -> Array:
     return np.einsum("ij,ij->i", E, E, dtype=np.float64) * (1 - share)
 
 
-def _by_bounds(layout: Layout, points: Array, queries: Array, own: Index, k: int, n_threads: int) -> Lists:
+def _by_bounds(loops: Any, layout: Layout, points: Array, queries: Array, own: Index, k: int, n_threads: int) -> Lists:
     n, rows, among = len(points), layout.at_once(), len(own) > 0 and own[0] >= 0
     at = layout.tiles.order if among else layout.by_cell(queries, n_threads)
     distances, indices = empty_lists(len(queries), k)
@@ -198,7 +213,7 @@ def _by_bounds(layout: Layout, points: Array, queries: Array, own: Index, k: int
         block = np.asarray(queries[mine], dtype=np.float64)
         placed = (layout.F[part], layout.lengths[part]) if among else layout.frame.fold(block, layout.F.shape[2] - 1)
         with np.errstate(invalid="ignore"):
-            squares, which, counts = _search(layout, points, block, own[mine], *placed, k)
+            squares, which, counts = _search(loops, layout, points, block, own[mine], *placed, k)
         distances[mine], indices[mine] = np.sqrt(squares), which
         return counts
 
@@ -210,11 +225,9 @@ def _by_bounds(layout: Layout, points: Array, queries: Array, own: Index, k: int
 
 
 def _search(
-    layout: Layout, points: Array, block: Array, own: Index, F: Single, lengths: Array, k: int
+    loops: Any, layout: Layout, points: Array, block: Array, own: Index, F: Single, lengths: Array, k: int
 ) -> tuple[Array, Index, Counts]:
     """Squared distances and numbers of the nearest of a block of queries, and how many pairs came to each of the bounds."""
-    from ...compiled.nearest import keep_lowest, measure, sift
-
     tiles, m = layout.tiles, len(block)
     values, which = np.full((m, k), np.inf), np.full((m, k), len(points), dtype=np.intp)
     Q, sizes = _first(F) * np.float32(-2), lowered(layout.frame, _first(F))
@@ -228,18 +241,19 @@ def _search(
         width = tile.stop - tile.start
         return tile, np.matmul(Q, layout.E[tile].T, out=None if room is None else room[: m * width].reshape(m, width))
 
-    begun = {t: products(t) for t in nearest[: max(_FIRST, -(-4 * k // tiles.width))]}
+    some = max(_FIRST if len(tiles.centres) > 1 else _ANY, -(-4 * k // tiles.width))
+    begun = {t: products(t) for t in nearest[:some]}
     low, promising = np.full((m, 2 * k), np.inf, dtype=np.float32), np.full((m, 2 * k), -1, dtype=np.intp)
     for tile, first in begun.values():
-        keep_lowest(first, layout.squares[tile], tile.start, low, promising)
-    measure(block, points, np.where(promising < 0, -1, tiles.order[promising]), own, values, which)
+        loops.keep_lowest(first, layout.squares[tile], tile.start, low, promising)
+    loops.measure(block, points, np.where(promising < 0, -1, tiles.order[promising]), own, values, which)
     scanned = passed = measured = 0
     room = np.empty(m * tiles.width, dtype=np.float32)  # new memory for each would cost as much as the products
     for t in nearest:
         if np.all(bounds[:, t] > np.sqrt(values[:, -1]) * layout.frame.scale + slack * (lengths + layout.reach[t])):
             continue
         tile, first = begun.pop(t, None) or products(t, room)
-        more = sift(
+        more = loops.sift(
             first, sizes, layout.squares[tile], F, layout.F[tile], slack * lengths, slack * layout.lengths[tile], layout.frame.scale,
             points, tiles.order[tile], block, own, values, which,
         )  # fmt: skip

@@ -23,7 +23,7 @@ _PAIR, _AXIS, _LATER, _FEATURE, _TURN = 0.4, 0.022, 40.0, 0.5, 0.05
 #: How many times more pairs pass while the lists are still being found.
 _EARLY = 1.6
 #: Seconds of a search for which it is not worth trying, and features for which there is nothing to gain.
-_QUICK, _FEW = 0.5, 24
+_QUICK, _FEW = 0.9, 24
 
 
 def seconds(m: int, n: int, p: int) -> float:
