@@ -124,9 +124,7 @@ class Moments:
             f"Scatter matrices of {D} features",
             "Pass reduce=r to keep r principal axes first.",
         )
-        whole = Moments.nothing(groups, D, single)
-        for some in _each(read, strips, n * D > NUMBERS):
-            whole._absorb(some)
+        whole = _together([Moments.nothing(groups, D, single), *_each(read, strips, n * D > NUMBERS)])
         return replace(whole, scatter=(whole.scatter + whole.scatter.T) / 2)
 
     @staticmethod
@@ -134,20 +132,9 @@ class Moments:
         """Of no rows."""
         return Moments(np.zeros(groups), np.zeros((groups, D)), np.zeros((D, D)), single)
 
-    def _absorb(self, other: Moments) -> None:
-        """Add rows in place (Chan, Golub & LeVeque)."""
-        both = np.maximum(self.counts + other.counts, 1.0)
-        gap = np.where(other.counts[:, None] > 0, other.means - self.means, 0.0)
-        self.scatter[...] += other.scatter
-        self.scatter[...] += (gap.T * (self.counts * other.counts / both)) @ gap
-        self.means[...] += gap * (other.counts / both)[:, None]
-        self.counts[...] += other.counts
-
     def __add__(self, other: Moments) -> Moments:
         """Of both sets of rows together."""
-        both = Moments(self.counts.copy(), self.means.copy(), self.scatter.copy(), self.single or other.single)
-        both._absorb(other)
-        return both
+        return _together([self, other])
 
     @property
     def n(self) -> int:
@@ -253,6 +240,17 @@ class Sums:
 
     def __add__(self, other: Sums) -> Sums:
         return Sums(self.labelled + other.labelled, self.rest + other.rest)
+
+
+def _together(parts: list[Moments]) -> Moments:
+    """Of all rows: their scatter about the means of their parts, and that of these means."""
+    counts = sum(part.counts for part in parts)
+    means = sum(part.counts[:, None] * part.means for part in parts) / np.maximum(counts, 1.0)[:, None]
+    apart = np.vstack([np.sqrt(part.counts)[:, None] * (part.means - means) for part in parts])
+    scatter = apart.T @ apart
+    for part in parts:
+        scatter += part.scatter
+    return Moments(counts, means, scatter, any(part.single for part in parts))
 
 
 def _of_sparse(X: Any, codes: Codes | None, groups: int) -> Moments:
