@@ -103,9 +103,9 @@ def test_one_pass_and_no_copy(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     passes: list[int] = []
     of_strip = moments._of_strip
 
-    def counted(X: Any, codes: Any, groups: int, single: bool, parts: list[slice]) -> Moments:
+    def counted(X: Any, codes: Any, groups: int, space: Any, parts: list[slice]) -> Moments:
         passes.append(sum(part.stop - part.start for part in parts))
-        return of_strip(X, codes, groups, single, parts)
+        return of_strip(X, codes, groups, space, parts)
 
     monkeypatch.setattr(moments, "_of_strip", counted)
     es.make(name, graph="class").fit(X[:100], y[:100])

@@ -170,14 +170,15 @@ class Features:
     def constant(self) -> None:
         return None
 
-    def embed(self, V: Array) -> Array:
+    def embed(self, V: Array, precision: Any = np.float64) -> Array:
+        """The samples along these axes; those that are read in blocks in the precision asked for."""
         if self.scores is not None:
             return self.scores @ V
         if sp.issparse(self.raw):
             coef = self._axes(V)
             return np.asarray(self.raw @ coef - self.offset @ coef)
         if self.lift is None or not self._is_plain:
-            return Rows(self.raw, self.offset).project(self._axes(V))
+            return Rows(self.raw, self.offset).project(self._axes(V), precision)
         return self.Z @ V
 
     def map(self, V: Array, spectrum: Spectrum) -> Map:

@@ -73,7 +73,7 @@ class Axes:
             V = V if turned else V * sign_of_axes(basis.map(V, spectrum).coef)
             map_: Map = basis.map(V, spectrum)
             found |= {"components_": map_.coef.T, "mean_": map_.offset}
-            return Fitted(None if basis.raw is None else basis.embed(V), map_, found)
+            return Fitted(None if basis.raw is None else basis.embed(V, basis.raw.dtype), map_, found)
         Y = basis.embed(V)
         if isinstance(basis, Samples) and getattr(posed.problem, "sense", "max") == "min":
             note(participation=warn_if_localised(Y, basis.masses))

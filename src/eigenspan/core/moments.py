@@ -28,7 +28,7 @@ Codes = NDArray[np.intp]
 _PILOT, _STRIPS = 64, 8
 
 #: Numbers that are centred and summed at once.
-_CACHED = 2**16
+_CACHED = 2**18
 #: Rows that are projected at once: these and their images stay in the cache.
 _PLACED = 512
 #: Columns from which a product with few axes is faster transposed, by a fifth at 784; of 100 it would be slower by a third.
@@ -56,13 +56,13 @@ class Rows:
     def __getitem__(self, which: Any) -> Array:
         return np.asarray(np.subtract(self.X[which], self.origin, dtype=np.float64))
 
-    def project(self, V: Array) -> Array:
-        """``(X − 1·origin') V`` a block at a time, multiplied in the precision of X."""
-        out = np.empty((self.shape[0], V.shape[1]))
+    def project(self, V: Array, precision: Any = np.float64) -> Any:
+        """``(X − 1·origin') V`` a block at a time, multiplied in the precision of X and written down in another."""
+        out = np.empty((self.shape[0], V.shape[1]), precision)
         dtype = self.X.dtype if self.X.dtype in (np.float32, np.float64) else np.float64
         # zero in double precision, where X V − origin' V loses nothing that X had
         near = np.zeros_like(self.origin) if dtype == np.float64 else self.origin.astype(dtype)
-        axes, shift = V.astype(dtype), (self.origin - near) @ V
+        axes, shift = V.astype(dtype), ((self.origin - near) @ V).astype(precision)
 
         wide = dtype == np.float64 and len(V) >= _WIDE
 
@@ -108,20 +108,23 @@ class Moments:
         n, D = X.shape
         if sp.issparse(X):
             return _of_sparse(X, codes, groups)
-        # every block of single precision is added up in double, which takes as long whatever its rows
-        strips = _strips(n, D, numbers=(4 if single else 2) * NUMBERS)
+        # the products of a block are added to the others, which takes as long whatever its rows
+        strips = _strips(n, D, numbers=4 * NUMBERS)
+        spaces: list[Any] = []
 
         def read(strip: list[slice]) -> Moments:
-            return _of_strip(X, codes, groups, single, strip)
+            space = spaces.pop() if spaces else _space(strip, D, single)
+            try:
+                return _of_strip(X, codes, groups, space, strip)
+            finally:
+                spaces.append(space)  # for the next strip: memory that is new takes as long again as what is written there
 
         require(
             8.0 * D**2 * (len(strips) + 6),
             f"Scatter matrices of {D} features",
             "Pass reduce=r to keep r principal axes first.",
         )
-        whole = Moments.nothing(groups, D, single)
-        for some in _each(read, strips, n * D > NUMBERS):
-            whole._absorb(some.counts, some.means, some.scatter)
+        whole = _together([Moments.nothing(groups, D, single), *_each(read, strips, n * D > NUMBERS)])
         return replace(whole, scatter=(whole.scatter + whole.scatter.T) / 2)
 
     @staticmethod
@@ -129,21 +132,9 @@ class Moments:
         """Of no rows."""
         return Moments(np.zeros(groups), np.zeros((groups, D)), np.zeros((D, D)), single)
 
-    def _absorb(self, counts: Array, means: Array, products: Any, inside: Any = 0.0) -> None:
-        """Add rows in place (Chan, Golub & LeVeque): `products` are those about the points ``means − inside``."""
-        both = np.maximum(self.counts + counts, 1.0)
-        gap = np.where(counts[:, None] > 0, means - self.means, 0.0)
-        rows = np.vstack([gap, np.broadcast_to(inside, gap.shape)])
-        self.scatter[...] += products
-        self.scatter[...] += (rows.T * np.concatenate([self.counts * counts / both, -counts])) @ rows
-        self.means[...] += gap * (counts / both)[:, None]
-        self.counts[...] += counts
-
     def __add__(self, other: Moments) -> Moments:
         """Of both sets of rows together."""
-        both = Moments(self.counts.copy(), self.means.copy(), self.scatter.copy(), self.single or other.single)
-        both._absorb(other.counts, other.means, other.scatter)
-        return both
+        return _together([self, other])
 
     @property
     def n(self) -> int:
@@ -251,6 +242,17 @@ class Sums:
         return Sums(self.labelled + other.labelled, self.rest + other.rest)
 
 
+def _together(parts: list[Moments]) -> Moments:
+    """Of all rows: their scatter about the means of their parts, and that of these means."""
+    counts = sum(part.counts for part in parts)
+    means = sum(part.counts[:, None] * part.means for part in parts) / np.maximum(counts, 1.0)[:, None]
+    apart = np.vstack([np.sqrt(part.counts)[:, None] * (part.means - means) for part in parts])
+    scatter = apart.T @ apart
+    for part in parts:
+        scatter += part.scatter
+    return Moments(counts, means, scatter, any(part.single for part in parts))
+
+
 def _of_sparse(X: Any, codes: Codes | None, groups: int) -> Moments:
     """The same of sparse rows, which stay sparse: only their products are D×D."""
     n, D = X.shape
@@ -267,13 +269,19 @@ def _of_sparse(X: Any, codes: Codes | None, groups: int) -> Moments:
     return Moments(counts, means, (scatter + scatter.T) / 2)
 
 
-def _of_strip(X: Any, codes: Codes | None, groups: int, single: bool, parts: list[slice]) -> Moments:
+def _space(parts: list[slice], D: int, single: bool) -> tuple[Any, Any]:
+    """For the centred rows of a block of any strip, whose lengths differ by one at most, and for their products."""
+    rows, dtype = 1 + max(part.stop - part.start for part in parts), np.float32 if single else np.float64
+    return np.empty((rows, D), dtype), np.empty((D, D), dtype)
+
+
+def _of_strip(X: Any, codes: Codes | None, groups: int, space: tuple[Any, Any], parts: list[slice]) -> Moments:
     """Of some blocks, one after the other in the same memory, their products summed about one point among the first rows."""
-    D, dtype = X.shape[1], np.float32 if single else np.float64
-    origin = _origin(X[parts[0]][:_PILOT], dtype)
+    D, (centred, products) = X.shape[1], space
+    single = products.dtype == np.float32
+    origin = _origin(X[parts[0]][:_PILOT], products.dtype)
     counts, sums, scatter = np.zeros(groups), np.zeros((groups, D)), np.zeros((D, D))
-    centred = np.empty((max(part.stop - part.start for part in parts), D), dtype) if origin.any() else None
-    products = np.empty((D, D), dtype)
+    centred = centred if origin.any() else None
     if centred is None and codes is None and not single and isinstance(X, np.ndarray):
         # nothing to copy and no digits to lose: larger products are faster
         parts = [slice(parts[0].start, parts[-1].stop)]
