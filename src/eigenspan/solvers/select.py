@@ -282,6 +282,7 @@ class Auto(Solver):
     dense, smallest, n ≤ 5000                   Dense
     dense, largest, n ≤ 2000, a twentieth       Dense
     of the spectrum or more
+    rows on a cluster, PSD, smallest            Chebyshev
     weights of all pairs, PSD, smallest         Chebyshev, Lanczos, Dense
     sparse (+ low rank), PSD, smallest:
     its factor fits and is quick                ShiftInvert, Chebyshev, Dense
@@ -307,6 +308,8 @@ class Auto(Solver):
             return [Dense()]
         if A.dense is not None and A.n <= (5000 if sense == "min" else min(20 * k, 2000)):
             return [Dense()]
+        if _is_spread(A):
+            return [Chebyshev()]
         if A.pairs and A.dense is None and A.psd and sense == "min":
             return [Chebyshev(), Lanczos(), Dense()]
         if A.dense is None and sparse and A.psd and sense == "min":
@@ -339,7 +342,12 @@ def _few(A: Matrix, k: int) -> bool:
 
 def _at_hand(A: Matrix) -> Any:
     """A with its weights of all pairs written out where the n×n array fits: a product then costs O(n²), not O(n²D) and the weights."""
-    return A.written_out() if A.pairs and fits(16.0 * A.n**2, 0.5) else A
+    return A.written_out() if A.pairs and not _is_spread(A) and fits(16.0 * A.n**2, 0.5) else A
+
+
+def _is_spread(A: Matrix) -> bool:
+    """Entries lie on a cluster, and stay there."""
+    return any(getattr(P, "spread", False) for _, P in A.pairs)
 
 
 def _check_sparse_smallest(name: str, A: Matrix, sense: str, by_products: bool = False) -> None:

@@ -1,0 +1,194 @@
+"""The k-nearest-neighbour graph of rows in blocks on a cluster, exact, with no block ever next to all others.
+
+Rows are dealt out to shards, each a cell of space. A shard is searched for the neighbours of its own rows; another one only for
+those rows whose distance to it, as bounds have it, is below that of the k-th neighbour they have already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..search.engines import choose
+from ..search.lists import canonical
+from .cells import Cells
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: What rounding may add to a bound on distances, relative to the size of the numbers.
+_ROUNDING = 1e-9
+#: Features up to which a k-d tree is quicker than bounds on all pairs.
+_TREE = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Shard:
+    """Rows of one cell: their coordinates, and which rows of all they are."""
+
+    points: Array
+    rows: Index
+
+
+@dataclass(frozen=True, eq=False)
+class SpreadGraph:
+    """A k-nearest-neighbour graph whose lists stay on the workers; nodes are counted shard after shard.
+
+    Attributes
+    ----------
+    lists : list of delayed (distances, indices) of shape (m, k)
+    starts : ndarray of int
+        Where the nodes of every shard begin, and where the last ends.
+    joined : ndarray of bool
+        Which shards have edges to which, in either direction.
+    rows : ndarray of int
+        The row of X that every node is.
+    searched : int
+        Queries beyond each row's own shard.
+    """
+
+    lists: list[Any]
+    starts: Index
+    joined: NDArray[np.bool_]
+    rows: Index
+    searched: int
+
+    @property
+    def n(self) -> int:
+        return int(self.starts[-1])
+
+
+def spread_graph(parts: Sequence[Any], sizes: Sequence[int], cells: Cells, k: int) -> SpreadGraph:
+    """The graph of the rows in `parts`, delayed blocks of so many rows each. It is complete when this returns."""
+    import dask
+
+    delayed, firsts = dask.delayed, np.concatenate([[0], np.cumsum(sizes)])
+    dealt = [delayed(_dealt, nout=cells.count)(part, first, cells) for part, first in zip(parts, firsts, strict=False)]
+    shards = [delayed(_gathered)([pieces[cell] for pieces in dealt]) for cell in range(cells.count)]
+    shards = list(dask.persist(*shards))
+    balls = dask.compute(*[delayed(_ball)(shard) for shard in shards])
+    counts = np.array([ball[2] for ball in balls])
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    finders = [delayed(_finder)(shard) for shard in shards]
+    near = [delayed(_own)(finder, k) for finder in finders]
+    wants = [delayed(_wants)(i, shard, own, cells, balls) for i, (shard, own) in enumerate(zip(shards, near, strict=True))]
+    finders, near, wants = (list(some) for some in dask.persist(finders, near, wants))
+    asked = np.array(dask.compute(*[delayed(_lengths)(want) for want in wants]))
+    lists = [
+        delayed(_merged)(near[i], starts[i], [(wants[i], j, starts[j], _ask(shards[i], wants[i], j, finders[j], k)) for j in np.flatnonzero(asked[i])], k)
+        for i in range(cells.count)
+    ]
+    lists = list(dask.persist(*lists))
+    towards = np.array(dask.compute(*[delayed(_towards)(own, starts) for own in lists])) > 0
+    rows = np.concatenate(dask.compute(*[delayed(_rows)(shard) for shard in shards]))
+    return SpreadGraph(lists, starts, towards | towards.T, rows, int(asked.sum()))
+
+
+# ---------------------------------------------------------------------- what workers do
+def _dealt(block: Any, first: int, cells: Cells) -> list[Shard]:
+    X = np.asarray(block, dtype=np.float64)
+    home = cells.find(X)
+    order = np.argsort(home, kind="stable")
+    cuts = np.searchsorted(home[order], np.arange(1, cells.count))
+    return [Shard(X[rows], first + rows) for rows in np.split(order, cuts)]
+
+
+def _gathered(pieces: list[Shard]) -> Shard:
+    return Shard(np.vstack([piece.points for piece in pieces]), np.concatenate([piece.rows for piece in pieces]))
+
+
+def _rows(shard: Shard) -> Index:
+    return shard.rows
+
+
+def _ball(shard: Shard) -> tuple[Array, float, int]:
+    """Centre and radius of a ball around the points, and their number."""
+    X = shard.points
+    if not len(X):
+        return np.zeros(X.shape[1]), -np.inf, 0
+    centre = X.mean(axis=0)
+    return centre, float(np.linalg.norm(X - centre, axis=1).max()), len(X)
+
+
+def _finder(shard: Shard) -> Any:
+    """An exact engine, on one thread: the workers share the cores."""
+    X = shard.points
+    return choose(X, "euclidean", "tree" if X.shape[1] <= _TREE else "exact", 1) if len(X) else None
+
+
+def _own(engine: Any, k: int) -> tuple[Array, Index]:
+    """The neighbours within a shard, at infinity where it has too few."""
+    n = 0 if engine is None else len(engine.points)
+    distances, indices = np.full((n, k), np.inf), np.zeros((n, k), dtype=np.intp)
+    if n > 1:
+        some = min(k, n - 1)
+        distances[:, :some], indices[:, :some] = engine.near(None, some)
+    return distances, indices
+
+
+def _wants(i: int, shard: Shard, own: tuple[Array, Index], cells: Cells, balls: Any) -> list[Index]:
+    """For every other shard, the rows that may have neighbours there."""
+    X, reach = shard.points, own[0][:, -1] if len(shard.points) else np.zeros(0)
+    gaps, spare = cells.gaps(X), _ROUNDING * float(np.abs(X).max(initial=0.0)) * np.sqrt(X.shape[1])
+    out = []
+    for j, (centre, radius, count) in enumerate(balls):
+        gap = np.maximum(gaps[:, j], np.linalg.norm(X - centre, axis=1) - radius) if count else np.inf
+        out.append(np.flatnonzero(gap - spare <= reach) if i != j and count else np.zeros(0, dtype=np.intp))
+    return out
+
+
+def _lengths(wants: list[Index]) -> list[int]:
+    return [want.size for want in wants]
+
+
+def _ask(shard: Any, wants: Any, j: int, finder: Any, k: int) -> Any:
+    import dask
+
+    return dask.delayed(_answer)(dask.delayed(_queries)(shard, wants, j), finder, k)
+
+
+def _queries(shard: Shard, wants: list[Index], j: int) -> Array:
+    return shard.points[wants[j]]
+
+
+def _answer(queries: Array, engine: Any, k: int) -> tuple[Array, Index]:
+    return engine.near(queries, min(k, len(engine.points)))
+
+
+def _merged(own: tuple[Array, Index], start: int, answers: list[Any], k: int) -> tuple[Array, Index]:
+    """The k nearest of what the shards have found, as nodes of the whole."""
+    distances, indices = own[0].copy(), own[1] + start
+    for wants, j, first, (found, which) in answers:
+        rows = wants[j]
+        D, which = np.hstack([distances[rows], found]), np.hstack([indices[rows], which + first])
+        order = np.lexsort((which, D), axis=1)[:, :k]
+        distances[rows], indices[rows] = np.take_along_axis(D, order, axis=1), np.take_along_axis(which, order, axis=1)
+    return distances, indices
+
+
+def _towards(lists: tuple[Array, Index], starts: Index) -> Index:
+    """How many edges lead to every shard."""
+    return np.bincount(np.searchsorted(starts, lists[1].ravel(), side="right") - 1, minlength=len(starts) - 1)
+
+
+def pointing(lists: tuple[Array, Index], own: int, first: int, last: int) -> tuple[Array, Index, Index]:
+    """Edges from the nodes of a shard, which begin at `own`, to those from `first` to `last`: lengths, nodes reached (from `first`), and
+    whence."""
+    distances, indices = lists
+    rows, columns = np.nonzero((indices >= first) & (indices < last))
+    return distances[rows, columns], indices[rows, columns] - first, rows + own
+
+
+def undirected(lists: tuple[Array, Index], arriving: list[tuple[Array, Index, Index]], n: int) -> sp.csr_array:
+    """Lengths of all edges at the nodes of a shard, their own and those of others that lead to them: (m, n)."""
+    distances, indices = lists
+    m, k = indices.shape
+    data = np.concatenate([distances.ravel(), *(edges[0] for edges in arriving)])
+    rows = np.concatenate([np.repeat(np.arange(m), k), *(edges[1] for edges in arriving)])
+    columns = np.concatenate([indices.ravel(), *(edges[2] for edges in arriving)])
+    return canonical(data, rows, columns, n, m)
