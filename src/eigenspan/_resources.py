@@ -149,15 +149,19 @@ def require(n_bytes: float, what: str, instead: str) -> None:
         )
 
 
-def refuse_lazy(X: Any, name: str = "X") -> None:
-    """Refuse a Dask collection, which numpy would gather into memory without a word (Dask is not imported to find out)."""
+def is_lazy(X: Any) -> bool:
+    """X is a Dask collection, which numpy would gather into memory without a word (Dask is not imported to find out)."""
     graph = getattr(type(X), "__dask_graph__", None)
-    if graph is not None and graph(X) is not None:
+    return graph is not None and graph(X) is not None
+
+
+def refuse_lazy(X: Any, name: str = "X", why: str = "would have to be gathered into memory first") -> None:
+    """Refuse a Dask collection, for the reason why."""
+    if is_lazy(X):
         kind = f"{type(X).__module__.split('.')[0]} {type(X).__name__}"
         raise InputError(
-            f"{name} is a {kind}, which is not computed yet and would have to be gathered into memory first. If it fits there, pass "
-            f'{name}.compute(); otherwise write it to a .npy file and pass np.load(file, mmap_mode="r"), or add it in parts with '
-            "partial_fit where the method has it."
+            f"{name} is a {kind}, which is not computed yet and {why}. If it fits there, pass {name}.compute(); otherwise write it to a "
+            '.npy file and pass np.load(file, mmap_mode="r"), or add it in parts with partial_fit where the method has it.'
         )
 
 

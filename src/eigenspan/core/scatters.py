@@ -53,6 +53,11 @@ class Scatters:
         return Scatters.of_sums(Sums.of(X, codes, classes), None if on_disk(X) else X)
 
     @staticmethod
+    def of_classes(X: Any, y: Any) -> Scatters:
+        """The same of classes y that were read with the rows, wherever both lie."""
+        return Scatters.of_sums(Sums.by_class(X, y), None if on_disk(X) else X)
+
+    @staticmethod
     def of_basis(basis: Features, codes: Codes, classes: int) -> Scatters:
         """Of samples whose coordinates are at hand; sparse ones stay sparse."""
         if sp.issparse(basis.raw) and basis.scores is None:

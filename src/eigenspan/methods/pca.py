@@ -43,16 +43,17 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
         return None if self.reduce is None else "reduce="
 
     def _fit(self, sample: Sample) -> Fitted:
-        X, n = sample.x.values, sample.n
+        X = sample.x.values
         if reads_once(self) and is_tall(X):
             with stage("moments"):
-                moments = Moments.of(X, single=X.dtype == np.float32)
+                # blocks that others have cut are multiplied in double precision: the cut must not show in the result
+                moments = Moments.of(X, single=X.dtype == np.float32 and isinstance(X, np.ndarray))
                 sure = self._is_sure(self._about(moments))
                 if moments.single and not sure:
                     moments = Moments.of(X)
                     sure = self._is_sure(self._about(moments))
             return self._fit_moments(moments, None if on_disk(X) else X, sure)
-        C = Centred.of(X, column_means(X, self.center))
+        C, n = Centred.of(X, column_means(X, self.center)), sample.n
         scatter = n * float(np.sum(C.spread() ** 2))
         basis = self._few_axes(X, C) or self._features(sample)
         squares = basis.restrict(centring(n) if self.center else diagonal(np.ones(n)))

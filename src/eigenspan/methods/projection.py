@@ -58,7 +58,7 @@ class GraphProjection(FeatureReducer):
     def _pose_classes(self, sample: Sample) -> Posed:
         """The class graph from the moments of the classes: its Laplacian, and its reconstruction, is the scatter within them."""
         with stage("moments"):
-            found = Scatters.of_rows(sample.x.values, sample.y.codes, sample.y.count)
+            found = Scatters.of_classes(sample.x.values, sample.y)
         A, unit, basis = found.within, found.everyone, found.basis
         if self._class_unit == "projection":
             return Posed(TraceProblem(A, None, "min"), basis)

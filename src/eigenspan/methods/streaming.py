@@ -116,7 +116,7 @@ class LabelledStreaming(Streaming):
         X, y = sample.x.values, sample.y
         if reads_once(self) and is_tall(X) and sample.features is None:
             with stage("moments"):
-                return Scatters.of_rows(X, y.codes, y.count)
+                return Scatters.of_classes(X, y)
         return Scatters.of_basis(features_of(self, sample), y.codes, y.count)
 
     @available_if(from_sums)
@@ -177,7 +177,7 @@ def add_labelled(estimator: Any, X: Any, codes: Any, count: int, places: Any, se
     """Add rows of `count` classes, among which those known before have these places."""
     sums, before = Sums.of(X, codes, count), vars(estimator).get("moments_")
     if before is not None:
-        sums = replace(before, labelled=before.labelled.regrouped(places, count)) + sums
+        sums = before.regrouped(places, count) + sums
     return _set_sums(estimator, sums, seen)
 
 
