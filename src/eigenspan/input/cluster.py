@@ -43,7 +43,7 @@ def shared(value: Any, what: str = "What the workers need") -> Any:
     client = client_of_dask()
     if client is None or size <= _SMALL:
         return dask.delayed(value, pure=False, traverse=False)
-    with _explained(client):
+    with explained(client):
         return client.scatter(value, broadcast=True, hash=False)
 
 
@@ -53,7 +53,7 @@ def compute(lazy: Any) -> Any:
     if client is None:
         with one_blas_thread():  # tasks run side by side on Dask's threads
             return lazy.compute()
-    with _explained(client):
+    with explained(client):
         before = _lost(client)
         found = client.compute(lazy).result()
         lost = [worker for event, worker in _lost(client).items() if event not in before]
@@ -74,7 +74,7 @@ def _lost(client: Any) -> dict[str, str]:
 
 
 @contextmanager
-def _explained(client: Any) -> Iterator[None]:
+def explained(client: Any) -> Iterator[None]:
     """What ends the work of a cluster, in words; errors that tasks raise are passed on."""
     from concurrent.futures import CancelledError
 

@@ -141,6 +141,14 @@ class LazyRows(Elsewhere):
         back[order] = np.arange(order.size)
         return out[back]
 
+    def __getitem__(self, rows: Any) -> NDArray[Any]:
+        """Some of the rows by their numbers, looked through for NaN and infinity."""
+        found = self.take(rows)
+        bad = np.flatnonzero(~np.isfinite(found).all(axis=1))
+        if bad.size:
+            refuse_non_finite(found[bad[:1]], int(np.asarray(rows)[bad[0]]), self.name)
+        return found
+
     def sample(self, m: int, random_state: Any = 0) -> Index:
         """Numbers of m different rows in ascending order, each set of them as likely as any other; all of them where there are no more."""
         n = self.shape[0]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._diagnostics import stage
 from .._parameters import Count, Metric, Verbose
 from ..core import Fitted, Posed
-from ..errors import DuplicateWarning, GraphError, warn
+from ..errors import DuplicateWarning, GraphError, InputError, warn
 from ..extend import Barycentric, BarycentricRows
 from ..graphs import NeighbourGraph, as_graph
 from ..graphs.neighbours.connect import Policy
@@ -46,7 +46,7 @@ class GraphEmbedding(SpectralReducer):
     n_jobs: int | None = None
     verbose: Verbose = 0
 
-    _input: ClassVar[Input] = Input(pairs=("graph", "metric"))
+    _input: ClassVar[Input] = Input(pairs=("graph", "metric"), blocks=True)
     _untold: ClassVar[str] = (
         "its eigenvalues say how smoothly a coordinate runs over the graph, and rise without a step: further ones are finer "
         "copies of the first"
@@ -57,7 +57,7 @@ class GraphEmbedding(SpectralReducer):
     def _fit(self, sample: Sample) -> Fitted:
         chosen = self._landmark_rows(sample)
         if chosen is None:
-            return self._fit_all(sample)
+            return self._fit_lazily(sample) if sample.x.lazy else self._fit_all(sample)
         return within(chosen, Subset(chosen).fit(sample, self._fit_all)).having(landmarks_=chosen)
 
     def _landmark_rows(self, sample: Sample) -> Index | None:
@@ -70,6 +70,14 @@ class GraphEmbedding(SpectralReducer):
                 f"{sample.n} points already. Pass n_neighbors=, KNN(...) or Radius(...), or leave landmarks out."
             )
         return sample.x.landmarks(self.landmarks, random_state=self.random_state)
+
+    def _fit_lazily(self, sample: Sample) -> Fitted:
+        """The fit to all rows of a cluster, where there is one."""
+        way = "sample" if hasattr(self, "sample") else "landmarks"
+        raise InputError(
+            f"X is a collection of Dask's, and {type(self).__name__} works on the neighbour graph of all its points in one place. Say "
+            f"{way}=m to fit m of the {sample.n} rows and place all others by the map, in blocks, or pass X.compute() if it fits into memory."
+        )
 
     def _fit_all(self, sample: Sample) -> Fitted:
         """The fit to all points of the sample, equal rows as one."""
@@ -99,6 +107,8 @@ class Subset:
 
     def fit(self, sample: Sample, fit: Callable[[Sample], Fitted]) -> Fitted:
         fitted = fit(sample.take(self.rows))
+        if sample.x.lazy:  # placed when they are asked for, where they are
+            return replace(fitted, embedding=None)
         with stage("placing"):
             everyone = fitted.map(sample.x.arriving)
         everyone[self.rows] = fitted.embedding

@@ -39,8 +39,10 @@ class SpreadMatrix:
 
     Attributes
     ----------
-    blocks : list of delayed Block
-    halos : list of list of (shard, delayed ndarray of int)
+    hands : object
+        Who works on the blocks (`input.hands`).
+    blocks : list of Block, wherever they are
+    halos : list of list of (shard, rows)
         For every block the rows of other shards that it touches.
     starts : ndarray of int
         Where the rows of every block begin, and where the last ends.
@@ -48,6 +50,7 @@ class SpreadMatrix:
         The diagonal.
     """
 
+    hands: Any
     blocks: list[Any]
     halos: list[list[tuple[int, Any]]]
     starts: Index
@@ -63,7 +66,7 @@ class SpreadMatrix:
         """``p(M) V`` for a polynomial by its recurrence ``v'' = (a M + b) v' + c v``, all of it on the workers."""
         before = now = self._dealt(V)
         for step in steps:
-            before, now = now, self._with_halos(_step, now, before, step)
+            before, now = now, self._with_halos(_step, now, before, [step] * len(now))
         return self._gathered(now)
 
     def quadratic(self, Z: Array) -> Array:
@@ -77,10 +80,7 @@ class SpreadMatrix:
         return 2.0 * float(self.entries.max(initial=0.0))
 
     def scaled(self, s: Array) -> SpreadMatrix:
-        import dask
-
-        blocks = dask.persist(*self._with_halos(_scaled, self._dealt(s)))
-        return replace(self, blocks=list(blocks), entries=self.entries * s**2)
+        return replace(self, blocks=self._with_halos(_scaled, self._dealt(s)), entries=self.entries * s**2)
 
     def to_dense(self) -> Array:
         return self @ np.eye(self.starts[-1])
@@ -88,58 +88,43 @@ class SpreadMatrix:
     # ------------------------------------------------------------------ between here and the workers
     def _dealt(self, Z: Array) -> list[Any]:
         Z = Z[:, None] if Z.ndim == 1 else Z
-        return scattered([np.ascontiguousarray(Z[i:j]) for i, j in zip(self.starts, self.starts[1:], strict=False)])
+        return self.hands.scatter(
+            [np.ascontiguousarray(Z[i:j]) for i, j in zip(self.starts, self.starts[1:], strict=False)]
+        )
 
-    def _with_halos(self, work: Callable[..., Any], own: list[Any], others: Any = None, step: Any = None) -> list[Any]:
+    def _with_halos(self, work: Callable[..., Any], own: list[Any], *others: Any) -> list[Any]:
         """`work` on every block and the rows of `own` that it touches."""
-        import dask
-
-        take = dask.delayed(_taken)
+        do = self.hands.submit
         return [
-            dask.delayed(work)(
+            do(
+                work,
                 block,
                 own[i],
-                [(j, take(own[j], rows)) for j, rows in halo],
-                None if others is None else others[i],
-                step,
+                [j for j, _ in halo],
+                [do(_taken, own[j], rows) for j, rows in halo],
+                *(o[i] for o in others),
             )
             for i, (block, halo) in enumerate(zip(self.blocks, self.halos, strict=True))
         ]
 
     def _gathered(self, parts: list[Any], dimensions: int = 2) -> Array:
-        import dask
-
-        out = np.vstack(dask.compute(*parts))
+        out = np.vstack(self.hands.gather(parts))
         return out[:, 0] if dimensions == 1 else out
-
-
-def scattered(values: list[Any]) -> list[Any]:
-    """Arrays on the workers of a cluster, where there is one; large ones would slow down the graph of tasks."""
-    try:
-        from distributed import get_client
-
-        return list(get_client().scatter(values, hash=False))
-    except (ImportError, ValueError):
-        return values
 
 
 def spread_laplacian(graph: SpreadGraph, rule: WeightRule) -> tuple[SpreadMatrix, Array, int]:
     """``D − W`` of the graph under a rule of weights, its degrees, and into how many pieces the graph falls."""
-    import dask
-
-    delayed, starts = dask.delayed, graph.starts
+    do, starts = graph.hands.submit, graph.starts
     blocks, halos = [], []
     for i, lists in enumerate(graph.lists):
         around = np.flatnonzero(graph.joined[i])
-        arriving = [delayed(pointing)(graph.lists[j], starts[j], starts[i], starts[i + 1]) for j in around]
-        blocks.append(delayed(_laplacian)(lists, arriving, i, starts, rule))
-        halos.append(around[around != i])
-    blocks = list(dask.persist(*blocks))
-    halos = [[(int(j), delayed(_halo)(block, j)) for j in around] for block, around in zip(blocks, halos, strict=True)]
-    halos = dask.persist(halos)[0]
-    entries = np.concatenate(dask.compute(*[delayed(_diagonal)(block, i) for i, block in enumerate(blocks)]))
-    found = dask.compute(*[delayed(_pieces)(block, i, starts) for i, block in enumerate(blocks)])
-    return SpreadMatrix(blocks, halos, starts, entries), entries, _joined_pieces(found, graph.n)
+        arriving = [do(pointing, graph.lists[j], starts[j], starts[i], starts[i + 1]) for j in around]
+        block = do(_laplacian, lists, arriving, i, starts, rule)
+        blocks.append(block)
+        halos.append([(int(j), do(_halo, block, int(j))) for j in around if j != i])
+    entries = np.concatenate(graph.hands.gather([do(_diagonal, block, i) for i, block in enumerate(blocks)]))
+    found = graph.hands.gather([do(_pieces, block, i, starts) for i, block in enumerate(blocks)])
+    return SpreadMatrix(graph.hands, blocks, halos, starts, entries), entries, _joined_pieces(found, graph.n)
 
 
 def _joined_pieces(found: Any, n: int) -> int:
@@ -170,19 +155,21 @@ def _taken(V: Array, rows: Index) -> Array:
     return V[rows]
 
 
-def _over_columns(block: Block, own: Array, pieces: list[tuple[int, Array]]) -> Array:
+def _over_columns(block: Block, own: Array, around: list[int], pieces: list[Array]) -> Array:
     """The rows that the columns of a block stand for."""
-    there = dict(pieces)
+    there = dict(zip(around, pieces, strict=True))
     return np.vstack([there.get(j, own) for j, _ in block.touched])
 
 
-def _product(block: Block, own: Array, pieces: Any, others: Any, step: Any) -> Array:
-    return block.values @ _over_columns(block, own, pieces)
+def _product(block: Block, own: Array, around: list[int], pieces: list[Array]) -> Array:
+    return block.values @ _over_columns(block, own, around, pieces)
 
 
-def _step(block: Block, own: Array, pieces: Any, before: Array, step: tuple[float, float, float]) -> Array:
+def _step(
+    block: Block, own: Array, around: list[int], pieces: list[Array], before: Array, step: tuple[float, float, float]
+) -> Array:
     a, b, c = step
-    out = block.values @ _over_columns(block, own, pieces)
+    out = _product(block, own, around, pieces)
     out *= a
     out += b * own
     if c:
@@ -190,8 +177,8 @@ def _step(block: Block, own: Array, pieces: Any, before: Array, step: tuple[floa
     return out
 
 
-def _scaled(block: Block, own: Array, pieces: Any, others: Any, step: Any) -> Block:
-    M, s = block.values, _over_columns(block, own, pieces)[:, 0]
+def _scaled(block: Block, own: Array, around: list[int], pieces: list[Array]) -> Block:
+    M, s = block.values, _over_columns(block, own, around, pieces)[:, 0]
     data = M.data * s[M.indices] * np.repeat(own[:, 0], np.diff(M.indptr))
     return replace(block, values=sp.csr_array((data, M.indices, M.indptr), shape=M.shape))
 

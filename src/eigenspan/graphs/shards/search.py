@@ -6,7 +6,6 @@ those rows whose distance to it, as bounds have it, is below that of the k-th ne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..search.engines import choose
-from ..search.lists import canonical
+from ..search.lists import Lists, canonical
 from .cells import Cells
 
 Array = NDArray[np.float64]
@@ -41,7 +40,10 @@ class SpreadGraph:
 
     Attributes
     ----------
-    lists : list of delayed (distances, indices) of shape (m, k)
+    hands : object
+        Who works on the shards (`input.hands`).
+    lists : list
+        ``(distances, indices)`` of shape (m, k) of every shard, wherever they are.
     starts : ndarray of int
         Where the nodes of every shard begin, and where the last ends.
     joined : ndarray of bool
@@ -52,6 +54,7 @@ class SpreadGraph:
         Queries beyond each row's own shard.
     """
 
+    hands: Any
     lists: list[Any]
     starts: Index
     joined: NDArray[np.bool_]
@@ -63,34 +66,29 @@ class SpreadGraph:
         return int(self.starts[-1])
 
 
-def spread_graph(parts: Sequence[Any], sizes: Sequence[int], cells: Cells, k: int) -> SpreadGraph:
-    """The graph of the rows in `parts`, delayed blocks of so many rows each. It is complete when this returns."""
-    import dask
-
-    delayed, firsts = dask.delayed, np.concatenate([[0], np.cumsum(sizes)])
-    dealt = [delayed(_dealt, nout=cells.count)(part, first, cells) for part, first in zip(parts, firsts, strict=False)]
-    shards = [delayed(_gathered)([pieces[cell] for pieces in dealt]) for cell in range(cells.count)]
-    shards = list(dask.persist(*shards))
-    balls = dask.compute(*[delayed(_ball)(shard) for shard in shards])
-    counts = np.array([ball[2] for ball in balls])
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    finders = [delayed(_finder)(shard) for shard in shards]
-    near = [delayed(_own)(finder, k) for finder in finders]
-    wants = [delayed(_wants)(i, shard, own, cells, balls) for i, (shard, own) in enumerate(zip(shards, near, strict=True))]
-    finders, near, wants = (list(some) for some in dask.persist(finders, near, wants))
-    asked = np.array(dask.compute(*[delayed(_lengths)(want) for want in wants]))
-    lists = [
-        delayed(_merged)(near[i], starts[i], [(wants[i], j, starts[j], _ask(shards[i], wants[i], j, finders[j], k)) for j in np.flatnonzero(asked[i])], k)
-        for i in range(cells.count)
-    ]
-    lists = list(dask.persist(*lists))
-    towards = np.array(dask.compute(*[delayed(_towards)(own, starts) for own in lists])) > 0
-    rows = np.concatenate(dask.compute(*[delayed(_rows)(shard) for shard in shards]))
-    return SpreadGraph(lists, starts, towards | towards.T, rows, int(asked.sum()))
+def spread_graph(hands: Any, dealt: list[Any], cells: Cells, k: int) -> SpreadGraph:
+    """The graph of the rows that were `dealt` out to the cells, block by block. It is complete when this returns."""
+    do, count = hands.submit, cells.count
+    shards = [do(gathered, [do(_piece, pieces, cell) for pieces in dealt]) for cell in range(count)]
+    balls = hands.gather([do(_ball, shard) for shard in shards])
+    starts = np.concatenate([[0], np.cumsum([ball[2] for ball in balls])])
+    engines = [do(_engine, shard) for shard in shards]
+    near = [do(_own, engine, k) for engine in engines]
+    wants = [do(_wants, i, shards[i], near[i], cells, balls) for i in range(count)]
+    asked = np.array(hands.gather([do(_lengths, want) for want in wants]))
+    lists = []
+    for i in range(count):
+        others = [int(j) for j in np.flatnonzero(asked[i])]
+        answers = [do(_answer, do(_queries, shards[i], wants[i], j), engines[j], k) for j in others]
+        lists.append(do(_merged, near[i], int(starts[i]), wants[i], others, starts, answers, k))
+    towards = np.array(hands.gather([do(_towards, own, starts) for own in lists])) > 0
+    rows = np.concatenate(hands.gather([do(_rows, shard) for shard in shards]))
+    return SpreadGraph(hands, lists, starts, towards | towards.T, rows, int(asked.sum()))
 
 
 # ---------------------------------------------------------------------- what workers do
-def _dealt(block: Any, first: int, cells: Cells) -> list[Shard]:
+def dealt(block: Any, first: int, cells: Cells) -> list[Shard]:
+    """The rows of a block, which begin at `first` of all, by their cells."""
     X = np.asarray(block, dtype=np.float64)
     home = cells.find(X)
     order = np.argsort(home, kind="stable")
@@ -98,7 +96,11 @@ def _dealt(block: Any, first: int, cells: Cells) -> list[Shard]:
     return [Shard(X[rows], first + rows) for rows in np.split(order, cuts)]
 
 
-def _gathered(pieces: list[Shard]) -> Shard:
+def _piece(pieces: list[Shard], cell: int) -> Shard:
+    return pieces[cell]
+
+
+def gathered(pieces: list[Shard]) -> Shard:
     return Shard(np.vstack([piece.points for piece in pieces]), np.concatenate([piece.rows for piece in pieces]))
 
 
@@ -115,13 +117,13 @@ def _ball(shard: Shard) -> tuple[Array, float, int]:
     return centre, float(np.linalg.norm(X - centre, axis=1).max()), len(X)
 
 
-def _finder(shard: Shard) -> Any:
+def _engine(shard: Shard) -> Any:
     """An exact engine, on one thread: the workers share the cores."""
     X = shard.points
     return choose(X, "euclidean", "tree" if X.shape[1] <= _TREE else "exact", 1) if len(X) else None
 
 
-def _own(engine: Any, k: int) -> tuple[Array, Index]:
+def _own(engine: Any, k: int) -> Lists:
     """The neighbours within a shard, at infinity where it has too few."""
     n = 0 if engine is None else len(engine.points)
     distances, indices = np.full((n, k), np.inf), np.zeros((n, k), dtype=np.intp)
@@ -131,7 +133,7 @@ def _own(engine: Any, k: int) -> tuple[Array, Index]:
     return distances, indices
 
 
-def _wants(i: int, shard: Shard, own: tuple[Array, Index], cells: Cells, balls: Any) -> list[Index]:
+def _wants(i: int, shard: Shard, own: Lists, cells: Cells, balls: Any) -> list[Index]:
     """For every other shard, the rows that may have neighbours there."""
     X, reach = shard.points, own[0][:, -1] if len(shard.points) else np.zeros(0)
     gaps, spare = cells.gaps(X), _ROUNDING * float(np.abs(X).max(initial=0.0)) * np.sqrt(X.shape[1])
@@ -146,37 +148,33 @@ def _lengths(wants: list[Index]) -> list[int]:
     return [want.size for want in wants]
 
 
-def _ask(shard: Any, wants: Any, j: int, finder: Any, k: int) -> Any:
-    import dask
-
-    return dask.delayed(_answer)(dask.delayed(_queries)(shard, wants, j), finder, k)
-
-
 def _queries(shard: Shard, wants: list[Index], j: int) -> Array:
     return shard.points[wants[j]]
 
 
-def _answer(queries: Array, engine: Any, k: int) -> tuple[Array, Index]:
+def _answer(queries: Array, engine: Any, k: int) -> Lists:
     return engine.near(queries, min(k, len(engine.points)))
 
 
-def _merged(own: tuple[Array, Index], start: int, answers: list[Any], k: int) -> tuple[Array, Index]:
+def _merged(
+    own: Lists, start: int, wants: list[Index], others: list[int], starts: Index, answers: list[Lists], k: int
+) -> Lists:
     """The k nearest of what the shards have found, as nodes of the whole."""
     distances, indices = own[0].copy(), own[1] + start
-    for wants, j, first, (found, which) in answers:
+    for j, (found, which) in zip(others, answers, strict=True):
         rows = wants[j]
-        D, which = np.hstack([distances[rows], found]), np.hstack([indices[rows], which + first])
+        D, which = np.hstack([distances[rows], found]), np.hstack([indices[rows], which + starts[j]])
         order = np.lexsort((which, D), axis=1)[:, :k]
         distances[rows], indices[rows] = np.take_along_axis(D, order, axis=1), np.take_along_axis(which, order, axis=1)
     return distances, indices
 
 
-def _towards(lists: tuple[Array, Index], starts: Index) -> Index:
+def _towards(lists: Lists, starts: Index) -> Index:
     """How many edges lead to every shard."""
     return np.bincount(np.searchsorted(starts, lists[1].ravel(), side="right") - 1, minlength=len(starts) - 1)
 
 
-def pointing(lists: tuple[Array, Index], own: int, first: int, last: int) -> tuple[Array, Index, Index]:
+def pointing(lists: Lists, own: int, first: int, last: int) -> tuple[Array, Index, Index]:
     """Edges from the nodes of a shard, which begin at `own`, to those from `first` to `last`: lengths, nodes reached (from `first`), and
     whence."""
     distances, indices = lists
@@ -184,7 +182,7 @@ def pointing(lists: tuple[Array, Index], own: int, first: int, last: int) -> tup
     return distances[rows, columns], indices[rows, columns] - first, rows + own
 
 
-def undirected(lists: tuple[Array, Index], arriving: list[tuple[Array, Index, Index]], n: int) -> sp.csr_array:
+def undirected(lists: Lists, arriving: list[tuple[Array, Index, Index]], n: int) -> sp.csr_array:
     """Lengths of all edges at the nodes of a shard, their own and those of others that lead to them: (m, n)."""
     distances, indices = lists
     m, k = indices.shape
