@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._parameters import Weights
-from ..core import Posed, Samples, diagonal, pose
+from ..core import Fitted, Posed, Samples, diagonal, pose
 from ..extend import Walk, walk_rows
 from ..forms import PairWeights, counted, degree, laplacian
 from ..graphs import Affinity, NeighbourGraph, affinity, check_weights_connect
@@ -18,6 +18,7 @@ from ..input.source import is_tall
 from .base import Scale, features_of, points_of
 from .neighbourhood import GraphEmbedding, barycentric
 from .projection import GraphProjection, graph_attribute, is_scatter, projection_weights
+from .spread import fit_spread
 from .table import NEIGHBOURS_AND_FEATURES, SPARSE, method
 
 Array = NDArray[np.float64]
@@ -54,7 +55,9 @@ class LaplacianEigenmaps(WalkEmbedding):
     [S0, eq. 16]: neighbours stay close. Use it to see clusters and slow coordinates of data on a graph. The output is
     D-orthonormal.
 
-    Cost: neighbours, then one sparse factorisation of L and a Lanczos run; O(nk) memory plus the factor's fill.
+    Cost: neighbours, then one sparse factorisation of L and a Lanczos run; O(nk) memory plus the factor's fill. A Dask array or data frame
+    stays on its cluster: neighbours are found and products are made there, this process holds 1600 bytes for every point, and new
+    points are placed by some of the rows (see `docs/clusters.md`).
 
     Parameters
     ----------
@@ -92,6 +95,9 @@ class LaplacianEigenmaps(WalkEmbedding):
     """
 
     scale: Scale = None
+
+    def _fit_lazily(self, sample: Sample) -> Fitted:
+        return fit_spread(self, sample)
 
     def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
         weighed = self._weigh(graph, x)

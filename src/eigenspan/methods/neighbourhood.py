@@ -75,8 +75,8 @@ class GraphEmbedding(SpectralReducer):
         """The fit to all rows of a cluster, where there is one."""
         way = "sample" if hasattr(self, "sample") else "landmarks"
         raise InputError(
-            f"X is a collection of Dask's, and {type(self).__name__} works on the neighbour graph of all its points in one place. Say "
-            f"{way}=m to fit m of the {sample.n} rows and place all others by the map, in blocks, or pass X.compute() if it fits into memory."
+            f"X is a collection of Dask's, and {type(self).__name__} needs the neighbour graph of all its points in one place. Say {way}=m "
+            f"to fit m of the {sample.n} rows and place all others by the map, in blocks, or pass X.compute() if that fits into memory."
         )
 
     def _fit_all(self, sample: Sample) -> Fitted:

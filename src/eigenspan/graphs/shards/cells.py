@@ -67,7 +67,7 @@ class Cells:
     def find(self, X: Array) -> Index:
         """The cell of every row."""
         at = np.full(len(X), 0 if self.count > 1 else -1, dtype=np.intp)
-        above = X @ self.normals.T > self.levels
+        above = self.levels < X @ self.normals.T
         while (walking := np.flatnonzero(at >= 0)).size:
             at[walking] = self.children[at[walking], above[walking, at[walking]].astype(np.intp)]
         return -1 - at

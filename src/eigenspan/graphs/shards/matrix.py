@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -9,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-
 from scipy.sparse.csgraph import connected_components
+
 from ..weights.rules import WeightRule
 from .search import SpreadGraph, pointing, undirected
 
@@ -115,11 +116,12 @@ class SpreadMatrix:
 def spread_laplacian(graph: SpreadGraph, rule: WeightRule) -> tuple[SpreadMatrix, Array, int]:
     """``D − W`` of the graph under a rule of weights, its degrees, and into how many pieces the graph falls."""
     do, starts = graph.hands.submit, graph.starts
+    masses = None if graph.masses is None else graph.hands.scatter([graph.masses])[0]
     blocks, halos = [], []
     for i, lists in enumerate(graph.lists):
         around = np.flatnonzero(graph.joined[i])
         arriving = [do(pointing, graph.lists[j], starts[j], starts[i], starts[i + 1]) for j in around]
-        block = do(_laplacian, lists, arriving, i, starts, rule)
+        block = do(_laplacian, lists, arriving, i, starts, rule, masses)
         blocks.append(block)
         halos.append([(int(j), do(_halo, block, int(j))) for j in around if j != i])
     entries = np.concatenate(graph.hands.gather([do(_diagonal, block, i) for i, block in enumerate(blocks)]))
@@ -134,16 +136,18 @@ def _joined_pieces(found: Any, n: int) -> int:
 
 
 # ---------------------------------------------------------------------- what workers do
-def _laplacian(lists: Any, arriving: list[Any], i: int, starts: Index, rule: WeightRule) -> Block:
+def _laplacian(lists: Any, arriving: list[Any], i: int, starts: Index, rule: WeightRule, masses: Any) -> Block:
     n, m = int(starts[-1]), int(starts[i + 1] - starts[i])
     W = rule.weigh(undirected(lists, arriving, n), None)
     places = starts[i] + np.arange(m)
+    if masses is not None:
+        W.data *= masses[W.indices] * np.repeat(masses[places], np.diff(W.indptr))
     own = sp.csr_array((np.asarray(W.sum(axis=1)).ravel(), places, np.arange(m + 1)), shape=(m, n))
     L = sp.csr_array(own - W)
     columns = np.union1d(L.indices, places)
     local = sp.csr_array((L.data, np.searchsorted(columns, L.indices), L.indptr), shape=(m, columns.size))
     cuts = np.searchsorted(columns, starts)
-    touched = [(j, columns[a:b] - starts[j]) for j, (a, b) in enumerate(zip(cuts, cuts[1:], strict=False)) if b > a]
+    touched = [(j, columns[a:b] - starts[j]) for j, (a, b) in enumerate(itertools.pairwise(cuts)) if b > a]
     return Block(local, touched)
 
 

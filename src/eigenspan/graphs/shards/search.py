@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..neighbours.rows import RowIndex
 from ..search.engines import choose
 from ..search.lists import Lists, canonical
 from .cells import Cells
@@ -28,10 +29,11 @@ _TREE = 8
 
 @dataclass(frozen=True, eq=False)
 class Shard:
-    """Rows of one cell: their coordinates, and which rows of all they are."""
+    """Rows of one cell: the distinct points, which rows of all there are, and the point of each row."""
 
     points: Array
     rows: Index
+    places: Index
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +50,8 @@ class SpreadGraph:
         Where the nodes of every shard begin, and where the last ends.
     joined : ndarray of bool
         Which shards have edges to which, in either direction.
-    rows : ndarray of int
-        The row of X that every node is.
+    rows, nodes : ndarray of int
+        The rows of X, and the node of each: equal rows are one node.
     searched : int
         Queries beyond each row's own shard.
     """
@@ -59,17 +61,29 @@ class SpreadGraph:
     starts: Index
     joined: NDArray[np.bool_]
     rows: Index
+    nodes: Index
     searched: int
 
     @property
     def n(self) -> int:
         return int(self.starts[-1])
 
+    @property
+    def masses(self) -> Array | None:
+        """Rows of every node; None where each is one."""
+        return None if self.rows.size == self.n else np.bincount(self.nodes, minlength=self.n).astype(np.float64)
+
+    def back(self, Y: Array) -> Array:
+        """What belongs to the nodes, for all rows of X in their order."""
+        out = np.empty((self.rows.size, Y.shape[1]))
+        out[self.rows] = Y[self.nodes]
+        return out
+
 
 def spread_graph(hands: Any, dealt: list[Any], cells: Cells, k: int) -> SpreadGraph:
     """The graph of the rows that were `dealt` out to the cells, block by block. It is complete when this returns."""
     do, count = hands.submit, cells.count
-    shards = [do(gathered, [do(_piece, pieces, cell) for pieces in dealt]) for cell in range(count)]
+    shards = [do(_gathered, [do(_piece, pieces, cell) for pieces in dealt]) for cell in range(count)]
     balls = hands.gather([do(_ball, shard) for shard in shards])
     starts = np.concatenate([[0], np.cumsum([ball[2] for ball in balls])])
     engines = [do(_engine, shard) for shard in shards]
@@ -82,8 +96,9 @@ def spread_graph(hands: Any, dealt: list[Any], cells: Cells, k: int) -> SpreadGr
         answers = [do(_answer, do(_queries, shards[i], wants[i], j), engines[j], k) for j in others]
         lists.append(do(_merged, near[i], int(starts[i]), wants[i], others, starts, answers, k))
     towards = np.array(hands.gather([do(_towards, own, starts) for own in lists])) > 0
-    rows = np.concatenate(hands.gather([do(_rows, shard) for shard in shards]))
-    return SpreadGraph(hands, lists, starts, towards | towards.T, rows, int(asked.sum()))
+    rows, places = zip(*hands.gather([do(_rows, shard) for shard in shards]), strict=True)
+    nodes = np.concatenate([start + place for start, place in zip(starts, places, strict=False)])
+    return SpreadGraph(hands, lists, starts, towards | towards.T, np.concatenate(rows), nodes, int(asked.sum()))
 
 
 # ---------------------------------------------------------------------- what workers do
@@ -93,19 +108,22 @@ def dealt(block: Any, first: int, cells: Cells) -> list[Shard]:
     home = cells.find(X)
     order = np.argsort(home, kind="stable")
     cuts = np.searchsorted(home[order], np.arange(1, cells.count))
-    return [Shard(X[rows], first + rows) for rows in np.split(order, cuts)]
+    return [Shard(X[rows], first + rows, rows) for rows in np.split(order, cuts)]
 
 
 def _piece(pieces: list[Shard], cell: int) -> Shard:
     return pieces[cell]
 
 
-def gathered(pieces: list[Shard]) -> Shard:
-    return Shard(np.vstack([piece.points for piece in pieces]), np.concatenate([piece.rows for piece in pieces]))
+def _gathered(pieces: list[Shard]) -> Shard:
+    """One shard of the pieces that all blocks have of it; equal rows are in one cell, and become one point."""
+    X, rows = np.vstack([piece.points for piece in pieces]), np.concatenate([piece.rows for piece in pieces])
+    copies = RowIndex.build(X).copies() if len(X) else None
+    return Shard(X, rows, np.arange(len(X))) if copies is None else Shard(X[copies.first], rows, copies.labels)
 
 
-def _rows(shard: Shard) -> Index:
-    return shard.rows
+def _rows(shard: Shard) -> tuple[Index, Index]:
+    return shard.rows, shard.places
 
 
 def _ball(shard: Shard) -> tuple[Array, float, int]:
