@@ -71,6 +71,9 @@ class Axes:
             found |= {"components_": map_.coef.T, "mean_": map_.offset}
             return Fitted(None if basis.raw is None else basis.embed(V), map_, found)
         Y = basis.embed(V)
+        if Y is None:  # the rows lie elsewhere
+            map_ = basis.map(V, spectrum)
+            return Fitted(None, map_.then(np.diag(sign_of(map_(basis.shown)))), found)
         if isinstance(basis, Samples) and getattr(posed.problem, "sense", "max") == "min":
             note(participation=warn_if_localised(Y, basis.masses))
         sign = np.ones(Y.shape[1]) if turned else sign_of(Y)

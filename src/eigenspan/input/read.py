@@ -115,7 +115,8 @@ def _outline(rows: LazyRows) -> Any:
 def _refuse_lazy_rows(estimator: Any, X: Any) -> None:
     name = type(estimator).__name__
     asks = getattr(estimator, "_needs_rows", lambda: None)()
-    refuse_lazy(X, why=f"{name}{f' with {asks}' if asks else ''} needs all rows in the memory of one process")
+    ways = "; landmarks=m lets m rows stand for all of them" if hasattr(estimator, "landmarks") else ""
+    refuse_lazy(X, why=f"{name}{f' with {asks}' if asks else ''} needs all rows in the memory of one process{ways}")
 
 
 def read_part(estimator: Any, X: Any, *, first: bool) -> tuple[Any, dict[str, Any]]:

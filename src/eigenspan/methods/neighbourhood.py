@@ -64,11 +64,7 @@ class GraphEmbedding(SpectralReducer):
         """The rows to fit on; None for all of them."""
         if self.landmarks is None:
             return None
-        if isinstance(self.graph, (NeighbourGraph, tuple)) or sp.issparse(self.graph):
-            raise GraphError(
-                f"{type(self).__name__}(landmarks=...) builds the graph among the landmarks, but graph= is a graph over all "
-                f"{sample.n} points already. Pass n_neighbors=, KNN(...) or Radius(...), or leave landmarks out."
-            )
+        _refuse_whole_graph(self, sample.n, "landmarks")
         return sample.x.landmarks(self.landmarks, random_state=self.random_state)
 
     def _fit_lazily(self, sample: Sample) -> Fitted:
@@ -97,6 +93,31 @@ class GraphEmbedding(SpectralReducer):
 
     def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
         raise NotImplementedError
+
+
+class SampledEmbedding(GraphEmbedding):
+    """Those whose landmarks are tied to the graph of all points: `sample` says how many rows are all, and the map places the others."""
+
+    sample: Count | None = None
+
+    def _fit(self, sample: Sample) -> Fitted:
+        if self.sample is None:
+            return self._fit_lazily(sample) if sample.x.lazy else self._fit_sampled(sample)
+        _refuse_whole_graph(self, sample.n, "sample")
+        rows = sample.x.landmarks(min(self.sample, sample.n), random_state=self.random_state)
+        return within(rows, Subset(rows).fit(sample, self._fit_sampled)).having(sample_=rows)
+
+    def _fit_sampled(self, sample: Sample) -> Fitted:
+        """The fit to points in memory."""
+        return super()._fit(sample)
+
+
+def _refuse_whole_graph(estimator: Any, n: int, name: str) -> None:
+    if isinstance(estimator.graph, (NeighbourGraph, tuple)) or sp.issparse(estimator.graph):
+        raise GraphError(
+            f"{type(estimator).__name__}({name}=...) builds the graph among some rows, but graph= is a graph over all {n} points "
+            f"already. Pass n_neighbors=, KNN(...) or Radius(...), or leave {name} out."
+        )
 
 
 @dataclass(frozen=True, eq=False)
