@@ -93,6 +93,27 @@ class NystromFeatures:
         return cls(rows, X, axes, offset, scatter)
 
 
+@dataclass(frozen=True, eq=False)
+class NystromRows:
+    """The features of points: ``k_m(x) @ axes``."""
+
+    rows: KernelRows
+    axes: Array
+
+    @property
+    def points(self) -> Any:
+        return self.rows.points
+
+    @classmethod
+    def of(cls, kernel: Any, X: Any, landmarks: Any, *, random_state: Any = 0, rtol: float = 1e-10) -> NystromRows:
+        """On landmarks of X, wherever it lies."""
+        rows, among = landmark_kernel(kernel, X, landmarks, random_state=random_state)
+        return cls(rows, _feature_axes(among, rtol, float(np.abs(among).max())))
+
+    def __call__(self, X: Any) -> Array:
+        return self.rows(X) @ self.axes
+
+
 def landmark_kernel(kernel: Any, X: Any, landmarks: Any, *, random_state: Any = 0) -> tuple[KernelRows, Array]:
     """Kernel rows with the landmarks of X, wherever it lies, and their values among the landmarks."""
     if isinstance(X, LazyRows):

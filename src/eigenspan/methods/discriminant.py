@@ -24,7 +24,7 @@ from .base import FeatureReducer, ToldComponents, axes
 from .classifier import DiscriminantClassifier, class_rule_of, mean_attributes, rule_attributes
 from .costs import AxisRule, RatioWeights
 from .significance import wilks
-from .streaming import LabelledStreaming, asks_for_rows, reads_once
+from .streaming import LabelledStreaming, asks_for_rows, by_landmarks, reads_once
 from .table import method
 
 Array = NDArray[np.float64]
@@ -136,7 +136,7 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
     axes: AxisRule = "unit"
     unlabeled: Any = None
 
-    _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels(), one_pass=reads_once)
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels(), one_pass=reads_once, blocks=by_landmarks)
 
     def _needs_rows(self) -> str | None:
         if self.shrinkage == "auto":

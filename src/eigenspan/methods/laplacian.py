@@ -115,7 +115,7 @@ class _LocalityPreserving(GraphProjection):
         raise NotImplementedError
 
     def _pose(self, sample: Sample) -> Posed:
-        if is_scatter(self) and is_tall(sample.x.values):
+        if sample.x.lazy or (is_scatter(self) and is_tall(sample.x.values)):
             return self._pose_classes(sample)
         basis = features_of(self, sample)
         W = projection_weights(self, points_of(basis, sample, self.kernel), sample.y, self.weights)
