@@ -3,7 +3,7 @@
 A method declares what it takes (`Input`), `read` makes a `Sample` of it, and nothing below asks again how X and y were given.
 """
 
-from .lazy_y import LazyClasses
+from .lazy_y import LazyClasses, LazyNumbers
 from .read import Input, is_pairwise, read, read_new, read_new_lazy, read_part
 from .sample import Sample
 from .values import Actions, Classes, Coordinates, Numbers
@@ -18,6 +18,7 @@ __all__ = [
     "Input",
     "KernelValues",
     "LazyClasses",
+    "LazyNumbers",
     "Numbers",
     "Points",
     "Sample",

@@ -1,4 +1,4 @@
-"""Class labels: a vector of one kind, those missing told apart and never guessed."""
+"""Labels: a vector of one kind, or numbers; those missing are told apart and never guessed."""
 
 from __future__ import annotations
 
@@ -166,3 +166,12 @@ def _plain(labels: NDArray[Any]) -> NDArray[Any]:
             "the same way, or NaN or None for those unknown."
         )
     return np.array(labels.tolist())
+
+
+def as_numbers(y: Any) -> NDArray[np.float64]:
+    """Floats, NaN where a date is missing: it would become a number."""
+    given = np.asarray(y)
+    if given.dtype.kind in "mM":
+        return np.where(np.isnat(given), np.nan, given.astype(np.float64))
+    T = np.asarray(y, dtype=np.float64)
+    return np.where(y.isna(), np.nan, T) if hasattr(y, "isna") else T

@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -89,6 +89,30 @@ class LazyRows(Elsewhere):
         """The same, the rows of each block being known."""
         return self if self.known is not None else replace(self, known=tuple(map(int, self.sizes)))
 
+    def array(self) -> Any:
+        """The blocks as a Dask array: the one that they are of, or one made of them."""
+        if self.source is not None and hasattr(self.source, "chunks"):
+            return self.source
+        import dask
+        import dask.array as da
+
+        plain, tail = dask.delayed(_plain, pure=False), (self.width,) if self.width else ()
+        sizes = [np.nan] * len(self.parts) if self.known is None else self.known
+        blocks = [
+            da.from_delayed(plain(part, self.dtype, self.name), (size, *tail), self.dtype or object)
+            for part, size in zip(self.parts, sizes, strict=True)
+        ]
+        return da.concatenate(blocks, allow_unknown_chunksizes=True)
+
+    def each(self, function: Callable[[Any], Any], width: int, dtype: Any, *, held: bool = False) -> LazyRows:
+        """What a function makes of every block, in the same blocks; `held` where they are, so that they are made once."""
+        import dask
+
+        task = shared(partial(_each, function, self.dtype, self.name))
+        parts = [dask.delayed(_called, pure=False)(task, part) for part in self.parts]
+        parts = list(dask.persist(*parts)) if held else parts
+        return replace(self, parts=tuple(parts), width=width, dtype=dtype, source=None)
+
     # ------------------------------------------------------------------ what is done with it
     def reduce(
         self, function: Callable[..., Any], add: Callable[[Any, Any], Any] = operator.add, *others: LazyRows
@@ -162,9 +186,7 @@ class LazyRows(Elsewhere):
 
         The function must be picklable; it is sent to the workers once.
         """
-        array: Any = self.source
-        if hasattr(array, "to_dask_array"):
-            array = array.to_dask_array(lengths=None if self.known is None else list(self.known))
+        array = self.array()
         rule = _Mapped(self.dtype, self.name, None if self.known is None else tuple(self.starts.tolist()))
         chunks = (array.chunks[0], (width,)) if width else (array.chunks[0],)
         return array.map_blocks(
@@ -194,10 +216,7 @@ class LazyRows(Elsewhere):
             raise InputError(
                 f"X and {name} have {one.shape[0]} and {two.shape[0]} rows: both must be of the same points, in the same order."
             )
-        array: Any = two.source
-        if hasattr(array, "to_dask_array"):
-            array = array.to_dask_array(lengths=list(two.known or ()))
-        return lazy_rows(array.rechunk({0: one.known}), name, numbers=numbers)
+        return lazy_rows(two.array().rechunk({0: one.known}), name, numbers=numbers)
 
 
 def lazy_table(X: Any, name: str = "X", width: int | None = None) -> LazyRows:
@@ -217,7 +236,7 @@ def lazy_rows(X: Any, name: str = "X", *, numbers: bool) -> LazyRows:
     if hasattr(
         X, "to_dask_array"
     ):  # a data frame or a column of one; unused columns are not read, shared parts not computed twice
-        X = X.optimize(fuse=False)
+        X = X.simplify()
         meta, parts, known = X._meta, X.to_delayed(optimize_graph=False), None
         kinds = list(meta.dtypes) if meta.ndim == 2 else [meta.dtype]
         width = len(meta.columns) if meta.ndim == 2 else 0
@@ -330,12 +349,26 @@ def _run(rule: _Leaf, start: int | None, size: int | None, block: Any, *others: 
         raise
 
 
+def _each(function: Callable[[Any], Any], dtype: Any, name: str, block: Any) -> Any:
+    with threads(1):
+        return function(_numbers(block, dtype, name))
+
+
+def _called(function: Callable[[Any], Any], block: Any) -> Any:
+    return function(block)
+
+
 def _fold(add: Callable[[Any, Any], Any], some: list[tuple[int, Any]]) -> tuple[int, Any]:
     """Some partial results as one."""
     rows, total = some[0]
     for more, value in some[1:]:
         rows, total = rows + more, add(total, value)
     return rows, total
+
+
+def _plain(block: Any, dtype: Any, name: str) -> NDArray[Any]:
+    """A block of pandas as an array: numbers, or labels of any kind."""
+    return np.asarray(block, dtype=object) if dtype is None else np.asarray(_numbers(block, dtype, name))
 
 
 def _pick(block: Any, rows: Index, dtype: Any) -> NDArray[Any]:

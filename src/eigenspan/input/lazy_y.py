@@ -1,18 +1,18 @@
-"""What y holds beside rows that stay where they are: classes, which are found while the rows are summed over."""
+"""What y holds beside rows that stay where they are: classes, which are found while the rows are summed over, or numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._resources import require
 from ..errors import LabelError
-from .labels import check_classes, code_classes, label_array, refuse_continuous
+from .labels import as_numbers, check_classes, code_classes, label_array, refuse_continuous
 from .lazy import LazyRows
 
 Index = NDArray[np.intp]
@@ -131,3 +131,109 @@ def _vector(labels: Any, name: str) -> NDArray[Any]:
         return label_array(labels)
     except ValueError as refusal:
         raise LabelError(f"{name} needs one label a sample. {refusal}") from None
+
+
+# ---------------------------------------------------------------------- numbers
+@dataclass(frozen=True, eq=False)
+class LazyNumbers:
+    """One number for each of the rows, NaN where there is none; held where the rows are, for it is asked more than once.
+
+    Attributes
+    ----------
+    column : LazyRows
+        The numbers, (m, 1) a block.
+    count : int
+        Those that are there.
+    levels : ndarray
+        The least distinct ones, all of them if there are no more than `MOST`.
+    """
+
+    column: LazyRows
+    count: int
+    levels: NDArray[np.float64]
+
+    MOST: ClassVar[int] = 1000
+
+    @staticmethod
+    def of(column: LazyRows, name: str) -> LazyNumbers:
+        if column.width > 1:
+            raise LabelError(
+                f"y has {column.width} columns, and {name} takes one response of rows that stay where they are: fit each by itself."
+            )
+        held = column.each(partial(_one_column, name), 1, None, held=True)
+        told = held.reduce(_told)
+        if told.infinite:
+            raise LabelError(f"{told.infinite} targets are infinite: {name} needs numbers, or NaN for those unknown.")
+        if not told.known:
+            raise LabelError(
+                f"{name} needs labels, but all {told.n} of them are missing (NaN or None). Use an unsupervised method."
+            )
+        if told.levels.size == 1:
+            raise LabelError(
+                f"{name} needs targets that differ, but all {told.known} of them are {told.levels.tolist()}."
+            )
+        return LazyNumbers(held, told.known, told.levels)
+
+    def ranked(self, ranks: Index) -> NDArray[np.float64]:
+        """The numbers with these ranks, counted from zero: each of four passes settles sixteen bits of them."""
+        ranks, found = np.asarray(ranks, dtype=np.int64).copy(), np.zeros(len(ranks), dtype=np.uint64)
+        for shift in (48, 32, 16, 0):
+            prefixes, which = np.unique(found, return_inverse=True)
+            counts = self.column.reduce(partial(_digits, shift, prefixes))
+            below = np.cumsum(counts, axis=1)
+            digit = np.array([np.searchsorted(below[w], r, side="right") for w, r in zip(which, ranks, strict=True)])
+            ranks -= np.where(digit > 0, below[which, np.maximum(digit - 1, 0)], 0)
+            found |= digit.astype(np.uint64) << np.uint64(shift)
+        return _value_of(found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """What is to be known of some numbers."""
+
+    n: int
+    known: int
+    infinite: int
+    levels: NDArray[np.float64]
+
+    def __add__(self, other: _Told) -> _Told:
+        levels = np.union1d(self.levels, other.levels)[: LazyNumbers.MOST + 1]
+        return _Told(self.n + other.n, self.known + other.known, self.infinite + other.infinite, levels)
+
+
+def _told(y: Any) -> _Told:
+    known = y[~np.isnan(y)]
+    return _Told(len(y), known.size, int(np.isinf(known).sum()), np.unique(known)[: LazyNumbers.MOST + 1])
+
+
+def _one_column(name: str, y: Any) -> NDArray[np.float64]:
+    try:
+        values = as_numbers(y)
+    except (TypeError, ValueError) as refusal:
+        raise LabelError(
+            f"y cannot be read as numbers ({refusal}): {name} takes numbers, or text for classes."
+        ) from None
+    return values[:, None] if values.ndim == 1 else values
+
+
+_SIGN = np.uint64(2**63)
+
+
+def _key_of(values: Any) -> NDArray[np.uint64]:
+    """Whole numbers in the order of the numbers."""
+    bits = (values + 0.0).view(np.uint64)  # −0 as 0
+    return np.where(bits & _SIGN, ~bits, bits | _SIGN)
+
+
+def _value_of(keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+    return np.where(keys & _SIGN, keys ^ _SIGN, ~keys).view(np.float64)
+
+
+def _digits(shift: int, prefixes: NDArray[np.uint64], y: Any) -> NDArray[np.int64]:
+    """How often each sixteen bits follow each of the prefixes among the keys of numbers."""
+    keys = _key_of(np.ascontiguousarray(y[~np.isnan(y)]))
+    digits = ((keys >> np.uint64(shift)) & np.uint64(0xFFFF)).astype(np.intp)
+    if shift == 48:
+        return np.bincount(digits, minlength=2**16)[None]
+    rest = np.uint64(shift + 16)
+    return np.array([np.bincount(digits[keys >> rest == p >> rest], minlength=2**16) for p in prefixes])

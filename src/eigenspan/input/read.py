@@ -76,7 +76,7 @@ def read(estimator: Any, X: Any, y: Any = None) -> tuple[Sample, dict[str, Any]]
     _refuse_pairs_elsewhere(estimator, declared)
     if declared.idle is not None:
         declared.idle(estimator)
-    if is_lazy(X) and (declared.one_pass or declared.blocks) and kind is Points:
+    if is_lazy(X) and kind is Points and _takes_blocks(declared):
         return _read_lazy(estimator, X, y, declared)
     _refuse_lazy_rows(estimator, X)
     one_pass = declared.one_pass and kind is Points and is_tall(X)
@@ -105,6 +105,11 @@ def _read_lazy(estimator: Any, X: Any, y: Any, declared: Input) -> tuple[Sample,
         mark = getattr(estimator, "unlabeled", None)
         target = declared.y.read_lazy(y, rows, name=type(estimator).__name__, unlabeled=mark)
     return Sample(Points(rows, True), target, table=rows, given=y), _seen(twin)
+
+
+def _takes_blocks(declared: Input) -> bool:
+    """Rows may stay where they are, and so may what is read beside them."""
+    return bool(declared.one_pass or declared.blocks) and (declared.y is None or hasattr(declared.y, "read_lazy"))
 
 
 def _outline(rows: LazyRows) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -10,9 +11,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from ..errors import InputError, LabelError
-from .labels import all_missing, label_array, read_classes, refuse_masks, split_missing
+from .labels import all_missing, as_numbers, label_array, read_classes, refuse_masks, split_missing
 from .lazy import LazyRows
-from .lazy_y import LazyClasses
+from .lazy_y import LazyClasses, LazyNumbers
 from .values import Actions, Classes, Coordinates, Numbers
 
 Array = NDArray[np.float64]
@@ -80,6 +81,14 @@ class Responses:
             return read_classes(y, n, name=name, unlabeled=None, at_least=1 if self.part else 2)
         return Numbers(read_numbers(y, n, name, differ=not self.part))
 
+    def read_lazy(self, y: Any, rows: LazyRows, *, name: str, unlabeled: Any) -> LazyClasses | LazyNumbers:
+        if y is None:
+            raise LabelError(f"{name} requires y to be passed, but the target y is None.")
+        column = rows.beside(y)
+        if _is_plain_number(column.meta) or not column.reduce(names_classes, operator.or_):
+            return LazyNumbers.of(column, name)
+        return LazyClasses(column, unlabeled=None, name=name, at_least=2)
+
 
 @dataclass(frozen=True)
 class ActionLabels:
@@ -111,7 +120,7 @@ def read_numbers(y: Any, n: int, name: str, *, differ: bool = True) -> Array:
         raise LabelError(f"{name} requires y to be passed, but the target y is None.")
     refuse_masks(y)
     try:
-        T = _as_numbers(y)
+        T = as_numbers(y)
     except (TypeError, ValueError) as refusal:
         raise LabelError(
             f'y cannot be read as numbers ({refusal}): pass numbers, or labels="delta" for classes.'
@@ -142,13 +151,10 @@ def names_classes(y: Any) -> bool:
     return given.dtype.kind in "bUS" or words
 
 
-def _as_numbers(y: Any) -> Array:
-    """Floats, NaN where a date is missing: it would become a number."""
-    given = np.asarray(y)
-    if given.dtype.kind in "mM":
-        return np.where(np.isnat(given), np.nan, given.astype(np.float64))
-    T = np.asarray(y, dtype=np.float64)
-    return np.where(y.isna(), np.nan, T) if hasattr(y, "isna") else T
+def _is_plain_number(meta: Any) -> bool:
+    """Of an empty block: its type alone says that it holds numbers."""
+    kinds = list(meta.dtypes) if hasattr(meta, "dtypes") and meta.ndim == 2 else [meta.dtype]
+    return all(getattr(kind, "kind", "O") in "iufmM" for kind in kinds)
 
 
 def read_actions(y: Any, n: int, name: str) -> Actions:

@@ -174,7 +174,7 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         declared = self._input.of(self)
         rows = read_new_lazy(self, X)
         return rows.map(
-            _Placed(self.map_, declared.linear, declared.missing == "allow"), self._n_features_out, rows.dtype
+            Placed(self.map_, declared.linear, declared.missing == "allow"), self._n_features_out, rows.dtype
         )
 
     @property
@@ -196,12 +196,12 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
 
 @dataclass(frozen=True, eq=False)
-class _Placed:
+class Placed:
     """The map of an estimator, for blocks of rows that were not looked at yet; picklable, and all that is sent of the estimator."""
 
     map: Any
-    linear: bool
-    gaps: bool
+    linear: bool = False
+    gaps: bool = False
 
     def __call__(self, X: Any) -> Any:
         if not (self.linear or self.gaps):
