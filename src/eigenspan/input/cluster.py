@@ -43,7 +43,7 @@ def shared(value: Any, what: str = "What the workers need") -> Any:
     client = client_of_dask()
     if client is None or size <= _SMALL:
         return dask.delayed(value, pure=False, traverse=False)
-    with explained(client):
+    with _explained(client):
         return client.scatter(value, broadcast=True, hash=False)
 
 
@@ -53,7 +53,7 @@ def compute(lazy: Any) -> Any:
     if client is None:
         with one_blas_thread():  # tasks run side by side on Dask's threads
             return lazy.compute()
-    with explained(client):
+    with _explained(client):
         before = _lost(client)
         found = client.compute(lazy).result()
         lost = [worker for event, worker in _lost(client).items() if event not in before]
@@ -74,12 +74,13 @@ def _lost(client: Any) -> dict[str, str]:
 
 
 @contextmanager
-def explained(client: Any) -> Iterator[None]:
+def _explained(client: Any) -> Iterator[None]:
     """What ends the work of a cluster, in words; errors that tasks raise are passed on."""
     from concurrent.futures import CancelledError
 
-    from distributed import KilledWorker
     from distributed.comm import CommClosedError
+
+    from distributed import KilledWorker
 
     try:
         yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .cluster import client_of_dask, explained
+from .cluster import _explained, client_of_dask
 
 
 class Here:
@@ -50,11 +50,11 @@ class Workers(Here):
         return self._client.compute(dask.delayed(work, pure=False)(part, *arguments))
 
     def scatter(self, values: Sequence[Any]) -> list[Any]:
-        with explained(self._client):
+        with _explained(self._client):
             return list(self._client.scatter(list(values), hash=False))
 
     def gather(self, parts: Sequence[Any]) -> list[Any]:
-        with explained(self._client):
+        with _explained(self._client):
             return list(self._client.gather(list(parts)))
 
 

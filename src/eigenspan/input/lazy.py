@@ -283,7 +283,7 @@ def _number_type(kinds: list[Any], name: str) -> Any:
     return np.dtype(np.float32 if all(str(kind).lower() == "float32" for kind in kinds) and kinds else np.float64)
 
 
-def as_numbers(block: Any, dtype: Any, name: str) -> Any:
+def _numbers(block: Any, dtype: Any, name: str) -> Any:
     """A block as an array of this type."""
     if dtype is None:
         return block
@@ -327,7 +327,7 @@ class _Leaf:
 def _run(rule: _Leaf, start: int | None, size: int | None, block: Any, *others: Any) -> tuple[int, Any]:
     """The rows of a block, and what the function makes of them."""
     kinds = zip((rule.dtype, *rule.others), rule.names, strict=True)
-    tables = [as_numbers(table, kind, name) for table, (kind, name) in zip((block, *others), kinds, strict=True)]
+    tables = [_numbers(table, kind, name) for table, (kind, name) in zip((block, *others), kinds, strict=True)]
     n = len(tables[0])
     where = "" if start is None else f" from row {start} on"
     if size is not None and n != size:
@@ -373,7 +373,7 @@ def _plain(block: Any, dtype: Any, name: str) -> NDArray[Any]:
 
 def _pick(block: Any, rows: Index, dtype: Any) -> NDArray[Any]:
     """Rows of a block."""
-    return np.asarray(as_numbers(block.iloc[rows] if hasattr(block, "iloc") else block[rows], dtype, "X"))
+    return np.asarray(_numbers(block.iloc[rows] if hasattr(block, "iloc") else block[rows], dtype, "X"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -385,7 +385,7 @@ class _Mapped:
     starts: tuple[int, ...] | None
 
     def __call__(self, block: Any, function: Callable[..., Any], block_id: Any = None) -> Any:
-        rows = as_numbers(block, self.dtype, self.name)
+        rows = _numbers(block, self.dtype, self.name)
         try:
             with threads(1):
                 return function(rows)

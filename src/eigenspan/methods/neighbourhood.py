@@ -30,6 +30,11 @@ Index = NDArray[np.intp]
 Graph = str | GivenGraph | None
 
 
+def _by_rows_alone(estimator: Any) -> bool:
+    """Nothing is known of the rows besides: then some of them can stand for all, which may lie on a cluster."""
+    return estimator._input.y is None
+
+
 class GraphEmbedding(SpectralReducer):
     """Implicit methods over a connected neighbour graph: ``_pose_graph(graph, points) -> Posed``.
 
@@ -46,7 +51,7 @@ class GraphEmbedding(SpectralReducer):
     n_jobs: int | None = None
     verbose: Verbose = 0
 
-    _input: ClassVar[Input] = Input(pairs=("graph", "metric"), blocks=True)
+    _input: ClassVar[Input] = Input(pairs=("graph", "metric"), blocks=_by_rows_alone)
     _untold: ClassVar[str] = (
         "its eigenvalues say how smoothly a coordinate runs over the graph, and rise without a step: further ones are finer "
         "copies of the first"

@@ -270,6 +270,27 @@ class Randomised(Solver):
         )
 
 
+class BlockKrylov(Solver):
+    """Block Krylov iteration from a random start: the largest eigenpairs of a PSD matrix whose products are dear, in few of them.
+
+    Parameters
+    ----------
+    passes : int, default=40
+        At most this many products of blocks, all of which are held.
+    tol : float, default=1e-9
+        Residual relative to the largest eigenvalue at which to stop.
+    """
+
+    def __init__(self, passes: int = 40, tol: float = 1e-9) -> None:
+        self.passes = passes
+        self.tol = tol
+
+    def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
+        if sense != "max" or not A.psd or exclude is not None:
+            raise InputError("BlockKrylov finds the largest eigenpairs of a positive semidefinite form only.")
+        return iterative.block_krylov(A.__matmul__, A.n, k, rng, passes=self.passes, tol=self.tol)
+
+
 class Auto(Solver):
     """Choose by the structure of the matrix.
 
@@ -282,7 +303,7 @@ class Auto(Solver):
     dense, smallest, n ≤ 5000                   Dense
     dense, largest, n ≤ 2000, a twentieth       Dense
     of the spectrum or more
-    rows on a cluster, PSD, smallest            Chebyshev
+    rows on a cluster, PSD                      Chebyshev (smallest), BlockKrylov (largest)
     weights of all pairs, PSD, smallest         Chebyshev, Lanczos, Dense
     sparse (+ low rank), PSD, smallest:
     its factor fits and is quick                ShiftInvert, Chebyshev, Dense
@@ -301,6 +322,8 @@ class Auto(Solver):
 
     def chain(self, A: Matrix, k: int, sense: str) -> list[Solver]:
         sparse = A.sparse is not None or bool(A.roots)
+        if _is_spread(A):
+            return [Chebyshev() if sense == "min" else BlockKrylov()]
         low_rank = A.low_rank is not None and not (sparse or A.pairs) and A.dense is None
         if low_rank and sense == "max" and A.low_rank is not None and np.all(A.low_rank[1] >= 0):
             return [Factor()]
@@ -308,8 +331,6 @@ class Auto(Solver):
             return [Dense()]
         if A.dense is not None and A.n <= (5000 if sense == "min" else min(20 * k, 2000)):
             return [Dense()]
-        if _is_spread(A):
-            return [Chebyshev()]
         if A.pairs and A.dense is None and A.psd and sense == "min":
             return [Chebyshev(), Lanczos(), Dense()]
         if A.dense is None and sparse and A.psd and sense == "min":
