@@ -8,12 +8,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import monotonic
 from typing import Any
 
 from .._diagnostics import note
 from .._resources import human_bytes, one_blas_thread
 from ..errors import ClusterError, ClusterWarning, EigenspanError, MemoryLimitError, warn
 
+#: Seconds to wait for workers where all have gone, and between looks at them.
+_PATIENCE, _TICK = 60.0, 2.0
+_HUNGRY = (
+    "A block of rows ended every worker that took it up, most often for want of memory: use smaller blocks (X.rechunk, X.repartition), "
+    "fewer threads for each worker, or a larger memory_limit"
+)
 #: Values that workers are sent: up to the first they travel with the graph, above the second they are refused.
 _SMALL, _LARGE = 2**20, 200 * 2**20
 
@@ -55,8 +62,10 @@ def compute(lazy: Any) -> Any:
             return lazy.compute()
     with _explained(client):
         before = _lost(client)
-        found = client.compute(lazy).result()
+        future = client.compute(lazy)
+        _await(client, future)
         lost = [worker for event, worker in _lost(client).items() if event not in before]
+    found = _result(future)
     if lost:
         warn(
             f"{len(lost)} of the cluster's workers ended while they worked ({', '.join(lost)}): what they had done was done again by "
@@ -64,6 +73,36 @@ def compute(lazy: Any) -> Any:
             ClusterWarning,
         )
     return found
+
+
+def _await(client: Any, future: Any) -> None:
+    """Wait for the end, whatever it is; no longer than `_PATIENCE` seconds for workers, where all that there were have gone."""
+    from distributed import wait
+
+    had_some, alone_since = bool(client.ncores()), None
+    while True:
+        try:
+            wait(future, timeout=_TICK)
+            return
+        except TimeoutError:
+            there = bool(client.ncores())
+        had_some, alone_since = had_some or there, None if there else alone_since or monotonic()
+        if had_some and alone_since is not None and monotonic() - alone_since > _PATIENCE:
+            future.cancel()
+            raise ClusterError(
+                f"All workers of the cluster have ended, and none has come back for {_PATIENCE:g} s. {_HUNGRY}, start workers again and call "
+                "fit anew. The logs of the workers say more."
+            )
+
+
+def _result(future: Any) -> Any:
+    """What the tasks have made, or what one of them has raised."""
+    from distributed import KilledWorker
+
+    try:
+        return future.result()
+    except KilledWorker as failure:
+        raise MemoryLimitError(f"{_HUNGRY}. The logs of the workers say more.") from failure
 
 
 def _lost(client: Any) -> dict[str, str]:
@@ -76,25 +115,19 @@ def _lost(client: Any) -> dict[str, str]:
 @contextmanager
 def _explained(client: Any) -> Iterator[None]:
     """What ends the work of a cluster, in words; errors that tasks raise are passed on."""
+    from asyncio import CancelledError as Stopped
     from concurrent.futures import CancelledError
 
-    from distributed import KilledWorker
     from distributed.comm import CommClosedError
 
     try:
         yield
     except EigenspanError:
         raise
-    except KilledWorker as failure:
-        raise MemoryLimitError(
-            f"A block of rows ended every worker that took it up ({failure.last_worker!s:.60} was the last), most often for want of "
-            "memory: use smaller blocks (X.rechunk, X.repartition), fewer threads for each worker, or a larger memory_limit. The logs of "
-            "the workers say more."
-        ) from failure
-    except (CancelledError, CommClosedError, OSError, TimeoutError) as failure:
+    except (CancelledError, Stopped, CommClosedError, OSError) as failure:
         address = getattr(getattr(client, "scheduler", None), "address", "its address")
         raise ClusterError(
-            f"The scheduler at {address} was lost while the cluster worked ({type(failure).__name__}: {failure!s:.200}). What "
-            "workers had summed up went with it, and the estimator is as it was before: connect to a scheduler again (a new Client) "
-            "and call fit anew. Collections made by persist() on the old one are lost too, and must be made again."
+            f"The scheduler at {address} was lost while the cluster worked ({type(failure).__name__}). What workers had summed up went "
+            "with it, and the estimator is as it was before: connect to a scheduler again (a new Client) and call fit anew. Collections made by "
+            "persist() on the old one are lost too, and must be made again."
         ) from failure
