@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Any
 
@@ -61,10 +61,8 @@ def compute(lazy: Any) -> Any:
         with one_blas_thread():  # tasks run side by side on Dask's threads
             return lazy.compute()
     with _explained(client):
-        before = _lost(client)
         future = client.compute(lazy)
-        _await(client, future)
-        lost = [worker for event, worker in _lost(client).items() if event not in before]
+        lost = [worker for worker in _await(client, future) if _ended(client, worker)]
     found = _result(future)
     if lost:
         warn(
@@ -75,24 +73,35 @@ def compute(lazy: Any) -> Any:
     return found
 
 
-def _await(client: Any, future: Any) -> None:
-    """Wait for the end, whatever it is; no longer than `_PATIENCE` seconds for workers, where all that there were have gone."""
+def _await(client: Any, future: Any) -> list[str]:
+    """Wait for the end, whatever it is, and return the workers that have gone on the way.
+
+    Where all that there were have gone, others are waited for `_PATIENCE` seconds.
+    """
     from distributed import wait
 
-    had_some, alone_since = bool(client.ncores()), None
+    seen: dict[str, Any] = dict(client.ncores())
+    alone_since = None
     while True:
-        try:
+        with suppress(TimeoutError):
             wait(future, timeout=_TICK)
-            return
-        except TimeoutError:
-            there = bool(client.ncores())
-        had_some, alone_since = had_some or there, None if there else alone_since or monotonic()
-        if had_some and alone_since is not None and monotonic() - alone_since > _PATIENCE:
+        there = client.ncores()
+        seen |= there
+        if future.done():
+            return [worker for worker in seen if worker not in there]
+        alone_since = None if there else alone_since or monotonic()
+        if seen and alone_since is not None and monotonic() - alone_since > _PATIENCE:
             future.cancel()
             raise ClusterError(
-                f"All workers of the cluster have ended, and none has come back for {_PATIENCE:g} s. {_HUNGRY}, start workers again and call "
-                "fit anew. The logs of the workers say more."
+                f"All workers of the cluster have ended, and none has come back for {_PATIENCE:g} s. {_HUNGRY}, start workers again "
+                "and call fit anew. The logs of the workers say more."
             )
+
+
+def _ended(client: Any, worker: str) -> bool:
+    """A worker that has gone was not told to."""
+    events = [event for _, event in client.get_events(worker) if isinstance(event, dict)]
+    return not any(event.get("action") == "remove-worker" and event.get("expected") for event in events)
 
 
 def _result(future: Any) -> Any:
@@ -103,13 +112,6 @@ def _result(future: Any) -> Any:
         return future.result()
     except KilledWorker as failure:
         raise MemoryLimitError(f"{_HUNGRY}. The logs of the workers say more.") from failure
-
-
-def _lost(client: Any) -> dict[str, str]:
-    """Workers that have ended without being told to, by the event."""
-    events = [event for _, event in client.get_events("all") if isinstance(event, dict)]
-    gone = [event for event in events if event.get("action") == "remove-worker" and not event.get("expected")]
-    return {str(event.get("stimulus_id")): str(event.get("worker")) for event in gone}
 
 
 @contextmanager
@@ -128,6 +130,6 @@ def _explained(client: Any) -> Iterator[None]:
         address = getattr(getattr(client, "scheduler", None), "address", "its address")
         raise ClusterError(
             f"The scheduler at {address} was lost while the cluster worked ({type(failure).__name__}). What workers had summed up went "
-            "with it, and the estimator is as it was before: connect to a scheduler again (a new Client) and call fit anew. Collections made by "
-            "persist() on the old one are lost too, and must be made again."
+            "with it, and the estimator is as it was before: connect to a scheduler again (a new Client) and call fit anew. What persist() "
+            "held on the old one is lost too, and must be made again."
         ) from failure
