@@ -50,8 +50,12 @@ def human_bytes(number: float) -> str:
 
 
 def available_memory() -> int:
-    """Bytes that can be allocated now: free memory, or what the control groups, the process's or the user's own limit leave."""
-    return max(0, min([*_free(), *_left_by_control_groups(), *_left_by_process(), *_wanted()], default=2**63))
+    """Bytes that can be allocated now: free memory, or what the control groups, the limit of the process, of a
+    Dask worker or of the user leave."""
+    return max(
+        0,
+        min([*_free(), *_left_by_control_groups(), *_left_by_process(), *_left_by_worker(), *_wanted()], default=2**63),
+    )
 
 
 def _free() -> Iterator[int]:
@@ -110,6 +114,17 @@ def _left_by_process() -> Iterator[int]:
             most = resource.getrlimit(getattr(resource, name))[0]
             if most != resource.RLIM_INFINITY:
                 yield most - used[field]
+
+
+def _left_by_worker() -> Iterator[int]:
+    """In a task on a Dask worker: what the limit of the worker leaves, beyond which it would be ended."""
+    if "distributed" in sys.modules:
+        with suppress(ImportError, AttributeError, ValueError, OSError, KeyError):  # no task, no limit, or no /proc
+            from distributed import get_worker
+
+            most = get_worker().memory_manager.memory_limit
+            if most:
+                yield most - _kilobytes("/proc/self/status")["VmRSS"]
 
 
 def _wanted() -> Iterator[int]:

@@ -7,13 +7,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from time import monotonic
 from typing import Any
 
 from .._diagnostics import note
 from .._resources import human_bytes, one_blas_thread
 from ..errors import ClusterError, ClusterWarning, EigenspanError, MemoryLimitError, warn
 
+#: Seconds to wait for workers where all have gone, and between looks at them.
+_PATIENCE, _TICK = 60.0, 2.0
+_HUNGRY = (
+    "A block of rows ended every worker that took it up, most often for want of memory: use smaller blocks (X.rechunk, X.repartition), "
+    "fewer threads for each worker, or a larger memory_limit"
+)
 #: Values that workers are sent: up to the first they travel with the graph, above the second they are refused.
 _SMALL, _LARGE = 2**20, 200 * 2**20
 
@@ -54,9 +61,9 @@ def compute(lazy: Any) -> Any:
         with one_blas_thread():  # tasks run side by side on Dask's threads
             return lazy.compute()
     with _explained(client):
-        before = _lost(client)
-        found = client.compute(lazy).result()
-        lost = [worker for event, worker in _lost(client).items() if event not in before]
+        future = client.compute(lazy)
+        lost = [worker for worker in _await(client, future) if _ended(client, worker)]
+    found = _result(future)
     if lost:
         warn(
             f"{len(lost)} of the cluster's workers ended while they worked ({', '.join(lost)}): what they had done was done again by "
@@ -66,16 +73,51 @@ def compute(lazy: Any) -> Any:
     return found
 
 
-def _lost(client: Any) -> dict[str, str]:
-    """Workers that have ended without being told to, by the event."""
-    events = [event for _, event in client.get_events("all") if isinstance(event, dict)]
-    gone = [event for event in events if event.get("action") == "remove-worker" and not event.get("expected")]
-    return {str(event.get("stimulus_id")): str(event.get("worker")) for event in gone}
+def _await(client: Any, future: Any) -> list[str]:
+    """Wait for the end, whatever it is, and return the workers that have gone on the way.
+
+    Where all that there were have gone, others are waited for `_PATIENCE` seconds.
+    """
+    from distributed import wait
+
+    seen: dict[str, Any] = dict(client.ncores())
+    alone_since = None
+    while True:
+        with suppress(TimeoutError):
+            wait(future, timeout=_TICK)
+        there = client.ncores()
+        seen |= there
+        if future.done():
+            return [worker for worker in seen if worker not in there]
+        alone_since = None if there else alone_since or monotonic()
+        if seen and alone_since is not None and monotonic() - alone_since > _PATIENCE:
+            future.cancel()
+            raise ClusterError(
+                f"All workers of the cluster have ended, and none has come back for {_PATIENCE:g} s. {_HUNGRY}, start workers again "
+                "and call fit anew. The logs of the workers say more."
+            )
+
+
+def _ended(client: Any, worker: str) -> bool:
+    """A worker that has gone was not told to."""
+    events = [event for _, event in client.get_events(worker) if isinstance(event, dict)]
+    return not any(event.get("action") == "remove-worker" and event.get("expected") for event in events)
+
+
+def _result(future: Any) -> Any:
+    """What the tasks have made, or what one of them has raised."""
+    from distributed import KilledWorker
+
+    try:
+        return future.result()
+    except KilledWorker as failure:
+        raise MemoryLimitError(f"{_HUNGRY}. The logs of the workers say more.") from failure
 
 
 @contextmanager
 def _explained(client: Any) -> Iterator[None]:
     """What ends the work of a cluster, in words; errors that tasks raise are passed on."""
+    from asyncio import CancelledError as Stopped
     from concurrent.futures import CancelledError
 
     from distributed.comm import CommClosedError
@@ -86,16 +128,10 @@ def _explained(client: Any) -> Iterator[None]:
         yield
     except EigenspanError:
         raise
-    except KilledWorker as failure:
-        raise MemoryLimitError(
-            f"A block of rows ended every worker that took it up ({failure.last_worker!s:.60} was the last), most often for want of "
-            "memory: use smaller blocks (X.rechunk, X.repartition), fewer threads for each worker, or a larger memory_limit. The logs of "
-            "the workers say more."
-        ) from failure
-    except (CancelledError, CommClosedError, OSError, TimeoutError) as failure:
+    except (CancelledError, Stopped, CommClosedError, OSError) as failure:
         address = getattr(getattr(client, "scheduler", None), "address", "its address")
         raise ClusterError(
-            f"The scheduler at {address} was lost while the cluster worked ({type(failure).__name__}: {failure!s:.200}). What "
-            "workers had summed up went with it, and the estimator is as it was before: connect to a scheduler again (a new Client) "
-            "and call fit anew. Collections made by persist() on the old one are lost too, and must be made again."
+            f"The scheduler at {address} was lost while the cluster worked ({type(failure).__name__}). What workers had summed up went "
+            "with it, and the estimator is as it was before: connect to a scheduler again (a new Client) and call fit anew. What persist() "
+            "held on the old one is lost too, and must be made again."
         ) from failure
