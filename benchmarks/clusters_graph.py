@@ -111,12 +111,14 @@ def main() -> None:
     given = parser.parse_args()
     from distributed import Client, LocalCluster
 
-    with LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="4GB", dashboard_address=None) as cluster:
-        with Client(cluster) as client:
-            {"eigenmaps": eigenmaps, "isomap": isomap, "wide": axes}[given.what](given.n, given.memory)
-            moved = client.run(lambda dask_worker: dask_worker.transfer_incoming_bytes_total / 2**20)
-            peaks = client.run(lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
-            print("workers: MB received", list(moved.values()), "GB at most", list(peaks.values()))
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="4GB", dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        {"eigenmaps": eigenmaps, "isomap": isomap, "wide": axes}[given.what](given.n, given.memory)
+        moved = client.run(lambda dask_worker: dask_worker.transfer_incoming_bytes_total / 2**20)
+        peaks = client.run(lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
+        print("workers: MB received", list(moved.values()), "GB at most", list(peaks.values()))
     print(f"this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GB")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -53,7 +54,7 @@ def client() -> Iterator[Any]:
 def spread(X: Array, count: int, k: int, blocks: int = 5) -> SpreadGraph:
     cells = Cells.of(X[:: max(1, len(X) // 200)], count)
     starts = np.linspace(0, len(X), blocks + 1).astype(int)
-    pieces = [dealt(X[i:j], i, cells) for i, j in zip(starts, starts[1:], strict=False)]
+    pieces = [dealt(X[i:j], i, cells) for i, j in itertools.pairwise(starts)]
     return spread_graph(Here(), pieces, cells, k)
 
 

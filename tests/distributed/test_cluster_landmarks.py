@@ -87,7 +87,8 @@ def test_landmarks_are_chosen_on_the_cluster(choice: Any) -> None:
     estimator = KernelPCA(2, gamma=0.01, landmarks=Landmarks(80, choice=choice))
     chosen = estimator.fit(LAZY).landmarks_
     assert np.unique(chosen).size == 80
-    assert chosen.min() >= 0 and chosen.max() < 1200
+    assert chosen.min() >= 0
+    assert chosen.max() < 1200
     np.testing.assert_array_equal(estimator.fit(LAZY).landmarks_, chosen)
     full = KernelPCA(2, gamma=0.01).fit(X)
     np.testing.assert_allclose(estimator.eigenvalues_, full.eigenvalues_, rtol=0.01)

@@ -170,15 +170,7 @@ class Features:
     def constant(self) -> None:
         return None
 
-    @property
-    def shown(self) -> Any:
-        """Points that say which way axes point, where the samples are not here."""
-        return self.rows.points  # type: ignore[attr-defined]
-
-    def embed(self, V: Array) -> Any:
-        """The samples' places; None where they lie elsewhere."""
-        if self.raw is None:
-            return None
+    def embed(self, V: Array) -> Array:
         if self.scores is not None:
             return self.scores @ V
         if sp.issparse(self.raw):

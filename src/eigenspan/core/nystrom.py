@@ -57,14 +57,13 @@ class NystromFeatures:
     offset: Array
     scatter: Array
 
-    def embed(self, V: Array) -> Array | None:
-        """The samples' places; None where they lie elsewhere."""
-        return None if isinstance(self.X, LazyRows) else self.map(V)(self.X)
-
     @property
-    def shown(self) -> Any:
-        """Points that say which way axes point, where the others are not here."""
-        return self.rows.points
+    def raw(self) -> Any:
+        """The samples; None where they lie elsewhere."""
+        return None if isinstance(self.X, LazyRows) else self.X
+
+    def embed(self, V: Array) -> Array:
+        return self.map(V)(self.X)
 
     def map(self, V: Array, spectrum: Spectrum | None = None) -> Map:
         return Map(self.rows, self.lift @ V, offset=self.offset)

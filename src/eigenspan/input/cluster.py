@@ -122,8 +122,6 @@ def _explained(client: Any) -> Iterator[None]:
 
     from distributed.comm import CommClosedError
 
-    from distributed import KilledWorker
-
     try:
         yield
     except EigenspanError:

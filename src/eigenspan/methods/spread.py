@@ -79,7 +79,7 @@ def _rule(estimator: Any, sample: Sample) -> Any:
             f'weights={estimator.weights!r:.60} need more than the lengths of edges: on a cluster use "heat" or "binary", or say '
             "landmarks=m to fit m rows in one place."
         )
-    return spec.bind(NeighbourGraph(None, Finder()), sample.x.values)  # type: ignore[arg-type]
+    return spec.bind(NeighbourGraph(None, Finder()), sample.x.values)
 
 
 def _map(estimator: Any, sample: Sample, Y: Array, k: int) -> Map:
