@@ -116,7 +116,7 @@ def main() -> None:
         Client(cluster) as client,
     ):
         {"eigenmaps": eigenmaps, "isomap": isomap, "wide": axes}[given.what](given.n, given.memory)
-        moved = client.run(lambda dask_worker: dask_worker.transfer_incoming_bytes_total / 2**20)
+        moved = client.run(lambda dask_worker: sum(e["total"] for e in dask_worker.transfer_incoming_log) / 2**20)
         peaks = client.run(lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
         print("workers: MB received", list(moved.values()), "GB at most", list(peaks.values()))
     print(f"this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GB")

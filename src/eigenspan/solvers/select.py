@@ -271,24 +271,12 @@ class Randomised(Solver):
 
 
 class BlockKrylov(Solver):
-    """Block Krylov iteration from a random start: the largest eigenpairs of a PSD matrix whose products are dear, in few of them.
-
-    Parameters
-    ----------
-    passes : int, default=40
-        At most this many products of blocks, all of which are held.
-    tol : float, default=1e-9
-        Residual relative to the largest eigenvalue at which to stop.
-    """
-
-    def __init__(self, passes: int = 40, tol: float = 1e-9) -> None:
-        self.passes = passes
-        self.tol = tol
+    """Block Krylov iteration from a random start: the largest eigenpairs of a PSD matrix whose products are dear, in few of them."""
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         if sense != "max" or not A.psd or exclude is not None:
             raise InputError("BlockKrylov finds the largest eigenpairs of a positive semidefinite form only.")
-        return iterative.block_krylov(A.__matmul__, A.n, k, rng, passes=self.passes, tol=self.tol)
+        return iterative.block_krylov(A.__matmul__, A.n, k, rng, passes=40, tol=1e-9)
 
 
 class Auto(Solver):
