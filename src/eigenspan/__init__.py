@@ -60,7 +60,8 @@ from .methods.distances import ClassicalMDS
 from .methods.divisive import PDDP
 from .methods.external import External
 from .methods.geodesics import Isomap, LandmarkIsomap
-from .methods.inverse import PHD, SAVE, SIR, DirectionalRegression
+from .methods.hessian import PHD
+from .methods.inverse import SAVE, SIR, DirectionalRegression
 from .methods.kdr import KDR, GradientKDR
 from .methods.kernel_cca import KernelCCA
 from .methods.kernel_isomap import KernelIsomap

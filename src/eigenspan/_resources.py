@@ -50,8 +50,12 @@ def human_bytes(number: float) -> str:
 
 
 def available_memory() -> int:
-    """Bytes that can be allocated now: free memory, or what the control groups, the process's or the user's own limit leave."""
-    return max(0, min([*_free(), *_left_by_control_groups(), *_left_by_process(), *_wanted()], default=2**63))
+    """Bytes that can be allocated now: free memory, or what the control groups, the limit of the process, of a
+    Dask worker or of the user leave."""
+    return max(
+        0,
+        min([*_free(), *_left_by_control_groups(), *_left_by_process(), *_left_by_worker(), *_wanted()], default=2**63),
+    )
 
 
 def _free() -> Iterator[int]:
@@ -112,6 +116,17 @@ def _left_by_process() -> Iterator[int]:
                 yield most - used[field]
 
 
+def _left_by_worker() -> Iterator[int]:
+    """In a task on a Dask worker: what the limit of the worker leaves, beyond which it would be ended."""
+    if "distributed" in sys.modules:
+        with suppress(ImportError, AttributeError, ValueError, OSError, KeyError):  # no task, no limit, or no /proc
+            from distributed import get_worker
+
+            most = get_worker().memory_manager.memory_limit
+            if most:
+                yield most - _kilobytes("/proc/self/status")["VmRSS"]
+
+
 def _wanted() -> Iterator[int]:
     if LIMIT_VARIABLE in os.environ:
         try:
@@ -149,15 +164,19 @@ def require(n_bytes: float, what: str, instead: str) -> None:
         )
 
 
-def refuse_lazy(X: Any, name: str = "X") -> None:
-    """Refuse a Dask collection, which numpy would gather into memory without a word (Dask is not imported to find out)."""
+def is_lazy(X: Any) -> bool:
+    """X is a Dask collection, which numpy would gather into memory without a word (Dask is not imported to find out)."""
     graph = getattr(type(X), "__dask_graph__", None)
-    if graph is not None and graph(X) is not None:
+    return graph is not None and graph(X) is not None
+
+
+def refuse_lazy(X: Any, name: str = "X", why: str = "would have to be gathered into memory first") -> None:
+    """Refuse a Dask collection, for the reason why."""
+    if is_lazy(X):
         kind = f"{type(X).__module__.split('.')[0]} {type(X).__name__}"
         raise InputError(
-            f"{name} is a {kind}, which is not computed yet and would have to be gathered into memory first. If it fits there, pass "
-            f'{name}.compute(); otherwise write it to a .npy file and pass np.load(file, mmap_mode="r"), or add it in parts with '
-            "partial_fit where the method has it."
+            f"{name} is a {kind}, which is not computed yet and {why}. If it fits there, pass {name}.compute(); otherwise write it to a "
+            '.npy file and pass np.load(file, mmap_mode="r"), or add it in parts with partial_fit where the method has it.'
         )
 
 

@@ -13,6 +13,7 @@
     ├── UnitError (ValueError)           a unit form B that is not positive semidefinite
     ├── ModelError (ValueError)          an estimator that cannot be saved, or a file that is no model
     ├── MemoryLimitError (MemoryError)   the problem would not fit; the message names what does
+    ├── ClusterError (RuntimeError)      the cluster that worked on the rows was lost
     └── ConvergenceError (RuntimeError)  no solver reached the requested residual
 
     EigenspanWarning (UserWarning)
@@ -30,6 +31,7 @@
     ├── MissingWarning                   rows of which no entry was observed
     ├── FitWarning                       some of several fits failed, and figures are those of the others
     ├── ModelWarning                     a model that another version has saved
+    ├── ClusterWarning                   workers of a cluster ended, and their work was done again
     └── ConvergenceWarning               a solver missed its residual, or an iteration stopped short
 
 A message says what was found (with numbers), why it matters and what to change.
@@ -83,6 +85,10 @@ class ModelError(EigenspanError, ValueError):
 
 class MemoryLimitError(EigenspanError, MemoryError):
     """The problem would need more memory than there is."""
+
+
+class ClusterError(EigenspanError, RuntimeError):
+    """The cluster that worked on the rows was lost."""
 
 
 class ConvergenceError(EigenspanError, RuntimeError):
@@ -147,6 +153,10 @@ class FitWarning(EigenspanWarning):
 
 class ModelWarning(EigenspanWarning):
     """A model was saved by another version."""
+
+
+class ClusterWarning(EigenspanWarning):
+    """Workers of a cluster ended while they worked, and others did it again."""
 
 
 class ConvergenceWarning(EigenspanWarning):

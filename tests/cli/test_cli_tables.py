@@ -55,4 +55,5 @@ def test_bad_binary_tables(tmp_path):
     assert "A (3, 3), B (4, 4)" in refused("embed", tmp_path / "two.npz", "-o", tmp_path / "out.csv")
     (tmp_path / "table.docx").write_bytes(b"PK")
     assert "unknown ending" in refused("embed", tmp_path / "table.docx")
-    assert "is a directory" in refused("embed", tmp_path, "-o", tmp_path / "out.csv")
+    (tmp_path / "folder").mkdir()
+    assert "is a directory" in refused("embed", tmp_path / "folder", "-o", tmp_path / "out.csv")

@@ -92,7 +92,7 @@ def test_imports_point_one_way(path: Path) -> None:
 #: The rooms of `graphs`, in the same way.
 ROOMS = {
     name: level
-    for level, names in enumerate(["search", "landmarks", "neighbours", "labels weights"])
+    for level, names in enumerate(["search", "landmarks", "neighbours", "labels weights", "shards"])
     for name in names.split()
 }
 

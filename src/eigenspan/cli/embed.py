@@ -23,14 +23,16 @@ from .words import in_words
     "--output",
     "-o",
     type=FILE,
-    help="Table to write (.csv, .tsv, .jsonl, .parquet, .feather, .xlsx, .npy, .npz, .h5ad), or - .  [default: TABLE-METHOD.csv]",
+    help="Table to write (.csv, .tsv, .jsonl, .parquet, .feather, .xlsx, .npy, .npz, .h5ad), a folder of Parquet files where TABLE is "
+    "one, or - .  [default: TABLE-METHOD.csv]",
 )
 @click.option("--plot", type=FILE, help="Picture to write (.png, .pdf, .svg).")
 @click.option("--model", type=FILE, help="Where to save the fitted model for eigenspan transform.")
 @seed
 @common
 def embed(**options: Any) -> None:
-    """Embed the numeric columns of TABLE (.csv, .tsv, .jsonl, .parquet, .feather, .xlsx, .npz, .npy, .h5ad, or - for a pipe).
+    """Embed the numeric columns of TABLE (.csv, .tsv, .jsonl, .parquet, .feather, .xlsx, .npz, .npy, .h5ad, a folder of Parquet files,
+    or - for a pipe).
 
     Text, dates and identifiers are set aside, by name. The output has the row identifier, the embedding and the label.
 
@@ -38,6 +40,7 @@ def embed(**options: Any) -> None:
     eigenspan embed iris.csv --label species --plot iris.png
     eigenspan embed survey.csv --missing median --method isomap -d 3 -k 15
     eigenspan embed cells.parquet --method lda --label type --model cells.eig
+    eigenspan embed readings/ --method pca -o places/
     cat table.csv | eigenspan embed - -m pca,lle -o - > places.csv
     """
     run(SimpleNamespace(**options))
@@ -99,7 +102,7 @@ def _check_places(o: SimpleNamespace, names: list[str]) -> None:
     if o.output is None:
         stem = "stdin" if str(o.table) == "-" else o.table.name.split(".")[0]
         o.output = Path(f"{stem}-{'-'.join(name.lower() for name in names[:3])}.csv")
-    check_table(o.output)
+    check_table(o.output, o.table)
     check_plot(o.plot)
     check_outputs((o.table,), output=o.output, plot=o.plot, model=o.model)
 
@@ -110,7 +113,7 @@ def _deliver(o: SimpleNamespace, estimators: dict[str, Any], read: Any) -> None:
 
     from .bundle import Bundle, save
     from .files import write_table
-    from .files.write import write_anndata
+    from .files.write import is_folder, write_anndata
     from .results import announce, axes_of, dimensions_said, draw, frame_of, summary_of, warn_of_single_columns
 
     data = read.data
@@ -136,7 +139,7 @@ def _deliver(o: SimpleNamespace, estimators: dict[str, Any], read: Any) -> None:
     if o.output.suffix.lower() == ".h5ad":
         write_anndata(o.output, o.table, estimators, data, table.drop(columns=list(places)))
     else:
-        write_table(table, o.output, list(places))
+        write_table(table, o.output, list(places), folder=is_folder(o.output, o.table))
     if str(o.output) == "-":
         for summary in summaries:
             warn_of_single_columns(summary)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..core.moments import Moments
 from .console import Failed, Unfit, Usage, listed, out, plural, say, working
+from .files.write import is_folder, write_part
 
 
 def streams(estimator: Any) -> bool:
@@ -34,9 +35,10 @@ def run(o: SimpleNamespace, row: Any, estimator: Any) -> None:
             "A table that is read in parts has no medians, quartiles or list of words: use --missing refuse or drop-rows, "
             "--scale standard or none, and no --categorical."
         )
-    if o.output.suffix.lower() not in (".csv", ".tsv", ".txt"):
+    if o.output.suffix.lower() not in (".csv", ".tsv", ".txt") and not is_folder(o.output, o.table):
         raise Usage(
-            "The places of a table that is read in parts are written in parts too: name a .csv or .tsv with -o."
+            "The places of a table that is read in parts are written in parts too: name a .csv or .tsv with -o, or a folder where the "
+            "table is one."
         )
     say(f"{o.table.name} is large for the memory there is: it is read in parts, three times.")
     rows = Rows(o, reading_of(o))
@@ -107,11 +109,15 @@ def _write(path: Path, rows: Rows, estimator: Any, scaling: tuple[Any, Any], axe
     from .results import frame_of
 
     mode, (center, spread) = "w", scaling
+    folder = is_folder(path, rows.o.table)
     try:
-        for X, label, ids in rows:
+        for number, (X, label, ids) in enumerate(rows):
             Y = np.asarray(estimator.transform((X - center) / spread))
             beside = None if label is None else pd.Series(label, name=rows.o.label)
             table = frame_of(pd.Series(ids, name=rows.identifier or "row"), dict(zip(axes, Y.T, strict=True)), beside)
+            if folder:
+                write_part(table, path, number)
+                continue
             table.to_csv(path, index=False, mode=mode, header=mode == "w", sep="\t" if path.suffix == ".tsv" else ",")
             mode = "a"
     except OSError as failure:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -18,6 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._resources import in_threads, require, workers
+from ..input.lazy import LazyRows
 from ..input.source import NUMBERS, ROWS, blocks, refuse_non_finite, refuse_squares
 from ..solvers.centred import Centred
 
@@ -105,6 +107,8 @@ class Moments:
         `single` multiplies blocks in single precision and adds them up in double, about twice as fast: the scatter is then
         right to about 1e-6 of its largest eigenvalue, which is what rounding X to single precision leaves of it.
         """
+        if isinstance(X, LazyRows):
+            return X.reduce(partial(Moments.of, single=single))
         n, D = X.shape
         if sp.issparse(X):
             return _of_sparse(X, codes, groups)
@@ -223,6 +227,15 @@ class Sums:
         labelled = Moments.of(X, codes, classes)
         rest = np.where(codes < 0, 0, -1) if labelled.n < len(codes) else np.full(0, -1)
         return Sums(labelled, Moments.of(X[: rest.size], rest, 1))
+
+    @staticmethod
+    def by_class(X: Any, y: Any) -> Sums:
+        """Of rows and their classes, wherever these lie."""
+        return y.sums(X, Sums.of) if isinstance(X, LazyRows) else Sums.of(X, y.codes, y.count)
+
+    def regrouped(self, places: Codes, classes: int) -> Sums:
+        """The same with class i at ``places[i]`` of `classes`."""
+        return replace(self, labelled=self.labelled.regrouped(places, classes))
 
     @staticmethod
     def without_classes(rows: Moments) -> Sums:

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._diagnostics import stage
 from .._resources import require
 from ..errors import KernelError
 from ..graphs.landmarks import choose_landmarks
-from ..input.x import KernelValues
+from ..input.lazy import LazyRows
+from ..input.pool import lazy_landmarks
+from ..input.source import refuse_non_finite
+from ..input.x import KernelValues, as_rows
 from ..solvers import dense
 from .basis import _feature_axes
-from .kernels import KernelRows, gram_matrix, kernel_rows, warn_of_lost_digits
+from .kernels import DataKernel, KernelRows, gram_matrix, kernel_rows, warn_of_lost_digits
 from .map import Map
 from .spectrum import Spectrum
 
 Array = NDArray[np.float64]
+Sums = tuple[int, Array, Array]
 
 #: Bytes of one block of kernel rows.
 _BLOCK_BYTES = 32 * 2**20
+#: Rows of a cluster, evenly chosen, from which a kernel finds the width that it was not given.
+_EVEN = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +57,11 @@ class NystromFeatures:
     offset: Array
     scatter: Array
 
+    @property
+    def raw(self) -> Any:
+        """The samples; None where they lie elsewhere."""
+        return None if isinstance(self.X, LazyRows) else self.X
+
     def embed(self, V: Array) -> Array:
         return self.map(V)(self.X)
 
@@ -61,20 +73,8 @@ class NystromFeatures:
         cls, kernel: Any, X: Any, landmarks: Any, *, random_state: Any = 0, rtol: float = 1e-10
     ) -> NystromFeatures:
         """Two GEMMs of n×m×m in all; 32 MB of kernel rows and a few m×m arrays at a time."""
-        full, given = kernel_rows(kernel, X), isinstance(X, KernelValues)
-        X = X.values if given else X
-        chosen = choose_landmarks(
-            X,
-            landmarks,
-            random_state=random_state,
-            precomputed=given,
-            kernel=partial(full.block, X),
-        )
-        m = chosen.size
-        require(48.0 * m**2, f"The matrices of {m} landmarks", f"Use fewer: landmarks={max(2, m // 2)}.")
-        rows = full.among(chosen)
-        among = gram_matrix(rows, X[chosen])
-        warn_of_lost_digits(rows, among)
+        rows, among = landmark_kernel(kernel, X, landmarks, random_state=random_state)
+        X, m = X.values if isinstance(X, KernelValues) else X, len(among)
         axes = _feature_axes(among, rtol, float(np.abs(among).max()))
         with stage("moments"):
             offset, scatter = _moments(rows, X, axes, among.mean(axis=0))
@@ -92,16 +92,77 @@ class NystromFeatures:
         return cls(rows, X, axes, offset, scatter)
 
 
+@dataclass(frozen=True, eq=False)
+class NystromRows:
+    """The features of points: ``k_m(x) @ axes``."""
+
+    rows: KernelRows
+    axes: Array
+
+    @property
+    def points(self) -> Any:
+        return self.rows.points
+
+    @classmethod
+    def of(cls, kernel: Any, X: Any, landmarks: Any, *, random_state: Any = 0, rtol: float = 1e-10) -> NystromRows:
+        """On landmarks of X, wherever it lies."""
+        rows, among = landmark_kernel(kernel, X, landmarks, random_state=random_state)
+        return cls(rows, _feature_axes(among, rtol, float(np.abs(among).max())))
+
+    def __call__(self, X: Any) -> Array:
+        return self.rows(X) @ self.axes
+
+
+def landmark_kernel(kernel: Any, X: Any, landmarks: Any, *, random_state: Any = 0) -> tuple[KernelRows, Array]:
+    """Kernel rows with the landmarks of X, wherever it lies, and their values among the landmarks."""
+    if isinstance(X, LazyRows):
+        if isinstance(kernel, DataKernel):
+            raise KernelError(
+                f"{kernel!r:.60} is a kernel of all points together, and X lies on a cluster: use another."
+            )
+        few = as_rows(X[np.unique(np.linspace(0, X.shape[0] - 1, min(X.shape[0], _EVEN)).astype(int))])
+        full = kernel_rows(kernel, few)
+        chosen = lazy_landmarks(
+            X, landmarks, random_state=random_state, kernel=lambda points: partial(full.block, points)
+        )
+        points = as_rows(X[chosen])
+        rows = replace(full, points=points, columns=chosen)
+    else:
+        full, given = kernel_rows(kernel, X), isinstance(X, KernelValues)
+        X = X.values if given else X
+        block = partial(full.block, X)
+        chosen = choose_landmarks(X, landmarks, random_state=random_state, precomputed=given, kernel=block)
+        rows, points = full.among(chosen), X[chosen]
+    m = chosen.size
+    require(48.0 * m**2, f"The matrices of {m} landmarks", f"Use fewer: landmarks={max(2, m // 2)}.")
+    among = gram_matrix(rows, points)
+    warn_of_lost_digits(rows, among)
+    return rows, among
+
+
 def _moments(rows: KernelRows, X: Any, axes: Array, near: Array) -> tuple[Array, Array]:
     """Mean kernel row and centred scatter of the features in one pass; sums are about `near`, a guess of the mean."""
+    sums = partial(_sums, rows=rows, axes=axes, near=near)
+    n, total, scatter = X.reduce(sums, _added) if isinstance(X, LazyRows) else sums(X)
+    shift = (total / n) @ axes
+    return near + total / n, dense.symmetric(scatter - n * np.outer(shift, shift))
+
+
+def _added(one: Sums, two: Sums) -> Sums:
+    return one[0] + two[0], one[1] + two[1], one[2] + two[2]
+
+
+def _sums(X: Any, rows: KernelRows, axes: Array, near: Array) -> Sums:
+    """Rows, and the sums of their kernel rows about `near` and of the products of their features."""
     n = X.shape[0]
+    if not sp.issparse(X):
+        refuse_non_finite(X)
     total = np.zeros(axes.shape[0])
     scatter = np.zeros((axes.shape[1], axes.shape[1]))
     step = max(1, _BLOCK_BYTES // (8 * axes.shape[0]))
     for i in range(0, n, step):
-        K = rows(X[i : i + step]) - near
+        K = rows(as_rows(X[i : i + step])) - near
         total += K.sum(axis=0)
         F = K @ axes
         scatter += F.T @ F
-    shift = (total / n) @ axes
-    return near + total / n, dense.symmetric(scatter - n * np.outer(shift, shift))
+    return n, total, scatter

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,17 @@ class Scatters:
     def of_rows(X: Any, codes: Codes, classes: int) -> Scatters:
         """In one pass over many rows of few features, which stay where they are."""
         return Scatters.of_sums(Sums.of(X, codes, classes), None if on_disk(X) else X)
+
+    @staticmethod
+    def of_classes(X: Any, y: Any) -> Scatters:
+        """The same of classes y that were read with the rows, wherever both lie."""
+        return Scatters.of_sums(Sums.by_class(X, y), None if on_disk(X) else X)
+
+    @staticmethod
+    def of_features(features: Any, X: Any, y: Any, relative_ridge: float = 1e-3) -> Scatters:
+        """Of the features of rows that lie elsewhere, worked out there; the basis has the ridge of kernels."""
+        found = Scatters.of_classes(X.mapped(features, features.axes.shape[1]), y)
+        return replace(found, basis=replace(found.basis, rows=features, relative_ridge=relative_ridge))
 
     @staticmethod
     def of_basis(basis: Features, codes: Codes, classes: int) -> Scatters:

@@ -8,8 +8,10 @@ tells all.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,8 @@ from numpy.typing import NDArray
 from .._diagnostics import note, stage
 from .._resources import require
 from ..errors import DimensionError, InputError, PrecisionWarning, warn
-from ..input.source import Joined, on_disk, refuse_non_finite, refuse_out_of_range
+from ..input.lazy import LazyRows
+from ..input.source import Elsewhere, Joined, on_disk, refuse_non_finite, refuse_out_of_range
 from ..solvers import dense
 from ..solvers.centred import Centred, column_means
 from .basis import Features
@@ -58,6 +61,8 @@ class JointMoments:
     @staticmethod
     def of(tables: Sequence[Any], names: Sequence[str]) -> JointMoments:
         """In one pass over the rows of all tables; raises where they hold NaN or infinity."""
+        if isinstance(tables[0], LazyRows):
+            return tables[0].reduce(partial(_joint, tuple(names)), operator.add, *tables[1:])
         whole: Any = Joined(tuple(tables))
         dense_ones = [(table, name) for table, name in zip(tables, names, strict=True) if not sp.issparse(table)]
         if len(dense_ones) < len(tables):
@@ -242,9 +247,8 @@ class Views:
     ) -> Views:
         """Of tables that were read, by the shortest road that keeps their digits; ridges are relative to the columns' mean variance."""
         tables = [view.values for view in points]
-        n, held = tables[0].shape[0], not any(on_disk(table) for table in tables)
-        joint = None
-        if reduce is None and all(table.shape[0] > table.shape[1] for table in tables):
+        joint, held = None, not any(on_disk(table) for table in tables)
+        if reduce is None and all(isinstance(table, Elsewhere) or table.shape[0] > table.shape[1] for table in tables):
             joint = JointMoments.of(tables, names)
             rows_would_do = held and not any(sp.issparse(table) for table in tables)
             if not rows_would_do or sum(table.size for table in tables) > _SMALL:
@@ -259,7 +263,7 @@ class Views:
             View.of_rows(_coordinates(table, reduce, random_state), ridge and ridge * _mean_variance(table), name)
             for table, ridge, name in zip(tables, ridges, names, strict=True)
         ]
-        return Views(tuple(views), n, joint)
+        return Views(tuple(views), tables[0].shape[0], joint)
 
     @staticmethod
     def of_moments(joint: JointMoments, names: Sequence[str], ridges: Sequence[float], tables: Any = None) -> Views:
@@ -286,6 +290,11 @@ class Views:
                 PrecisionWarning,
             )
         return self
+
+
+def _joint(names: tuple[str, ...], *tables: Any) -> JointMoments:
+    """Of one block of all views."""
+    return JointMoments.of(tables, names)
 
 
 def _coordinates(table: Any, reduce: int | None, random_state: Any) -> Features:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,10 +34,15 @@ def slice_edges(y: Array, n_slices: int) -> Array:
 
     Of no more distinct values than slices, each has a slice of its own. No slice is empty.
     """
-    levels = np.unique(y)
+    return edges_among(np.unique(y), y.size, n_slices, lambda ranks: np.sort(y)[ranks])
+
+
+def edges_among(levels: Array, m: int, n_slices: int, ranked: Callable[[Index], Array]) -> Array:
+    """The same from the least distinct values, more than n_slices of them if there are more, and a function that tells the values that
+    have given ranks, counted from zero, among all m."""
     if levels.size <= n_slices:
         return levels[1:]
-    edges = np.quantile(y, np.linspace(0, 1, n_slices + 1)[1:-1], method="higher")
+    edges = ranked(np.ceil((m - 1) * np.linspace(0, 1, n_slices + 1)[1:-1]).astype(np.intp))
     return np.unique(edges[edges > levels[0]])
 
 

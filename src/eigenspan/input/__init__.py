@@ -3,7 +3,8 @@
 A method declares what it takes (`Input`), `read` makes a `Sample` of it, and nothing below asks again how X and y were given.
 """
 
-from .read import Input, is_pairwise, read, read_new, read_part
+from .lazy_y import LazyClasses, LazyNumbers
+from .read import Input, is_pairwise, read, read_new, read_new_lazy, read_part
 from .sample import Sample
 from .values import Actions, Classes, Coordinates, Numbers
 from .x import Affinities, Distances, KernelValues, Points
@@ -16,11 +17,14 @@ __all__ = [
     "Distances",
     "Input",
     "KernelValues",
+    "LazyClasses",
+    "LazyNumbers",
     "Numbers",
     "Points",
     "Sample",
     "is_pairwise",
     "read",
     "read_new",
+    "read_new_lazy",
     "read_part",
 ]

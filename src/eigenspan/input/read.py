@@ -13,10 +13,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
-from .._resources import refuse_lazy
+from .._resources import is_lazy, refuse_lazy
 from ..errors import GraphError, InputError
 from ..graphs.neighbours.accept import refuse_two_metrics
 from ..graphs.search.metric import as_metric
+from .lazy import LazyRows, lazy_table
 from .sample import Sample
 from .source import is_tall, on_disk, refuse_out_of_range
 from .x import Affinities, Distances, KernelValues, Points, as_rows
@@ -45,6 +46,8 @@ class Input:
         The map is a matrix: rows of any precision may stay as they are, and no row of X is needed after the fit.
     one_pass : bool
         Sums over the rows are all that is needed: of many rows, the pass that adds them up looks for NaN too.
+    blocks : bool
+        Rows may stay where they are, in the blocks of a Dask collection; so they may wherever one pass over them is all.
     idle : callable or None
         Raises where the estimator has parameters that would have no effect beside others.
     """
@@ -56,6 +59,7 @@ class Input:
     missing: str = "refuse"
     linear: Any = False
     one_pass: Any = False
+    blocks: Any = False
     idle: Any = None
 
     def of(self, estimator: Any) -> Input:
@@ -72,6 +76,9 @@ def read(estimator: Any, X: Any, y: Any = None) -> tuple[Sample, dict[str, Any]]
     _refuse_pairs_elsewhere(estimator, declared)
     if declared.idle is not None:
         declared.idle(estimator)
+    if is_lazy(X) and kind is Points and _takes_blocks(declared):
+        return _read_lazy(estimator, X, y, declared)
+    _refuse_lazy_rows(estimator, X)
     one_pass = declared.one_pass and kind is Points and is_tall(X)
     values, seen = _checked_and_seen(estimator, X, declared, reset=True, finite=not one_pass, ensure_min_samples=2)
     x: Any
@@ -88,10 +95,46 @@ def read(estimator: Any, X: Any, y: Any = None) -> tuple[Sample, dict[str, Any]]
     return Sample(x, target, table=values, given=y), seen
 
 
+def _read_lazy(estimator: Any, X: Any, y: Any, declared: Input) -> tuple[Sample, dict[str, Any]]:
+    """The same of rows that stay where they are: nothing is looked at yet but the names and types of the columns."""
+    rows = lazy_table(X)
+    twin = copy.copy(estimator)
+    validate_data(twin, _outline(rows), reset=True, skip_check_array=True)
+    target = None
+    if declared.y is not None:
+        mark = getattr(estimator, "unlabeled", None)
+        target = declared.y.read_lazy(y, rows, name=type(estimator).__name__, unlabeled=mark)
+    return Sample(Points(rows, True), target, table=rows, given=y), _seen(twin)
+
+
+def _takes_blocks(declared: Input) -> bool:
+    """Rows may stay where they are, and so may what is read beside them."""
+    return bool(declared.one_pass or declared.blocks) and (declared.y is None or hasattr(declared.y, "read_lazy"))
+
+
+def _outline(rows: LazyRows) -> Any:
+    """A table of no rows, with the names of the columns where they have any."""
+    return rows.meta if hasattr(rows.meta, "columns") else np.empty((0, rows.width), rows.dtype)
+
+
+def _refuse_lazy_rows(estimator: Any, X: Any) -> None:
+    name = type(estimator).__name__
+    asks = getattr(estimator, "_needs_rows", lambda: None)()
+    ways = "; landmarks=m lets m rows stand for all of them" if hasattr(estimator, "landmarks") else ""
+    refuse_lazy(X, why=f"{name}{f' with {asks}' if asks else ''} needs all rows in the memory of one process{ways}")
+
+
 def read_part(estimator: Any, X: Any, *, first: bool) -> tuple[Any, dict[str, Any]]:
     """Some of the rows of a fit in parts, and what scikit-learn remembers of the first; sums over them look for NaN."""
     finite = not (isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64))
     return _checked_and_seen(estimator, X, estimator._input.of(estimator), reset=first, finite=finite)
+
+
+def read_new_lazy(estimator: Any, X: Any) -> LazyRows:
+    """Rows of new points that stay where they are; what they hold is checked where they are mapped."""
+    rows = lazy_table(X)
+    validate_data(estimator, _outline(rows), reset=False, skip_check_array=True)
+    return rows
 
 
 def read_new(estimator: Any, X: Any) -> tuple[Any, Any]:
@@ -148,8 +191,12 @@ def _refuse_pairs_elsewhere(estimator: Any, declared: Input) -> None:
 def _checked_and_seen(estimator: Any, X: Any, declared: Input, **rule: Any) -> tuple[Any, dict[str, Any]]:
     """X, checked, and what scikit-learn noted on whom it checked for: a copy, for the estimator stays as it is until the fit is done."""
     twin = copy.copy(estimator)
-    values = _checked(twin, X, declared, **rule)
-    return values, {name: vars(twin)[name] for name in ("n_features_in_", "feature_names_in_") if name in vars(twin)}
+    return _checked(twin, X, declared, **rule), _seen(twin)
+
+
+def _seen(twin: Any) -> dict[str, Any]:
+    """What scikit-learn noted."""
+    return {name: vars(twin)[name] for name in ("n_features_in_", "feature_names_in_") if name in vars(twin)}
 
 
 def _checked(estimator: Any, X: Any, declared: Input, *, reset: bool, finite: bool, **limits: Any) -> Any:

@@ -23,8 +23,14 @@ def blocks(n: int, D: int, rows: int | None = None, numbers: int | None = None) 
     return (slice(i, min(i + step, n)) for i in range(0, n, step))
 
 
+class Elsewhere:
+    """Rows that are not in the memory of this process, many of few columns: sums over them are made where they lie."""
+
+
 def on_disk(X: Any) -> bool:
-    """X is, or looks into, a memory-mapped file."""
+    """X is, or looks into, a memory-mapped file, or lies on other machines."""
+    if isinstance(X, Elsewhere):
+        return True
     while X is not None and not isinstance(X, np.memmap):
         X = getattr(X, "base", None)
     return X is not None
@@ -32,7 +38,7 @@ def on_disk(X: Any) -> bool:
 
 def is_tall(X: Any) -> bool:
     """A float array with more rows than columns: its D×D scatter is the small summary."""
-    return (
+    return isinstance(X, Elsewhere) or (
         isinstance(X, np.ndarray)
         and X.ndim == 2
         and X.shape[0] > X.shape[1]

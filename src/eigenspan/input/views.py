@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_array
 
 from .._resources import refuse_lazy
 from ..errors import InputError
+from .lazy import LazyRows
 from .source import is_tall, refuse_non_finite, refuse_out_of_range
 from .x import KernelValues, Points
 
@@ -40,6 +41,11 @@ class OtherView:
             raise InputError(f"{name} requires y to be passed, but the target y is None: the other view of the points.")
         return self._table(y, n, name, "y")
 
+    def read_lazy(self, y: Any, rows: LazyRows, *, name: str, unlabeled: Any) -> Any:
+        if y is None:
+            raise InputError(f"{name} requires y to be passed, but the target y is None: the other view of the points.")
+        return Points(rows.beside(y, numbers=True), True)
+
     def _table(self, y: Any, n: int, name: str, label: str) -> Any:
         unseen = self.one_pass and is_tall(y)
         Y = read_view(y, sparse=self.sparse, finite=not unseen, name=label)
@@ -53,6 +59,12 @@ class OtherView:
 @dataclass(frozen=True)
 class OtherViews(OtherView):
     """Any number of them, in a tuple; a table by itself is the only one."""
+
+    def read_lazy(self, y: Any, rows: LazyRows, *, name: str, unlabeled: Any) -> tuple[Any, ...]:
+        if not isinstance(y, tuple):
+            return (super().read_lazy(y, rows, name=name, unlabeled=unlabeled),)
+        names = view_names(len(y) + 1)[1:]
+        return tuple(Points(rows.beside(view, label, numbers=True), True) for view, label in zip(y, names, strict=True))
 
     def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> tuple[Any, ...]:
         if not isinstance(y, tuple):

@@ -25,6 +25,8 @@ from ..graphs import (
 )
 from ..graphs.neighbours.contract import Contraction
 from ..graphs.neighbours.rows import all_equal
+from .pool import lazy_landmarks
+from .source import Elsewhere, refuse_out_of_range
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -73,7 +75,17 @@ class Points:
         """What a kernel is taken of."""
         return self.values
 
+    @property
+    def lazy(self) -> bool:
+        """The rows lie elsewhere, and are worked on there."""
+        return isinstance(self.values, Elsewhere)
+
     def take(self, rows: Index) -> Points:
+        """Some of the points; in memory, wherever the others are."""
+        if self.lazy:
+            found = self.values[rows]
+            refuse_out_of_range(found)
+            return Points(as_rows(found))
         return Points(self.values[rows], masses=None if self.masses is None else self.masses[rows])
 
     @cached_property
@@ -98,6 +110,8 @@ class Points:
 
     def landmarks(self, wanted: Any, *, how: str = "random", random_state: Any = 0) -> Index:
         """The rows of landmarks, given as a number, a specification or row numbers."""
+        if self.lazy:
+            return lazy_landmarks(self.values, wanted, how=how, random_state=random_state)
         return choose_landmarks(self.values, wanted, how=how, random_state=random_state)
 
     def neighbours(self, graph: Any, **settings: Any) -> NeighbourGraph:
@@ -129,6 +143,7 @@ class Pairs:
     rows: Index | None = None
 
     pairs: ClassVar[bool] = True
+    lazy: ClassVar[bool] = False
     one_pass: ClassVar[bool] = False
     points: ClassVar[None] = None
     masses: ClassVar[None] = None

@@ -8,7 +8,7 @@ by what the class declares in ``_input``; a fit returns what it has found, and o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -22,12 +22,13 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from .._compat import HasMethods, Interval, StrOptions, TakesCallbacks, fit_context, make_constraint, reporting
 from .._diagnostics import aloud, collect
 from .._parameters import ArrayLike, Count, Declared, Function, NotNegative, Seed, parameter
-from .._resources import explained, human_bytes, threads, threads_for
+from .._resources import explained, human_bytes, is_lazy, threads, threads_for
 from ..core import Axes, Features, Fitted, Map, Posed
 from ..errors import InputError
 from ..graphs import Landmarks
-from ..input import Actions, Classes, Input, Sample, is_pairwise, read, read_new
-from ..input.source import in_precision_of
+from ..input import Actions, Classes, Input, LazyClasses, Sample, is_pairwise, read, read_new, read_new_lazy
+from ..input.lazy import LazyRows, lazy_table
+from ..input.source import in_precision_of, refuse_non_finite
 from ..input.x import as_rows
 from ..solvers.select import NAMES as SOLVERS
 
@@ -105,7 +106,7 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             sample, seen = read(self, X, y)
             with threads_for(self._order(sample)):
                 fitted = _for_dense_rows(self._fit(sample), sample.x)
-            if isinstance(sample.y, Classes | Actions) and sample.y.names.size:
+            if isinstance(sample.y, Classes | LazyClasses | Actions) and sample.y.names.size:
                 seen["classes_"] = sample.y.names
         return self._set(fitted, seen, record, sample.table)
 
@@ -134,7 +135,8 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def _order(self, sample: Sample) -> int:
         """Of the largest dense matrix, by which the threads of the linear algebra are chosen."""
-        return max(sample.x.values.shape)
+        X = sample.x.values
+        return X.width if isinstance(X, LazyRows) else max(X.shape)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit and return the embedding of the training points.
@@ -160,10 +162,20 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def _mapped(self, X: Any) -> Any:
         """What ``transform`` returns, before it is put into the container that the user has chosen."""
         check_is_fitted(self)
+        if is_lazy(X):
+            return self._mapped_lazily(X)
         X, rows = read_new(self, X)
         with np.errstate(over="ignore", invalid="ignore"):  # new points may be anywhere
             Y = self.map_(rows)
         return in_precision_of(X, Y)
+
+    def _mapped_lazily(self, X: Any) -> Any:
+        """The same of rows that stay where they are, as a Dask array of the same blocks: the map is sent to them."""
+        declared = self._input.of(self)
+        rows = read_new_lazy(self, X)
+        return rows.map(
+            Placed(self.map_, declared.linear, declared.missing == "allow"), self._n_features_out, rows.dtype
+        )
 
     @property
     def _n_features_out(self) -> int:
@@ -181,6 +193,21 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         tags.target_tags.required = declared.y is not None and declared.y.needed
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """The map of an estimator, for blocks of rows that were not looked at yet; picklable, and all that is sent of the estimator."""
+
+    map: Any
+    linear: bool = False
+    gaps: bool = False
+
+    def __call__(self, X: Any) -> Any:
+        if not (self.linear or self.gaps):
+            refuse_non_finite(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return in_precision_of(X, self.map(as_rows(X, self.linear)))
 
 
 def _for_dense_rows(fitted: Fitted, x: Any) -> Fitted:
@@ -275,10 +302,26 @@ class LinearReducer(SpectralReducer):
         ndarray of shape (n_points, n_features)
         """
         check_is_fitted(self)
-        Y = check_embedded(Y, self.components_.shape[0])
+        back = Linear(np.linalg.pinv(self.components_).T, self.mean_)
+        return back.lazily(Y) if is_lazy(Y) else back(check_embedded(Y, self.components_.shape[0]))
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """``Y -> Y T + shift``, in the precision of Y."""
+
+    T: Array
+    shift: Array
+
+    def __call__(self, Y: Any) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
-            X = Y @ np.linalg.pinv(self.components_).T + self.mean_
-        return in_precision_of(Y, X)
+            X = Y @ self.T + self.shift
+        return np.asarray(in_precision_of(Y, X))
+
+    def lazily(self, Y: Any) -> Any:
+        """Of the blocks of a Dask collection."""
+        rows = lazy_table(Y, "Y", len(self.T))
+        return rows.map(self, self.T.shape[1], rows.dtype)
 
 
 class FeatureReducer(LinearReducer):

@@ -101,7 +101,7 @@ class ContourRegression(InverseRegression):
             U = self._along_lines(W, response.values)
             F = U.T @ U / len(U)
         elif response.classes:
-            F = 2 * np.tensordot(response.shares, slice_moments(W, response)[1], 1)
+            F = 2 * np.tensordot(response.shares, slice_moments(W, response).covariances, 1)
         else:
             F = _near_in_order(W, response.values[:, 0], self.contour)
         return np.eye(W.shape[1]) - F / 2
@@ -286,10 +286,11 @@ class _Likelihood:
         covariances = [(1 - s) * each + s * np.eye(p) for each in likeliest]
         G = [np.eye(p) - C for C in covariances]
         average = np.mean([np.tensordot(r.shares, g @ g, 1) for r, g in zip(responses, G, strict=True)], axis=0)
-        starts = [average] + [
-            np.mean([matrix(W, response) for response in responses], axis=0)
-            for matrix in (means_matrix, directional_matrix)
+        others = [
+            [means_matrix(W, response) for response in responses],
+            [directional_matrix(slice_moments(W, response)) for response in responses],
         ]
+        starts = [average, *(np.mean(matrices, axis=0) for matrices in others)]
         return _Likelihood([response.shares for response in responses], covariances, starts, average, s)
 
     def at(self, V: Array) -> tuple[float, Array]:
@@ -311,4 +312,4 @@ class _Likelihood:
 
 def _likeliest(W: Array, response: Response) -> Array:
     """Covariances of the slices, divided by their numbers of rows."""
-    return slice_moments(W, response)[1] * (1 - 1 / response.counts)[:, None, None]
+    return slice_moments(W, response).covariances * (1 - 1 / response.counts)[:, None, None]

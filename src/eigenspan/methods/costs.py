@@ -152,7 +152,11 @@ def unit_over(basis: Features, unit: Form | None, codes: Any) -> Form | None:
     B = basis.restrict(unit)
     if np.all(codes >= 0):
         return B
-    size = basis.restrict(diagonal((codes >= 0).astype(float))).diagonal()
+    return without_rounding(B, basis.restrict(diagonal((codes >= 0).astype(float))).diagonal())
+
+
+def without_rounding(B: Form, size: Array) -> Form:
+    """B, exactly zero for features on whose squares, of this size, it is rounding."""
     dead = B.diagonal() <= 1e-12 * size
     return Form(B.n, dense=np.where(dead | dead[:, None], 0.0, B.to_dense()), psd=B.psd) if dead.any() else B
 

@@ -24,7 +24,7 @@ from .base import FeatureReducer, ToldComponents, axes
 from .classifier import DiscriminantClassifier, class_rule_of, mean_attributes, rule_attributes
 from .costs import AxisRule, RatioWeights
 from .significance import wilks
-from .streaming import LabelledStreaming, asks_for_rows, reads_once
+from .streaming import LabelledStreaming, asks_for_rows, by_landmarks, reads_once
 from .table import method
 
 Array = NDArray[np.float64]
@@ -136,7 +136,7 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
     axes: AxisRule = "unit"
     unlabeled: Any = None
 
-    _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels(), one_pass=reads_once)
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels(), one_pass=reads_once, blocks=by_landmarks)
 
     def _needs_rows(self) -> str | None:
         if self.shrinkage == "auto":
@@ -144,7 +144,6 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
         return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None)
 
     def _fit(self, sample: Sample) -> Fitted:
-        _check_axes(self.n_components, self.criterion, sample.y.count)
         if self.n_components == "auto":
             self._refuse_untested()
         if self.criterion == "one-against-rest" and self.axes != "unit":
@@ -152,8 +151,10 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
                 f'axes={self.axes!r} weighs axes of one problem, and criterion="one-against-rest" has several: leave it out.'
             )
         scatters = self._scatters(sample)
+        _check_axes(self.n_components, self.criterion, scatters.counts.size)
         check_scatters(scatters, sample, "LDA")
-        s = _amount(self.shrinkage, scatters.basis, sample.y.codes, own=self.kernel is None and self.reduce is None)
+        codes = sample.y.codes if self.shrinkage == "auto" else None
+        s = _amount(self.shrinkage, scatters.basis, codes, own=self.kernel is None and self.reduce is None)
         fitted = self._conclude(scatters, s, sample.y.names)
         if self.kernel is not None or scatters.sums is not None:
             return fitted

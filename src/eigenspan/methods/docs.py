@@ -67,6 +67,11 @@ _ENTRIES = {
         Fit on this many (or these) training points alone, the graph built among them, and place all other rows by the map for
         new points: the cost of a fit on m points and of n look-ups of neighbours among them, O(m) memory beyond data and
         embedding. What is finer than the landmarks' spacing is interpolated.""",
+    "sample": """sample : int or None, default=None
+        Fit to this many random rows as if they were all, and place the others by the map for new points. The way to fit a Dask array or
+        data frame, whose rows stay on their cluster.""",
+    "sample_attribute": """sample_ : ndarray of int
+        The rows drawn, where `sample` is given.""",
     "landmarks_attribute": """landmarks_ : ndarray of int
         The rows chosen, where `landmarks` is given; graph, weights and eigenvalues are then those of these rows.""",
     "reduce": """reduce : int or None, default=None

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from .._resources import in_slices, require, workers
+from .._diagnostics import note
+from .._resources import in_slices, human_bytes, require, workers
 from ..core import Fitted, Map, Posed, Samples, SqrtEigenvalue, gram, pose
 from ..errors import InputError
 from ..extend import GeodesicGram, GramExtension, half_squares
@@ -28,7 +29,7 @@ from ..graphs import (
 from ..input import Input, Sample
 from .base import told
 from .distances import corrected_half_squares, of_gram
-from .neighbourhood import GraphEmbedding
+from .neighbourhood import GraphEmbedding, SampledEmbedding
 from .table import method
 from .triangulation import LandmarkReducer
 
@@ -36,7 +37,7 @@ Array = NDArray[np.float64]
 
 
 @method("distances", "max −½HΔ²H of geodesics", "embedding", "n² log n", "S0 §4.2")
-class Isomap(LandmarkReducer, GraphEmbedding):
+class Isomap(LandmarkReducer, SampledEmbedding):
     """Isomap: classical MDS of geodesic distances.
 
     .. math:: \\min_Y \\lVert -\\tfrac12 H \\hat\\Delta^2 H - Y Y^T \\rVert_F
@@ -55,6 +56,7 @@ class Isomap(LandmarkReducer, GraphEmbedding):
         Rescale edges by d_ij/√(M_i M_j), M_i the mean distance to the neighbours: for sheets sampled unevenly or bent conformally.
     landmarks : int, Landmarks, array of indices or None, default=None
         Use geodesics to these points only, through the graph of all points (see `LandmarkIsomap`).
+    $sample
     $disconnected
     $solver
     $random_state
@@ -62,6 +64,7 @@ class Isomap(LandmarkReducer, GraphEmbedding):
 
     Attributes
     ----------
+    $sample_attribute
     dist_matrix_ : ndarray of shape (n_samples, n_samples)
         Geodesic distances between the points of ``graph_``, worked out anew each time they are asked for (absent with landmarks).
     $graph_attribute
@@ -125,6 +128,7 @@ class Isomap(LandmarkReducer, GraphEmbedding):
             )
         chosen = choose_landmarks(lengths if points is None else points, wanted, random_state=self.random_state)
         geodesics = geodesic_table(lengths, chosen)
+        note(geodesic_memory=human_bytes(geodesics.nbytes))
         rows = GeodesicGram(graph.joining(), geodesics, M)
         H = half_squares(geodesics[chosen].astype(np.float64))
         fitted = self._triangulate(H, rows, graph.n, partial(_placed, geodesics), masses)
@@ -253,6 +257,7 @@ class LandmarkIsomap(Isomap):
         Rescale edges by d_ij/√(M_i M_j), M_i the mean distance to the neighbours.
     landmarks : int, Landmarks, array of indices or None, default=None
         How many, how, or which. None means 200, or all points where there are fewer.
+    $sample
     $disconnected
     $solver
     $random_state
@@ -262,6 +267,7 @@ class LandmarkIsomap(Isomap):
     ----------
     landmarks_ : ndarray of int
         The rows chosen.
+    $sample_attribute
     $graph_attribute
     $told_attributes
     $spectral_attributes

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +18,14 @@ from ..core.moments import Sums
 from ..errors import DimensionError, InputError, LabelError
 from ..graphs.labels import slices
 from ..input import Classes, Input, Sample
+from ..input.lazy import LazyRows
 from ..input.source import is_tall
 from ..input.y import Responses
 from ..solvers import dense
-from .responses import Response, check_slices, responses_of, slice_moments, table_of
-from .streaming import LabelledStreaming, add_labelled, asks_for_rows, from_sums, read_block, reads_once
-from .sufficient import InverseRegression, SlicedRegression, Spherical
+from .lazy_slices import sliced
+from .responses import Response, SliceMoments, Slices, check_slices, responses_of, table_of
+from .streaming import LabelledStreaming, add_labelled, from_sums, read_block, reads_once
+from .sufficient import ComparedSlices, SlicedRegression, Spherical
 from .table import method
 
 Array = NDArray[np.float64]
@@ -85,11 +88,7 @@ class SIR(LabelledStreaming, SlicedRegression):
 
     _input: ClassVar[Input] = replace(SlicedRegression._input, one_pass=reads_once)
     unlabeled = None  # a class fact, not a parameter: NaN and None are marks enough
-
-    def _needs_rows(self) -> str | None:
-        return asks_for_rows(
-            kernel=self.kernel is not None, reduce=self.reduce is not None, n_permutations=self.n_permutations > 0
-        )
+    _needs_rows = SlicedRegression._needs_rows
 
     def _most(self, slices: list[int], dim: int) -> tuple[int, str | None]:
         most = sum(slices) - len(slices)
@@ -98,10 +97,12 @@ class SIR(LabelledStreaming, SlicedRegression):
     def _matrix(self, W: Array, response: Response) -> Array:
         return means_matrix(W, response)
 
-    def _chi2(self, seen: Spherical, response: Response, M: Array) -> tuple[Any, Any]:
-        return _means_chi2(M, response.codes.size, response.count)
+    def _chi2(self, M: Array, response: Slices, moments: Callable[[], SliceMoments]) -> tuple[Any, Any]:
+        return _means_chi2(M, response.counts.sum(), response.count)
 
     def _fit(self, sample: Sample) -> Fitted:
+        if isinstance(sample.x.values, LazyRows):
+            return self._fit_lazily(sample)
         responses = self._responses(sample)
         for response in responses:
             check_slices(response, "SIR", covariances=False)
@@ -112,6 +113,15 @@ class SIR(LabelledStreaming, SlicedRegression):
         with stage("moments"):
             fitted = self._fit_scatters(Scatters.of_rows(sample.x.values, codes, response.count))
         return fitted if response.edges is None else fitted.having(slice_edges_=response.edges)
+
+    def _fit_lazily(self, sample: Sample) -> Fitted:
+        y = sliced(sample.y, self.n_slices, "SIR")
+        with stage("moments"):
+            scatters = Scatters.of_classes(sample.x.values, y)
+        counts = scatters.counts.astype(np.intp)
+        check_slices(SliceMoments(counts, scatters.means, np.empty(0), y.edges), "SIR", covariances=False)
+        fitted = self._fit_scatters(scatters)
+        return fitted if y.edges is None else fitted.having(slice_edges_=y.edges)
 
     def _fit_sums(self, sums: Sums, X: Any = None) -> Fitted | None:
         few = isinstance(self.n_components, int) and sums.labelled.counts.size <= self.n_components
@@ -193,7 +203,7 @@ def _means_chi2(M: Array, m: int, h: int) -> tuple[Any, Any]:
 
 
 @method("sufficient", "max E (I − Cov[z | slice])²", "covariance", "n D min(n, D) + slices D³", "S3 §3.9.2")
-class SAVE(SlicedRegression):
+class SAVE(ComparedSlices):
     """Sliced average variance estimation.
 
     .. math:: \\max_V \\operatorname{Tr}\\Bigl(V^T \\Sigma^{1/2} \\sum_h p_h (I - C_h)^2\\, \\Sigma^{1/2} V\\Bigr)
@@ -241,18 +251,17 @@ class SAVE(SlicedRegression):
     variance estimation.
     """
 
-    def _matrix(self, W: Array, response: Response) -> Array:
-        check_slices(response, "SAVE", covariances=True)
-        G = np.eye(W.shape[1]) - slice_moments(W, response)[1]
-        return np.tensordot(response.shares, G @ G, 1)
+    def _of_slices(self, slices: SliceMoments) -> Array:
+        G = np.eye(slices.means.shape[1]) - slices.covariances
+        return np.tensordot(slices.shares, G @ G, 1)
 
-    def _chi2(self, seen: Spherical, response: Response, M: Array) -> tuple[Any, Any]:
+    def _chi2(self, M: Array, response: Slices, moments: Callable[[], SliceMoments]) -> tuple[Any, Any]:
         p, U = len(M), dense.eigenpairs(M, None, "max")[1]
-        G = U.T @ (np.eye(p) - slice_moments(seen.rows, response)[1]) @ U
+        G = U.T @ (np.eye(p) - moments().covariances) @ U
         squares = np.tensordot(response.shares, G**2, 1)
         left = np.array([squares[d:, d:].sum() for d in range(p)])
         sizes = p - np.arange(p)
-        return response.codes.size / 2 * left, (response.count - 1) * sizes * (sizes + 1) // 2
+        return response.counts.sum() / 2 * left, (response.count - 1) * sizes * (sizes + 1) // 2
 
 
 @method(
@@ -263,7 +272,7 @@ class SAVE(SlicedRegression):
     "Li & Wang 2007",
     "dr",
 )
-class DirectionalRegression(SlicedRegression):
+class DirectionalRegression(ComparedSlices):
     """Directional regression.
 
     .. math:: \\max_V \\operatorname{Tr}(V^T \\Sigma^{1/2} M \\Sigma^{1/2} V) \\quad \\text{s.t. } V^T \\Sigma V = I,
@@ -312,85 +321,13 @@ class DirectionalRegression(SlicedRegression):
     Li & Wang (2007), On directional regression for dimension reduction.
     """
 
-    def _matrix(self, W: Array, response: Response) -> Array:
-        check_slices(response, "DirectionalRegression", covariances=True)
-        return directional_matrix(W, response)
+    def _of_slices(self, slices: SliceMoments) -> Array:
+        return directional_matrix(slices)
 
 
-def directional_matrix(W: Array, response: Response) -> Array:
+def directional_matrix(slices: SliceMoments) -> Array:
     """M of directional regression."""
-    means, covariances = slice_moments(W, response)
-    A = covariances + means[:, :, None] * means[:, None, :]
-    B = (means.T * response.shares) @ means
-    return 2 * (np.tensordot(response.shares, A @ A, 1) + B @ B + np.trace(B) * B - np.eye(len(B)))
-
-
-@method("sufficient", "max (E y z zᵀ)²", "covariance", "n D min(n, D)", "S3 §3.9.3", "phd")
-class PHD(InverseRegression):
-    """Principal Hessian directions.
-
-    .. math:: \\max_V \\operatorname{Tr}(V^T \\Sigma^{1/2} S^2\\, \\Sigma^{1/2} V) \\quad \\text{s.t. } V^T \\Sigma V = I,
-              \\qquad S = \\frac{1}{n} \\sum_i r_i z_i z_i^T
-
-    over the spherical rows :math:`z = \\Sigma^{-1/2}(x - \\bar x)`; r is the centred response, or what a linear
-    regression leaves of it, at unit variance. For normal X, S is the mean Hessian of the regression of y on z (Stein's lemma): the axes
-    are those along which the response bends most, upwards or downwards, and ``eigenvalues_`` the squares of these curvatures. It needs
-    no slices and sees ``y = x²``; it does not see straight lines.
-
-    Cost: O(nD min(n, D) + D³) time, O(nD) memory.
-
-    Parameters
-    ----------
-    $n_directions
-    response : {"response", "residual"}, default="response"
-        What r is. Residuals are the better choice where there is a linear trend as well, which only adds noise to S.
-    $level
-    $n_permutations
-    $kernel
-    $landmarks
-    $reduce
-    $ridge_response
-    $scale
-    $solver
-    $random_state
-
-    Attributes
-    ----------
-    $order_tests
-    $linear_attributes
-    $spectral_attributes
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenspan import PHD
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.standard_normal((1000, 5))
-    >>> y = X[:, 0] + X[:, 1] ** 2 + 0.1 * rng.standard_normal(1000)
-    >>> V = PHD(1, response="residual").fit(X, y).components_
-    >>> int(abs(V[0]).argmax())
-    1
-
-    References
-    ----------
-    [S3] §3.9.3; Li (1992), On principal Hessian directions for data visualization and dimension reduction.
-    """
-
-    response: Literal["response", "residual"] = "response"
-
-    def _matrix(self, W: Array, response: Response) -> Array:
-        if response.classes and response.count > 2:
-            raise LabelError(
-                f"PHD needs a response in numbers, whose curvature it looks for, and this one has {response.count} classes: use SAVE or "
-                "DirectionalRegression."
-            )
-        y = response.values[:, 0] - response.values[:, 0].mean()
-        r = y - W @ np.linalg.lstsq(W, y, rcond=None)[0] if self.response == "residual" else y
-        if np.linalg.norm(r) <= 1e-10 * np.linalg.norm(y):
-            raise LabelError("The response is a linear function of X, and leaves no residuals to look at: use SIR.")
-        S = (W.T * (r / r.std())) @ W / len(W)
-        return S @ S
-
-    def _chi2(self, seen: Spherical, response: Response, M: Array) -> tuple[Any, Any]:
-        sizes = np.arange(len(M), 0, -1)
-        return response.codes.size / 2 * np.cumsum(dense.eigenvalues(M))[::-1], sizes * (sizes + 1) // 2
+    means, shares = slices.means, slices.shares
+    A = slices.covariances + means[:, :, None] * means[:, None, :]
+    B = (means.T * shares) @ means
+    return 2 * (np.tensordot(shares, A @ A, 1) + B @ B + np.trace(B) * B - np.eye(len(B)))

@@ -49,6 +49,7 @@ class KernelIsomap(Isomap):
     conformal : bool, default=False
         Rescale edges by d_ij/√(M_i M_j), M_i the mean distance to the neighbours: for sheets sampled unevenly or bent conformally.
     $landmark_fit
+    $sample
     $disconnected
     $solver
     $random_state
@@ -65,6 +66,7 @@ class KernelIsomap(Isomap):
     $told_attributes
     $graph_attribute
     $landmarks_attribute
+    $sample_attribute
     $spectral_attributes
 
     Examples

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._parameters import Weights
-from ..core import Posed, Samples, UnitCovariance, diagonal, pose
+from ..core import Fitted, Posed, Samples, UnitCovariance, diagonal, pose
 from ..extend import Walk, walk_rows
 from ..forms import PairWeights, counted, degree, laplacian
 from ..graphs import Affinity, NeighbourGraph, affinity, check_weights_connect
@@ -18,6 +18,7 @@ from ..input.source import is_tall
 from .base import Scale, features_of, points_of
 from .neighbourhood import GraphEmbedding, barycentric
 from .projection import GraphProjection, graph_attribute, is_scatter, projection_weights
+from .spread import fit_spread
 from .table import NEIGHBOURS_AND_FEATURES, SPARSE, method
 
 Array = NDArray[np.float64]
@@ -64,7 +65,9 @@ class LaplacianEigenmaps(WalkEmbedding):
     and solves with :math:`I - D^{-1/2} W D^{-1/2}`. That is not the form of the cost, for its null vector is :math:`D^{1/2} 1`, not the
     constant that is discarded: the form is the Laplacian of the divided weights, with their own degrees.)
 
-    Cost: neighbours, then one sparse factorisation of L and a Lanczos run; O(nk) memory plus the factor's fill.
+    Cost: neighbours, then one sparse factorisation of L and a Lanczos run; O(nk) memory plus the factor's fill. A Dask array or data frame
+    stays on its cluster: neighbours are found and products are made there, this process holds 1600 bytes for every point, and new
+    points are placed by some of the rows (see `docs/clusters.md`).
 
     Parameters
     ----------
@@ -107,6 +110,9 @@ class LaplacianEigenmaps(WalkEmbedding):
     unit: Literal["degree", "covariance"] = "degree"
     scale: Scale = None
 
+    def _fit_lazily(self, sample: Sample) -> Fitted:
+        return fit_spread(self, sample)
+
     def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
         weighed = self._weigh(graph, x)
         W = counted(weighed.W, x.masses)
@@ -125,7 +131,7 @@ class _LocalityPreserving(GraphProjection):
         raise NotImplementedError
 
     def _pose(self, sample: Sample) -> Posed:
-        if is_scatter(self) and is_tall(sample.x.values):
+        if sample.x.lazy or (is_scatter(self) and is_tall(sample.x.values)):
             return self._pose_classes(sample)
         basis = features_of(self, sample)
         W = projection_weights(self, points_of(basis, sample, self.kernel), sample.y, self.weights)

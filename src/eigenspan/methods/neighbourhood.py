@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._diagnostics import stage
 from .._parameters import Count, Metric, Verbose
 from ..core import Fitted, Posed
-from ..errors import DuplicateWarning, GraphError, warn
+from ..errors import DuplicateWarning, GraphError, InputError, warn
 from ..extend import Barycentric, BarycentricRows
 from ..graphs import NeighbourGraph, as_graph
 from ..graphs.neighbours.connect import Policy
@@ -28,6 +28,11 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 Graph = str | GivenGraph | None
+
+
+def _by_rows_alone(estimator: Any) -> bool:
+    """Nothing is known of the rows besides: then some of them can stand for all, which may lie on a cluster."""
+    return estimator._input.y is None
 
 
 class GraphEmbedding(SpectralReducer):
@@ -46,7 +51,7 @@ class GraphEmbedding(SpectralReducer):
     n_jobs: int | None = None
     verbose: Verbose = 0
 
-    _input: ClassVar[Input] = Input(pairs=("graph", "metric"))
+    _input: ClassVar[Input] = Input(pairs=("graph", "metric"), blocks=_by_rows_alone)
     _untold: ClassVar[str] = (
         "its eigenvalues say how smoothly a coordinate runs over the graph, and rise without a step: further ones are finer "
         "copies of the first"
@@ -57,19 +62,23 @@ class GraphEmbedding(SpectralReducer):
     def _fit(self, sample: Sample) -> Fitted:
         chosen = self._landmark_rows(sample)
         if chosen is None:
-            return self._fit_all(sample)
+            return self._fit_lazily(sample) if sample.x.lazy else self._fit_all(sample)
         return within(chosen, Subset(chosen).fit(sample, self._fit_all)).having(landmarks_=chosen)
 
     def _landmark_rows(self, sample: Sample) -> Index | None:
         """The rows to fit on; None for all of them."""
         if self.landmarks is None:
             return None
-        if isinstance(self.graph, (NeighbourGraph, tuple)) or sp.issparse(self.graph):
-            raise GraphError(
-                f"{type(self).__name__}(landmarks=...) builds the graph among the landmarks, but graph= is a graph over all "
-                f"{sample.n} points already. Pass n_neighbors=, KNN(...) or Radius(...), or leave landmarks out."
-            )
+        _refuse_whole_graph(self, sample.n, "landmarks")
         return sample.x.landmarks(self.landmarks, random_state=self.random_state)
+
+    def _fit_lazily(self, sample: Sample) -> Fitted:
+        """The fit to all rows of a cluster, where there is one."""
+        way = "sample" if hasattr(self, "sample") else "landmarks"
+        raise InputError(
+            f"X is a collection of Dask's, and {type(self).__name__} needs the neighbour graph of all its points in one place. Say {way}=m "
+            f"to fit m of the {sample.n} rows and place all others by the map, in blocks, or pass X.compute() if that fits into memory."
+        )
 
     def _fit_all(self, sample: Sample) -> Fitted:
         """The fit to all points of the sample, equal rows as one."""
@@ -91,6 +100,31 @@ class GraphEmbedding(SpectralReducer):
         raise NotImplementedError
 
 
+class SampledEmbedding(GraphEmbedding):
+    """Those whose landmarks are tied to the graph of all points: `sample` says how many rows are all, and the map places the others."""
+
+    sample: Count | None = None
+
+    def _fit(self, sample: Sample) -> Fitted:
+        if self.sample is None:
+            return self._fit_lazily(sample) if sample.x.lazy else self._fit_sampled(sample)
+        _refuse_whole_graph(self, sample.n, "sample")
+        rows = sample.x.landmarks(min(self.sample, sample.n), random_state=self.random_state)
+        return within(rows, Subset(rows).fit(sample, self._fit_sampled)).having(sample_=rows)
+
+    def _fit_sampled(self, sample: Sample) -> Fitted:
+        """The fit to points in memory."""
+        return super()._fit(sample)
+
+
+def _refuse_whole_graph(estimator: Any, n: int, name: str) -> None:
+    if isinstance(estimator.graph, (NeighbourGraph, tuple)) or sp.issparse(estimator.graph):
+        raise GraphError(
+            f"{type(estimator).__name__}({name}=...) builds the graph among some rows, but graph= is a graph over all {n} points "
+            f"already. Pass n_neighbors=, KNN(...) or Radius(...), or leave {name} out."
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Subset:
     """Some of the points, which stand for all: the others are placed by the map."""
@@ -99,6 +133,8 @@ class Subset:
 
     def fit(self, sample: Sample, fit: Callable[[Sample], Fitted]) -> Fitted:
         fitted = fit(sample.take(self.rows))
+        if sample.x.lazy:  # placed when they are asked for, where they are
+            return replace(fitted, embedding=None)
         with stage("placing"):
             everyone = fitted.map(sample.x.arriving)
         everyone[self.rows] = fitted.embedding

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from .._compat import Interval, RealNotInt
 from .._diagnostics import stage
 from .._parameters import parameter
-from ..core import Features, Fitted, Posed, Raw, TraceProblem, Unit, Whitened, diagonal
+from ..core import Features, Fitted, Form, Posed, Raw, TraceProblem, Unit, Whitened, diagonal
 from ..core.moments import Moments, Sums
 from ..core.rules import likeliest_number
+from ..core.wide import SpreadScatter
 from ..errors import DimensionError, InputError
 from ..forms import centring
 from ..input import Input, Sample
@@ -27,6 +28,8 @@ from .streaming import Streaming, reads_once
 from .table import method
 
 Array = NDArray[np.float64]
+#: Columns from which the scatter of rows on a cluster is known by its products alone: 128 MB, several times.
+_WIDE = 4000
 #: A share of the variance.
 _Part = Annotated[float, Interval(RealNotInt, 0, 1, closed="neither")]
 
@@ -43,20 +46,31 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
         return None if self.reduce is None else "reduce="
 
     def _fit(self, sample: Sample) -> Fitted:
-        X, n = sample.x.values, sample.n
+        X = sample.x.values
+        if sample.x.lazy and X.width > _WIDE and isinstance(self.n_components, Integral):
+            return self._fit_wide(X)
         if reads_once(self) and is_tall(X):
             with stage("moments"):
-                moments = Moments.of(X, single=X.dtype == np.float32)
+                # blocks that others have cut are multiplied in double precision: the cut must not show in the result
+                moments = Moments.of(X, single=X.dtype == np.float32 and isinstance(X, np.ndarray))
                 sure = self._is_sure(self._about(moments))
                 if moments.single and not sure:
                     moments = Moments.of(X)
                     sure = self._is_sure(self._about(moments))
             return self._fit_moments(moments, None if on_disk(X) else X, sure)
-        C = Centred.of(X, column_means(X, self.center))
+        C, n = Centred.of(X, column_means(X, self.center)), sample.n
         scatter = n * float(np.sum(C.spread() ** 2))
         basis = self._few_axes(X, C) or self._features(sample)
         squares = basis.restrict(centring(n) if self.center else diagonal(np.ones(n)))
         return self._conclude(Posed(TraceProblem(squares, None, "max"), basis), n, X.shape[1], scatter)
+
+    def _fit_wide(self, X: Any) -> Fitted:
+        """The fit to rows on a cluster with more columns than a matrix of them can have: a pass over the rows for every block of axes."""
+        with stage("moments"):
+            scatter = SpreadScatter.of(X, self.center)
+        form = Form(X.width, pairs=((1.0, scatter),), psd=True)
+        basis = Features(Raw(), None, None, scatter.origin, count=X.shape[0])
+        return self._conclude(Posed(TraceProblem(form, None, "max"), basis), X.shape[0], X.width, scatter.bound())
 
     def _features(self, sample: Sample) -> Features:
         if self.center:

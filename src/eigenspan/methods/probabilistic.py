@@ -19,6 +19,7 @@ from ..core.scale import roots
 from ..core.spectrum import seed_of
 from ..errors import DimensionError, InputError
 from ..input import Input, Sample, read_new
+from ..input.lazy import LazyRows
 from ..input.source import in_precision_of, is_tall, refuse_out_of_range
 from ..solvers import dense
 from .base import Components, axes
@@ -162,7 +163,7 @@ class PPCA(PrincipalAxes):
 
     def _fit(self, sample: Sample) -> Fitted:
         X = sample.x.values
-        if has_gaps(X):
+        if not isinstance(X, LazyRows) and has_gaps(X):
             return self._fit_gaps(X)
         if not is_tall(X):
             refuse_out_of_range(X)

@@ -21,6 +21,7 @@ from ..input import Input, Sample
 from ..input.y import ClassLabels
 from .base import FeatureReducer
 from .neighbourhood import Graph, pair_distances, warn_of_duplicates
+from .streaming import by_landmarks, kernel_scatters
 
 Array = NDArray[np.float64]
 
@@ -32,8 +33,15 @@ def _labels_of_graph(estimator: Any) -> ClassLabels | None:
 
 def is_scatter(estimator: Any) -> bool:
     """The class graph is all means: without weights of another kind, sums over the rows are all there is to know."""
-    plain = getattr(estimator, "weights", "heat") in (None, "barycentric")
-    return by_class(estimator) and plain and estimator.kernel is None and estimator.reduce is None
+    return _is_averages(estimator) and estimator.kernel is None and estimator.reduce is None
+
+
+def _is_averages(estimator: Any) -> bool:
+    return by_class(estimator) and getattr(estimator, "weights", "heat") in (None, "barycentric")
+
+
+def _in_blocks(estimator: Any) -> bool:
+    return _is_averages(estimator) and by_landmarks(estimator)
 
 
 class GraphProjection(FeatureReducer):
@@ -53,19 +61,20 @@ class GraphProjection(FeatureReducer):
     #: What the axes are measured in where the graph is that of the classes: the points with labels, all points, or themselves.
     _class_unit: ClassVar[str]
 
-    _input: ClassVar[Input] = replace(FeatureReducer._input, y=_labels_of_graph, one_pass=is_scatter)
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=_labels_of_graph, one_pass=is_scatter, blocks=_in_blocks)
 
     def _pose_classes(self, sample: Sample) -> Posed:
         """The class graph from the moments of the classes: its Laplacian, and its reconstruction, is the scatter within them."""
         with stage("moments"):
-            found = Scatters.of_rows(sample.x.values, sample.y.codes, sample.y.count)
+            lazily = self.kernel is not None and sample.x.lazy
+            found = kernel_scatters(self, sample) if lazily else Scatters.of_classes(sample.x.values, sample.y)
         A, unit, basis = found.within, found.everyone, found.basis
         if self._class_unit == "projection":
             return Posed(TraceProblem(A, None, "min"), basis)
         if self._class_unit == "labelled":
             assert found.sums is not None
             unit, basis = found.between + found.within, replace(basis, offset=found.sums.labelled.mean)
-        return Posed(TraceProblem(with_ridge(A, self.ridge), unit, "min"), basis)
+        return Posed(TraceProblem(with_ridge(A, self.ridge, basis.relative_ridge), unit, "min"), basis)
 
 
 def projection_graph(estimator: Any, points: Any, y: Any) -> NeighbourGraph:

@@ -93,7 +93,7 @@ class _NeighbourhoodPreserving(GraphProjection):
     reg: NotNegative = 1e-3
 
     def _pose(self, sample: Sample) -> Posed:
-        if is_scatter(self) and is_tall(sample.x.values):
+        if sample.x.lazy or (is_scatter(self) and is_tall(sample.x.values)):
             return self._pose_classes(sample)
         basis = features_of(self, sample)
         form, graph = self._reconstruction(points_of(basis, sample, self.kernel), sample.y)

@@ -12,16 +12,45 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from ..errors import LabelError, LabelWarning, warn
-from ..graphs.labels import slice_edges, slices
-from ..input import Classes, Numbers
+from ..graphs.labels import edges_among, slice_edges, slices
+from ..input import Classes, LazyNumbers, Numbers
 from ..solvers import dense
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 
+class Slices:
+    """How many rows fall in each slice of a response; `edges` are None where the slices are classes."""
+
+    counts: Index
+    edges: Array | None
+
+    @property
+    def classes(self) -> bool:
+        return self.edges is None
+
+    @property
+    def count(self) -> int:
+        return self.counts.size
+
+    @property
+    def shares(self) -> Array:
+        return self.counts / self.counts.sum()
+
+
 @dataclass(frozen=True, eq=False)
-class Response:
+class SliceMoments(Slices):
+    """Means and covariances of rows in each slice, in some coordinates."""
+
+    counts: Index
+    means: Array
+    covariances: Array
+    edges: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Response(Slices):
     """One response of the rows that have one.
 
     Attributes
@@ -38,22 +67,10 @@ class Response:
     codes: Index
     edges: Array | None = None
 
-    @property
-    def classes(self) -> bool:
-        return self.edges is None
-
     @cached_property
-    def counts(self) -> Index:
+    def counts(self) -> Index:  # type: ignore[override]
         """Rows in each slice."""
         return np.bincount(self.codes)
-
-    @property
-    def count(self) -> int:
-        return self.counts.size
-
-    @property
-    def shares(self) -> Array:
-        return self.counts / self.codes.size
 
 
 def responses_of(y: Classes | Numbers, n_slices: int | None, name: str) -> list[Response]:
@@ -75,8 +92,20 @@ def slices_by_default(m: int, levels: int = 0) -> int:
 
 
 def _edges(values: Array, n_slices: int | None, name: str) -> Array:
-    m = values.size
-    wanted = slices_by_default(m, np.unique(values).size) if n_slices is None else n_slices
+    return slice_edges(values, _wanted(values.size, np.unique(values).size, n_slices, name))
+
+
+def lazy_edges(y: LazyNumbers, n_slices: int | None, name: str) -> Array:
+    """Values at which slices of numbers that stay where they are begin: those of the same numbers in memory."""
+    wanted = _wanted(y.count, y.levels.size, n_slices, name)
+    if wanted > y.MOST:
+        raise LabelError(f"n_slices={wanted}: of a response that is not in memory take {y.MOST} or fewer.")
+    return edges_among(y.levels, y.count, wanted, y.ranked)
+
+
+def _wanted(m: int, levels: int, n_slices: int | None, name: str) -> int:
+    """Slices of m numbers with so many distinct values."""
+    wanted = slices_by_default(m, levels) if n_slices is None else n_slices
     if wanted < 2:
         raise LabelError(
             f"n_slices={wanted}: {name} compares slices of the response with one another. Take two or more."
@@ -85,10 +114,10 @@ def _edges(values: Array, n_slices: int | None, name: str) -> Array:
         raise LabelError(
             f"n_slices={wanted}, but only {m} rows have a response: most slices would be empty. Take {slices_by_default(m)} or so."
         )
-    return slice_edges(values, wanted)
+    return wanted
 
 
-def check_slices(response: Response, name: str, *, covariances: bool) -> None:
+def check_slices(response: Slices, name: str, *, covariances: bool) -> None:
     """A slice of one row has no covariance, and its mean is noise."""
     alone = int(np.sum(response.counts == 1))
     if not alone:
@@ -105,13 +134,14 @@ def check_slices(response: Response, name: str, *, covariances: bool) -> None:
     )
 
 
-def slice_moments(W: Array, response: Response) -> tuple[Array, Array]:
+def slice_moments(W: Array, response: Response) -> SliceMoments:
     """Means and covariances of the rows W in each slice."""
     order = np.argsort(response.codes, kind="stable")
     parts = np.split(W[order], np.cumsum(response.counts)[:-1])
     means = np.array([part.mean(axis=0) for part in parts])
     inside = [part - mean for part, mean in zip(parts, means, strict=True)]
-    return means, np.array([Z.T @ Z / (len(Z) - 1) for Z in inside])
+    covariances = np.array([Z.T @ Z / (len(Z) - 1) for Z in inside])
+    return SliceMoments(response.counts, means, covariances, response.edges)
 
 
 # ---------------------------------------------------------------------- how many directions

@@ -12,7 +12,7 @@ from ..graphs import check_n_neighbors
 from ..input import Input, Sample
 from ..input.y import ClassLabels
 from .base import FeatureReducer, features_of
-from .costs import LFDA, AxisRule, PairAffinity, PairCosts, checked_points, nearness
+from .costs import LFDA, AxisRule, PairAffinity, PairCosts, checked_points, nearness, without_rounding
 from .neighbourhood import check_given
 from .streaming import LabelledStreaming, asks_for_rows, reads_once
 from .table import NEIGHBOURS_AND_FEATURES, method
@@ -137,7 +137,7 @@ class SSMMC(MMC):
 
 
 @method("semi-supervised", "min γ L of all points − S_B", "S_W", "n² D, or " + NEIGHBOURS_AND_FEATURES, "S2 §3.2")
-class SSFDA(PairCosts):
+class SSFDA(LabelledStreaming, PairCosts):
     """Semi-supervised Fisher discriminant analysis.
 
     .. math:: \\min_V \\operatorname{Tr}(V^T (\\gamma X^T L^u X - S_B) V) \\quad \\text{s.t. } V^T S_W V = I
@@ -168,6 +168,15 @@ class SSFDA(PairCosts):
 
     gamma: NotNegative = 0.1
     unlabeled: Any = -1
+
+    _input: ClassVar[Input] = replace(PairCosts._input, one_pass=reads_once)
+    _needs_rows = MMC._needs_rows
+    _check_scatters = MMC._check_scatters
+
+    def _pose_scatters(self, scatters: Scatters) -> Posed:
+        size = scatters.within.diagonal() + scatters.counts @ scatters.means**2
+        B = without_rounding(scatters.within, size)
+        return self._combined(scatters.basis, -1.0 * scatters.between, None, B)
 
     def _labelled(self, points: Any, codes: Any) -> tuple[Form, Form]:
         return -between(codes), within(codes)

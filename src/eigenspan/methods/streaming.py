@@ -13,6 +13,7 @@ from .._compat import fit_context
 from .._diagnostics import collect, stage
 from ..core import Fitted, Posed, Scatters
 from ..core.moments import Moments, Sums
+from ..core.nystrom import NystromRows
 from ..errors import DimensionError, InputError, LabelError
 from ..input import Sample, read_part
 from ..input.source import is_tall
@@ -36,6 +37,20 @@ def asks_for_rows(**given: bool) -> str | None:
 def reads_once(estimator: Any) -> bool:
     """One pass over the rows, which looks for NaN on the way."""
     return estimator._needs_rows() is None
+
+
+def by_landmarks(estimator: Any) -> bool:
+    """Features of a kernel on landmarks: sums of them are all that classes need, wherever the rows lie."""
+    own = getattr(estimator, "shrinkage", None)
+    return estimator.kernel is not None and estimator.landmarks is not None and not isinstance(own, str)
+
+
+def kernel_scatters(estimator: Any, sample: Sample) -> Scatters:
+    """What the classes of rows that lie elsewhere are like in the feature space of a kernel, seen through landmarks."""
+    X = sample.x.values
+    features = NystromRows.of(estimator.kernel, X, estimator.landmarks, random_state=estimator.random_state)
+    with stage("moments"):
+        return Scatters.of_features(features, X, sample.y)
 
 
 class Streaming:
@@ -99,7 +114,7 @@ class LabelledStreaming(Streaming):
             n = scatters.basis.raw.shape[0] if scatters.sums is None else scatters.sums.n
             raise DimensionError(f"All {n} rows coincide: there are no dimensions to show.")
         fitted = axes(self).fit(self._pose_scatters(scatters))
-        if scatters.sums is None:
+        if scatters.sums is None or self.kernel is not None:  # type: ignore[attr-defined]
             return fitted
         return fitted.having(moments_=scatters.sums, n_samples_seen_=scatters.sums.n)
 
@@ -114,9 +129,11 @@ class LabelledStreaming(Streaming):
     def _scatters(self, sample: Sample) -> Scatters:
         """What the classes are like, by the shortest road that the parameters and the data leave."""
         X, y = sample.x.values, sample.y
+        if by_landmarks(self) and sample.x.lazy:
+            return kernel_scatters(self, sample)
         if reads_once(self) and is_tall(X) and sample.features is None:
             with stage("moments"):
-                return Scatters.of_rows(X, y.codes, y.count)
+                return Scatters.of_classes(X, y)
         return Scatters.of_basis(features_of(self, sample), y.codes, y.count)
 
     @available_if(from_sums)
@@ -177,7 +194,7 @@ def add_labelled(estimator: Any, X: Any, codes: Any, count: int, places: Any, se
     """Add rows of `count` classes, among which those known before have these places."""
     sums, before = Sums.of(X, codes, count), vars(estimator).get("moments_")
     if before is not None:
-        sums = replace(before, labelled=before.labelled.regrouped(places, count)) + sums
+        sums = before.regrouped(places, count) + sums
     return _set_sums(estimator, sums, seen)
 
 

@@ -5,7 +5,9 @@ All of them are ``max Tr(V'Σ^½MΣ^½V)  s.t.  V'ΣV = I`` with a matrix M over
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,14 +17,28 @@ from .._diagnostics import note, stage
 from .._parameters import Count, Tolerance, Whole, parameter
 from .._resources import require
 from ..core import Features, Form, Posed, TraceProblem, with_ridge
+from ..core.moments import Moments
 from ..core.spectrum import seed_of
-from ..errors import RidgeWarning, warn
+from ..errors import InputError, RidgeWarning, warn
 from ..forms import centring
 from ..input import Input, Sample
+from ..input.lazy import LazyRows
 from ..input.y import Responses
 from ..solvers import dense
 from .base import Components, FeatureReducer, features_of
-from .responses import Response, direction_p_values, directions_by, responses_of, table_of
+from .lazy_slices import SliceSums, sliced
+from .responses import (
+    Response,
+    SliceMoments,
+    Slices,
+    check_slices,
+    direction_p_values,
+    directions_by,
+    responses_of,
+    slice_moments,
+    table_of,
+)
+from .streaming import asks_for_rows, reads_once
 from .supervised import bounded
 
 Array = NDArray[np.float64]
@@ -80,6 +96,27 @@ def spherical_rows(estimator: Any, sample: Sample) -> Spherical:
     return Spherical(basis, unit, unit.to_dense() @ T, W - W.mean(axis=0), plain)
 
 
+def spherical_sums(estimator: Any, everyone: Moments, all_known: bool) -> tuple[Spherical, Array]:
+    """The same from the moments of all rows, and the matrix that takes centred features to spherical coordinates."""
+    basis = Features.of_moments(everyone)
+    bounded(None, basis, 1, None)
+    unit = with_ridge(basis.compress(everyone.pooled().scatter * (1.0 / everyone.n)), estimator.ridge)
+    T, _, _ = dense.whitener(unit.to_dense())
+    seen = Spherical(basis, unit, unit.to_dense() @ T, plain=all_known and not estimator.ridge)
+    return seen, T if basis.lift is None else basis.lift @ T
+
+
+def spherical_slices(estimator: Any, sample: Sample) -> tuple[Spherical, SliceMoments]:
+    """Of rows that stay where they are, in one pass once the slices of the response are known: what each slice is like."""
+    y = sliced(sample.y, estimator.n_slices, type(estimator).__name__)
+    sums = y.sums(sample.x.values, SliceSums.of)
+    seen, T = spherical_sums(estimator, sums.everyone, sums.rest.n == 0)
+    counts = np.array([part.n for part in sums.slices])
+    means = np.array([part.mean for part in sums.slices])
+    inside = [T.T @ part.scatter @ T / max(part.n - 1, 1) for part in sums.slices]
+    return seen, SliceMoments(counts, (means - counts @ means / counts.sum()) @ T, np.array(inside), y.edges)
+
+
 class InverseRegression(FeatureReducer):
     """Methods that say what M is, ``_matrix(W, response)``, and how its eigenvalues are distributed under few directions."""
 
@@ -90,6 +127,11 @@ class InverseRegression(FeatureReducer):
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=Responses())
 
+    def _needs_rows(self) -> str | None:
+        return asks_for_rows(
+            kernel=self.kernel is not None, reduce=self.reduce is not None, n_permutations=self.n_permutations > 0
+        )
+
     def _matrix(self, W: Array, response: Response) -> Array:
         """M over the spherical rows W."""
         raise NotImplementedError
@@ -98,7 +140,7 @@ class InverseRegression(FeatureReducer):
         """Directions that M can have when every response has so many slices, and why there are no more."""
         return dim, None
 
-    def _chi2(self, seen: Spherical, response: Response, M: Array) -> tuple[Any, Any] | None:
+    def _chi2(self, M: Array, response: Slices, moments: Callable[[], SliceMoments]) -> tuple[Any, Any] | None:
         """Statistics of "d directions are all", d = 0, 1, …, and their degrees of freedom, where these are known."""
         return None
 
@@ -106,12 +148,28 @@ class InverseRegression(FeatureReducer):
         return responses_of(sample.y, None, type(self).__name__)
 
     def _pose(self, sample: Sample) -> Posed:
+        if isinstance(sample.x.values, LazyRows):
+            return self._pose_lazily(sample)
         responses = self._responses(sample)
         seen = spherical_rows(self, sample)
         with stage("inverse moments"):
             M = self._pooled(seen.rows, responses)
         tests = self._tests(seen, responses, M)
         return self._posed(seen, M, self._wanted(seen, [response.count for response in responses], tests), tests)
+
+    def _pose_lazily(self, sample: Sample) -> Posed:
+        """The same of rows that stay where they are."""
+        raise NotImplementedError
+
+    def _posed_lazily(self, seen: Spherical, M: Array, slices: int, known: tuple[Any, Any] | None) -> Posed:
+        """The problem, tested by chi-square where that holds; there are no rows here to permute."""
+        tests = table_of(*known) if seen.plain and known is not None else None
+        if tests is None and self.n_components == "test":
+            raise InputError(
+                f"{type(self).__name__} tests directions here by permuting rows, which rows that stay where they are cannot be: give the "
+                "number of directions."
+            )
+        return self._posed(seen, M, self._wanted(seen, [slices], tests), tests)
 
     def _wanted(self, seen: Spherical, slices: list[int], tests: Any) -> int:
         """As many axes as are asked for, as there are, or as the tests say."""
@@ -132,7 +190,8 @@ class InverseRegression(FeatureReducer):
 
     def _tests(self, seen: Spherical, responses: list[Response], M: Array) -> Any:
         """By chi-square where that holds and no permutations are asked for."""
-        known = self._chi2(seen, responses[0], M) if seen.plain and len(responses) == 1 else None
+        told = partial(slice_moments, seen.rows, responses[0])
+        known = self._chi2(M, responses[0], told) if seen.plain and len(responses) == 1 else None
         if known is not None and not self.n_permutations:
             return table_of(*known)
         times = self.n_permutations or (_PERMUTATIONS if self.n_components == "test" else 0)
@@ -152,3 +211,24 @@ class SlicedRegression(InverseRegression):
 
     def _responses(self, sample: Sample) -> list[Response]:
         return responses_of(sample.y, self.n_slices, type(self).__name__)
+
+
+class ComparedSlices(SlicedRegression):
+    """Those that means and covariances of the slices tell all: sums over the rows, slice by slice, are all they need."""
+
+    _input: ClassVar[Input] = replace(SlicedRegression._input, blocks=reads_once)
+
+    def _of_slices(self, slices: SliceMoments) -> Array:
+        """M from what the slices of the spherical rows are like."""
+        raise NotImplementedError
+
+    def _matrix(self, W: Array, response: Response) -> Array:
+        check_slices(response, type(self).__name__, covariances=True)
+        return self._of_slices(slice_moments(W, response))
+
+    def _pose_lazily(self, sample: Sample) -> Posed:
+        with stage("moments"):
+            seen, slices = spherical_slices(self, sample)
+        check_slices(slices, type(self).__name__, covariances=True)
+        M = self._of_slices(slices)
+        return self._posed_lazily(seen, M, slices.count, self._chi2(M, slices, lambda: slices))

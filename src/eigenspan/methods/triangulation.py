@@ -25,6 +25,7 @@ from ..core import (
     sign_of,
     spectral_attributes,
 )
+from ..core.moments import Moments
 from ..core.rules import gram_dimension
 from ..errors import DimensionError
 from ..extend import DistanceGram, GramExtension
@@ -60,13 +61,21 @@ class LandmarkReducer(SpectralReducer):
         place: Callable[[Map], Iterator[Array]],
         masses: Array | None = None,
         features: int | None = None,
+        lazy: Any = None,
     ) -> Fitted:
-        """From `H`, −½ squared distances among the q landmarks; `place` takes all n points through a map, a block at a time."""
+        """From `H`, −½ squared distances among the q landmarks; `place` takes all n points through a map, a block at a time.
+
+        Points that lie elsewhere are `lazy`, and are placed there when they are asked for.
+        """
         with stage("eigenproblem"):
             wide, error = self._on_all_axes(H, rows)
         with stage("placing"):
-            held = np.vstack(list(place(wide))) if n * wide.coef.shape[1] <= _HELD else None
-            mean, scatter = _moments(place(wide) if held is None else iter([held]), masses)
+            held = np.vstack(list(place(wide))) if lazy is None and n * wide.coef.shape[1] <= _HELD else None
+            if lazy is None:
+                mean, scatter = _moments(place(wide) if held is None else iter([held]), masses)
+            else:
+                moments = Moments.of(lazy.mapped(wide, wide.width))
+                mean, scatter = moments.mean, moments.scatter
         problem = TraceProblem(Form(mean.size, dense=scatter, psd=True), None, "max")
         count = n if masses is None else int(masses.sum())
         posed = told(
@@ -76,10 +85,12 @@ class LandmarkReducer(SpectralReducer):
         )
         V, spectrum = axes(self).of(posed)
         map_ = wide.then(V, -mean @ V)
+        found = {**posed.attributes, **spectral_attributes(problem, spectrum)}
+        if lazy is not None:
+            return Fitted(None, map_.then(np.diag(sign_of(map_(rows.points)))), found)
         with stage("placing"):
             Y = np.vstack(list(place(map_))) if held is None else (held - mean) @ V
         sign = sign_of(Y)
-        found = {**posed.attributes, **spectral_attributes(problem, spectrum)}
         return Fitted(Y * sign, map_.then(np.diag(sign)), found)
 
     def _on_all_axes(self, H: Array, rows: Any) -> tuple[Map, float]:
@@ -175,7 +186,7 @@ class LandmarkMDS(LandmarkReducer):
     choice: Choice = "maxmin"
     metric: Metric = "euclidean"
 
-    _input: ClassVar[Input] = Input(pairs=("metric",))
+    _input: ClassVar[Input] = Input(pairs=("metric",), blocks=True)
 
     def _fit(self, sample: Sample) -> Fitted:
         x = sample.x
@@ -184,13 +195,14 @@ class LandmarkMDS(LandmarkReducer):
         wanted = min(200, x.n) if self.landmarks is None else self.landmarks
         chosen = x.landmarks(wanted, how=self.choice, random_state=self.random_state)
         X, q = x.arriving, chosen.size
-        rows = DistanceGram(None if x.pairs else X[chosen], self.metric, columns=chosen if x.pairs else None)
+        near = X[chosen] if x.pairs else x.take(chosen).values
+        rows = DistanceGram(None if x.pairs else near, self.metric, columns=chosen if x.pairs else None)
         require(40.0 * q**2, f"Distances among {q} landmarks", f"Use LandmarkMDS(landmarks={max(2, q // 2)}).")
         with stage("distances"):
-            H = rows(X[chosen])
+            H = rows(near)
         features = X.shape[1] if not x.pairs and self.metric == "euclidean" else None
         place = partial(_in_blocks, X=X, step=max(1, _ENTRIES // q))
-        fitted = self._triangulate(H, rows, x.n, place, features=features)
+        fitted = self._triangulate(H, rows, x.n, place, features=features, lazy=X if x.lazy else None)
         return fitted.having(landmarks_=chosen)
 
 

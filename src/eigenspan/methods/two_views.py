@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._parameters import ArrayLike, Count, NotNegative, Seed
+from .._resources import is_lazy
 from ..core.fitted import Fitted
 from ..core.map import Map
 from ..core.views import JointMoments, View, Views
@@ -17,7 +18,7 @@ from ..errors import InputError
 from ..input import Input, Sample, read
 from ..input.source import in_precision_of
 from ..input.views import OtherView
-from .base import check_embedded
+from .base import Linear, check_embedded
 from .significance import pair_p_values, wilks_table
 from .streaming import Streaming, asks_for_rows, reads_once
 from .table import method
@@ -217,9 +218,8 @@ class CCA(Streaming, TwoViews):
         sides = [(X, self.x_loadings_, self.x_mean_)] + ([] if y is None else [(y, self.y_loadings_, self.y_mean_)])
         out = []
         for Z, loadings, mean in sides:
-            Z = check_embedded(Z, loadings.shape[1])
-            with np.errstate(over="ignore", invalid="ignore"):
-                out.append(in_precision_of(Z, Z @ loadings.T + mean))
+            back = Linear(loadings.T, mean)
+            out.append(back.lazily(Z) if is_lazy(Z) else back(check_embedded(Z, loadings.shape[1])))
         return out[0] if y is None else tuple(out)
 
     # ------------------------------------------------------------------ is there anything
@@ -268,7 +268,7 @@ class CCA(Streaming, TwoViews):
 
 
 def _is_vector(y: Any) -> bool:
-    return np.asarray(y).ndim == 1
+    return int(y.ndim if hasattr(y, "ndim") else np.asarray(y).ndim) == 1
 
 
 def _described(side: str, view: View, U: Array, map_: Map) -> dict[str, Any]:

@@ -81,6 +81,11 @@ def _check_definite(form: Any, rounding: float) -> None:
         )
 
 
+def _by_landmarks(estimator: Any) -> bool:
+    """Sums over the rows are all that is needed, and rows may stay where they are."""
+    return estimator.landmarks is not None and estimator.preimage is None
+
+
 def _refuse_two_widths(estimator: Any) -> None:
     own = (estimator.gamma, estimator.degree, estimator.coef0)
     if not isinstance(estimator.kernel, str) and own != (None, 3, 1):
@@ -162,7 +167,7 @@ class KernelPCA(SpectralReducer):
     preimage: Literal["ridge", "fixed-point"] | None = None
     alpha: NotNegative = 1.0
 
-    _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, idle=_refuse_two_widths)
+    _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, idle=_refuse_two_widths, blocks=_by_landmarks)
     _untold: ClassVar[str] = (
         "the spectrum of a kernel falls as fast as the kernel is wide, and has no end where the data have one"
     )
@@ -207,8 +212,8 @@ class KernelPCA(SpectralReducer):
 
     def _fit(self, sample: Sample) -> Fitted:
         fitted = super()._fit(sample)
-        rows, Y, found = fitted.map.rows, np.asarray(fitted.embedding), fitted.attributes
-        if self.landmarks is None:
+        rows, Y, found = fitted.map.rows, fitted.embedding, fitted.attributes
+        if Y is not None and self.landmarks is None:
             fitted = fitted.having(eigenvectors_=Y / roots(found["eigenvalues_"]))
         if "gamma" in rows.parameters:
             fitted = fitted.having(gamma_=float(rows.parameters["gamma"]))

@@ -12,15 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._diagnostics import note
 from .._parameters import parameter
+from .._resources import is_lazy
 from ..core.fitted import Fitted, sign_of_axes
 from ..core.map import Map, Raw
 from ..core.spectrum import Spectrum, relative_gap, report_resolution, sign_of
 from ..core.views import Views
 from ..errors import DegenerateWarning, DimensionError, InputError, warn
+from ..input.lazy import lazy_rows
 from ..input.source import blocks, in_precision_of
 from ..input.views import read_view
 from ..solvers import dense
-from .base import Components, Reducer
+from .base import Components, Placed, Reducer
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -72,13 +74,20 @@ class TwoViews(Reducer):
     def _transform_other(self, y: Any) -> Array:
         """Variates of the other view."""
         check_is_fitted(self)
+        if is_lazy(y):
+            rows = lazy_rows(y, "y", numbers=True)
+            self._check_other(rows.width)
+            return rows.map(Placed(self.y_map_, linear=True), int(self.y_map_.width), rows.dtype)
         Y = read_view(y, sparse=self._input.of(self).sparse)
-        if Y.shape[1] != self.y_features_in_:
-            raise InputError(
-                f"The other view had {self.y_features_in_} columns when {type(self).__name__} was fitted, and has {Y.shape[1]} now."
-            )
+        self._check_other(Y.shape[1])
         with np.errstate(over="ignore", invalid="ignore"):
             return in_precision_of(Y, self.y_map_(Y))
+
+    def _check_other(self, width: int) -> None:
+        if width != self.y_features_in_:
+            raise InputError(
+                f"The other view had {self.y_features_in_} columns when {type(self).__name__} was fitted, and has {width} now."
+            )
 
     def retrieve(self, X: Any, among: Any, k: int = 1, *, reverse: bool = False) -> tuple[Index, Array]:
         """For each point of one view the nearest of the other: those of largest cosine between their variates.

@@ -7,7 +7,7 @@ given as FᵀF stays in factors, where its smallest eigenvalues keep the digits 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,8 @@ class Recurrence:
         self._leaks = exclude if leak > 1e-12 * A.norm() else None  # invariant directions never come back by themselves
         #: Where all pairs count, written out or not, the matrix multiplies best by itself, on threads of its own.
         self._whole = A if A.pairs or A.dense is not None else None
+        #: A matrix that lies elsewhere takes a whole polynomial at a time.
+        self.spread = next((P for a, P in A.pairs if _is_spread(A) and a == 1.0 and self._leaks is None), None)
         self._low_rank = A.low_rank
         if self._whole is None:
             from ..compiled import row_lists
@@ -84,23 +86,36 @@ class Recurrence:
         return np.hstack(in_threads(work, groups, threads))
 
 
+def _is_spread(A: Any) -> bool:
+    """The matrix has one part, whose entries lie elsewhere."""
+    alone = A.sparse is None and A.dense is None and A.low_rank is None and not A.roots
+    return alone and len(A.pairs) == 1 and getattr(A.pairs[0][1], "spread", False)
+
+
 def filtered(multiply: Recurrence, V: Array, degree: int, low: float, high: float) -> Array:
     """``p(A) V`` with the Chebyshev polynomial that is least on [low, high] among those with p(0) = 1."""
-    return multiply.by_columns(lambda part: _filter(multiply, part, degree, low, high), V)
+    if multiply.spread is not None:
+        return multiply.spread.filtered(V, _steps(degree, low, high))
+    return multiply.by_columns(lambda part: _filter(multiply, part, _steps(degree, low, high)), V)
 
 
-def _filter(multiply: Recurrence, V: Array, degree: int, low: float, high: float) -> Array:
+def _steps(degree: int, low: float, high: float) -> Iterator[tuple[float, float, float]]:
+    """The recurrence of the polynomial: ``(a, b, c)`` of ``v'' = (a A + b) v' + c v``."""
     centre, half = (low + high) / 2, (high - low) / 2
-    first = -half / centre
-    previous, current, spare = V, np.empty_like(V), np.empty_like(V)
-    multiply(V, first / half, V, -first * centre / half, V, 0.0, current)
-    ratio = first
+    ratio = first = -half / centre
+    yield first / half, -first * centre / half, 0.0
     for _ in range(1, degree):
         new = 1.0 / (2.0 / first - ratio)
-        multiply(current, 2 * new / half, current, -2 * new * centre / half, previous, -ratio * new, spare)
-        if previous is V:
-            previous = np.empty_like(V)  # the caller's block stays as it is
-        previous, current, spare, ratio = current, spare, previous, new
+        yield 2 * new / half, -2 * new * centre / half, -ratio * new
+        ratio = new
+
+
+def _filter(multiply: Recurrence, V: Array, steps: Iterator[tuple[float, float, float]]) -> Array:
+    previous, current, spare = V, V, np.empty_like(V)
+    for a, b, c in steps:
+        multiply(current, a, current, b, previous, c, spare)
+        unused = previous if previous is not V else np.empty_like(V)  # the caller's block stays as it is
+        previous, current, spare = current, spare, unused
     return current
 
 

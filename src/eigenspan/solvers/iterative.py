@@ -182,6 +182,25 @@ def new_directions(V: Array, basis: Array) -> Array:
     return np.ascontiguousarray(V)
 
 
+def block_krylov(apply: Apply, n: int, k: int, rng: np.random.Generator, *, passes: int, tol: float) -> Any:
+    """The `k` largest eigenpairs of a PSD operator whose products are dear: every block is kept, and none is made twice.
+
+    Stops when the residuals are at most `tol` times the largest eigenvalue, or after so many products of blocks (Musco & Musco 2015).
+    """
+    block = new_directions(rng.standard_normal((n, min(n, k + max(10, k)))), np.zeros((n, 0)))
+    basis, images = np.zeros((n, 0)), np.zeros((n, 0))
+    for used in range(1, passes + 1):
+        image = apply(block)
+        basis, images = np.hstack([basis, block]), np.hstack([images, image])
+        values, S = eigenpairs(symmetric(basis.T @ images), k, "max")
+        residual = la.norm(images @ S - (basis @ S) * values, axis=0).max() / max(values[0], np.finfo(float).tiny)
+        note(passes=used, axes_residual=float(residual))
+        block = new_directions(image, basis)
+        if residual <= tol or block.shape[1] == 0:
+            break
+    return values, basis @ S
+
+
 def subspace_iteration(
     apply: Apply,
     n: int,

@@ -270,6 +270,15 @@ class Randomised(Solver):
         )
 
 
+class BlockKrylov(Solver):
+    """Block Krylov iteration from a random start: the largest eigenpairs of a PSD matrix whose products are dear, in few of them."""
+
+    def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
+        if sense != "max" or not A.psd or exclude is not None:
+            raise InputError("BlockKrylov finds the largest eigenpairs of a positive semidefinite form only.")
+        return iterative.block_krylov(A.__matmul__, A.n, k, rng, passes=40, tol=1e-9)
+
+
 class Auto(Solver):
     """Choose by the structure of the matrix.
 
@@ -282,6 +291,7 @@ class Auto(Solver):
     dense, smallest, n ≤ 5000                   Dense
     dense, largest, n ≤ 2000, a twentieth       Dense
     of the spectrum or more
+    rows on a cluster, PSD                      Chebyshev (smallest), BlockKrylov (largest)
     weights of all pairs, PSD, smallest         Chebyshev, Lanczos, Dense
     sparse (+ low rank), PSD, smallest:
     its factor fits and is quick                ShiftInvert, Chebyshev, Dense
@@ -300,6 +310,8 @@ class Auto(Solver):
 
     def chain(self, A: Matrix, k: int, sense: str) -> list[Solver]:
         sparse = A.sparse is not None or bool(A.roots)
+        if _is_spread(A):
+            return [Chebyshev() if sense == "min" else BlockKrylov()]
         low_rank = A.low_rank is not None and not (sparse or A.pairs) and A.dense is None
         if low_rank and sense == "max" and A.low_rank is not None and np.all(A.low_rank[1] >= 0):
             return [Factor()]
@@ -340,7 +352,12 @@ def _few(A: Matrix, k: int) -> bool:
 
 def _at_hand(A: Matrix) -> Any:
     """A with its weights of all pairs written out where the n×n array fits: a product then costs O(n²), not O(n²D) and the weights."""
-    return A.written_out() if A.pairs and fits(16.0 * A.n**2, 0.5) else A
+    return A.written_out() if A.pairs and not _is_spread(A) and fits(16.0 * A.n**2, 0.5) else A
+
+
+def _is_spread(A: Matrix) -> bool:
+    """Entries lie on a cluster, and stay there."""
+    return any(getattr(P, "spread", False) for _, P in A.pairs)
 
 
 def _check_sparse_smallest(name: str, A: Matrix, sense: str, by_products: bool = False) -> None:

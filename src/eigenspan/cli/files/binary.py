@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..console import Unfit, Usage, listed, say
-from .source import Reading
+from .source import Reading, parquet_files, refuse_other_columns
 from .text import as_numbers, with_plain_cells
 
 
@@ -19,8 +19,14 @@ def needs(package: str, extra: str, what: str) -> Usage:
 
 
 def read_parquet(path: Path, reading: Reading) -> Any:
-    """Columns of Parquet."""
-    return _columnar(path, "read_parquet", "Parquet files")
+    """Columns of Parquet, in a file or in all files of a folder."""
+    if not path.is_dir():
+        return _columnar(path, "read_parquet", "Parquet files")
+    import pandas as pd
+
+    frames = {file.name: _columnar(file, "read_parquet", "Parquet files") for file in parquet_files(path)}
+    refuse_other_columns(path, ((name, list(frame.columns)) for name, frame in frames.items()))
+    return pd.concat(frames.values(), ignore_index=True)
 
 
 def read_feather(path: Path, reading: Reading) -> Any:

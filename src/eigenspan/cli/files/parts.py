@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._resources import available_memory
 from ..console import Unfit
-from .source import KINDS, Reading
+from .source import KINDS, Reading, parquet_files
 
 #: Bytes in memory for one on disk, roughly: text holds numbers in fewer characters than eight, columns are compressed.
 _GROWTH = {"text": 2.0, "parquet": 6.0, "numpy": 1.0}
@@ -22,6 +22,10 @@ _ROWS, _NUMBERS = 50_000, 5_000_000
 
 def too_large(path: Path) -> bool:
     """Whether a file had better be read in parts, and can be."""
+    if path.is_dir():
+        return (
+            _GROWTH["parquet"] * sum(file.stat().st_size for file in parquet_files(path)) > _SHARE * available_memory()
+        )
     kind = KINDS.get(path.suffix.lower())
     if str(path) == "-" or kind not in _GROWTH or path.suffix.lower() == ".npz" or not path.is_file():
         return False
@@ -30,7 +34,7 @@ def too_large(path: Path) -> bool:
 
 def parts_of(path: Path, reading: Reading) -> Generator[Any, None, None]:
     """Data frames of consecutive rows, all with the same columns."""
-    kind = KINDS[path.suffix.lower()]
+    kind = "parquet" if path.is_dir() else KINDS[path.suffix.lower()]
     frames = {"text": _text, "parquet": _parquet, "numpy": _numpy}[kind](path, reading)
     first = None
     for frame in frames:
@@ -65,12 +69,13 @@ def _parquet(path: Path, reading: Reading) -> Iterator[Any]:
     except ImportError as failure:
         raise needs("pyarrow", "files", "Parquet files") from failure
     start = 0
-    with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(batch_size=_step(len(file.schema_arrow))):
-            frame = batch.to_pandas()
-            frame.index = range(start, start + len(frame))
-            start += len(frame)
-            yield frame
+    for name in parquet_files(path) if path.is_dir() else [path]:
+        with pq.ParquetFile(name) as file:
+            for batch in file.iter_batches(batch_size=_step(len(file.schema_arrow))):
+                frame = batch.to_pandas()
+                frame.index = range(start, start + len(frame))
+                start += len(frame)
+                yield frame
 
 
 def _text(path: Path, reading: Reading) -> Iterator[Any]:

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import zipfile
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -114,12 +115,38 @@ def local_copy(path: Path) -> Path:
     if not piped and not path.exists():
         raise Usage(f"There is no file {str(path)!r}.")
     if not piped and path.is_dir():
-        raise Usage(f"{str(path)!r} is a directory; a table in one file is needed.")
+        parquet_files(path)
+        return path
     if piped or not path.is_file():
         path = _from_pipe(sys.stdin.buffer if piped else path.open("rb"))
     if path.stat().st_size == 0:
         raise Unfit("Nothing came through the pipe." if piped else f"The file {str(path)!r} is empty (0 bytes).")
     return path
+
+
+def parquet_files(folder: Path) -> list[Path]:
+    """The Parquet files of a folder, in the order of their names; those of no rows that programs leave beside them are passed over."""
+    files = [path for path in sorted(folder.iterdir()) if not path.name.startswith(("_", "."))]
+    found = [path for path in files if path.is_file() and KINDS.get(path.suffix.lower()) == "parquet"]
+    nested = [path.name for path in files if path.is_dir() and next(path.rglob("*.parquet"), None)]
+    if nested:
+        raise Usage(
+            f"{str(folder)!r} holds folders of Parquet files, such as {nested[0]!r}, whose names may be data: name one of them."
+        )
+    if not found:
+        raise Usage(
+            f"{str(folder)!r} is a directory without Parquet files; name a table in one file, or a folder of these."
+        )
+    return found
+
+
+def refuse_other_columns(path: Path, columns: Iterable[tuple[str, list[Any]]]) -> None:
+    """Parts of one table, by name, have the columns of the first."""
+    first: list[Any] | None = None
+    for name, found in columns:
+        first = found if first is None else first
+        if found != first:
+            raise Unfit(f"The columns of {str(path)!r} change on the way ({name}): {found[:5]} after {first[:5]}.")
 
 
 def _from_pipe(stream: Any) -> Path:
@@ -133,6 +160,8 @@ def _from_pipe(stream: Any) -> Path:
 
 def _kind(path: Path) -> str:
     """By its ending, and where that says nothing by how it begins."""
+    if path.is_dir():
+        return "parquet"
     endings = [s.lower() for s in path.suffixes]
     packed = len(endings) > 1 and endings[-1] in OPENERS
     known = KINDS.get(endings[-2] if packed else endings[-1] if endings else "")

@@ -40,8 +40,8 @@ def check_output(path: Path | None, *inputs: Path) -> None:
     """Refuse, before any work, a place that cannot be written or that holds the input."""
     if path is None or str(path) == "-":
         return
-    if path.is_dir():
-        raise Usage(f"{str(path)!r} is a directory: name a file in it.")
+    if path.is_dir() and (any(path.iterdir()) or path.suffix):
+        raise Usage(f"{str(path)!r} is a directory that holds files already: name a file in it, or a new folder.")
     if not path.parent.is_dir():
         raise Usage(f"There is no directory {str(path.parent)!r} to write {path.name!r} into.")
     if any(_is_same(path, source) for source in inputs):
@@ -56,11 +56,17 @@ def _is_same(one: Path, other: Path) -> bool:
     return one.resolve() == other.resolve() or (one.exists() and other.exists() and one.samefile(other))
 
 
-def check_table(path: Path) -> None:
+def is_folder(path: Path, table: Path) -> bool:
+    """A folder of Parquet files is to be written: the table is such a folder, and the name has no ending."""
+    return table.is_dir() and str(path) != "-" and not path.suffix
+
+
+def check_table(path: Path, table: Path | None = None) -> None:
     """Refuse an ending that is no table, or whose writer is not installed, before the work and not after it."""
     if str(path) == "-":
         return
-    ending = path.suffix.lower()
+    folder = table is not None and is_folder(path, table)
+    ending = ".parquet" if folder else path.suffix.lower()
     if ending not in WRITABLE and not _is_device(path):
         raise Usage(f"{path.name!r} has no ending that names a kind of table: use one of {', '.join(WRITABLE)}.")
     module = {".parquet": "pyarrow", ".feather": "pyarrow", ".xlsx": "openpyxl", ".h5ad": "anndata"}.get(ending)
@@ -75,14 +81,22 @@ def _is_device(path: Path) -> bool:
     return path.exists() and not path.is_file()
 
 
-def write_table(frame: Any, path: Path, axes: list[str] | None = None) -> None:
-    """Write by the ending of the name; ``-`` is standard output, in comma-separated text.
+def write_part(frame: Any, folder: Path, number: int) -> None:
+    """One of the Parquet files of a folder."""
+    folder.mkdir(exist_ok=True)
+    frame.to_parquet(folder / f"part-{number:05d}.parquet", index=False)
+
+
+def write_table(frame: Any, path: Path, axes: list[str] | None = None, *, folder: bool = False) -> None:
+    """Write by the ending of the name, or into a folder; ``-`` is standard output, in comma-separated text.
 
     `axes` names the columns of the embedding, which are all that a ``.npy`` holds.
     """
     ending = path.suffix.lower()
     try:
-        if str(path) == "-" or _is_device(path):
+        if folder:
+            write_part(frame, path, 0)
+        elif str(path) == "-" or _is_device(path):
             frame.to_csv(sys.stdout if str(path) == "-" else path, index=False)
             sys.stdout.flush()
         elif ending == ".parquet":

@@ -47,14 +47,16 @@ def without_self(D: sp.csr_array) -> sp.csr_array:
     return canonical(data, rows, columns, n)
 
 
-def canonical(data: Array, rows: Any, columns: Any, n: int) -> sp.csr_array:
-    """CSR with sorted columns and its explicit zeros kept; of an edge given twice, the shorter."""
+def canonical(data: Array, rows: Any, columns: Any, n: int, m: int | None = None) -> sp.csr_array:
+    """CSR of n columns, and of m rows where there are not n, its columns sorted and its explicit zeros kept; of an edge given twice, the
+    shorter."""
+    m = n if m is None else m
     order = np.lexsort((data, columns, rows))
     data, rows, columns = np.asarray(data, dtype=np.float64)[order], np.asarray(rows)[order], np.asarray(columns)[order]
     first = np.ones(rows.size, dtype=bool)
     first[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows[first], minlength=n))])
-    return sp.csr_array((data[first], columns[first], indptr), shape=(n, n))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows[first], minlength=m))])
+    return sp.csr_array((data[first], columns[first], indptr), shape=(m, n))
 
 
 def regular(distances: Array, indices: Index, n: int) -> sp.csr_array:

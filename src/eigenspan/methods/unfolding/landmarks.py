@@ -25,6 +25,7 @@ from ...solvers.linear import solve_positive
 from ...solvers.sdp import Certificate, Program, Solution
 from ...solvers.sdp.certificate import largest_ratio
 from ..base import Components
+from ..neighbourhood import SampledEmbedding
 from ..table import method
 from .base import Unfolding, fit_unfolding, string_graph
 from .sdp import SDP
@@ -59,7 +60,7 @@ _ROUNDING = 1e-9
     "lmvu",
     "landmarksde",
 )
-class LandmarkMVU(Unfolding):
+class LandmarkMVU(SampledEmbedding, Unfolding):
     """Maximum variance unfolding of many points through a few landmarks.
 
     .. math:: \\max_{L \\succeq 0} \\operatorname{tr}(Q L Q^T) \\quad\\text{s.t.}\\quad
@@ -100,6 +101,7 @@ class LandmarkMVU(Unfolding):
     landmarks : int, Landmarks, array of indices or None, default=None
         How many, how, or which. None means 40, or all points where there are fewer. A number alone spreads them (``"maxmin"``), so that
         few points lie outside their reach.
+    $sample
     $unfolding_tol
     rank : int or None, default=None
         Has no effect here; accepted so that unfoldings can be exchanged.
@@ -121,6 +123,7 @@ class LandmarkMVU(Unfolding):
     ----------
     landmarks_ : ndarray of int
         The rows chosen.
+    $sample_attribute
     interpolation_ : ndarray of shape (n_samples, q)
         Q. The certificate's upper bound is ``weights · squared_distances`` times the largest xᵀQᵀQx / xᵀQᵀL(weights)Qx over x ⟂ Qᵀ1.
     $unfolding_attributes
@@ -150,7 +153,7 @@ class LandmarkMVU(Unfolding):
         "points are rebuilt from landmarks in tangent spaces of that many dimensions before anything unfolds"
     )
 
-    def _fit(self, sample: Sample) -> Fitted:
+    def _fit_sampled(self, sample: Sample) -> Fitted:
         """On all points: landmarks are chosen from their graph. What cannot work is refused before anything is computed."""
         sample.x.coordinates(
             "LandmarkMVU rebuilds points from the coordinates of their neighbours",

@@ -1,0 +1,1 @@
+"""Neighbour graphs of rows that stay on the workers of a cluster."""

@@ -1,0 +1,64 @@
+"""Who works on pieces of data that depend on one another: the workers of a cluster, or this process where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .cluster import _explained, client_of_dask
+
+
+class Here:
+    """Everything is done at once, in this process."""
+
+    many = 2
+
+    def submit(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """A piece of work; its arguments may be what others were submitted for, also in lists."""
+        return work(*arguments)
+
+    def begin(self, work: Callable[..., Any], part: Any, *arguments: Any) -> Any:
+        """The same on a delayed block."""
+        return work(part.compute(), *arguments)
+
+    def scatter(self, values: Sequence[Any]) -> list[Any]:
+        """Values to submit work on."""
+        return list(values)
+
+    def gather(self, parts: Sequence[Any]) -> list[Any]:
+        """What the work has come to."""
+        return list(parts)
+
+
+class Workers(Here):
+    """The workers of a Dask client. What was begun there goes on while more is submitted."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    @property
+    def many(self) -> int:  # type: ignore[override]
+        """Shards that keep all workers busy."""
+        return 2 * max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
+
+    def submit(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        return self._client.submit(work, *arguments, pure=False)
+
+    def begin(self, work: Callable[..., Any], part: Any, *arguments: Any) -> Any:
+        import dask
+
+        return self._client.compute(dask.delayed(work, pure=False)(part, *arguments))
+
+    def scatter(self, values: Sequence[Any]) -> list[Any]:
+        with _explained(self._client):
+            return list(self._client.scatter(list(values), hash=False))
+
+    def gather(self, parts: Sequence[Any]) -> list[Any]:
+        with _explained(self._client):
+            return list(self._client.gather(list(parts)))
+
+
+def hands() -> Here:
+    """The workers that Dask would compute with now."""
+    client = client_of_dask()
+    return Here() if client is None else Workers(client)
