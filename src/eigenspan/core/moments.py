@@ -112,8 +112,8 @@ class Moments:
         n, D = X.shape
         if sp.issparse(X):
             return _of_sparse(X, codes, groups)
-        # the products of a block are added to the others, which takes as long whatever its rows
-        strips = _strips(n, D, numbers=4 * NUMBERS)
+        # the products of a block are added to the others, which takes as long whatever its rows; blocks have the same bytes
+        strips = _strips(n, D, rows=(2 if single else 1) * ROWS, numbers=(8 if single else 4) * NUMBERS)
         spaces: list[Any] = []
 
         def read(strip: list[slice]) -> Moments:
@@ -121,7 +121,9 @@ class Moments:
             try:
                 return _of_strip(X, codes, groups, space, strip)
             finally:
-                spaces.append(space)  # for the next strip: memory that is new takes as long again as what is written there
+                spaces.append(
+                    space
+                )  # for the next strip: memory that is new takes as long again as what is written there
 
         require(
             8.0 * D**2 * (len(strips) + 6),
@@ -257,7 +259,7 @@ class Sums:
 
 def _together(parts: list[Moments]) -> Moments:
     """Of all rows: their scatter about the means of their parts, and that of these means."""
-    counts = sum(part.counts for part in parts)
+    counts = np.sum([part.counts for part in parts], axis=0)
     means = sum(part.counts[:, None] * part.means for part in parts) / np.maximum(counts, 1.0)[:, None]
     apart = np.vstack([np.sqrt(part.counts)[:, None] * (part.means - means) for part in parts])
     scatter = apart.T @ apart

@@ -139,13 +139,18 @@ def constrained_inverse(solve: Apply, apply: Apply, N: Array, rng: np.random.Gen
     """
     if N.shape[1] == 0:
         return solve
-    SN = solve(np.ascontiguousarray(N))
+    trial = rng.standard_normal((N.shape[0], 1))
+    trial = trial - N @ (N.T @ trial)
+    SN, x = np.split(solve(np.hstack([N, trial])), [N.shape[1]], axis=1)  # the factor is read once for all of them
+    SN = np.ascontiguousarray(SN)
     core = la.lu_factor(N.T @ SN)
 
-    def constrained(b: Array) -> Array:
-        x = solve(b - N @ (N.T @ b))
+    def inside(x: Array) -> Array:
         x = x - SN @ la.lu_solve(core, N.T @ x)
         return x - N @ (N.T @ x)
+
+    def constrained(b: Array) -> Array:
+        return inside(solve(b - N @ (N.T @ b)))
 
     compressed = without(apply, N)
 
@@ -156,9 +161,7 @@ def constrained_inverse(solve: Apply, apply: Apply, N: Array, rng: np.random.Gen
             x = x + constrained(b - compressed(x))
         return x
 
-    trial: Any = rng.standard_normal(N.shape[0])
-    trial = trial - N @ (N.T @ trial)
-    x = constrained(trial)
+    x = inside(x)
     exact = la.norm(trial - compressed(x)) <= 1e-12 * max(la.norm(trial), size * la.norm(x))
     return constrained if exact else refined
 
