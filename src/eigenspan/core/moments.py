@@ -117,13 +117,14 @@ class Moments:
         spaces: list[Any] = []
 
         def read(strip: list[slice]) -> Moments:
-            space = spaces.pop() if spaces else _space(strip, D, single)
+            try:
+                space = spaces.pop()  # that of a strip before: new memory takes as long again as what is written there
+            except IndexError:  # asked for by `pop` alone, which threads cannot do at once
+                space = _space(strip, D, single)
             try:
                 return _of_strip(X, codes, groups, space, strip)
             finally:
-                spaces.append(
-                    space
-                )  # for the next strip: memory that is new takes as long again as what is written there
+                spaces.append(space)
 
         require(
             8.0 * D**2 * (len(strips) + 6),
