@@ -41,8 +41,8 @@ def test_sparse_rows_have_the_axes_of_dense_ones(Method: Any) -> None:
 
 @pytest.mark.parametrize("Method", METHODS)
 def test_sparse_rows_stay_sparse(Method: Any) -> None:
-    """Neither the dense rows, 64 MB, nor anything of features by features, 3.2 GB."""
-    X, labels = wide(400, 20_000, 0.005)
+    """Neither the dense rows, 192 MB, nor anything of features by features, 29 GB."""
+    X, labels = wide(400, 60_000, 0.0016)
     tracemalloc.start()
     try:
         fitted(Method, X, labels, reduce=10)
