@@ -68,7 +68,8 @@ class Groups:
         Pairs of groups come in the order of their bounds, and once more with their distance where that is not known yet: a pair whose
         groups are connected by then is never measured.
         """
-        group, edges = list(range(len(self.members))), []
+        group = list(range(len(self.members)))
+        edges: list[tuple[int, int, float]] = []
         near = np.array([self.least[rows].min(axis=0) for rows in self.members])
         queue: list[tuple[float, int, int, tuple[int, int] | None]] = [
             (max(near[a, b], near[b, a]), a, b, None) for a, b in itertools.combinations(group, 2)
