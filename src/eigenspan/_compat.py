@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing as rows_of
 from sklearn.utils._param_validation import HasMethods as _HasMethods
 from sklearn.utils._param_validation import Interval as _Interval
 from sklearn.utils._param_validation import Options, RealNotInt, StrOptions, make_constraint
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.fixes import parse_version
 
 try:
@@ -33,6 +34,7 @@ __all__ = [
     "RealNotInt",
     "StrOptions",
     "TakesCallbacks",
+    "container_of",
     "fit_context",
     "make_constraint",
     "reporting",
@@ -59,6 +61,11 @@ class HasMethods(_HasMethods):
 
     def is_satisfied_by(self, value: Any) -> bool:
         return not isinstance(value, type) and bool(super().is_satisfied_by(value))
+
+
+def container_of(estimator: Any) -> str:
+    """What the user wants ``transform`` to return: "default", or the name of a library of data frames."""
+    return str(_get_output_config("transform", estimator)["dense"])
 
 
 #: Opens a stage of a fit under a name, for as long as its block runs.

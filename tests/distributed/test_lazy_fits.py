@@ -239,6 +239,12 @@ def test_maps_are_lazy_and_keep_the_blocks(running: str) -> None:
         np.testing.assert_allclose(lazy.compute(), whole, atol=1e-9)
 
 
+def test_no_container_gathers_the_rows() -> None:
+    pca = es.PCA(2).fit(X).set_output(transform="pandas")
+    with pytest.raises(InputError, match=r"asks for a data frame in memory.*X\.compute\(\)"):
+        pca.transform(cut(X, 700))
+
+
 def test_large_maps_are_sent_once_or_refused(running: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from eigenspan.input import cluster as module
 

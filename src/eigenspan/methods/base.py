@@ -19,7 +19,16 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from .._compat import HasMethods, Interval, StrOptions, TakesCallbacks, fit_context, make_constraint, reporting
+from .._compat import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    TakesCallbacks,
+    container_of,
+    fit_context,
+    make_constraint,
+    reporting,
+)
 from .._diagnostics import aloud, collect
 from .._parameters import ArrayLike, Count, Declared, Function, NotNegative, Seed, parameter
 from .._resources import explained, human_bytes, is_lazy, threads, threads_for
@@ -171,6 +180,11 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def _mapped_lazily(self, X: Any) -> Any:
         """The same of rows that stay where they are, as a Dask array of the same blocks: the map is sent to them."""
+        if (container := container_of(self)) != "default":
+            raise InputError(
+                f'set_output(transform="{container}") asks for a data frame in memory, and X is a Dask collection that is not computed '
+                'yet: use set_output(transform="default"), or pass X.compute().'
+            )
         declared = self._input.of(self)
         rows = read_new_lazy(self, X)
         return rows.map(
