@@ -12,7 +12,7 @@ Methods
     unfolding       MVU, LandmarkMVU, RelaxedMVU, LaplacianMVU, ActionRespectingEmbedding, SupervisedMVU, SMVU1, SMVU2, ColoredMVU,
                     MaximumCovarianceUnfolding
     two views       CCA, KernelCCA, MultiviewCCA
-    kernels learned KernelLearner
+    kernels learned KernelLearner, complete_kernel, low_rank_kernel
     known places    Anchored
     by hand         TraceReducer, External
 Specifications
@@ -44,7 +44,7 @@ from .extend import CommuteTimeKernel, HeatKernel, ReconstructionKernel
 from .graphs import KNN, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered, Radius
 from .graphs.weights.paths import PathSimilarity
 from .interop import to_anndata
-from .learning import KernelLearner
+from .learning import KernelLearner, LowRankKernel, complete_kernel, low_rank_kernel
 from .methods.alignment import LLTSA, LTSA, HessianLLE, ModifiedLLE
 from .methods.anchored import Anchored
 from .methods.clustering import SpectralClustering
@@ -184,6 +184,7 @@ __all__ = [
     "LaplacianEigenmaps",
     "LaplacianMVU",
     "LocalScaling",
+    "LowRankKernel",
     "ManifoldKDR",
     "MaximumCovarianceUnfolding",
     "MixturePPCA",
@@ -208,10 +209,12 @@ __all__ = [
     "UnfoldingCertificate",
     "check_theorems",
     "compare",
+    "complete_kernel",
     "equivalent_kernel",
     "evaluate",
     "intrinsic_dimension",
     "load",
+    "low_rank_kernel",
     "make",
     "methods",
     "nearest_psd",
