@@ -20,6 +20,7 @@ Specifications
     weights         Binary, Heat, LocalScaling, Cosine, Powered, PathSimilarity
     kernels         Kernel, HeatKernel, CommuteTimeKernel, ReconstructionKernel
     landmarks       Landmarks
+    new points      SmoothedEigenfunctions, NormalisedKernels
 Before and after a picture
     how many dimensions  intrinsic_dimension
     how good, and which  evaluate, compare
@@ -40,7 +41,13 @@ from typing import TYPE_CHECKING
 
 from .core import Kernel
 from .dimension import intrinsic_dimension
-from .extend import CommuteTimeKernel, HeatKernel, ReconstructionKernel
+from .extend import (
+    CommuteTimeKernel,
+    HeatKernel,
+    NormalisedKernels,
+    ReconstructionKernel,
+    SmoothedEigenfunctions,
+)
 from .graphs import KNN, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered, Radius
 from .graphs.weights.paths import PathSimilarity
 from .interop import to_anndata
@@ -190,6 +197,7 @@ __all__ = [
     "MixturePPCA",
     "ModifiedLLE",
     "MultiviewCCA",
+    "NormalisedKernels",
     "OrientedPCA",
     "PathSimilarity",
     "Powered",
@@ -199,6 +207,7 @@ __all__ = [
     "RelaxedMVU",
     "RoweisDA",
     "SemiSupervisedKFold",
+    "SmoothedEigenfunctions",
     "SpectralClustering",
     "SupervisedMVU",
     "SupervisedPCA",
