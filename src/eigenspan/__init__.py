@@ -12,7 +12,7 @@ Methods
     unfolding       MVU, LandmarkMVU, RelaxedMVU, LaplacianMVU, ActionRespectingEmbedding, SupervisedMVU, SMVU1, SMVU2, ColoredMVU,
                     MaximumCovarianceUnfolding
     two views       CCA, KernelCCA, MultiviewCCA
-    kernels learned KernelLearner, AffinityLearner
+    kernels learned KernelLearner, AffinityLearner, complete_kernel, low_rank_kernel
     few labels      EigenmapRegressor, EigenmapClassifier
     known places    Anchored
     by hand         TraceReducer, External
@@ -21,6 +21,7 @@ Specifications
     weights         Binary, Heat, LocalScaling, Cosine, Powered, PathSimilarity
     kernels         Kernel, HeatKernel, CommuteTimeKernel, ReconstructionKernel
     landmarks       Landmarks
+    new points      SmoothedEigenfunctions, NormalisedKernels
 Before and after a picture
     how many dimensions  intrinsic_dimension
     how good, and which  evaluate, compare
@@ -41,11 +42,17 @@ from typing import TYPE_CHECKING
 
 from .core import Kernel
 from .dimension import intrinsic_dimension
-from .extend import CommuteTimeKernel, HeatKernel, ReconstructionKernel
+from .extend import (
+    CommuteTimeKernel,
+    HeatKernel,
+    NormalisedKernels,
+    ReconstructionKernel,
+    SmoothedEigenfunctions,
+)
 from .graphs import KNN, MST, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered, Radius
 from .graphs.weights.paths import PathSimilarity
 from .interop import to_anndata
-from .learning import AffinityLearner, KernelLearner
+from .learning import AffinityLearner, KernelLearner, LowRankKernel, complete_kernel, low_rank_kernel
 from .methods.alignment import LLTSA, LTSA, GeodesicNullspaceAnalysis, HessianLLE, ModifiedLLE
 from .methods.anchored import Anchored
 from .methods.clustering import SpectralClustering
@@ -195,12 +202,14 @@ __all__ = [
     "LaplacianEigenmaps",
     "LaplacianMVU",
     "LocalScaling",
+    "LowRankKernel",
     "ManifoldKDR",
     "MaximumCovarianceUnfolding",
     "MixturePPCA",
     "ModifiedLLE",
     "MultiviewCCA",
     "OrdinalIsomap",
+    "NormalisedKernels",
     "OrientedPCA",
     "PathSimilarity",
     "Powered",
@@ -210,6 +219,7 @@ __all__ = [
     "RelaxedMVU",
     "RoweisDA",
     "SemiSupervisedKFold",
+    "SmoothedEigenfunctions",
     "SpectralClustering",
     "SupervisedMVU",
     "SupervisedPCA",
@@ -220,10 +230,12 @@ __all__ = [
     "UnfoldingCertificate",
     "check_theorems",
     "compare",
+    "complete_kernel",
     "equivalent_kernel",
     "evaluate",
     "intrinsic_dimension",
     "load",
+    "low_rank_kernel",
     "make",
     "methods",
     "nearest_psd",

@@ -55,6 +55,10 @@ def landmarks_of(spec: Any) -> Any:
     return choose_landmarks(X, spec)
 
 
+def extension_of(spec: Any) -> Any:
+    return spec.extend(es.KNN(5).build(X), X, X)
+
+
 # ---------------------------------------------------------------------- parameters of specifications
 #: Specification, parameter, values that it cannot have, who uses it, the error, and words of the message.
 TABLE: list[tuple[type, str, list[Any], Any, type[EigenspanError], str]] = [
@@ -94,6 +98,14 @@ TABLE: list[tuple[type, str, list[Any], Any, type[EigenspanError], str]] = [
         "a finite number of at least 0",
     ),
     (es.Kernel, "coef0", ["a", NAN, INF, None, True, 1j], kernel_of, KernelError, "a finite number"),
+    (es.SmoothedEigenfunctions, "eta", ["a", 0, -1, NAN, None], extension_of, InputError, POSITIVE),
+    (es.SmoothedEigenfunctions, "kernel", ["rbf", None], extension_of, InputError, '"gaussian" or "wendland"'),
+    (es.SmoothedEigenfunctions, "width", ["a", 0, NAN], extension_of, InputError, f"{POSITIVE} or None"),
+    (es.SmoothedEigenfunctions, "rescale", ["no", None], extension_of, InputError, "True or False"),
+    (es.NormalisedKernels, "gamma", ["a", 0, NAN, None], extension_of, InputError, POSITIVE),
+    (es.NormalisedKernels, "order", [0, 2.5, None], extension_of, InputError, WHOLE),
+    (es.NormalisedKernels, "neighbours", [0, "a"], extension_of, InputError, WHOLE),
+    (es.NormalisedKernels, "ridge", [0, -1, None], extension_of, InputError, POSITIVE),
     (es.Landmarks, "n", ["a", 2.5, 0, -1, None, True], landmarks_of, InputError, WHOLE),
     (es.Landmarks, "choice", ["best", None, 3], landmarks_of, InputError, '"kmeans++" or "leverage"'),
 ]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..methods.geodesics import Isomap
 from ..methods.unfolding import MVU
 from ..methods.variance import PCA
 from ..solvers import dense
@@ -100,4 +102,30 @@ def variance_is_bounded(data: Data) -> Measured:
         relative=max(0.0, float(max(broken))),
         rows=n,
         note=f"variance {variance:.3g}, shortest paths {nearer:.3g}, lemma {bound:.3g}",
+    )
+
+
+@theorem(
+    "mvu-shortest-paths",
+    "maximum variance unfolding equals Isomap: all distances are those of the shortest paths",
+    condition="the points are tied in a chain, whose shortest paths are the distances of a line",
+    source="S4 §8.4; Paprotny & Garcke 2012",
+)
+def unfolded_chain_is_isomap(data: Data) -> Measured:
+    """In general the paths bound the distances from above (`variance_is_bounded`); here the bound is reached."""
+    data = data.take(_ROWS)
+    steps = np.linalg.norm(np.diff(data.X, axis=0), axis=1)
+    if not np.all(steps > 0):
+        raise UnmetError("rows that follow each other coincide")
+    i = np.arange(data.n - 1)
+    ends = np.concatenate([i, i + 1]), np.concatenate([i + 1, i])
+    chain = sp.csr_array((np.tile(steps, 2), ends), shape=(data.n, data.n))
+    mvu = MVU(1, graph=chain, tol=_TIGHT, method="dense").fit(data.X)
+    paths = np.abs(np.subtract.outer(along := np.append(0.0, np.cumsum(steps)), along))
+    isomap = Isomap(1, graph=chain).fit(data.X)
+    return Measured(
+        f"a chain of {data.n} points, bounds {mvu.certificate_.gap:.0e} apart",
+        angle(mvu.embedding_, isomap.embedding_),
+        relative(np.sqrt(squares(mvu.embedding_full_)), paths),
+        data.n,
     )

@@ -5,16 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._compat import HasMethods, StrOptions
 from ..._parameters import Count, Positive, Tolerance, parameter
 from ...core import Fitted, Samples, SqrtEigenvalue, factor_gram, pose
 from ...core.rules import suggested_dimension
 from ...errors import DegenerateWarning, DimensionError, DisconnectedError, warn
-from ...extend import eigenfunctions, kernel_map
+from ...extend import NormalisedKernels, SmoothedEigenfunctions
 from ...graphs import NeighbourGraph, components
 from ...input import Classes, Sample
 from ...solvers import dense
@@ -31,6 +32,10 @@ _NEIGHBOURS = 8
 _ROUNDING = 1e-11
 
 
+#: Ways to place new points, by name or with their numbers.
+Extending = Annotated[Any, StrOptions({"auto", "barycentric", "eigenfunctions", "kernel-map"}), HasMethods("extend")]
+
+
 class Unfolding(GraphEmbedding):
     """The parameters of every unfolding. A method states its `Task` and hands it to `fit_unfolding`."""
 
@@ -38,7 +43,7 @@ class Unfolding(GraphEmbedding):
     tol: Tolerance = 1e-3
     rank: Count | None = None
     method: Literal["auto", "low-rank", "dense"] = "auto"
-    extension: Literal["auto", "barycentric", "eigenfunctions", "kernel-map"] = "auto"
+    extension: Extending = "auto"
     max_iter: Count = 300
     time_limit: Positive | None = None
     callback: Callable[[dict[str, Any]], None] | None = None
@@ -62,7 +67,7 @@ class BoundedUnfolding(Unfolding):
 
 def string_graph(unfolding: Any, sample: Sample) -> NeighbourGraph:
     """The neighbours that are asked for, in one piece or several."""
-    if unfolding.extension == "barycentric":
+    if isinstance(unfolding.extension, str) and unfolding.extension == "barycentric":
         sample.x.coordinates(
             'extension="barycentric" rebuilds points from the coordinates of their neighbours',
             'use "eigenfunctions" (which "auto" takes there) or "kernel-map"',
@@ -116,13 +121,13 @@ def on_axes(unfolding: Any, F: Array, basis: Samples, wanted: int) -> Fitted:
     return replace(fitted, embedding=np.asarray(fitted.embedding) @ padding, map=fitted.map.then(padding))
 
 
-def extension_of(name: str, graph: NeighbourGraph, x: Any, F: Array) -> Any:
+def extension_of(wanted: Any, graph: NeighbourGraph, x: Any, F: Array) -> Any:
     """How new points are placed."""
-    if name == "kernel-map":
-        return kernel_map(graph, x.arriving)
-    if name == "eigenfunctions" or x.pairs:
-        return eigenfunctions(graph, x.arriving, F)
-    return barycentric(graph, x)
+    if isinstance(wanted, str) and wanted in ("auto", "barycentric") and not x.pairs:
+        return barycentric(graph, x)
+    if isinstance(wanted, str):
+        wanted = NormalisedKernels() if wanted == "kernel-map" else SmoothedEigenfunctions()
+    return wanted.extend(graph, x.arriving, F)
 
 
 def _refuse_pieces(graph: NeighbourGraph, y: Classes) -> None:

@@ -21,7 +21,7 @@ from ...input import Classes, Input, Sample
 from ...input.y import ClassLabels, Targets
 from ..table import method
 from .base import Constraint, fit_unfolding, string_graph
-from .supervised import LabelledUnfolding, representatives
+from .supervised import LabelledUnfolding, Representatives, representatives
 from .task import Bounds, Held, Task
 
 Array = NDArray[np.float64]
@@ -49,6 +49,8 @@ class SMVU2(LabelledUnfolding):
     n_neighbors : int or None, default=None
         Neighbours of every point, of any class. None means 8, or all other points where there are fewer.
     $graph
+    representatives : {"mean", "medoid"}, default="mean"
+        The point of a class that is nearest to its mean, or the one whose distances to all others of the class sum to least.
     constraint : {"inequality", "slack", "band"}, default="band"
         ``v ≤ d``; ``v ≤ d + t`` at a price for t; ``(1 − band) d ≤ v ≤ d``, for the squared distances v of neighbours.
     $unfolding_of_labels
@@ -68,6 +70,7 @@ class SMVU2(LabelledUnfolding):
     Wei, Chen & Song (2016), Developments of two supervised maximum variance unfolding algorithms for process classification.
     """
 
+    representatives: Representatives = "mean"
     constraint: Constraint = "band"
 
     _input: ClassVar[Input] = replace(LabelledUnfolding._input, y=ClassLabels())
@@ -81,7 +84,7 @@ class SMVU2(LabelledUnfolding):
         X, codes = sample.x.values, sample.y.codes
         if np.unique(codes[codes >= 0]).size < 2:
             raise _nothing_left(codes.size)
-        return bounds.task(held, X, "scatter of the classes", cost=fisher_cost(X, codes))
+        return bounds.task(held, X, "scatter of the classes", cost=fisher_cost(X, codes, self.representatives))
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,9 +221,9 @@ def label_kernel(y: Any, kernel: Any, width: float | None) -> tuple[NDArray[np.b
     return y.known, np.asarray(T @ T.T)
 
 
-def fisher_cost(points: Array, codes: Index) -> sp.csr_array:
+def fisher_cost(points: Array, codes: Index, how: str = "mean") -> sp.csr_array:
     """c(σ_B − σ_W) [S4, eqs. 56–58] as ⟨C, K⟩: a difference of two Laplacians, with zero row sums."""
-    ends = representatives(points, codes)
+    ends = representatives(points, codes, how)
     known, c = np.flatnonzero(codes >= 0), ends.size
     _, own, counts = np.unique(codes[known], return_inverse=True, return_counts=True)
     between, n = ends[np.column_stack(np.triu_indices(c, 1))], codes.size

@@ -92,7 +92,7 @@ class RelaxedMVU(Unfolding):
 
     References
     ----------
-    Hou, Jiao, Zhang & Wu (2008), Relaxed maximum variance unfolding.
+    Hou, Jiao, Wu & Yi (2008), Relaxed maximum-variance unfolding.
     """
 
     prune: Annotated[float, Interval(Real, 0, 1, closed="left")] | Literal["auto"] | None = "auto"

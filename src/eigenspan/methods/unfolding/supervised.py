@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import cdist
 
 from ..._compat import Interval
 from ..._csgraph import dijkstra
@@ -28,6 +29,10 @@ from .task import Bounds, Held, Task
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+
+
+#: Which point stands for a class.
+Representatives = Literal["mean", "medoid"]
 
 
 class LabelledUnfolding(BoundedUnfolding):
@@ -165,6 +170,8 @@ class SMVU1(LabelledUnfolding):
     $graph
     alpha : float, default=1.2
         How many times farther apart than in space representatives are put; more than 1.
+    representatives : {"mean", "medoid"}, default="mean"
+        The point of a class that is nearest to its mean, or the one whose distances to all others of the class sum to least.
     constraint : {"inequality", "slack", "band"}, default="slack"
         ``v ≤ d``; ``v ≤ d + t`` at a price for t; ``(1 − band) d ≤ v ≤ d``, for the squared distances v of neighbours. The equations
         of the representatives are exact but with "slack".
@@ -184,6 +191,7 @@ class SMVU1(LabelledUnfolding):
     Wei, Chen & Song (2016), Developments of two supervised maximum variance unfolding algorithms for process classification.
     """
 
+    representatives: Representatives = "mean"
     alpha: Annotated[float, Interval(Real, 1, None, closed="neither")] = 1.2
     constraint: Constraint = "slack"
 
@@ -191,7 +199,7 @@ class SMVU1(LabelledUnfolding):
 
     def _fit_all(self, sample: Sample) -> Fitted:
         graph = string_graph(self, sample)
-        pairs = fan(representatives(sample.x.values, sample.y.codes))
+        pairs = fan(representatives(sample.x.values, sample.y.codes, self.representatives))
         lengths = self.alpha * pair_lengths(graph, sample.x, pairs)
         if self.constraint != "slack":
             check_alpha(self.alpha, graph, pairs, lengths, sample.y)
@@ -266,13 +274,14 @@ def check_alpha(alpha: float, graph: NeighbourGraph, pairs: Index, lengths: Arra
     )
 
 
-def representatives(points: Array, codes: Index) -> Index:
-    """The point of each class that is nearest to its mean [S4, eq. 51, where min means argmin]; the first of several."""
+def representatives(points: Array, codes: Index, how: str = "mean") -> Index:
+    """The point of each class nearest to its mean [S4, eq. 51, where min means argmin], or to all of its points; the first of several."""
     chosen = []
     for c in np.unique(codes[codes >= 0]):
         members = np.flatnonzero(codes == c)
         own = points[members]
-        chosen.append(members[np.argmin(np.sum((own - own.mean(axis=0)) ** 2, axis=1))])
+        far = np.sum((own - own.mean(axis=0)) ** 2, axis=1) if how == "mean" else cdist(own, own).sum(axis=1)
+        chosen.append(members[np.argmin(far)])
     return np.array(chosen, dtype=np.intp)
 
 
