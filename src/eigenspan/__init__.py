@@ -25,7 +25,7 @@ Before and after a picture
 Choosing parameters
     labels          SemiSupervisedKFold, LabelledOnly, RegularizedSearch
 Why methods agree
-    kernels         equivalent_kernel, nearest_psd
+    kernels         equivalent_kernel, nearest_psd, complete_kernel, dot_products
     theorems        check_theorems, Theorem, TheoremResult, TheoremReport
 Tables
     methods, make
@@ -100,6 +100,8 @@ from .theory import (
     TheoremReport,
     TheoremResult,
     check_theorems,
+    complete_kernel,
+    dot_products,
     equivalent_kernel,
     nearest_psd,
 )
@@ -206,6 +208,8 @@ __all__ = [
     "UnfoldingCertificate",
     "check_theorems",
     "compare",
+    "complete_kernel",
+    "dot_products",
     "equivalent_kernel",
     "evaluate",
     "intrinsic_dimension",
