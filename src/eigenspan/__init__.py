@@ -28,7 +28,7 @@ Before and after a picture
 Choosing parameters
     labels          SemiSupervisedKFold, LabelledOnly, RegularizedSearch
 Why methods agree
-    kernels         equivalent_kernel, nearest_psd
+    kernels         equivalent_kernel, nearest_psd, complete_kernel, dot_products
     theorems        check_theorems, Theorem, TheoremResult, TheoremReport
 Tables
     methods, make
@@ -114,6 +114,8 @@ from .theory import (
     TheoremReport,
     TheoremResult,
     check_theorems,
+    complete_kernel,
+    dot_products,
     equivalent_kernel,
     nearest_psd,
 )
@@ -231,6 +233,8 @@ __all__ = [
     "check_theorems",
     "compare",
     "complete_kernel",
+    "complete_kernel",
+    "dot_products",
     "equivalent_kernel",
     "evaluate",
     "intrinsic_dimension",

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import pdist
 
 import eigenspan as es
 from eigenspan.errors import GraphError
@@ -83,6 +84,19 @@ def test_a_chart_of_an_arc_is_its_length() -> None:
         chart = T[0, :, 0] * np.sign(T[0, :, 0] @ true[members[0]])
         errors.append(np.abs(chart - true[members[0]]).max())
     assert errors[0] < 3e-4 < 2e-3 < errors[1]
+
+
+def test_charts_bend_along_the_planes_not_along_the_points() -> None:
+    """Points spread along the diagonal of a flat torus: their own axes are not those that it bends in."""
+    a, b = (grid.ravel() for grid in np.meshgrid(np.linspace(-0.3, 0.3, 7), np.linspace(-0.15, 0.15, 5)))
+    u = np.column_stack([a + b, a - b]) / np.sqrt(2)
+    X = np.column_stack([np.cos(u), np.sin(u)])
+    graph = es.KNN(len(X) - 1).build(X).distances
+    errors = []
+    for make in (geodesic_charts, tangent_charts):
+        (members, T), *_ = make(X, graph, 2).pieces
+        errors.append(np.abs(pdist(T[0]) - pdist(u[members[0]])).max())
+    assert errors[0] < 0.1 * errors[1]
 
 
 def test_flat_points_are_their_own_chart() -> None:

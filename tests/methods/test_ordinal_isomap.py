@@ -11,7 +11,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.manifold import smacof
 
 import eigenspan as es
-from eigenspan.errors import ConvergenceWarning
+from eigenspan.errors import ConvergenceWarning, InputError
 from eigenspan.quality import procrustes
 from eigenspan.solvers.smacof import ordinal_scaling
 
@@ -132,3 +132,9 @@ def test_landmarks_are_the_sample_that_is_fitted(roll: Any) -> None:
     found = es.OrdinalIsomap(2, n_neighbors=7, landmarks=400).fit(X)
     assert found.embedding_.shape == (600, 2)
     assert found.dist_matrix_.shape == (400, 400)
+
+
+def test_no_kernel_stands_for_an_order(roll: Any) -> None:
+    found = es.OrdinalIsomap(2, n_neighbors=7).fit(roll[0][:200])
+    with pytest.raises(InputError, match="keeps the order of distances"):
+        es.equivalent_kernel(found)

@@ -31,7 +31,7 @@ from ..input.x import KernelValues
 from ..solvers import dense
 from ..solvers.centred import Centred, column_means, leading_axes
 from .form import Form
-from .kernels import gram_matrix, kernel_rows, warn_of_lost_digits
+from .kernels import gram_matrix, kernel_rows, schur_share, warn_of_lost_digits
 from .map import Map, Raw
 from .moments import Moments, Rows
 from .rowspace import row_space
@@ -314,6 +314,7 @@ class Features:
             warn_of_lost_digits(rows, among)
             axes = _feature_axes(among, rtol, float(np.abs(among).max()))
             Z = K @ axes
+            note(nystrom_error=schur_share(full, X, float(np.sum(Z**2))))
             inner = row_space(Centred.of(Z, Z.mean(axis=0)), np.abs(Z.mean(axis=0)), rtol)[0]
             lift = axes if inner is None else axes @ inner
         if lift.shape[1] == 0:

@@ -121,6 +121,20 @@ class KernelRows:
         return replace(self, points=X[j], columns=None)(X[i])
 
 
+def schur_share(rows: KernelRows, X: Any, explained: float) -> float:
+    """The share of ``Σ k(x_i, x_i)`` that landmarks leave out, `explained` being ``Σ ‖φ(x_i)‖²`` of the Nyström features.
+
+    It is the trace of the Schur complement ``C − BᵀA⁻¹B`` over that of K [S3, §4.1.3]: zero where the landmarks span all points.
+    """
+    n, step = X.shape[0], 64
+    if rows.kernel in ("rbf", "laplacian"):
+        total = float(n)
+    else:
+        parts = (slice(i, min(i + step, n)) for i in range(0, n, step))
+        total = sum(float(np.trace(rows.block(X, part, part))) for part in parts)
+    return max(0.0, 1.0 - explained / total) if total > 0 else 0.0
+
+
 def kernel_values(K: Any, rows: int, columns: int) -> Array:
     """What a user or a user's function gave for the kernel of so many points, dense and in double precision, if it can be one."""
     K = real_numbers(K.toarray() if sp.issparse(K) else K, "The values of a kernel", KernelError)

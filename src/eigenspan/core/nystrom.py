@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._diagnostics import stage
+from .._diagnostics import note, stage
 from .._resources import require
 from ..errors import KernelError
 from ..graphs.landmarks import choose_landmarks
@@ -20,7 +20,7 @@ from ..input.source import refuse_non_finite
 from ..input.x import KernelValues, as_rows
 from ..solvers import dense
 from .basis import _feature_axes
-from .kernels import DataKernel, KernelRows, gram_matrix, kernel_rows, warn_of_lost_digits
+from .kernels import DataKernel, KernelRows, gram_matrix, kernel_rows, schur_share, warn_of_lost_digits
 from .map import Map
 from .spectrum import Spectrum
 
@@ -78,6 +78,8 @@ class NystromFeatures:
         axes = _feature_axes(among, rtol, float(np.abs(among).max()))
         with stage("moments"):
             offset, scatter = _moments(rows, X, axes, among.mean(axis=0))
+        explained = float(np.trace(scatter)) + X.shape[0] * float(np.sum((offset @ axes) ** 2))
+        note(nystrom_error=schur_share(full, X, explained))
         values, Q = dense.eigenpairs(scatter, None, "max")
         noise = X.shape[0] * float(np.sum((1e-13 * (offset @ axes)) ** 2))
         keep = values > max(1e-13 * values.max(initial=0.0), noise)

@@ -34,8 +34,9 @@ from ..graphs import check_distance_matrix, suggested_landmarks
 from ..graphs.search.metric import point_distances
 from ..input import Input, Sample
 from ..solvers import dense
-from .base import SpectralReducer, ToldComponents, told
+from .base import ToldComponents, told
 from .table import method
+from .triangulation import GramReducer
 
 Array = NDArray[np.float64]
 
@@ -44,7 +45,7 @@ _WHOLE, _FIRST = 1500, 50
 
 
 @method("distances", "max −½HΔ²H", "embedding", "n D min(n, D), else n²", "S0 eq. 27", "mds", "pcoa")
-class ClassicalMDS(SpectralReducer):
+class ClassicalMDS(GramReducer):
     """Classical multidimensional scaling.
 
     .. math:: \\min_Y \\lVert -\\tfrac12 H \\Delta^2 H - Y Y^T \\rVert_F, \\qquad Y = U \\Lambda^{1/2}

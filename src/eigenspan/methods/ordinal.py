@@ -41,7 +41,8 @@ class OrdinalIsomap(Isomap):
     distances. Use it where the lengths of paths are off in a way that grows with them (sparse or noisy samples, sheets that curve or
     stretch) but their order can be trusted. It starts from `Isomap` and descends by majorisation (SMACOF) and isotonic
     regression; the minimum found is a local one. The axes are principal ones, at the scale of the geodesics; ``problem_``,
-    ``eigenvalues_``, ``residuals_`` and ``gap_`` are those of the start.
+    ``eigenvalues_``, ``residuals_``, ``gap_`` and
+    ``unexplained_residual()`` are those of the start.
 
     Cost: as Isomap, and O(n²d) time a step; 56n² bytes in all.
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from .._diagnostics import note, stage
 from .._parameters import Metric, parameter
@@ -44,7 +45,34 @@ _HELD = 2**24
 _ENTRIES = 2**20
 
 
-class LandmarkReducer(SpectralReducer):
+class GramReducer(SpectralReducer):
+    """Methods whose axes are those of a Gram matrix, or of the points placed by one."""
+
+    def unexplained_residual(self) -> float:
+        """Share of the points' extent that the embedding leaves out: ``Σ_{a>d} λ_a / Σ_a λ_a`` over the positive eigenvalues.
+
+        The summed squared distances of the points that have the whole Gram matrix from their shadows on the axes shown, over those from
+        their mean [S3, eq. 4.11]; PCA's unexplained variance. Distances that no points have count by the nearest positive
+        semidefinite matrix; that takes all eigenvalues, O(n³).
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        form, unit = self.problem_.A, self.problem_.B
+        if unit is not None:  # points with masses
+            form = form.scaled(1.0 / np.sqrt(unit.diagonal()))
+        if form.psd:
+            total = float(form.diagonal().sum())
+        else:
+            n = form.n
+            require(24.0 * n**2, f"All eigenvalues of the {n}×{n} Gram matrix", "Fit with landmarks.")
+            total = float(np.sum(np.maximum(dense.eigenvalues(form.to_dense()), 0.0)))
+        return max(0.0, 1.0 - float(np.sum(self.eigenvalues_)) / total)
+
+
+class LandmarkReducer(GramReducer):
     """MDS on landmarks, every other point triangulated from its distances to them [de Silva & Tenenbaum 2004].
 
     Points are triangulated on *all* axes of the landmarks that stand above noise, and all points then decide which d directions are

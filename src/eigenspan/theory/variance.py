@@ -17,6 +17,7 @@ from ..solvers import dense
 from .data import Data
 from .measure import angle, double_centred, highest, principal, products, rank, relative, squares
 from .psd import nearest_psd
+from .tables import complete_kernel, dot_products
 from .theorem import Measured, UnmetError, subject
 
 Array = NDArray[np.float64]
@@ -162,6 +163,66 @@ def _stretched(A: Array) -> str:
     B[i, j] = B[j, i] = 9 * A[i, j]
     values = dense.eigenvalues(double_centred(-B))
     return f"smallest eigenvalue {values[0] / values[-1]:.0e} of the largest"
+
+
+@theorem(
+    "general-centring",
+    "−½PᶜA(Pᶜ)ᵀ with Pᶜ = I − 1cᵀ holds the inner products of the points about Σ c_i x_i",
+    condition="squared Euclidean distances A, weights c that sum to one",
+    source="S3 §4.2.1",
+)
+def general_centring(data: Data) -> Measured:
+    """About a point, and about weights of both signs."""
+    data = data.take(200)
+    c = data.rng().standard_normal(data.n)
+    c += (1 - c.sum()) / data.n
+    errors, lowest = [], 0.0
+    for center, weights in ((0, np.eye(data.n)[0]), (c, c)):
+        G, X = dot_products(data.distances, center=center), data.centred - weights @ data.centred
+        values = dense.eigenvalues(G)
+        lowest = min(lowest, values[0] / values[-1])
+        errors.append(relative(G, X @ X.T))
+    return Measured(f"smallest eigenvalue {lowest:.0e} of the largest", relative=max(*errors, -lowest), rows=data.n)
+
+
+@theorem(
+    "unexplained-residual",
+    "the squared distances of the points from their places on the first d axes of classical MDS sum to the other eigenvalues",
+    condition="Euclidean distances",
+    source="S3 eq. 4.11, without its ½ between the steps",
+)
+def unexplained_residual(data: Data) -> Measured:
+    data = data.take(_PAIRS)
+    values, _, gap = principal(data.X)
+    found = ClassicalMDS(values.size, metric="precomputed").fit(data.distances)
+    Q = dense.nearest_rotation(data.centred.T @ found.embedding_)  # the axes shown, in the space of the data
+    share = float(np.sum((data.centred - found.embedding_ @ Q.T) ** 2) / np.sum(data.centred**2))
+    return Measured(gap, relative=abs(found.unexplained_residual() - share) / max(share, 1e-3), rows=data.n)
+
+
+@theorem(
+    "nystrom-error",
+    "what landmarks leave out of a kernel matrix is its Schur complement C − BᵀA⁻¹B, nothing where they span all points",
+    condition="a kernel matrix; independent landmarks",
+    source="S3 §4.1.2–4.1.3",
+)
+def nystrom_error(data: Data) -> Measured:
+    """The trace told by the fit against the complement written out, and a completion of the data's own inner products."""
+    data = data.take(200)
+    X, m = data.centred / data.scale, min(20, data.n // 2)
+    some = np.sort(data.rng().choice(data.n, m, replace=False))
+    K = np.exp(-cdist(X, X, "sqeuclidean"))
+    told = KernelPCA(1, kernel="precomputed", landmarks=some).fit(K).diagnostics_["nystrom_error"]
+    left = K - K[:, some] @ np.linalg.lstsq(K[np.ix_(some, some)], K[some], rcond=1e-10)[0]
+    P = products(X)
+    full = np.arange(min(data.n, 4 * rank(X)))
+    holes = np.where(np.isin(np.arange(data.n), full)[:, None] | np.isin(np.arange(data.n), full), P, np.nan)
+    if rank(X[full]) < rank(X):
+        raise UnmetError(f"the first {full.size} rows have rank {rank(X[full])} of {rank(X)}")
+    errors = (abs(told - np.trace(left) / data.n), max(0.0, -dense.eigenvalues(dense.symmetric(left))[0]) / data.n)
+    return Measured(
+        f"{m} landmarks leave {told:.1%}", relative=max(*errors, relative(complete_kernel(holes), P)), rows=data.n
+    )
 
 
 @theorem(

@@ -23,6 +23,7 @@ from ..methods.kernel_isomap import KernelIsomap
 from ..methods.laplacian import LaplacianEigenmaps
 from ..methods.manifold_kdr import ManifoldKDR
 from ..methods.multiview import MultiviewCCA
+from ..methods.ordinal import OrdinalIsomap
 from ..methods.pca import PrincipalAxes
 from ..methods.reconstruction import LLE
 from ..methods.triangulation import LandmarkMDS
@@ -130,10 +131,18 @@ def _learned_from_responses(estimator: Any, X: Any, form: str) -> EquivalentKern
     raise InputError(none(estimator, "its matrix is over the eigenvectors of a graph, learned from the responses."))
 
 
+def _of_an_order(estimator: Any, X: Any, form: str) -> EquivalentKernel:
+    raise InputError(
+        none(estimator, "it keeps the order of distances, which is no matrix. The Isomap that it starts from has one.")
+    )
+
+
 def _by_hand(estimator: Any, X: Any, form: str) -> EquivalentKernel:
     if estimator.basis != "samples":
         only(estimator, form)
         return learned(estimator, X)
+    if estimator.over is not None:
+        raise InputError(none(estimator, "a ratio of traces weighs two forms by what it finds itself."))
     if estimator.problem_.sense == "min":
         return aligned(estimator, X, form)
     only(estimator, form)
@@ -147,6 +156,7 @@ _RULES: dict[type, Callable[[Any, Any, str], EquivalentKernel]] = {
     LandmarkMDS: landmark_mds,
     Isomap: isomap,
     KernelIsomap: kernel_isomap,
+    OrdinalIsomap: _of_an_order,
     Unfolding: unfolding,
     LaplacianEigenmaps: eigenmaps,
     SpectralClustering: clustering,
