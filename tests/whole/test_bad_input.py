@@ -222,6 +222,7 @@ TOO_MANY = {
     "LDA-trace-ratio": ["n_components=40 exceeds 5", "number of features"],
     "SpectralClustering": ["n_components=40 exceeds n_samples=30"],
     "SpectralClustering-ratio": ["n_components=40 exceeds n_samples=30"],
+    "EigenmapClassifier": ["n_components=40 functions", "30 labelled points", "<= 29"],
     "KernelPCA-landmarks": ["n_components=40 exceeds 29", "<= 29"],
     "LPP-kernel": ["n_components=40 exceeds 29", "<= 29"],
     "ManifoldKDR": ["n_components=40", "needs only", "functions", "Use n_components <="],
