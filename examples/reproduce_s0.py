@@ -1,4 +1,4 @@
-"""Error against the number of dimensions on digits and faces: figures 21 and 22 of Kokiopoulou, Chen & Saad (2010).
+"""Error against the number of dimensions on digits and faces: figures 21 and 22 of Kokiopoulou, Chen & Saad (2011).
 
     EIGENSPAN_DATA=<folder of .npz files> python examples/reproduce_s0.py --out docs
 

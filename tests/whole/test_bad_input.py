@@ -223,6 +223,7 @@ TOO_MANY = {
     "TraceReducer-ratio": ["n_components=40 exceeds 5", "dimension of the problem"],
     "SpectralClustering": ["n_components=40 exceeds n_samples=30"],
     "SpectralClustering-ratio": ["n_components=40 exceeds n_samples=30"],
+    "EigenmapClassifier": ["n_components=40 functions", "30 labelled points", "<= 29"],
     "KernelPCA-landmarks": ["n_components=40 exceeds 29", "<= 29"],
     "LPP-kernel": ["n_components=40 exceeds 29", "<= 29"],
     "ConformalEigenmaps": ["n_components=40 exceeds 10", "eigenvectors", "<= 10"],

@@ -3,7 +3,7 @@
 With the condition broken the same comparisons are off by degrees. Where a statement rests on what the library itself says of a method (its
 equivalent kernel, its graph), the same is written out here without it.
 
-Numbers of propositions are those of [S0] (Kokiopoulou, Chen, Saad 2010).
+Numbers of propositions are those of [S0] (Kokiopoulou, Chen & Saad 2011).
 """
 
 import functools

@@ -297,7 +297,7 @@ _LISTS = {
 
 _SOURCES = {
     "[S1": "[S1] Saul, Weinberger, Sha, Ham & Lee (2006), Spectral methods for dimensionality reduction.",
-    "[S0": "[S0] Kokiopoulou, Chen & Saad (2010), Trace optimization and eigenproblems in dimension reduction methods.",
+    "[S0": "[S0] Kokiopoulou, Chen & Saad (2011), Trace optimization and eigenproblems in dimension reduction methods.",
     "[S2": "[S2] Chatpatanasiri & Kijsirikul (2009), A unified semi-supervised dimensionality reduction framework for "
     "manifold learning.",
     "[S3": "[S3] Burges (2010), Dimension reduction: a guided tour.",

@@ -64,7 +64,8 @@ class MMC(LabelledStreaming, PairCosts):
     .. math:: \\max_V \\operatorname{Tr}(V^T (S_B - w S_W) V) \\quad \\text{s.t. } V^T V = I
 
     Class means apart and classes tight, by an orthonormal projection: no scatter is inverted, so small samples need no care. γ
-    takes off the Laplacian of the neighbours of all points, which is Song et al.'s SS-MMC [S2, eq. 12].
+    takes off the Laplacian of the neighbours of all points, which is Song et al.'s SS-MMC [S2, eq. 12]; see `SSMMC` for the γ of that
+    equation.
 
     Cost: O(nD² + D³) time; γ > 0 with ``graph="all"`` adds O(n²D) in blocks.
 
@@ -113,6 +114,10 @@ class SSMMC(MMC):
 
     .. math:: \\min_V \\operatorname{Tr}(V^T (w S_W - S_B + \\gamma X^T L^u X) V) \\quad \\text{s.t. } V^T V = I
 
+    With ``gamma_scale="raw"`` γ is twice the γ of [S2, eq. 12]: there
+    :math:`f^u` adds up all ordered pairs, :math:`2 \\operatorname{Tr}(V^T X^T L^u X V)`, and the scatters stand once (of them §3.2 says
+    :math:`\\sum c^w \\lVert \\cdot \\rVert^2 = \\operatorname{tr} S_W`, but it is twice that).
+
     Cost: as `MMC`.
 
     Parameters
@@ -143,7 +148,8 @@ class SSFDA(LabelledStreaming, PairCosts):
     .. math:: \\min_V \\operatorname{Tr}(V^T (\\gamma X^T L^u X - S_B) V) \\quad \\text{s.t. } V^T S_W V = I
 
     Fisher's criterion on the labelled points, with the neighbours of all points kept close [S2, §3.2]. Classes must be one cluster
-    each: `SSLFDA` is the one for several.
+    each: `SSLFDA` is the one for several. As for `SSMMC`, with ``gamma_scale="raw"`` γ is twice the γ of [S2, §3.2], whose
+    :math:`f^u` adds up all ordered pairs while the scatters stand once.
 
     Cost: O(nD² + D³) time; ``graph="all"`` adds O(n²D) in blocks.
 

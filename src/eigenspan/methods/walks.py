@@ -91,14 +91,14 @@ class DiffusionMap(WalkEmbedding):
         return fitted.having(walk_eigenvalues_=1.0 - fitted.attributes["eigenvalues_"])
 
 
-@method("laplacian", "max L†", "embedding", SPARSE, "S3 §4", "commutetime")
+@method("laplacian", "max L†", "embedding", SPARSE, "S1 §1.4.2", "commutetime")
 class CommuteTimeEmbedding(WalkEmbedding):
     """Commute-time embedding.
 
     .. math:: \\max_Y \\operatorname{Tr}(Y^T L^\\dagger Y) \\quad \\text{s.t. } Y^T Y = I, \\qquad
        Y = \\sqrt{\\operatorname{vol}}\\, U \\Lambda^{-1/2}
 
-    Squared distances approximate the expected steps of a random walk from i to j and back (exactly with n − 1 components).
+    Squared distances approximate the expected steps of a random walk from i to j and back (exactly with n − 1 components) [S1, §1.4.2].
     Robust against single short-cut edges, because it averages over all paths.
 
     Cost: as Laplacian eigenmaps.

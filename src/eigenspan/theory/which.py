@@ -57,6 +57,7 @@ def equivalent_kernel(estimator: Any, X: Any = None, *, form: Form = "auto") -> 
     ClassicalMDS, Isomap     −½HΔ²H, of distances or geodesics           constant         1
     KernelPCA                its kernel matrix                           constant         1
     LaplacianEigenmaps       D^(−½)WD^(−½), or (D^(−½)LD^(−½))†          D^½1             D^(−½)
+    the same with B = I      L†, or λI − L                               constant         1
     SpectralClustering       D^(−½)WD^(−½), or λI − L (ratio cut)        nothing          D^(−½) or 1
     CommuteTimeEmbedding     vol·L†                                      constant         1
     LLE and its relatives    λ_max I − M, or M†                          constant         1

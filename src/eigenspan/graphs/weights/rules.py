@@ -85,7 +85,7 @@ class Heat(WeightSpec):
     Parameters
     ----------
     sigma : float or None, default=None
-        Width; None takes half the median distance among at most 1000 points.
+        Width; None takes half the median distance among at most 1000 points, of more drawn at random.
 
     Examples
     --------
