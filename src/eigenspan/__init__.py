@@ -28,7 +28,7 @@ Before and after a picture
 Choosing parameters
     labels          SemiSupervisedKFold, LabelledOnly, RegularizedSearch
 Why methods agree
-    kernels         equivalent_kernel, nearest_psd, complete_kernel, dot_products
+    kernels         equivalent_kernel, nearest_psd, dot_products
     theorems        check_theorems, Theorem, TheoremResult, TheoremReport
 Tables
     methods, make
@@ -114,7 +114,6 @@ from .theory import (
     TheoremReport,
     TheoremResult,
     check_theorems,
-    complete_kernel,
     dot_products,
     equivalent_kernel,
     nearest_psd,
@@ -210,8 +209,8 @@ __all__ = [
     "MixturePPCA",
     "ModifiedLLE",
     "MultiviewCCA",
-    "OrdinalIsomap",
     "NormalisedKernels",
+    "OrdinalIsomap",
     "OrientedPCA",
     "PathSimilarity",
     "Powered",
@@ -232,7 +231,6 @@ __all__ = [
     "UnfoldingCertificate",
     "check_theorems",
     "compare",
-    "complete_kernel",
     "complete_kernel",
     "dot_products",
     "equivalent_kernel",

@@ -145,7 +145,7 @@ def test_margins_find_what_others_find(seed: int) -> None:
 def test_rows_of_unit_length() -> None:
     """The rows of D^½ Y and of Y are the same once they have unit length, so that this is Ng, Jordan and Weiss."""
     X, _ = chain()
-    fitted = es.SpectralClustering(3, normalise_rows=True, n_neighbors=12).fit(X)
+    fitted = es.SpectralClustering(3, normalize_rows=True, n_neighbors=12).fit(X)
     W = weights(fitted)
     d = W.sum(axis=1)
     U = np.linalg.eigh(W / np.sqrt(np.outer(d, d)))[1][:, -3:]
@@ -159,7 +159,7 @@ def test_rows_of_unit_length() -> None:
 
 def test_saved_and_loaded(tmp_path: Any) -> None:
     X, _ = chain()
-    for i, params in enumerate(({"assign": "threshold"}, {"assign": "margin"}, {"normalise_rows": True})):
+    for i, params in enumerate(({"assign": "threshold"}, {"assign": "margin"}, {"normalize_rows": True})):
         fitted = es.SpectralClustering(2, **params).fit(X)
         es.save(fitted, tmp_path / str(i))
         np.testing.assert_array_equal(es.load(tmp_path / str(i)).predict(X), fitted.labels_)
@@ -169,8 +169,8 @@ def test_what_cannot_be() -> None:
     X, _ = chain()
     with pytest.raises(InputError, match=says('assign="threshold" cuts one vector in two', "n_clusters=3")):
         es.SpectralClustering(3, assign="threshold").fit(X)
-    with pytest.raises(InputError, match=says("normalise_rows=True", "a number has no length")):
-        es.SpectralClustering(2, assign="threshold", normalise_rows=True).fit(X)
+    with pytest.raises(InputError, match=says("normalize_rows=True", "a number has no length")):
+        es.SpectralClustering(2, assign="threshold", normalize_rows=True).fit(X)
     with pytest.raises(InputError, match=says("the embedding has 1", "n_components=2")):
         es.SpectralClustering(2, assign="threshold", n_components=1).fit(X)
     apart, _ = make_blobs(60, centers=[[0, 0], [50, 0], [0, 50]], random_state=0)

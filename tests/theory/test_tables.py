@@ -54,40 +54,6 @@ def test_what_is_no_table_or_no_centre(given: Any, center: Any, words: str) -> N
         es.dot_products(given, center=center)
 
 
-# ---------------------------------------------------------------------- missing kernel values
-def test_full_rows_of_the_rank_tell_the_rest() -> None:
-    K = polynomial_kernel(X, degree=2, coef0=1.0)  # rank 15
-    full = np.random.default_rng(0).choice(len(X), 40, replace=False)
-    known = np.isin(np.arange(len(X)), full)
-    holes = np.where(known[:, None] | known, K, np.nan)
-    np.testing.assert_allclose(es.complete_kernel(holes), K, atol=1e-6 * K.max())
-
-
-def test_fewer_give_the_least_kernel_that_has_them() -> None:
-    K = rbf_kernel(X, gamma=1.0)
-    known = np.arange(len(X)) < 20
-    found = es.complete_kernel(np.where(known[:, None] | known, K, np.nan))
-    np.testing.assert_array_equal(found[:20], K[:20])
-    left = np.linalg.eigvalsh(K - found)  # the Schur complement, bordered by zeros
-    assert left[0] > -1e-8
-    assert np.linalg.eigvalsh(found)[0] > -1e-8
-    assert left.sum() > 1
-
-
-@pytest.mark.parametrize(
-    ("K", "words"),
-    [
-        (np.full((3, 3), np.nan), "None of the 3 rows"),
-        ([[1.0, np.nan], [2.0, 1.0]], "not symmetric"),
-        ([[-1.0, 0.0], [0.0, np.nan]], "no kernel|None"),
-        (np.ones((2, 3)), "square"),
-    ],
-)
-def test_what_cannot_be_completed(K: Any, words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        es.complete_kernel(K)
-
-
 # ---------------------------------------------------------------------- what is left out
 def test_the_unexplained_residual_is_pcas_unexplained_variance() -> None:
     share = 1 - es.PCA(2).fit(X).explained_variance_ratio_.sum()

@@ -95,6 +95,16 @@ class _Forgotten(NullCache):
         )
 
 
+def at_hand(loop: Any) -> bool:
+    """Compiled already, in this process or, by what its cache says, before."""
+    if loop.signatures:
+        return True
+    try:
+        return bool(loop._cache._cache_file._load_index())
+    except Exception:  # there is no cache, or it is damaged
+        return False
+
+
 def _compiler(**options: Any) -> Callable[[Any], Any]:
     """A decorator: numba's, with a cache that cannot fail."""
 

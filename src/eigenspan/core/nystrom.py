@@ -78,8 +78,9 @@ class NystromFeatures:
         axes = _feature_axes(among, rtol, float(np.abs(among).max()))
         with stage("moments"):
             offset, scatter = _moments(rows, X, axes, among.mean(axis=0))
-        explained = float(np.trace(scatter)) + X.shape[0] * float(np.sum((offset @ axes) ** 2))
-        note(nystrom_error=schur_share(full, X, explained))
+        if not isinstance(X, LazyRows):
+            explained = float(np.trace(scatter)) + X.shape[0] * float(np.sum((offset @ axes) ** 2))
+            note(nystrom_error=schur_share(rows, X, explained))
         values, Q = dense.eigenpairs(scatter, None, "max")
         noise = X.shape[0] * float(np.sum((1e-13 * (offset @ axes)) ** 2))
         keep = values > max(1e-13 * values.max(initial=0.0), noise)

@@ -56,7 +56,7 @@ class SpectralClustering(ClusterMixin, Reducer):
         the most independent rows nearest to them, in one step and without any random choice. ``"threshold"`` cuts in two by the value
         of the second vector at which the cut is least [S3, §4.5.2]. ``"margin"`` takes the cut for planes through gaps between the
         points: it finds the planes, those between the corners of a simplex, of largest total margin, every point counted as B does.
-    normalise_rows : bool, default=False
+    normalize_rows : bool, default=False
         Give the rows unit length before: points of small degree, near the border of their cluster, then lie with the others
         (Ng, Jordan & Weiss). No effect on discretisation, which always does.
     $n_neighbors
@@ -96,7 +96,7 @@ class SpectralClustering(ClusterMixin, Reducer):
     n_components: Count | None = None
     cut: Literal["normalized", "ratio"] = "normalized"
     assign: Literal["kmeans", "discretize", "cluster_qr", "threshold", "margin"] = "kmeans"
-    normalise_rows: bool = False
+    normalize_rows: bool = False
     n_neighbors: Count | None = None
     graph: Graph = None
     metric: Metric | None = None
@@ -177,7 +177,7 @@ class SpectralClustering(ClusterMixin, Reducer):
         self._refuse_rule(Y, count)
         if self.assign == "threshold":
             return Threshold.least_cut(Y[nodes], problem, axis=1)
-        Y = unit_length(Y) if self.normalise_rows else Y
+        Y = unit_length(Y) if self.normalize_rows else Y
         rule: Any
         if self.assign == "kmeans":
             rule = self._means(Y)
@@ -185,15 +185,15 @@ class SpectralClustering(ClusterMixin, Reducer):
             rule = Rotation.of_margins(Y[nodes], masses(problem), self.random_state)
         else:
             rule = Rotation.pivoted(Y) if self.assign == "cluster_qr" else Rotation.discretised(Y, self.random_state)
-        return UnitRows(rule) if self.normalise_rows else rule
+        return UnitRows(rule) if self.normalize_rows else rule
 
     def _refuse_rule(self, Y: Array, count: int) -> None:
         width, pieces = Y.shape[1], f"(the graph has {count} components)"
         if self.assign == "threshold":
-            if self.n_clusters != 2 or self.normalise_rows:
+            if self.n_clusters != 2 or self.normalize_rows:
                 raise InputError(
                     f'assign="threshold" cuts one vector in two, but n_clusters={self.n_clusters} and '
-                    f'normalise_rows={self.normalise_rows}: a number has no length. Use assign="kmeans".'
+                    f'normalize_rows={self.normalize_rows}: a number has no length. Use assign="kmeans".'
                 )
             if width < 2 or count > 2:
                 raise InputError(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._diagnostics import note
-from .._resources import in_slices, human_bytes, require, workers
+from .._resources import human_bytes, in_slices, require, workers
 from ..core import Fitted, Map, Posed, Samples, SqrtEigenvalue, gram, pose
 from ..errors import InputError
 from ..extend import GeodesicGram, GramExtension, half_squares

@@ -4,7 +4,7 @@ from .check import check_theorems
 from .equivalent import EquivalentKernel
 from .psd import nearest_psd
 from .report import TheoremReport, TheoremResult
-from .tables import complete_kernel, dot_products
+from .tables import dot_products
 from .theorem import Theorem
 from .which import equivalent_kernel
 
@@ -14,7 +14,6 @@ __all__ = [
     "TheoremReport",
     "TheoremResult",
     "check_theorems",
-    "complete_kernel",
     "dot_products",
     "equivalent_kernel",
     "nearest_psd",

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks import real_numbers
-from .._resources import require
 from ..errors import InputError
 from ..graphs import check_distance_matrix
 from ..solvers import dense
@@ -81,65 +80,3 @@ def _weights(center: Any, n: int) -> Array:
             f"The weights center= sum to {c.sum():.6g}: only weights that sum to one make distances inner products."
         )
     return c
-
-
-def complete_kernel(K: Any, *, rtol: float = 1e-10) -> Array:
-    """The missing entries of a kernel matrix from the rows that have none.
-
-    .. math:: K = \\begin{pmatrix} A & B \\\\ B^T & C \\end{pmatrix}, \\qquad C = B^T A^{+} B
-
-    where A are the values between the rows without gaps and B those with all others [S3, §4.1.2]. It is exact where the full
-    rows have the rank of the whole matrix; otherwise it is the least positive semidefinite matrix that has them, and what is
-    lost is the Schur complement. Entries that are known stay as they are.
-
-    Cost: O(nm² + n²m) for m full rows.
-
-    Parameters
-    ----------
-    K : array-like of shape (n, n)
-        Symmetric, NaN where a value is missing.
-    rtol : float, default=1e-10
-        Eigenvalues of A below this share of the largest count as zero.
-
-    Returns
-    -------
-    ndarray of shape (n, n)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenspan import complete_kernel
-    >>> X = np.random.default_rng(0).standard_normal((6, 2))
-    >>> K = X @ X.T
-    >>> holes = K.copy()
-    >>> holes[2:, 2:] = np.nan
-    >>> bool(np.allclose(complete_kernel(holes), K))
-    True
-
-    References
-    ----------
-    [S3] §4.1.2, footnote 2.
-    """
-    K = real_numbers(K, "The kernel values", InputError)
-    if K.ndim != 2 or K.shape[0] != K.shape[1] or not K.size:
-        raise InputError(f"K must be a square matrix of kernel values; got shape {K.shape}.")
-    missing = np.isnan(K)
-    require(32.0 * K.size, f"The {len(K)}×{len(K)} kernel matrix", "Use a part of it.")
-    if not np.allclose(K, K.T, rtol=1e-6, atol=1e-9 * float(np.nanmax(np.abs(K), initial=0.0)), equal_nan=True):
-        raise InputError(
-            "K is not symmetric, gaps included: kernel values do not depend on the order of the two points."
-        )
-    full = np.flatnonzero(~missing.any(axis=1))
-    if not full.size:
-        raise InputError(
-            f"None of the {len(K)} rows is without gaps ({missing.sum()} values are missing): the others are worked out from such rows."
-        )
-    values, U = dense.eigenpairs(dense.symmetric(K[np.ix_(full, full)]), None, "max")
-    if values[-1] < -1e-6 * max(values[0], np.finfo(float).tiny):
-        raise InputError(
-            f"The {full.size} rows without gaps are those of no kernel: their eigenvalues run from {values[-1]:.3g} to {values[0]:.3g}. "
-            "See nearest_psd."
-        )
-    keep = values > rtol * max(values[0], np.finfo(float).tiny)
-    F = K[:, full] @ (U[:, keep] / np.sqrt(values[keep]))
-    return np.where(missing, dense.symmetric(F @ F.T), K)

@@ -10,6 +10,7 @@ from scipy.spatial.distance import cdist, pdist, squareform
 
 from ..core import Samples, SqrtEigenvalue, gram, pose, solve
 from ..extend import DistanceGram, GramExtension, half_squares
+from ..learning import complete_kernel
 from ..methods.distances import ClassicalMDS
 from ..methods.geodesics import Isomap
 from ..methods.variance import PCA, KernelPCA
@@ -17,7 +18,7 @@ from ..solvers import dense
 from .data import Data
 from .measure import angle, double_centred, highest, principal, products, rank, relative, squares
 from .psd import nearest_psd
-from .tables import complete_kernel, dot_products
+from .tables import dot_products
 from .theorem import Measured, UnmetError, subject
 
 Array = NDArray[np.float64]

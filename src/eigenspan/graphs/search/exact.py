@@ -111,14 +111,15 @@ class BlockSearch:
 
 
 def _loops(work: float) -> Any:
-    """Those of a search of this cost: in numpy, or compiled. They find the same."""
-    if work <= _MEDIUM:
-        from . import plain
-
-        return plain
+    """Those of a search of this cost: compiled, or in numpy where a compiler would take longer than it saves. They find the same."""
     from ...compiled import nearest
+    from ...compiled.jit import at_hand
 
-    return nearest
+    if work > _MEDIUM or at_hand(nearest.sift):
+        return nearest
+    from . import plain
+
+    return plain
 
 
 def _by_distances(points: Array, queries: Array, own: Index, k: int) -> Lists:
