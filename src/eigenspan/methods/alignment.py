@@ -173,7 +173,7 @@ class GeodesicNullspaceAnalysis(_Alignment):
 
     Examples
     --------
-    A roll of 85 to 21, unrolled:
+    A roll of 89 to 21, unrolled:
 
     >>> import numpy as np
     >>> from eigenspan import GeodesicNullspaceAnalysis
@@ -182,7 +182,7 @@ class GeodesicNullspaceAnalysis(_Alignment):
     >>> X = np.column_stack([t * np.cos(t), height, t * np.sin(t)])
     >>> Y = GeodesicNullspaceAnalysis(2, n_neighbors=10).fit_transform(X)
     >>> np.ptp(Y, axis=0).round()
-    array([90., 21.])
+    array([89., 21.])
 
     References
     ----------
