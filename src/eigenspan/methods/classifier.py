@@ -78,22 +78,16 @@ def mean_attributes(means: Array, fitted: Fitted) -> dict[str, Any]:
     return {"means_": means, "xbar_": fitted.attributes["priors_"] @ means}
 
 
-class DiscriminantClassifier(ClassifierMixin):
-    """Bayes' rule for Gaussian classes of equal covariance; all discriminant directions count, whatever `n_components`."""
+class ScoredClassifier(ClassifierMixin):
+    """Classes by their scores: ``_scores(X)``, of shape (n_points, n_classes)."""
 
     classes_: Any
-    decision_: Map
-    collapsed_: int
 
     def _scores(self, X: Any) -> Array:
-        check_is_fitted(self)
-        X, rows = read_new(self, X)
-        if not sp.issparse(X):
-            refuse_non_finite(X)
-        return self.decision_(rows)
+        raise NotImplementedError
 
     def decision_function(self, X: Any) -> Array:
-        """Log posterior of every class up to what all share; of two classes, how much the second exceeds the first.
+        """Score of every class, in Bayes' rule its log posterior up to what all share; of two, how much the second exceeds the first.
 
         Parameters
         ----------
@@ -107,7 +101,7 @@ class DiscriminantClassifier(ClassifierMixin):
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each point.
+        """The class of largest score of each point.
 
         Parameters
         ----------
@@ -119,6 +113,20 @@ class DiscriminantClassifier(ClassifierMixin):
         """
         best = self._scores(X).argmax(axis=1)
         return self.classes_[best]
+
+
+class DiscriminantClassifier(ScoredClassifier):
+    """Bayes' rule for Gaussian classes of equal covariance; all discriminant directions count, whatever `n_components`."""
+
+    decision_: Map
+    collapsed_: int
+
+    def _scores(self, X: Any) -> Array:
+        check_is_fitted(self)
+        X, rows = read_new(self, X)
+        if not sp.issparse(X):
+            refuse_non_finite(X)
+        return self.decision_(rows)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of ``predict_proba``."""

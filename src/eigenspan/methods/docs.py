@@ -284,9 +284,22 @@ _LABELLED = f"""{_FORM}
     $graph_attribute
     $spectral_attributes"""
 
+_EIGENMAPS = """$n_neighbors
+    $graph_plain
+    $metric
+    $weights
+    $landmark_fit
+    $disconnected
+    $extension
+    $scale
+    $solver
+    $random_state
+    $n_jobs"""
+
 #: Lists of entries that whole families share.
 _LISTS = {
     "graph": "$graph_plain\n    $metric",
+    "eigenmap_parameters": _EIGENMAPS,
     "unfolding_parameters": _UNFOLDING,
     "unfolding_attributes": _UNFOLDED,
     "unfolding_form": _FORM,

@@ -75,16 +75,7 @@ class LaplacianEigenmaps(WalkEmbedding):
     unit : {"degree", "covariance"}, default="degree"
         B = D or B = I. With the latter new points are placed by the weighted mean of their neighbours where `extension` is "nystrom":
         the eigenfunction formula is for eigenvectors of the walk.
-    $n_neighbors
-    $graph
-    $weights
-    $landmark_fit
-    $disconnected
-    $extension
-    $scale
-    $solver
-    $random_state
-    $n_jobs
+    $eigenmap_parameters
 
     Attributes
     ----------

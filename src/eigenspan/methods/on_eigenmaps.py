@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._diagnostics import note, stage
@@ -17,6 +17,7 @@ from ..errors import DimensionError
 from ..input import Input, Sample
 from ..input.y import ClassLabels, Targets
 from .base import Components
+from .classifier import ScoredClassifier
 from .docs import documented
 from .laplacian import LaplacianEigenmaps
 
@@ -104,16 +105,7 @@ class EigenmapRegressor(RegressorMixin, _OnEigenmaps):
         ε, for functions of variance one.
     unit : {"degree", "covariance"}, default="degree"
         Eigenvectors of the walk, or of L.
-    $n_neighbors
-    $graph
-    $weights
-    $landmark_fit
-    $disconnected
-    $extension
-    $scale
-    $solver
-    $random_state
-    $n_jobs
+    $eigenmap_parameters
 
     Attributes
     ----------
@@ -177,7 +169,7 @@ class EigenmapRegressor(RegressorMixin, _OnEigenmaps):
 
 
 @documented
-class EigenmapClassifier(ClassifierMixin, _OnEigenmaps):
+class EigenmapClassifier(ScoredClassifier, _OnEigenmaps):
     """Semi-supervised classification on Laplacian eigenmaps.
 
     .. math:: \\min_{A, b} \\; \\frac1l \\sum_{i \\text{ labelled}} \\bigl\\lVert A^T y(x_i) + b - e_{c(i)} \\bigr\\rVert^2
@@ -198,16 +190,7 @@ class EigenmapClassifier(ClassifierMixin, _OnEigenmaps):
     $unlabeled
     unit : {"degree", "covariance"}, default="degree"
         Eigenvectors of the walk, or of L.
-    $n_neighbors
-    $graph
-    $weights
-    $landmark_fit
-    $disconnected
-    $extension
-    $scale
-    $solver
-    $random_state
-    $n_jobs
+    $eigenmap_parameters
 
     Attributes
     ----------
@@ -244,38 +227,11 @@ class EigenmapClassifier(ClassifierMixin, _OnEigenmaps):
 
     _input: ClassVar[Input] = replace(LaplacianEigenmaps._input, y=ClassLabels())
 
-    classes_: Any
-
     def _targets(self, sample: Sample) -> Array:
         return (sample.y.codes[:, None] == np.arange(sample.y.count)).astype(np.float64)
 
     def _answer(self, values: Array, sample: Sample) -> Any:
         return sample.y.names[values.argmax(axis=1)]
 
-    def decision_function(self, X: Any) -> Array:
-        """The value of every class; of two classes, how much the second exceeds the first.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_points, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_points, n_classes), or (n_points,) for two classes
-        """
-        values = self._values(X)
-        return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each point.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_points, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_points,)
-        """
-        best = self._values(X).argmax(axis=1)
-        return self.classes_[best]
+    def _scores(self, X: Any) -> Array:
+        return self._values(X)
