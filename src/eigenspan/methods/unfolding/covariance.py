@@ -117,22 +117,6 @@ class MaximumCovarianceUnfolding(TwoViews, BoundedUnfolding):
 
     _input: ClassVar[Input] = Input(y=OtherView())
 
-    def fit(self, X: Any, y: Any = None) -> Any:
-        """Unfold two views.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            One view of the points.
-        y : array-like of shape (n_samples, n_targets) or (n_samples,)
-            The other view of the same points, in the same order.
-
-        Returns
-        -------
-        self
-        """
-        return super().fit(X, y)
-
     def _fit(self, sample: Sample) -> Fitted:
         if not (self.graph is None or hasattr(self.graph, "build")):
             raise GraphError(
