@@ -39,7 +39,7 @@ class Workers(Here):
     @property
     def many(self) -> int:  # type: ignore[override]
         """Shards that keep all workers busy."""
-        return 2 * max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
+        return 2 * max(1, len(self._client.nthreads()))
 
     def submit(self, work: Callable[..., Any], *arguments: Any) -> Any:
         return self._client.submit(work, *arguments, pure=False)
