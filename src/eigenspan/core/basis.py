@@ -308,13 +308,12 @@ class Features:
             )
             n, m = X.shape[0], chosen.size
             require(24.0 * n * m, f"The {n}×{m} kernel features", f"Pass fewer: landmarks={max(2, m // 2)}.")
-            full, rows = rows, rows.among(chosen)
-            K = rows(X)
-            among = gram_matrix(full.among(chosen), X[chosen])
+            rows = rows.among(chosen)
+            K, among = rows(X), gram_matrix(rows, X[chosen])
             warn_of_lost_digits(rows, among)
             axes = _feature_axes(among, rtol, float(np.abs(among).max()))
             Z = K @ axes
-            note(nystrom_error=schur_share(full, X, float(np.sum(Z**2))))
+            note(nystrom_error=schur_share(rows, X, float(np.sum(Z**2))))
             inner = row_space(Centred.of(Z, Z.mean(axis=0)), np.abs(Z.mean(axis=0)), rtol)[0]
             lift = axes if inner is None else axes @ inner
         if lift.shape[1] == 0:
