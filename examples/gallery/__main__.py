@@ -24,7 +24,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 from beside import Beside, MissingDataError  # noqa: E402
 
 PAPERS = {
-    "s0": "Kokiopoulou, Chen & Saad (2010), Trace optimization and eigenproblems in dimension reduction methods",
+    "s0": "Kokiopoulou, Chen & Saad (2011), Trace optimization and eigenproblems in dimension reduction methods",
     "s1": "Saul, Weinberger, Sha, Ham & Lee (2006), Spectral methods for dimensionality reduction",
     "s2": "Chatpatanasiri & Kijsirikul (2009), A unified semi-supervised dimensionality reduction framework for manifold learning",
     "s3": "Burges (2010), Dimension reduction: a guided tour",

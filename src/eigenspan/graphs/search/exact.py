@@ -21,8 +21,8 @@ Single = NDArray[np.float32]
 Index = NDArray[np.intp]
 Counts = tuple[int, int, int]
 
-#: Cost up to which all distances are taken, and up to which numpy is done before the loops are compiled for the first time, and hardly
-#: later where they are compiled already: pairs times features, every pair with some more.
+#: Cost up to which all distances are taken, and up to which numpy is done before the loops are compiled for the first time: pairs times
+#: features, every pair with some more.
 _SMALL, _MEDIUM, _PAIR = 4e8, 4e10, 25
 #: Distances held at once where all are taken and memory allows.
 _CELLS = 2**22
