@@ -443,5 +443,5 @@ def test_refusals_name_the_call_to_use(estimator: Any, call: str, monkeypatch: p
     ids=lambda estimator: type(estimator).__name__,
 )
 def test_the_calls_named_fit(estimator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EIGENSPAN_MEMORY", "34M")
+    monkeypatch.setenv("EIGENSPAN_MEMORY", "40M")
     assert_healthy(estimator.fit(BIG).embedding_, 3000)

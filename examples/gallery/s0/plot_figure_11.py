@@ -3,7 +3,7 @@ S0, figure 11: what a kernel's width does
 =========================================
 
 250 points in a square and 250 in half an annulus around it. The first panel of the figure of Kokiopoulou, Chen and
-Saad (2010) has the line by which principal direction divisive partitioning cuts them, through both; the others are
+Saad (2011) has the line by which principal direction divisive partitioning cuts them, through both; the others are
 kernel PCA with widths :math:`\\sigma^2 = \\sigma_0^2 / C` about half the median distance, :math:`\\sigma_0`, at which
 the two come apart.
 """
