@@ -8,8 +8,9 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-import eigenspan  # noqa: E402
 from _site import examples, pages, reference  # noqa: E402
+
+import eigenspan  # noqa: E402
 
 project = "eigenspan"
 author = "The eigenspan developers"

@@ -26,7 +26,9 @@ those that take minutes, or need data that cannot be passed on, are shown with t
 def figures_of(source: str, docs: Path) -> list[str]:
     """The stored pictures that an example speaks of, by name or pattern."""
     named = dict.fromkeys(re.findall(r"[\w*-]+\.png", source))
-    found = [path for name in named for folder in ("images", "reproductions") for path in sorted((docs / folder).glob(name))]
+    found = [
+        path for name in named for folder in ("images", "reproductions") for path in sorted((docs / folder).glob(name))
+    ]
     return [path.relative_to(docs).as_posix() for path in found]
 
 

@@ -3,8 +3,9 @@
     python -m examples.gallery                 # all of them
     python -m examples.gallery s3 --out folder # those of one paper, with their pictures
 
-A script draws with pyplot and leaves two dictionaries: ``found``, name to number, and ``expected``, name to number and allowed error. One whose
-name begins with ``data_`` reads the folder EIGENSPAN_DATA: it is left out, and that is said, where there is none.
+A script draws with pyplot and leaves two dictionaries: ``found``, name to number, and ``expected``, name to number and allowed error.
+One whose name begins with ``data_`` reads the folder EIGENSPAN_DATA: it is left out, and that is said, where there is none. The site
+does not run it either; it shows the picture that the script's docstring names.
 """
 
 from __future__ import annotations

@@ -70,6 +70,6 @@ for name, (value, allowed) in expected.items():
 # %%
 # What differs
 # ------------
-# Nothing that can be seen. The first axis of PCA is not any direction but the one along which these 100,000 points vary most, so that their
-# variance lies above 1/21, by 2 % (the bound of random matrices is :math:`(1 + \sqrt{21/100000})^2 = 1.03`). The fourth moment tells the two curves
-# apart where the eye does not: 3 · 21/23 = 2.74 on the sphere, 3 for a normal variable.
+# Nothing that can be seen. The first axis of PCA is not any direction but the one along which these 100,000 points vary most, so that
+# their variance lies above 1/21, by 2 % (the bound of random matrices is :math:`(1 + \sqrt{21/100000})^2 = 1.03`). The fourth moment
+# tells the two curves apart where the eye does not: 3 · 21/23 = 2.74 on the sphere, 3 for a normal variable.
