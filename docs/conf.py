@@ -46,6 +46,7 @@ html_static_path = ["_site/static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
+html_show_search_summary = False  # a page that is opened as a file may not read others
 html_theme_options = {
     "header_links_before_dropdown": 9,
     "navigation_with_keys": False,

@@ -108,6 +108,7 @@ def configuration(docs: Path) -> dict[str, Any]:
         "abort_on_example_error": True,
         "within_subsection_order": "FileNameSortKey",
         "download_all_examples": False,
+        "capture_repr": (),  # what a script prints, not the objects that its lines leave
         "show_memory": False,
         "min_reported_time": 1,
         "nested_sections": True,
