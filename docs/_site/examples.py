@@ -109,6 +109,7 @@ def configuration(docs: Path) -> dict[str, Any]:
         "within_subsection_order": "FileNameSortKey",
         "download_all_examples": False,
         "capture_repr": (),  # what a script prints, not the objects that its lines leave
+        "remove_config_comments": True,
         "show_memory": False,
         "min_reported_time": 1,
         "nested_sections": True,

@@ -42,5 +42,5 @@ def add_contents(app: Any, docname: str, source: list[str]) -> None:
     """The first page leads to the sections, the gallery, the examples and the reference."""
     if docname == "index":
         children = [f"site/{slug(heading)}" for heading in sections(source[0])]
-        children += ["site/gallery/index", "site/examples/index", "site/reference/index"]
+        children += ["Gallery <site/gallery/index>", "site/examples/index", "site/reference/index"]
         source[0] += "\n" + contents(children)

@@ -86,7 +86,7 @@ def link_names(app: Any, doctree: nodes.document) -> None:
     """A public name in code, such as ``LPP`` or ``LPP(2)``, becomes a link to its page."""
     known, here = places(), app.env.docname
     for literal in list(doctree.findall(nodes.literal)):
-        called = re.match(r"(?:eigenspan\.|es\.)?(?:\w+\.)?(\w+)", literal.astext())
+        called = re.fullmatch(r"(?:\w+\.)*(\w+)(?:\(.*\))?", literal.astext(), flags=re.DOTALL)
         inside = literal.parent
         if called is None or called[1] not in known or isinstance(inside, (nodes.reference, addnodes.pending_xref)):
             continue
