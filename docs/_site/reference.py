@@ -17,6 +17,8 @@ from eigenspan import errors
 
 #: Sub-packages with public names of their own, and what they are for.
 PARTS = ("dimension", "quality", "plotting", "report", "models", "selection", "theory")
+#: A public name in code, alone or called, with or without the package before it; what belongs to other packages is none.
+NAME = re.compile(rf"(?:(?:eigenspan|es|errors|{'|'.join(PARTS)})\.)*(\w+)(?:\(.*\))?", flags=re.DOTALL)
 #: Where a public name is not what Sphinx would find under it.
 BEHIND = {"methods": "methods.registry.methods"}
 
@@ -86,7 +88,7 @@ def link_names(app: Any, doctree: nodes.document) -> None:
     """A public name in code, such as ``LPP`` or ``LPP(2)``, becomes a link to its page."""
     known, here = places(), app.env.docname
     for literal in list(doctree.findall(nodes.literal)):
-        called = re.fullmatch(r"(?:\w+\.)*(\w+)(?:\(.*\))?", literal.astext(), flags=re.DOTALL)
+        called = NAME.fullmatch(literal.astext())
         inside = literal.parent
         if called is None or called[1] not in known or isinstance(inside, (nodes.reference, addnodes.pending_xref)):
             continue

@@ -61,3 +61,11 @@ def test_an_example_becomes_a_page(script):
 
 def test_examples_that_are_run_are_there():
     assert all((ROOT / "examples" / f"{name}.py").is_file() for name in examples.RUN)
+
+
+def test_names_are_told_from_those_of_other_packages():
+    for text in ("LPP", "LPP(2)", "es.LPP(2).fit(X)", "eigenspan.quality.stress", "errors.RidgeWarning"):
+        assert reference.NAME.fullmatch(text)[1] in reference.places()
+    for text in ("np.load", "joblib.load(path)", "make gallery", "n_components", "LPP and more"):
+        match = reference.NAME.fullmatch(text)
+        assert match is None or match[1] not in reference.places()
