@@ -97,5 +97,5 @@ gallery: $(READY) ## the figures of the papers, each with the numbers that it mu
 	$(BIN)/python -m examples.gallery
 
 clean: ## remove the environment, caches and pictures of the demo
-	rm -rf $(VENV) $(OLDEST) $(DOCS) docs/_build docs/site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis eigenspan-demo*.png eigenspan-demo*.html
+	rm -rf $(VENV) $(OLDEST) $(DOCS) docs/_build docs/site docs/sg_execution_times.rst build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis eigenspan-demo*.png eigenspan-demo*.html
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -9,9 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from docutils import nodes
-from sphinx import addnodes
-
 import eigenspan
 from eigenspan import errors
 
@@ -84,18 +81,19 @@ def places() -> dict[str, str]:
     return found | {name: f"eigenspan.{BEHIND.get(name, name)}" for name in eigenspan.__all__}
 
 
-def link_names(app: Any, doctree: nodes.document) -> None:
+def link_names(app: Any, doctree: Any) -> None:
     """A public name in code, such as ``LPP`` or ``LPP(2)``, becomes a link to its page."""
+    from docutils import nodes
+    from sphinx import addnodes
+
     known, here = places(), app.env.docname
     for literal in list(doctree.findall(nodes.literal)):
         called = NAME.fullmatch(literal.astext())
-        inside = literal.parent
-        if called is None or called[1] not in known or isinstance(inside, (nodes.reference, addnodes.pending_xref)):
-            continue
-        if any(isinstance(above, (nodes.title, nodes.reference)) for above in ancestors(literal)):
-            continue
-        target = known[called[1]]
-        if here == f"site/reference/{target}":
+        target = known.get(called[1]) if called else None
+        linked = any(
+            isinstance(above, (nodes.title, nodes.reference, addnodes.pending_xref)) for above in ancestors(literal)
+        )
+        if target is None or linked or here == f"site/reference/{target}":
             continue
         link = addnodes.pending_xref(
             "", refdomain="py", reftype="obj", reftarget=target, refdoc=here, refexplicit=True, refwarn=False
@@ -104,7 +102,7 @@ def link_names(app: Any, doctree: nodes.document) -> None:
         link += literal
 
 
-def ancestors(node: nodes.Node) -> Iterator[nodes.Node]:
+def ancestors(node: Any) -> Iterator[Any]:
     while node.parent is not None:
         node = node.parent
         yield node

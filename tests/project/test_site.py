@@ -9,7 +9,6 @@ import pytest
 import eigenspan
 from helpers import ROOT
 
-pytest.importorskip("sphinx", reason="Sphinx is not installed: make docs installs it in an environment of its own")
 sys.path.insert(0, str(ROOT / "docs"))
 examples, pages, reference = (importlib.import_module(f"_site.{name}") for name in ("examples", "pages", "reference"))
 
