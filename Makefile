@@ -6,10 +6,11 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OLDEST := .venv-oldest
 PEERS := $(VENV)/.peers
+DOCS := .venv-docs
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-kernels test-oldest test-runtime test-sklearn test-browser lint format types doctest unit gallery bench bench-full clean
+.PHONY: help setup demo test test-kernels test-oldest test-runtime test-sklearn test-browser lint format types doctest unit gallery bench bench-full docs clean
 
 help: ## this list
 	@echo "make <target>, with PYTHON=python3.12 to choose the interpreter"
@@ -85,6 +86,16 @@ bench: $(PEERS) ## time, memory and quality beside other libraries: docs/benchma
 bench-full: $(PEERS) ## the same at all sizes (most of an hour)
 	$(BIN)/python -m benchmarks full
 
+$(DOCS)/.ready: pyproject.toml constraints.txt
+	@test -x $(DOCS)/bin/python || $(PYTHON) -m venv $(DOCS)
+	@echo "Installing eigenspan and what builds its documentation into $(DOCS) (once; about a minute)"
+	@$(DOCS)/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e ".[docs]"
+	@touch $@
+
+docs: $(DOCS)/.ready ## the documentation as a site: docs/_build/html/index.html
+	$(DOCS)/bin/sphinx-build -q -n -W --keep-going docs docs/_build/html
+	@echo "Open docs/_build/html/index.html in a browser; it needs no network."
+
 clean: ## remove the environment, caches and pictures of the demo
-	rm -rf $(VENV) $(OLDEST) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis eigenspan-demo*.png eigenspan-demo*.html
+	rm -rf $(VENV) $(OLDEST) $(DOCS) docs/_build docs/site docs/sg_execution_times.rst build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis eigenspan-demo*.png eigenspan-demo*.html
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -165,7 +165,7 @@ def picture(toys: list[Toy], results: dict[str, dict[str, tuple[float, Any]]]) -
 
 
 def main(arguments: list[str] | None = None) -> dict[str, dict[str, tuple[float, Any]]]:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path(), help="folder of the picture")
     options = parser.parse_args(arguments)
     toys = [figure_4(), figure_5(), figure_6()]

@@ -53,6 +53,7 @@ def pages(wanted: str = "") -> list[Path]:
 def head(path: Path) -> tuple[str, str]:
     """Title of a script, and what the paper shows."""
     title, _, text = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").partition("\n")
+    text = text.partition("\n\n.. image::")[0]  # for the site, where scripts that need data are not run
     return title, re.sub(r":math:`([^`]*)`", r"$\1$", text.lstrip("=\n"))
 
 

@@ -7,10 +7,11 @@ Methods
     reconstruction  LLE, ConformalEigenmaps, NPP, ONPP
     alignment       ModifiedLLE, HessianLLE, LTSA, LLTSA, GeodesicNullspaceAnalysis
     discriminant    LDA, LFDA, MFA, DNE, LDE, MMC, SupervisedPCA, RoweisDA
-    semi-supervised SSLFDA, SSDNE, SSMFA, SSFDA, SSMMC, SELF, SDA, SDACCCP, SODA, SSDR
+    semi-supervised SSLFDA, SSDNE, SSMFA, SSFDA, SSMMC, SELF, SELFDA, SDA, SDACCCP, SODA, SSDR
     sufficient      SIR, SAVE, DirectionalRegression, PHD, ContourRegression, LAD, GradientKDR, KDR, ManifoldKDR, ContingencySDR
     unfolding       MVU, LandmarkMVU, RelaxedMVU, LaplacianMVU, ActionRespectingEmbedding, SupervisedMVU, SMVU1, SMVU2, ColoredMVU,
                     MaximumCovarianceUnfolding
+                    UnfoldingCertificate
     two views       CCA, KernelCCA, MultiviewCCA
     kernels learned KernelLearner, AffinityLearner, complete_kernel, low_rank_kernel
     few labels      EigenmapRegressor, EigenmapClassifier
@@ -28,7 +29,7 @@ Before and after a picture
 Choosing parameters
     labels          SemiSupervisedKFold, LabelledOnly, RegularizedSearch
 Why methods agree
-    kernels         equivalent_kernel, nearest_psd, dot_products
+    kernels         equivalent_kernel, EquivalentKernel, nearest_psd, dot_products
     theorems        check_theorems, Theorem, TheoremResult, TheoremReport
 Tables
     methods, make

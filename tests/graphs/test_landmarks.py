@@ -260,9 +260,7 @@ def test_graphs_over_all_points_are_refused(roll: Any) -> None:
     graph = es.KNN(10).build(roll.X)
     near = np.argsort(pairwise(roll.X), axis=1)[:, 1:6]
     for given in (graph, graph.distances, (near, np.take_along_axis(pairwise(roll.X), near, axis=1))):
-        with pytest.raises(
-            GraphError, match=r"LLE\(landmarks=...\) builds the graph among some rows.*all 240 points"
-        ):
+        with pytest.raises(GraphError, match=r"LLE\(landmarks=...\) builds the graph among some rows.*all 240 points"):
             es.LLE(graph=given, landmarks=50).fit(roll.X)
     assert_healthy(es.LLE(graph=es.KNN(8), landmarks=60).fit(roll.X).embedding_, 240)
 

@@ -2,15 +2,19 @@
 
 import inspect
 import re
+import shlex
 
 import pytest
+from click.testing import CliRunner
 from sklearn.base import TransformerMixin
 
 import eigenspan
 from eigenspan import dimension, errors, models, plotting, quality, report
+from eigenspan.cli import main
 from helpers import ROOT
 
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+WRITTEN = [page for page in (ROOT / "docs").rglob("*.md") if page.relative_to(ROOT / "docs").parts[0] != "site"]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *WRITTEN])
 MODULES = {
     "eigenspan": eigenspan,
     "eigenspan.dimension": dimension,
@@ -32,7 +36,16 @@ def is_estimator(thing):
 
 
 def blocks(path):
-    return re.findall(r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    """What is run: Python, and of consoles the lines that begin with "$ eigenspan"."""
+    found = re.findall(r"^```(python|console)\n(.*?)^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return [(kind, text) for kind, text in found if kind == "python" or "$ eigenspan" in text]
+
+
+def run_command(line):
+    """A line of a console, which ends with "# exit code 3" where that is what the page shows."""
+    expected = line.partition("# exit code ")[2]
+    done = CliRunner().invoke(main, shlex.split(line, comments=True)[2:])
+    assert done.exit_code == int(expected or 0), f"{line}\n{done.output}"
 
 
 @pytest.mark.parametrize("module, name", NAMES)
@@ -67,8 +80,12 @@ def test_every_error_and_warning_is_explained(name):
 def test_the_code_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = {}
-    for block in blocks(page):
-        exec(compile(block, page.name, "exec"), namespace)
+    for kind, block in blocks(page):
+        if kind == "python":
+            exec(compile(block, page.name, "exec"), namespace)
+        else:
+            for line in block.splitlines():
+                run_command(line)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)

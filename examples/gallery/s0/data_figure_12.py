@@ -5,6 +5,9 @@ S0, figure 12: two thousand digits by eight methods
 The mfeat digits, 649 features each divided by its maximum. Kokiopoulou, Chen and Saad (2011) observe that LDA
 separates the digits better than PCA; that LLE and eigenmaps give thin clusters apart from each other, NPP and LPP
 broader ones; and that the orthogonal ONPP and OLPP mix the digits.
+
+.. image:: /images/gallery/s0-figure-12.png
+   :alt: what the data gave
 """
 
 # %%

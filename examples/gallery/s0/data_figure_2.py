@@ -4,6 +4,9 @@ S0, figure 2: digits in the plane, with and without labels
 
 Kokiopoulou, Chen and Saad (2011) map 390 binary pictures of the ten digits to the plane by LDA, which is told the
 labels and shows ten clusters, and by LLE, which is not and shows some of them.
+
+.. image:: /images/gallery/s0-figure-2.png
+   :alt: what the data gave
 """
 
 # %%

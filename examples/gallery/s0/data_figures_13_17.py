@@ -5,6 +5,9 @@ S0, figures 13, 14, 16 and 17: with and without a kernel
 Digits that are hard to tell apart, 5, 8 and 9 of mfeat and 1, 3, 7 and 9 of Roweis' binary pictures, by PCA and OLPP
 and by their kernel versions, with a Gaussian kernel of half the median distance. Kokiopoulou, Chen and Saad (2011)
 call the improvement striking.
+
+.. image:: /images/gallery/s0-figures-13-17.png
+   :alt: what the data gave
 """
 
 # %%

@@ -6,6 +6,9 @@ The unlabelled cost matrix :math:`C^u` of Ionosphere holds locally scaled affini
 Chatpatanasiri and Kijsirikul (2009) draw a link where :math:`c^u_{ij} \\geq 0.36`; nearly all join points of one
 class. Figure 9 draws the share of links within a class against the threshold, without and with the Hadamard power
 :math:`\\alpha = 8`.
+
+.. image:: /images/gallery/s2-figures-7-9.png
+   :alt: what the data gave
 """
 
 # %%

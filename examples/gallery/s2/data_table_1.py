@@ -5,6 +5,9 @@ S2, table 1: do near points belong together?
 Chatpatanasiri and Kijsirikul (2009) list their five data sets with a score each, GOOD NEIGHBORS: how often the
 nearest other point has the same class, in the input space and in the feature space of a polynomial kernel of degree
 two. The higher it is, the more unlabelled points can help.
+
+.. image:: /images/gallery/s2-table-1.png
+   :alt: what the data gave
 """
 
 # %%

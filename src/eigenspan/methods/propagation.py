@@ -74,7 +74,7 @@ class SDACCCP(LabelledProjection):
         The labels, given or found.
     confidence_ : ndarray of shape (n_samples,)
         Posterior of the label found; 1 where it was given.
-    criterion_ : ndarray of shape (n_iter_,)
+    criterion_ : ndarray of shape (n_steps,)
         The criterion at the beginning of each step.
     n_iter_ : int
         Steps taken, the last of which changes nothing.

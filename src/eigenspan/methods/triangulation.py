@@ -176,7 +176,7 @@ class LandmarkMDS(LandmarkReducer):
 
     Classical MDS on q landmarks, all points triangulated from their squared distances to them, and the result, of mean m, brought to d
     dimensions by PCA (V). The triangulation keeps every axis of the landmarks that stands above the error of distances which
-    no points have, −λ_min: λ > max(⅓, 2|λ_min|/λ_d)·|λ_min| (``diagnostics_["landmark_axes"]``). Of Euclidean distances these are all,
+    no points have, −λ_min: ``λ > max(⅓, 2|λ_min|/λ_d)·|λ_min|`` (``diagnostics_["landmark_axes"]``). Of Euclidean distances these are all,
     and landmarks that span the data give classical MDS itself. ``eigenvalues_`` are the sums of squares of all points along the axes
     shown. The distance method for large n.
 
