@@ -58,6 +58,7 @@ class OrdinalIsomap(Isomap):
     max_iter : int, default=300
         Steps at most; a warning tells when they did not suffice.
     $landmark_fit
+    $sample
     $disconnected
     $solver
     $random_state
@@ -77,6 +78,7 @@ class OrdinalIsomap(Isomap):
     $told_attributes
     $graph_attribute
     $landmarks_attribute
+    $sample_attribute
     $spectral_attributes
 
     Examples
