@@ -10,7 +10,7 @@ from . import factor
 from .factor import FrontalFactor
 from .order import Array, Elements, Index, approximate_minimum_degree, arrays, inverse, near_order, permuted
 
-#: A subtree with more than this share of the work is cut up.
+#: A subtree with more than this share of the work is cut up, unless a second thread would not pay for it.
 _SHARE = 1 / 32
 
 
@@ -53,7 +53,7 @@ class Analysis:
         child, elder = _children(up)
         where = np.concatenate([[0], np.cumsum(widths * (widths + heights))])
         work = widths * (widths + heights).astype(np.float64) ** 2
-        self.spans, part = shares(work, up, max(_SHARE * work.sum(), 10 * factor.SHARED))
+        self.spans, part = shares(work, up, max(_SHARE * work.sum(), factor.SHARED))
         self.crown = _runs(np.flatnonzero(part == 0), work > factor.SHARED)
         room, self.updates = stack_places(heights**2, up, part)
         slots, self.vectors = stack_places(heights, up, part)
