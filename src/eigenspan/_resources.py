@@ -23,8 +23,8 @@ from .errors import InputError, MemoryLimitError
 
 #: Set to a number of bytes, or a string such as ``"2G"``, to lower the limit (it never raises it).
 LIMIT_VARIABLE = "EIGENSPAN_MEMORY"
-#: Bytes that are there in any case: to ask takes a millisecond, which is half of a small fit.
-_TRIFLE = 2**20
+#: Bytes that are there in any case, fewer than the libraries take: to ask takes a millisecond, which is half of a small fit.
+_TRIFLE = 2**26
 _ALONE = 600
 
 _limit: ContextVar[int | None] = ContextVar("eigenspan_threads", default=None)

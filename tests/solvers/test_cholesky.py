@@ -470,7 +470,7 @@ def test_long_chains_are_eliminated_in_few_calls(near: int, monkeypatch: pytest.
 
 
 def test_what_is_left_for_a_parent_is_not_overwritten_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arithmetic, "SHARED", 1e4)
+    monkeypatch.setattr(arithmetic, "SHARED", 1e5)
     for seed in range(3):
         analysis = Analysis(positive(sheet(1000 + seed)))
         up, room, sizes = analysis.plan.up, analysis.plan.room, np.diff(analysis.plan.starts) ** 2

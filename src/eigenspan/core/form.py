@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..input.source import blocks
+from ..solvers.cholesky import permuted
 from ..solvers.dense import is_singular, symmetric_product
 from .moments import Rows
 from .pairwise import PairsPart
@@ -181,8 +182,20 @@ class Form:
         """The same form with its factors multiplied out into the sparse part, as a factorising solver needs it."""
         S = self.sparse
         for a, F in self.roots:
-            S = _sum(S, sp.csr_array(F.T @ F) * a)
+            square = sp.csr_array(F.T @ F)
+            square.data *= a
+            S = _sum(S, square)
         return replace(self, sparse=S, roots=())
+
+    def permuted(self, order: Any) -> Form:
+        """The same form over the samples in another order, for forms of sparse and low-rank parts."""
+        return replace(
+            self,
+            sparse=None if self.sparse is None else permuted(self.sparse, order),
+            low_rank=None if self.low_rank is None else (self.low_rank[0][order], self.low_rank[1]),
+            # in a square factor every sample has its row, which may follow it: FᵀF is the same
+            roots=tuple((a, permuted(F, order) if F.shape[0] == self.n else F[:, order]) for a, F in self.roots),
+        )
 
     def written_out(self) -> Form:
         """The same form as one n×n array."""

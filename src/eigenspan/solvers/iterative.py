@@ -100,9 +100,9 @@ def top_pairs(
     return values, vectors
 
 
-def _factorised(S: sp.csr_array) -> Apply:
+def _factorised(S: sp.csr_array, by_fronts: bool | None) -> Apply:
     """Solves with a sparse positive definite matrix: by fronts, or SuperLU where it is small."""
-    factor = analyse(S).factorise(S)
+    factor = analyse(S, by_fronts=by_fronts).factorise(S)
     note(
         factorised_by="SuperLU" if isinstance(factor, SuperLUFactor) else "fronts",
         factor_memory=human_bytes(factor.size),
@@ -110,10 +110,21 @@ def _factorised(S: sp.csr_array) -> Apply:
     return factor.solve
 
 
-def factorised_inverse(S: sp.csr_array, shift: float, U: Array | None = None, c: Array | None = None) -> Apply:
+def _shifted(S: sp.csr_array, shift: float) -> sp.csr_array:
+    """``S + shift I``; a diagonal that is there is written on."""
+    at = np.flatnonzero(S.indices == np.repeat(np.arange(S.shape[0], dtype=S.indices.dtype), np.diff(S.indptr)))
+    if at.size != S.shape[0]:
+        return sp.csr_array(S + shift * sp.eye_array(S.shape[0]))
+    data = S.data.copy()
+    data[at] += shift
+    return sp.csr_array((data, S.indices, S.indptr), shape=S.shape)
+
+
+def factorised_inverse(
+    S: sp.csr_array, shift: float, U: Array | None = None, c: Array | None = None, *, by_fronts: bool | None = None
+) -> Apply:
     """``b -> (S + U diag(c) U' + shift I)⁻¹ b`` by one sparse symmetric factorisation and the Woodbury identity."""
-    shifted = sp.csr_array(S + shift * sp.eye_array(S.shape[0]))
-    direct = _factorised(shifted)
+    direct = _factorised(_shifted(S, shift), by_fronts)
     if U is None or c is None or U.shape[1] == 0:
         return direct
     # columns that cancel one another must do so now: a null vector of S among them would be blown up by 1/shift

@@ -120,17 +120,17 @@ def largest_of_inverse(
     Pairs that settle are hidden, and a new start looks for the others; with `k` of them, another looks for one that was missed,
     as a single start misses copies. Fewer than `k` are returned where the others are too small beside the first. The last pair is
     rough. Residuals below `floor`, as residuals of the matrix itself, are its rounding: pairs that settle slowly need not go below.
+    The inverse is that of the matrix compressed to the complement of `exclude`: its products lie there.
     """
     width = max(2 * k + 20, 40)
     if n <= 2 * width + exclude.shape[1]:
-        values, vectors = eigenpairs(symmetric(without(apply, exclude)(np.eye(n))), k, "max")
+        values, vectors = eigenpairs(symmetric(apply(np.eye(n))), k, "max")
         within = _within_reach(values)
         return values[:within], vectors[:, :within]
     values, vectors, looks = np.zeros(0), np.zeros((n, 0)), 0
     with one_blas_thread():
         while looks <= k:
-            hidden = np.hstack([exclude, vectors])
-            compressed = without(apply, hidden)
+            hidden, compressed = np.hstack([exclude, vectors]), without(apply, vectors)
             start = rng.standard_normal(n)
             start -= hidden @ (hidden.T @ start)
             if values.size == k:
@@ -149,7 +149,7 @@ def largest_of_inverse(
             if not settled:
                 break
         # the rounding of the iteration is a residual of the matrix at its far end: one more product takes it away
-        return values, np.linalg.qr(without(apply, exclude)(vectors))[0]
+        return values, np.linalg.qr(apply(vectors))[0]
 
 
 def largest(

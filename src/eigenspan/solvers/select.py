@@ -13,7 +13,8 @@ from sklearn.base import BaseEstimator
 from .._diagnostics import note
 from .._resources import fits, human_bytes, require
 from ..errors import InputError
-from . import chebyshev, cholesky, dense, fill, iterative, lanczos, multigrid
+from . import chebyshev, cholesky, dense, iterative, lanczos, multigrid
+from .fill import Fill, predict_fill
 
 Array = NDArray[np.float64]
 Pairs = tuple[Array, Array]
@@ -41,6 +42,7 @@ class Matrix(Protocol):
     def pairs(self) -> tuple[tuple[float, Any], ...]: ...
     def __matmul__(self, Z: Array) -> Array: ...
     def assembled(self) -> Any: ...
+    def permuted(self, order: Any) -> Any: ...
     def written_out(self) -> Any: ...
     def to_dense(self) -> Array: ...
     def norm(self) -> float: ...
@@ -84,24 +86,23 @@ class ShiftInvert(Solver):
     ----------
     shift : float, default=1e-12
         s relative to the matrix norm.
+    by_fronts : bool or None, default=None
+        Factorise by compiled fronts, or by SuperLU; None leaves it to the predicted fill.
     """
 
-    def __init__(self, shift: float = 1e-12) -> None:
+    def __init__(self, shift: float = 1e-12, by_fronts: bool | None = None) -> None:
         self.shift = shift
+        self.by_fronts = by_fronts
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         _check_sparse_smallest("shift-invert", A, sense)
-        A = A.assembled()
-        assert A.sparse is not None
+        A, near = cholesky.assembled_nearby(A)
+        S: Any = A.sparse
+        U: Any
         size = A.norm() or 1.0
-        shift, near = self.shift * size, cholesky.near_order(A.sparse)
-        S = cholesky.permuted(A.sparse, near)
-        U: Any = None
-        c: Any = None
-        if A.low_rank is not None:
-            U, c = A.low_rank
-            U = (U.toarray() if sp.issparse(U) else U)[near]
-        inverse_of_whole, solves = iterative.factorised_inverse(S, shift, U, c), 0
+        U, c = A.low_rank or (None, None)
+        U, shift = U.toarray() if sp.issparse(U) else U, self.shift * size
+        inverse_of_whole, solves = iterative.factorised_inverse(S, shift, U, c, by_fronts=self.by_fronts), 0
 
         def whole(b: Array) -> Array:
             nonlocal solves
@@ -121,8 +122,9 @@ class ShiftInvert(Solver):
             )
             hidden, vectors = np.hstack([hidden, new]), np.hstack([vectors, new])
         note(solves=solves)
+        values = np.einsum("ij,ij->j", vectors, A @ vectors)
         vectors[near] = vectors.copy()
-        return np.einsum("ij,ij->j", vectors, A @ vectors), vectors
+        return values, vectors
 
 
 class Chebyshev(Solver):
@@ -322,14 +324,17 @@ class Auto(Solver):
         if A.pairs and A.dense is None and A.psd and sense == "min":
             return [Chebyshev(), Lanczos(), Dense()]
         if A.dense is None and sparse and A.psd and sense == "min":
-            if self._factorise(A):
-                return [ShiftInvert(), Chebyshev(), Dense()]
+            fill = self._fill(A)
+            patience = 0.0 if fill.by_fronts else self.quick
+            if fits(fill.bytes, 0.5) and fill.seconds <= max(patience, fill.seconds_without):
+                return [ShiftInvert(by_fronts=fill.by_fronts), Chebyshev(), Dense()]
             return [Chebyshev(), Lanczos(), Dense()] if A.roots else [Lanczos(), Chebyshev(), Dense()]
         return [Lanczos(), Dense()]
 
-    def _factorise(self, A: Matrix) -> bool:
-        parts = [] if A.sparse is None else [fill.predict_fill(A.sparse)]
-        parts += [fill.predict_fill(F, squared=True) for _, F in A.roots]
+    def _fill(self, A: Matrix) -> Fill:
+        """The cost of the part whose factor takes longest."""
+        parts = [] if A.sparse is None else [predict_fill(A.sparse)]
+        parts += [predict_fill(F, squared=True) for _, F in A.roots]
         worst = max(parts, key=lambda part: part.seconds)
         note(
             predicted_factor={
@@ -338,8 +343,7 @@ class Auto(Solver):
                 "memory": human_bytes(worst.bytes),
             }
         )
-        patience = 0.0 if worst.by_fronts else self.quick
-        return fits(worst.bytes, 0.5) and worst.seconds <= max(patience, worst.seconds_without)
+        return worst
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         return self.chain(A, k, sense)[0].pairs(A, k, sense, exclude, rng)

@@ -13,20 +13,23 @@ import scipy.sparse as sp
 from ..fill import predict_fill
 from .analysis import Analysis, ordered_fronts
 from .factor import FrontalFactor
-from .order import Index, near_order, permuted
+from .order import Index, assembled_nearby, near_order, permuted
 from .superlu import SuperLUAnalysis, SuperLUFactor
 
 __all__ = [
-    "Analysis", "FrontalFactor", "SuperLUAnalysis", "SuperLUFactor", "analyse", "minimum_degree", "near_order", "permuted",
+    "Analysis", "FrontalFactor", "SuperLUAnalysis", "SuperLUFactor", "analyse", "assembled_nearby", "minimum_degree", "near_order",
+    "permuted",
 ]  # fmt: skip
 
 
-def analyse(A: sp.csr_array, *, ordered: bool = False) -> Analysis | SuperLUAnalysis:
+def analyse(A: sp.csr_array, *, ordered: bool = False, by_fronts: bool | None = None) -> Analysis | SuperLUAnalysis:
     """How to factorise symmetric matrices of this pattern, both triangles and the diagonal.
 
-    With `ordered` the rows are in an order of little fill already, and may stay in it.
+    With `ordered` the rows are in an order of little fill already, and may stay in it. `by_fronts` is what a prediction of the fill
+    has said; without, there is one here.
     """
-    return Analysis(A) if predict_fill(A).by_fronts else SuperLUAnalysis(A, ordered=ordered)
+    by_fronts = predict_fill(A).by_fronts if by_fronts is None else by_fronts
+    return Analysis(A) if by_fronts else SuperLUAnalysis(A, ordered=ordered)
 
 
 def minimum_degree(A: sp.csr_array) -> Index:

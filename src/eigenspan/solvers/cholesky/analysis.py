@@ -10,7 +10,7 @@ from . import factor
 from .factor import FrontalFactor
 from .order import Array, Elements, Index, approximate_minimum_degree, arrays, inverse, near_order, permuted
 
-#: A subtree with more than this share of the work is cut up.
+#: A subtree with more than this share of the work is cut up, unless a second thread would not pay for it.
 _SHARE = 1 / 32
 
 
@@ -37,14 +37,15 @@ class Analysis:
         from ...compiled import elimination, fronts
 
         self._pattern = A.indptr, A.indices
-        A, begin, up, self.order = ordered_fronts(A)
+        A, begin, up, heights, self.order = ordered_fronts(A)
         self.place = inverse(self.order)
         widths = np.diff(begin)
         owner = np.repeat(np.arange(widths.size, dtype=np.int32), widths)
         indptr, indices, _ = arrays(A)
-        heights, rows = np.zeros(up.size, np.int64), np.empty(0, np.int32)
         walk = indptr, indices, self.order, self.place, owner, up
-        elimination.walk_rows(*walk, np.full(up.size, -1), heights, rows)
+        if heights is None:
+            heights = np.zeros(up.size, np.int64)
+            elimination.walk_rows(*walk, np.full(up.size, -1), heights, np.empty(0, np.int32))
         starts = np.concatenate([[0], np.cumsum(heights)])
         rows, seats = np.empty((2, starts[-1]), np.int32)
         elimination.walk_rows(*walk, np.full(up.size, -1), starts[:-1].copy(), rows)
@@ -52,7 +53,7 @@ class Analysis:
         child, elder = _children(up)
         where = np.concatenate([[0], np.cumsum(widths * (widths + heights))])
         work = widths * (widths + heights).astype(np.float64) ** 2
-        self.spans, part = shares(work, up, max(_SHARE * work.sum(), 10 * factor.SHARED))
+        self.spans, part = shares(work, up, max(_SHARE * work.sum(), factor.SHARED))
         self.crown = _runs(np.flatnonzero(part == 0), work > factor.SHARED)
         room, self.updates = stack_places(heights**2, up, part)
         slots, self.vectors = stack_places(heights, up, part)
@@ -65,7 +66,7 @@ class Analysis:
         return FrontalFactor(self if same else Analysis(A), A)
 
 
-def ordered_fronts(A: sp.csr_array) -> tuple[sp.csr_array, Index, Index, Index]:
+def ordered_fronts(A: sp.csr_array) -> tuple[sp.csr_array, Index, Index, Index | None, Index]:
     """A pattern, made symmetric where rounding has left a zero out on one side, and its `assembly_tree`."""
     near, ones = near_order(A), sp.csr_array((np.ones(A.nnz, np.int8), A.indices, A.indptr), shape=A.shape)
     found = approximate_minimum_degree(permuted(ones, near))
@@ -73,12 +74,15 @@ def ordered_fronts(A: sp.csr_array) -> tuple[sp.csr_array, Index, Index, Index]:
         ones = sp.csr_array(ones + ones.T)
         found = approximate_minimum_degree(permuted(ones, near))
         assert found is not None
-    begin, up, order = assembly_tree(found)
-    return ones, begin, up, near[order]
+    begin, up, heights, order = assembly_tree(found)
+    return ones, begin, up, heights, near[order]
 
 
-def assembly_tree(found: Elements) -> tuple[Index, Index, Index]:
-    """First column of every front, its parent and the order of the columns, with every subtree in one run below its root."""
+def assembly_tree(found: Elements) -> tuple[Index, Index, Index | None, Index]:
+    """First column of every front, its parent, its rows below and the order of the columns, with every subtree in one run below its root.
+
+    How many rows there are below is not known where dense columns were set aside: nobody has counted those.
+    """
     from ...compiled import elimination
 
     up, widths, heights = found.up, found.widths.copy(), found.heights
@@ -90,14 +94,16 @@ def assembly_tree(found: Elements) -> tuple[Index, Index, Index]:
     number[kept] = np.arange(kept.size, dtype=np.int32)
     up = number[np.append(into, -1)[up[kept]]]
     front = np.append(number[into], kept.size).astype(np.int32)  # of every group
-    if np.any(found.group == into.size):  # dense columns are a front of their own, above all others
+    dense = np.any(found.group == into.size)
+    if dense:  # a front of their own, above all others
         up = np.append(np.where(up < 0, kept.size, up), -1).astype(np.int32)
     rank = postorder(up)
     above = np.append(rank, -1)[up[inverse(rank)]].astype(np.int32)
     front = np.append(rank, -1)[front]
     order = np.argsort(front[found.group] * np.int64(into.size + 1) + found.group, kind="stable").astype(np.int32)
     widths = np.bincount(front[found.group], minlength=up.size)
-    return np.concatenate([[0], np.cumsum(widths)]), above, order
+    below = None if dense else heights[kept][inverse(rank)]  # a front that takes in others has no more rows for it
+    return np.concatenate([[0], np.cumsum(widths)]), above, below, order
 
 
 def postorder(up: Index) -> Index:
