@@ -10,10 +10,9 @@ Methods
     semi-supervised SSLFDA, SSDNE, SSMFA, SSFDA, SSMMC, SELF, SELFDA, SDA, SDACCCP, SODA, SSDR
     sufficient      SIR, SAVE, DirectionalRegression, PHD, ContourRegression, LAD, GradientKDR, KDR, ManifoldKDR, ContingencySDR
     unfolding       MVU, LandmarkMVU, RelaxedMVU, LaplacianMVU, ActionRespectingEmbedding, SupervisedMVU, SMVU1, SMVU2, ColoredMVU,
-                    MaximumCovarianceUnfolding
-                    UnfoldingCertificate
+                    MaximumCovarianceUnfolding, UnfoldingCertificate
     two views       CCA, KernelCCA, MultiviewCCA
-    kernels learned KernelLearner, AffinityLearner, complete_kernel, low_rank_kernel
+    kernels learned KernelLearner, AffinityLearner, complete_kernel, low_rank_kernel, LowRankKernel
     few labels      EigenmapRegressor, EigenmapClassifier
     known places    Anchored
     by hand         TraceReducer, External

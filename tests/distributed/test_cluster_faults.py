@@ -45,7 +45,7 @@ def fit_and_compare(X: Any, whole: Any) -> list[Any]:
 
 def test_a_worker_that_is_killed_changes_nothing(cluster: Any, whole: Any) -> None:
     victim = next(iter(cluster.run(os.getpid).values()))
-    killer = threading.Timer(0.5, os.kill, (victim, signal.SIGKILL))
+    killer = threading.Timer(0.2, os.kill, (victim, signal.SIGKILL))
     killer.start()
     (warning,) = fit_and_compare(lazily(block, BLOCKS), whole)
     killer.join()
@@ -108,7 +108,7 @@ def test_a_lost_scheduler_is_an_error_that_says_what_to_do() -> None:
             client = Client(address, timeout=60)
             client.wait_for_workers(1, timeout=60)
             assert es.PCA(3).fit(lazily(block, 4)).n_samples_seen_ == 4000
-            threading.Timer(0.5, scheduler.kill).start()
+            threading.Timer(0.2, scheduler.kill).start()
             pca = es.PCA(3)
             with pytest.raises(ClusterError, match=f"scheduler at {address} was lost.*call fit anew"):
                 pca.fit(lazily(block, 100))

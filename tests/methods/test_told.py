@@ -19,7 +19,7 @@ ROLL = make_swiss_roll(900, random_state=5)[0]
 SMALL_ROLL = make_swiss_roll(600, random_state=0)[0]
 WINE = load_wine(return_X_y=True)
 TELLING = {
-    "PCA", "PPCA", "ClassicalMDS", "LandmarkMDS", "Isomap", "LandmarkIsomap", "KernelIsomap", "LDA", "MVU", "RelaxedMVU",
+    "PCA", "PPCA", "ClassicalMDS", "LandmarkMDS", "Isomap", "LandmarkIsomap", "KernelIsomap", "OrdinalIsomap", "LDA", "MVU", "RelaxedMVU",
     "ActionRespectingEmbedding", "SupervisedMVU", "SMVU1", "SMVU2", "ColoredMVU", "ConformalEigenmaps",
     "MaximumCovarianceUnfolding",
 }  # fmt: skip
@@ -32,6 +32,7 @@ CASES = {
     "LandmarkMDS": (lambda: es.LandmarkMDS("auto", landmarks=60), (NOISY,), 4),
     "Isomap": (lambda: es.Isomap("auto"), (ROLL,), 2),
     "KernelIsomap": (lambda: es.KernelIsomap("auto"), (ROLL,), 2),
+    "OrdinalIsomap": (lambda: es.OrdinalIsomap("auto"), (ROLL,), 2),
     "Isomap with landmarks": (lambda: es.Isomap("auto", landmarks=100), (ROLL,), 2),
     "LandmarkIsomap": (lambda: es.LandmarkIsomap("auto", landmarks=150), (ROLL,), 2),
     "MVU": (lambda: es.MVU("auto", n_neighbors=6), (SMALL_ROLL,), 2),

@@ -13,11 +13,15 @@ broader ones; and that the orthogonal ONPP and OLPP mix the digits.
 # %%
 # Graphs of twelve neighbours; weights as in the paper's sections 4 and 8.6. LPP and NPP are given as many principal axes as hold the
 # data without the features that are the same for nearly all digits.
+import warnings
+
 import matplotlib.pyplot as plt
 from beside import Beside, data, scatter, separation
 
 from eigenspan import LDA, LLE, LPP, NPP, OLPP, ONPP, PCA, LaplacianEigenmaps
+from eigenspan.errors import FlatWarning
 
+warnings.simplefilter("ignore", FlatWarning)  # orthonormal axes along which the digits hardly differ: they mix them
 X, y = data("mfeat")
 k = 12
 methods = {

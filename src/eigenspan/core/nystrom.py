@@ -14,6 +14,7 @@ from .._diagnostics import note, stage
 from .._resources import require
 from ..errors import KernelError
 from ..graphs.landmarks import choose_landmarks
+from ..graphs.search.metric import drawn_rows
 from ..input.lazy import LazyRows
 from ..input.pool import lazy_landmarks
 from ..input.source import refuse_non_finite
@@ -29,8 +30,6 @@ Sums = tuple[int, Array, Array]
 
 #: Bytes of one block of kernel rows.
 _BLOCK_BYTES = 32 * 2**20
-#: Rows of a cluster, evenly chosen, from which a kernel finds the width that it was not given.
-_EVEN = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +122,7 @@ def landmark_kernel(kernel: Any, X: Any, landmarks: Any, *, random_state: Any = 
             raise KernelError(
                 f"{kernel!r:.60} is a kernel of all points together, and X lies on a cluster: use another."
             )
-        few = as_rows(X[np.unique(np.linspace(0, X.shape[0] - 1, min(X.shape[0], _EVEN)).astype(int))])
+        few = as_rows(X[drawn_rows(X.shape[0])])
         full = kernel_rows(kernel, few)
         chosen = lazy_landmarks(
             X, landmarks, random_state=random_state, kernel=lambda points: partial(full.block, points)

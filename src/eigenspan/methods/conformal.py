@@ -19,8 +19,9 @@ from ..input import Input, Sample
 from ..solvers import dense
 from ..solvers.spectrahedron import Minimum, minimise_quadratic, squares_as_halves, to_half
 from .base import ToldComponents
+from .copies import within
 from .laplacian import LaplacianEigenmaps, WalkEmbedding
-from .neighbourhood import pair_distances
+from .neighbourhood import Subset, pair_distances
 from .reconstruction import LLE
 from .smooth import functions_of, on_axes_of, with_parameters_of
 from .table import SPARSE, method
@@ -121,6 +122,8 @@ class ConformalEigenmaps(WalkEmbedding):
     _input: ClassVar[Input] = replace(WalkEmbedding._input, pairs=())
 
     def _fit(self, sample: Sample) -> Fitted:
+        if sample.x.lazy:
+            return self._fit_elsewhere(sample)
         sample.x.refuse_one_place()
         m = functions_of(self, sample, self.n_eigenvectors, _EIGENVECTORS)
         self._check(m)
@@ -144,6 +147,14 @@ class ConformalEigenmaps(WalkEmbedding):
             n_components_=d,
             n_iter_=max(1, found.values.size - 1),
         )
+
+    def _fit_elsewhere(self, sample: Sample) -> Fitted:
+        """The fit to landmarks of rows on a cluster."""
+        rows = self._landmark_rows(sample)
+        if rows is None:
+            return self._fit_lazily(sample)
+        some = with_parameters_of(self, ConformalEigenmaps, landmarks=None)
+        return within(rows, Subset(rows).fit(sample, some._fit)).having(landmarks_=rows)
 
     def _check(self, m: int) -> None:
         if self.n_components != "auto" and self.n_components > m:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -119,10 +120,10 @@ def pca_keeps_most_information(data: Data) -> Measured:
     d, C = values.size, data.centred.T @ data.centred / data.n
 
     def bits(basis: Array) -> float:
-        return float(0.5 * np.linalg.slogdet(2 * np.pi * np.e * basis.T @ C @ basis)[1] / np.log(2))
+        return float(0.5 * np.linalg.slogdet(2 * np.pi * math.e * basis.T @ C @ basis)[1] / np.log(2))
 
     best = bits(PCA(d).fit(data.X).components_.T)
-    formula = 0.5 * np.sum(np.log2(2 * np.pi * np.e * values / data.n))
+    formula = 0.5 * np.sum(np.log2(2 * np.pi * math.e * values / data.n))
     steps = data.rng().standard_normal((100, *V.shape))
     rivals = [bits(np.linalg.qr(V + 0.1 * step if i % 2 else step)[0]) for i, step in enumerate(steps)]
     excess = max(0.0, max(rivals) - best)

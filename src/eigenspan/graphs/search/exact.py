@@ -94,7 +94,7 @@ class BlockSearch:
             return self.layout
         plan = self.planned(m, k)
         (n, D), width = self.points.shape, -(-plan.frame.width // plan.p) * (plan.p + 1)
-        blocks = _ROWS * workers(self.n_jobs) * (8.0 * (D + width) + 2048 * (_ANY + 1))
+        blocks = _ROWS * workers(self.n_jobs) * (8.0 * (D + width) + 2048 * ((_FIRST if cells else _ANY) + 1))
         self._require(m, k, n * (4.0 * (width + plan.p) + 64) + max(4.0 * n * width, blocks))
         return Layout.of(self.points, plan, cells, workers(self.n_jobs))
 

@@ -181,11 +181,14 @@ def asymmetry(M: NDArray[np.float64]) -> tuple[float, float]:
     return size, skew
 
 
+def drawn_rows(n: int, sample: int = 1000) -> NDArray[np.intp]:
+    """At most so many of n rows, always the same: at random, for rows in turn from several sources would meet a regular step."""
+    return np.sort(np.random.default_rng(0).choice(n, min(n, sample), replace=False)).astype(np.intp)
+
+
 def median_width(X: Any, sample: int = 1000, precomputed: bool = False, metric: Any = "euclidean") -> float:
     """Half the median distance among at most 1000 points, of more drawn at random, always the same [S0, §§8.6, 9.2]."""
-    n = X.shape[0]
-    # at random: rows in turn from several sources, or a period in time, would meet a regular step
-    rows = np.sort(np.random.default_rng(0).choice(n, min(n, sample), replace=False))
+    rows = drawn_rows(X.shape[0], sample)
     D = np.asarray(X[rows][:, rows]) if precomputed else point_distances(X[rows], metric=metric)
     pairs = D[np.triu_indices(rows.size, 1)]
     width = float(np.median(pairs)) / 2 if pairs.size else 0.0

@@ -44,7 +44,7 @@ _ROUNDING = 1e-11
 class MaximumCovarianceUnfolding(TwoViews, BoundedUnfolding):
     """Maximum covariance unfolding: two views of the same points, each unfolded so that both vary together.
 
-    .. math:: \\max_{K \\succeq 0} \\operatorname{tr} K_{xy}, \\quad K = \\begin{pmatrix} K_x & K_{xy} \\\\ K_{xy}^T & K_y \\end{pmatrix},
+    .. math:: \\max_{K \\succeq 0} \\operatorname{tr} K_{xy}, \\quad K = [K_x\\ K_{xy};\\ K_{xy}^T\\ K_y],
               \\qquad (1 - \\epsilon) d_{ij} \\le K_{ii} - 2K_{ij} + K_{jj} \\le d_{ij} \\ \\text{ for neighbours in a view}
 
     each view centred [S4, §8.4]: what two curved sheets have in common, as `CCA` finds it of straight ones. Every point has two places in
