@@ -358,11 +358,12 @@ def test_the_graph_of_the_distinct_rows_is_accepted_again(case: Case) -> None:
 
 
 # ---------------------------------------------------------------------- beside other choices of rows
-@over(  # kernel Isomap places rows beside its landmarks by dense products, equal to rounding: its own tests look at that
+@over(  # kernel and ordinal Isomap place rows beside their landmarks by dense products, equal to rounding: their own tests look at that
     [
         case
         for case in GRAPH_METHODS
-        if "landmarks" in case.template.get_params() and not isinstance(case.template, es.KernelIsomap)
+        if "landmarks" in case.template.get_params()
+        and not isinstance(case.template, (es.KernelIsomap, es.OrdinalIsomap))
     ]
 )
 def test_landmarks_may_be_copies(case: Case) -> None:

@@ -109,6 +109,7 @@ def against_problem(estimator: Any) -> str:
     if problem is None or not hasattr(problem, "exclude"):
         return ""
     A, unit = problem.A.to_dense(), problem.B
+    size = la.norm(A, 2)
     if isinstance(problem, TraceRatio):  # where A − ρB has its largest, or least, eigenvalues, they sum to zero
         A, unit = A - estimator.diagnostics_["trace_ratio"] * problem.B.to_dense(), problem.C
     B = np.eye(len(A)) if unit is None else unit.to_dense()
@@ -125,7 +126,8 @@ def against_problem(estimator: Any) -> str:
     skip = estimator.get_params().get("skip_smallest", 0)
     if type(estimator).__name__ == "SpectralClustering":
         found = found[problem.exclude.shape[1] :]
-    off = np.abs(found - values[skip : skip + found.size]).max(initial=0.0) / np.abs(values).max()
+    size = max(np.abs(values).max(), size / high * isinstance(problem, TraceRatio))
+    off = np.abs(found - values[skip : skip + found.size]).max(initial=0.0) / size
     return "" if off < 1e-7 else f"eigenvalues differ from those of problem_: {found} for {values[: found.size]}"
 
 
