@@ -21,7 +21,7 @@ Specifications
     weights         Binary, Heat, LocalScaling, Cosine, Powered, PathSimilarity
     kernels         Kernel, HeatKernel, CommuteTimeKernel, ReconstructionKernel
     landmarks       Landmarks
-    new points      SmoothedEigenfunctions, NormalisedKernels
+    new points      SmoothedEigenfunctions, NormalizedKernels
 Before and after a picture
     how many dimensions  intrinsic_dimension
     how good, and which  evaluate, compare
@@ -45,7 +45,7 @@ from .dimension import intrinsic_dimension
 from .extend import (
     CommuteTimeKernel,
     HeatKernel,
-    NormalisedKernels,
+    NormalizedKernels,
     ReconstructionKernel,
     SmoothedEigenfunctions,
 )
@@ -209,7 +209,7 @@ __all__ = [
     "MixturePPCA",
     "ModifiedLLE",
     "MultiviewCCA",
-    "NormalisedKernels",
+    "NormalizedKernels",
     "OrdinalIsomap",
     "OrientedPCA",
     "PathSimilarity",

@@ -15,7 +15,7 @@ import numpy as np
 from beside import Beside, scatter
 from scipy.spatial.distance import pdist
 
-from eigenspan import LDA, PCA, KernelPCA
+from eigenspan import LDA, PDDP, KernelPCA
 from eigenspan.quality import procrustes
 
 rng = np.random.default_rng(0)
@@ -33,8 +33,8 @@ def cut(Y):
     return LDA().fit(Y, y).score(Y, y)
 
 
-direction = PCA(1).fit(X)
-sides = direction.transform(X)[:, 0] > 0
+pddp = PDDP(2).fit(X)
+sides = pddp.labels_
 split = max(np.mean(sides == y), np.mean(sides != y))
 
 # %%
@@ -52,8 +52,8 @@ beside.ordered("difference of the image to the points", "the wider, the more lik
 # Ours.
 figure, axes = plt.subplots(2, 3, figsize=(9, 6), layout="constrained")
 scatter(axes[0, 0], X, y, "the points, and PDDP's line")
-across = np.array([-direction.components_[0, 1], direction.components_[0, 0]])
-axes[0, 0].plot(*(direction.mean_ + np.outer([-5, 5], across)).T, color="black", linewidth=1)
+across = pddp.directions_[0] @ [[0, 1], [-1, 0]]
+axes[0, 0].plot(*(pddp.centres_[0] + np.outer([-5, 5], across)).T, color="black", linewidth=1)
 for ax, c in zip(axes.flat[1:], C, strict=True):
     scatter(ax, images[c], y, f"kernel PCA, σ² = σ₀² / {c:g}")
 beside.show()

@@ -4,7 +4,7 @@ from .barycentric import Barycentric, BarycentricRows
 from .gram import DistanceGram, FactorExtension, GeodesicGram, GramExtension, half_squares
 from .graph_kernels import CommuteTimeKernel, HeatKernel, ReconstructionKernel
 from .smoother import Eigenfunctions, KernelMap, eigenfunctions, kernel_map
-from .specs import NormalisedKernels, SmoothedEigenfunctions
+from .specs import NormalizedKernels, SmoothedEigenfunctions
 from .walk import Walk, WalkRows, walk_rows
 
 __all__ = [
@@ -18,7 +18,7 @@ __all__ = [
     "GramExtension",
     "HeatKernel",
     "KernelMap",
-    "NormalisedKernels",
+    "NormalizedKernels",
     "ReconstructionKernel",
     "SmoothedEigenfunctions",
     "Walk",

@@ -46,7 +46,7 @@ class SmoothedEigenfunctions(Spec):
         return eigenfunctions(graph, points, factor, **self.get_params(deep=False))
 
 
-class NormalisedKernels(Spec):
+class NormalizedKernels(Spec):
     """New points by normalised Gaussian kernels fitted to the embedding [S4, eqs. 68–77]: ``extension=`` of the unfoldings.
 
     Parameters
@@ -62,8 +62,8 @@ class NormalisedKernels(Spec):
 
     Examples
     --------
-    >>> from eigenspan import MVU, NormalisedKernels
-    >>> MVU(extension=NormalisedKernels(gamma=0.3)).extension.gamma
+    >>> from eigenspan import MVU, NormalizedKernels
+    >>> MVU(extension=NormalizedKernels(gamma=0.3)).extension.gamma
     0.3
 
     References

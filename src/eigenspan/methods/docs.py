@@ -187,7 +187,7 @@ _ENTRIES = {
     "unfolding_extension": """extension : {"auto", "barycentric", "eigenfunctions", "kernel-map"} or specification, default="auto"
         How new points are placed: by local reconstruction, by smoothed eigenfunctions of K [S4, eqs. 63–67], or by normalised
         kernels fitted to the embedding [S4, eqs. 68–77]. "auto" is the first, and where X holds distances, which have no coordinates, the
-        second. ``SmoothedEigenfunctions(eta=...)`` and ``NormalisedKernels(gamma=...)`` set the numbers of the formulas. Training points
+        second. ``SmoothedEigenfunctions(eta=...)`` and ``NormalizedKernels(gamma=...)`` set the numbers of the formulas. Training points
         always return their own embedding.""",
     "unfolding_time_limit": """time_limit : float or None, default=None
         Seconds after which the best certified point is returned, with a warning; Ctrl-C does the same.""",

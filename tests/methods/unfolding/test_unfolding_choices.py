@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_blobs, make_swiss_roll
 
-from eigenspan import MVU, SMVU1, SMVU2, NormalisedKernels, SmoothedEigenfunctions
+from eigenspan import MVU, SMVU1, SMVU2, NormalizedKernels, SmoothedEigenfunctions
 from eigenspan.extend import eigenfunctions, kernel_map
 from eigenspan.methods.unfolding.supervised import representatives
 from helpers import quietly
@@ -43,7 +43,7 @@ def unfolded():
 
 
 @pytest.mark.parametrize(
-    ("spec", "name"), [(SmoothedEigenfunctions(), "eigenfunctions"), (NormalisedKernels(), "kernel-map")]
+    ("spec", "name"), [(SmoothedEigenfunctions(), "eigenfunctions"), (NormalizedKernels(), "kernel-map")]
 )
 def test_names_are_the_specifications_with_their_defaults(spec, name):
     one, two = (MVU(2, extension=extension).fit(X).transform(NEW) for extension in (spec, name))
@@ -56,7 +56,7 @@ def test_the_numbers_reach_the_formulas(unfolded):
     graph, F = unfolded.graph_, unfolded.embedding_full_
     for spec, made in (
         (SmoothedEigenfunctions(0.1, kernel="gaussian", width=2.0, rescale=False), eigenfunctions),
-        (NormalisedKernels(1.0, order=1, neighbours=12, ridge=1e-2), kernel_map),
+        (NormalizedKernels(1.0, order=1, neighbours=12, ridge=1e-2), kernel_map),
     ):
         told = spec.extend(graph, X, F)
         given = made(graph, X, *([F] if made is eigenfunctions else []), **spec.get_params())

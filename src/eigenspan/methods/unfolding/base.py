@@ -15,7 +15,7 @@ from ..._parameters import Count, Positive, Tolerance, parameter
 from ...core import Fitted, Samples, SqrtEigenvalue, factor_gram, pose
 from ...core.rules import suggested_dimension
 from ...errors import DegenerateWarning, DimensionError, DisconnectedError, warn
-from ...extend import NormalisedKernels, SmoothedEigenfunctions
+from ...extend import NormalizedKernels, SmoothedEigenfunctions
 from ...graphs import NeighbourGraph, components
 from ...input import Classes, Sample
 from ...solvers import dense
@@ -126,7 +126,7 @@ def extension_of(wanted: Any, graph: NeighbourGraph, x: Any, F: Array) -> Any:
     if isinstance(wanted, str) and wanted in ("auto", "barycentric") and not x.pairs:
         return barycentric(graph, x)
     if isinstance(wanted, str):
-        wanted = NormalisedKernels() if wanted == "kernel-map" else SmoothedEigenfunctions()
+        wanted = NormalizedKernels() if wanted == "kernel-map" else SmoothedEigenfunctions()
     return wanted.extend(graph, x.arriving, F)
 
 
