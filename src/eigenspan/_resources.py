@@ -25,7 +25,8 @@ from .errors import InputError, MemoryLimitError
 LIMIT_VARIABLE = "EIGENSPAN_MEMORY"
 #: Bytes that are there in any case, fewer than the libraries take: to ask takes a millisecond, which is half of a small fit.
 _TRIFLE = 2**26
-_ALONE = 600
+#: Order of dense factorisations up to which one thread does them.
+_ALONE = 800
 
 _limit: ContextVar[int | None] = ContextVar("eigenspan_threads", default=None)
 
