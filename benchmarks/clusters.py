@@ -11,6 +11,7 @@ Processor time is that of all processes, less what it takes to make the rows, wh
 from __future__ import annotations
 
 import argparse
+import operator
 import os
 import time
 from functools import partial
@@ -100,7 +101,8 @@ def compare(client: Any, n: int, step: int, only: list[str]) -> None:
         if only and name not in only:
             continue
         begun = processor_seconds(client)
-        lazy_table(lazy[0]).reduce(_counted)  # each time: a busy machine works slower
+        rows = lazy_table(given[0])  # each time: a busy machine works slower
+        rows.reduce(_counted, operator.add, *(rows.beside(other) for other in given[1:]))
         making = processor_seconds(client) - begun
         begun = processor_seconds(client)
         estimator.fit(*given)

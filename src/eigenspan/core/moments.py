@@ -297,7 +297,8 @@ def _of_strip(X: Any, codes: Codes | None, groups: int, space: tuple[Any, Any], 
     single = products.dtype == np.float32
     origin = _origin(X[parts[0]][:_PILOT], products.dtype)
     counts, sums, scatter = np.zeros(groups), np.zeros((groups, D)), np.zeros((D, D))
-    centred = centred if origin.any() else None
+    # rows to be converted go there too: where memory is given back at once, as Dask's workers do, new arrays take as long as the products
+    centred = centred if origin.any() or getattr(X, "dtype", None) != products.dtype else None
     if centred is None and codes is None and not single and isinstance(X, np.ndarray):
         # nothing to copy and no digits to lose: larger products are faster
         parts = [slice(parts[0].start, parts[-1].stop)]
