@@ -140,8 +140,8 @@ def test_small_fits_keep_to_one_thread_of_the_linear_algebra() -> None:
 
     seen: dict[int, set[int]] = {}
     with threadpool_limits(2, user_api="blas"):
-        for n in (100, 700):
+        for n in (100, 900):
             X = np.random.default_rng(0).standard_normal((n, 3)) * [3.0, 2.0, 1.0]
             TraceReducer(2, maximise=form, unit="projection").fit(X)
-        assert pools() == seen[700]
+        assert pools() == seen[900]
     assert seen[100] == {1}

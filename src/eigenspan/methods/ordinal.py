@@ -68,7 +68,7 @@ class OrdinalIsomap(Isomap):
     ----------
     stress_ : float
         Kruskal's stress-1 of the embedding, the root of the above: 0.05 is good, 0.2 poor.
-    stress_path_ : ndarray of shape (n_iter_ + 1,)
+    stress_path_ : ndarray of shape (n_steps + 1,)
         The stress at the start, which is Isomap's, and after every step. It never increases.
     n_iter_ : int
     disparities_ : ndarray of shape (2, n_steps)
