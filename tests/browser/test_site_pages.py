@@ -59,11 +59,9 @@ def test_names_in_the_text_lead_to_their_pages(read):
 
 
 def test_an_example_that_was_run_shows_what_it_drew(read):
-    page = read("site/gallery/s3/fig_3_2.html")
+    page = read("site/gallery/s3/plot_figure_3_5.html")
     assert page.run("document.querySelector('img.sphx-glr-single-img').naturalWidth") > 300
-    assert "variance of the points                         expected   0.0476" in page.run(
-        "document.querySelector('article').textContent"
-    )
+    assert "paper: LDA better" in page.run("document.querySelector('article').textContent")
 
 
 @pytest.fixture
