@@ -19,7 +19,7 @@ import pytest
 import eigenspan as es
 from eigenspan.errors import ClusterError, ClusterWarning, MemoryLimitError
 from eigenspan.input import cluster as module
-from lazy_data import block, fatal_block, lazily
+from lazy_data import block, fatal_block, lazily, telling_block
 
 BLOCKS = 24
 
@@ -43,11 +43,17 @@ def fit_and_compare(X: Any, whole: Any) -> list[Any]:
     return ours(found)
 
 
-def test_a_worker_that_is_killed_changes_nothing(cluster: Any, whole: Any) -> None:
-    victim = next(iter(cluster.run(os.getpid).values()))
-    killer = threading.Timer(0.2, os.kill, (victim, signal.SIGKILL))
+def test_a_worker_that_is_killed_changes_nothing(cluster: Any, whole: Any, tmp_path: Path) -> None:
+    victim, begun = next(iter(cluster.run(os.getpid).values())), tmp_path / "begun"
+
+    def kill() -> None:
+        while not begun.exists():
+            time.sleep(0.005)
+        os.kill(victim, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill, daemon=True)
     killer.start()
-    (warning,) = fit_and_compare(lazily(block, BLOCKS), whole)
+    (warning,) = fit_and_compare(lazily(telling_block, BLOCKS, str(begun)), whole)
     killer.join()
     assert warning.category is ClusterWarning
     assert "1 of the cluster's workers ended" in str(warning.message)

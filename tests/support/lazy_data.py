@@ -26,6 +26,13 @@ def block(number: int, rows: int = 1000, D: int = 8) -> Any:
     return np.random.default_rng(number).standard_normal((rows, D)) * np.arange(1, D + 1)
 
 
+def telling_block(number: int, flag: str) -> Any:
+    """The same; block 3 leaves a file of that name."""
+    if number == 3:
+        Path(flag).touch()
+    return block(number)
+
+
 def fatal_block(number: int, flag: str, memory: int = 0) -> Any:
     """The same; where there is a file of that name, block 5 removes it and ends the worker: by a signal, or by taking its memory."""
     if number == 5 and Path(flag).exists():
