@@ -1,10 +1,11 @@
-"""A cluster of two single-threaded workers on this machine, one for each module."""
+"""A cluster of two single-threaded workers on this machine: one for each module, or one for a test that harms it."""
 
 from __future__ import annotations
 
 import logging
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -12,8 +13,8 @@ import pytest
 pytest.importorskip("distributed")
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
+@contextmanager
+def _two_workers() -> Iterator[Any]:
     from distributed import Client, LocalCluster
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
@@ -25,7 +26,20 @@ def cluster() -> Iterator[Any]:
         client = Client(workers)
         yield client
         client.close()
-        workers.close(timeout=20)
+        with suppress(TimeoutError):  # a worker that was killed may be waited for in vain
+            workers.close(timeout=10)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    with _two_workers() as client:
+        yield client
+
+
+@pytest.fixture
+def mortal_cluster() -> Iterator[Any]:
+    with _two_workers() as client:
+        yield client
 
 
 @pytest.fixture(params=["threads", "cluster"])

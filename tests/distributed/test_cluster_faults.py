@@ -43,8 +43,8 @@ def fit_and_compare(X: Any, whole: Any) -> list[Any]:
     return ours(found)
 
 
-def test_a_worker_that_is_killed_changes_nothing(cluster: Any, whole: Any, tmp_path: Path) -> None:
-    victim, begun = next(iter(cluster.run(os.getpid).values())), tmp_path / "begun"
+def test_a_worker_that_is_killed_changes_nothing(mortal_cluster: Any, whole: Any, tmp_path: Path) -> None:
+    victim, begun = next(iter(mortal_cluster.run(os.getpid).values())), tmp_path / "begun"
 
     def kill() -> None:
         while not begun.exists():
@@ -57,14 +57,14 @@ def test_a_worker_that_is_killed_changes_nothing(cluster: Any, whole: Any, tmp_p
     killer.join()
     assert warning.category is ClusterWarning
     assert "1 of the cluster's workers ended" in str(warning.message)
-    cluster.wait_for_workers(2, timeout=60)
+    mortal_cluster.wait_for_workers(1, timeout=60)
     assert fit_and_compare(lazily(block, BLOCKS), whole) == []  # told of once
 
 
 @pytest.mark.parametrize("memory", [0, 2**30])
-def test_a_block_that_ends_its_worker_once(cluster: Any, whole: Any, tmp_path: Path, memory: int) -> None:
+@pytest.mark.usefixtures("mortal_cluster")
+def test_a_block_that_ends_its_worker_once(whole: Any, tmp_path: Path, memory: int) -> None:
     """By a signal, or by taking more memory than the worker has."""
-    cluster.wait_for_workers(2, timeout=60)
     flag = tmp_path / "once"
     flag.touch()
     found = fit_and_compare(lazily(fatal_block, BLOCKS, str(flag), memory), whole)
@@ -72,13 +72,12 @@ def test_a_block_that_ends_its_worker_once(cluster: Any, whole: Any, tmp_path: P
     assert not flag.exists()
 
 
-def test_a_block_that_no_worker_survives(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_block_that_no_worker_survives(mortal_cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dask gives up after some workers, or has none left: either way an error says what to do."""
     import dask
 
     monkeypatch.setattr(module, "_PATIENCE", 10.0)
-    cluster.wait_for_workers(2, timeout=60)
-    cluster.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
+    mortal_cluster.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
     with (
         warnings.catch_warnings(),
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
@@ -137,7 +136,6 @@ def _close(client: Any) -> None:
 
 
 def test_an_error_of_a_task_is_passed_on(cluster: Any) -> None:
-    cluster.wait_for_workers(1, timeout=60)
     with pytest.raises(FileNotFoundError, match="nowhere"):
         es.PCA().fit(lazily(_missing, 3))
 
@@ -150,6 +148,5 @@ def test_the_limit_of_a_worker_counts(cluster: Any) -> None:
     """What a worker may use, not what the machine has."""
     from eigenspan._resources import available_memory
 
-    cluster.wait_for_workers(1, timeout=60)
     left = cluster.submit(available_memory, pure=False).result()
     assert 0 < left < 700e6
