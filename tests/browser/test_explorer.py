@@ -212,7 +212,7 @@ def test_zoom_move_and_back(visit):
 
 
 def read_csv(file, **more):
-    return pd.read_csv(file, keep_default_na=False, na_values={"height": [""]}, **more)
+    return pd.read_csv(file, keep_default_na=False, na_values={"height": [""]}, float_precision="round_trip", **more)
 
 
 def test_the_saved_rows_are_the_rows(visit):

@@ -222,8 +222,10 @@ def _from_source(indptr, indices, lengths, source, width, buckets, order):  # ty
             order[found] = u
             found += 1
         du = dist[u]
-        for p in range(indptr[u], indptr[u + 1]):
-            v = indices[p]
+        for p in range(
+            np.uint64(indptr[u]), np.uint64(indptr[u + 1])
+        ):  # signed ones cost a look whether they are negative
+            v = np.uint32(indices[p])
             d = du + lengths[p]
             if d < dist[v]:
                 b = inside[v]
