@@ -20,7 +20,7 @@ from ..errors import ConvergenceWarning, IndefiniteWarning, InputError, KernelEr
 from ..input.read import is_precomputed, refuse_disguised
 from ..input.x import KernelValues
 from ..input.y import read_classes
-from ..methods.docs import documented
+from ..methods.table import besides
 from ..solvers import dense
 from ..solvers.sdp.margin import MarginSolution, learn_weights
 
@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 _PSD = 1e-8  #: Negative eigenvalues of a kernel matrix down to this share of its norm are rounding.
 
 
-@documented
+@besides("learning", "max margin", "trace of K", "kernel", "some labels", "m n² + n³", "S4 eq. 31")
 class KernelLearner(ClassifierMixin, Declared):
     """Kernel learning for transduction: weights of given kernels by semidefinite programming, then a support vector machine.
 

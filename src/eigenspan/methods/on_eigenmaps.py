@@ -18,8 +18,8 @@ from ..input import Input, Sample
 from ..input.y import ClassLabels, Targets
 from .base import Components
 from .classifier import ScoredClassifier
-from .docs import documented
 from .laplacian import LaplacianEigenmaps
+from .table import SPARSE, besides
 
 Array = NDArray[np.float64]
 
@@ -85,7 +85,7 @@ def least_squares(Y: Array, T: Array, ridge: float, everyone: Array) -> tuple[Ar
     return coef, level - mean @ coef
 
 
-@documented
+@besides("semi-supervised", "min squares over eigenmaps", "degree", "samples", "numbers", SPARSE, "S1 §1.5")
 class EigenmapRegressor(RegressorMixin, _OnEigenmaps):
     """Semi-supervised regression on Laplacian eigenmaps.
 
@@ -168,7 +168,7 @@ class EigenmapRegressor(RegressorMixin, _OnEigenmaps):
         return tags
 
 
-@documented
+@besides("semi-supervised", "min squares over eigenmaps", "degree", "samples", "some labels", SPARSE, "S1 §1.5")
 class EigenmapClassifier(ScoredClassifier, _OnEigenmaps):
     """Semi-supervised classification on Laplacian eigenmaps.
 
