@@ -305,7 +305,7 @@ def test_held_out_points_land_where_a_refit_puts_them(name: str) -> None:
     params: dict[str, Any] = {"n_neighbors": 8} if "n_neighbors" in es.make(name).get_params() else {}
     if name == "KernelPCA":
         params = {"gamma": "median"}
-    if name == "KernelCCA":
+    if name in ("KernelCCA", "SupervisedNonlinearLocalEmbedding"):
         params = {"kernel": es.Kernel("rbf", gamma="median")}
     part, whole = es.make(name, **params).fit(X[~held], y[~held]), es.make(name, **params).fit(X, y)
     middle = part.embedding_.mean(axis=0)

@@ -30,6 +30,7 @@ from . import (  # noqa: F401 -- their classes add themselves to the table
     links,
     manifold_kdr,
     multiview,
+    nonlinear,
     ordinal,
     oriented,
     propagation,
