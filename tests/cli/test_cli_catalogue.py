@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from cli_helpers import refused, run
 from sklearn.datasets import load_iris
+
+from cli_helpers import refused, run
 
 
 @pytest.fixture

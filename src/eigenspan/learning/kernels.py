@@ -34,7 +34,7 @@ class KernelLearner(ClassifierMixin, Declared):
     """Kernel learning for transduction: weights of given kernels by semidefinite programming, then a support vector machine.
 
     .. math:: \\min_{\\mu} \\; \\omega(K), \\quad K = \\sum_i \\mu_i K_i \\succeq 0, \\; \\operatorname{tr} K = c, \\qquad
-              \\omega(K) = \\max_{\\alpha} \\; 2\\,\\mathbf 1^T\\alpha - \\alpha^T (G(K_{tr}) + \\tau I)\\, \\alpha
+              \\omega(K) = \\max_{\\alpha} \\; 2\\,\\mathbf{1}^T\\alpha - \\alpha^T (G(K_{tr}) + \\tau I)\\, \\alpha
 
     over :math:`\\alpha \\ge 0, y^T\\alpha = 0`, with :math:`G_{ij} = y_i y_j K_{ij}` on the labelled points, while trace and K ⪰ 0 count
     all points. ω is what the machine pays at best; [S4, eq. 31] is this problem with the inner maximum replaced by its dual, where ν, δ
