@@ -99,13 +99,7 @@ class EigenmapRegressor(RegressorMixin, _OnEigenmaps):
 
     Parameters
     ----------
-    n_components : int or None, default=None
-        Functions besides the constant; None means one for every five labelled points.
-    ridge : float, default=0.0
-        ε, for functions of variance one.
-    unit : {"degree", "covariance"}, default="degree"
-        Eigenvectors of the walk, or of L.
-    $eigenmap_parameters
+    $eigenmap_functions
 
     Attributes
     ----------
@@ -115,11 +109,7 @@ class EigenmapRegressor(RegressorMixin, _OnEigenmaps):
         The number of functions.
     transduction_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
         The values at the training points, labelled or not.
-    $graph_attribute
-    $landmarks_attribute
-    affinity_ : Affinity
-        Edge weights (``affinity_.W``) and the rule that made them.
-    $spectral_attributes
+    $eigenmap_attributes
 
     Examples
     --------
@@ -183,14 +173,8 @@ class EigenmapClassifier(ScoredClassifier, _OnEigenmaps):
 
     Parameters
     ----------
-    n_components : int or None, default=None
-        Functions besides the constant; None means one for every five labelled points.
-    ridge : float, default=0.0
-        ε, for functions of variance one.
+    $eigenmap_functions
     $unlabeled
-    unit : {"degree", "covariance"}, default="degree"
-        Eigenvectors of the walk, or of L.
-    $eigenmap_parameters
 
     Attributes
     ----------
@@ -201,11 +185,7 @@ class EigenmapClassifier(ScoredClassifier, _OnEigenmaps):
         The number of functions.
     transduction_ : ndarray of shape (n_samples,)
         The classes of the training points, labelled or not.
-    $graph_attribute
-    $landmarks_attribute
-    affinity_ : Affinity
-        Edge weights (``affinity_.W``) and the rule that made them.
-    $spectral_attributes
+    $eigenmap_attributes
 
     Examples
     --------
