@@ -13,7 +13,7 @@ from ..errors import LabelError
 from ..forms import AllPairs, PairWeights, Sparse, pair_affinity
 from ..graphs import affinity, allies, check_n_neighbors
 from ..graphs.labels import warn_of_single_labels
-from ..graphs.weights.rules import refuse_found_edges
+from ..graphs.weights.rules import refuse_given
 from ..input import Input, Sample
 from ..input.x import as_rows
 from ..input.y import ClassLabels
@@ -104,7 +104,7 @@ class SupervisedNonlinearLocalEmbedding(SpectralReducer):
 
     def _within(self, points: Any, codes: Any) -> PairWeights:
         """Weights of the pairs of a class, one on the diagonal of labelled rows."""
-        refuse_found_edges(None, self.weights)
+        refuse_given(type(self).__name__, self.weights)
         counts = np.bincount(codes[codes >= 0])
         if counts.max() < 2:
             raise LabelError(
