@@ -86,6 +86,10 @@ def test_two_samples_are_few(case: Case) -> None:
         with pytest.raises(LabelError, match=says("no class has two labelled samples", "gamma > 0")):
             quietly(lambda: case.make(**params).fit(X[:2], [0, 1]))
         return
+    if case.id == "SupervisedNonlinearLocalEmbedding":
+        with pytest.raises(LabelError, match="None of the 2 classes has two labelled rows"):
+            case.make(**params).fit(X[:2], [0, 1])
+        return
     if case.id in ("SAVE", "DirectionalRegression", "LAD"):
         with pytest.raises(LabelError, match=says("2 of 2 slices of the response have one row only", "n_slices=")):
             quietly(lambda: case.make(**params).fit(X[:2], [0, 1]))
