@@ -6,7 +6,7 @@ Methods
     laplacian       LaplacianEigenmaps, DiffusionMap, CommuteTimeEmbedding, SpectralClustering, LPP, OLPP
     reconstruction  LLE, ConformalEigenmaps, NPP, ONPP
     alignment       ModifiedLLE, HessianLLE, LTSA, LLTSA, GeodesicNullspaceAnalysis
-    discriminant    LDA, LFDA, MFA, DNE, LDE, MMC, SupervisedPCA, RoweisDA
+    discriminant    LDA, LFDA, MFA, DNE, LDE, MMC, SupervisedPCA, RoweisDA, SupervisedNonlinearLocalEmbedding
     semi-supervised SSLFDA, SSDNE, SSMFA, SSFDA, SSMMC, SELF, SELFDA, SDA, SDACCCP, SODA, SSDR
     sufficient      SIR, SAVE, DirectionalRegression, PHD, ContourRegression, LAD, GradientKDR, KDR, ManifoldKDR, ContingencySDR
     unfolding       MVU, LandmarkMVU, RelaxedMVU, LaplacianMVU, ActionRespectingEmbedding, SupervisedMVU, SMVU1, SMVU2, ColoredMVU,
@@ -78,6 +78,7 @@ from .methods.manifold_kdr import ManifoldKDR
 from .methods.margins import DNE, LDE, MFA, SSDNE, SSMFA
 from .methods.mixture import MixturePPCA
 from .methods.multiview import MultiviewCCA
+from .methods.nonlinear import SupervisedNonlinearLocalEmbedding
 from .methods.on_eigenmaps import EigenmapClassifier, EigenmapRegressor
 from .methods.ordinal import OrdinalIsomap
 from .methods.oriented import OrientedPCA
@@ -223,6 +224,7 @@ __all__ = [
     "SmoothedEigenfunctions",
     "SpectralClustering",
     "SupervisedMVU",
+    "SupervisedNonlinearLocalEmbedding",
     "SupervisedPCA",
     "Theorem",
     "TheoremReport",

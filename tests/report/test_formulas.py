@@ -9,11 +9,11 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from eigenspan.errors import InputError
-from eigenspan.methods.registry import TABLE
+from eigenspan.methods.registry import all_rows
 from eigenspan.report.formulas import formulas_of, readable, to_mathml, to_unicode
 from eigenspan.report.latex import parse
 
-OWN = [method for method in TABLE if method.own]
+OWN = [method for method in all_rows() if method.own]
 #: What MathML elements may have inside: a name, or a number of children.
 CHILDREN = {"msub": 2, "msup": 2, "msubsup": 3, "munder": 2, "mover": 2, "munderover": 3, "mfrac": 2, "msqrt": 1}
 

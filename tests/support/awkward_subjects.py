@@ -16,6 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 import eigenspan as es
 import helpers
 from eigenspan.errors import EigenspanError
+from eigenspan.methods.registry import TABLE
 
 N, D = 40, 6
 
@@ -84,7 +85,7 @@ def _with(cls: Any, **fixed: Any) -> Callable[..., Any]:
 
 def subjects() -> dict[str, Subject]:
     found = []
-    table = es.methods()
+    table = es.methods().loc[[row.name for row in TABLE]]
     for name, row in table.iterrows():
         if row["family"] == "external":
             continue

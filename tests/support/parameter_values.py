@@ -15,6 +15,7 @@ from sklearn.neighbors import KNeighborsTransformer
 
 import eigenspan as es
 from eigenspan.core import Form
+from eigenspan.methods.registry import TABLE
 from eigenspan.solvers import Dense
 
 N = 40
@@ -286,7 +287,7 @@ def strings(constraints: Any) -> list[str]:
     )
 
 
-METHODS = es.methods()
+METHODS = es.methods().loc[[row.name for row in TABLE]]
 SUPERVISION = METHODS["supervision"].to_dict()
 #: The value that a method has of its own.
 DEFAULT = "default"

@@ -42,6 +42,7 @@ K = np.exp(-(D**2))
 
 LINEAR = ["PCA", "LPP", "OLPP", "NPP", "ONPP", "LLTSA", "LDA"]
 PAIRS = [case.id for case in own() if {"axes", "n_neighbors"} <= set(case.template.get_params())]
+PAIRS.append("SupervisedNonlinearLocalEmbedding")
 NEIGHBOURS = [case.id for case in own() if "n_neighbors" in case.template.get_params() and case.id not in PAIRS]
 IMPLICIT = [
     case.id
@@ -85,6 +86,10 @@ def test_two_samples_are_few(case: Case) -> None:
         with pytest.raises(LabelError, match=says("no class has two labelled samples", "gamma > 0")):
             quietly(lambda: case.make(**params).fit(X[:2], [0, 1]))
         return
+    if case.id == "SupervisedNonlinearLocalEmbedding":
+        with pytest.raises(LabelError, match="None of the 2 classes has two labelled rows"):
+            case.make(**params).fit(X[:2], [0, 1])
+        return
     if case.id in ("SAVE", "DirectionalRegression", "LAD"):
         with pytest.raises(LabelError, match=says("2 of 2 slices of the response have one row only", "n_slices=")):
             quietly(lambda: case.make(**params).fit(X[:2], [0, 1]))
@@ -124,7 +129,7 @@ def test_constant_column_changes_nothing(case: Case) -> None:
     padded = quietly(lambda: case.make().fit(np.c_[X, np.full(30, 1e3)], Y3))
     assert_healthy(padded.embedding_, 30)
     # kernels whose width is 1/n_features; noise that is the same in every column
-    if case.id not in ("KernelPCA", "KernelCCA", "MixturePPCA"):
+    if case.id not in ("KernelPCA", "KernelCCA", "SupervisedNonlinearLocalEmbedding", "MixturePPCA"):
         assert angle(plain.embedding_, padded.embedding_) < 1e-2
 
 
@@ -137,7 +142,9 @@ COINCIDE = {
     **dict.fromkeys(["KernelPCA", "ClassicalMDS"], (DimensionError, ["only 0 positive", "coincide"])),
     **dict.fromkeys(["LPP", "OLPP"], (GraphError, ["All 30 sampled points coincide"])),
     "LandmarkMDS": (DimensionError, ["n_components=2 exceeds"]),
-    "KernelCCA": (KernelError, ["sees no difference between the 30 points"]),
+    **dict.fromkeys(
+        ["KernelCCA", "SupervisedNonlinearLocalEmbedding"], (KernelError, ["sees no difference between the 30 points"])
+    ),
 }
 
 
@@ -225,7 +232,7 @@ TOO_MANY = {
     "SpectralClustering-ratio": ["n_components=40 exceeds n_samples=30"],
     "EigenmapClassifier": ["n_components=40 functions", "30 labelled points", "<= 29"],
     "KernelPCA-landmarks": ["n_components=40 exceeds 29", "<= 29"],
-    "LPP-kernel": ["n_components=40 exceeds 29", "<= 29"],
+    **dict.fromkeys(["LPP-kernel", "SupervisedNonlinearLocalEmbedding"], ("n_components=40 exceeds 29", "<= 29")),
     "ConformalEigenmaps": ["n_components=40 exceeds 10", "eigenvectors", "<= 10"],
     "ManifoldKDR": ["n_components=40", "needs only", "functions", "Use n_components <="],
 }

@@ -22,13 +22,13 @@ def methods(family: str | None, wide: bool) -> None:
     """List every method: its family, whether it uses labels, and its cost for n rows of D columns."""
     from rich.table import Table
 
-    from ..methods.registry import TABLE
+    from ..methods.registry import all_rows
     from .console import suggestion
 
-    families = list(dict.fromkeys(row.family for row in TABLE))
+    families = list(dict.fromkeys(row.family for row in all_rows()))
     if family is not None and family.lower() not in families:
         raise Usage(f"There is no family {family!r}.{suggestion(family, families)} There are {', '.join(families)}.")
-    rows = [row for row in TABLE if family is None or row.family == family.lower()]
+    rows = [row for row in all_rows() if family is None or row.family == family.lower()]
     if how().json:
         keep = ("name", "family", "form", "unit", "basis", "supervision", "cost", "source", "aliases")
         click.echo(json.dumps([{key: getattr(row, key) for key in keep} for row in rows], ensure_ascii=False))

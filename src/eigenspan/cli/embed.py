@@ -75,12 +75,13 @@ def run(o: SimpleNamespace) -> None:
 def methods_of(o: SimpleNamespace, several: bool = False) -> list[tuple[Any, Any]]:
     """Rows of the table of methods with unfitted estimators, each with those of the parameters that it has where there are several."""
     from ..methods.registry import find
-    from .fitting import build, require_labels
+    from .fitting import build, require_labels, require_places
 
     names = [name.strip() for text in o.methods or ("pca",) for name in text.split(",") if name.strip()]
     chosen = []
     try:
         for row in dict.fromkeys(find(name) for name in names):
+            require_places(row)
             estimator = build(row, o, several=several or len(names) > 1)
             estimator._validate_params()  # before anything is read
             require_labels(row, estimator, o.label)

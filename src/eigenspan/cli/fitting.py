@@ -56,6 +56,13 @@ def _value(text: str) -> Any:
         return text
 
 
+def require_places(row: Any) -> None:
+    """Refuse what learns something else than places of rows, or holds known ones, which are several columns."""
+    if row.family == "learning" or row.supervision == "coordinates":
+        does = "gives rows no places" if row.family == "learning" else "needs the known coordinates of some rows"
+        raise Usage(f"{row.name} {does}: use it in Python; eigenspan info {row.name} has an example.")
+
+
 def require_labels(row: Any, estimator: Any, label: str | None) -> None:
     """Refuse a supervised fit without labels, before anything is read."""
     if label is None and estimator.__sklearn_tags__().target_tags.required:

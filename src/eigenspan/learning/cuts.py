@@ -19,12 +19,12 @@ from ..errors import ConvergenceWarning, LabelError, warn
 from ..input.read import refuse_disguised
 from ..input.source import in_precision_of
 from ..input.y import read_classes
-from ..methods.docs import documented
+from ..methods.table import besides
 
 Array = NDArray[np.float64]
 
 
-@documented
+@besides("learning", "min divergence of a walk", "—", "linear", "some labels", "n² D per step", "S3 §4.5.2")
 class AffinityLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declared):
     """Weights of the features, learned from a partition, for spectral clustering.
 

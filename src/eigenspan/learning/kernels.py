@@ -20,7 +20,7 @@ from ..errors import ConvergenceWarning, IndefiniteWarning, InputError, KernelEr
 from ..input.read import is_precomputed, refuse_disguised
 from ..input.x import KernelValues
 from ..input.y import read_classes
-from ..methods.docs import documented
+from ..methods.table import besides
 from ..solvers import dense
 from ..solvers.sdp.margin import MarginSolution, learn_weights
 
@@ -29,12 +29,12 @@ Array = NDArray[np.float64]
 _PSD = 1e-8  #: Negative eigenvalues of a kernel matrix down to this share of its norm are rounding.
 
 
-@documented
+@besides("learning", "max margin", "trace of K", "kernel", "some labels", "m n² + n³", "S4 eq. 31")
 class KernelLearner(ClassifierMixin, Declared):
     """Kernel learning for transduction: weights of given kernels by semidefinite programming, then a support vector machine.
 
     .. math:: \\min_{\\mu} \\; \\omega(K), \\quad K = \\sum_i \\mu_i K_i \\succeq 0, \\; \\operatorname{tr} K = c, \\qquad
-              \\omega(K) = \\max_{\\alpha} \\; 2\\,\\mathbf 1^T\\alpha - \\alpha^T (G(K_{tr}) + \\tau I)\\, \\alpha
+              \\omega(K) = \\max_{\\alpha} \\; 2\\,\\mathbf{1}^T\\alpha - \\alpha^T (G(K_{tr}) + \\tau I)\\, \\alpha
 
     over :math:`\\alpha \\ge 0, y^T\\alpha = 0`, with :math:`G_{ij} = y_i y_j K_{ij}` on the labelled points, while trace and K ⪰ 0 count
     all points. ω is what the machine pays at best; [S4, eq. 31] is this problem with the inner maximum replaced by its dual, where ν, δ

@@ -25,9 +25,9 @@ from ..solvers import dense
 from ..solvers.linear import solve_positive
 from .base import Reducer, axes
 from .copies import over_distinct
-from .docs import documented
 from .geodesics import Isomap, LandmarkIsomap
 from .neighbourhood import GraphEmbedding, barycentric, in_one_piece
+from .table import SPARSE, besides
 from .unfolding import Unfolding
 
 Array = NDArray[np.float64]
@@ -42,7 +42,15 @@ def _places_of(estimator: Any) -> KnownPlaces:
     return KnownPlaces(d)
 
 
-@documented
+@besides(
+    "semi-supervised",
+    "min the form of a graph embedding",
+    "known coordinates",
+    "samples",
+    "coordinates",
+    SPARSE,
+    "S0 §6.2",
+)
 class Anchored(Reducer):
     """A graph embedding that keeps to the known coordinates of some points.
 

@@ -19,11 +19,10 @@ from ..input import Input, Sample
 from ..solvers import dense
 from ..solvers.spectrahedron import Minimum, minimise_quadratic, squares_as_halves, to_half
 from .base import ToldComponents
-from .copies import within
 from .laplacian import LaplacianEigenmaps, WalkEmbedding
-from .neighbourhood import Subset, pair_distances
+from .neighbourhood import pair_distances
 from .reconstruction import LLE
-from .smooth import functions_of, on_axes_of, with_parameters_of
+from .smooth import distinct_rows, functions_of, on_axes_of, with_parameters_of
 from .table import SPARSE, method
 
 Array = NDArray[np.float64]
@@ -121,11 +120,9 @@ class ConformalEigenmaps(WalkEmbedding):
 
     _input: ClassVar[Input] = replace(WalkEmbedding._input, pairs=())
 
-    def _fit(self, sample: Sample) -> Fitted:
-        if sample.x.lazy:
-            return self._fit_elsewhere(sample)
+    def _fit_all(self, sample: Sample) -> Fitted:
         sample.x.refuse_one_place()
-        m = functions_of(self, sample, self.n_eigenvectors, _EIGENVECTORS)
+        m = functions_of(distinct_rows(sample), self.n_eigenvectors, _EIGENVECTORS)
         self._check(m)
         fitted = self._eigenvectors(m)._fit(sample)
         Z = np.asarray(fitted.embedding)
@@ -148,14 +145,6 @@ class ConformalEigenmaps(WalkEmbedding):
             n_iter_=max(1, found.values.size - 1),
         )
 
-    def _fit_elsewhere(self, sample: Sample) -> Fitted:
-        """The fit to landmarks of rows on a cluster."""
-        rows = self._landmark_rows(sample)
-        if rows is None:
-            return self._fit_lazily(sample)
-        some = with_parameters_of(self, ConformalEigenmaps, landmarks=None)
-        return within(rows, Subset(rows).fit(sample, some._fit)).having(landmarks_=rows)
-
     def _check(self, m: int) -> None:
         if self.n_components != "auto" and self.n_components > m:
             raise DimensionError(
@@ -165,8 +154,8 @@ class ConformalEigenmaps(WalkEmbedding):
 
     def _eigenvectors(self, m: int) -> Any:
         if self.base == "lle":
-            return with_parameters_of(self, LLE, n_components=m)
-        return with_parameters_of(self, LaplacianEigenmaps, n_components=m, scale="unit-variance")
+            return with_parameters_of(self, LLE, n_components=m, landmarks=None)
+        return with_parameters_of(self, LaplacianEigenmaps, n_components=m, landmarks=None, scale="unit-variance")
 
     def _combine(self, Q: Array) -> Minimum:
         """The best P."""

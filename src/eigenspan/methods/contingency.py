@@ -16,7 +16,7 @@ from ..errors import ConvergenceWarning, DimensionError, InputError, warn
 from ..input import Input, Sample
 from ..solvers import dense
 from .base import Components, Reducer
-from .docs import documented
+from .table import besides
 
 Array = NDArray[np.float64]
 
@@ -24,7 +24,9 @@ Array = NDArray[np.float64]
 _STEPS, _SETTLED = 60, 1e-14
 
 
-@documented
+@besides(
+    "sufficient", "min divergence of counts", "covariance of columns", "counts", "none", "n D d² per sweep", "S3 §3.9.5"
+)
 class ContingencySDR(Reducer):
     """Sufficient dimensionality reduction of a table of counts.
 

@@ -61,19 +61,11 @@ class ContourRegression(InverseRegression):
         Pairs that lines are drawn through, chosen at random where there are more (``"general"``).
     $level
     $n_permutations_only
-    $kernel
-    $landmarks
-    $reduce
-    $ridge_response
-    $scale
-    $solver
-    $random_state
+    $direction_parameters
 
     Attributes
     ----------
-    $order_tests
-    $linear_attributes
-    $spectral_attributes
+    $direction_attributes
 
     Examples
     --------
@@ -178,21 +170,13 @@ class LAD(SlicedRegression):
         ``diagnostics_`` has the amount.
     $level
     $n_permutations
-    $kernel
-    $landmarks
-    $reduce
-    $ridge_response
-    $scale
-    $solver
-    $random_state
+    $direction_parameters
 
     Attributes
     ----------
     log_likelihood_gain_ : float
         Of the subspace over none, for each row: −½ of the criterion.
-    $order_tests
-    $linear_attributes
-    $spectral_attributes
+    $direction_attributes
 
     Examples
     --------

@@ -22,7 +22,7 @@ from ..input import Input, Sample, read_new
 from ..input.source import refuse_non_finite
 from ..solvers.centred import Centred, column_means, leading_axes
 from .base import Reducer
-from .docs import documented
+from .table import besides
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -31,7 +31,7 @@ Index = NDArray[np.intp]
 _ON_THE_PLANE = 1e-10
 
 
-@documented
+@besides("variance", "max scatter of a cluster, split", "projection", "linear", "none", "n D per level", "S0 §8.6")
 class PDDP(ClusterMixin, Reducer):
     """Principal direction divisive partitioning.
 

@@ -57,6 +57,8 @@ _ENTRIES = {
     "extension": """extension : {"nystrom", "harmonic", "barycentric"}
         How new points are placed: by the eigenfunction formula, the weighted mean of their neighbours, or local
         reconstruction. Training points always return their own embedding.""",
+    "conformal": """conformal : bool, default=False
+        Rescale edges by d_ij/√(M_i M_j), M_i the mean distance to the neighbours: for sheets sampled unevenly or bent conformally.""",
     "kernel": """kernel : str, Kernel, callable or None, default=None
         None works on the features themselves. A kernel turns the method into its kernel form: a name such as ``"rbf"``,
         ``Kernel("poly", degree=2)``, a kernel of a neighbour graph such as ``HeatKernel(t)``, a function of two arrays of rows, or of
@@ -200,11 +202,19 @@ _ENTRIES = {
     "graph_attribute": """graph_ : NeighbourGraph
         The neighbour graph, accepted by other estimators as ``graph=``. Where rows of X repeat it is that of the distinct ones:
         ``graph_.rows`` says which rows its nodes are, None for all.""",
+    "affinity_attribute": """affinity_ : Affinity
+        Edge weights (``affinity_.W``) and the rule that made them.""",
     "class_graph_attributes": """classes_ : ndarray
         The class labels, where the graph is one within classes.
     graph_ : NeighbourGraph
         The neighbour graph, accepted by other estimators as ``graph=`` (absent with "class" and "all").""",
 }
+
+
+def _listed(names: str) -> str:
+    """Placeholders, one a line."""
+    return "\n    ".join(f"${name}" for name in names.split())
+
 
 _COSTS = """$gamma
     $alpha
@@ -284,22 +294,30 @@ _LABELLED = f"""{_FORM}
     $graph_attribute
     $spectral_attributes"""
 
-_EIGENMAPS = """$n_neighbors
-    $graph_plain
-    $metric
-    $weights
-    $landmark_fit
-    $disconnected
-    $extension
-    $scale
-    $solver
-    $random_state
-    $n_jobs"""
+_EIGENMAPS = _listed(
+    "n_neighbors graph_plain metric weights landmark_fit disconnected extension scale solver random_state n_jobs"
+)
+
+_FUNCTIONS = f"""n_components : int or None, default=None
+        Functions besides the constant; None means one for every five labelled points.
+    ridge : float, default=0.0
+        ε, for functions of variance one.
+    unit : {{"degree", "covariance"}}, default="degree"
+        Eigenvectors of the walk, or of L.
+    {_EIGENMAPS}"""
 
 #: Lists of entries that whole families share.
 _LISTS = {
-    "graph": "$graph_plain\n    $metric",
+    "graph": _listed("graph_plain metric"),
     "eigenmap_parameters": _EIGENMAPS,
+    "eigenmap_functions": _FUNCTIONS,
+    "eigenmap_attributes": _listed("graph_attribute landmarks_attribute affinity_attribute spectral_attributes"),
+    "direction_parameters": _listed("kernel landmarks reduce ridge_response scale solver random_state"),
+    "direction_attributes": _listed("order_tests linear_attributes spectral_attributes"),
+    "geodesic_parameters": _listed("landmark_fit sample disconnected solver random_state n_jobs"),
+    "geodesic_attributes": _listed(
+        "told_attributes graph_attribute landmarks_attribute sample_attribute spectral_attributes"
+    ),
     "unfolding_parameters": _UNFOLDING,
     "unfolding_attributes": _UNFOLDED,
     "unfolding_form": _FORM,

@@ -52,8 +52,7 @@ class Isomap(LandmarkReducer, SampledEmbedding):
     $n_components_gram
     $n_neighbors
     $graph
-    conformal : bool, default=False
-        Rescale edges by d_ij/√(M_i M_j), M_i the mean distance to the neighbours: for sheets sampled unevenly or bent conformally.
+    $conformal
     landmarks : int, Landmarks, array of indices or None, default=None
         Use geodesics to these points only, through the graph of all points (see `LandmarkIsomap`).
     $sample

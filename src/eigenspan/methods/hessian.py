@@ -48,19 +48,11 @@ class PHD(InverseRegression):
         What r is. Residuals are the better choice where there is a linear trend as well, which only adds noise to S.
     $level
     $n_permutations
-    $kernel
-    $landmarks
-    $reduce
-    $ridge_response
-    $scale
-    $solver
-    $random_state
+    $direction_parameters
 
     Attributes
     ----------
-    $order_tests
-    $linear_attributes
-    $spectral_attributes
+    $direction_attributes
 
     Examples
     --------

@@ -53,13 +53,7 @@ class SIR(LabelledStreaming, SlicedRegression):
     $n_slices
     $level
     $n_permutations
-    $kernel
-    $landmarks
-    $reduce
-    $ridge_response
-    $scale
-    $solver
-    $random_state
+    $direction_parameters
 
     Attributes
     ----------
@@ -221,19 +215,11 @@ class SAVE(ComparedSlices):
     $n_slices
     $level
     $n_permutations
-    $kernel
-    $landmarks
-    $reduce
-    $ridge_response
-    $scale
-    $solver
-    $random_state
+    $direction_parameters
 
     Attributes
     ----------
-    $order_tests
-    $linear_attributes
-    $spectral_attributes
+    $direction_attributes
 
     Examples
     --------
@@ -291,19 +277,11 @@ class DirectionalRegression(ComparedSlices):
     $n_slices
     $level
     $n_permutations_only
-    $kernel
-    $landmarks
-    $reduce
-    $ridge_response
-    $scale
-    $solver
-    $random_state
+    $direction_parameters
 
     Attributes
     ----------
-    $order_tests
-    $linear_attributes
-    $spectral_attributes
+    $direction_attributes
 
     Examples
     --------

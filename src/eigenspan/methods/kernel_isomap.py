@@ -46,14 +46,8 @@ class KernelIsomap(Isomap):
         Drop the negative eigenvalues, or add the smallest constant to the distances.
     $n_neighbors
     $graph
-    conformal : bool, default=False
-        Rescale edges by d_ij/√(M_i M_j), M_i the mean distance to the neighbours: for sheets sampled unevenly or bent conformally.
-    $landmark_fit
-    $sample
-    $disconnected
-    $solver
-    $random_state
-    $n_jobs
+    $conformal
+    $geodesic_parameters
 
     Attributes
     ----------
@@ -63,11 +57,7 @@ class KernelIsomap(Isomap):
         K between the points of ``graph_``, worked out anew each time it is asked for.
     dist_matrix_ : ndarray of shape (n_samples, n_samples)
         Geodesic distances between the same points, without the constant.
-    $told_attributes
-    $graph_attribute
-    $landmarks_attribute
-    $sample_attribute
-    $spectral_attributes
+    $geodesic_attributes
 
     Examples
     --------

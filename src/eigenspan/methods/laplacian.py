@@ -79,11 +79,7 @@ class LaplacianEigenmaps(WalkEmbedding):
 
     Attributes
     ----------
-    $graph_attribute
-    $landmarks_attribute
-    affinity_ : Affinity
-        Edge weights (``affinity_.W``) and the rule that made them.
-    $spectral_attributes
+    $eigenmap_attributes
 
     Examples
     --------

@@ -19,7 +19,7 @@ from .base import Components
 from .conditional import response_features
 from .kdr import default_eps, read_response
 from .laplacian import LaplacianEigenmaps, WalkEmbedding
-from .smooth import functions_of, on_axes_of, with_parameters_of
+from .smooth import distinct_rows, functions_of, on_axes_of, with_parameters_of
 from .table import SPARSE, method
 
 Array = NDArray[np.float64]
@@ -112,7 +112,9 @@ class ManifoldKDR(WalkEmbedding):
     _input: ClassVar[Input] = replace(WalkEmbedding._input, y=read_response)
 
     def _fit(self, sample: Sample) -> Fitted:
-        count = functions_of(self, sample, self.n_functions, _FUNCTIONS)
+        rows = self._landmark_rows(sample)
+        n = distinct_rows(sample) if rows is None else rows.size
+        count = functions_of(n, self.n_functions, _FUNCTIONS)
         scaled = {"n_components": count, "scale": "unit-variance"}
         fitted = with_parameters_of(self, LaplacianEigenmaps, **scaled)._fit(sample)
         U, known = np.asarray(fitted.embedding), sample.y.known

@@ -6,10 +6,9 @@ from typing import Any
 
 from .._parameters import Count, NotNegative, Weights
 from ..core import Form
-from ..errors import GraphError
 from ..forms import laplacian
 from ..graphs import affinity, allies, rivals
-from ..graphs.weights.rules import takes_given
+from ..graphs.weights.rules import refuse_given
 from .costs import PairCosts, ones_on
 from .table import NEIGHBOURS_AND_FEATURES, method
 
@@ -137,11 +136,7 @@ class LDE(MFA):
     weights: Weights = "heat"
 
     def _weigh(self, graph: Any, points: Any) -> Form:
-        if takes_given(self.weights):
-            raise GraphError(
-                'weights="precomputed" has no place in LDE: the edges within and across classes are found here and hold distances. Use '
-                '"heat", "local", "binary" or "cosine".'
-            )
+        refuse_given("LDE", self.weights)
         if not graph.distances.nnz:
             return ones_on(graph)
         return Form(graph.n, sparse=affinity(graph, self.weights, points).W)

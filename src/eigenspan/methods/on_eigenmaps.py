@@ -18,8 +18,8 @@ from ..input import Input, Sample
 from ..input.y import ClassLabels, Targets
 from .base import Components
 from .classifier import ScoredClassifier
-from .docs import documented
 from .laplacian import LaplacianEigenmaps
+from .table import SPARSE, besides
 
 Array = NDArray[np.float64]
 
@@ -85,7 +85,7 @@ def least_squares(Y: Array, T: Array, ridge: float, everyone: Array) -> tuple[Ar
     return coef, level - mean @ coef
 
 
-@documented
+@besides("semi-supervised", "min squares over eigenmaps", "degree", "samples", "numbers", SPARSE, "S1 §1.5")
 class EigenmapRegressor(RegressorMixin, _OnEigenmaps):
     """Semi-supervised regression on Laplacian eigenmaps.
 
@@ -99,13 +99,7 @@ class EigenmapRegressor(RegressorMixin, _OnEigenmaps):
 
     Parameters
     ----------
-    n_components : int or None, default=None
-        Functions besides the constant; None means one for every five labelled points.
-    ridge : float, default=0.0
-        ε, for functions of variance one.
-    unit : {"degree", "covariance"}, default="degree"
-        Eigenvectors of the walk, or of L.
-    $eigenmap_parameters
+    $eigenmap_functions
 
     Attributes
     ----------
@@ -115,11 +109,7 @@ class EigenmapRegressor(RegressorMixin, _OnEigenmaps):
         The number of functions.
     transduction_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
         The values at the training points, labelled or not.
-    $graph_attribute
-    $landmarks_attribute
-    affinity_ : Affinity
-        Edge weights (``affinity_.W``) and the rule that made them.
-    $spectral_attributes
+    $eigenmap_attributes
 
     Examples
     --------
@@ -168,7 +158,7 @@ class EigenmapRegressor(RegressorMixin, _OnEigenmaps):
         return tags
 
 
-@documented
+@besides("semi-supervised", "min squares over eigenmaps", "degree", "samples", "some labels", SPARSE, "S1 §1.5")
 class EigenmapClassifier(ScoredClassifier, _OnEigenmaps):
     """Semi-supervised classification on Laplacian eigenmaps.
 
@@ -183,14 +173,8 @@ class EigenmapClassifier(ScoredClassifier, _OnEigenmaps):
 
     Parameters
     ----------
-    n_components : int or None, default=None
-        Functions besides the constant; None means one for every five labelled points.
-    ridge : float, default=0.0
-        ε, for functions of variance one.
+    $eigenmap_functions
     $unlabeled
-    unit : {"degree", "covariance"}, default="degree"
-        Eigenvectors of the walk, or of L.
-    $eigenmap_parameters
 
     Attributes
     ----------
@@ -201,11 +185,7 @@ class EigenmapClassifier(ScoredClassifier, _OnEigenmaps):
         The number of functions.
     transduction_ : ndarray of shape (n_samples,)
         The classes of the training points, labelled or not.
-    $graph_attribute
-    $landmarks_attribute
-    affinity_ : Affinity
-        Edge weights (``affinity_.W``) and the rule that made them.
-    $spectral_attributes
+    $eigenmap_attributes
 
     Examples
     --------

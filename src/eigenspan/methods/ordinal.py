@@ -51,18 +51,12 @@ class OrdinalIsomap(Isomap):
     $n_components_gram
     $n_neighbors
     $graph
-    conformal : bool, default=False
-        Rescale edges by d_ij/√(M_i M_j), M_i the mean distance to the neighbours, before paths are measured.
+    $conformal
     tol : float, default=1e-6
         Stop when a step lowers the squared stress by no more than this.
     max_iter : int, default=300
         Steps at most; a warning tells when they did not suffice.
-    $landmark_fit
-    $sample
-    $disconnected
-    $solver
-    $random_state
-    $n_jobs
+    $geodesic_parameters
 
     Attributes
     ----------
@@ -75,11 +69,7 @@ class OrdinalIsomap(Isomap):
         The increasing function f: geodesic lengths, and the distances that are wanted for them; straight lines between.
     dist_matrix_ : ndarray of shape (n_samples, n_samples)
         Geodesic distances between the points of ``graph_``, worked out anew each time they are asked for.
-    $told_attributes
-    $graph_attribute
-    $landmarks_attribute
-    $sample_attribute
-    $spectral_attributes
+    $geodesic_attributes
 
     Examples
     --------

@@ -30,6 +30,7 @@ from . import (  # noqa: F401 -- their classes add themselves to the table
     links,
     manifold_kdr,
     multiview,
+    nonlinear,
     ordinal,
     oriented,
     propagation,
@@ -43,7 +44,7 @@ from . import (  # noqa: F401 -- their classes add themselves to the table
     walks,
 )
 from .external import External
-from .table import ROWS, Method
+from .table import BESIDES, FAMILIES, ROWS, Method
 
 
 def _external(cls: Any, **fixed: Any) -> Callable[..., Any]:
@@ -67,6 +68,7 @@ def _theirs(name: str, form: str, basis: str, supervision: str, cost: str, build
 
 
 # fmt: off
+#: The reducers.
 TABLE: tuple[Method, ...] = (
     *ROWS,
     _theirs("FactorAnalysis", "likelihood", "linear", "none", "n D² per step", _external(FactorAnalysis)),
@@ -84,7 +86,9 @@ def _key(name: str) -> str:
     return name.lower().replace("-", "").replace("_", "").replace(" ", "")
 
 
-_BY_NAME = {_key(alias): method for method in TABLE for alias in (method.name, *method.aliases)}
+def all_rows() -> tuple[Method, ...]:
+    """All methods, the reducers of a family first: read when asked, for layers above add theirs to `BESIDES`."""
+    return tuple(sorted((*TABLE, *BESIDES), key=lambda row: FAMILIES.index(row.family)))
 
 
 def methods() -> Any:
@@ -103,7 +107,7 @@ def methods() -> Any:
     """
     import pandas as pd
 
-    rows = [{k: v for k, v in asdict(method).items() if k not in ("build", "own")} for method in TABLE]
+    rows = [{k: v for k, v in asdict(method).items() if k not in ("build", "own")} for method in all_rows()]
     table = pd.DataFrame(rows).set_index("name")
     table["aliases"] = [", ".join(aliases) for aliases in table["aliases"]]
     return table
@@ -111,11 +115,12 @@ def methods() -> Any:
 
 def find(name: str) -> Method:
     """The table row of a method name or alias, upper or lower case, with or without hyphens."""
-    method = _BY_NAME.get(_key(name))
+    by_name = {_key(alias): method for method in all_rows() for alias in (method.name, *method.aliases)}
+    method = by_name.get(_key(name))
     if method is None:
-        near = difflib.get_close_matches(_key(name), _BY_NAME, n=1)
-        hint = f" Did you mean {_BY_NAME[near[0]].name!r}?" if near else ""
-        raise InputError(f"There is no method {name!r}.{hint} eigenspan.methods() lists all {len(TABLE)}.")
+        near = difflib.get_close_matches(_key(name), by_name, n=1)
+        hint = f" Did you mean {by_name[near[0]].name!r}?" if near else ""
+        raise InputError(f"There is no method {name!r}.{hint} eigenspan.methods() lists all {len(all_rows())}.")
     return method
 
 

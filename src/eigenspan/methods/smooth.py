@@ -19,16 +19,15 @@ def with_parameters_of(estimator: Any, cls: Any, **more: Any) -> Any:
     return cls(**{name: getattr(estimator, name) for name in cls._parameters if hasattr(estimator, name)} | more)
 
 
-def functions_of(estimator: Any, sample: Sample, wanted: int | None, usual: int) -> int:
-    """How many functions of the manifold are combined: as many as are asked for, or the usual number where there are so many."""
-    if wanted is not None:
-        return int(wanted)
-    if estimator.landmarks is not None:
-        n = len(sample.x.landmarks(estimator.landmarks, random_state=estimator.random_state))
-    else:
-        copies = sample.x.copies()
-        n = sample.n if copies is None else int(copies.first.size)
-    return max(1, min(usual, n - 2))
+def distinct_rows(sample: Sample) -> int:
+    """How many rows differ from all before them."""
+    copies = sample.x.copies()
+    return sample.n if copies is None else int(copies.first.size)
+
+
+def functions_of(n: int, wanted: int | None, usual: int) -> int:
+    """How many functions of n points are combined: as many as are asked for, or the usual number where there are so many."""
+    return int(wanted) if wanted is not None else max(1, min(usual, n - 2))
 
 
 def on_axes_of(

@@ -28,6 +28,7 @@ FAMILIES = (
     "two views",
     "sufficient",
     "unfolding",
+    "learning",
     "external",
 )
 
@@ -50,6 +51,8 @@ class Method:
 
 
 ROWS: list[Method] = []
+#: What the contract of reducers does not fit: it predicts or learns weights, reads counts, or is built around another method.
+BESIDES: list[Method] = []
 
 
 def method(family: str, form: str, unit: str, cost: str, source: str, *aliases: str) -> Callable[[Class], Class]:
@@ -74,6 +77,19 @@ def method(family: str, form: str, unit: str, cost: str, source: str, *aliases: 
         facts = family, form, unit, _basis(cls), _supervision(cls), cost, source
         ROWS.append(Method(cls.__name__, *facts, build=cls, aliases=aliases))
         ROWS.sort(key=lambda row: FAMILIES.index(row.family))
+        return documented(cls)
+
+    return decorate
+
+
+def besides(
+    family: str, form: str, unit: str, basis: str, supervision: str, cost: str, source: str, *aliases: str
+) -> Callable[[Class], Class]:
+    """The same for a class of `BESIDES`, of which basis and supervision are told."""
+
+    def decorate(cls: Class) -> Class:
+        facts = family, form, unit, basis, supervision, cost, source
+        BESIDES.append(Method(cls.__name__, *facts, build=cls, aliases=aliases))
         return documented(cls)
 
     return decorate

@@ -93,13 +93,13 @@ _GREEK = {
 }
 _LETTERS = _GREEK | {"ell": "ℓ", "infty": "∞", "dagger": "†", "top": "⊤", "emptyset": "∅"}
 _OPERATORS = {
-    **{"sim": "∼", "in": "∈", "succeq": "⪰", "preceq": "⪯", "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥"},
+    **{"sim": "∼", "in": "∈", "succeq": "⪰", "preceq": "⪯", "iff": "⇔", "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥"},
     **{"ne": "≠", "neq": "≠", "times": "×", "cdot": "·", "cup": "∪", "cap": "∩", "nabla": "∇", "partial": "∂"},
     **{"mid": "∣", "dots": "…", "ldots": "…", "cdots": "⋯", "approx": "≈", "propto": "∝", "to": "→", "pm": "±"},
     **{"subset": "⊂", "circ": "∘", "odot": "⊙", "otimes": "⊗", "oplus": "⊕", "perp": "⊥", "equiv": "≡", "colon": ":"},
 }
 _FENCES = {
-    **{"lVert": "‖", "rVert": "‖", "|": "‖", "lvert": "|", "rvert": "|", "langle": "⟨", "rangle": "⟩"},
+    **{"lVert": "‖", "rVert": "‖", "Vert": "‖", "|": "‖", "lvert": "|", "rvert": "|", "langle": "⟨", "rangle": "⟩"},
     **{"{": "{", "}": "}", "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉"},
 }
 _FUNCTIONS = {"arg", "log", "det", "exp", "tr", "dim", "ker", "rank", "cos", "sin", "arccos", "diag"}

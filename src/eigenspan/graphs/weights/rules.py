@@ -296,6 +296,15 @@ def refuse_found_edges(graph: Any, weights: Any) -> None:
         )
 
 
+def refuse_given(name: str, weights: Any) -> None:
+    """The same for a method of this name that takes no graph."""
+    if takes_given(weights):
+        raise GraphError(
+            f'weights="precomputed" has no place in {name}: the pairs within and across classes are found here and hold distances. Use '
+            '"heat", "local", "binary" or "cosine".'
+        )
+
+
 def affinity(graph: NeighbourGraph, weights: Any, X: Any) -> Affinity:
     """Weigh the undirected edges of a graph. X is None where only distances are known."""
     with stage("weights"):
