@@ -5,8 +5,9 @@ Dask is imported by the user who hands over a collection, and here only inside f
 
 from __future__ import annotations
 
+import operator
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Any
@@ -23,6 +24,8 @@ _HUNGRY = (
 )
 #: Values that workers are sent: up to the first they travel with the graph, above the second they are refused.
 _SMALL, _LARGE = 2**20, 200 * 2**20
+#: Partial results that are added up in one task.
+_FAN = 8
 
 
 def client_of_dask() -> Any:
@@ -54,6 +57,13 @@ def shared(value: Any, what: str = "What the workers need") -> Any:
         return client.scatter(value, broadcast=True, hash=False)
 
 
+def large_graph() -> Any:
+    """While graphs of tasks carry data on purpose, so that what a lost worker held can be made again: Dask does not warn of their size."""
+    import dask
+
+    return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"})
+
+
 def compute(lazy: Any) -> Any:
     """The value of something delayed. A worker that is lost on the way is told of once, and changes nothing; a lost cluster is an error."""
     client = client_of_dask()
@@ -71,6 +81,24 @@ def compute(lazy: Any) -> Any:
             ClusterWarning,
         )
     return found
+
+
+def folded(level: list[Any], add: Callable[[Any, Any], Any] = operator.add) -> Any:
+    """Delayed pairs of rows and a value, added up by a tree, always in the same order."""
+    import dask
+
+    fold = dask.delayed(_fold, pure=False)
+    while len(level) > 1:
+        level = [fold(add, level[i : i + _FAN]) for i in range(0, len(level), _FAN)]
+    return level[0]
+
+
+def _fold(add: Callable[[Any, Any], Any], some: list[tuple[int, Any]]) -> tuple[int, Any]:
+    """Some partial results as one."""
+    rows, total = some[0]
+    for more, value in some[1:]:
+        rows, total = rows + more, add(total, value)
+    return rows, total
 
 
 def _await(client: Any, future: Any) -> list[str]:
