@@ -71,9 +71,16 @@ def compute(lazy: Any) -> Any:
         with one_blas_thread():  # tasks run side by side on Dask's threads
             return lazy.compute()
     with _explained(client):
+        seen = set(client.ncores())
         future = client.compute(lazy)
-        lost = [worker for worker in _await(client, future) if _ended(client, worker)]
-    found = _result(future)
+    return gathered(client, [future], seen)[0]
+
+
+def gathered(client: Any, futures: list[Any], seen: set[str]) -> list[Any]:
+    """What the tasks come to. Workers that are lost of those `seen` so far are told of once: what they held is made again."""
+    with _explained(client):
+        lost = [worker for worker in _await(client, futures, seen) if _ended(client, worker)]
+    found = _results(client, futures)
     if lost:
         warn(
             f"{len(lost)} of the cluster's workers ended while they worked ({', '.join(lost)}): what they had done was done again by "
@@ -101,25 +108,26 @@ def _fold(add: Callable[[Any, Any], Any], some: list[tuple[int, Any]]) -> tuple[
     return rows, total
 
 
-def _await(client: Any, future: Any) -> list[str]:
-    """Wait for the end, whatever it is, and return the workers that have gone on the way.
+def _await(client: Any, futures: list[Any], seen: set[str]) -> list[str]:
+    """Wait for the end, whatever it is, and return the workers that have gone; those `seen` are then the ones that are there.
 
     Where all that there were have gone, others are waited for `_PATIENCE` seconds.
     """
     from distributed import wait
 
-    seen: dict[str, Any] = dict(client.ncores())
     alone_since = None
     while True:
         with suppress(TimeoutError):
-            wait(future, timeout=_TICK)
-        there = client.ncores()
+            wait(futures, timeout=_TICK)
+        there = set(client.ncores())
         seen |= there
-        if future.done():
-            return [worker for worker in seen if worker not in there]
+        if all(future.done() for future in futures):
+            gone = sorted(seen - there)
+            seen &= there
+            return gone
         alone_since = None if there else alone_since or monotonic()
         if seen and alone_since is not None and monotonic() - alone_since > _PATIENCE:
-            future.cancel()
+            client.cancel(futures)
             raise ClusterError(
                 f"All workers of the cluster have ended, and none has come back for {_PATIENCE:g} s. {_HUNGRY}, start workers again "
                 "and call fit anew. The logs of the workers say more."
@@ -132,14 +140,18 @@ def _ended(client: Any, worker: str) -> bool:
     return not any(event.get("action") == "remove-worker" and event.get("expected") for event in events)
 
 
-def _result(future: Any) -> Any:
+def _results(client: Any, futures: list[Any]) -> list[Any]:
     """What the tasks have made, or what one of them has raised."""
     from distributed import KilledWorker
 
     try:
-        return future.result()
+        for future in futures:
+            if future.status == "error":
+                future.result()
     except KilledWorker as failure:
         raise MemoryLimitError(f"{_HUNGRY}. The logs of the workers say more.") from failure
+    with _explained(client):
+        return list(client.gather(futures))
 
 
 @contextmanager
