@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from .._resources import in_threads, require, workers
 from ..input.lazy import LazyRows
-from ..input.source import NUMBERS, ROWS, blocks, refuse_non_finite, refuse_squares
+from ..input.source import NUMBERS, ROWS, Joined, blocks, less, refuse_non_finite, refuse_squares
 from ..solvers.centred import Centred
 
 Array = NDArray[np.float64]
@@ -295,10 +295,10 @@ def _of_strip(X: Any, codes: Codes | None, groups: int, space: tuple[Any, Any], 
     """Of some blocks, one after the other in the same memory, their products summed about one point among the first rows."""
     D, (centred, products) = X.shape[1], space
     single = products.dtype == np.float32
-    origin = _origin(X[parts[0]][:_PILOT], products.dtype)
+    origin = _origin(np.asarray(X[parts[0]][:_PILOT]), products.dtype)
     counts, sums, scatter = np.zeros(groups), np.zeros((groups, D)), np.zeros((D, D))
     # rows to be converted go there too: where memory is given back at once, as Dask's workers do, new arrays take as long as the products
-    centred = centred if origin.any() or getattr(X, "dtype", None) != products.dtype else None
+    centred = centred if origin.any() or isinstance(X, Joined) or X.dtype != products.dtype else None
     if centred is None and codes is None and not single and isinstance(X, np.ndarray):
         # nothing to copy and no digits to lose: larger products are faster
         parts = [slice(parts[0].start, parts[-1].stop)]
@@ -310,8 +310,9 @@ def _of_strip(X: Any, codes: Codes | None, groups: int, space: tuple[Any, Any], 
         if len(block) and not _multiply(z, products):
             (z, added), double = _about(block, origin.astype(np.float64), np.empty(block.shape)), np.empty((D, D))
             if not (single and _multiply(z, double)):
-                refuse_non_finite(X[part], part.start)
-                refuse_squares(np.abs(X[part]).max() > 1)
+                rows = np.asarray(X[part])
+                refuse_non_finite(rows, part.start)
+                refuse_squares(np.abs(rows).max() > 1)
             scatter += double
         elif len(block):
             scatter += products
@@ -337,7 +338,7 @@ def _about(block: Any, origin: Any, space: Any) -> tuple[Any, Array]:
         if space is None:
             return np.ascontiguousarray(block, dtype=origin.dtype), added
         for few in blocks(len(block), block.shape[1], numbers=_CACHED):
-            added += np.subtract(block[few], origin, out=space[few]).sum(axis=0)
+            added += less(block[few], origin, space[few]).sum(axis=0)
     return space[: len(block)], added
 
 

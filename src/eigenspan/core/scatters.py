@@ -32,6 +32,8 @@ class Scatters:
         Scatter of the class means, of the labelled rows about them, and of all rows about their mean, over the coordinates.
     sums : Sums or None
         Over the features themselves, where these are all that was needed: rows can be added to them.
+    smooth : Form or None
+        ``Z'LZ`` of a graph of all rows, where there is one.
     """
 
     basis: Features
@@ -41,6 +43,7 @@ class Scatters:
     within: Form
     everyone: Form
     sums: Sums | None = None
+    smooth: Form | None = None
 
     @staticmethod
     def of_sums(sums: Sums, X: Any = None) -> Scatters:

@@ -5,8 +5,9 @@ Dask is imported by the user who hands over a collection, and here only inside f
 
 from __future__ import annotations
 
+import operator
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Any
@@ -23,6 +24,8 @@ _HUNGRY = (
 )
 #: Values that workers are sent: up to the first they travel with the graph, above the second they are refused.
 _SMALL, _LARGE = 2**20, 200 * 2**20
+#: Partial results that are added up in one task.
+_FAN = 8
 
 
 def client_of_dask() -> Any:
@@ -54,6 +57,13 @@ def shared(value: Any, what: str = "What the workers need") -> Any:
         return client.scatter(value, broadcast=True, hash=False)
 
 
+def large_graph() -> Any:
+    """While graphs of tasks carry data on purpose, so that what a lost worker held can be made again: Dask does not warn of their size."""
+    import dask
+
+    return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"})
+
+
 def compute(lazy: Any) -> Any:
     """The value of something delayed. A worker that is lost on the way is told of once, and changes nothing; a lost cluster is an error."""
     client = client_of_dask()
@@ -61,9 +71,16 @@ def compute(lazy: Any) -> Any:
         with one_blas_thread():  # tasks run side by side on Dask's threads
             return lazy.compute()
     with _explained(client):
+        seen = set(client.ncores())
         future = client.compute(lazy)
-        lost = [worker for worker in _await(client, future) if _ended(client, worker)]
-    found = _result(future)
+    return gathered(client, [future], seen)[0]
+
+
+def gathered(client: Any, futures: list[Any], seen: set[str]) -> list[Any]:
+    """What the tasks come to. Workers that are lost of those `seen` so far are told of once: what they held is made again."""
+    with _explained(client):
+        lost = [worker for worker in _await(client, futures, seen) if _ended(client, worker)]
+    found = _results(client, futures)
     if lost:
         warn(
             f"{len(lost)} of the cluster's workers ended while they worked ({', '.join(lost)}): what they had done was done again by "
@@ -73,25 +90,44 @@ def compute(lazy: Any) -> Any:
     return found
 
 
-def _await(client: Any, future: Any) -> list[str]:
-    """Wait for the end, whatever it is, and return the workers that have gone on the way.
+def folded(level: list[Any], add: Callable[[Any, Any], Any] = operator.add) -> Any:
+    """Delayed pairs of rows and a value, added up by a tree, always in the same order."""
+    import dask
+
+    fold = dask.delayed(_fold, pure=False)
+    while len(level) > 1:
+        level = [fold(add, level[i : i + _FAN]) for i in range(0, len(level), _FAN)]
+    return level[0]
+
+
+def _fold(add: Callable[[Any, Any], Any], some: list[tuple[int, Any]]) -> tuple[int, Any]:
+    """Some partial results as one."""
+    rows, total = some[0]
+    for more, value in some[1:]:
+        rows, total = rows + more, add(total, value)
+    return rows, total
+
+
+def _await(client: Any, futures: list[Any], seen: set[str]) -> list[str]:
+    """Wait for the end, whatever it is, and return the workers that have gone; those `seen` are then the ones that are there.
 
     Where all that there were have gone, others are waited for `_PATIENCE` seconds.
     """
     from distributed import wait
 
-    seen: dict[str, Any] = dict(client.ncores())
     alone_since = None
     while True:
         with suppress(TimeoutError):
-            wait(future, timeout=_TICK)
-        there = client.ncores()
+            wait(futures, timeout=_TICK)
+        there = set(client.ncores())
         seen |= there
-        if future.done():
-            return [worker for worker in seen if worker not in there]
+        if all(future.done() for future in futures):
+            gone = sorted(seen - there)
+            seen &= there
+            return gone
         alone_since = None if there else alone_since or monotonic()
         if seen and alone_since is not None and monotonic() - alone_since > _PATIENCE:
-            future.cancel()
+            client.cancel(futures)
             raise ClusterError(
                 f"All workers of the cluster have ended, and none has come back for {_PATIENCE:g} s. {_HUNGRY}, start workers again "
                 "and call fit anew. The logs of the workers say more."
@@ -104,14 +140,18 @@ def _ended(client: Any, worker: str) -> bool:
     return not any(event.get("action") == "remove-worker" and event.get("expected") for event in events)
 
 
-def _result(future: Any) -> Any:
+def _results(client: Any, futures: list[Any]) -> list[Any]:
     """What the tasks have made, or what one of them has raised."""
     from distributed import KilledWorker
 
     try:
-        return future.result()
+        for future in futures:
+            if future.status == "error":
+                future.result()
     except KilledWorker as failure:
         raise MemoryLimitError(f"{_HUNGRY}. The logs of the workers say more.") from failure
+    with _explained(client):
+        return list(client.gather(futures))
 
 
 @contextmanager

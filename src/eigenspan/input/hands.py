@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .cluster import _explained, client_of_dask
+from .cluster import _explained, client_of_dask, gathered, large_graph
 
 
 class Here:
@@ -31,10 +31,11 @@ class Here:
 
 
 class Workers(Here):
-    """The workers of a Dask client. What was begun there goes on while more is submitted."""
+    """The workers of a Dask client. What was begun there goes on while more is submitted, and what a lost worker held is made again."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
+        self._seen: set[str] = set(client.ncores())
 
     @property
     def many(self) -> int:  # type: ignore[override]
@@ -50,12 +51,16 @@ class Workers(Here):
         return self._client.compute(dask.delayed(work, pure=False)(part, *arguments))
 
     def scatter(self, values: Sequence[Any]) -> list[Any]:
-        with _explained(self._client):
-            return list(self._client.scatter(list(values), hash=False))
+        """In tasks of their own, which can be run again where a worker is lost: data that were only sent would be lost with it."""
+        with _explained(self._client), large_graph():
+            return [self.submit(_same, value) for value in values]
 
     def gather(self, parts: Sequence[Any]) -> list[Any]:
-        with _explained(self._client):
-            return list(self._client.gather(list(parts)))
+        return gathered(self._client, list(parts), self._seen)
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def hands() -> Here:

@@ -16,13 +16,10 @@ from numpy.typing import NDArray
 
 from .._resources import is_lazy, require, threads
 from ..errors import InputError
-from .cluster import compute, shared
+from .cluster import compute, folded, shared
 from .source import Elsewhere, refuse_non_finite
 
 Index = NDArray[np.intp]
-
-#: Partial results that are added up in one task.
-_FAN = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,15 +124,12 @@ class LazyRows(Elsewhere):
         rule = _Leaf(
             function, self.dtype, (self.name, *(other.name for other in others)), tuple(o.dtype for o in others)
         )
-        task, leaf, fold = shared(rule), dask.delayed(_run, pure=False), dask.delayed(_fold, pure=False)
+        task, leaf = shared(rule), dask.delayed(_run, pure=False)
         starts = [None] * len(self.parts) if self.known is None else self.starts.tolist()
         sizes = [None] * len(self.parts) if self.known is None else self.sizes.tolist()
         blocks = zip(starts, sizes, self.parts, *(other.parts for other in others), strict=True)
-        level = [leaf(task, *block) for block in blocks]
-        while len(level) > 1:
-            level = [fold(add, level[i : i + _FAN]) for i in range(0, len(level), _FAN)]
         try:
-            rows, total = compute(level[0])
+            rows, total = compute(folded([leaf(task, *block) for block in blocks], add))
         except InputError:
             if self.known is not None:
                 raise
@@ -356,14 +350,6 @@ def _each(function: Callable[[Any], Any], dtype: Any, name: str, block: Any) -> 
 
 def _called(function: Callable[[Any], Any], block: Any) -> Any:
     return function(block)
-
-
-def _fold(add: Callable[[Any, Any], Any], some: list[tuple[int, Any]]) -> tuple[int, Any]:
-    """Some partial results as one."""
-    rows, total = some[0]
-    for more, value in some[1:]:
-        rows, total = rows + more, add(total, value)
-    return rows, total
 
 
 def _plain(block: Any, dtype: Any, name: str) -> NDArray[Any]:

@@ -121,6 +121,7 @@ def _refuse_lazy_rows(estimator: Any, X: Any) -> None:
     name = type(estimator).__name__
     asks = getattr(estimator, "_needs_rows", lambda: None)()
     ways = "; landmarks=m lets m rows stand for all of them" if hasattr(estimator, "landmarks") else ""
+    ways = getattr(estimator, "_elsewhere", ways)
     refuse_lazy(X, why=f"{name}{f' with {asks}' if asks else ''} needs all rows in the memory of one process{ways}")
 
 

@@ -20,6 +20,7 @@ from ..errors import DimensionError, LabelError, LabelWarning, RidgeWarning, war
 from ..forms import laplacian, local_fisher, pair_affinity
 from ..graphs import LocalScaling, NeighbourGraph, Powered, affinity, allies, as_graph, check_n_neighbors
 from ..graphs.labels import warn_of_single_labels
+from ..graphs.neighbours.accept import given_graph, is_given
 from ..graphs.neighbours.graph import GivenGraph
 from ..input import Input, Sample
 from ..input.y import ClassLabels
@@ -81,7 +82,10 @@ class PairCosts(FeatureReducer):
         weights = Powered(LocalScaling(self._k), self.alpha)
         if isinstance(self.graph, str) and self.graph == "all":
             return laplacian(pair_affinity(points, weights, n_jobs=self.n_jobs))
-        graph = as_graph(self.graph, points, n_neighbors=None, n_jobs=self.n_jobs)
+        if is_given(self.graph):  # the lengths of its edges are all that is asked for
+            graph = given_graph(self.graph, points.shape[0])
+        else:
+            graph = as_graph(self.graph, points, n_neighbors=None, n_jobs=self.n_jobs)
         return laplacian(affinity(graph, weights, points).W)
 
     def _pose(self, sample: Sample) -> Posed:

@@ -15,7 +15,8 @@ from .._parameters import Count, Metric, Verbose
 from ..core import Fitted, Posed
 from ..errors import DuplicateWarning, GraphError, InputError, warn
 from ..extend import Barycentric, BarycentricRows
-from ..graphs import NeighbourGraph, as_graph
+from ..graphs import NeighbourGraph
+from ..graphs.neighbours.accept import given_graph, is_given
 from ..graphs.neighbours.connect import Policy
 from ..graphs.neighbours.graph import GivenGraph
 from ..graphs.search.metric import point_distances
@@ -118,7 +119,7 @@ class SampledEmbedding(GraphEmbedding):
 
 
 def _refuse_whole_graph(estimator: Any, n: int, name: str) -> None:
-    if isinstance(estimator.graph, (NeighbourGraph, tuple)) or sp.issparse(estimator.graph):
+    if is_given(estimator.graph):
         raise GraphError(
             f"{type(estimator).__name__}({name}=...) builds the graph among some rows, but graph= is a graph over all {n} points "
             f"already. Pass n_neighbors=, KNN(...) or Radius(...), or leave {name} out."
@@ -176,8 +177,8 @@ def barycentric(graph: NeighbourGraph, x: Any, reg: float = 1e-3) -> Barycentric
 
 def check_given(graph: Any, points: Any) -> None:
     """Refuse a graph that was given and is none, also where the method has no use for it."""
-    if isinstance(graph, tuple) or sp.issparse(graph):
-        as_graph(graph, points)
+    if is_given(graph):
+        given_graph(graph, points.shape[0])
 
 
 def warn_of_duplicates(graph: NeighbourGraph) -> None:

@@ -9,16 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._parameters import NotNegative, Weights, parameter
-from ..core import AxisWeights, Posed, Scatters, TraceProblem, pose, with_ridge
-from ..forms import between, total
+from ..core import AxisWeights, Form, Posed, Scatters, TraceProblem, pose, with_ridge
+from ..core.moments import Rows
+from ..forms import between, laplacian, total
+from ..graphs import affinity
+from ..graphs.neighbours.accept import given_graph
 from ..graphs.weights.paths import PathSimilarity
 from ..input import Input, Sample
 from ..input.y import ClassLabels
 from .base import Components, FeatureReducer, features_of, points_of
 from .costs import AxisRule
 from .discriminant import check_scatters, check_spread
+from .neighbourhood import warn_of_duplicates
 from .projection import GraphProjection, graph_attribute, projection_weights
-from .streaming import LabelledStreaming, asks_for_rows, reads_once
+from .streaming import SmoothedStreaming, asks_for_rows, over_given_graph, reads_once
 from .supervised import bounded
 from .table import NEIGHBOURS_AND_FEATURES, method
 
@@ -26,7 +30,7 @@ Array = NDArray[np.float64]
 
 
 @method("semi-supervised", "max S_B", "S_T + μ L", NEIGHBOURS_AND_FEATURES, "S0 eq. 47")
-class SDA(LabelledStreaming, GraphProjection):
+class SDA(SmoothedStreaming, GraphProjection):
     """Semi-supervised discriminant analysis.
 
     .. math:: \\max_V \\operatorname{Tr}(V^T S_B V) \\quad \\text{s.t. } V^T (S_T + \\mu X^T L X + \\varepsilon I) V = I
@@ -91,7 +95,9 @@ class SDA(LabelledStreaming, GraphProjection):
     axes: AxisRule = "unit"
     unlabeled: Any = -1
 
-    _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels(), one_pass=reads_once)
+    _input: ClassVar[Input] = replace(
+        FeatureReducer._input, y=ClassLabels(), one_pass=reads_once, blocks=over_given_graph
+    )
 
     def _needs_rows(self) -> str | None:
         return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None, mu=self.mu > 0)
@@ -99,10 +105,18 @@ class SDA(LabelledStreaming, GraphProjection):
     def _check_scatters(self, scatters: Scatters, sample: Sample) -> None:
         check_scatters(scatters, sample, "SDA")
 
+    def _given_laplacian(self, sample: Sample) -> Form:
+        graph, X = given_graph(self.graph, sample.n), sample.x.values
+        warn_of_duplicates(graph)
+        return laplacian(affinity(graph, self.weights, Rows(X, np.zeros(X.width))).W)
+
     def _pose_scatters(self, scatters: Scatters) -> Posed:
         c, A = scatters.counts.size, scatters.between
         d = bounded(self.n_components, scatters.basis, c - 1, f"there are {c} classes")
-        unit = with_ridge(A + scatters.within, self.ridge, scatters.basis.relative_ridge)
+        unit = A + scatters.within
+        if scatters.smooth is not None:
+            unit = unit + self.mu * scatters.smooth
+        unit = with_ridge(unit, self.ridge, scatters.basis.relative_ridge)
         return Posed(TraceProblem(A, unit, "max"), scatters.basis, AxisWeights(self.axes, signed=False), axes=d)
 
     def _pose(self, sample: Sample) -> Posed:

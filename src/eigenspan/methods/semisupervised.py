@@ -12,9 +12,9 @@ from ..graphs import check_n_neighbors
 from ..input import Input, Sample
 from ..input.y import ClassLabels
 from .base import FeatureReducer, features_of
-from .costs import LFDA, AxisRule, PairAffinity, PairCosts, checked_points, nearness, without_rounding
+from .costs import LFDA, AxisRule, PairAffinity, PairCosts, checked_points, nearness, warn_of_a_mark, without_rounding
 from .neighbourhood import check_given
-from .streaming import LabelledStreaming, asks_for_rows, reads_once
+from .streaming import SmoothedStreaming, asks_for_rows, over_given_graph, reads_once
 from .table import NEIGHBOURS_AND_FEATURES, method
 
 
@@ -58,7 +58,7 @@ class SSLFDA(LFDA):
 
 
 @method("discriminant", "max S_B − S_W", "projection", "n D² + D³", "S2 §3.2")
-class MMC(LabelledStreaming, PairCosts):
+class MMC(SmoothedStreaming, PairCosts):
     """Maximum margin criterion, supervised or semi-supervised.
 
     .. math:: \\max_V \\operatorname{Tr}(V^T (S_B - w S_W) V) \\quad \\text{s.t. } V^T V = I
@@ -91,7 +91,7 @@ class MMC(LabelledStreaming, PairCosts):
 
     weight: NotNegative = 1.0
 
-    _input: ClassVar[Input] = replace(PairCosts._input, one_pass=reads_once)
+    _input: ClassVar[Input] = replace(PairCosts._input, one_pass=reads_once, blocks=over_given_graph)
 
     def _needs_rows(self) -> str | None:
         return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None, gamma=self.gamma > 0)
@@ -99,10 +99,16 @@ class MMC(LabelledStreaming, PairCosts):
     def _check_scatters(self, scatters: Scatters, sample: Sample) -> None:
         if self.n_neighbors is not None:
             check_n_neighbors(self.n_neighbors, sample.x.values)
-        check_given(self.graph, sample.x.values)
+        if self.gamma:
+            warn_of_a_mark(self, sample.y.names)
+        else:
+            check_given(self.graph, sample.x.values)
+
+    def _given_laplacian(self, sample: Sample) -> Form:
+        return self._unlabelled(sample.x.values)
 
     def _pose_scatters(self, scatters: Scatters) -> Posed:
-        return self._combined(scatters.basis, self.weight * scatters.within - scatters.between, None, None)
+        return self._combined(scatters.basis, self.weight * scatters.within - scatters.between, scatters.smooth, None)
 
     def _labelled(self, points: Any, codes: Any) -> tuple[Form, None]:
         return self.weight * within(codes) - between(codes), None
@@ -142,7 +148,7 @@ class SSMMC(MMC):
 
 
 @method("semi-supervised", "min γ L of all points − S_B", "S_W", "n² D, or " + NEIGHBOURS_AND_FEATURES, "S2 §3.2")
-class SSFDA(LabelledStreaming, PairCosts):
+class SSFDA(SmoothedStreaming, PairCosts):
     """Semi-supervised Fisher discriminant analysis.
 
     .. math:: \\min_V \\operatorname{Tr}(V^T (\\gamma X^T L^u X - S_B) V) \\quad \\text{s.t. } V^T S_W V = I
@@ -175,14 +181,15 @@ class SSFDA(LabelledStreaming, PairCosts):
     gamma: NotNegative = 0.1
     unlabeled: Any = -1
 
-    _input: ClassVar[Input] = replace(PairCosts._input, one_pass=reads_once)
+    _input: ClassVar[Input] = replace(PairCosts._input, one_pass=reads_once, blocks=over_given_graph)
     _needs_rows = MMC._needs_rows
     _check_scatters = MMC._check_scatters
+    _given_laplacian = MMC._given_laplacian
 
     def _pose_scatters(self, scatters: Scatters) -> Posed:
         size = scatters.within.diagonal() + scatters.counts @ scatters.means**2
         B = without_rounding(scatters.within, size)
-        return self._combined(scatters.basis, -1.0 * scatters.between, None, B)
+        return self._combined(scatters.basis, -1.0 * scatters.between, scatters.smooth, B)
 
     def _labelled(self, points: Any, codes: Any) -> tuple[Form, Form]:
         return -between(codes), within(codes)

@@ -11,10 +11,13 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._compat import fit_context
 from .._diagnostics import collect, stage
-from ..core import Fitted, Posed, Scatters
+from ..core import Fitted, Form, Posed, Scatters
+from ..core.borders import lazy_quadratic
 from ..core.moments import Moments, Sums
 from ..core.nystrom import NystromRows
 from ..errors import DimensionError, InputError, LabelError
+from ..graphs.neighbours.accept import is_given
+from ..graphs.weights.rules import by_lengths
 from ..input import Sample, read_part
 from ..input.source import is_tall
 from ..input.y import label_array, read_classes
@@ -114,7 +117,7 @@ class LabelledStreaming(Streaming):
             n = scatters.basis.raw.shape[0] if scatters.sums is None else scatters.sums.n
             raise DimensionError(f"All {n} rows coincide: there are no dimensions to show.")
         fitted = axes(self).fit(self._pose_scatters(scatters))
-        if scatters.sums is None or self.kernel is not None:  # type: ignore[attr-defined]
+        if scatters.sums is None or scatters.smooth is not None or self.kernel is not None:  # type: ignore[attr-defined]
             return fitted
         return fitted.having(moments_=scatters.sums, n_samples_seen_=scatters.sums.n)
 
@@ -162,6 +165,40 @@ class LabelledStreaming(Streaming):
         codes, found = codes_among(self, X, y, classes, known)
         places = None if known is None else np.searchsorted(found, known)
         return add_labelled(self, X, codes, found.size, places, {**seen, "classes_": found})
+
+
+def over_given_graph(estimator: Any) -> bool:
+    """The graph is given, and the lengths of its edges tell the weights: rows may stay where they are."""
+    by_rows = estimator.kernel is not None or estimator.reduce is not None
+    return not by_rows and is_given(estimator.graph) and by_lengths(getattr(estimator, "weights", "local"))
+
+
+class SmoothedStreaming(LabelledStreaming):
+    """Those that keep the neighbours of all points close besides; rows that lie elsewhere need a graph that is given."""
+
+    @property
+    def _elsewhere(self) -> str:
+        """How rows may stay where they are."""
+        if self.kernel is not None or self.reduce is not None:  # type: ignore[attr-defined]
+            return ""
+        return (
+            "; they may stay where they are if graph= is the graph itself, a sparse matrix or a pair (indices, distances), and its lengths "
+            "tell the weights"
+        )
+
+    def _given_laplacian(self, sample: Sample) -> Form:
+        """Of the graph that was given, sparse, from the lengths of its edges."""
+        raise NotImplementedError
+
+    def _fit(self, sample: Sample) -> Fitted:
+        if not sample.x.lazy or self._needs_rows() is None:
+            return super()._fit(sample)
+        L = self._given_laplacian(sample)
+        with stage("moments"):
+            scatters = Scatters.of_classes(sample.x.values, sample.y)
+        self._check_scatters(scatters, sample)
+        G = lazy_quadratic(L.sparse, sample.x.values, scatters.basis.offset)
+        return self._fit_scatters(replace(scatters, smooth=scatters.basis.compress(G, psd=L.psd)))
 
 
 def read_block(estimator: Any, X: Any) -> tuple[Any, dict[str, Any]]:

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from ..._checks import real_numbers, refuse_unless_sizes
 from ..._diagnostics import note, stage
 from ...errors import DimensionError, GraphError
-from ..search.finders import AffinityRows, DistanceRows, NearestRows, TransformerRows
+from ..search.finders import AffinityRows, DistanceRows, Finder, NearestRows, TransformerRows
 from ..search.lists import canonical, without_self
 from ..search.metric import asymmetry, check_largest, median_width
 from .graph import KNN, NeighbourGraph, check_n_neighbors
@@ -51,23 +51,47 @@ def as_graph(
         if graph is None:
             k = _wanted(n_neighbors, X)
             built = KNN(k, metric=metric or "euclidean", metric_params=metric_params, n_jobs=n_jobs).build(X)
-        elif isinstance(graph, NeighbourGraph):
-            built = graph if graph.rows is None else replace(graph, rows=None)  # its nodes are the rows of this X
+        elif is_given(graph):
+            built = _given(graph, n, X, names)
         elif isinstance(graph, type):
             raise GraphError(f"graph={graph.__name__} is a class: pass an object of it, {graph.__name__}(...).")
         elif hasattr(graph, "build"):
             built = graph.build(X, codes)
         elif hasattr(graph, "transform") and hasattr(graph, "fit"):
             built = _from_transformer(graph, X)
-        elif sp.issparse(graph):
-            built = _from_sparse(graph, X)
-        elif isinstance(graph, tuple) and len(graph) == 2:
-            built = _from_pair(*graph, X)
         else:
             raise GraphError(_not_understood(graph, names))
         _check_built(built, graph, n)
     note(edges=int(built.distances.nnz))
     return built
+
+
+def is_given(graph: Any) -> bool:
+    """A graph itself, not a rule to find one by."""
+    return isinstance(graph, (NeighbourGraph, tuple)) or sp.issparse(graph)
+
+
+def given_graph(graph: Any, n: int) -> NeighbourGraph:
+    """A graph that was given over n points which are not at hand: no neighbours of new points are found in it."""
+    with stage("neighbours"):
+        built = _given(graph, n, None, ())
+        _check_built(built, graph, n)
+    note(edges=int(built.distances.nnz))
+    return built
+
+
+def _given(graph: Any, n: int, X: Any, names: tuple[str, ...]) -> NeighbourGraph:
+    if isinstance(graph, NeighbourGraph):
+        return graph if graph.rows is None else replace(graph, rows=None)  # its nodes are the rows of this X
+    if isinstance(graph, tuple):
+        if len(graph) != 2:
+            raise GraphError(_not_understood(graph, names))
+        graph = _listed(*graph, n)
+    D = without_self(_symmetric_lengths(sp.csr_array(graph)))
+    degree = int(np.diff(D.indptr).max(initial=1))
+    return NeighbourGraph(
+        D, Finder() if X is None else NearestRows.build(X, n_neighbors=min(max(degree, 1), X.shape[0] - 1))
+    )
 
 
 def _not_understood(graph: Any, names: tuple[str, ...]) -> str:
@@ -130,14 +154,9 @@ def _from_transformer(transformer: Any, X: Any) -> NeighbourGraph:
     return NeighbourGraph(without_self(_lengths(sp.csr_array(found))), TransformerRows(transformer, X))
 
 
-def _from_sparse(graph: Any, X: Any) -> NeighbourGraph:
-    D = without_self(_symmetric_lengths(sp.csr_array(graph)))
-    degree = int(np.diff(D.indptr).max(initial=1))
-    return NeighbourGraph(D, NearestRows.build(X, n_neighbors=min(max(degree, 1), X.shape[0] - 1)))
-
-
-def _from_pair(indices: Any, distances: Any, X: Any) -> NeighbourGraph:
-    n, places = X.shape[0], real_numbers(indices, "Neighbour indices", GraphError)
+def _listed(indices: Any, distances: Any, n: int) -> sp.csr_array:
+    """The distances of all lists in one matrix."""
+    places = real_numbers(indices, "Neighbour indices", GraphError)
     indices, distances = np.asarray(indices), real_numbers(distances, "Distances to neighbours", GraphError)
     if indices.shape != distances.shape or indices.ndim != 2 or indices.shape[0] != n:
         raise GraphError(
@@ -151,7 +170,7 @@ def _from_pair(indices: Any, distances: Any, X: Any) -> NeighbourGraph:
         )
     if indices.size and (indices.min() < 0 or indices.max() >= n):
         raise GraphError(f"Neighbour indices must lie in 0..{n - 1}; got {indices.min()}..{indices.max()}.")
-    return _from_sparse(canonical(distances.ravel(), np.repeat(np.arange(n), indices.shape[1]), indices.ravel(), n), X)
+    return canonical(distances.ravel(), np.repeat(np.arange(n), indices.shape[1]), indices.ravel(), n)
 
 
 def distance_graph(X: Any, n_neighbors: int | None = None) -> NeighbourGraph:

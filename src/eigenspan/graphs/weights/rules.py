@@ -286,6 +286,14 @@ def takes_given(weights: Any) -> bool:
     return isinstance(weights, Given) or (isinstance(weights, str) and NAMES.get(weights) is Given)
 
 
+def by_lengths(weights: Any) -> bool:
+    """The numbers on the edges are all that the weights need, wherever the points are."""
+    while isinstance(weights, Powered):
+        weights = weights.weights
+    kind = NAMES.get(weights) if isinstance(weights, str) else type(weights)
+    return kind in (Binary, Heat, LocalScaling, Given)
+
+
 def refuse_found_edges(graph: Any, weights: Any) -> None:
     """Numbers on edges that a method finds itself are distances: they cannot be its weights. `graph` is what stands in ``graph=``."""
     found = graph is None or hasattr(graph, "build") or (isinstance(graph, str) and graph == "class")
