@@ -73,9 +73,8 @@ def less(X: Any, origin: Any, out: Any) -> Any:
         return np.subtract(X, origin, out=out)
     start = 0
     for table in X.tables if isinstance(X, Joined) else (X,):
-        out[:, start : start + table.shape[1]] = (
-            table  # converted by themselves: subtracting on the way takes half as long again
-        )
+        # converted by themselves: subtracting on the way takes half as long again
+        out[:, start : start + table.shape[1]] = table
         start += table.shape[1]
     return np.subtract(out, origin, out=out)
 
