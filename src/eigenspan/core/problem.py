@@ -207,11 +207,19 @@ class _Standard:
 
 
 def solve(
-    problem: TraceProblem | TraceRatio, n_components: int, *, solver: str | Solver = "auto", random_state: Any = 0
+    problem: TraceProblem | TraceRatio,
+    n_components: int,
+    *,
+    solver: str | Solver = "auto",
+    random_state: Any = 0,
+    advice: str = "",
 ) -> Spectrum:
-    """The best `n_components` axes of a trace problem, B-orthonormal, refined by Rayleigh–Ritz, with residuals and gap."""
+    """The best `n_components` axes of a trace problem, B-orthonormal, refined by Rayleigh–Ritz, with residuals and gap.
+
+    `advice` is what to do where they are not unique.
+    """
     if isinstance(problem, TraceRatio):
-        return _solve_ratio(problem, n_components)
+        return _solve_ratio(problem, n_components, advice)
     with stage("standard form"):
         standard = _standardise(problem)
     excluded = 0 if standard.exclude is None else standard.exclude.shape[1]
@@ -227,7 +235,9 @@ def solve(
     rng = np.random.default_rng(seed_of(random_state))
     wanted = min(n_components + 1, dim)
     with stage("eigenproblem"):
-        return _run(standard, problem.sense, n_components, wanted, as_solver(solver), rng)
+        spectrum = _run(standard, problem.sense, n_components, wanted, as_solver(solver), rng)
+    report_resolution(spectrum, advice)
+    return spectrum
 
 
 def as_solved(problem: TraceProblem | TraceRatio, spectrum: Spectrum) -> TraceProblem | TraceRatio:
@@ -270,9 +280,7 @@ def _run(standard: _Standard, sense: Sense, k: int, wanted: int, solver: Solver,
     beyond = float(values[k]) if values.size > k else np.nan
     gap = relative_gap(values[k - 1], beyond, norm) if values.size > k else np.inf
     note(solver=name, **standard.facts)
-    spectrum = Spectrum(values[:k], standard.back(U[:, :k]), residuals[:k], gap, beyond, name, norm, standard.facts)
-    report_resolution(spectrum)
-    return spectrum
+    return Spectrum(values[:k], standard.back(U[:, :k]), residuals[:k], gap, beyond, name, norm, standard.facts)
 
 
 def _refine(A: Form, U: Array, sense: Sense, N: Array | None, norm: float) -> tuple[Array, Array, Array]:
@@ -363,7 +371,7 @@ def _in_unit_coordinates(T: Array, B: Array, N: Array) -> Array:
     return dense.orthonormal(C[:, np.linalg.norm(C, axis=0) > 1e-10 * rounding])
 
 
-def _solve_ratio(problem: TraceRatio, k: int) -> Spectrum:
+def _solve_ratio(problem: TraceRatio, k: int, advice: str = "") -> Spectrum:
     T, facts = _metric(problem)
     A, B = (dense.symmetric(M.to_dense() if T is None else T.T @ (M @ T)) for M in (problem.A, problem.B))
     if k > A.shape[0]:
@@ -379,7 +387,7 @@ def _solve_ratio(problem: TraceRatio, k: int) -> Spectrum:
     beyond = float(values[k]) if values.size > k else np.nan
     V = V if T is None else T @ V
     spectrum = Spectrum(values[:k], V, residuals, gap, beyond, "TraceRatio", norm, facts)
-    spectrum.warn_if_degenerate()
+    spectrum.warn_if_degenerate(advice)
     return spectrum
 
 
