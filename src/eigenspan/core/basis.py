@@ -216,9 +216,10 @@ class Features:
     ) -> Features:
         """The points themselves, restricted to their row space when they do not span all D dimensions.
 
-        `reduce` keeps only that many principal axes first: the named way to a sparse X with too many columns, and to "PCA
+        `reduce` keeps only that many principal axes first: the named way to a sparse X with too many rows and columns, and to "PCA
         first" for undersampled data [S0, §9.3]. Cost O(nD min(n, D)); with fewer rows than columns the n×n products of the rows tell
-        all, and sparse X stays sparse: the axes of its row space are combinations of its rows. Without `center` the origin stands for the mean.
+        all, the axes of the row space are combinations of the rows, and sparse X stays sparse. Without `center` the origin stands for
+        the mean.
         """
         n, D = X.shape
         if reduce is not None:

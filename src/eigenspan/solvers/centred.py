@@ -231,7 +231,7 @@ class Partners:
         W = U / np.sqrt(values)
         if _is_clear(values):
             return Partners(C, W)
-        R, failed = la.lapack.dpotrf(symmetric(sum(V.T @ V for V in C.backward_parts(W))))
+        R, failed = la.lapack.dpotrf(symmetric(sum((V.T @ V for V in C.backward_parts(W)), 0.0 * np.eye(values.size))))
         if failed:
             return right_partners(C, values, U)
         return Partners(C, la.solve_triangular(R, W.T, trans="T", overwrite_b=True).T)
