@@ -166,9 +166,7 @@ class Features:
 
     def compress(self, G: Array, *, psd: bool = True) -> Form:
         """A symmetric D×D matrix over the centred raw features as a form over the coordinates."""
-        if self.lift is not None:
-            axes = np.asarray(self.lift)
-            G = dense.symmetric(axes.T @ G @ axes)
+        G = G if self.lift is None else dense.symmetric(self.lift.T @ G @ np.asarray(self.lift))
         return Form(self.dim, dense=G, psd=psd)
 
     def constant(self) -> None:
@@ -203,10 +201,8 @@ class Features:
             axes = self.lifted(V)
             return np.einsum("ij,ij->j", axes, self.scatter @ axes) / max(np.trace(self.scatter), np.finfo(float).tiny)
         along = np.var(self.embed(V), axis=0)
-        if sp.issparse(self.raw):
-            everywhere = np.sum(Centred.of(self.raw, column_means(self.raw)).spread() ** 2)
-        else:
-            everywhere = np.var(self.Z, axis=0).sum()
+        kept = Centred.of(self.raw, column_means(self.raw)) if sp.issparse(self.raw) else None
+        everywhere = np.sum((np.std(self.Z, axis=0) if kept is None else kept.spread()) ** 2)
         return along / max(float(everywhere), np.finfo(float).tiny)
 
     # ------------------------------------------------------------------ constructors
@@ -218,8 +214,7 @@ class Features:
 
         `reduce` keeps only that many principal axes first: the named way to a sparse X with too many rows and columns, and to "PCA
         first" for undersampled data [S0, §9.3]. Cost O(nD min(n, D)); with fewer rows than columns the n×n products of the rows tell
-        all, the axes of the row space are combinations of the rows, and sparse X stays sparse. Without `center` the origin stands for
-        the mean.
+        all, the axes are combinations of the rows, and sparse X stays sparse. Without `center` the origin stands for the mean.
         """
         n, D = X.shape
         if reduce is not None:
@@ -229,10 +224,8 @@ class Features:
             note(reduced_to=basis.dim)
             return basis
         in_blocks = is_tall(X) and (X.dtype == np.float32 or on_disk(X))
-        small = min(n, D)
         needed = row_space_memory(n, D) if n <= D else 48.0 * D**2 + (0 if sp.issparse(X) or in_blocks else 8.0 * n * D)
-        what = f"The {small}×{small} products of {n}×{D} data"
-        require(needed, what, "Pass reduce=r to keep r principal axes first.")
+        require(needed, f"The products of {n}×{D} data", "Pass reduce=r to keep r principal axes first.")
         note(feature_memory=human_bytes(needed))
         if is_tall(X):
             moments = Moments.of(X)

@@ -151,9 +151,8 @@ def pose(
     B = None if trivial else basis.restrict(M)
     relative = getattr(basis, "relative_ridge", 0.0) if relative_ridge is None else relative_ridge
     if over is not None:
-        below = (
-            basis.restrict(over) if isinstance(basis, Samples) else with_ridge(basis.restrict(over), ridge, relative)
-        )
+        below = basis.restrict(over)
+        below = below if isinstance(basis, Samples) else with_ridge(below, ridge, relative)
         exclude = basis.constant() if form.kills_constant or over.kills_constant else None
         return Posed(TraceRatio(A, below, sense, B, exclude), basis, scale or Unit(), skip)
     if B is not None and not isinstance(basis, Samples):
@@ -212,12 +211,9 @@ def solve(
     *,
     solver: str | Solver = "auto",
     random_state: Any = 0,
-    advice: str = "",
+    advice: str = "",  # where the axes are not unique
 ) -> Spectrum:
-    """The best `n_components` axes of a trace problem, B-orthonormal, refined by Rayleigh–Ritz, with residuals and gap.
-
-    `advice` is what to do where they are not unique.
-    """
+    """The best `n_components` axes of a trace problem, B-orthonormal, refined by Rayleigh–Ritz, with residuals and gap."""
     if isinstance(problem, TraceRatio):
         return _solve_ratio(problem, n_components, advice)
     with stage("standard form"):
@@ -331,9 +327,7 @@ def _whiten(A: Form, B: Form, N: Array | None, sense: Sense) -> _Standard:
         "Use a diagonal unit form, features with reduce=, or landmarks.",
     )
     Bd, Ad = dense.symmetric(B.to_dense()), dense.symmetric(A.to_dense())
-    d = np.sqrt(
-        np.maximum(np.diagonal(Bd), 0.0)
-    )  # unit diagonal first: the units of a feature must not decide its fate
+    d = np.sqrt(np.maximum(np.diagonal(Bd), 0.0))  # unit diagonal first: a feature's units must not decide its fate
     s = 1.0 / np.where(d > 1e-150, d, 1.0)
     Bs, As = Bd * np.outer(s, s), Ad * np.outer(s, s)
     T, null, values = dense.whitener(Bs)
@@ -401,7 +395,5 @@ def _metric(problem: TraceRatio) -> tuple[Array | None, dict]:
     both = replace((1 / sizes[0]) * problem.A + (1 / sizes[1]) * problem.B, psd=False)  # what null(C) must not touch
     standard = _standardise(TraceProblem(both, problem.C, "max", problem.exclude))
     N = standard.exclude
-    T = standard.back(
-        np.eye(standard.A.n) if N is None else dense.singular_vectors(N, complete=True)[0][:, N.shape[1] :]
-    )
-    return T, standard.facts
+    inside = np.eye(standard.A.n) if N is None else dense.singular_vectors(N, complete=True)[0][:, N.shape[1] :]
+    return standard.back(inside), standard.facts
