@@ -33,7 +33,8 @@ def row_space(
     The axes are the principal ones: Z'Z is diagonal there, and a unit form divided by its diagonal is well conditioned. Where the
     eigenvalues of the smaller Gram matrix leave the rank in doubt, it is judged on standardised columns, so that a
     feature measured in tiny units still counts; `size` is that of the columns, of which a spread of 1e-13 is rounding.
-    Of fewer rows than columns the axes are combinations of the rows, and known as such: nothing of D×n is made, dense or sparse.
+    Of fewer rows than columns the axes are combinations of the rows, and known as such: nothing of D×n is made, unless rank or
+    units are in doubt.
     The coordinates are None where they were not found on the way. `center` says that C is about the mean of its rows.
     """
     n, D = C.shape
