@@ -103,8 +103,17 @@ def wide(n: int, d: int = 5_000) -> Arrays:
     return {"X": 3.0 + hidden @ rng.standard_normal((100, d)) + 0.5 * rng.standard_normal((n, d))}
 
 
+def wide_classes(n: int, c: int = 10) -> Arrays:
+    """The same in `c` classes, their means as far apart as the noise is wide in a hundred directions."""
+    y = np.random.default_rng(1).integers(c, size=n)
+    X = wide(n)["X"]
+    X[:, :100] += np.random.default_rng(2).standard_normal((c, 100))[y]
+    return {"X": X, "y": y}
+
+
 def documents(n: int, d: int = 20_000, topics: int = 20) -> Arrays:
-    """Rows of d/100 words at random, as logarithms of their counts: a few common ones, many rare ones, and topics that share some."""
+    """Rows of d/100 words at random, as logarithms of their counts: a few common ones, many rare ones, and topics that share some; y is the
+    topic that a row has most of."""
     rng = np.random.default_rng(0)
     common = np.arange(1, d + 1) ** -0.8
     rates = np.stack([rng.permutation(common) + common for _ in range(topics)])
@@ -120,7 +129,7 @@ def documents(n: int, d: int = 20_000, topics: int = 20) -> Arrays:
     X = sp.csr_array((np.ones(n * each), (np.repeat(np.arange(n), each), columns.ravel())), shape=(n, d))
     X.sum_duplicates()
     X.data = np.log1p(X.data)
-    return {"X": X}
+    return {"X": X, "y": np.diff(mixture, axis=1, prepend=0.0).argmax(axis=1)}
 
 
 def classes(n: int, d: int = 784, c: int = 10) -> Arrays:

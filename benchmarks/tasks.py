@@ -65,6 +65,7 @@ _local = partial(by.sklearn, "manifold.LocallyLinearEmbedding", eigen_solver="ar
 _spectral = partial(by.sklearn, "manifold.SpectralEmbedding", keep=by.on_own_graph)
 _truth = quality.each({"Procrustes to truth": quality.to_truth})
 _agree = {f"Procrustes to {by.SKLEARN}": quality.to_peer(by.SKLEARN)}
+_neighbours = quality.each({"5-NN accuracy": quality.five_nearest})
 _seeds = {"degrees between seeds": quality.between_seeds}
 
 
@@ -162,6 +163,15 @@ def _mvu(name: str, title: str, make: Any, k: int, sizes: tuple[int, ...], short
     )  # fmt: skip
 
 
+def _lda(
+    name: str, title: str, make: Any, sizes: tuple[int, ...], grade: quality.Grade, *kinds: str, **rest: Any
+) -> Task:
+    """Discriminant directions, by us and by scikit-learn's solvers of the given kinds."""
+    theirs = partial(by.sklearn, "discriminant_analysis.LinearDiscriminantAnalysis", y="y", keep=by.scalings)
+    peers = (theirs(kind=kind, solver=kind) for kind in kinds)
+    return Task(name, f"LDA, {title}", make, (by.ours("LDA", y="y", keep=by.components), *peers), sizes, grade, **rest)
+
+
 _cca = by.ours("CCA", y="Y", n_components=4, keep=by.rotations, embed=False)
 
 TASKS: tuple[Task, ...] = (
@@ -231,15 +241,9 @@ TASKS: tuple[Task, ...] = (
     ),
     _mds("mds-points", "from points in ten dimensions", metric="euclidean"),
     _mds("mds-distances", "from their distances", x="D", metric="precomputed"),
-    Task(
-        "lda", "LDA, 784 features, ten classes", data.classes,
-        (
-            by.ours("LDA", y="y", keep=by.components),
-            by.sklearn("discriminant_analysis.LinearDiscriminantAnalysis", kind="eigen", solver="eigen", y="y", keep=by.scalings),
-            by.sklearn("discriminant_analysis.LinearDiscriminantAnalysis", kind="svd", solver="svd", y="y", keep=by.scalings),
-        ),
-        (20_000, 100_000), quality.discriminant_axes, short=1,
-    ),
+    _lda("lda", "784 features, ten classes", data.classes, (20_000, 100_000), quality.discriminant_axes, "eigen", "svd", short=1),
+    _lda("lda-wide", "5,000 features, ten classes", data.wide_classes, (1_000,), _neighbours, "svd", warm=300),
+    _lda("lda-sparse", "20,000 features, one number in a hundred not zero, 20 classes", data.documents, (2_000,), _neighbours, warm=300),
     Task(
         "cca", "Canonical correlations, two views of 50 features, four pairs, fit only", data.two_views,
         (

@@ -222,7 +222,7 @@ def test_reduce_keeps_the_leading_axes(as_sparse: bool) -> None:
 
 def test_too_many_features_name_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EIGENSPAN_MEMORY", "1M")
-    X = sp.random_array((50, 2000), density=0.01, random_state=np.random.default_rng(0), format="csr")
+    X = sp.random_array((300, 2000), density=0.01, random_state=np.random.default_rng(0), format="csr")
     with pytest.raises(MemoryLimitError, match="reduce=r"):
         Features.linear(X)
     assert Features.linear(X, reduce=5).dim == 5

@@ -266,7 +266,7 @@ def test_discriminants_are_those_of_the_features(as_sparse: bool) -> None:
 
 def test_the_axes_of_a_row_space_are_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
     X = sp.random_array((2000, 50_000), density=1e-4, format="csr", random_state=np.random.default_rng(0))
-    monkeypatch.setenv("EIGENSPAN_MEMORY", "500M")
+    monkeypatch.setenv("EIGENSPAN_MEMORY", "150M")
     with pytest.raises(MemoryLimitError, match="reduce="):
         es.LPP(2).fit(X)
     assert es.PCA(2).fit(X).components_.shape == (2, 50_000)

@@ -55,9 +55,9 @@ def test_sparse_rows_stay_sparse(Method: Any) -> None:
 @pytest.mark.parametrize(
     ("Method", "warning", "advice"),
     [
-        (LDA, DegenerateWarning, "not unique.*regularisation"),
-        (LPP, DegenerateWarning, "not unique.*regularisation"),
-        (NPP, DegenerateWarning, "not unique.*regularisation"),
+        (LDA, DegenerateWarning, r"not unique.*80 rows of 400 features span 79 .*reduce=\d+.*ridge="),
+        (LPP, DegenerateWarning, r"not unique.*80 rows of 400 features span 79 .*reduce=\d+.*ridge="),
+        (NPP, DegenerateWarning, r"not unique.*80 rows of 400 features span 79 .*reduce=\d+.*ridge="),
         (SIR, RidgeWarning, "reduce="),
         (CCA, DegenerateWarning, "reduce="),
     ],

@@ -29,12 +29,12 @@ from ..graphs.landmarks import choose_landmarks, suggested_landmarks
 from ..input.source import blocks, is_tall, on_disk
 from ..input.x import KernelValues
 from ..solvers import dense
-from ..solvers.centred import Centred, column_means, leading_axes
+from ..solvers.centred import Centred, Partners, column_means, leading_axes
 from .form import Form
 from .kernels import gram_matrix, kernel_rows, schur_share, warn_of_lost_digits
 from .map import Map, Raw
 from .moments import Moments, Rows
-from .rowspace import row_space
+from .rowspace import row_space, row_space_memory
 from .spectrum import Spectrum, seed_of
 
 Array = NDArray[np.float64]
@@ -93,7 +93,7 @@ class Features:
     raw : ndarray or csr_array of shape (n, m), or None
         The samples' rows, which may be float32 or lie in a file: they are then read in blocks, never copied. None where they
         are not at hand, for a basis that only restricts what was summed over them before.
-    lift : ndarray of shape (m, r) or None
+    lift : ndarray or Partners of shape (m, r), or None
         None stands for the identity (the features already have full rank).
     offset : ndarray of shape (m,)
     relative_ridge : float
@@ -109,7 +109,7 @@ class Features:
 
     rows: Callable[[Any], Any]
     raw: Any
-    lift: Array | None
+    lift: Array | Partners | None
     offset: Array
     relative_ridge: float = 0.0
     scatter: Array | None = None
@@ -122,10 +122,11 @@ class Features:
         if self.scores is not None:
             return self.scores
         if sp.issparse(self.raw) and self.lift is not None:
-            return np.asarray(self.raw @ self.lift - self.offset @ self.lift)
+            axes = np.asarray(self.lift)
+            return np.asarray(self.raw @ axes - self.offset @ axes)
         raw = self.raw.toarray() if sp.issparse(self.raw) else np.asarray(self.raw, dtype=np.float64)
         Z = raw - self.offset
-        return Z if self.lift is None else Z @ self.lift
+        return Z if self.lift is None else Z @ np.asarray(self.lift)
 
     @property
     def dim(self) -> int:
@@ -136,7 +137,8 @@ class Features:
         """The rows are in memory, dense and in double precision: a centred copy is the fastest."""
         return not sp.issparse(self.raw) and self.raw.dtype == np.float64 and not on_disk(self.raw)
 
-    def _axes(self, V: Array) -> Array:
+    def lifted(self, V: Array) -> Array:
+        """Combinations of the coordinates as combinations of the features."""
         return V if self.lift is None else self.lift @ V
 
     def centred(self, weights: Array | None) -> Features:
@@ -164,7 +166,7 @@ class Features:
 
     def compress(self, G: Array, *, psd: bool = True) -> Form:
         """A symmetric D×D matrix over the centred raw features as a form over the coordinates."""
-        G = G if self.lift is None else dense.symmetric(self.lift.T @ G @ self.lift)
+        G = G if self.lift is None else dense.symmetric(self.lift.T @ G @ np.asarray(self.lift))
         return Form(self.dim, dense=G, psd=psd)
 
     def constant(self) -> None:
@@ -175,20 +177,20 @@ class Features:
         if self.scores is not None:
             return self.scores @ V
         if sp.issparse(self.raw):
-            coef = self._axes(V)
+            coef = self.lifted(V)
             return np.asarray(self.raw @ coef - self.offset @ coef)
         if self.lift is None or not self._is_plain:
-            return Rows(self.raw, self.offset).project(self._axes(V), precision)
+            return Rows(self.raw, self.offset).project(self.lifted(V), precision)
         return self.Z @ V
 
     def map(self, V: Array, spectrum: Spectrum) -> Map:
-        return Map(self.rows, self._axes(V), offset=self.offset)
+        return Map(self.rows, self.lifted(V), offset=self.offset)
 
     def variances(self, V: Array) -> Array:
         """Of the samples along each axis."""
         if self.raw is not None:
             return np.var(self.embed(V), axis=0)
-        axes, scatter = self._axes(V), np.asarray(self.scatter)
+        axes, scatter = self.lifted(V), np.asarray(self.scatter)
         return np.einsum("ij,ij->j", axes, scatter @ axes) / self.count
 
     def shares_of_variance(self, V: Array) -> Array:
@@ -196,13 +198,11 @@ class Features:
         if not V.shape[1]:
             return np.zeros(0)
         if self.scatter is not None:
-            axes = self._axes(V)
+            axes = self.lifted(V)
             return np.einsum("ij,ij->j", axes, self.scatter @ axes) / max(np.trace(self.scatter), np.finfo(float).tiny)
         along = np.var(self.embed(V), axis=0)
-        if sp.issparse(self.raw):
-            everywhere = np.sum(Centred.of(self.raw, column_means(self.raw)).spread() ** 2)
-        else:
-            everywhere = np.var(self.Z, axis=0).sum()
+        kept = Centred.of(self.raw, column_means(self.raw)) if sp.issparse(self.raw) else None
+        everywhere = np.sum((np.std(self.Z, axis=0) if kept is None else kept.spread()) ** 2)
         return along / max(float(everywhere), np.finfo(float).tiny)
 
     # ------------------------------------------------------------------ constructors
@@ -212,9 +212,9 @@ class Features:
     ) -> Features:
         """The points themselves, restricted to their row space when they do not span all D dimensions.
 
-        `reduce` keeps only that many principal axes first: the named way to a sparse X with too many columns, and to "PCA
+        `reduce` keeps only that many principal axes first: the named way to a sparse X with too many rows and columns, and to "PCA
         first" for undersampled data [S0, §9.3]. Cost O(nD min(n, D)); with fewer rows than columns the n×n products of the rows tell
-        all, and sparse X stays sparse beside the D×r axes of its row space. Without `center` the origin stands for the mean.
+        all, the axes are combinations of the rows, and sparse X stays sparse. Without `center` the origin stands for the mean.
         """
         n, D = X.shape
         if reduce is not None:
@@ -224,10 +224,8 @@ class Features:
             note(reduced_to=basis.dim)
             return basis
         in_blocks = is_tall(X) and (X.dtype == np.float32 or on_disk(X))
-        small = min(n, D)
-        needed = 16.0 * D * small + 32.0 * small**2 + (0 if sp.issparse(X) or in_blocks or n <= D else 8.0 * n * D)
-        what = f"The {small}×{D} feature matrices"
-        require(needed, what, "Pass reduce=r to keep r principal axes first.")
+        needed = row_space_memory(n, D) if n <= D else 48.0 * D**2 + (0 if sp.issparse(X) or in_blocks else 8.0 * n * D)
+        require(needed, f"The products of {n}×{D} data", "Pass reduce=r to keep r principal axes first.")
         note(feature_memory=human_bytes(needed))
         if is_tall(X):
             moments = Moments.of(X)
@@ -266,7 +264,7 @@ class Features:
         standardised, is below 1e-12 of the largest (1e-5 in single precision) count as none.
         """
         live = moments.live()
-        lift: Array | None
+        lift: Any
         if moments.spans(int(live.sum())):
             lift = None if live.all() else np.eye(live.size)[:, live]
         elif X is not None and X.size <= _SMALL and not on_disk(X):
@@ -339,7 +337,7 @@ def _feature_axes(K: Array, rtol: float, size: float) -> Array:
     return U[:, keep] / np.sqrt(values[keep])
 
 
-def _noted(lift: Array | None) -> Array | None:
+def _noted(lift: Any) -> Any:
     if lift is not None:
         note(rank=lift.shape[1])
     return lift

@@ -56,7 +56,13 @@ class Axes:
     def of(self, posed: Posed) -> tuple[Array, Spectrum]:
         """Coefficients of the axes, scaled, and their spectrum."""
         wanted = self.n_components if posed.axes is None else posed.axes
-        spectrum = solve(posed.problem, wanted + posed.skip, solver=self.solver, random_state=self.random_state)
+        spectrum = solve(
+            posed.problem,
+            wanted + posed.skip,
+            solver=self.solver,
+            random_state=self.random_state,
+            advice=_advice(posed, wanted + posed.skip),
+        )
         spectrum = spectrum.without_first(posed.skip)
         warn_of_flat_axes(posed, spectrum)
         scale = UnitVariance(posed.basis) if self.unit_variance else posed.scale
@@ -84,6 +90,22 @@ class Axes:
             note(participation=warn_if_localised(Y, basis.masses))
         sign = np.ones(Y.shape[1]) if turned else sign_of(Y)
         return Fitted(Y * sign, basis.map(V * sign, spectrum), found)
+
+
+def _advice(posed: Posed, d: int) -> str:
+    """What to do where axes are not unique because the rows are fewer than their features; empty for other reasons."""
+    problem, basis = posed.problem, posed.basis
+    if not isinstance(basis, Features) or not isinstance(basis.rows, Raw) or basis.raw is None:
+        return ""
+    variance = isinstance(problem, TraceProblem) and problem.B is None and problem.sense == "max"
+    n, D = basis.raw.shape
+    if n > D or variance:
+        return ""
+    few = max(d + 1, basis.dim // 10)
+    return (
+        f"{n} rows of {D} features span {basis.dim} dimensions, enough for directions that fit any graph or labels: keep fewer principal "
+        f"axes first (reduce={few}, say), or regularise (ridge=, or shrinkage= where the method has it)."
+    )
 
 
 def warn_of_flat_axes(posed: Posed, spectrum: Spectrum) -> None:

@@ -151,9 +151,8 @@ def pose(
     B = None if trivial else basis.restrict(M)
     relative = getattr(basis, "relative_ridge", 0.0) if relative_ridge is None else relative_ridge
     if over is not None:
-        below = (
-            basis.restrict(over) if isinstance(basis, Samples) else with_ridge(basis.restrict(over), ridge, relative)
-        )
+        below = basis.restrict(over)
+        below = below if isinstance(basis, Samples) else with_ridge(below, ridge, relative)
         exclude = basis.constant() if form.kills_constant or over.kills_constant else None
         return Posed(TraceRatio(A, below, sense, B, exclude), basis, scale or Unit(), skip)
     if B is not None and not isinstance(basis, Samples):
@@ -207,11 +206,16 @@ class _Standard:
 
 
 def solve(
-    problem: TraceProblem | TraceRatio, n_components: int, *, solver: str | Solver = "auto", random_state: Any = 0
+    problem: TraceProblem | TraceRatio,
+    n_components: int,
+    *,
+    solver: str | Solver = "auto",
+    random_state: Any = 0,
+    advice: str = "",  # where the axes are not unique
 ) -> Spectrum:
     """The best `n_components` axes of a trace problem, B-orthonormal, refined by Rayleigh–Ritz, with residuals and gap."""
     if isinstance(problem, TraceRatio):
-        return _solve_ratio(problem, n_components)
+        return _solve_ratio(problem, n_components, advice)
     with stage("standard form"):
         standard = _standardise(problem)
     excluded = 0 if standard.exclude is None else standard.exclude.shape[1]
@@ -227,7 +231,9 @@ def solve(
     rng = np.random.default_rng(seed_of(random_state))
     wanted = min(n_components + 1, dim)
     with stage("eigenproblem"):
-        return _run(standard, problem.sense, n_components, wanted, as_solver(solver), rng)
+        spectrum = _run(standard, problem.sense, n_components, wanted, as_solver(solver), rng)
+    report_resolution(spectrum, advice)
+    return spectrum
 
 
 def as_solved(problem: TraceProblem | TraceRatio, spectrum: Spectrum) -> TraceProblem | TraceRatio:
@@ -270,9 +276,7 @@ def _run(standard: _Standard, sense: Sense, k: int, wanted: int, solver: Solver,
     beyond = float(values[k]) if values.size > k else np.nan
     gap = relative_gap(values[k - 1], beyond, norm) if values.size > k else np.inf
     note(solver=name, **standard.facts)
-    spectrum = Spectrum(values[:k], standard.back(U[:, :k]), residuals[:k], gap, beyond, name, norm, standard.facts)
-    report_resolution(spectrum)
-    return spectrum
+    return Spectrum(values[:k], standard.back(U[:, :k]), residuals[:k], gap, beyond, name, norm, standard.facts)
 
 
 def _refine(A: Form, U: Array, sense: Sense, N: Array | None, norm: float) -> tuple[Array, Array, Array]:
@@ -323,9 +327,7 @@ def _whiten(A: Form, B: Form, N: Array | None, sense: Sense) -> _Standard:
         "Use a diagonal unit form, features with reduce=, or landmarks.",
     )
     Bd, Ad = dense.symmetric(B.to_dense()), dense.symmetric(A.to_dense())
-    d = np.sqrt(
-        np.maximum(np.diagonal(Bd), 0.0)
-    )  # unit diagonal first: the units of a feature must not decide its fate
+    d = np.sqrt(np.maximum(np.diagonal(Bd), 0.0))  # unit diagonal first: a feature's units must not decide its fate
     s = 1.0 / np.where(d > 1e-150, d, 1.0)
     Bs, As = Bd * np.outer(s, s), Ad * np.outer(s, s)
     T, null, values = dense.whitener(Bs)
@@ -363,7 +365,7 @@ def _in_unit_coordinates(T: Array, B: Array, N: Array) -> Array:
     return dense.orthonormal(C[:, np.linalg.norm(C, axis=0) > 1e-10 * rounding])
 
 
-def _solve_ratio(problem: TraceRatio, k: int) -> Spectrum:
+def _solve_ratio(problem: TraceRatio, k: int, advice: str = "") -> Spectrum:
     T, facts = _metric(problem)
     A, B = (dense.symmetric(M.to_dense() if T is None else T.T @ (M @ T)) for M in (problem.A, problem.B))
     if k > A.shape[0]:
@@ -379,7 +381,7 @@ def _solve_ratio(problem: TraceRatio, k: int) -> Spectrum:
     beyond = float(values[k]) if values.size > k else np.nan
     V = V if T is None else T @ V
     spectrum = Spectrum(values[:k], V, residuals, gap, beyond, "TraceRatio", norm, facts)
-    spectrum.warn_if_degenerate()
+    spectrum.warn_if_degenerate(advice)
     return spectrum
 
 
@@ -393,7 +395,5 @@ def _metric(problem: TraceRatio) -> tuple[Array | None, dict]:
     both = replace((1 / sizes[0]) * problem.A + (1 / sizes[1]) * problem.B, psd=False)  # what null(C) must not touch
     standard = _standardise(TraceProblem(both, problem.C, "max", problem.exclude))
     N = standard.exclude
-    T = standard.back(
-        np.eye(standard.A.n) if N is None else dense.singular_vectors(N, complete=True)[0][:, N.shape[1] :]
-    )
-    return T, standard.facts
+    inside = np.eye(standard.A.n) if N is None else dense.singular_vectors(N, complete=True)[0][:, N.shape[1] :]
+    return standard.back(inside), standard.facts

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from .._resources import require
 from ..solvers import dense
-from ..solvers.centred import Centred, right_partners
+from ..solvers.centred import Centred, Partners, right_partners
 
 Array = NDArray[np.float64]
 
@@ -17,14 +17,24 @@ Array = NDArray[np.float64]
 _SURE = 1e-10
 #: The least that products of standardised columns tell from rounding.
 _NONE = 1e-12
+_REDUCE = "Pass reduce=r to keep r principal axes first."
 
 
-def row_space(C: Centred, size: Array, rtol: float, *, center: bool = True) -> tuple[Array | None, Array | None]:
+def row_space_memory(n: int, D: int) -> float:
+    """Bytes that the row space of n ≤ D rows takes at most: their products, sparse before they are dense, and a block of columns."""
+    return 48.0 * n**2 + 8.0 * min(n * D, 2**23)
+
+
+def row_space(
+    C: Centred, size: Array, rtol: float, *, center: bool = True
+) -> tuple[Array | Partners | None, Array | None]:
     """Orthonormal axes of the row space of C, None when that is all of R^D, and the coordinates of the rows along them.
 
     The axes are the principal ones: Z'Z is diagonal there, and a unit form divided by its diagonal is well conditioned. Where the
     eigenvalues of the smaller Gram matrix leave the rank in doubt, it is judged on standardised columns, so that a
     feature measured in tiny units still counts; `size` is that of the columns, of which a spread of 1e-13 is rounding.
+    Of fewer rows than columns the axes are combinations of the rows, and known as such: nothing of D×n is made, unless rank or
+    units are in doubt.
     The coordinates are None where they were not found on the way. `center` says that C is about the mean of its rows.
     """
     n, D = C.shape
@@ -33,12 +43,12 @@ def row_space(C: Centred, size: Array, rtol: float, *, center: bool = True) -> t
     live = spread > 1e-13 * size
     if not live.any():
         return np.zeros((D, 0)), np.zeros((n, 0))
+    least = 4 * rounding_of(n, size) ** 2
     if n <= D:
         most = min(most, int(live.sum()))
         values, U = dense.eigenpairs(dense.symmetric(C.gram()), None, "max")
-        values, U = values[:most], U[:, :most]
-        if values[-1] > max(_SURE * values[0], 4 * rounding_of(n, size) ** 2):
-            return right_partners(C, values, U), U * np.sqrt(values)
+        if _is_sure(values[:most], least):
+            return _combined(C, values[:most], U[:, :most])
     unit = np.where(live, spread, 1.0)
     if n > D:
         S = C.scatter()
@@ -51,8 +61,27 @@ def row_space(C: Centred, size: Array, rtol: float, *, center: bool = True) -> t
             return lift @ dense.eigenpairs(dense.symmetric(lift.T @ S @ lift), None, "max")[1], None
     # columns of few digits count for less, or the others would have to rise above their rounding
     unit = np.where(live, np.maximum(unit, np.finfo(float).eps / rtol * size), np.inf)
-    axes = _standard_axes(C.divided(unit), rtol, 2 * rounding_of(n, size / unit))
+    standard, rounding = C.divided(unit), 2 * rounding_of(n, size / unit)
+    if not C.is_sparse:
+        axes = _standard_axes(standard.X, rtol, rounding)
+    else:
+        squares, U = _standard_rows(standard, rounding, most)
+        values, turn = dense.eigenpairs(dense.symmetric(U.T @ C.gram() @ U), None, "max")
+        if _is_sure(values, least):
+            return _combined(C, values, U @ turn)
+        require(40.0 * D * squares.size, f"The axes of {n}×{D} data of unlike units", _REDUCE)
+        axes = right_partners(standard, squares, U)
     return _turned(C, np.where(live, unit, 0.0)[:, None] * axes[:, :most])
+
+
+def _is_sure(values: Array, least: float) -> bool:
+    """All of these eigenvalues are more than rounding, largest first."""
+    return bool(values.size and values[-1] > max(_SURE * values[0], least))
+
+
+def _combined(C: Centred, values: Array, U: Array) -> tuple[Array | Partners, Array]:
+    """Axes that are combinations of the rows, from eigenpairs of their products, and the coordinates along them."""
+    return Partners.of(C, values, U), U * np.sqrt(values)
 
 
 def rounding_of(n: int, size: Array) -> float:
@@ -60,16 +89,19 @@ def rounding_of(n: int, size: Array) -> float:
     return float(np.finfo(float).eps * (np.sqrt(n) * size.max(initial=0.0) + np.linalg.norm(size)) / 2)
 
 
-def _standard_axes(S: Centred, rtol: float, rounding: float) -> Array:
+def _standard_axes(X: Array, rtol: float, rounding: float) -> Array:
     """Orthonormal basis of the row space of standardised columns, largest first, without what may be rounding of the data."""
-    n, D = S.shape
-    if not S.is_sparse:
-        require(24.0 * n * D, f"The singular vectors of {n}×{D} data", "Pass reduce=r to keep r principal axes first.")
-        _, s, axes = dense.principal_axes(S.X, rtol)
-        return axes[:, s > rounding]
+    n, D = X.shape
+    require(24.0 * n * D, f"The singular vectors of {n}×{D} data", _REDUCE)
+    _, s, axes = dense.principal_axes(X, rtol)
+    return axes[:, s > rounding]
+
+
+def _standard_rows(S: Centred, rounding: float, most: int) -> tuple[Array, Array]:
+    """The same of the column space, which is that of the columns in their own units, by the products of sparse rows; and their squares."""
     values, U = dense.eigenpairs(dense.symmetric(S.gram()), None, "max")
-    keep = values > max(_NONE * values[0], rounding**2)
-    return right_partners(S, values[keep], U[:, keep])
+    keep = np.flatnonzero(values > max(_NONE * values[0], rounding**2))[:most]
+    return values[keep], U[:, keep]
 
 
 def _turned(C: Centred, axes: Array) -> tuple[Array, Array]:

@@ -60,25 +60,25 @@ class Spectrum:
         """The same without its first axes."""
         return replace(self, values=self.values[skip:], vectors=self.vectors[:, skip:], residuals=self.residuals[skip:])
 
-    def warn_if_degenerate(self) -> None:
-        """Warn when the eigenvalues on both sides of the cut coincide."""
+    def warn_if_degenerate(self, advice: str = "") -> None:
+        """Warn when the eigenvalues on both sides of the cut coincide; the advice is general where there is none."""
         if self.gap < 1e-8:
             d = self.values.size
             warn(
                 f"Eigenvalues {d} and {d + 1} coincide ({self.values[-1]:.6g} and {self.beyond:.6g}, relative gap {self.gap:.1e}): "
                 f"the {d}-dimensional subspace is not unique, and another machine may return another one. "
-                f"Ask for {d + 1} components, or change the graph, kernel or regularisation.",
+                + (advice or f"Ask for {d + 1} components, or change the graph, kernel or regularisation."),
                 DegenerateWarning,
             )
 
 
-def report_resolution(spectrum: Spectrum) -> None:
-    """Say what the solution leaves open, whatever solver found it.
+def report_resolution(spectrum: Spectrum, advice: str = "") -> None:
+    """Say what the solution leaves open, whatever solver found it, and what to do about it.
 
     A warning where the subspace is not determined, by the problem or by the residual; a note of the axes that share an
     eigenvalue, of which only the span is determined.
     """
-    spectrum.warn_if_degenerate()
+    spectrum.warn_if_degenerate(advice)
     values, d = spectrum.values, spectrum.values.size
     residual, distance = spectrum.norm * spectrum.residuals.max(), abs(spectrum.beyond - values[-1])
     if spectrum.gap >= TIED and residual > BLUR * distance:

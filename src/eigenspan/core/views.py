@@ -28,7 +28,7 @@ from ..solvers.centred import Centred, column_means
 from .basis import Features
 from .map import Map, Raw
 from .moments import Moments
-from .rowspace import rounding_of
+from .rowspace import rounding_of, row_space_memory
 
 Array = NDArray[np.float64]
 
@@ -136,7 +136,7 @@ class View:
 
     def map(self, U: Array) -> Map:
         """From rows of the view to combinations U of white coordinates."""
-        return Map(self.basis.rows, self._raw(self.axes @ U), offset=self.basis.offset)
+        return Map(self.basis.rows, self.basis.lifted(self.axes @ U), offset=self.basis.offset)
 
     def embed(self, U: Array) -> Array | None:
         """The rows themselves; None where they are not at hand."""
@@ -146,10 +146,7 @@ class View:
 
     def patterns(self, T: Array) -> Array:
         """White coordinates T, (r, k), as k patterns over the columns of the view, (D, k)."""
-        return self._raw(self.back @ T)
-
-    def _raw(self, V: Array) -> Array:
-        return V if self.basis.lift is None else self.basis.lift @ V
+        return self.basis.lifted(self.back @ T)
 
     def variances(self, U: Array) -> Array:
         """Covariance of combinations U of white coordinates."""
@@ -160,7 +157,8 @@ class View:
         """By the singular values of the rows, in units of the columns' own spread unless there is a ridge."""
         Z = basis.Z
         n, m = Z.shape
-        require(24.0 * n * m, f"The singular vectors of {n}×{m} data", "Pass reduce=r to keep r principal axes first.")
+        if basis.scores is not None and (view := _of_principal(basis, ridge, name)) is not None:
+            return view
         size = np.abs(basis.offset) if basis.lift is None else np.zeros(m)
         spread = Z.std(axis=0)
         live = spread > 1e-13 * size
@@ -187,6 +185,18 @@ class View:
                 values, V = dense.eigenpairs(dense.symmetric(C / np.outer(unit, unit)), None, "max")
         keep = values > none * max(values.max(initial=0.0), 0.0)
         return _white(basis, unit, values[keep], V[:, keep], ridge, n, name)
+
+
+def _of_principal(basis: Features, ridge: float, name: str) -> View | None:
+    """`View.of_rows` of coordinates that are uncorrelated already, which saves a factorisation; None where they are not."""
+    Z = basis.Z
+    n, m = Z.shape
+    s = np.linalg.norm(Z, axis=0)
+    U = Z / np.maximum(s, np.finfo(float).tiny)
+    if m > n - 1 or np.abs(U.T @ U - np.eye(m)).max(initial=0.0) > _RTOL:
+        return None
+    view = _white(basis, np.ones(m), s**2 / (n - 1), np.eye(m), ridge, n, name)
+    return replace(view, scores=U * np.sqrt((n - 1) * view.kept), clarity=1.0)
 
 
 def _units(live: NDArray[np.bool_], spread: Array, ridge: float) -> Array:
@@ -259,6 +269,7 @@ class Views:
             if view.one_pass and joint is None:  # not looked through yet
                 refuse_non_finite(view.values, name=name)
                 refuse_out_of_range(view.values)
+        _require(tables, reduce)
         views = [
             View.of_rows(_coordinates(table, reduce, random_state), ridge and ridge * _mean_variance(table), name)
             for table, ridge, name in zip(tables, ridges, names, strict=True)
@@ -297,8 +308,23 @@ def _joint(names: tuple[str, ...], *tables: Any) -> JointMoments:
     return JointMoments.of(tables, names)
 
 
+def _require(tables: Sequence[Any], reduce: int | None) -> None:
+    """Refuse views that do not fit into memory together: what is kept of each, and the most that one of them takes on its way, or the
+    singular vectors of what two share."""
+    n, widths = tables[0].shape[0], [int(table.shape[1]) for table in tables]
+    ranks = [min(n, D, reduce or D) for D in widths]
+    kept = sum(8.0 * r * (5 * n + (D if reduce else 0)) for r, D in zip(ranks, widths, strict=True))
+    way = max(row_space_memory(n, D) if n <= D else 24.0 * n * D for D in widths) if reduce is None else 0.0
+    pairs = 8.0 * sum(ranks) ** 2
+    require(
+        kept + max(way, pairs),
+        f"{n} rows of {len(widths)} views with {_listed(widths)} columns, in white coordinates together,",
+        "Pass reduce=r to keep r principal axes of each view first.",
+    )
+
+
 def _coordinates(table: Any, reduce: int | None, random_state: Any) -> Features:
-    if reduce is not None or sp.issparse(table):
+    if reduce is not None or sp.issparse(table) or table.shape[0] <= table.shape[1]:
         return Features.linear(table, reduce=reduce, random_state=random_state)
     return Features(Raw(), table, None, column_means(table))
 

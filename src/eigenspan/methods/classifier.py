@@ -69,7 +69,7 @@ def rule_attributes(
     if estimator.store_covariance:
         unit: Any = posed.problem.B
         C = (unit.to_dense() - posed.problem.A.to_dense()) / scatters.counts.sum()
-        found["covariance_"] = C if basis.lift is None else basis.lift @ C @ basis.lift.T
+        found["covariance_"] = basis.lifted(basis.lifted(C).T)
     return found
 
 

@@ -48,9 +48,10 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
     count there, whatever `n_components` is. Without shrinkage and kernel these are the values of scikit-learn's
     ``LinearDiscriminantAnalysis``.
 
-    Cost: O(nD min(n, D) + D³) time, never n×n. For D < n without `kernel`, `reduce` or ``shrinkage="auto"`` it is one pass over X and
-    O(D²) memory beyond the data: X may then be a `numpy.memmap`, of which the fit holds no ``embedding_`` (``transform`` reads it
-    in blocks), and `partial_fit` takes the rows in parts.
+    Cost: O(nD min(n, D) + min(n, D)³) time; for D ≥ n by the n×n products of the rows, and sparse X stays sparse. For D < n
+    without `kernel`, `reduce` or ``shrinkage="auto"`` it is one pass over X and O(D²) memory beyond the data: X may then be a
+    `numpy.memmap`, of which the fit holds no ``embedding_`` (``transform`` reads it in blocks), and `partial_fit` takes the rows in
+    parts.
 
     Parameters
     ----------

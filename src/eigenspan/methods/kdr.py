@@ -130,7 +130,7 @@ def whitened(basis: Features, ridge: float | None) -> Features:
 
 def within(basis: Features, T: Array) -> Features:
     """The features in the coordinates ``Z T``."""
-    return replace(basis, lift=T if basis.lift is None else basis.lift @ T, scores=basis.Z @ T)
+    return replace(basis, lift=basis.lifted(T), scores=basis.Z @ T)
 
 
 def largest_gradients(M: Array) -> TraceProblem:

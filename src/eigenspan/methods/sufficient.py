@@ -103,7 +103,7 @@ def spherical_sums(estimator: Any, everyone: Moments, all_known: bool) -> tuple[
     unit = with_ridge(basis.compress(everyone.pooled().scatter * (1.0 / everyone.n)), estimator.ridge)
     T, _, _ = dense.whitener(unit.to_dense())
     seen = Spherical(basis, unit, unit.to_dense() @ T, plain=all_known and not estimator.ridge)
-    return seen, T if basis.lift is None else basis.lift @ T
+    return seen, basis.lifted(T)
 
 
 def spherical_slices(estimator: Any, sample: Sample) -> tuple[Spherical, SliceMoments]:

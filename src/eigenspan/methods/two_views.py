@@ -50,7 +50,8 @@ class CCA(Streaming, TwoViews):
     says so.
 
     Cost: O(n(D_x² + D_y²)) for up to four million numbers in memory, by singular values of the tables; of more, of sparse tables and of
-    memory-mapped files one pass that sums their joint scatter, O((D_x + D_y)²) memory. `partial_fit` takes the rows in parts.
+    memory-mapped files one pass that sums their joint scatter, O((D_x + D_y)²) memory. `partial_fit` takes the rows in parts. A
+    table with at least as many columns as rows is known by the n×n products of its rows, and stays sparse if it is.
 
     Parameters
     ----------

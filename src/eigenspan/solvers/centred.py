@@ -121,6 +121,16 @@ class Centred:
             return np.asarray(self.X.T @ U - np.multiply.outer(self.mean, U.sum(axis=0)))
         return sum((block.T @ U[part] for part, block in self._rows()), np.zeros((self.shape[1], *U.shape[1:])))
 
+    def backward_parts(self, U: Array) -> Iterator[Array]:
+        """``(X − 1·mean')' U`` some columns of X at a time."""
+        if not self.is_sparse:
+            yield from (block.T @ U for block in self._columns())
+            return
+        columns, sums = sp.csr_array(self.X.T), U.sum(axis=0)
+        step = max(64, _NUMBERS // max(U.shape[1], 1))
+        for j in range(0, self.shape[1], step):
+            yield columns[j : j + step] @ U - np.multiply.outer(self.mean[j : j + step], sums)
+
     def gram(self) -> Array:
         """The n×n products of the rows."""
         if not self.is_sparse:
@@ -205,19 +215,62 @@ class Squared:
         return self.C.forward(self.C.backward(u)) if wide else self.C.backward(self.C.forward(u))
 
 
+@dataclass(frozen=True, eq=False)
+class Partners:
+    """``C'W`` with orthonormal columns, as many as the rows span: multiplied with a few vectors, and not written out for that.
+
+    Build it with `Partners.of`.
+    """
+
+    C: Centred
+    W: Array
+
+    @staticmethod
+    def of(C: Centred, values: Array, U: Array) -> Partners | Array:
+        """`right_partners`, from sums over some columns at a time."""
+        W = U / np.sqrt(values)
+        if _is_clear(values):
+            return Partners(C, W)
+        R, failed = la.lapack.dpotrf(symmetric(sum((V.T @ V for V in C.backward_parts(W)), 0.0 * np.eye(values.size))))
+        if failed:
+            return right_partners(C, values, U)
+        return Partners(C, la.solve_triangular(R, W.T, trans="T", overwrite_b=True).T)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.C.shape[1], self.W.shape[1]
+
+    @property
+    def T(self) -> Array:
+        return np.asarray(self).T
+
+    def __matmul__(self, V: Array) -> Array:
+        return self.C.backward(self.W @ V)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+        D, r = self.shape
+        require(16.0 * D * r, f"The {D}×{r} axes of a row space", "Pass reduce=r to keep r principal axes first.")
+        return np.asarray(self.C.backward(self.W), dtype=dtype)
+
+
 def right_partners(C: Centred, values: Array, U: Array) -> Array:
     """Orthonormal ``C'U diag(values)^−½`` of eigenpairs of ``CC'``, largest first.
 
     Rounding in the products leans small axes towards large ones; where that shows, what leans is taken off.
     """
     V = C.backward(U) / np.sqrt(values)
-    if not values.size or values[-1] > _CLEAR * values[0]:
+    if _is_clear(values):
         return V
     R, failed = la.lapack.dpotrf(symmetric(V.T @ V))
     if not failed:
         return la.solve_triangular(R, V.T, trans="T", overwrite_b=True).T
     Q, R = la.qr(V, mode="economic")
     return Q * np.where(np.diagonal(R) < 0, -1.0, 1.0)  # partners of U, not of −U
+
+
+def _is_clear(values: Array) -> bool:
+    """Partners of these eigenvalues are orthonormal as they come."""
+    return not values.size or bool(values[-1] > _CLEAR * values[0])
 
 
 def leading_axes(C: Centred, r: int, rng: np.random.Generator, *, spare: int = 0) -> Axes:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Pairs measured at a time, so that their coordinates stay in the cache.
-_PAIRS = 8192
+#: Coordinates of the pairs that are measured at a time, so that they stay in the cache.
+_NUMBERS = 2**20
 #: Pairs of a query with points of a tile, beyond its neighbours, that are few.
 _SPARE = 100
 
@@ -66,9 +66,9 @@ def sift(
 
 def _consider(queries: Array, points: Any, rows: Index, found: Index, values: Array, indices: Index) -> None:
     """Put pairs of a query and a point into the lists of the queries, in the order of distance, then number."""
-    total = np.zeros(rows.size)
-    for i in range(0, rows.size, _PAIRS):
-        some = slice(i, i + _PAIRS)
+    total, step = np.zeros(rows.size), max(64, _NUMBERS // max(queries.shape[1], 1))
+    for i in range(0, rows.size, step):
+        some = slice(i, i + step)
         E = (queries[rows[some]] - points[found[some]]).T
         for e in np.ascontiguousarray(E):
             total[some] += e * e
