@@ -158,9 +158,14 @@ class ConformalEigenmaps(WalkEmbedding):
 
     def _check(self, m: int) -> None:
         if self.n_components != "auto" and self.n_components > m:
+            more = (
+                "more points that differ"
+                if self.n_eigenvectors is None and m < _EIGENVECTORS
+                else "more n_eigenvectors"
+            )
             raise DimensionError(
                 f"n_components={self.n_components} exceeds {m}, the number of eigenvectors that are combined: use n_components <= {m}, or "
-                "more n_eigenvectors."
+                f"{more}."
             )
 
     def _eigenvectors(self, m: int) -> Any:
