@@ -90,9 +90,13 @@ def real_numbers(values: Any, what: str, refusal: type[InputError]) -> NDArray[n
     return found.astype(np.float64, copy=False)
 
 
-def refuse_complex(values: Any, name: str, refusal: type[InputError]) -> None:
-    """Raise where an array or a column of a table holds complex numbers."""
-    kinds = [values.dtype] if hasattr(values, "dtype") else list(getattr(values, "dtypes", []))
+def kinds_of(values: Any) -> list[Any]:
+    """The type of an array, or those of the columns of a table; none of what has neither."""
+    return [values.dtype] if hasattr(values, "dtype") else list(getattr(values, "dtypes", []))
+
+
+def refuse_complex(kinds: list[Any], name: str, refusal: type[InputError]) -> None:
+    """Raise where one of these types is that of complex numbers."""
     if any(getattr(kind, "kind", "") == "c" for kind in kinds):
         raise refusal(
             f"Complex data not supported: {name} holds complex numbers. Pass their real and imaginary parts, or sizes."

@@ -188,3 +188,21 @@ def test_a_threshold_beside_a_point_of_next_to_no_weight() -> None:
     for sign in (1, -1):
         found = Threshold.least_cut(np.column_stack([np.ones(n), sign * y]), problem, axis=1)
         assert sign * found.value == pytest.approx((y[19] + y[20]) / 2)
+
+
+# ---------------------------------------------------------------------- rows that lie elsewhere
+def test_complex_blocks_are_refused() -> None:
+    da = pytest.importorskip("dask.array")
+    with pytest.raises(InputError, match="Complex data not supported: X holds"):
+        es.PCA(2).fit(da.from_array(X + 1j, chunks=(20, 3)))
+
+
+def test_landmarks_are_advised_where_they_help() -> None:
+    da = pytest.importorskip("dask.array")
+    rows = da.from_array(X, chunks=(20, 3))
+    with pytest.raises(InputError, match="landmarks=m lets m rows stand for all"):
+        es.KernelPCA(2).fit(rows)
+    for estimator in (es.EigenmapClassifier(2), es.EigenmapClassifier(2, landmarks=30), es.MaximumCovarianceUnfolding()):
+        with pytest.raises(InputError, match="memory of one process") as refusal:
+            estimator.fit(rows, Y)
+        assert "landmarks" not in str(refusal.value)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
-from .._checks import refuse_complex
+from .._checks import kinds_of, refuse_complex
 from ..errors import LabelError, LabelWarning, warn
 from .values import Classes
 
@@ -83,7 +83,7 @@ def refuse_masks(y: Any) -> None:
             f"y is a masked array, with {int(np.ma.count_masked(y))} of {y.size} values masked, and what lies under a mask would be taken "
             "for a label: mark those unknown by None or NaN instead."
         )
-    refuse_complex(y, "y", LabelError)
+    refuse_complex(kinds_of(y), "y", LabelError)
 
 
 def all_missing(y: Any, n: int, unlabeled: Any = -1) -> bool:

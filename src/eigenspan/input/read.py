@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
-from .._checks import refuse_complex
+from .._checks import kinds_of, refuse_complex
 from .._resources import is_lazy, refuse_lazy
 from ..errors import GraphError, InputError
 from ..graphs.neighbours.accept import refuse_two_metrics
@@ -123,8 +123,17 @@ def _outline(rows: LazyRows) -> Any:
 def _refuse_lazy_rows(estimator: Any, X: Any) -> None:
     name = type(estimator).__name__
     asks = getattr(estimator, "_needs_rows", lambda: None)()
-    ways = "; landmarks=m lets m rows stand for all of them" if hasattr(estimator, "landmarks") else ""
+    ways = "; landmarks=m lets m rows stand for all of them" if _stays_by_landmarks(estimator) else ""
     refuse_lazy(X, why=f"{name}{f' with {asks}' if asks else ''} needs all rows in the memory of one process{ways}")
+
+
+def _stays_by_landmarks(estimator: Any) -> bool:
+    """With landmarks, its rows could stay where they are."""
+    twin = copy.copy(estimator)
+    if not hasattr(twin, "landmarks") or twin.landmarks is not None:
+        return False
+    twin.landmarks = 1
+    return _takes_blocks(twin._input.of(twin))
 
 
 def read_part(estimator: Any, X: Any, *, first: bool) -> tuple[Any, dict[str, Any]]:
@@ -225,8 +234,8 @@ def refuse_disguised(X: Any) -> None:
             f"X is a masked array, with {int(np.ma.count_masked(X))} of {X.size} values masked, and what lies under a mask would be taken "
             "for data: pass X.filled(np.nan), or fill the values in first."
         )
-    refuse_complex(X, "X", InputError)
-    kinds = [X.dtype] if hasattr(X, "dtype") else list(getattr(X, "dtypes", []))
+    kinds = kinds_of(X)
+    refuse_complex(kinds, "X", InputError)
     if any(getattr(kind, "kind", "") in "mM" and getattr(kind, "kind", "") for kind in kinds):
         raise InputError(
             "X holds dates or times, whose size depends on their unit: turn them into numbers that mean something first."

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
-from .._checks import refuse_complex
+from .._checks import kinds_of, refuse_complex
 from .._resources import refuse_lazy
 from ..errors import InputError
 from .lazy import LazyRows
@@ -88,7 +88,7 @@ def read_view(y: Any, *, sparse: bool = False, finite: bool = True, name: str = 
             f"{name} is a masked array, with {int(np.ma.count_masked(y))} of {y.size} values masked, and what lies under a mask would be "
             f"taken for data: pass {name}.filled(np.nan), or fill the values in first."
         )
-    refuse_complex(y, name, InputError)
+    refuse_complex(kinds_of(y), name, InputError)
     given = np.empty(0) if sp.issparse(y) else np.asarray(y)
     kind = given.dtype.kind
     if kind in ("m", "M"):
