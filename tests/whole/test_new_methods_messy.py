@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 import eigenspan as es
 from eigenspan.core import Form, TraceProblem, diagonal
-from eigenspan.errors import DuplicateWarning, EigenspanError, InputError
+from eigenspan.errors import DimensionError, DuplicateWarning, EigenspanError, InputError, LabelError
 from eigenspan.methods.rounding import Threshold
 from helpers import relative, reports, says
 
@@ -174,20 +175,48 @@ def test_sparse_rows_beside_a_kernel_of_dense_ones(kind: Any, kernel: str) -> No
     np.testing.assert_allclose(fitted.decision_function(kind(X)), fitted.decision_function(X), atol=1e-9)
 
 
+def chained(*strengths: float) -> TraceProblem:
+    """The normalised cut of points in a row, each joined to the next."""
+    W = sp.diags_array([strengths, strengths], offsets=[1, -1])
+    d = W.sum(axis=0)
+    return TraceProblem(Form(d.size, sparse=sp.csr_array(sp.diags_array(d) - W)), diagonal(d), "min")
+
+
+def test_a_threshold_lies_between_different_values() -> None:
+    """The weakest edge joins points of one value, which no threshold tells apart."""
+    y = np.array([0.0, 0, 0, 1, 1, 1, 2, 2])
+    found = Threshold.least_cut(y[:, None], chained(1, 1, 0.1, 0.001, 1, 0.5, 1), axis=0)
+    assert found.value == 0.5
+
+
 def test_a_threshold_beside_a_point_of_next_to_no_weight() -> None:
     """Its edge and its degree are below the rounding of all others' sums, and cutting it off costs 1, not nothing."""
-    n = 40
-    W = np.zeros((n, n))
-    i = np.arange(n - 2)
-    W[i, i + 1] = 1.0
-    W[19, 20] = 0.01
-    W[n - 2, n - 1] = 1e-40
-    W = W + W.T
-    problem = TraceProblem(Form(n, sparse=sp.csr_array(np.diag(W.sum(axis=1)) - W)), diagonal(W.sum(axis=1)), "min")
-    y = np.linspace(-1, 1, n)
+    n, y = 40, np.linspace(-1, 1, 40)
+    problem = chained(*[1.0] * 19, 0.01, *[1.0] * 18, 1e-40)
     for sign in (1, -1):
         found = Threshold.least_cut(np.column_stack([np.ones(n), sign * y]), problem, axis=1)
         assert sign * found.value == pytest.approx((y[19] + y[20]) / 2)
+
+
+@pytest.mark.parametrize("size", [1e-120, 1e100, 1e149])
+def test_the_unit_of_a_sheet_does_not_matter(size: float) -> None:
+    """Fourth powers of lengths are summed, which overflow or vanish long before squares do."""
+    sheet = np.column_stack([T, X[:, 2], T**2])
+    one, other = (es.ConformalEigenmaps().fit(sheet * s) for s in (1.0, size))
+    assert relative(other.spectrum_, one.spectrum_) < 1e-6
+    assert relative(other.scales_ * size * size, one.scales_) < 1e-6
+
+
+def test_a_fit_that_fails_leaves_affinities_as_they_were() -> None:
+    learner = es.AffinityLearner()
+    with pytest.raises(LabelError):
+        learner.fit(X, np.arange(N) // N)
+    with pytest.raises(NotFittedError):
+        learner.transform(X)
+    before = learner.fit(X, Y).transform(X)
+    with pytest.raises(DimensionError):
+        learner.fit(np.zeros((N, 2)), Y)
+    np.testing.assert_array_equal(learner.transform(X), before)
 
 
 # ---------------------------------------------------------------------- rows that lie elsewhere
@@ -202,7 +231,11 @@ def test_landmarks_are_advised_where_they_help() -> None:
     rows = da.from_array(X, chunks=(20, 3))
     with pytest.raises(InputError, match="landmarks=m lets m rows stand for all"):
         es.KernelPCA(2).fit(rows)
-    for estimator in (es.EigenmapClassifier(2), es.EigenmapClassifier(2, landmarks=30), es.MaximumCovarianceUnfolding()):
+    for estimator in (
+        es.EigenmapClassifier(2),
+        es.EigenmapClassifier(2, landmarks=30),
+        es.MaximumCovarianceUnfolding(),
+    ):
         with pytest.raises(InputError, match="memory of one process") as refusal:
             estimator.fit(rows, Y)
         assert "landmarks" not in str(refusal.value)

@@ -20,6 +20,7 @@ from ..input.read import checked_rows
 from ..input.source import in_precision_of, refuse_out_of_range
 from ..input.y import read_classes
 from ..methods.docs import documented
+from .fits import all_or_nothing
 
 Array = NDArray[np.float64]
 
@@ -89,6 +90,11 @@ class AffinityLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declare
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> Any:
         """Learn the weights of the features from rows X and their groups y; rows whose group is −1, NaN or None are left out."""
+        with all_or_nothing(self):
+            self._fit(X, y)
+        return self
+
+    def _fit(self, X: Any, y: Any) -> None:
         X = checked_rows(self, X, ensure_min_samples=2)
         refuse_out_of_range(X)
         groups = read_classes(y, X.shape[0], unlabeled=self.unlabeled, name="AffinityLearner")
@@ -97,7 +103,6 @@ class AffinityLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declare
             found = self._learned(np.asarray(X[known], dtype=np.float64), groups.codes[known])
         for name, value in {**found, "classes_": groups.names, "diagnostics_": record}.items():
             setattr(self, name, value)
-        return self
 
     def _learned(self, X: Array, codes: NDArray[np.intp]) -> dict[str, Any]:
         m = codes.size

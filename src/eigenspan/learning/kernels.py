@@ -24,6 +24,7 @@ from ..input.y import read_classes
 from ..methods.docs import documented
 from ..solvers import dense
 from ..solvers.sdp.margin import MarginSolution, learn_weights
+from .fits import all_or_nothing
 
 Array = NDArray[np.float64]
 
@@ -128,14 +129,8 @@ class KernelLearner(ClassifierMixin, Declared):
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> Any:
         """Learn the kernel from all points X, and label those whose y is −1, NaN or None; the others are of two classes or more."""
-        before = dict(vars(self))
-        for name in [name for name in before if name.endswith("_")]:
-            delattr(self, name)
-        try:
+        with all_or_nothing(self):
             self._fit(X, y)
-        except BaseException:  # all or nothing: the estimator is what it was, fitted before or not
-            self.__dict__ = before
-            raise
         return self
 
     def _fit(self, X: Any, y: Any) -> None:
