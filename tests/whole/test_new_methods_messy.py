@@ -115,6 +115,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], list[str]]] = {
         lambda: es.ConformalEigenmaps(3, n_eigenvectors=2).fit(X),
         ["n_components=3 exceeds 2", "more n_eigenvectors"],
     ),
+    "more clusters than places": (
+        lambda: es.SpectralClustering(4).fit(np.repeat(X[:3], 20, axis=0)),
+        ["n_clusters=4 exceeds 3", "rows that differ"],
+    ),
     "a sparse kernel": (lambda: es.complete_kernel(sp.csr_array(K)), ["sparse matrix of shape (60, 60)", "toarray"]),
     "no steps": (lambda: es.complete_kernel(GAPS, max_iter=-1), ["max_iter=-1", "at least 1"]),
     "half a step": (lambda: es.complete_kernel(GAPS, max_iter=2.5), ["max_iter=2.5", "whole number"]),
@@ -205,6 +209,14 @@ def test_the_unit_of_a_sheet_does_not_matter(size: float) -> None:
     one, other = (es.ConformalEigenmaps().fit(sheet * s) for s in (1.0, size))
     assert relative(other.spectrum_, one.spectrum_) < 1e-6
     assert relative(other.scales_ * size * size, one.scales_) < 1e-6
+
+
+@pytest.mark.parametrize("estimator", [es.EigenmapRegressor, es.EigenmapClassifier])
+def test_as_many_functions_as_there_are_places(estimator: Any) -> None:
+    """Nobody has asked for a number of them, and few rows differ."""
+    fitted = estimator(extension="barycentric").fit(np.repeat(X[:6], 10, axis=0), np.repeat(Y[:6], 10))
+    assert fitted.n_components_ == 5
+    np.testing.assert_allclose(fitted.transduction_, np.repeat(Y[:6], 10), atol=1e-8)
 
 
 def test_a_fit_that_fails_leaves_affinities_as_they_were() -> None:

@@ -21,14 +21,15 @@ def with_parameters_of(estimator: Any, cls: Any, **more: Any) -> Any:
 
 def functions_of(estimator: Any, sample: Sample, wanted: int | None, usual: int) -> int:
     """How many functions of the manifold are combined: as many as are asked for, or the usual number where there are so many."""
-    if wanted is not None:
-        return int(wanted)
+    return int(wanted) if wanted is not None else max(1, min(usual, distinct(estimator, sample) - 2))
+
+
+def distinct(estimator: Any, sample: Sample) -> int:
+    """How many points differ, or landmarks there are: functions of them have no more dimensions."""
     if estimator.landmarks is not None:
-        n = len(sample.x.landmarks(estimator.landmarks, random_state=estimator.random_state))
-    else:
-        copies = sample.x.copies()
-        n = sample.n if copies is None else int(copies.first.size)
-    return max(1, min(usual, n - 2))
+        return len(sample.x.landmarks(estimator.landmarks, random_state=estimator.random_state))
+    copies = sample.x.copies()
+    return sample.n if copies is None else int(copies.first.size)
 
 
 def on_axes_of(
