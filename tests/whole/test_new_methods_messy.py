@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -53,6 +54,20 @@ def test_columns_of_words_are_named(fit: Callable[[Any], Any]) -> None:
     with pytest.raises(InputError, match=says("Column 3 of X holds text", "'row 0'")):
         fit(WORDS.to_numpy())
     check_is_fitted(fit(TABLE.astype({"a": str})))  # numbers as text are numbers
+
+
+def test_numbers_are_not_searched_for_words() -> None:
+    """A table of numbers with a gap is refused without a copy of it as objects."""
+    gap = np.ones((100_000, 5))
+    gap[3, 2] = np.nan
+    tracemalloc.start()
+    try:
+        for table in (gap, pd.DataFrame(gap)):
+            with pytest.raises(ValueError, match="contains NaN"):
+                es.ConformalEigenmaps().fit(table)
+        assert tracemalloc.get_traced_memory()[1] < 3 * gap.nbytes
+    finally:
+        tracemalloc.stop()
 
 
 @OVER_FITS

@@ -6,7 +6,7 @@ Here, and nowhere below, ``"precomputed"`` is looked for: a parameter of that va
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any
@@ -259,21 +259,25 @@ def _naming_words(X: Any) -> Iterator[None]:
 
 
 def _refuse_words(X: Any) -> None:
-    if sp.issparse(X) or len(getattr(X, "shape", (0, 0))) != 2:
-        return
-    values = np.array(X, dtype=object)
-    if values.ndim != 2:
-        return
-    words = {
-        j: word for j in range(values.shape[1]) if (word := next(filter(_is_word, values[:, j]), None)) is not None
-    }
+    count, columns = _columns_of_no_numbers(X)
+    words = {j: word for j, column in columns if (word := next(filter(_is_word, column), None)) is not None}
     if words:
         j, word = next(iter(words.items()))
         name = repr(X.columns[j]) if hasattr(X, "columns") else j
         raise InputError(
-            f"Column {name} of X holds text, such as {str(word)!r:.40}, as do {len(words)} of {values.shape[1]} columns in all, and "
-            "numbers are needed: leave such columns out, or turn them into numbers (pandas.get_dummies, OneHotEncoder)."
+            f"Column {name} of X holds text, such as {str(word)!r:.40}, as do {len(words)} of {count} columns in all, and numbers are "
+            "needed: leave such columns out, or turn them into numbers (pandas.get_dummies, OneHotEncoder)."
         ) from None
+
+
+def _columns_of_no_numbers(X: Any) -> tuple[int, Iterable[tuple[int, Any]]]:
+    """How many columns there are, and those whose type is not one of numbers: the others may be large, and are not looked at."""
+    kinds = kinds_of(X)
+    others = [j for j, kind in enumerate(kinds) if getattr(kind, "kind", "O") not in "biufc"]
+    if hasattr(X, "columns"):
+        return len(kinds), ((j, X.iloc[:, j] if hasattr(X, "iloc") else X[:, j]) for j in others)
+    values = np.array(X, dtype=object) if others or not kinds else np.empty(0)
+    return values.shape[-1], enumerate(values.T) if values.ndim == 2 else ()
 
 
 def _is_word(value: Any) -> bool:
