@@ -73,6 +73,10 @@ def _interval_words(span: Any) -> str:
 
 def real_numbers(values: Any, what: str, refusal: type[InputError]) -> NDArray[np.float64]:
     """The values in double precision, of any shape; `what` they are begins the message where they are no real numbers."""
+    if hasattr(values, "toarray"):
+        raise refusal(
+            f"{what} must be a dense array; they are a sparse matrix of shape {values.shape}. Pass .toarray()."
+        )
     if np.ma.is_masked(values):
         raise refusal(f"{what} must be real numbers; {int(np.ma.count_masked(values))} of them are masked.")
     try:
@@ -84,6 +88,19 @@ def real_numbers(values: Any, what: str, refusal: type[InputError]) -> NDArray[n
     if found.dtype.kind not in "biuf":
         raise refusal(f"{what} must be real numbers; they are {_KINDS.get(found.dtype.kind, str(found.dtype))}.")
     return found.astype(np.float64, copy=False)
+
+
+def kinds_of(values: Any) -> list[Any]:
+    """The type of an array, or those of the columns of a table; none of what has neither."""
+    return [values.dtype] if hasattr(values, "dtype") else list(getattr(values, "dtypes", []))
+
+
+def refuse_complex(kinds: list[Any], name: str, refusal: type[InputError]) -> None:
+    """Raise where one of these types is that of complex numbers."""
+    if any(getattr(kind, "kind", "") == "c" for kind in kinds):
+        raise refusal(
+            f"Complex data not supported: {name} holds complex numbers. Pass their real and imaginary parts, or sizes."
+        )
 
 
 def refuse_unless_sizes(values: NDArray[np.float64], what: str, advice: str, refusal: type[InputError]) -> None:

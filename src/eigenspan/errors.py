@@ -41,6 +41,12 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+#: What messages are of, where it is not X.
+_OF: ContextVar[str] = ContextVar("of", default="")
 
 
 class EigenspanError(Exception):
@@ -168,4 +174,16 @@ def warn(message: str, category: type[EigenspanWarning]) -> None:
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("eigenspan", "sklearn"):
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(_OF.get() + message, category, stacklevel=level)
+
+
+@contextmanager
+def speaking_of(what: str) -> Iterator[None]:
+    """What is raised and warned of within begins with these words."""
+    token = _OF.set(what)
+    try:
+        yield
+    except InputError as refusal:
+        raise type(refusal)(f"{what}{refusal}") from None
+    finally:
+        _OF.reset(token)

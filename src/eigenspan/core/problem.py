@@ -370,7 +370,8 @@ def _solve_ratio(problem: TraceRatio, k: int, advice: str = "") -> Spectrum:
     A, B = (dense.symmetric(M.to_dense() if T is None else T.T @ (M @ T)) for M in (problem.A, problem.B))
     if k > A.shape[0]:
         what = "number of features" if T is None else "dimension of the problem"
-        raise DimensionError(f"n_components={k} exceeds {A.shape[0]}, the {what}.")
+        advice = f"Use n_components <= {A.shape[0]}." if len(A) else "All rows coincide."
+        raise DimensionError(f"n_components={k} exceeds {A.shape[0]}, the {what}. {advice}")
     with stage("eigenproblem"):
         rho, V, values = trace_ratio(A, B, k, problem.sense)
     norm = max(problem.A.norm() if T is None else float(np.linalg.norm(A)), np.finfo(float).tiny)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
+from .._checks import kinds_of, refuse_complex
 from ..errors import LabelError, LabelWarning, warn
 from .values import Classes
 
@@ -82,6 +83,7 @@ def refuse_masks(y: Any) -> None:
             f"y is a masked array, with {int(np.ma.count_masked(y))} of {y.size} values masked, and what lies under a mask would be taken "
             "for a label: mark those unknown by None or NaN instead."
         )
+    refuse_complex(kinds_of(y), "y", LabelError)
 
 
 def all_missing(y: Any, n: int, unlabeled: Any = -1) -> bool:
@@ -113,7 +115,7 @@ def refuse_continuous(classes: NDArray[Any], n: int, name: str) -> None:
     if parts.size:
         raise LabelError(
             f"{name} needs class labels, but y is continuous: it has {classes.size} distinct values in {n} samples, such as "
-            f'{parts[0]:.6g}. Bin them into classes; SupervisedPCA(labels="rbf") takes numbers as they are.'
+            f'{parts[0]:.6g}. Bin them into classes; SupervisedPCA(labels="rbf") and EigenmapRegressor take numbers as they are.'
         )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._checks import refuse_complex
 from .._resources import is_lazy, require, threads
 from ..errors import InputError
 from .cluster import compute, folded, shared
@@ -270,6 +271,7 @@ def _cut(values: Any, rows: LazyRows, name: str) -> Any:
 
 def _number_type(kinds: list[Any], name: str) -> Any:
     """What the numbers of columns of these types are handed out in, as scikit-learn would have it: single precision where all are."""
+    refuse_complex(kinds, name, InputError)
     if any(getattr(kind, "kind", "") in "mM" and getattr(kind, "kind", "") for kind in kinds):
         raise InputError(
             f"{name} holds dates or times, whose size depends on their unit: turn them into numbers that mean something first."

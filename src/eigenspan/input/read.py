@@ -6,6 +6,8 @@ Here, and nowhere below, ``"precomputed"`` is looked for: a parameter of that va
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -13,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
+from .._checks import kinds_of, refuse_complex
 from .._resources import is_lazy, refuse_lazy
 from ..errors import GraphError, InputError
 from ..graphs.neighbours.accept import refuse_two_metrics
@@ -120,9 +123,18 @@ def _outline(rows: LazyRows) -> Any:
 def _refuse_lazy_rows(estimator: Any, X: Any) -> None:
     name = type(estimator).__name__
     asks = getattr(estimator, "_needs_rows", lambda: None)()
-    ways = "; landmarks=m lets m rows stand for all of them" if hasattr(estimator, "landmarks") else ""
+    ways = "; landmarks=m lets m rows stand for all of them" if _stays_by_landmarks(estimator) else ""
     ways = getattr(estimator, "_elsewhere", ways)
     refuse_lazy(X, why=f"{name}{f' with {asks}' if asks else ''} needs all rows in the memory of one process{ways}")
+
+
+def _stays_by_landmarks(estimator: Any) -> bool:
+    """With landmarks, its rows could stay where they are."""
+    twin = copy.copy(estimator)
+    if not hasattr(twin, "landmarks") or twin.landmarks is not None:
+        return False
+    twin.landmarks = 1
+    return _takes_blocks(twin._input.of(twin))
 
 
 def read_part(estimator: Any, X: Any, *, first: bool) -> tuple[Any, dict[str, Any]]:
@@ -201,19 +213,19 @@ def _seen(twin: Any) -> dict[str, Any]:
 
 
 def _checked(estimator: Any, X: Any, declared: Input, *, reset: bool, finite: bool, **limits: Any) -> Any:
+    allowed: Any = finite if declared.missing == "refuse" else "allow-nan"
+    return checked_rows(estimator, X, reset=reset, sparse=declared.sparse, ensure_all_finite=allowed, **limits)
+
+
+def checked_rows(
+    estimator: Any, X: Any, *, sparse: bool = False, dtype: Any = (np.float64, np.float32), **rule: Any
+) -> Any:
+    """X as scikit-learn checks it, and what it would let pass refused."""
     refuse_lazy(X)
     refuse_disguised(X)
-    allowed: Any = finite if declared.missing == "refuse" else "allow-nan"
-    with np.errstate(over="ignore", invalid="ignore"):  # scikit-learn sums X to look for what is not finite
-        return validate_data(
-            estimator,
-            X,
-            reset=reset,
-            dtype=[np.float64, np.float32],
-            accept_sparse="csr" if declared.sparse else False,
-            ensure_all_finite=allowed,
-            **limits,
-        )
+    # scikit-learn sums X to look for what is not finite
+    with np.errstate(over="ignore", invalid="ignore"), _naming_words(X):
+        return validate_data(estimator, X, dtype=dtype, accept_sparse="csr" if sparse else False, **rule)
 
 
 def refuse_disguised(X: Any) -> None:
@@ -223,11 +235,61 @@ def refuse_disguised(X: Any) -> None:
             f"X is a masked array, with {int(np.ma.count_masked(X))} of {X.size} values masked, and what lies under a mask would be taken "
             "for data: pass X.filled(np.nan), or fill the values in first."
         )
-    kinds = [X.dtype] if hasattr(X, "dtype") else list(getattr(X, "dtypes", []))
+    kinds = kinds_of(X)
+    refuse_complex(kinds, "X", InputError)
     if any(getattr(kind, "kind", "") in "mM" and getattr(kind, "kind", "") for kind in kinds):
         raise InputError(
             "X holds dates or times, whose size depends on their unit: turn them into numbers that mean something first."
         )
+
+
+@contextmanager
+def _naming_words(X: Any) -> Iterator[None]:
+    """Around a conversion of X to numbers: where it fails because X holds words, or nothing, say which columns."""
+    try:
+        yield
+    except ValueError:
+        if X is None:
+            raise InputError("X is None: pass a table of numbers, a row for each point.") from None
+        if getattr(X, "shape", ())[1:] == (0,):
+            raise InputError(
+                f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required: the table has no columns."
+            ) from None
+        _refuse_words(X)
+        raise
+
+
+def _refuse_words(X: Any) -> None:
+    count, columns = _columns_of_no_numbers(X)
+    words = {j: word for j, column in columns if (word := next(filter(_is_word, column), None)) is not None}
+    if words:
+        j, word = next(iter(words.items()))
+        name = repr(X.columns[j]) if hasattr(X, "columns") else j
+        raise InputError(
+            f"Column {name} of X holds text, such as {str(word)!r:.40}, as do {len(words)} of {count} columns in all, and numbers are "
+            "needed: leave such columns out, or turn them into numbers (pandas.get_dummies, OneHotEncoder)."
+        ) from None
+
+
+def _columns_of_no_numbers(X: Any) -> tuple[int, Iterable[tuple[int, Any]]]:
+    """How many columns there are, and those whose type is not one of numbers: the others may be large, and are not looked at."""
+    kinds = kinds_of(X)
+    others = [j for j, kind in enumerate(kinds) if getattr(kind, "kind", "O") not in "biufc"]
+    if hasattr(X, "columns"):
+        return len(kinds), ((j, X.iloc[:, j] if hasattr(X, "iloc") else X[:, j]) for j in others)
+    values = np.array(X, dtype=object) if others or not kinds else np.empty(0)
+    return values.shape[-1], enumerate(values.T) if values.ndim == 2 else ()
+
+
+def _is_word(value: Any) -> bool:
+    """Text that does not spell a number."""
+    if not isinstance(value, str | bytes):
+        return False
+    try:
+        float(value)
+    except ValueError:
+        return True
+    return False
 
 
 def _own(values: Any, X: Any) -> Any:

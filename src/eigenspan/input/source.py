@@ -109,7 +109,7 @@ def in_precision_of(X: Any, Y: Any) -> Any:
     )
 
 
-def refuse_out_of_range(X: Any) -> None:
+def refuse_out_of_range(X: Any, name: str = "X") -> None:
     """Raise where the squares of what X holds overflow, or those of its extent vanish, as all distances and products would."""
     if not X.size:
         return
@@ -121,9 +121,9 @@ def refuse_out_of_range(X: Any) -> None:
         low, high = X.min(axis=0), X.max(axis=0)
     low, high = low.astype(np.float64), high.astype(np.float64)
     if max(-low.min(), high.max()) > MOST:
-        refuse_squares(True)
+        refuse_squares(True, name)
     if 0 < (high - low).max() < LEAST:
-        refuse_squares(False)
+        refuse_squares(False, name)
 
 
 def _is_moderate(X: Any) -> bool:
@@ -134,8 +134,8 @@ def _is_moderate(X: Any) -> bool:
     return LEAST <= abs(X.data[place]) <= MOST and np.count_nonzero(X.indices == X.indices[place]) < X.shape[0]
 
 
-def refuse_squares(large: bool) -> NoReturn:
+def refuse_squares(large: bool, name: str = "X") -> NoReturn:
     what, do = (
         ("large that their squares overflow", "divide") if large else ("small that their squares vanish", "multiply")
     )
-    raise InputError(f"Input X contains values so {what}: {do} X by a constant first.")
+    raise InputError(f"Input {name} contains values so {what}: {do} {name} by a constant first.")

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
+from .._checks import kinds_of, refuse_complex
 from .._resources import refuse_lazy
 from ..errors import InputError
 from .lazy import LazyRows
@@ -87,6 +88,7 @@ def read_view(y: Any, *, sparse: bool = False, finite: bool = True, name: str = 
             f"{name} is a masked array, with {int(np.ma.count_masked(y))} of {y.size} values masked, and what lies under a mask would be "
             f"taken for data: pass {name}.filled(np.nan), or fill the values in first."
         )
+    refuse_complex(kinds_of(y), name, InputError)
     given = np.empty(0) if sp.issparse(y) else np.asarray(y)
     kind = given.dtype.kind
     if kind in ("m", "M"):
@@ -97,7 +99,8 @@ def read_view(y: Any, *, sparse: bool = False, finite: bool = True, name: str = 
     if text:
         raise InputError(
             f"{name} holds text, such as {str(text[0])!r:.40}, and the other view must be numbers. If these are class labels, give one "
-            "column of zeros and ones a class (pandas.get_dummies, OneHotEncoder), or use LDA, whose directions are the same."
+            "column of zeros and ones a class (pandas.get_dummies, OneHotEncoder), or use a method that "
+            "takes classes, such as LDA."
         )
     sparse_rule: Any = "csr" if sparse else False
     with np.errstate(over="ignore", invalid="ignore"):
@@ -117,5 +120,5 @@ def read_view(y: Any, *, sparse: bool = False, finite: bool = True, name: str = 
     if finite and not sp.issparse(Y):
         refuse_non_finite(Y, name=name)
     if finite:
-        refuse_out_of_range(Y)
+        refuse_out_of_range(Y, name)
     return Y

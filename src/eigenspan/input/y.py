@@ -119,11 +119,14 @@ def read_numbers(y: Any, n: int, name: str, *, differ: bool = True) -> Array:
     if y is None:
         raise LabelError(f"{name} requires y to be passed, but the target y is None.")
     refuse_masks(y)
+    if hasattr(y, "toarray"):
+        raise LabelError(f"y is a sparse matrix of shape {y.shape}: pass y.toarray().")
     try:
         T = as_numbers(y)
     except (TypeError, ValueError) as refusal:
         raise LabelError(
-            f'y cannot be read as numbers ({refusal}): pass numbers, or labels="delta" for classes.'
+            f'y cannot be read as numbers ({refusal}): pass numbers. Of classes there are labels="delta", where a method has that, and '
+            "EigenmapClassifier."
         ) from None
     T = T[:, None] if T.ndim == 1 else T
     if T.ndim != 2 or T.shape[0] != n:
@@ -182,9 +185,14 @@ def read_coordinates(y: Any, n: int, d: int, name: str) -> Array:
             "rows of NaN for the other points."
         )
     refuse_masks(y)
-    G = np.array(
-        check_array(y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0, input_name="y")
-    )
+    rule: Any = {"dtype": np.float64, "ensure_2d": False, "ensure_all_finite": False, "ensure_min_samples": 0}
+    try:
+        G = np.array(check_array(y, input_name="y", **rule))
+    except ValueError as refusal:
+        raise InputError(
+            f"y cannot be read as coordinates ({refusal}): pass an array of numbers of shape ({n}, {d}), rows of NaN for the points that "
+            "are not known."
+        ) from None
     shape, G = G.shape, G[:, None] if G.ndim == 1 and d == 1 else G
     if G.shape != (n, d):
         raise InputError(

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._checks import real_numbers
+from .._checks import MOST, check_parameter, real_numbers
+from .._parameters import Count, Tolerance
 from .._resources import refuse_lazy, require, threads_for
 from ..errors import ConvergenceWarning, InputError, KernelError, warn
 from ..solvers import dense
@@ -19,6 +20,8 @@ Index = NDArray[np.intp]
 
 #: Share of the largest eigenvalue below which one is rounding.
 _RANK = 1e-10
+#: How many times larger one of two numbers may be before rounding leaves nothing of the other.
+_APART = 1e14
 
 
 # ---------------------------------------------------------------------- missing entries
@@ -65,6 +68,7 @@ def complete_kernel(K: Any, *, near: Any = None, tol: float = 1e-8, max_iter: in
     Graepel (2002), Kernel matrix completion by semidefinite programming; Qi & Sun (2006) for the method.
     """
     refuse_lazy(K, "K")
+    _check_stops(tol, max_iter)
     single = getattr(K, "dtype", None) == np.float32
     A = _symmetric(K, "K", missing=True)
     known, n = ~np.isnan(A), len(A)
@@ -82,6 +86,11 @@ def complete_kernel(K: Any, *, near: Any = None, tol: float = 1e-8, max_iter: in
             M = np.zeros_like(A) if near is None else _symmetric(near, "near")
             if M.shape != A.shape:
                 raise InputError(f"near has shape {M.shape}, and K {A.shape}: both are over the same points.")
+            most, size = float(np.abs(M).max()), float(np.abs(A[known]).max())
+            if size and most / _APART > size:
+                raise InputError(
+                    f"near reaches {most:.3g}, and the known entries of K {size:.3g}: bring them to one scale."
+                )
             found = _nearest(A, known, M, tol, max_iter)
     return found.astype(np.float32 if single else np.float64, copy=False)
 
@@ -109,7 +118,7 @@ def _from_rows(A: Array, whole: Any) -> Array:
     top = max(float(values[0]), 0.0)
     live = values > _RANK * top
     Z = Q.T @ B
-    if values[-1] < -1e-8 * top or top == 0 or np.abs(Z[~live]).max(initial=0.0) > 1e-6 * float(np.abs(A[whole]).max()):
+    if values[-1] < -1e-8 * top or np.abs(Z[~live]).max(initial=0.0) > 1e-6 * float(np.abs(A[whole]).max()):
         raise _no_completion(
             f"the rows that are known have eigenvalues from {values[-1]:.3g} to {values[0]:.3g} among themselves"
         )
@@ -126,7 +135,14 @@ def _no_completion(why: str) -> KernelError:
     )
 
 
+def _check_stops(tol: Any, max_iter: Any) -> None:
+    check_parameter("tol", tol, Tolerance, InputError)
+    check_parameter("max_iter", max_iter, Count, InputError)
+
+
 def _symmetric(K: Any, name: str, missing: bool = False) -> Array:
+    if missing and hasattr(K, "notna"):
+        K = K.astype(object).where(K.notna(), np.nan)
     A = real_numbers(K, f"The entries of {name}", InputError)
     if A.ndim != 2 or A.shape[0] != A.shape[1] or not A.size:
         raise InputError(f"{name} must be a square matrix, n rows and n columns; got shape {A.shape}.")
@@ -150,7 +166,8 @@ def _check_entries(A: Array, known: Any) -> None:
             f"Nothing is known of {empty.size} of {len(A)} points (rows {', '.join(map(str, empty[:5]))}): leave them out."
         )
     d = np.diagonal(A)
-    limit = np.sqrt(np.maximum(np.multiply.outer(d, d), 0.0))
+    lengths = np.sqrt(np.maximum(d, 0.0))
+    limit = np.multiply.outer(lengths, lengths)
     size = float(np.abs(A[known]).max())
     negative = np.flatnonzero(d < 0)
     if negative.size:
@@ -158,7 +175,7 @@ def _check_entries(A: Array, known: Any) -> None:
     i, j = np.nonzero(np.abs(A) > limit + 1e-8 * size)
     if i.size:
         raise _no_completion(
-            f"K[{i[0]}, {j[0]}] = {A[i[0], j[0]]:.3g} is more than the lengths {np.sqrt(d[i[0]]):.3g} and {np.sqrt(d[j[0]]):.3g} allow"
+            f"K[{i[0]}, {j[0]}] = {A[i[0], j[0]]:.3g} is more than the lengths {lengths[i[0]]:.3g} and {lengths[j[0]]:.3g} allow"
         )
 
 
@@ -248,14 +265,24 @@ def low_rank_kernel(
     ----------
     Kulis, Sustik & Dhillon (2006), Learning low-rank kernel matrices.
     """
+    _check_stops(tol, max_iter)
+    check_parameter("rank", rank, Count | None, InputError)
     F = _factor(K, rank)
     pairs, low, up = _bounds(pairs, lower, upper, len(F))
     G = F[pairs[:, 0]] - F[pairs[:, 1]]
-    still = np.flatnonzero((np.sum(G * G, axis=1) <= _RANK * float(np.sum(F * F)) / len(F)) & (low > 0))
+    now = np.sum(G * G, axis=1)
+    still = np.flatnonzero((now <= _RANK * float(np.sum(F * F)) / len(F)) & (low > 0))
     if still.size:
         i, j = pairs[still[0]]
         raise InputError(
             f"Rows {i} and {j} coincide in the kernel, and {still.size} such pair(s) are to be apart: no kernel of its range can do that."
+        )
+    lost = np.flatnonzero((now / _APART > up) | (low / _APART > now))
+    if lost.size:
+        e = lost[0]
+        raise InputError(
+            f"{lost.size} of {len(pairs)} pairs are to change beyond rounding, such as rows {pairs[e, 0]} and {pairs[e, 1]} from a squared "
+            f"distance of {now[e]:.3g} to one between {low[e]:.3g} and {up[e]:.3g}: bounds are in the unit of K."
         )
     return _project(F, G, low, up, tol, max_iter)
 
@@ -280,8 +307,8 @@ def _project(F: Array, G: Array, low: Array, up: Array, tol: float, max_iter: in
             return found
     warn(
         f"After {max_iter} sweeps squared distances break their bounds by up to {found.violation:.2g} of them, and the divergence is "
-        f"{found.divergence:.4g}, no less than {found.bound:.4g} at best: bounds that contradict each other, or nearly so. Raise "
-        "max_iter or tol, or leave pairs out.",
+        f"{found.divergence:.4g}, no less than {found.bound:.4g} at best: bounds that contradict each other, or lie far from "
+        "what K has. Raise max_iter or tol, or leave pairs out.",
         ConvergenceWarning,
     )
     return found
@@ -308,6 +335,10 @@ def _factor(K: Any, rank: int | None) -> Array:
     if A.ndim == 2 and A.shape[1] < A.shape[0]:
         if not np.all(np.isfinite(A)):
             raise InputError(f"The factor holds {int(np.sum(~np.isfinite(A)))} values that are NaN or infinite.")
+        if np.abs(A).max(initial=0.0) > MOST:
+            raise InputError(
+                f"The factor reaches {np.abs(A).max():.3g}, whose square overflows: divide it by a constant first."
+            )
         values, Q = dense.eigenpairs(dense.symmetric(A.T @ A), None, "max")
         F = A @ Q
     else:
@@ -319,13 +350,18 @@ def _factor(K: Any, rank: int | None) -> Array:
             )
         F = Q * np.sqrt(np.maximum(values, 0.0))
     live = int(np.sum(values > _RANK * max(float(values[0]), 0.0)))
-    if not live or (rank is not None and not 1 <= rank <= live):
+    if not live:
+        raise InputError("K is zero: all points coincide, and no kernel of its range tells them apart.")
+    if rank is not None and rank > live:
         raise InputError(f"rank={rank} must lie between 1 and {live}, the rank of K.")
     return np.ascontiguousarray(F[:, : live if rank is None else rank])
 
 
 def _bounds(pairs: Any, lower: Any, upper: Any, n: int) -> tuple[Index, Array, Array]:
-    ends = np.asarray(pairs)
+    try:
+        ends = np.asarray(pairs)
+    except ValueError:
+        raise InputError("pairs must be whole numbers of shape (m, 2); got rows of different lengths.") from None
     if ends.ndim != 2 or ends.shape[1] != 2 or not len(ends) or ends.dtype.kind not in "iu":
         raise InputError(
             f"pairs must be whole numbers of shape (m, 2), a pair of rows each; got shape {ends.shape} of {ends.dtype}."
@@ -334,7 +370,7 @@ def _bounds(pairs: Any, lower: Any, upper: Any, n: int) -> tuple[Index, Array, A
         raise InputError(
             f"pairs must join different rows between 0 and {n - 1}; they are {ends.min()} to {ends.max()}."
         )
-    low, up = (np.broadcast_to(np.asarray(b, dtype=np.float64), (len(ends),)) for b in (lower, upper))
+    low, up = (_one_a_pair(bound, name, len(ends)) for bound, name in ((lower, "lower"), (upper, "upper")))
     wrong = np.flatnonzero(~((low >= 0) & (up > 0) & (low <= up) & np.isfinite(low)))
     if wrong.size:
         e = wrong[0]
@@ -343,3 +379,10 @@ def _bounds(pairs: Any, lower: Any, upper: Any, n: int) -> tuple[Index, Array, A
             f"rows {ends[e, 0]} and {ends[e, 1]}: bounds are 0 <= lower <= upper, and upper is positive."
         )
     return ends.astype(np.intp), low, up
+
+
+def _one_a_pair(bound: Any, name: str, m: int) -> Array:
+    values = real_numbers(bound, f"The bounds {name}=", InputError)
+    if values.shape not in ((), (m,)):
+        raise InputError(f"{name} has shape {values.shape}, and there are {m} pairs: pass one number, or one a pair.")
+    return np.broadcast_to(values, (m,))

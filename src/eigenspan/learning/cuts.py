@@ -9,17 +9,18 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._compat import fit_context
 from .._diagnostics import collect, note, stage
 from .._parameters import Count, Declared, Tolerance
-from .._resources import explained, refuse_lazy, require
-from ..errors import ConvergenceWarning, LabelError, warn
-from ..input.read import refuse_disguised
-from ..input.source import in_precision_of
+from .._resources import explained, require
+from ..errors import ConvergenceWarning, DimensionError, LabelError, warn
+from ..input.read import checked_rows
+from ..input.source import in_precision_of, refuse_out_of_range
 from ..input.y import read_classes
 from ..methods.table import besides
+from .fits import all_or_nothing
 
 Array = NDArray[np.float64]
 
@@ -89,16 +90,19 @@ class AffinityLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declare
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> Any:
         """Learn the weights of the features from rows X and their groups y; rows whose group is −1, NaN or None are left out."""
-        refuse_lazy(X)
-        refuse_disguised(X)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        with all_or_nothing(self):
+            self._fit(X, y)
+        return self
+
+    def _fit(self, X: Any, y: Any) -> None:
+        X = checked_rows(self, X, ensure_min_samples=2)
+        refuse_out_of_range(X)
         groups = read_classes(y, X.shape[0], unlabeled=self.unlabeled, name="AffinityLearner")
         with collect() as record, stage("weights"):
             known = groups.codes >= 0
             found = self._learned(np.asarray(X[known], dtype=np.float64), groups.codes[known])
         for name, value in {**found, "classes_": groups.names, "diagnostics_": record}.items():
             setattr(self, name, value)
-        return self
 
     def _learned(self, X: Array, codes: NDArray[np.intp]) -> dict[str, Any]:
         m = codes.size
@@ -109,6 +113,8 @@ class AffinityLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declare
             )
         Z = X - X.mean(axis=0)
         spread = Z.std(axis=0)
+        if not spread.any():
+            raise DimensionError(f"All {m} labelled rows coincide: there are no distances to weigh.")
         unit = np.where(spread > 0, spread, 1.0)
         walk = _Walk(Z / unit, codes)
         start = np.where(spread > 0, 1.0 / Z.shape[1], 0.0)
@@ -140,9 +146,9 @@ class AffinityLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declare
         ndarray of shape (n_points, n_features)
         """
         check_is_fitted(self)
-        refuse_disguised(X)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        return in_precision_of(X, X * np.sqrt(self.weights_))
+        X = checked_rows(self, X, reset=False)
+        with np.errstate(over="ignore"):
+            return in_precision_of(X, X * np.sqrt(self.weights_))
 
     @property
     def _n_features_out(self) -> int:

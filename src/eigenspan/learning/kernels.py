@@ -8,25 +8,28 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._checks import real_numbers
 from .._compat import fit_context
 from .._diagnostics import collect, note, stage
 from .._parameters import Count, Declared, Positive, Tolerance, parameter
-from .._resources import explained, refuse_lazy, require
+from .._resources import explained, require
 from ..core.kernels import KernelRows, gram_matrix, kernel_rows
 from ..errors import ConvergenceWarning, IndefiniteWarning, InputError, KernelError, warn
-from ..input.read import is_precomputed, refuse_disguised
-from ..input.x import KernelValues
+from ..input.read import checked_rows, is_precomputed
+from ..input.source import refuse_out_of_range
+from ..input.x import KernelValues, as_rows
 from ..input.y import read_classes
 from ..methods.table import besides
 from ..solvers import dense
 from ..solvers.sdp.margin import MarginSolution, learn_weights
+from .fits import all_or_nothing
 
 Array = NDArray[np.float64]
 
 _PSD = 1e-8  #: Negative eigenvalues of a kernel matrix down to this share of its norm are rounding.
+_MOST = 1e30  #: Largest price of a margin and trace; one over it is the smallest.
 
 
 @besides("learning", "max margin", "trace of K", "kernel", "some labels", "m n² + n³", "S4 eq. 31")
@@ -126,21 +129,15 @@ class KernelLearner(ClassifierMixin, Declared):
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> Any:
         """Learn the kernel from all points X, and label those whose y is −1, NaN or None; the others are of two classes or more."""
-        before = dict(vars(self))
-        for name in [name for name in before if name.endswith("_")]:
-            delattr(self, name)
-        try:
+        with all_or_nothing(self):
             self._fit(X, y)
-        except BaseException:  # all or nothing: the estimator is what it was, fitted before or not
-            self.__dict__ = before
-            raise
         return self
 
     def _fit(self, X: Any, y: Any) -> None:
-        refuse_lazy(X)
-        refuse_disguised(X)
         _checked(self.kernels)
-        X = validate_data(self, X, dtype=np.float64, accept_sparse="csr", ensure_min_samples=2)
+        self._refuse_sizes()
+        X = as_rows(checked_rows(self, X, sparse=True, dtype=np.float64, ensure_min_samples=2))
+        refuse_out_of_range(X)
         read = read_classes(y, X.shape[0], unlabeled=self.unlabeled, name="KernelLearner")
         codes, self.classes_ = read.codes, read.names
         self.labelled_ = np.flatnonzero(codes >= 0)
@@ -150,6 +147,13 @@ class KernelLearner(ClassifierMixin, Declared):
             self.weights_ = self.shares_ / traces
             self._offset = self.weights_ @ means[:, self.labelled_]
             self._train(codes)
+
+    def _refuse_sizes(self) -> None:
+        for name, value in (("C", self.C), ("trace", self.trace)):
+            if value is not None and not 1 / _MOST <= value <= _MOST:
+                raise InputError(
+                    f"{name}={value:.3g} must lie between {1 / _MOST:g} and {_MOST:g}: beyond, rounding is all that there is."
+                )
 
     def _grams(self, X: Any) -> tuple[Array, Array, Array]:
         """Kernel matrices scaled to the trace c, the column means they had, and their traces over c."""
@@ -215,8 +219,7 @@ class KernelLearner(ClassifierMixin, Declared):
         Where `kernels` holds matrices, `rows` is the (n_points, n_samples) kernel between new and training points, for each in order.
         """
         check_is_fitted(self)
-        refuse_disguised(X)
-        X = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
+        X = as_rows(checked_rows(self, X, sparse=True, dtype=np.float64, reset=False))
         matrices = [i for i, kernel in enumerate(self.kernels) if _is_matrix(kernel)]
         rows = [] if rows is None else rows
         if len(rows) > len(matrices):

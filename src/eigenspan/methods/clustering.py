@@ -126,6 +126,10 @@ class SpectralClustering(ClusterMixin, Reducer):
     def _embed(self, sample: Sample) -> Fitted:
         """The relaxed indicators and their map."""
         x = sample.x
+        if self.n_clusters > sample.n:
+            raise InputError(
+                f"n_clusters={self.n_clusters} exceeds {sample.n}, the number of rows that differ: equal rows are of one cluster."
+            )
         if not x.pairs:
             refuse_found_edges(self.graph, self.weights)
         graph = x.neighbours(

@@ -147,9 +147,14 @@ class ConformalEigenmaps(WalkEmbedding):
 
     def _check(self, m: int) -> None:
         if self.n_components != "auto" and self.n_components > m:
+            more = (
+                "more points that differ"
+                if self.n_eigenvectors is None and m < _EIGENVECTORS
+                else "more n_eigenvectors"
+            )
             raise DimensionError(
                 f"n_components={self.n_components} exceeds {m}, the number of eigenvectors that are combined: use n_components <= {m}, or "
-                "more n_eigenvectors."
+                f"{more}."
             )
 
     def _eigenvectors(self, m: int) -> Any:
@@ -179,6 +184,7 @@ def triangle_form(Z: Array, points: Any, graph: NeighbourGraph) -> tuple[Array, 
     D, m = graph.distances, Z.shape[1]
     degrees = np.diff(D.indptr)
     Q, rows = np.zeros((m * (m + 1) // 2,) * 2), np.empty((graph.n, m * (m + 1) // 2))
+    longest = float(D.data.max())  # the unit: fourth powers of lengths are summed
     for k in np.unique(degrees[degrees > 0]):
         first, second = np.triu_indices(k + 1, 1)
         alike = np.flatnonzero(degrees == k)
@@ -186,12 +192,12 @@ def triangle_form(Z: Array, points: Any, graph: NeighbourGraph) -> tuple[Array, 
         for part in np.split(alike, np.arange(step, alike.size, step)):
             around = np.column_stack([part, D.indices[D.indptr[part][:, None] + np.arange(k)]])
             i, j = around[:, first], around[:, second]
-            d = pair_distances(points, i.ravel(), j.ravel()).reshape(i.shape) ** 2
+            d = (pair_distances(points, i.ravel(), j.ravel()).reshape(i.shape) / longest) ** 2
             size = np.maximum(np.linalg.norm(d, axis=1), np.finfo(float).tiny)
             unit = d / size[:, None]
             Phi = squares_as_halves(Z[i] - Z[j])
             along = np.einsum("np,npq->nq", unit, Phi)
-            rows[part] = along / size[:, None]
+            rows[part] = along / size[:, None] / longest**2
             Phi -= unit[:, :, None] * along[:, None, :]
             Phi = Phi.reshape(-1, len(Q))
             Q += Phi.T @ Phi

@@ -112,8 +112,7 @@ class ManifoldKDR(WalkEmbedding):
     _input: ClassVar[Input] = replace(WalkEmbedding._input, y=read_response)
 
     def _fit(self, sample: Sample) -> Fitted:
-        rows = self._landmark_rows(sample)
-        n = distinct_rows(sample) if rows is None else rows.size
+        n = distinct_rows(sample, self._landmark_rows(sample))
         count = functions_of(n, self.n_functions, _FUNCTIONS)
         scaled = {"n_components": count, "scale": "unit-variance"}
         fitted = with_parameters_of(self, LaplacianEigenmaps, **scaled)._fit(sample)

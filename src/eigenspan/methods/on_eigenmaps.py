@@ -19,6 +19,7 @@ from ..input.y import ClassLabels, Targets
 from .base import Components
 from .classifier import ScoredClassifier
 from .laplacian import LaplacianEigenmaps
+from .smooth import distinct_rows
 from .table import SPARSE, besides
 
 Array = NDArray[np.float64]
@@ -42,7 +43,7 @@ class _OnEigenmaps(LaplacianEigenmaps):
 
     def _fit(self, sample: Sample) -> Fitted:
         known = sample.y.known
-        d = self._number(int(known.sum()), sample.n)
+        d = self._number(int(known.sum()), sample)
         own = {name: getattr(self, name) for name in LaplacianEigenmaps._parameters}
         fitted: Any = LaplacianEigenmaps(**{**own, "n_components": d})._fit(replace(sample, y=None))
         with stage("regression"):
@@ -55,9 +56,9 @@ class _OnEigenmaps(LaplacianEigenmaps):
             coef_=coef, intercept_=intercept, n_components_=d, transduction_=self._answer(values, sample)
         )
 
-    def _number(self, labelled: int, n: int) -> int:
+    def _number(self, labelled: int, sample: Sample) -> int:
         if self.n_components is None:
-            return max(1, min(int(_SHARE * labelled), n - 1))
+            return max(1, min(int(_SHARE * labelled), distinct_rows(sample, self._landmark_rows(sample)) - 1))
         if self.ridge == 0 and self.n_components >= labelled:
             raise DimensionError(
                 f"n_components={self.n_components} functions and the constant fit {labelled} labelled points in many ways. Use "

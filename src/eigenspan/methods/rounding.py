@@ -72,8 +72,11 @@ class Threshold:
         steps = np.zeros(y.size)
         np.add.at(steps, rank[W.row[rising]], W.data[rising])
         np.subtract.at(steps, rank[W.col[rising]], W.data[rising])
-        below = np.cumsum(mass[order])[:-1]
-        cut = np.maximum(np.cumsum(steps)[:-1], 0.0) * (1.0 / below + 1.0 / (mass.sum() - below))
+        below, above = _from_both_ends(mass[order])
+        started, ended = _from_both_ends(steps)
+        # what is left of all edges at the far end is rounding, and may be all that a point of little weight has
+        crossing = np.where(below <= above, started, -ended)
+        cut = np.maximum(crossing, 0.0) * (1.0 / below + 1.0 / above)
         steep = np.diff(y[order])
         best = int(np.argmin(np.where(steep > _ONE_VALUE * steep.sum(), cut, np.inf)))
         return cls(axis, float(y[order[best : best + 2]].mean()))
@@ -116,6 +119,11 @@ class Rotation:
 
     def predict(self, Y: Array) -> Index:
         return (unit_length(Y) @ self.R).argmax(axis=1)
+
+
+def _from_both_ends(values: Array) -> tuple[Array, Array]:
+    """Sums of the first 1, 2, … values, and of those that are left."""
+    return np.cumsum(values)[:-1], np.cumsum(values[::-1])[-2::-1]
 
 
 def _complement(v: Array) -> Array:

@@ -19,8 +19,10 @@ def with_parameters_of(estimator: Any, cls: Any, **more: Any) -> Any:
     return cls(**{name: getattr(estimator, name) for name in cls._parameters if hasattr(estimator, name)} | more)
 
 
-def distinct_rows(sample: Sample) -> int:
-    """How many rows differ from all before them."""
+def distinct_rows(sample: Sample, landmarks: Any = None) -> int:
+    """How many rows differ from all before them, or landmarks there are: functions of them have no more dimensions."""
+    if landmarks is not None:
+        return len(landmarks)
     copies = sample.x.copies()
     return sample.n if copies is None else int(copies.first.size)
 

@@ -24,7 +24,8 @@ def trace_ratio(
     A, B = A / above, B / below
     if not np.trace(B) > 0:
         raise UnitError(
-            f"The denominator of the trace ratio has trace {np.trace(B) * below:.3g}: it must be positive semidefinite."
+            f"The denominator of the trace ratio has trace {np.trace(B) * below:.3g}: it must be positive semidefinite and not zero, as "
+            "the scatter within classes of one sample each is."
         )
     rho, size = np.trace(A) / np.trace(B), np.linalg.norm(A) / np.linalg.norm(B)
     for _ in range(iterations):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..._parameters import parameter
 from ...core import Fitted, Samples, sign_of
 from ...core.rules import suggested_dimension
-from ...errors import DimensionError, GraphError, InputError
+from ...errors import DimensionError, GraphError, InputError, speaking_of
 from ...graphs import NeighbourGraph
 from ...graphs.search.lists import canonical
 from ...input import Input, Sample
@@ -138,7 +138,10 @@ class MaximumCovarianceUnfolding(TwoViews, BoundedUnfolding):
 
     def _fit_all(self, sample: Sample) -> Fitted:
         views = [sample, replace(sample, x=sample.y)]
-        graphs = [view.x.connected(string_graph(self, view), self.disconnected)[0] for view in views]
+        graphs = []
+        for view, name in zip(views, ("", "In y, the other view: "), strict=True):
+            with speaking_of(name):
+                graphs.append(view.x.connected(string_graph(self, view), self.disconnected)[0])
         n, d = sample.n, self.n_components
         if d != "auto" and d >= n:
             raise DimensionError(
