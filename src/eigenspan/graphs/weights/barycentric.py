@@ -58,7 +58,11 @@ def gather(points: Any, columns: Index, centres: Any) -> Array:
     if sp.issparse(points):
         near = points[columns.ravel()].toarray().reshape(*columns.shape, -1)
         return near - centres.toarray()[:, None]
-    return np.asarray(points, dtype=np.float64)[columns] - np.asarray(centres, dtype=np.float64)[:, None]
+    near = np.take(
+        np.asarray(points, dtype=np.float64), columns, axis=0
+    )  # short rows are taken faster than by an index
+    near -= np.asarray(centres, dtype=np.float64)[:, None]
+    return near
 
 
 def _sparse_grams(points: Any, columns: Index, centres: Any, step: int = 100) -> Array:
