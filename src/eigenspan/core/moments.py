@@ -18,7 +18,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._resources import in_threads, require, workers
+from .._resources import in_threads, require, threads_for, workers
 from ..input.lazy import LazyRows
 from ..input.source import NUMBERS, ROWS, Joined, blocks, less, refuse_non_finite, refuse_squares
 from ..solvers.centred import Centred
@@ -131,7 +131,9 @@ class Moments:
             f"Scatter matrices of {D} features",
             "Pass reduce=r to keep r principal axes first.",
         )
-        whole = _together([Moments.nothing(groups, D, single), *_each(read, strips, n * D > NUMBERS)])
+        parts = _each(read, strips, n * D > NUMBERS)
+        with threads_for(D):
+            whole = _together([Moments.nothing(groups, D, single), *parts])
         return replace(whole, scatter=(whole.scatter + whole.scatter.T) / 2)
 
     @staticmethod
@@ -319,7 +321,9 @@ def _of_strip(X: Any, codes: Codes | None, groups: int, space: tuple[Any, Any], 
         counts += len(block) if code is None else np.bincount(code, minlength=groups)
         sums += _group_sums(z, code, groups) if code is not None or centred is None else added
     inside = sums / np.maximum(counts, 1.0)[:, None]
-    scatter -= (inside.T * counts) @ inside
+    scatter = la.blas.dgemm(
+        -1.0, inside.T * counts, inside, 1.0, scatter.T, overwrite_c=1
+    ).T  # in place: no new D×D arrays
     return Moments(counts, np.where(counts[:, None] > 0, origin + inside, 0.0), scatter, single)
 
 
@@ -337,8 +341,9 @@ def _about(block: Any, origin: Any, space: Any) -> tuple[Any, Array]:
     with np.errstate(all="ignore"):
         if space is None:
             return np.ascontiguousarray(block, dtype=origin.dtype), added
+        ones = np.ones(len(block), space.dtype)
         for few in blocks(len(block), block.shape[1], numbers=_CACHED):
-            added += less(block[few], origin, space[few]).sum(axis=0)
+            added += ones[few] @ less(block[few], origin, space[few])
     return space[: len(block)], added
 
 

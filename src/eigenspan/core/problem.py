@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._diagnostics import note, stage
-from .._resources import require
+from .._resources import require, threads_for
 from ..errors import (
     ConvergenceError,
     ConvergenceWarning,
@@ -230,7 +230,7 @@ def solve(
         )
     rng = np.random.default_rng(seed_of(random_state))
     wanted = min(n_components + 1, dim)
-    with stage("eigenproblem"):
+    with stage("eigenproblem"), threads_for(standard.A.n):
         spectrum = _run(standard, problem.sense, n_components, wanted, as_solver(solver), rng)
     report_resolution(spectrum, advice)
     return spectrum

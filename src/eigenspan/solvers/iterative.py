@@ -153,11 +153,10 @@ def constrained_inverse(solve: Apply, apply: Apply, N: Array, rng: np.random.Gen
     trial = rng.standard_normal((N.shape[0], 1))
     trial = trial - N @ (N.T @ trial)
     SN, x = np.split(solve(np.hstack([N, trial])), [N.shape[1]], axis=1)  # the factor is read once for all of them
-    SN = np.ascontiguousarray(SN)
-    core = la.lu_factor(N.T @ SN)
+    oblique = np.ascontiguousarray(la.solve((N.T @ SN).T, SN.T).T)
 
     def inside(x: Array) -> Array:
-        x = x - SN @ la.lu_solve(core, N.T @ x)
+        x = x - oblique @ (N.T @ x)
         return x - N @ (N.T @ x)
 
     def constrained(b: Array) -> Array:

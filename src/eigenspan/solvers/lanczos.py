@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from .._resources import one_blas_thread
 from ..errors import ConvergenceError
-from .dense import eigenpairs, symmetric, tridiagonal_pairs
+from .dense import eigenpairs, local_eigenpairs, symmetric, tridiagonal_pairs
 from .iterative import without
 
 Array = NDArray[np.float64]
@@ -58,7 +58,8 @@ class Ritz:
 
     @cached_property
     def _all(self) -> tuple[Array, Array, Array]:
-        return self.leading(len(self.basis))
+        values, turn = local_eigenpairs(self.compressed)  # asked for after every product: a driver without preparations
+        return values[::-1], turn[:, ::-1], la.norm(self.rest) * np.abs(turn[-1, ::-1])
 
     @property
     def values(self) -> Array:

@@ -157,7 +157,8 @@ def stack_places(sizes: Index, up: Index, part: Index) -> tuple[Index, int]:
         mine = 2 * parts[s] + odd[s]
         places[s] = top[mine]
         top[mine] += size
-        peak[mine] = max(peak[mine], top[mine])
+        if top[mine] > peak[mine]:
+            peak[mine] = top[mine]
         if bottom[s] >= 0:
             top[mine ^ 1] = bottom[s]
         if parent >= 0 and parts[parent] == parts[s] and bottom[parent] < 0:
