@@ -306,10 +306,8 @@ def _on_threads(run: Callable[[], None], n_threads: int, stopped: Event) -> None
     """`run` on each of so many threads; whatever happens, `stopped` is set and all have ended before this returns."""
     pool, begun = ThreadPoolExecutor(n_threads), []
     try:
-        with (
-            _interrupts_later(),
-            suppress(RuntimeError),
-        ):  # a limit on threads, or on addresses for their stacks: fewer do as well
+        # suppressed: a limit on threads, or on addresses for their stacks: fewer do as well
+        with _interrupts_later(), suppress(RuntimeError):
             for _ in range(n_threads):
                 begun.append(pool.submit(run))
         for done in as_completed(begun):

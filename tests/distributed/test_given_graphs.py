@@ -112,7 +112,7 @@ def test_borders_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
         es.SDA(graph=GRAPH, weights="path"),
         es.SSFDA(),
     ],
-    ids=str,
+    ids=["no graph", "a rule", "cosine", "path", "SSFDA"],
 )
 def test_what_needs_the_points_says_so(estimator: Any) -> None:
     with pytest.raises(InputError, match=r"needs all rows.*stay where they are if graph= is the graph itself"):

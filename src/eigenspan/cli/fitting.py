@@ -78,9 +78,8 @@ def standardise(X: Any, scale: str) -> tuple[Any, Any, Any]:
     """The scaled data, with what was subtracted and divided by."""
     center, spread = np.zeros(X.shape[1]), np.ones(X.shape[1])
     if scale == "standard":
-        unit = np.maximum(
-            np.nanmax(np.abs(X), axis=0), np.finfo(float).tiny
-        )  # squares of very large numbers are infinite
+        # squares of very large numbers are infinite
+        unit = np.maximum(np.nanmax(np.abs(X), axis=0), np.finfo(float).tiny)
         center, spread = np.nanmean(X / unit, axis=0) * unit, np.nanstd(X / unit, axis=0) * unit
     elif scale == "robust":
         low, center, high = np.nanpercentile(X, [25, 50, 75], axis=0)

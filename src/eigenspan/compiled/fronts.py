@@ -190,9 +190,8 @@ def forward(first, last, plan, values, signs, x, vectors, front):  # type: ignor
                 rest = front[c, k:m]
                 solved = rest[0] / row[0]
                 x[c, begin[s] + k] = signs[begin[s] + k] * solved
-                for i in range(
-                    row.size
-                ):  # from 0, which fills the vector unit; what is solved for is not looked at again
+                # from 0, which fills the vector unit; what is solved for is not looked at again
+                for i in range(row.size):
                     rest[i] -= solved * row[i]
         for c in range(x.shape[0]):
             for i in range(height):

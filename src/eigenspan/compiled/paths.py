@@ -222,9 +222,8 @@ def _from_source(indptr, indices, lengths, source, width, buckets, order):  # ty
             order[found] = u
             found += 1
         du = dist[u]
-        for p in range(
-            np.uint64(indptr[u]), np.uint64(indptr[u + 1])
-        ):  # signed ones cost a look whether they are negative
+        # unsigned: signed positions cost a look whether they are negative
+        for p in range(np.uint64(indptr[u]), np.uint64(indptr[u + 1])):
             v = np.uint32(indices[p])
             d = du + lengths[p]
             if d < dist[v]:

@@ -80,9 +80,8 @@ class Axes:
             map_: Map = basis.map(V, spectrum)
             found |= {"components_": map_.coef.T, "mean_": map_.offset}
             return Fitted(None if basis.raw is None else basis.embed(V, basis.raw.dtype), map_, found)
-        if (
-            not isinstance(basis, Samples) and basis.raw is None
-        ):  # they lie elsewhere: the landmarks say which way axes point
+        if not isinstance(basis, Samples) and basis.raw is None:
+            # the rows lie elsewhere: the landmarks say which way axes point
             map_ = basis.map(V, spectrum)
             return Fitted(None, map_.then(np.diag(sign_of(map_(basis.rows.points)))), found)
         Y = basis.embed(V)

@@ -228,9 +228,8 @@ def lazy_table(X: Any, name: str = "X", width: int | None = None) -> LazyRows:
 
 def lazy_rows(X: Any, name: str = "X", *, numbers: bool) -> LazyRows:
     """The blocks of a Dask array or data frame: numbers as tables, a vector being one column, or whatever there is as it comes."""
-    if hasattr(
-        X, "to_dask_array"
-    ):  # a data frame or a column of one; unused columns are not read, shared parts not computed twice
+    if hasattr(X, "to_dask_array"):
+        # a data frame or a column of one; unused columns are not read, shared parts not computed twice
         X = X.simplify()
         meta, parts, known = X._meta, X.to_delayed(optimize_graph=False), None
         kinds = list(meta.dtypes) if meta.ndim == 2 else [meta.dtype]

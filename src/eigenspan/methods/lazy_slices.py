@@ -63,9 +63,8 @@ class SliceSums:
     def regrouped(self, places: Index, count: int) -> SliceSums:
         """The same with slice i at ``places[i]`` of `count`."""
         parts = [Moments.nothing(1, self.rest.means.shape[1])] * count
-        for place, part in zip(
-            places, self.slices, strict=False
-        ):  # of no classes at all there is one slice without rows
+        # not strict: of no classes at all there is one slice without rows
+        for place, part in zip(places, self.slices, strict=False):
             parts[place] = part
         return SliceSums(tuple(parts), self.rest)
 

@@ -153,9 +153,8 @@ class EigenmapRegressor(RegressorMixin, _OnEigenmaps):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
-        tags.regressor_tags.poor_score = (
-            True  # of few rows, all of them labelled, a fifth as many functions tell little
-        )
+        # of few rows, all of them labelled, a fifth as many functions tell little
+        tags.regressor_tags.poor_score = True
         return tags
 
 

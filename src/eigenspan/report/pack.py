@@ -185,9 +185,8 @@ def _word(value: Any) -> str:
 def _classes(packer: Packer, codes: NDArray[Any], levels: Any) -> dict[str, Any]:
     count = len(levels)
     kind = "u1" if count < 2**8 else "u2" if count < 2**16 else "u4"
-    values = (
-        np.asarray(levels) if getattr(levels.dtype, "kind", "") == "f" else levels
-    )  # single precision has shorter words
+    # single precision has shorter words
+    values = np.asarray(levels) if getattr(levels.dtype, "kind", "") == "f" else levels
     words = json.dumps([_word(value) for value in values]).encode("ascii")
     at = packer.put(codes.astype(f"<{kind}").tobytes())
     return {"kind": "class", "type": kind, "at": at, "levels": {"at": packer.put(words), "bytes": len(words)}}

@@ -42,13 +42,10 @@ def eigenpairs(A: Array, k: int | None = None, sense: str = "min", unit: Array |
     with threads_for(n):
         try:
             values, vectors = la.eigh(A, unit, subset_by_index=None if wanted == n else (first, first + wanted - 1))
-        except (
-            la.LinAlgError
-        ):  # a unit that is not definite, of which the other driver says so, or an error within LAPACK
+        except la.LinAlgError:  # a unit that is not definite, as the other driver says too, or an error within LAPACK
             values = np.empty(0)
-        if (
-            values.size < wanted
-        ):  # LAPACK's subset driver loses copies of eigenvalues of high multiplicity, with or without a word
+        # LAPACK's subset driver loses copies of eigenvalues of high multiplicity, with or without a word
+        if values.size < wanted:
             every = la.eigh(A, unit, driver="evd" if unit is None else "gvd")
             values, vectors = (part[..., first : first + wanted] for part in every)
     return (values, vectors) if sense == "min" else (values[::-1], vectors[:, ::-1])

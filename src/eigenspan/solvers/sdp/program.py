@@ -38,9 +38,8 @@ class Slack:
 
     def cost(self, excess: Array) -> float:
         size = np.abs(excess)
-        return float(
-            np.sum((self.price * size) * size ** (self.power - 1))
-        )  # squares of squared distances may overflow
+        # in this order: squares of squared distances may overflow
+        return float(np.sum((self.price * size) * size ** (self.power - 1)))
 
 
 @dataclass(frozen=True, eq=False)
