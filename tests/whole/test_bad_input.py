@@ -724,7 +724,7 @@ WIDE = sp.random_array((100, 5000), density=0.01, format="csr", random_state=0)
         (es.LDA(kernel="rbf"), BIG, ["900×900 kernel matrix", "landmarks=90"]),
         (es.TraceReducer(basis="kernel"), BIG, ["900×900 kernel matrix", "landmarks=90"]),
         (es.LLE(solver="dense"), BIG, ["order 900", "shift-invert"]),
-        (es.PCA(None), WIDE, ["100×5000", "7.93 MB", "reduce=r"]),
+        (es.PCA(None), WIDE, ["100×5000", "4.27 MB", "reduce=r"]),
         (es.LPP(), WIDE, ["100×5000", "reduce=r"]),
     ],
     ids=["Isomap", "KernelPCA", "ClassicalMDS", "LPP", "LDA", "TraceReducer", "LLE", "PCA-sparse", "LPP-sparse"],

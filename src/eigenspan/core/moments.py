@@ -321,8 +321,8 @@ def _of_strip(X: Any, codes: Codes | None, groups: int, space: tuple[Any, Any], 
         counts += len(block) if code is None else np.bincount(code, minlength=groups)
         sums += _group_sums(z, code, groups) if code is not None or centred is None else added
     inside = sums / np.maximum(counts, 1.0)[:, None]
-    # in place: no new D×D arrays
-    scatter = la.blas.dgemm(-1.0, inside.T * counts, inside, 1.0, scatter.T, overwrite_c=1).T
+    if inside.size:  # in place: no new D×D arrays
+        scatter = la.blas.dgemm(-1.0, inside.T * counts, inside, 1.0, scatter.T, overwrite_c=1).T
     return Moments(counts, np.where(counts[:, None] > 0, origin + inside, 0.0), scatter, single)
 
 
