@@ -153,7 +153,7 @@ def constrained_inverse(solve: Apply, apply: Apply, N: Array, rng: np.random.Gen
     trial = rng.standard_normal((N.shape[0], 1))
     trial = trial - N @ (N.T @ trial)
     SN, x = np.split(solve(np.hstack([N, trial])), [N.shape[1]], axis=1)  # the factor is read once for all of them
-    oblique = np.ascontiguousarray(la.solve((N.T @ SN).T, SN.T).T)
+    oblique = np.ascontiguousarray(la.lu_solve(la.lu_factor(N.T @ SN), SN.T, trans=1).T)
 
     def inside(x: Array) -> Array:
         x = x - oblique @ (N.T @ x)
