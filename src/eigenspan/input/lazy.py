@@ -190,7 +190,6 @@ class LazyRows(Elsewhere):
             dtype=dtype,
             chunks=chunks,
             drop_axis=[] if width else [1],
-            token="eigenspan",
             meta=np.empty((0,) * len(chunks), dtype),
         )
 
