@@ -6,11 +6,19 @@ import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("distributed")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Dask 2025 warns of a scheduler of this process beside a cluster, which tests here have on purpose."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler"))
 
 
 @contextmanager

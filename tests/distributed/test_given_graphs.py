@@ -70,7 +70,7 @@ def test_as_in_memory_on_a_cluster(cluster: Any, name: str) -> None:
 @pytest.mark.parametrize("density", [0.0, 0.02, 0.5])
 def test_any_matrix_between_any_blocks(rows: Any, density: float) -> None:
     rng = np.random.default_rng(0)
-    M = sp.random_array((60, 60), density=density, rng=rng, format="csr")
+    M = sp.random_array((60, 60), density=density, random_state=rng, format="csr")
     M = sp.csr_array(M + M.T)
     Z, origin = rng.standard_normal((60, 4)) + 30, rng.standard_normal(4) + 30
     with dask.config.set(scheduler="sync"):

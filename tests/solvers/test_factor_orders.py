@@ -13,7 +13,7 @@ from eigenspan.solvers.iterative import factorised_inverse
 
 
 def symmetric(n: int, density: float, seed: int) -> sp.csr_array:
-    R = sp.random_array((n, n), density=density, rng=np.random.default_rng(seed))
+    R = sp.random_array((n, n), density=density, random_state=np.random.default_rng(seed))
     return sp.csr_array(R + R.T + 10 * sp.eye_array(n))
 
 
@@ -52,7 +52,7 @@ def test_a_form_in_near_order_is_the_same_form(parts: list[str], rows: int) -> N
     rng = np.random.default_rng(0)
     given = {
         "sparse": symmetric(400, 0.005, 1),
-        "roots": ((0.5, sp.random_array((rows, 400), density=0.01, rng=rng, format="csr")),),
+        "roots": ((0.5, sp.random_array((rows, 400), density=0.01, random_state=rng, format="csr")),),
         "low_rank": (rng.standard_normal((400, 2)), np.array([1.0, 2.0])),
     }
     form = Form(400, **{name: given[name] for name in parts}, psd=True)

@@ -197,10 +197,15 @@ class Moments:
 
     def spans(self, k: int) -> bool:
         """The rows surely span k dimensions: k eigenvalues of the correlations are more than rounding. Cost O(D³)."""
-        live, sure = self.live(), _SURE[self.single]
+        live = self.live()
         D = int(live.sum())
         if k == 0 or k > D:
             return k == 0
+        with threads_for(D):
+            return self._spans(k, live)
+
+    def _spans(self, k: int, live: NDArray[np.bool_]) -> bool:
+        D, sure = int(live.sum()), _SURE[self.single]
         if 2 * k <= D:
             # a form that is positive on some k-dimensional subspace has k positive eigenvalues, and most subspaces will do;
             # no eigenvalue of correlations is above D

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from .._compat import Interval, RealNotInt
 from .._diagnostics import stage
 from .._parameters import parameter
-from .._resources import threads_for
 from ..core import Features, Fitted, Form, Posed, Raw, TraceProblem, Unit, Whitened, diagonal
 from ..core.moments import Moments, Sums
 from ..core.rules import likeliest_number
@@ -113,8 +112,7 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
 
     def _is_sure(self, moments: Moments) -> bool:
         """As many axes as wanted are there beyond doubt: the rank of the features does not matter."""
-        with threads_for(moments.means.shape[1]):
-            return isinstance(self.n_components, Integral) and moments.spans(int(self.n_components))
+        return isinstance(self.n_components, Integral) and moments.spans(int(self.n_components))
 
     def _conclude(self, posed: Posed, n: int, D: int, scatter: float) -> Fitted:
         """Solve, and describe the axes, given the number of rows and features and the total scatter."""
