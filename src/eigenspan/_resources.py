@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, nullcontext, suppress
-from contextvars import ContextVar
+from contextvars import Context, ContextVar
 from functools import lru_cache, wraps
 from pathlib import Path
 from threading import Event, Lock, current_thread, main_thread
@@ -270,26 +270,31 @@ def in_threads(work: Callable[[Any], Any], items: Iterable[Any], n_threads: int,
     """``[work(item) for item in items]`` on several threads, the linear algebra inside on one each, OpenMP on `openmp`.
 
     Items are drawn one at a time, when a thread is free for the next: a generator is never read ahead. An error or an interrupt
-    leaves what has not begun and waits for what has: no thread outlives the call. Teams that OpenMP starts belong to our threads
-    and go with them, so that a process forked later does not wait for them.
+    leaves what has not begun and waits for what has: no thread outlives the call. The calling thread is one of them, as it is on a
+    processor already: a new one may be put behind another's work there for some milliseconds. Not so with OpenMP, whose teams belong to
+    the threads that start them and go with these, so that a process forked later does not wait for them.
     """
     pieces, results = enumerate(items), {}
     drawing, stopped = Lock(), Event()
 
     def run() -> None:
         with _controller(len(sys.modules)).limit(limits=openmp, user_api="openmp"):  # a limit of this thread alone
-            while not stopped.is_set():
-                with drawing:
-                    piece = next(pieces, None)
-                if piece is None:
-                    return
-                results[piece[0]] = work(piece[1])
+            try:
+                while not stopped.is_set():
+                    with drawing:
+                        piece = next(pieces, None)
+                    if piece is None:
+                        return
+                    results[piece[0]] = work(piece[1])
+            except BaseException:
+                stopped.set()
+                raise
 
     with one_blas_thread():
         if n_threads <= 1 and openmp == 1:
             run()
         else:
-            _on_threads(run, n_threads, stopped)
+            _on_threads(run, n_threads, stopped, here=openmp == 1)
     return [results[place] for place in range(len(results))]
 
 
@@ -302,18 +307,19 @@ def in_slices(work: Callable[[slice], Any], n: int, rows: int, n_threads: int) -
     return in_threads(work, (slice(i, min(i + rows, n)) for i in starts), min(n_threads, len(starts)))
 
 
-def _on_threads(run: Callable[[], None], n_threads: int, stopped: Event) -> None:
-    """`run` on each of so many threads; whatever happens, `stopped` is set and all have ended before this returns."""
+def _on_threads(run: Callable[[], None], n_threads: int, stopped: Event, here: bool) -> None:
+    """`run` on each of so many threads, this one among them or not; whatever happens, `stopped` is set and all others have ended before
+    this returns."""
     pool, begun = ThreadPoolExecutor(n_threads), []
     try:
         # suppressed: a limit on threads, or on addresses for their stacks: fewer do as well
         with _interrupts_later(), suppress(RuntimeError):
-            for _ in range(n_threads):
+            for _ in range(n_threads - here):
                 begun.append(pool.submit(run))
+        if here or not begun:
+            Context().run(run)  # without the caller's context variables, as on the other threads
         for done in as_completed(begun):
             done.result()
-        if not begun:
-            run()
     finally:
         with _interrupts_later():
             stopped.set()

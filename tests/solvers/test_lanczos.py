@@ -15,7 +15,7 @@ from eigenspan.core import Form, TraceProblem, diagonal, solve
 from eigenspan.errors import ConvergenceError, DegenerateWarning, DisconnectedWarning
 from eigenspan.forms import laplacian
 from eigenspan.graphs.search.engines import TreeSearch
-from eigenspan.solvers import Solver, lanczos
+from eigenspan.solvers import ShiftInvert, Solver, lanczos
 from eigenspan.solvers.lanczos import largest_of_inverse, steps
 from helpers import angle
 
@@ -110,12 +110,36 @@ def test_a_sheet_takes_two_dozen_solves() -> None:
     np.testing.assert_allclose(found.values, 2 - 2 * np.cos(np.pi * np.arange(1, 3) / 100), rtol=1e-9)
 
 
-def test_a_full_basis_is_cut_back_and_loses_nothing() -> None:
+def test_a_dense_factor_is_read_for_several_vectors_at_once() -> None:
+    """A sheet in which all points within three steps are linked: a solve reads more than it computes."""
+    i, j = np.divmod(np.arange(80 * 80), 80)
+    steps_of = [(a, b) for a in range(-3, 4) for b in range(-3, 4) if (a, b) != (0, 0)]
+    rows, columns = [], []
+    for a, b in steps_of:
+        inside = (0 <= i + a) & (i + a < 80) & (0 <= j + b) & (j + b < 80)
+        rows.append(np.flatnonzero(inside))
+        columns.append(((i + a) * 80 + j + b)[inside])
+    at = np.concatenate(rows), np.concatenate(columns)
+    form = laplacian(sp.csr_array((1.0 + 0.1 * ((at[0] + at[1]) % 7), at), shape=(6400, 6400)))
+    problem = TraceProblem(form, None, "min", np.ones((6400, 1)))
+    with collect() as record:
+        found = solve(problem, 2, solver=ShiftInvert(by_fronts=True))
+    assert record["solves"] <= 14
+    one = solve(problem, 2, solver="lanczos")
+    np.testing.assert_allclose(found.values, one.values, rtol=1e-7)
+    assert angle(found.vectors, one.vectors) < 1e-4
+
+
+@pytest.mark.parametrize("block", [1, 2, 3])
+def test_a_full_basis_is_cut_back_and_loses_nothing(block: int) -> None:
     """A path in its own coordinates: three pairs from a basis of eight."""
     values = 1.0 / np.arange(1, 101) ** 0.5
-    start = np.random.default_rng(0).standard_normal(100)
-    for count, ritz in enumerate(steps(lambda x: values * x, start, 8, 5, np.random.default_rng(1)), 1):
+    start = np.random.default_rng(0).standard_normal((block, 100))
+    multiply = lambda x: (values * x.T).T  # noqa: E731
+    for count, ritz in enumerate(steps(multiply, start, 8, 5, np.random.default_rng(1)), 1):
         assert ritz.values.size <= 8
+        left = multiply(ritz.vectors(3)) - ritz.vectors(3) * ritz.values[:3]
+        np.testing.assert_allclose(ritz.residuals[:3], la.norm(left, axis=0), atol=1e-12)
         np.testing.assert_allclose(ritz.basis @ ritz.basis.T, np.eye(len(ritz.basis)), atol=1e-12)
         if count == 300:
             break
@@ -131,10 +155,28 @@ def test_an_invariant_subspace_is_left() -> None:
     )
     np.testing.assert_allclose(found, values[:7], rtol=1e-12)
     assert angle(V[:, :5], np.eye(300)[:, :5]) < 1e-5
-    for _, ritz in zip(
-        range(5), steps(lambda x: 2.0 * x, np.eye(300)[0], 8, 5, np.random.default_rng(0)), strict=False
-    ):
-        np.testing.assert_allclose(ritz.values, 2.0)  # the start is an eigenvector: nothing is left after one product
+    for block in (1, 3):
+        products = steps(lambda x: 2.0 * x, np.eye(300)[:block], 8, 5, np.random.default_rng(0))
+        for _, ritz in zip(range(5), products, strict=False):
+            np.testing.assert_allclose(ritz.values, 2.0)  # eigenvectors to start with: nothing is left after one product
+            np.testing.assert_allclose(ritz.basis @ ritz.basis.T, np.eye(len(ritz.basis)), atol=1e-12)
+
+
+@pytest.mark.parametrize("together", [1, 4])
+@pytest.mark.parametrize("copies", [1, 2, 3, 4, 9])
+@pytest.mark.parametrize("k", range(1, 7))
+def test_no_copy_is_missed_however_few_are_wanted(k: int, copies: int, together: int) -> None:
+    values = np.concatenate([[0.0], np.repeat([2.0, 1.5], copies), np.linspace(0.5, 0.1, 300)])
+    n, rng, products = len(values), np.random.default_rng(k), []
+
+    def apply(x: np.ndarray) -> np.ndarray:
+        products.append(x.size // n)
+        return (values * x.T).T
+
+    found, V = largest_of_inverse(apply, n, k, rng, exclude=np.eye(n)[:, :1], floor=0.0, together=together)
+    assert max(products[:-1]) == min(k, together)  # the last one is with all that was found
+    np.testing.assert_allclose(found, values[1 : k + 1], rtol=1e-9)
+    np.testing.assert_allclose((values * V.T).T, V * found, atol=1e-5)
 
 
 @pytest.mark.parametrize("sizes", [[110, 120, 130, 140, 150], [20, 21, 22]], ids=["by steps", "written out"])
@@ -181,7 +223,7 @@ def test_a_matrix_that_is_not_what_it_claims_to_be_is_refused(n: int) -> None:
     with pytest.raises(ConvergenceError, match="ShiftInvert failed: the inverse is not positive"):
         solve(TraceProblem(negative, None, "min"), 2, solver="shift-invert")
     with pytest.raises(ConvergenceError, match="not finite"):
-        next(steps(lambda x: np.nan * x, np.ones(n), 8, 5, np.random.default_rng(0)))
+        next(steps(lambda x: np.nan * x, np.ones((1, n)), 8, 5, np.random.default_rng(0)))
 
 
 # ---------------------------------------------------------------------- many components

@@ -14,7 +14,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from .factors import dot
-from .jit import compiled
+from .jit import compiled, summed
 
 #: Columns eliminated at a time before the rest of the panel hears of them, and before the next of these do.
 PANEL, _BLOCK = 96, 8
@@ -166,6 +166,39 @@ def eliminate_all(first, last, plan, matrix, values, signs, updates):  # type: i
     return True
 
 
+@summed
+def _subtract_columns(f, values, at, m, k):  # type: ignore[no-untyped-def]
+    """Solve for entries k to k + 3 of f, and take what the columns of these, from place `at` on, mean for the entries behind them."""
+    a, b, c, d = values[at + k : at + m], values[at + m + k :], values[at + 2 * m + k :], values[at + 3 * m + k :]
+    p = f[k] / a[0]
+    q = (f[k + 1] - p * a[1]) / b[1]
+    r = (f[k + 2] - p * a[2] - q * b[2]) / c[2]
+    s = (f[k + 3] - p * a[3] - q * b[3] - r * c[3]) / d[3]
+    rest = f[k:m]
+    for i in range(rest.size):
+        rest[i] -= p * a[i] + q * b[i] + r * c[i] + s * d[i]
+    f[k], f[k + 1], f[k + 2], f[k + 3] = p, q, r, s
+
+
+@summed
+def _solve_columns(f, values, at, m, k):  # type: ignore[no-untyped-def]
+    """Solve for entries k to k + 3 of f, the entries behind them being known, by columns from place `at` on."""
+    p = q = r = s = 0.0
+    at, behind = at + k, f[k + 4 : m]
+    a, b, c, d = values[at + 4 :], values[at + m + 4 :], values[at + 2 * m + 4 :], values[at + 3 * m + 4 :]
+    for i in range(behind.size):
+        p += a[i] * behind[i]
+        q += b[i] * behind[i]
+        r += c[i] * behind[i]
+        s += d[i] * behind[i]
+    a, b, c, d = values[at:], values[at + m :], values[at + 2 * m :], values[at + 3 * m :]
+    s = (f[k + 3] - s) / d[3]
+    r = (f[k + 2] - r - c[3] * s) / c[2]
+    q = (f[k + 1] - q - b[2] * r - b[3] * s) / b[1]
+    p = (f[k] - p - a[1] * q - a[2] * r - a[3] * s) / a[0]
+    f[k], f[k + 1], f[k + 2], f[k + 3] = p, q, r, s
+
+
 @compiled
 def forward(first, last, plan, values, signs, x, vectors, front):  # type: ignore[no-untyped-def]
     """``S L⁻¹ x`` of every row of x in the columns of some supernodes; what the rows below must hear goes up the tree in `vectors`.
@@ -174,28 +207,33 @@ def forward(first, last, plan, values, signs, x, vectors, front):  # type: ignor
     """
     begin, starts, seats, slots = plan.begin, plan.starts, plan.seats, plan.slots
     for s in range(first, last):
-        width, height = begin[s + 1] - begin[s], starts[s + 1] - starts[s]
-        m = width + height
+        width, height, at = begin[s + 1] - begin[s], starts[s + 1] - starts[s], plan.where[s]
+        m, fours = width + height, width - width % 4
         for c in range(x.shape[0]):
-            for i in range(m):
-                front[c, i] = x[c, begin[s] + i] if i < width else 0.0
+            f, own, left = front[c], x[c, begin[s] :], vectors[c, slots[s] :]
+            for i in range(width):
+                f[i] = own[i]
+            for i in range(width, m):
+                f[i] = 0.0
             below = plan.child[s]
             while below != -1:
-                for p in range(starts[below], starts[below + 1]):
-                    front[c, seats[p]] += vectors[c, slots[below] + p - starts[below]]
+                seat, heard = seats[starts[below] : starts[below + 1]], vectors[c, slots[below] :]
+                for i in range(seat.size):
+                    f[np.uint64(seat[i])] += heard[i]
                 below = plan.elder[below]
-        for k in range(width):
-            row = values[plan.where[s] + k * m + k : plan.where[s] + (k + 1) * m]
-            for c in range(x.shape[0]):
-                rest = front[c, k:m]
+            for k in range(0, fours, 4):  # four columns at a time: every entry of f is read and written once for all of them
+                _subtract_columns(f, values, at + k * m, m, k)
+            for k in range(fours, width):
+                row, rest = values[at + k * m + k : at + (k + 1) * m], f[k:m]
                 solved = rest[0] / row[0]
-                x[c, begin[s] + k] = signs[begin[s] + k] * solved
-                # from 0, which fills the vector unit; what is solved for is not looked at again
                 for i in range(row.size):
                     rest[i] -= solved * row[i]
-        for c in range(x.shape[0]):
+                rest[0] = solved
+            sign, rest = signs[begin[s] :], f[width:]
+            for i in range(width):
+                own[i] = sign[i] * f[i]
             for i in range(height):
-                vectors[c, slots[s] + i] = front[c, width + i]
+                left[i] = rest[i]
 
 
 @compiled
@@ -203,13 +241,19 @@ def backward(first, last, plan, values, x, front):  # type: ignore[no-untyped-de
     """``L⁻ᵀ x`` of every row of x in the columns of some supernodes, last to first, when those above them are known."""
     begin, starts, rows = plan.begin, plan.starts, plan.rows
     for s in range(last - 1, first - 1, -1):
-        width = begin[s + 1] - begin[s]
-        m = width + starts[s + 1] - starts[s]
+        width, at, below = begin[s + 1] - begin[s], plan.where[s], rows[starts[s] : starts[s + 1]]
+        m, fours = width + below.size, width - width % 4
         for c in range(x.shape[0]):
-            for i in range(width, m):
-                front[c, i] = x[c, rows[starts[s] + i - width]]
-        for k in range(width - 1, -1, -1):
-            row = values[plan.where[s] + k * m : plan.where[s] + (k + 1) * m]
-            for c in range(x.shape[0]):
-                above = dot(row[k + 1 : m], front[c, k + 1 : m])
-                front[c, k] = x[c, begin[s] + k] = (x[c, begin[s] + k] - above) / row[k]
+            f, solved, own = front[c], x[c], x[c, begin[s] :]
+            rest = f[width:]
+            for i in range(width):
+                f[i] = own[i]
+            for i in range(below.size):
+                rest[i] = solved[np.uint64(below[i])]
+            for k in range(width - 1, fours - 1, -1):
+                row = values[at + k * m : at + (k + 1) * m]
+                f[k] = (f[k] - dot(row[k + 1 : m], f[k + 1 : m])) / row[k]
+            for k in range(fours - 4, -1, -4):
+                _solve_columns(f, values, at + k * m, m, k)
+            for i in range(width):
+                own[i] = f[i]

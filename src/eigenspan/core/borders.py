@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .._diagnostics import note, stage
 from .._resources import human_bytes, require, threads
 from ..input.cluster import client_of_dask, compute, folded, large_graph
-from ..input.lazy import LazyRows, _numbers, _pick
+from ..input.lazy import LazyRows, block_numbers, block_rows
 from .form import Form
 from .moments import Rows
 
@@ -41,7 +41,7 @@ def lazy_quadratic(M: sp.csr_array, X: LazyRows, origin: Array) -> Array:
             "Order the rows so that neighbours share a block, use larger blocks, or start a cluster.",
         )
     note(border_memory=human_bytes(size))
-    pick, inside, across = (dask.delayed(work, pure=False) for work in (_pick, _inside, _across))
+    pick, inside, across = (dask.delayed(work, pure=False) for work in (block_rows, _inside, _across))
     rule = dask.delayed((origin, X.dtype, X.name), pure=False)
     borders = {i: pick(X.parts[i], rows, X.dtype) for i, rows in cut.rows().items()}
     level = [
@@ -101,7 +101,7 @@ class _Cut:
 def _inside(block: Any, S: sp.csr_array, rule: tuple[Array, Any, str]) -> tuple[int, Array]:
     origin, dtype, name = rule
     with threads(1):
-        return 0, Form(S.shape[0], sparse=S).quadratic(Rows(_numbers(block, dtype, name), origin))
+        return 0, Form(S.shape[0], sparse=S).quadratic(Rows(block_numbers(block, dtype, name), origin))
 
 
 def _across(one: Any, two: Any, S: sp.csr_array, rule: tuple[Array, Any, str]) -> tuple[int, Array]:

@@ -150,7 +150,7 @@ class LazyRows(Elsewhere):
         require(8.0 * rows.size * max(self.width, 1), f"{rows.size} rows of {self.name}", "Take fewer.")
         ends = np.cumsum(self.sizes)
         block = np.searchsorted(ends, rows, side="right")
-        pick = dask.delayed(_pick, pure=False)
+        pick = dask.delayed(block_rows, pure=False)
         wanted = [(i, np.flatnonzero(block == i)) for i in np.unique(block)]
         parts = [pick(self.parts[i], rows[places] - self.starts[i], self.dtype) for i, places in wanted]
         found = compute(dask.delayed(list)(parts)) if parts else [np.empty((0, self.width), self.dtype)]
@@ -277,7 +277,7 @@ def _number_type(kinds: list[Any], name: str) -> Any:
     return np.dtype(np.float32 if all(str(kind).lower() == "float32" for kind in kinds) and kinds else np.float64)
 
 
-def _numbers(block: Any, dtype: Any, name: str) -> Any:
+def block_numbers(block: Any, dtype: Any, name: str) -> Any:
     """A block as an array of this type."""
     if dtype is None:
         return block
@@ -321,7 +321,7 @@ class _Leaf:
 def _run(rule: _Leaf, start: int | None, size: int | None, block: Any, *others: Any) -> tuple[int, Any]:
     """The rows of a block, and what the function makes of them."""
     kinds = zip((rule.dtype, *rule.others), rule.names, strict=True)
-    tables = [_numbers(table, kind, name) for table, (kind, name) in zip((block, *others), kinds, strict=True)]
+    tables = [block_numbers(table, kind, name) for table, (kind, name) in zip((block, *others), kinds, strict=True)]
     n = len(tables[0])
     where = "" if start is None else f" from row {start} on"
     if size is not None and n != size:
@@ -345,7 +345,7 @@ def _run(rule: _Leaf, start: int | None, size: int | None, block: Any, *others: 
 
 def _each(function: Callable[[Any], Any], dtype: Any, name: str, block: Any) -> Any:
     with threads(1):
-        return function(_numbers(block, dtype, name))
+        return function(block_numbers(block, dtype, name))
 
 
 def _called(function: Callable[[Any], Any], block: Any) -> Any:
@@ -354,12 +354,12 @@ def _called(function: Callable[[Any], Any], block: Any) -> Any:
 
 def _plain(block: Any, dtype: Any, name: str) -> NDArray[Any]:
     """A block of pandas as an array: numbers, or labels of any kind."""
-    return np.asarray(block, dtype=object) if dtype is None else np.asarray(_numbers(block, dtype, name))
+    return np.asarray(block, dtype=object) if dtype is None else np.asarray(block_numbers(block, dtype, name))
 
 
-def _pick(block: Any, rows: Index, dtype: Any) -> NDArray[Any]:
+def block_rows(block: Any, rows: Index, dtype: Any) -> NDArray[Any]:
     """Rows of a block."""
-    return np.asarray(_numbers(block.iloc[rows] if hasattr(block, "iloc") else block[rows], dtype, "X"))
+    return np.asarray(block_numbers(block.iloc[rows] if hasattr(block, "iloc") else block[rows], dtype, "X"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,7 +371,7 @@ class _Mapped:
     starts: tuple[int, ...] | None
 
     def __call__(self, block: Any, function: Callable[..., Any], block_id: Any = None) -> Any:
-        rows = _numbers(block, self.dtype, self.name)
+        rows = block_numbers(block, self.dtype, self.name)
         try:
             with threads(1):
                 return function(rows)

@@ -76,7 +76,7 @@ def less(X: Any, origin: Any, out: Any) -> Any:
         # converted by themselves: subtracting on the way takes half as long again
         out[:, start : start + table.shape[1]] = table
         start += table.shape[1]
-    return np.subtract(out, origin, out=out)
+    return np.subtract(out, origin, out=out) if origin.any() else out
 
 
 def refuse_non_finite(X: Any, first: int = 0, name: str = "X") -> None:

@@ -9,7 +9,7 @@ from ..graphs.neighbours.graph import check_n_neighbors
 from ..graphs.shards.cells import Cells
 from ..graphs.shards.search import Shard, SpreadGraph, dealt, spread_graph
 from .hands import hands
-from .lazy import LazyRows, _numbers
+from .lazy import LazyRows, block_numbers
 from .source import refuse_non_finite
 
 #: Bytes of the coordinates in one shard, about; rows for every shard that say where cells are cut.
@@ -34,6 +34,6 @@ def spread_neighbours(rows: LazyRows, k: int) -> SpreadGraph:
 
 
 def _dealt(block: object, start: int, cells: Cells, dtype: object, name: str) -> list[Shard]:
-    X = _numbers(block, dtype, name)
+    X = block_numbers(block, dtype, name)
     refuse_non_finite(X, start, name)
     return dealt(X, start, cells)

@@ -20,7 +20,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from .._diagnostics import note
 from .._resources import human_bytes, one_blas_thread
 from ..errors import ConvergenceError
-from .cholesky import SuperLUFactor, analyse
+from .cholesky import FrontalFactor, SuperLUFactor, analyse
 from .dense import eigenpairs, symmetric
 
 Array = NDArray[np.float64]
@@ -100,16 +100,6 @@ def top_pairs(
     return values, vectors
 
 
-def _factorised(S: sp.csr_array, by_fronts: bool | None) -> Apply:
-    """Solves with a sparse positive definite matrix: by fronts, or SuperLU where it is small."""
-    factor = analyse(S, by_fronts=by_fronts).factorise(S)
-    note(
-        factorised_by="SuperLU" if isinstance(factor, SuperLUFactor) else "fronts",
-        factor_memory=human_bytes(factor.size),
-    )
-    return factor.solve
-
-
 def _shifted(S: sp.csr_array, shift: float) -> sp.csr_array:
     """``S + shift I``; a diagonal that is there is written on."""
     at = np.flatnonzero(S.indices == np.repeat(np.arange(S.shape[0], dtype=S.indices.dtype), np.diff(S.indptr)))
@@ -120,11 +110,19 @@ def _shifted(S: sp.csr_array, shift: float) -> sp.csr_array:
     return sp.csr_array((data, S.indices, S.indptr), shape=S.shape)
 
 
-def factorised_inverse(
-    S: sp.csr_array, shift: float, U: Array | None = None, c: Array | None = None, *, by_fronts: bool | None = None
-) -> Apply:
-    """``b -> (S + U diag(c) U' + shift I)⁻¹ b`` by one sparse symmetric factorisation and the Woodbury identity."""
-    direct = _factorised(_shifted(S, shift), by_fronts)
+def factorised(S: sp.csr_array, shift: float, *, by_fronts: bool | None = None) -> FrontalFactor | SuperLUFactor:
+    """Factors of ``S + shift I``, which is positive definite: by fronts, or SuperLU where it is small."""
+    shifted = _shifted(S, shift)
+    factor = analyse(shifted, by_fronts=by_fronts).factorise(shifted)
+    note(
+        factorised_by="SuperLU" if isinstance(factor, SuperLUFactor) else "fronts",
+        factor_memory=human_bytes(factor.size),
+    )
+    return factor
+
+
+def updated_inverse(direct: Apply, U: Array | None, c: Array | None) -> Apply:
+    """``b -> (A + U diag(c) U')⁻¹ b`` from solves with A, by the Woodbury identity."""
     if U is None or c is None or U.shape[1] == 0:
         return direct
     # columns that cancel one another must do so now: a null vector of S among them would be blown up by 1/shift

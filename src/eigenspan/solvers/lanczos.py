@@ -40,26 +40,30 @@ _PRODUCTS = 2000
 
 @dataclass(frozen=True, eq=False)
 class Ritz:
-    """Approximate eigenpairs, largest first, from an orthonormal basis in rows and what the last product added to it.
+    """Approximate eigenpairs, largest first, from an orthonormal basis in rows and what the last products added to it.
 
-    They are worked out where they are asked for, before the next product.
+    They are worked out where they are asked for, before the next product. `rest` is triangular: in its columns, what the last
+    products leave outside the basis, in axes of their own.
     """
 
     basis: Array
     rest: Array
     compressed: Array
-    banded: bool
+    tridiagonal: bool
 
     def leading(self, k: int) -> tuple[Array, Array, Array]:
         """Values, coordinates in the basis, and residuals of the first `k`; quickly while the compressed matrix is tridiagonal."""
         T = self.compressed
-        values, turn = tridiagonal_pairs(T, k) if self.banded and k < len(T) else eigenpairs(T, k, "max")
-        return values, turn, la.norm(self.rest) * np.abs(turn[-1])
+        values, turn = tridiagonal_pairs(T, k) if self.tridiagonal and k < len(T) else eigenpairs(T, k, "max")
+        return values, turn, self._residuals(turn)
 
     @cached_property
     def _all(self) -> tuple[Array, Array, Array]:
         values, turn = local_eigenpairs(self.compressed)  # asked for after every product: a driver without preparations
-        return values[::-1], turn[:, ::-1], la.norm(self.rest) * np.abs(turn[-1, ::-1])
+        return values[::-1], turn[:, ::-1], self._residuals(turn[:, ::-1])
+
+    def _residuals(self, turn: Array) -> Array:
+        return np.asarray(la.norm(self.rest @ turn[-len(self.rest) :], axis=0))
 
     @property
     def values(self) -> Array:
@@ -82,46 +86,64 @@ class Ritz:
 
 
 def steps(apply: Apply, start: Array, width: int, keep: int, rng: np.random.Generator) -> Iterator[Ritz]:
-    """The Ritz pairs after every product, without end; a basis of `width` vectors is cut back to its best `keep`."""
-    Q, T = np.empty((width + 1, start.size)), np.zeros((width, width))
-    Q[0] = start / la.norm(start)
+    """The Ritz pairs after every product with a block, without end, from a block of start vectors in rows.
+
+    A basis that would outgrow `width` vectors is cut back to its best `keep`.
+    """
+    b, n = start.shape
+    Q, T = np.empty((width + b, n)), np.zeros((width, width))
     m, cut, size = 0, 0, 0.0
+
+    def go_on(W: Array) -> Array:
+        """Put axes of the rows of W, which the basis leaves of the last products, behind it; the rows of W in them."""
+        R = np.zeros((b, b))
+        for j, w in enumerate(W):
+            before, w = la.norm(w), _orthogonal(w, Q[m : m + j], R[:j, j])
+            if la.norm(w) < before / 2:  # cancellation brings up what rounding left
+                w = _orthogonal(w, Q[: m + j], np.zeros(m + j))
+            R[j, j] = la.norm(w)
+            if R[j, j] <= 1e-14 * size:  # an invariant subspace: go on from anywhere outside it
+                R[j, j], w = 0.0, apply(rng.standard_normal(n))
+                w = _orthogonal(_orthogonal(w, Q[: m + j], np.zeros(m + j)), Q[: m + j], np.zeros(m + j))
+            Q[m + j] = w / la.norm(w)
+        return R
+
+    go_on(start)
     while True:
-        # but for rounding a product leans on the last two vectors only, and on all that were kept by the last cut
-        near = 0 if m == cut else max(m - 1, 0)
-        w = _orthogonal(_orthogonal(apply(Q[m]), Q[near : m + 1], T[near : m + 1, m]), Q[: m + 1], T[: m + 1, m])
-        if not np.isfinite(T[m, m]):
+        # but for rounding products lean on the last two blocks only, and on all that was kept by the last cut
+        near, old, new = 0 if m == cut else max(m - b, 0), m, slice(m, m + b)
+        m += b
+        W = apply(Q[old])[None] if b == 1 else np.ascontiguousarray(apply(Q[new].T).T)
+        W = _orthogonal(_orthogonal(W, Q[near:m], T[near:m, new]), Q[:m], T[:m, new])
+        if not np.all(np.isfinite(T[new, new])):
             raise ConvergenceError("a product is not finite")
-        m, size = m + 1, max(size, float(np.abs(T[: m + 1, m]).max()))
-        T[m - 1, :m] = T[:m, m - 1]
-        ritz = Ritz(Q[:m], w, T[:m, :m], cut == 0)
+        size = max(size, float(np.abs(T[:m, new]).max()))
+        T[new, :m] = T[:m, new].T
+        ritz = Ritz(Q[:m], go_on(W), T[:m, :m], b == 1 and cut == 0)
         yield ritz
-        if la.norm(w) <= 1e-14 * size:  # an invariant subspace: go on from anywhere outside it
-            w = apply(rng.standard_normal(start.size))
-            w = _orthogonal(_orthogonal(w, Q[:m], np.zeros(m)), Q[:m], np.zeros(m))
-        if m == width:
-            Q[:keep] = ritz.turn[:, :keep].T @ Q[:m]
+        if m + b > width:
+            Q[: keep + b] = np.vstack([ritz.turn[:, :keep].T @ Q[:m], Q[m : m + b]])
             T[:] = np.diag(np.concatenate([ritz.values[:keep], np.zeros(width - keep)]))
             m = cut = keep
-        Q[m] = w / la.norm(w)
 
 
-def _orthogonal(w: Array, Q: Array, coefficients: Array) -> Array:
-    """What the rows of Q leave of w, to a rounding error of w; the rest is added to the coefficients."""
-    h = Q @ w
+def _orthogonal(W: Array, Q: Array, coefficients: Array) -> Array:
+    """What the rows of Q leave of a vector or of rows, to a rounding error of these; the rest is added to the coefficients."""
+    h = Q @ W.T
     coefficients += h
-    return w - h @ Q
+    return W - h.T @ Q
 
 
 def largest_of_inverse(
-    apply: Apply, n: int, k: int, rng: np.random.Generator, *, exclude: Array, floor: float
+    apply: Apply, n: int, k: int, rng: np.random.Generator, *, exclude: Array, floor: float, together: int = 1
 ) -> tuple[Array, Array]:
     """The largest eigenpairs of the inverse of a PSD matrix, up to `k` of them, copies of multiple eigenvalues included.
 
-    Pairs that settle are hidden, and a new start looks for the others; with `k` of them, another looks for one that was missed,
-    as a single start misses copies. Fewer than `k` are returned where the others are too small beside the first. The last pair is
-    rough. Residuals below `floor`, as residuals of the matrix itself, are its rounding: pairs that settle slowly need not go below.
-    The inverse is that of the matrix compressed to the complement of `exclude`: its products lie there.
+    Pairs that settle are hidden, and a new start looks for the others. `together` start vectors are multiplied at a time, which may
+    take hardly longer than one, and miss no copies where no more pairs are wanted; else another start looks for one that was missed.
+    Fewer than `k` are returned where the others are too small beside the first. The last pair is rough. Residuals below `floor`, as
+    residuals of the matrix itself, are its rounding: pairs that settle slowly need not go below. The inverse is that of the matrix
+    compressed to the complement of `exclude`: its products lie there.
     """
     width = max(2 * k + 20, 40)
     if n <= 2 * width + exclude.shape[1]:
@@ -132,8 +154,8 @@ def largest_of_inverse(
     with one_blas_thread():
         while looks <= k:
             hidden, compressed = np.hstack([exclude, vectors]), without(apply, vectors)
-            start = rng.standard_normal(n)
-            start -= hidden @ (hidden.T @ start)
+            start = rng.standard_normal((min(max(k - values.size, 1), together), n))
+            start -= (start @ hidden) @ hidden.T
             if values.size == k:
                 looks += 1
                 worst = values.min()
@@ -147,7 +169,7 @@ def largest_of_inverse(
             order = np.argsort(np.concatenate([values, new]))[::-1][:k]
             vectors = np.linalg.qr(np.hstack([vectors, found]))[0][:, order]
             values = np.concatenate([values, new])[order]
-            if not settled:
+            if not settled or values.size == k <= together:  # no more copies can be wanted than there were start vectors
                 break
         # the rounding of the iteration is a residual of the matrix at its far end: one more product takes it away
         return values, np.linalg.qr(apply(vectors))[0]
@@ -164,12 +186,12 @@ def largest(
     the products need them all. What has not settled after some thousand products is returned as it is.
     """
     with nullcontext() if threaded else one_blas_thread():
-        values, vectors, residuals = _settle(apply, rng.standard_normal(n), k, rough, width, rng)
+        values, vectors, residuals = _settle(apply, rng.standard_normal((1, n)), k, rough, width, rng)
         for _ in range(k):
-            compressed, start = without(apply, vectors), rng.standard_normal(n)
+            compressed, start = without(apply, vectors), rng.standard_normal((1, n))
             # a copy of the last wanted value tells that there is no gap behind it
             level = values[k - rough - 1] * (1 - _ROUGH if rough else 1 + 1e-10)
-            start, missed = _look(compressed, start - vectors @ (vectors.T @ start), level, rng)
+            start, missed = _look(compressed, start - (start @ vectors) @ vectors.T, level, rng)
             if not missed:
                 break
             new = _settle(compressed, start, 1, 0, width, rng)
@@ -210,11 +232,11 @@ def _search(
             continue
         values = ritz.values[: _within_reach(ritz.values[:k])]
         allowed = np.where(rough & (np.arange(values.size) == k - 1), _ROUGH, _TIGHT)
-        if count > width:  # these are slow: do not ask for more than there is to know
+        if count * len(start) > width:  # these are slow: do not ask for more than there is to know
             allowed = np.maximum(allowed, floor * values)
         good = ritz.residuals[: values.size] <= allowed * values
         settled = values.size if good.all() else int(good.argmin())
-        full = ritz.values.size == width
+        full = ritz.values.size + len(start) > width
         if settled == values.size or (full and 0 < settled == before) or count >= _PRODUCTS:
             break
         before = settled if full else before
@@ -234,7 +256,7 @@ def _look(apply: Apply, start: Array, level: float, rng: np.random.Generator) ->
     for count, ritz in enumerate(steps(apply, start, 40, 10, rng), 1):
         top, residual = ritz.values[0], ritz.residuals[0]
         if top > level:
-            return ritz.vectors(1)[:, 0], True
+            return ritz.vectors(1).T, True
         if count >= _LOOK and (top + residual < level or residual <= _GLANCE * top or count >= _PRODUCTS):
             break
     return start, False

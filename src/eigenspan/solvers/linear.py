@@ -12,7 +12,7 @@ from .._diagnostics import note
 from .._resources import require
 from ..errors import ConvergenceError
 from .fill import predict_fill
-from .iterative import factorised_inverse
+from .iterative import factorised, updated_inverse
 from .select import Matrix
 
 Array = NDArray[np.float64]
@@ -39,7 +39,7 @@ def solve_positive(M: Matrix, right: Array, size: float) -> Array:
             "Use fewer neighbours, or project the data to fewer dimensions first.",
         )
     try:
-        inverse = factorised_inverse(A.sparse, 0.0, *(A.low_rank or (None, None)))
+        inverse = updated_inverse(factorised(A.sparse, 0.0).solve, *(A.low_rank or (None, None)))
         smallest = _smallest(inverse, A.n)
     except RuntimeError:  # a pivot of zero
         smallest = 0.0

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from .._diagnostics import note
-from .._resources import fits, human_bytes, require
+from .._resources import fits, human_bytes, one_blas_thread, require
 from ..errors import InputError
 from . import chebyshev, cholesky, dense, iterative, lanczos, multigrid
 from .fill import Fill, predict_fill
@@ -102,11 +102,12 @@ class ShiftInvert(Solver):
         size = A.norm() or 1.0
         U, c = A.low_rank or (None, None)
         U, shift = U.toarray() if sp.issparse(U) else U, self.shift * size
-        inverse_of_whole, solves = iterative.factorised_inverse(S, shift, U, c, by_fronts=self.by_fronts), 0
+        factor = iterative.factorised(S, shift, by_fronts=self.by_fronts)
+        inverse_of_whole, solves = iterative.updated_inverse(factor.solve, U, c), 0
 
         def whole(b: Array) -> Array:
             nonlocal solves
-            solves += 1 if b.ndim == 1 else b.shape[1]
+            solves += 1  # with as many right-hand sides as there are: the factor is read once
             return inverse_of_whole(b)
 
         def shifted(x: Array) -> Array:
@@ -114,13 +115,20 @@ class ShiftInvert(Solver):
             return y if U is None else y + U @ (c * (U.T @ x).T).T
 
         hidden, vectors = np.zeros((A.n, 0)) if exclude is None else exclude[near], np.zeros((A.n, 0))
-        while vectors.shape[1] < k:
-            # eigenvalues far above a null space drown in the rounding of its huge inverse: hide what was found, look again
-            inverse = iterative.constrained_inverse(whole, shifted, hidden, rng, size)
-            _, new = lanczos.largest_of_inverse(
-                inverse, A.n, k - vectors.shape[1], rng, exclude=hidden, floor=_ROUNDING * size
-            )
-            hidden, vectors = np.hstack([hidden, new]), np.hstack([vectors, new])
+        with one_blas_thread():  # thin matrices, for which a second thread would wake up and keep a processor from others
+            while vectors.shape[1] < k:
+                # eigenvalues far above a null space drown in the rounding of its huge inverse: hide what was found, look again
+                inverse = iterative.constrained_inverse(whole, shifted, hidden, rng, size)
+                _, new = lanczos.largest_of_inverse(
+                    inverse,
+                    A.n,
+                    k - vectors.shape[1],
+                    rng,
+                    exclude=hidden,
+                    floor=_ROUNDING * size,
+                    together=factor.together,
+                )
+                hidden, vectors = np.hstack([hidden, new]), np.hstack([vectors, new])
         note(solves=solves)
         values = np.einsum("ij,ij->j", vectors, A @ vectors)
         vectors[near] = vectors.copy()

@@ -20,6 +20,8 @@ SHARED = 1e7
 _SOLVED = 4e6
 #: Right-hand sides that are solved for together: the factor is read once for all of them.
 _TOGETHER = 4
+#: Entries of a factor for each row from which reading them takes longer than the rest of a solve.
+_READ = 128
 SINGULAR = "A pivot of the sparse factorisation is zero or not a number: the matrix is singular, or not finite"
 
 
@@ -41,6 +43,8 @@ class FrontalFactor:
         Eigenvalues of A below zero: by Sylvester's law the signs tell.
     size : int
         Bytes of the factor.
+    together : int
+        Right-hand sides to bring at a time where there is a choice.
     """
 
     def __init__(self, analysis: Analysis, A: sp.csr_array) -> None:
@@ -69,6 +73,7 @@ class FrontalFactor:
         if not all(good):
             raise RuntimeError(SINGULAR)
         self.negative, self.size = int(np.sum(self.signs < 0)), self.values.nbytes
+        self.together = _TOGETHER if self.values.size >= _READ * self.signs.size else 1
 
     def _eliminate(self, s: int, plan: Any, matrix: Any, values: Array, signs: Array, updates: Array) -> bool:
         """Factorise one large front, its products on all threads."""

@@ -44,7 +44,7 @@ class SuperLUFactor:
             raise RuntimeError(SINGULAR)
         self._lu, self._pivots = lu, lu.U.diagonal()
         self.order, self.signs = inverse(lu.perm_c), np.where(self._pivots < 0, -1.0, 1.0)
-        self.negative, self.size = int(np.sum(self._pivots < 0)), 12 * lu.nnz
+        self.negative, self.size, self.together = int(np.sum(self._pivots < 0)), 12 * lu.nnz, 1
 
     def lower(self) -> sp.csc_array:
         """The factor L, for rows and columns in the order of elimination."""
