@@ -158,7 +158,9 @@ def test_an_invariant_subspace_is_left() -> None:
     for block in (1, 3):
         products = steps(lambda x: 2.0 * x, np.eye(300)[:block], 8, 5, np.random.default_rng(0))
         for _, ritz in zip(range(5), products, strict=False):
-            np.testing.assert_allclose(ritz.values, 2.0)  # eigenvectors to start with: nothing is left after one product
+            np.testing.assert_allclose(
+                ritz.values, 2.0
+            )  # eigenvectors to start with: nothing is left after one product
             np.testing.assert_allclose(ritz.basis @ ritz.basis.T, np.eye(len(ritz.basis)), atol=1e-12)
 
 
