@@ -116,7 +116,7 @@ def test_a_dense_factor_is_read_for_several_vectors_at_once() -> None:
     steps_of = [(a, b) for a in range(-3, 4) for b in range(-3, 4) if (a, b) != (0, 0)]
     rows, columns = [], []
     for a, b in steps_of:
-        inside = (0 <= i + a) & (i + a < 80) & (0 <= j + b) & (j + b < 80)
+        inside = (i + a >= 0) & (i + a < 80) & (j + b >= 0) & (j + b < 80)
         rows.append(np.flatnonzero(inside))
         columns.append(((i + a) * 80 + j + b)[inside])
     at = np.concatenate(rows), np.concatenate(columns)

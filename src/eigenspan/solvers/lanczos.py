@@ -103,7 +103,8 @@ def steps(apply: Apply, start: Array, width: int, keep: int, rng: np.random.Gene
                 w = _orthogonal(w, Q[: m + j], np.zeros(m + j))
             R[j, j] = la.norm(w)
             if R[j, j] <= 1e-14 * size:  # an invariant subspace: go on from anywhere outside it
-                R[j, j], w = 0.0, apply(rng.standard_normal(n))
+                R[j, j] = 0.0
+                w = apply(rng.standard_normal((n,)))
                 w = _orthogonal(_orthogonal(w, Q[: m + j], np.zeros(m + j)), Q[: m + j], np.zeros(m + j))
             Q[m + j] = w / la.norm(w)
         return R
