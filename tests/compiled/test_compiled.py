@@ -455,5 +455,5 @@ def test_the_same_on_one_thread_and_on_two(name: str, monkeypatch: pytest.Monkey
     assert not pieces
     with threads(2):
         two = work()
-    assert len(pieces) > 1
+    assert pieces  # for the threads beside the one that asks
     np.testing.assert_array_equal(one, two)

@@ -63,7 +63,8 @@ class Ritz:
         return values[::-1], turn[:, ::-1], self._residuals(turn[:, ::-1])
 
     def _residuals(self, turn: Array) -> Array:
-        return np.asarray(la.norm(self.rest @ turn[-len(self.rest) :], axis=0))
+        size = float(np.abs(self.rest).max()) or 1.0  # whose square may overflow
+        return size * np.asarray(la.norm(self.rest / size @ turn[-len(self.rest) :], axis=0))
 
     @property
     def values(self) -> Array:

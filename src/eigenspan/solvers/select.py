@@ -103,7 +103,7 @@ class ShiftInvert(Solver):
         U, c = A.low_rank or (None, None)
         U, shift = U.toarray() if sp.issparse(U) else U, self.shift * size
         factor = iterative.factorised(S, shift, by_fronts=self.by_fronts)
-        inverse_of_whole, solves = iterative.updated_inverse(factor.solve, U, c), 0
+        inverse_of_whole, solves, floor = iterative.updated_inverse(factor.solve, U, c), 0, _ROUNDING * size
 
         def whole(b: Array) -> Array:
             nonlocal solves
@@ -122,13 +122,7 @@ class ShiftInvert(Solver):
                 # eigenvalues far above a null space drown in the rounding of its huge inverse: hide what was found, look again
                 inverse = iterative.constrained_inverse(whole, shifted, hidden, rng, size)
                 _, new = lanczos.largest_of_inverse(
-                    inverse,
-                    A.n,
-                    k - vectors.shape[1],
-                    rng,
-                    exclude=hidden,
-                    floor=_ROUNDING * size,
-                    together=factor.together,
+                    inverse, A.n, k - vectors.shape[1], rng, exclude=hidden, floor=floor, together=factor.together
                 )
                 hidden, vectors = np.hstack([hidden, new]), np.hstack([vectors, new])
         note(solves=solves)
