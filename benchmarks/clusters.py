@@ -101,9 +101,8 @@ def compare(client: Any, n: int, step: int, only: list[str], repeats: int) -> No
         other, arrays = methods(*held)[name]
         spent = np.median([_seconds(client, estimator, given, other, arrays) for _ in range(repeats)], axis=0)
         told = "{:.1f} s on the workers (beside {:.1f} s that made the rows), {:.1f} s in memory".format(*spent)
-        if (
-            name == "PCA"
-        ):  # in memory rows of single precision are multiplied as they are, which is good to six digits; blocks are not
+        if name == "PCA":
+            # in memory rows of single precision are multiplied as they are, which is good to six digits; blocks are not
             arrays = (arrays[0].astype(np.float64),)
             told += f" ({np.median([_fitting(other, arrays) for _ in range(repeats)]):.1f} s in double precision)"
         gap = np.abs(other.components_ - estimator.components_).max() / np.abs(other.components_).max()

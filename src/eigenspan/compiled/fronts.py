@@ -221,9 +221,8 @@ def forward(first, last, plan, values, signs, x, vectors, front):  # type: ignor
                 for i in range(seat.size):
                     f[np.uint64(seat[i])] += heard[i]
                 below = plan.elder[below]
-            for k in range(
-                0, fours, 4
-            ):  # four columns at a time: every entry of f is read and written once for all of them
+            # four columns at a time: every entry of f is read and written once for all of them
+            for k in range(0, fours, 4):
                 _subtract_columns(f, values, at + k * m, m, k)
             for k in range(fours, width):
                 row, rest = values[at + k * m + k : at + (k + 1) * m], f[k:m]

@@ -171,9 +171,8 @@ def largest_of_inverse(
             order = np.argsort(np.concatenate([values, new]))[::-1][:k]
             vectors = np.linalg.qr(np.hstack([vectors, found]))[0][:, order]
             values = np.concatenate([values, new])[order]
-            if (
-                not settled or values.size == k <= together
-            ):  # no more copies can be wanted than there were start vectors
+            # where no more pairs are wanted than there were start vectors, no copy can be missing
+            if not settled or values.size == k <= together:
                 break
         # the rounding of the iteration is a residual of the matrix at its far end: one more product takes it away
         return values, np.linalg.qr(apply(vectors))[0]

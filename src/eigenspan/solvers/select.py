@@ -115,9 +115,8 @@ class ShiftInvert(Solver):
             return y if U is None else y + U @ (c * (U.T @ x).T).T
 
         hidden, vectors = np.zeros((A.n, 0)) if exclude is None else exclude[near], np.zeros((A.n, 0))
-        with (
-            one_blas_thread()
-        ):  # thin matrices, for which a second thread would wake up and keep a processor from others
+        # thin matrices, for which a second thread would wake up and then keep a processor from others
+        with one_blas_thread():
             while vectors.shape[1] < k:
                 # eigenvalues far above a null space drown in the rounding of its huge inverse: hide what was found, look again
                 inverse = iterative.constrained_inverse(whole, shifted, hidden, rng, size)

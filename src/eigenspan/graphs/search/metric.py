@@ -190,9 +190,8 @@ def drawn_rows(n: int, sample: int = 1000) -> NDArray[np.intp]:
 def median_width(X: Any, sample: int = 1000, precomputed: bool = False, metric: Any = "euclidean") -> float:
     """Half the median distance among at most 1000 points, of more drawn at random, always the same [S0, §§8.6, 9.2]."""
     rows = drawn_rows(X.shape[0], sample)
-    with (
-        one_blas_thread()
-    ):  # so few products do not need a second, which would go on waiting for more beside what comes next
+    # so few products do not need a second thread, which would go on waiting for more beside what comes next
+    with one_blas_thread():
         D = np.asarray(X[rows][:, rows]) if precomputed else point_distances(X[rows], metric=metric)
     pairs = np.concatenate([row[i + 1 :] for i, row in enumerate(D)])
     width = float(np.median(pairs)) / 2 if pairs.size else 0.0
