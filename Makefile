@@ -83,7 +83,7 @@ $(PEERS): $(READY) benchmarks/requirements.txt
 bench: $(PEERS) ## time, memory and quality beside other libraries: docs/benchmarks.md
 	$(BIN)/python -m benchmarks bench
 
-bench-full: $(PEERS) ## the same at all sizes (most of an hour)
+bench-full: $(PEERS) ## the same at all sizes (an hour and a half)
 	$(BIN)/python -m benchmarks full
 
 $(DOCS)/.ready: pyproject.toml constraints.txt
