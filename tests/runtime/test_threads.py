@@ -14,6 +14,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from eigenspan import PCA, TraceReducer, _resources
+from eigenspan._diagnostics import collect, note
 from eigenspan._resources import in_slices, in_threads
 from eigenspan.forms import centring
 
@@ -57,6 +58,22 @@ def test_a_failure_leaves_the_rest_of_a_generator_unread(failure: type[BaseExcep
         in_threads(work, slowly(300, drawn), 2)
     assert threading.active_count() == before
     assert len(drawn) < 100
+
+
+def test_the_calling_thread_works_with_the_others_and_sees_no_more_than_they_do() -> None:
+    """Each of two threads waits in its first item until the other has one; what is noted in either is lost to the caller alike."""
+    both = threading.Barrier(2, timeout=20)
+
+    def work(item: int) -> int:
+        both.wait()
+        note(item=item)
+        return threading.get_ident()
+
+    with collect() as record:
+        seen = in_threads(work, range(2), 2)
+    assert len(set(seen)) == 2
+    assert threading.get_ident() in seen
+    assert "item" not in record
 
 
 def test_an_error_of_the_generator_itself_arrives() -> None:

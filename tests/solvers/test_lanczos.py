@@ -112,16 +112,9 @@ def test_a_sheet_takes_two_dozen_solves() -> None:
 
 def test_a_dense_factor_is_read_for_several_vectors_at_once() -> None:
     """A sheet in which all points within three steps are linked: a solve reads more than it computes."""
-    i, j = np.divmod(np.arange(80 * 80), 80)
-    steps_of = [(a, b) for a in range(-3, 4) for b in range(-3, 4) if (a, b) != (0, 0)]
-    rows, columns = [], []
-    for a, b in steps_of:
-        inside = (i + a >= 0) & (i + a < 80) & (j + b >= 0) & (j + b < 80)
-        rows.append(np.flatnonzero(inside))
-        columns.append(((i + a) * 80 + j + b)[inside])
-    at = np.concatenate(rows), np.concatenate(columns)
-    form = laplacian(sp.csr_array((1.0 + 0.1 * ((at[0] + at[1]) % 7), at), shape=(6400, 6400)))
-    problem = TraceProblem(form, None, "min", np.ones((6400, 1)))
+    near = [sp.csr_array(np.abs(np.subtract.outer(np.arange(m), np.arange(m))) <= 3, dtype=float) for m in (80, 70)]
+    form = laplacian(sp.csr_array(sp.kron(*near) - sp.eye_array(5600)))
+    problem = TraceProblem(form, None, "min", np.ones((5600, 1)))
     with collect() as record:
         found = solve(problem, 2, solver=ShiftInvert(by_fronts=True))
     assert record["solves"] <= 14
@@ -158,9 +151,8 @@ def test_an_invariant_subspace_is_left() -> None:
     for block in (1, 3):
         products = steps(lambda x: 2.0 * x, np.eye(300)[:block], 8, 5, np.random.default_rng(0))
         for _, ritz in zip(range(5), products, strict=False):
-            np.testing.assert_allclose(
-                ritz.values, 2.0
-            )  # eigenvectors to start with: nothing is left after one product
+            # eigenvectors to start with: nothing is left after one product
+            np.testing.assert_allclose(ritz.values, 2.0)
             np.testing.assert_allclose(ritz.basis @ ritz.basis.T, np.eye(len(ritz.basis)), atol=1e-12)
 
 
