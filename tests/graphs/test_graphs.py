@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.sparse.csgraph import floyd_warshall, minimum_spanning_tree
+from scipy.sparse.csgraph import connected_components, floyd_warshall, minimum_spanning_tree
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer, kneighbors_graph
 
@@ -448,6 +448,18 @@ def archipelago(sizes: list[int], seed: int = 0) -> tuple[np.ndarray, np.ndarray
     centres = rng.uniform(0, 1000, (len(sizes), 2))
     labels = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
     return centres[labels] + 0.1 * rng.standard_normal((labels.size, 2)), labels
+
+
+@pytest.mark.parametrize("edges", [0, 20, 60, 100, 200, 500])
+def test_components_are_those_of_all_edges(edges: int) -> None:
+    rng = np.random.default_rng(edges)
+    D = sp.csr_array(sp.coo_array((rng.random(edges), rng.integers(0, 100, (2, edges))), shape=(100, 100)))
+    D.data[::3] = 0.0
+    count, labels = components(NeighbourGraph(D))
+    D.data[:] = 1.0
+    expected, own = connected_components(D, directed=False)
+    assert count == expected
+    np.testing.assert_array_equal(labels, own)
 
 
 def shortest_connection(E: np.ndarray, labels: np.ndarray) -> float:

@@ -15,8 +15,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
 from numba.core.caching import FunctionCache, NullCache
+from numba.extending import intrinsic
 
 from .._diagnostics import logger
 
@@ -130,3 +132,18 @@ spliced = _compiler(inline="always")
 
 #: Sums may be reordered to fill the vector unit, in an order that is fixed when the code is compiled.
 summed = _compiler(fastmath={"reassoc", "contract", "nsz"})
+
+
+@intrinsic
+def fetch(_typing, array, at):  # type: ignore[no-untyped-def]
+    """``fetch(array, at)`` in a loop: have an entry on its way to the cache before it is read. Where there is none nothing happens."""
+
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        place = builder.gep(context.make_array(signature.args[0])(context, builder, given[0]).data, [given[1]])
+        number, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
+        of = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+        call = builder.module.declare_intrinsic("llvm.prefetch", [pointer], of)
+        builder.call(call, [builder.bitcast(place, pointer), number(0), number(3), number(1)])  # to read, to keep, data
+        return context.get_dummy_value()
+
+    return types.void(array, at), generate

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from .._resources import workers
 from . import in_pieces, row_lists
-from .jit import compiled
+from .jit import compiled, fetch
 
 Index = NDArray[np.intp]
 
@@ -23,6 +22,8 @@ _SAMPLE = 100_000
 _ALONE = 16
 #: Sources from which the distances tell which sources are near each other.
 _PIVOTS = 3
+#: Nodes renumbered at a time.
+_NODES = 1 << 16
 
 
 class ShortestPaths:
@@ -34,27 +35,26 @@ class ShortestPaths:
     a distance improves, which is little more than once each, and a scan takes an edge for the whole group. The distances are the
     least sums along paths, in double precision, whatever the order: bit for bit those of a run from every source alone.
 
-    The nodes are renumbered first so that neighbours lie close in memory (reverse Cuthill–McKee). With `single`, lengths are rounded
-    to single precision first, which is a third less to read.
+    The nodes are renumbered first so that neighbours lie close in memory (breadth first). With `single`, lengths are rounded to
+    single precision first, which is a third less to read.
     """
 
     def __init__(self, graph: sp.csr_array, single: bool = False, together: int = 1) -> None:
         n, self.together = graph.shape[0], together
-        self.order = reverse_cuthill_mckee(sp.csr_matrix(graph), symmetric_mode=True).astype(np.int64)
-        self.place = np.empty(n, np.int64)
-        self.place[self.order] = np.arange(n)
-        rows = graph[self.order]
-        self.moved = sp.csr_array(
-            (rows.data, self.place[rows.indices].astype(np.int32), rows.indptr), shape=graph.shape
-        )
-        longest = float(rows.data.max(initial=0.0))
-        self.width, self.buckets = 1.0, 2
+        given, self.order, self.place = row_lists(graph), np.empty(n, np.int32), np.full(n, -1, np.int32)
+        _breadth_first(*given, self.order, self.place)
+        starts = np.concatenate([[0], np.cumsum(np.diff(given[0])[self.order])])
+        lengths = np.empty(graph.nnz, np.float32 if single else np.float64)
+        self.graph = (starts, np.empty(graph.nnz, np.int32), lengths)
+        in_pieces(_renumber, n, _NODES, *given, graph.data, self.order, self.place, *self.graph)
+        longest = float(graph.data.max(initial=0.0))
+        width, buckets = 1.0, 2
         if longest > 0:
-            some = rows.data[:: 1 + rows.nnz // _SAMPLE]
+            some = graph.data[:: 1 + graph.nnz // _SAMPLE]
             typical = float(np.median(some[some > 0])) if some.any() else longest
-            self.width = max(0.5 * typical, longest / (_MOST_BUCKETS - 2))
-            self.buckets = int(longest / self.width) + 3
-        self.lengths = self.moved.data.astype(np.float32) if single else self.moved.data
+            width = max(0.5 * typical, longest / (_MOST_BUCKETS - 3))
+            buckets = 1 << (int(longest / width) + 2).bit_length()
+        self.queue = (1.0 / width, buckets - 1)
 
     def __call__(self, sources: Index) -> NDArray[np.float64]:
         """Distances (q, n) from the sources. Time grows with the edges times the sources, which run on several threads."""
@@ -64,44 +64,46 @@ class ShortestPaths:
 
     def into(self, table: NDArray[Any], sources: Index) -> None:
         """Write the distances from the sources into the columns of a table (n, q)."""
-        n, G, starts = self.order.size, self.moved, self.place[sources]
-        size = min(self.together if self.together > 1 else _even(len(sources)), len(sources))
-        graph, queue = (*row_lists(G), self.lengths), (self.width, self.buckets)
-        groups, middles = self._groups(starts, size)
-        # one for each thread: a column after the other where these are found so, else the columns side by side
-        held = [np.empty((n, size), order="F" if middles is None else "C") for _ in range(min(workers(), len(groups)))]
+        n, starts = self.order.size, self.place[sources]
+        groups, middles = self._groups(starts)
+        size = max(len(each) for each in groups)
+        # for each thread: a column after the other where these are found so, else the columns side by side; and what one source needs
+        kind: dict[str, Any] = {"dtype": table.dtype, "order": "F"} if middles is None else {}
+        held = [(np.empty((n, size), **kind), *_room(n)) for _ in range(min(workers(), len(groups)))]
 
         def run(first: int, last: int) -> None:
-            distances = held.pop()
+            mine = held.pop()
+            distances, *room = mine
             for g in range(first, last):
+                near = starts[groups[g]]
                 if middles is None:
-                    _each_alone(*graph, starts[groups[g]], *queue, distances)
+                    _each_alone(*self.graph, near, *self.queue, *room, distances)
                 else:
-                    _from_group(*graph, starts[groups[g]], starts[middles[g]], *queue, distances)
-                _spread(distances, self.place, groups[g], table)
-            held.append(distances)
+                    _from_group(*self.graph, near, starts[middles[g]], *self.queue, *room, distances)
+                _spread(distances, self.order, groups[g], table)
+            held.append(mine)
 
-        step = 1 + 4_000_000 // (size * (n + G.nnz))  # groups in some 20 ms of work
+        step = 1 + 4_000_000 // (size * (n + self.graph[1].size))  # groups in some 20 ms of work
         in_pieces(run, len(groups), step)
 
-    def _groups(self, starts: Index, size: int) -> tuple[list[Index], list[int] | None]:
+    def _groups(self, starts: Index) -> tuple[list[Index], list[int] | None]:
         """Sources that are near each other, by their distances from a few of them, and the middle one of each group; or any."""
-        if self.together == 1:
-            return [np.arange(s, min(s + size, starts.size)) for s in range(0, starts.size, size)], None
-        near, pivot, order = np.empty((starts.size, _PIVOTS)), 0, np.empty(self.order.size, np.int32)
-        graph = (*row_lists(self.moved), self.lengths)
+        q, n = starts.size, self.order.size
+        if self.together == 1:  # every thread has as many
+            return np.array_split(np.arange(q), min(q, workers() * -(-q // (workers() * _ALONE)))), None
+        near, pivot, room, order = np.empty((q, _PIVOTS)), 0, _room(n), np.empty(n, np.int32)
         for j in range(_PIVOTS):
-            near[:, j] = _from_source(*graph, starts[pivot], self.width, self.buckets, order)[starts]
+            _from_source(*self.graph, starts[pivot], *self.queue, *room, order)
+            near[:, j] = room[0][starts]
             pivot = int(near[:, : j + 1].min(axis=1).argmax())
         near[np.isinf(near)] = 2 * near[np.isfinite(near)].max() + 1.0
-        groups = _halves(near, size)
+        groups = _halves(near, min(self.together, q))
         return groups, [each[np.square(near[each] - near[each].mean(axis=0)).sum(axis=1).argmin()] for each in groups]
 
 
-def _even(sources: int) -> int:
-    """Sources to a group, so that every thread has as many groups: which sources share one does not matter to the result."""
-    each = workers() * -(-sources // (workers() * _ALONE))
-    return -(-sources // each)
+def _room(n: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """For the distances from one source and the lists that nodes wait in: used again for every source, so that they stay in the cache."""
+    return np.empty(n), np.empty((3, n), np.int32)
 
 
 def _halves(points: NDArray[np.float64], size: int) -> list[Index]:
@@ -120,18 +122,49 @@ def _halves(points: NDArray[np.float64], size: int) -> list[Index]:
 
 
 @compiled
-def _each_alone(indptr, indices, lengths, sources, width, buckets, distances):  # type: ignore[no-untyped-def]
+def _breadth_first(indptr, indices, order, place):  # type: ignore[no-untyped-def]
+    """Nodes in the order in which they are met from the first one, then from the first that is left; and the place of each."""
+    met, scanned = 0, 0
+    for start in range(place.size):
+        if place[start] >= 0:
+            continue
+        order[met] = start
+        place[start] = met
+        met += 1
+        while scanned < met:
+            u = order[scanned]
+            scanned += 1
+            for p in range(np.uint64(indptr[u]), np.uint64(indptr[u + 1])):
+                v = np.uint32(indices[p])
+                if place[v] < 0:
+                    order[met] = v
+                    place[v] = met
+                    met += 1
+
+
+@compiled
+def _renumber(first, last, indptr, indices, lengths, order, place, starts, moved, taken):  # type: ignore[no-untyped-def]
+    for i in range(first, last):
+        u, at = order[i], starts[i]
+        for p in range(indptr[u], indptr[u + 1]):
+            moved[at] = place[np.uint32(indices[p])]
+            taken[at] = lengths[p]
+            at += 1
+
+
+@compiled
+def _each_alone(indptr, indices, lengths, sources, pace, last, alone, lists, distances):  # type: ignore[no-untyped-def]
     for s in range(sources.size):
-        alone = _from_source(indptr, indices, lengths, sources[s], width, buckets, np.empty(0, np.int32))
+        _from_source(indptr, indices, lengths, sources[s], pace, last, alone, lists, np.empty(0, np.int32))
         for i in range(alone.size):  # assigning whole arrays takes the compiler a second
             distances[i, s] = alone[i]
 
 
 @compiled
-def _from_group(indptr, indices, lengths, sources, middle, width, buckets, distances):  # type: ignore[no-untyped-def]
+def _from_group(indptr, indices, lengths, sources, middle, pace, last_bucket, away, lists, distances):  # type: ignore[no-untyped-def]
     n, q = indptr.size - 1, distances.shape[1]
     order = np.empty(n, np.int32)
-    away = _from_source(indptr, indices, lengths, middle, width, buckets, order)
+    _from_source(indptr, indices, lengths, middle, pace, last_bucket, away, lists, order)
     for i in range(n):
         for s in range(q):
             distances[i, s] = np.inf
@@ -172,32 +205,32 @@ def _from_group(indptr, indices, lengths, sources, middle, width, buckets, dista
 
 
 @compiled
-def _spread(distances, place, columns, table):  # type: ignore[no-untyped-def]
-    for first in range(0, place.size, 64):  # rows that stay in the cache while they are turned
-        last = min(first + 64, place.size)
+def _spread(distances, order, columns, table):  # type: ignore[no-untyped-def]
+    for first in range(0, order.size, 64):  # rows that stay in the cache while they are turned
+        last = min(first + 64, order.size)
         for s in range(columns.size):
             column = columns[s]
             for i in range(first, last):
-                table[i, column] = distances[place[i], s]
+                table[order[i], column] = distances[i, s]
 
 
 @compiled
-def _from_source(indptr, indices, lengths, source, width, buckets, order):  # type: ignore[no-untyped-def]
+def _from_source(indptr, indices, lengths, source, pace, last, dist, lists, order):  # type: ignore[no-untyped-def]
     """Distances from one source; `order`, unless it is empty, gets the nodes as they are first scanned, then those out of reach.
 
-    Nodes wait in a circle of buckets half a median edge wide and are scanned bucket by bucket; one that improves inside the
-    current bucket is scanned again, so the result is exact.
+    Nodes wait in a circle of buckets half a median edge wide (`pace` of them to a unit of length, the `last` of them one less than a
+    power of two) and are scanned bucket by bucket; one that improves inside the current bucket is scanned again, so the result is
+    exact. A third of the time would be spent waiting for memory if what the next nodes need were not on its way while this one is
+    scanned; a function of its own for that would cost the counting of references to arrays.
     """
     n = indptr.size - 1
-    dist = np.empty(n)
-    head = np.empty(buckets, np.int32)  # first node of each bucket
-    after = np.empty(n, np.int32)  # doubly linked lists through the nodes
-    before = np.empty(n, np.int32)
-    inside = np.empty(n, np.int32)  # bucket a node waits in, -1 when it waits nowhere
+    head = np.empty(last + 1, np.int32)  # first node of each bucket
+    after, before = lists[0], lists[1]  # doubly linked lists through the nodes
+    inside = lists[2]  # bucket a node waits in, -1 when it waits nowhere
     settled = np.zeros(order.size, np.bool_)
     for i in range(n):
         dist[i], inside[i] = np.inf, -1
-    for b in range(buckets):
+    for b in range(last + 1):
         head[b] = -1
     found = 0
     dist[source] = 0.0
@@ -210,11 +243,25 @@ def _from_source(indptr, indices, lengths, source, width, buckets, order):  # ty
     while waiting > 0:
         u = head[current]
         if u < 0:
-            current = current + 1 if current + 1 < buckets else 0
+            current = (current + 1) & last
             continue
-        head[current] = after[u]
-        if after[u] >= 0:
-            before[after[u]] = -1
+        following = after[u]
+        head[current] = following
+        if following >= 0:
+            before[following] = -1
+            ahead = after[following]
+            if ahead >= 0:  # its edges, on two lines of the cache mostly, and what is kept of the one after it
+                p = indptr[ahead]
+                fetch(indices, p)
+                fetch(lengths, p)
+                fetch(indices, p + 12)
+                fetch(lengths, p + 12)
+                ahead = after[ahead]
+                if ahead >= 0:
+                    fetch(indptr, ahead)
+                    fetch(dist, ahead)
+                    fetch(after, ahead)
+                    fetch(inside, ahead)
         inside[u] = -1
         waiting -= 1
         if order.size > 0 and not settled[u]:
@@ -227,17 +274,19 @@ def _from_source(indptr, indices, lengths, source, width, buckets, order):  # ty
             v = np.uint32(indices[p])
             d = du + lengths[p]
             if d < dist[v]:
-                b = inside[v]
-                if b >= 0:  # unlink from the bucket it waits in
+                dist[v] = d
+                b = np.int32(np.int64(d * pace) & last)
+                was = inside[v]
+                if b == was:
+                    continue
+                if was >= 0:  # unlink from the bucket it waits in
                     if before[v] >= 0:
                         after[before[v]] = after[v]
                     else:
-                        head[b] = after[v]
+                        head[was] = after[v]
                     if after[v] >= 0:
                         before[after[v]] = before[v]
                     waiting -= 1
-                dist[v] = d
-                b = np.int64(d / width) % buckets
                 inside[v] = b
                 before[v] = -1
                 after[v] = head[b]
@@ -249,4 +298,3 @@ def _from_source(indptr, indices, lengths, source, width, buckets, order):  # ty
         if not settled[v]:
             order[found] = v
             found += 1
-    return dist

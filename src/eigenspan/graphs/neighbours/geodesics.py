@@ -54,7 +54,7 @@ def require_geodesics(n: int, q: int, size: int | None = None) -> None:
     if size is None:
         size = 8 if q == n or n * q <= _LARGE else 4
     require(
-        size * q * n + (8.0 * max(_together(n, q), 8) + 48) * workers() * n,  # and what every thread holds
+        size * q * n + (max(8.0 * _together(n, q), 16.0 * size) + 32) * workers() * n,  # and what every thread holds
         f"Geodesic distances from {q} to {n} points",
         f"Use LandmarkIsomap(landmarks={suggested_landmarks(n, 500)}), which needs only the distances to some landmarks.",
     )

@@ -8,21 +8,27 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..._resources import in_slices, workers
+
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Lists = tuple[Array, Index]
 
 #: Stands in for a distance of zero while sparse arithmetic would drop it.
 TINY = 1e-300
+#: Lists sorted at a time.
+_ROWS = 2**13
 
 
 def keep_zeros(D: sp.csr_array) -> sp.csr_array:
-    """A copy whose zeros survive sparse arithmetic; `restore_zeros` turns them back."""
+    """The same with zeros that survive sparse arithmetic; `restore_zeros` turns them back."""
+    if D.data.all():
+        return D
     return sp.csr_array((np.maximum(D.data, TINY), D.indices, D.indptr), shape=D.shape)
 
 
 def restore_zeros(D: sp.csr_array) -> sp.csr_array:
-    """Undo `keep_zeros`, in place."""
+    """Undo `keep_zeros`, in place: in what was computed from its result, which may be the lists themselves."""
     D.data[D.data <= TINY] = 0.0
     return D
 
@@ -60,12 +66,19 @@ def canonical(data: Array, rows: Any, columns: Any, n: int, m: int | None = None
 
 
 def regular(distances: Array, indices: Index, n: int) -> sp.csr_array:
+    """CSR of n columns from lists of equal length, sorted by column."""
     m, k = indices.shape
-    indices = indices.astype(index_type(n, m * k), copy=False)
-    order = np.argsort(indices, axis=1, kind="stable")
-    data = np.take_along_axis(np.asarray(distances, dtype=np.float64), order, axis=1)
-    columns = np.take_along_axis(indices, order, axis=1)
-    return sp.csr_array((data.ravel(), columns.ravel(), np.arange(0, m * k + 1, k, dtype=indices.dtype)), shape=(m, n))
+    columns, data = np.empty((m, k), index_type(n, m * k)), np.empty((m, k))
+    bits = (k - 1).bit_length()
+
+    def sort(rows: slice) -> None:
+        keys = (indices[rows].astype(np.int64) << bits) + np.arange(k)  # of equal columns the first comes first
+        keys.sort(axis=1)
+        columns[rows] = keys >> bits
+        data[rows] = np.take_along_axis(distances[rows], keys & ((1 << bits) - 1), axis=1)
+
+    in_slices(sort, m, _ROWS, workers())
+    return sp.csr_array((data.ravel(), columns.ravel(), np.arange(0, m * k + 1, k, dtype=columns.dtype)), shape=(m, n))
 
 
 def index_type(n: int, nnz: int) -> Any:
