@@ -7,10 +7,8 @@ summed about a point among their own rows, so that they keep their digits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,24 +18,18 @@ from numpy.typing import NDArray
 
 from .._resources import in_threads, require, threads_for, workers
 from ..input.lazy import LazyRows
-from ..input.source import NUMBERS, ROWS, Joined, blocks, less, refuse_non_finite, refuse_squares
 from ..solvers.centred import Centred
+from .strips import pooled_means, strips_of, summed
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
-#: Rows whose mean a block is summed about; strips of blocks, which threads share out (whatever their number: the sums are the same).
-_PILOT, _STRIPS = 64, 8
-
-#: Numbers that are centred and summed at once.
-_CACHED = 2**18
 #: Rows that are projected at once: these and their images stay in the cache.
 _PLACED = 512
+#: Multiplications from which a second thread is worth starting.
+_WORTH = 2**24
 #: Columns from which a product with few axes is faster transposed, by a fifth at 784; of 100 it would be slower by a third.
 _WIDE = 400
-
-#: Squared mean over variance of a column that costs no digits worth a subtraction, by bytes of a number.
-_NEAR = {4: 1.0, 8: 100.0}
 
 #: Eigenvalues of the correlations, relative to the largest, that rounding cannot explain, and those that it can: in double and
 #: in single precision. What lies between is there, but only its first digits are known.
@@ -76,7 +68,9 @@ class Rows:
                     rows = np.subtract(rows, near, out=space[: len(rows)])
                 np.subtract((axes.T @ rows.T).T if wide else rows @ axes, shift, out=out[part])
 
-        _each(place, _strips(*self.shape, rows=_PLACED), self.shape[0] > ROWS)
+        # never on threads of the linear algebra: these would keep a processor from what comes next
+        (n, D), d = self.shape, V.shape[1]
+        in_threads(place, strips_of(n, D, rows=_PLACED), workers() if n * D * d > _WORTH else 1)
         return out
 
 
@@ -109,32 +103,9 @@ class Moments:
         """
         if isinstance(X, LazyRows):
             return X.reduce(partial(Moments.of, single=single))
-        n, D = X.shape
         if sp.issparse(X):
             return _of_sparse(X, codes, groups)
-        # the products of a block are added to the others, which takes as long whatever its rows; blocks have the same bytes
-        strips = _strips(n, D, rows=(2 if single else 1) * ROWS, numbers=(8 if single else 4) * NUMBERS)
-        spaces: list[Any] = []
-
-        def read(strip: list[slice]) -> Moments:
-            try:
-                space = spaces.pop()  # that of a strip before: new memory takes as long again as what is written there
-            except IndexError:  # asked for by `pop` alone, which threads cannot do at once
-                space = _space(strip, D, single)
-            try:
-                return _of_strip(X, codes, groups, space, strip)
-            finally:
-                spaces.append(space)
-
-        require(
-            8.0 * D**2 * (len(strips) + 6),
-            f"Scatter matrices of {D} features",
-            "Pass reduce=r to keep r principal axes first.",
-        )
-        parts = _each(read, strips, n * D > NUMBERS)
-        with threads_for(D):
-            whole = _together([Moments.nothing(groups, D, single), *parts])
-        return replace(whole, scatter=(whole.scatter + whole.scatter.T) / 2)
+        return Moments(*summed(X, codes, groups, single), single)
 
     @staticmethod
     def nothing(groups: int, D: int, single: bool = False) -> Moments:
@@ -267,10 +238,7 @@ class Sums:
 
 def _together(parts: list[Moments]) -> Moments:
     """Of all rows: their scatter about the means of their parts, and that of these means."""
-    counts = np.sum([part.counts for part in parts], axis=0)
-    means = sum(part.counts[:, None] * part.means for part in parts) / np.maximum(counts, 1.0)[:, None]
-    apart = np.vstack([np.sqrt(part.counts)[:, None] * (part.means - means) for part in parts])
-    scatter = apart.T @ apart
+    counts, means, scatter = pooled_means([(part.counts, part.means) for part in parts])
     for part in parts:
         scatter += part.scatter
     return Moments(counts, means, scatter, any(part.single for part in parts))
@@ -290,92 +258,3 @@ def _of_sparse(X: Any, codes: Codes | None, groups: int) -> Moments:
     scatter = C.scatter() - (inside.T * counts) @ inside
     means = np.where(counts[:, None] > 0, inside + np.ones(X.shape[0]) @ X / max(X.shape[0], 1), 0.0)
     return Moments(counts, means, (scatter + scatter.T) / 2)
-
-
-def _space(parts: list[slice], D: int, single: bool) -> tuple[Any, Any]:
-    """For the centred rows of a block of any strip, whose lengths differ by one at most, and for their products."""
-    rows, dtype = 1 + max(part.stop - part.start for part in parts), np.float32 if single else np.float64
-    return np.empty((rows, D), dtype), np.empty((D, D), dtype)
-
-
-def _of_strip(X: Any, codes: Codes | None, groups: int, space: tuple[Any, Any], parts: list[slice]) -> Moments:
-    """Of some blocks, one after the other in the same memory, their products summed about one point among the first rows."""
-    D, (centred, products) = X.shape[1], space
-    single = products.dtype == np.float32
-    origin = _origin(np.asarray(X[parts[0]][:_PILOT]), products.dtype)
-    counts, sums, scatter = np.zeros(groups), np.zeros((groups, D)), np.zeros((D, D))
-    # rows to be converted go there too: where memory is given back at once, as Dask's workers do, new arrays take as long as the products
-    centred = centred if origin.any() or isinstance(X, Joined) or X.dtype != products.dtype else None
-    if centred is None and codes is None and not single and isinstance(X, np.ndarray):
-        # nothing to copy and no digits to lose: larger products are faster
-        parts = [slice(parts[0].start, parts[-1].stop)]
-    for part in parts:
-        block, code = X[part], None if codes is None else codes[part]
-        if code is not None and code.min() < 0:
-            block, code = block[code >= 0], code[code >= 0]
-        z, added = _about(block, origin, centred)
-        if len(block) and not _multiply(z, products):
-            (z, added), double = _about(block, origin.astype(np.float64), np.empty(block.shape)), np.empty((D, D))
-            if not (single and _multiply(z, double)):
-                rows = np.asarray(X[part])
-                refuse_non_finite(rows, part.start)
-                refuse_squares(np.abs(rows).max() > 1)
-            scatter += double
-        elif len(block):
-            scatter += products
-        counts += len(block) if code is None else np.bincount(code, minlength=groups)
-        sums += _group_sums(z, code, groups) if code is not None or centred is None else added
-    inside = sums / np.maximum(counts, 1.0)[:, None]
-    if inside.size:  # in place: no new D×D arrays
-        scatter = la.blas.dgemm(-1.0, inside.T * counts, inside, 1.0, scatter.T, overwrite_c=1).T
-    return Moments(counts, np.where(counts[:, None] > 0, origin + inside, 0.0), scatter, single)
-
-
-def _origin(rows: Any, dtype: Any) -> Array:
-    """Zero where the rows lie about it, and nothing need be subtracted; else their mean."""
-    with np.errstate(all="ignore"):
-        mean = rows.mean(axis=0, dtype=np.float64)
-        near = np.all(mean**2 <= _NEAR[np.dtype(dtype).itemsize] * rows.var(axis=0, dtype=np.float64))
-    return np.zeros_like(mean, dtype=dtype) if near else mean.astype(dtype)
-
-
-def _about(block: Any, origin: Any, space: Any) -> tuple[Any, Array]:
-    """Rows about the origin, written to a space if there is one, and then their sum: a few at a time, which the cache still holds."""
-    added = np.zeros(block.shape[1])
-    with np.errstate(all="ignore"):
-        if space is None:
-            return np.ascontiguousarray(block, dtype=origin.dtype), added
-        ones = np.ones(len(block), space.dtype)
-        for few in blocks(len(block), block.shape[1], numbers=_CACHED):
-            added += ones[few] @ less(block[few], origin, space[few])
-    return space[: len(block)], added
-
-
-def _multiply(z: Any, products: Any) -> bool:
-    """``z'z`` in the precision of z; False where that does not hold it: squares vanish, overflow, or are none."""
-    with np.errstate(all="ignore"):
-        np.matmul(z.T, z, out=products)
-        size = float(np.trace(products, dtype=np.float64))
-    least, most = (1e-28, 1e36) if z.dtype == np.float32 else (1e-290, np.finfo(float).max)
-    return least < size <= most or (size == 0 and not z.any())
-
-
-def _group_sums(z: Any, code: Any, groups: int) -> Array:
-    if code is None:
-        return (np.ones(len(z), dtype=z.dtype) @ z)[None].astype(np.float64)
-    return sp.csc_array((np.ones(len(z)), code, np.arange(len(z) + 1)), shape=(groups, len(z))) @ z
-
-
-def _strips(n: int, D: int, **size: int) -> list[list[slice]]:
-    """Blocks of rows, as `blocks` cuts them or smaller, in strips of equal length: threads that share these out end together."""
-    count = sum(1 for _ in blocks(n, D, **size))
-    strips = min(count, _STRIPS)
-    each = -(-count // max(strips, 1))
-    ends = [n * i // (strips * each) for i in range(strips * each + 1)] if n else [0]
-    parts = [slice(a, b) for a, b in pairwise(ends)]
-    return [parts[i : i + each] for i in range(0, len(parts), max(each, 1))]
-
-
-def _each(work: Callable[[Any], Any], items: Iterable[Any], large: bool) -> list[Any]:
-    """On several threads where it pays: many small products share one thread of BLAS better than they share two."""
-    return in_threads(work, items, workers()) if large else [work(item) for item in items]
