@@ -12,7 +12,7 @@ from eigenspan.core.moments import Moments, Rows
 
 
 def rows(dtype: Any) -> np.ndarray:
-    return (np.random.default_rng(0).standard_normal((60_000, 30)) + 3.0).astype(dtype)
+    return np.random.default_rng(0).standard_normal((60_000, 30)).astype(dtype)
 
 
 @pytest.mark.parametrize("single", [False, True])
@@ -29,7 +29,8 @@ def test_a_late_strip_changes_no_bit(single: bool, late: int, monkeypatch: pytes
         return of_strip(*given)
 
     monkeypatch.setattr(strips, "_of_strip", delayed)
-    found = Moments.of(X, single=single)
+    with threads(2):
+        found = Moments.of(X, single=single)
     assert next(number) == 8  # all strips were read, and by this function
     np.testing.assert_array_equal(found.scatter, alone.scatter)
     np.testing.assert_array_equal(found.means, alone.means)
@@ -38,15 +39,12 @@ def test_a_late_strip_changes_no_bit(single: bool, late: int, monkeypatch: pytes
 
 
 def test_matrices_are_added_in_the_order_of_their_numbers_and_their_memory_used_again() -> None:
-    turns, given = strips._InTurn(), [np.full((2, 2), 10.0**e) for e in (16, 0, -16, 8, 0)]
-    for number in (2, 4, 0, 1, 3):
+    turns, given = strips._InTurn(), (1e16, 1.0, -1e16, 3.0)
+    for number in (2, 0, 3, 1):
         matrix = turns.room(2)
         matrix[:] = given[number]
         turns.add(number, matrix)
-    expected = given[0]
-    for each in given[1:]:
-        expected = expected + each
-    np.testing.assert_array_equal(turns.sum, expected)
+    np.testing.assert_array_equal(turns.sum, 3.0)  # the 1 is lost in this order, and in others not
     spare = turns.room(2)
     assert spare is not turns.sum
     assert not np.shares_memory(spare, turns.sum)

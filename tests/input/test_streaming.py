@@ -18,7 +18,8 @@ from sklearn.exceptions import NotFittedError
 
 import eigenspan as es
 from eigenspan.core import Features, Form, diagonal, factor_gram
-from eigenspan.core.moments import Moments, Rows, Sums, _strips
+from eigenspan.core.moments import Moments, Rows, Sums
+from eigenspan.core.strips import strips_of
 from eigenspan.errors import DimensionError, InputError, LabelError
 from eigenspan.forms import laplacian, total
 from eigenspan.graphs import KNN, affinity
@@ -79,10 +80,10 @@ def test_blocks_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     whole = Sums.of(X, codes, 4)
     monkeypatch.setattr("eigenspan.input.source.ROWS", 257)
     monkeypatch.setattr("eigenspan.input.source.NUMBERS", 1000)
-    monkeypatch.setattr("eigenspan.core.moments.NUMBERS", 1000)
+    monkeypatch.setattr("eigenspan.core.strips.NUMBERS", 1000)
     some = []
     for threads in (1, 3):
-        monkeypatch.setattr("eigenspan.core.moments.workers", lambda threads=threads: threads)
+        monkeypatch.setattr("eigenspan.core.strips.workers", lambda threads=threads: threads)
         some.append(Sums.of(X, codes, 4))
     for part in ("labelled", "rest"):
         one, two, reference = (getattr(sums, part) for sums in (*some, whole))
@@ -111,7 +112,7 @@ def test_sure_dimensions_are_counted() -> None:
 @pytest.mark.parametrize("n", [0, 1, 63, 64, 600, 40_001])
 @pytest.mark.parametrize("D", [1, 100, 3000])
 def test_threads_share_equal_parts_of_all_rows(n: int, D: int) -> None:
-    strips = _strips(n, D)
+    strips = strips_of(n, D)
     edges = [(part.start, part.stop) for strip in strips for part in strip]
     assert [row for a, b in edges for row in range(a, b)] == list(range(n))
     lengths = [strip[-1].stop - strip[0].start for strip in strips]
