@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from llvmlite import ir
+from llvmlite import ir  # what numba compiles with, and always there with it
 from numba import njit, types
 from numba.core.caching import FunctionCache, NullCache
 from numba.extending import intrinsic
