@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from itertools import pairwise
 from threading import Lock
 from typing import Any
@@ -54,7 +53,8 @@ def summed(X: Any, codes: Codes | None, groups: int, single: bool) -> tuple[Arra
         f"Scatter matrices of {D} features",
         "Pass reduce=r to keep r principal axes first.",
     )
-    parts = _each(read, range(len(strips)), n * D > NUMBERS)
+    # many small products share one thread of BLAS better than they share two
+    parts = in_threads(read, range(len(strips)), workers()) if n * D > NUMBERS else [*map(read, range(len(strips)))]
     with threads_for(D):
         counts, means, scatter = pooled_means([(np.zeros(groups), np.zeros((groups, D))), *parts])
     scatter += scatters.sum
@@ -105,8 +105,8 @@ def _space(parts: list[slice], D: int, single: bool) -> tuple[Any, Any]:
 def _of_strip(
     X: Any, codes: Codes | None, groups: int, space: tuple[Any, Any], parts: list[slice], scatter: Array
 ) -> tuple[Array, Array]:
-    """Counts and means of some blocks, one after the other in the same memory, and their scatter: of their products, summed about one
-    point among the first rows."""
+    """Counts and means of some blocks, read one after the other into the same memory. `scatter` gets that about the means, from
+    products about one point among the first rows."""
     D, (centred, products) = X.shape[1], space
     single = products.dtype == np.float32
     origin = _origin(np.asarray(X[parts[0]][:_PILOT]), products.dtype)
@@ -182,8 +182,3 @@ def strips_of(n: int, D: int, **size: int) -> list[list[slice]]:
     ends = [n * i // (strips * each) for i in range(strips * each + 1)] if n else [0]
     parts = [slice(a, b) for a, b in pairwise(ends)]
     return [parts[i : i + each] for i in range(0, len(parts), max(each, 1))]
-
-
-def _each(work: Callable[[Any], Any], items: Iterable[Any], large: bool) -> list[Any]:
-    """On several threads where it pays: many small products share one thread of BLAS better than they share two."""
-    return in_threads(work, items, workers()) if large else [work(item) for item in items]

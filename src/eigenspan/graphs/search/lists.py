@@ -28,7 +28,7 @@ def keep_zeros(D: sp.csr_array) -> sp.csr_array:
 
 
 def restore_zeros(D: sp.csr_array) -> sp.csr_array:
-    """Undo `keep_zeros`, in place: in what was computed from its result, which may be the lists themselves."""
+    """Undo `keep_zeros`, in place: in what was computed from its result, not in that itself, which may be the lists that were given."""
     D.data[D.data <= TINY] = 0.0
     return D
 
