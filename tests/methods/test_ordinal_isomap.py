@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sklearn
 from scipy.spatial.distance import pdist, squareform
 from sklearn.isotonic import IsotonicRegression
 from sklearn.manifold import smacof
@@ -50,6 +51,9 @@ def test_scikit_learn_finds_the_same(roll: Any) -> None:
     settings: Any = {"init": isomap.embedding_, "n_init": 1, "max_iter": 1000, "eps": 1e-12, "normalized_stress": True}
     theirs, least = smacof(isomap.dist_matrix_, metric=False, n_components=2, **settings)[:2]
     ours = es.OrdinalIsomap(2, n_neighbors=7, tol=1e-12, max_iter=1000).fit(X[:300])
+    assert ours.stress_ < 1.02 * stress(theirs, isomap.dist_matrix_)
+    if sklearn.__version__ < "1.7":
+        return  # which stops early, and some per cent higher
     assert stress(theirs, isomap.dist_matrix_) == pytest.approx(ours.stress_, rel=0.02)
     assert least == pytest.approx(ours.stress_, rel=0.05)  # theirs is of the disparities before the last step
     assert procrustes(theirs, ours.embedding_).disparity < 1e-3
