@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from .._resources import in_threads, require, threads_for, workers
 from ..input.lazy import LazyRows
 from ..solvers.centred import Centred
-from .strips import pooled_means, strips_of, summed
+from .strips import grouped_scatter, pooled_means, strips_of
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -105,7 +105,7 @@ class Moments:
             return X.reduce(partial(Moments.of, single=single))
         if sp.issparse(X):
             return _of_sparse(X, codes, groups)
-        return Moments(*summed(X, codes, groups, single), single)
+        return Moments(*grouped_scatter(X, codes, groups, single), single)
 
     @staticmethod
     def nothing(groups: int, D: int, single: bool = False) -> Moments:

@@ -27,7 +27,7 @@ _CACHED = 2**18
 _NEAR = {4: 1.0, 8: 100.0}
 
 
-def summed(X: Any, codes: Codes | None, groups: int, single: bool) -> tuple[Array, Array, Array]:
+def grouped_scatter(X: Any, codes: Codes | None, groups: int, single: bool) -> tuple[Array, Array, Array]:
     """Counts and means of the groups that `codes` tells, and the scatter about these (see `Moments.of`)."""
     n, D = X.shape
     # the products of a block are added to the others, which takes as long whatever its rows; blocks have the same bytes

@@ -38,9 +38,8 @@ _SPARED = 4
 def components(graph: NeighbourGraph) -> tuple[int, Index]:
     """Number of components of the undirected graph and the component of each point."""
     D = graph.undirected() if graph.symmetry == "mutual" else graph.distances
-    some = np.ascontiguousarray(
-        D.indices[::_SPARED]
-    )  # these join almost all that the others do; explicit zeros are edges too
+    some = np.ascontiguousarray(D.indices[::_SPARED])
+    # these join almost all that the others do; explicit zeros are edges too
     edges = sp.csr_array((np.ones(some.size), some, -(-D.indptr // _SPARED)), shape=D.shape)
     count, labels = connected_components(edges, directed=False)
     if count > 1:
