@@ -14,7 +14,7 @@ from .basis import Features, Samples
 from .map import Map, Raw
 from .problem import Posed, TraceProblem, as_solved, solve
 from .scale import UnitVariance
-from .spectrum import Spectrum, sign_of, warn_if_localised
+from .spectrum import Spectrum, sign_of, warn_if_collapsed, warn_if_localised
 
 Array = NDArray[np.float64]
 
@@ -87,6 +87,7 @@ class Axes:
         Y = basis.embed(V)
         if isinstance(basis, Samples) and getattr(posed.problem, "sense", "max") == "min":
             note(participation=warn_if_localised(Y, basis.masses))
+            warn_if_collapsed(Y)
         sign = np.ones(Y.shape[1]) if turned else sign_of(Y)
         return Fitted(Y * sign, basis.map(V * sign, spectrum), found)
 

@@ -14,6 +14,7 @@ from .._checks import refuse_unless_sizes
 from ..errors import DimensionError, GraphError, InputError, KernelError
 from ..graphs import (
     Landmarks,
+    Needs,
     NeighbourGraph,
     RowIndex,
     ZeroDistance,
@@ -118,9 +119,11 @@ class Points:
         """The graph that was asked for, by a specification or by itself."""
         return as_graph(graph, self.values, **settings)
 
-    def connected(self, graph: NeighbourGraph, policy: str) -> tuple[NeighbourGraph, Index | None]:
-        """The graph in one piece, as the policy says, and the rows that are left (None for all)."""
-        return ensure_connected(graph, self.values, policy)
+    def connected(
+        self, graph: NeighbourGraph, policy: str, needs: Needs = "connected"
+    ) -> tuple[NeighbourGraph, Index | None]:
+        """Apply the policy for disconnected graphs: the graph, and the rows that it covers (None for all)."""
+        return ensure_connected(graph, self.values, policy, needs=needs)
 
     @staticmethod
     def check_new(values: Any) -> None:
@@ -192,8 +195,10 @@ class Pairs:
     def _graph(self, n_neighbors: int | None) -> NeighbourGraph:
         raise NotImplementedError
 
-    def connected(self, graph: NeighbourGraph, policy: str) -> tuple[NeighbourGraph, Index | None]:
-        return ensure_connected(graph, self.values, policy, precomputed=True)
+    def connected(
+        self, graph: NeighbourGraph, policy: str, needs: Needs = "connected"
+    ) -> tuple[NeighbourGraph, Index | None]:
+        return ensure_connected(graph, self.values, policy, precomputed=True, needs=needs)
 
     def landmarks(self, wanted: Any, *, how: str = "random", random_state: Any = 0) -> Index:
         return choose_landmarks(self.values, wanted, how=how, random_state=random_state, precomputed=True)

@@ -160,7 +160,8 @@ class Anchored(Reducer):
             _check_enough(sample.y.values[sample.y.known], self.form)
         graph = embedding._graph(sample)
         if whole:
-            return in_one_piece(sample, graph, embedding.disconnected, partial(self._fit_whole, embedding, sample.y))
+            fit = partial(self._fit_whole, embedding, sample.y)
+            return in_one_piece(sample, graph, embedding.disconnected, fit, embedding._needs)
         return self._fit_pieces(embedding, graph, sample)
 
     def _wrapped(self) -> Any:

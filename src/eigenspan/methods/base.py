@@ -280,7 +280,7 @@ def _without_kernel(estimator: Any) -> bool:
     return estimator.kernel is None
 
 
-def _refuse_idle(estimator: Any) -> None:
+def refuse_idle(estimator: Any) -> None:
     if estimator.kernel is None and estimator.landmarks is not None:
         raise InputError("landmarks= stand for the points of a kernel: give kernel= too, or leave it out.")
     if estimator.kernel is not None and estimator.reduce is not None:
@@ -349,7 +349,7 @@ class FeatureReducer(LinearReducer):
     ridge: NotNegative | None = None
     scale: Scale = None
 
-    _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, linear=_without_kernel, idle=_refuse_idle)
+    _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, linear=_without_kernel, idle=refuse_idle)
 
 
 def features_of(estimator: Any, sample: Sample) -> Features:

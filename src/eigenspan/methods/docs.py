@@ -52,8 +52,12 @@ _ENTRIES = {
         ``Cosine()``, ``Powered(weights, alpha)``; ``"precomputed"`` takes the numbers on the edges of a graph that is given
         as they are; with ``graph="precomputed"`` X is the matrix of affinities.""",
     "disconnected": """disconnected : {"connect", "largest", "raise"}, default="connect"
-        What to do when the graph falls apart: add the shortest bridging edges and warn; embed the largest component, place
+        What to do if the graph is not connected: add the shortest bridging edges and warn; embed the largest component, place
         the other points by the map and warn; or raise.""",
+    "disconnected_lists": """disconnected : {"connect", "largest", "raise"}, default="connect"
+        What to do if the graph is not connected, or if its neighbour lists have several closed classes (sets of points whose
+        neighbours all lie in the same set): add edges and warn; embed the largest strongly connected component, place the other
+        points by the map and warn; or raise. A closed class whose points have no other link would be drawn as a single point.""",
     "extension": """extension : {"nystrom", "harmonic", "barycentric"}
         How new points are placed: by the eigenfunction formula, the weighted mean of their neighbours, or local
         reconstruction. Training points always return their own embedding.""",

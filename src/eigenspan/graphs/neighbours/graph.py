@@ -40,7 +40,7 @@ class NeighbourGraph:
     finder : Finder
         Finds the neighbours of new points among the training points; a graph that classes define has none.
     symmetry : {"union", "mutual"}
-        Whether one or both ends of an undirected edge must count the other as neighbour.
+        Whether one or both ends of an edge must count the other as neighbour: of `undirected` edges, and of `lists`.
     rows : index array or None
         The training rows its nodes stand for where they are only some of them.
     reaches : ndarray of shape (n,) or None
@@ -70,6 +70,14 @@ class NeighbourGraph:
             return restore_zeros(sp.csr_array(D.maximum(T)))
         pattern = sp.csr_array((np.ones(T.nnz), T.indices, T.indptr), shape=T.shape)
         return restore_zeros(sp.csr_array(D.multiply(pattern)))
+
+    def lists(self) -> sp.csr_array:
+        """Neighbours that each point is compared with or rebuilt from: its own list, or those of it that count the point too."""
+        return self.undirected() if self.symmetry == "mutual" else self.distances
+
+    def lists_of_new(self) -> Finder:
+        """Finder of the same lists for new points."""
+        return self.joining() if self.symmetry == "mutual" else self.finder
 
     @property
     def reach(self) -> Array:
@@ -115,7 +123,9 @@ class KNN(Spec):
     metric_params : dict or None, default=None
         Its parameters, such as ``{"p": 3}`` of ``"minkowski"``.
     symmetry : {"union", "mutual"}, default="union"
-        Keep an edge when one end, or only when both ends, count the other as neighbour.
+        Keep an edge when one end, or only when both ends, count the other as neighbour. Methods that model each point's own
+        neighbourhood (LLE, LTSA, NPP and their relatives) use its list of k neighbours for "union", and for "mutual" only those of the
+        list that count the point too.
     within_class : bool, default=False
         Look for neighbours only among points of the same class; unlabelled points get none. Classes of at most
         `n_neighbors` points are joined completely.

@@ -148,7 +148,7 @@ def without_bridges(over: Index, n: int, pairs: Index, deviations: Array, limit:
 def edge_deviations(graph: NeighbourGraph, points: Any) -> tuple[Index, Array]:
     """The edges (m, 2) of a graph, i < j, and their deviations: mean squared distance of both ends' neighbours from the middle."""
     i, j = sp.triu(graph.undirected(), 1).coords
-    D = graph.distances
+    D = graph.lists()
     lists = sp.csr_array((np.ones(D.nnz, dtype=np.int8), D.indices, D.indptr), shape=D.shape)
     out = np.empty(i.size)
     step = max(1, int(_BLOCK * D.shape[0] / (2 * max(D.nnz, 1) * points.shape[1])))
