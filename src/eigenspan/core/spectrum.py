@@ -126,7 +126,7 @@ def warn_if_collapsed(Y: Array) -> None:
     """Warn if many points of an embedding share one place: parts of the graph that are hardly tied to the rest."""
     n = len(Y)
     many, extent = int(np.ceil(_CROWD * n)), np.ptp(Y, axis=0)
-    if n < _MANY:
+    if n < _MANY or not extent.any():
         return
     cells = np.round((Y - Y.min(axis=0)) / np.where(extent > 0, extent, 1.0) / _SPOT)
     for column in cells.T:  # most embeddings have no crowd along some axis, and sorting one axis is quick

@@ -16,7 +16,7 @@ from .._diagnostics import note, stage
 from .._parameters import Positive, parameter
 from .._resources import threads
 from ..core import Fitted, Form, Map, Posed, Samples, diagonal, pose, solve, spectral_attributes
-from ..core.spectrum import warn_if_localised
+from ..core.spectrum import warn_if_collapsed, warn_if_localised
 from ..errors import DegenerateWarning, DisconnectedError, DuplicateWarning, GraphError, InputError, warn
 from ..graphs import NeighbourGraph, components
 from ..input import Coordinates, Input, Sample
@@ -198,6 +198,7 @@ class Anchored(Reducer):
             part = graph if count == 1 else graph.subset(rows)
             some = sample.take(rows)
             Y[rows] = self._solve_system(embedding._pose_graph(part, some.x).problem.A, some)
+        warn_if_collapsed(Y)
         return Fitted(Y, extend(Y), {"graph_": graph})
 
     def _solve_system(self, M: Form, sample: Sample) -> Array:
