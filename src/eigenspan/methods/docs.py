@@ -77,7 +77,12 @@ _ENTRIES = {
     "landmarks_attribute": """landmarks_ : ndarray of int
         The rows chosen, where `landmarks` is given; graph, weights and eigenvalues are then those of these rows.""",
     "reduce": """reduce : int or None, default=None
-        Keep this many principal axes of X first: for undersampled data, and for sparse X with very many columns.""",
+        Keep this many principal axes of X first: for undersampled data, and for sparse X with very many columns. The method is then
+        fitted to the centred coordinates along these axes, as in a pipeline after PCA: neighbours, distances and weights are theirs
+        too, unless `graph` is a graph that you give. ``components_`` and ``transform`` refer to the columns of X.""",
+    "reduce_axes": """reduce : int or None, default=None
+        Compute this many principal axes of X first and choose among them: for sparse X with very many columns. The variance along all
+        other axes still counts as variance that is left out.""",
     "ridge": """ridge : float or None, default=None
         ε that keeps the axes short: B + εI, or A + εI where a PSD form A is minimised. None means 0 for features of full rank
         and a small ridge, reported in ``diagnostics_``, for kernels, whose feature space could interpolate any embedding of the

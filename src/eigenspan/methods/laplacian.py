@@ -121,7 +121,7 @@ class _LocalityPreserving(GraphProjection):
         if sample.x.lazy or (is_scatter(self) and is_tall(sample.x.values)):
             return self._pose_classes(sample)
         basis = features_of(self, sample)
-        W = projection_weights(self, points_of(basis, sample, self.kernel), sample.y, self.weights)
+        W = projection_weights(self, points_of(self, basis, sample), sample.y, self.weights)
         posed = pose(basis, minimise=W.laplacian(), unit=self._unit(W), ridge=self.ridge)
         return posed.having(**graph_attribute(W.graph))
 
