@@ -50,7 +50,8 @@ _ENTRIES = {
     "weights": """weights : {"heat", "local", "binary", "cosine", "precomputed"} or weight specification, default="heat"
         Edge weights: ``Heat(sigma)`` = exp(−d²/σ²) with σ half the median distance unless given, ``LocalScaling(k)``, ``Binary()``,
         ``Cosine()``, ``Powered(weights, alpha)``; ``"precomputed"`` takes the numbers on the edges of a graph that is given
-        as they are; with ``graph="precomputed"`` X is the matrix of affinities.""",
+        as they are; with ``graph="precomputed"`` X is the matrix of affinities. Their diagonal counts in the walk of `DiffusionMap`
+        only: L = D − W does not depend on it, and elsewhere the degrees D leave it out, as scikit-learn does.""",
     "disconnected": """disconnected : {"connect", "largest", "raise"}, default="connect"
         What to do when the graph falls apart: add the shortest bridging edges and warn; embed the largest component, place
         the other points by the map and warn; or raise.""",

@@ -146,7 +146,8 @@ class LPP(_LocalityPreserving):
     $graph_all
     $metric_of_rows
     weights : {"heat", "local", "binary", "cosine", "precomputed"} or weight specification, default=None
-        Edge weights, ``Heat()`` unless given; with ``graph="class"`` the class averages 1/n_k.
+        Edge weights, ``Heat()`` unless given; with ``graph="class"`` the class averages 1/n_k. The degrees D leave the diagonal of
+        ``"precomputed"`` weights out.
     $kernel
     $landmarks
     $reduce
