@@ -61,9 +61,9 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
         (Rao's F, exact for normal classes of equal covariance), one at least: for the classical criterion without kernel, ridge and
         shrinkage, and more rows than features and classes.
     criterion : {"ratio-trace", "trace-ratio", "one-against-rest"}, default="ratio-trace"
-        The classical criterion; the orthogonal one, which may have more than c − 1 directions; or for every class the direction that
-        tells it best from all others [S3, §3.7], positive on its side: c axes, each to be read by itself, in the span of the
-        classical ones.
+        The classical criterion; the orthogonal one, which may have more than c − 1 directions (its value is ``trace_ratio_``, in units
+        of S_T, and ``between_to_within_``, in units of S_W); or for every class the direction that tells it best from all others
+        [S3, §3.7], positive on its side: c axes, each to be read by itself, in the span of the classical ones.
     shrinkage : float in [0, 1], "auto" or None, default=None
         Pull the within-class covariance towards a multiple of the identity; ``"auto"`` is Ledoit and Wolf's amount.
     priors : array-like of shape (n_classes,) or None, default=None
@@ -98,6 +98,12 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
         Of every class, as ``predict`` uses it: shrunk and with the ridge, within the span of the data. Where `store_covariance` asks.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         Share of each axis in the scatter between the classes, measured in that within them (with ``"ratio-trace"``).
+    trace_ratio_ : float
+        With ``"trace-ratio"``: the maximum Tr(VᵀS_BV)/Tr(VᵀS_TV), between 0 and 1. S_T = S_B + S_W is the total scatter, S_W shrunk and
+        with the ridge where asked for.
+    between_to_within_ : float
+        With ``"trace-ratio"``: Tr(VᵀS_BV)/Tr(VᵀS_WV) of the same axes and the same S_W. It is ρ/(1 − ρ) for ρ = ``trace_ratio_``, so that
+        both are largest for the same axes.
     n_samples_seen_ : int
         Rows so far, where `partial_fit` can add more.
     moments_ : Sums

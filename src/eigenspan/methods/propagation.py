@@ -231,6 +231,8 @@ class SODA(GraphProjection):
         Shares of the classes, and last of none of them.
     transduction_ : ndarray of shape (n_samples,)
         The class with the largest share; where no label reaches, what stood in y.
+    trace_ratio_ : float
+        The maximum Tr(VᵀS̃_BV)/Tr(Vᵀ(S̃_T + εI)V).
     $graph_attribute
     $linear_attributes
     $spectral_attributes
