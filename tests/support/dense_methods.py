@@ -200,10 +200,11 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
     graph, _, rows = connected(p, X, given, landmark_rows(est, p) if "psd" in p else None)
     U = graph.lengths
     if p["conformal"]:
-        near = np.minimum(graph.E, graph.E.T) if not graph.mutual else np.maximum(graph.E, graph.E.T)
         if graph.bridges is not None:
             raise Undefined
-        M = np.array([row[np.isfinite(row)].mean() for row in near])
+        M = np.array(
+            [row[np.isfinite(row)].mean() for row in graph.E]
+        )  # over the list of each point, whatever the symmetry
         U = U / np.sqrt(np.outer(M, M))
     D = shortest_path(np.where(np.isfinite(U), U, 0.0), directed=False)
     if "psd" in p:

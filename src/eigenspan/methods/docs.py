@@ -59,7 +59,8 @@ _ENTRIES = {
         How new points are placed: by the eigenfunction formula, the weighted mean of their neighbours, or local
         reconstruction. Training points always return their own embedding.""",
     "conformal": """conformal : bool, default=False
-        Rescale edges by d_ij/√(M_i M_j), M_i the mean distance to the neighbours: for sheets sampled unevenly or bent conformally.""",
+        Rescale edges by d_ij/√(M_i M_j), M_i the mean distance from i to its own k nearest neighbours (de Silva & Tenenbaum): for
+        sheets sampled unevenly or bent conformally. Of a radius or a given graph, the mean over the neighbours in its list.""",
     "kernel": """kernel : str, Kernel, callable or None, default=None
         None works on the features themselves. A kernel turns the method into its kernel form: a name such as ``"rbf"``,
         ``Kernel("poly", degree=2)``, a kernel of a neighbour graph such as ``HeatKernel(t)``, a function of two arrays of rows, or of
