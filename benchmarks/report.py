@@ -163,7 +163,7 @@ def runs_of(entries: list[dict[str, Any]], peers: tuple[str, ...] = ("",)) -> st
         if row["status"] == "ok" and row["name"].startswith(peers)
     )
     parts = [f"{times} of {n} run{'s' * (n > 1)}" for n, times in counts.most_common()]
-    return f"Of {counts.total()} times, medians: {', '.join(parts) or 'none'}."
+    return f"The {counts.total()} times are medians: {', '.join(parts) or 'none'}."
 
 
 def introduction(record: dict[str, Any]) -> str:
