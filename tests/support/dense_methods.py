@@ -208,10 +208,11 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
     graph, _, rows = connected(p, X, given, landmark_rows(est, p) if "psd" in p else None)
     U = graph.lengths
     if p["conformal"]:
-        near = np.minimum(graph.E, graph.E.T) if not graph.mutual else np.maximum(graph.E, graph.E.T)
         if graph.bridges is not None:
             raise Undefined
-        M = np.array([row[np.isfinite(row)].mean() for row in near])
+        M = np.array(
+            [row[np.isfinite(row)].mean() for row in graph.E]
+        )  # over the list of each point, whatever the symmetry
         U = U / np.sqrt(np.outer(M, M))
     D = shortest_path(np.where(np.isfinite(U), U, 0.0), directed=False)
     if "psd" in p:
@@ -240,7 +241,11 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
 @defines("DiffusionMap")
 def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
     graph, P, rows = connected(p, X, given, landmark_rows(est, p))
-    W = weigh(p["weights"], graph, P) + np.eye(len(graph.E))
+    W = weigh(p["weights"], graph, P)
+    if not (
+        isinstance(p["weights"], str) and p["weights"] == "precomputed"
+    ):  # given ones have no diagonal in these cases
+        W = W + np.eye(len(W))
     q = W.sum(axis=1) ** p["alpha"]
     W = W / np.outer(q, q)
     values, _, found = smallest(laplacian(W), np.diag(W.sum(axis=1)), p["n_components"], rows)
@@ -305,7 +310,7 @@ def pair_weights(p: Any, P: Any, codes: Any, weights: Any) -> tuple[Array, Array
 def projected(p: Any, X: Any, given: Any) -> tuple[Array, float, Any]:
     """Features, their ridge, and the points that graphs are over."""
     F, relative = features(p, X, given)
-    return F, relative, X if p["kernel"] is None else F
+    return F, relative, X if p["kernel"] is None and p.get("reduce") is None else F
 
 
 def codes_for_graph(p: Any, y: Any) -> Any:
@@ -374,7 +379,7 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
     codes = codes_of(y, p["unlabeled"])
     S_B, S_W = scatters(codes)
     s = p["shrinkage"]
-    if (s is not None and p["reduce"] is not None) or p["criterion"] == "one-against-rest":
+    if p["criterion"] == "one-against-rest":
         raise Undefined  # of dependent axes, which tests of their own compare one by one
     if isinstance(s, str):
         s = ledoit_wolf_shrinkage((S_W @ F)[codes >= 0], assume_centered=True)

@@ -247,7 +247,7 @@ def test_metrics_in_a_feature_space_do_not_depend_on_its_axes() -> None:
 
 
 @pytest.mark.parametrize("name", ["LaplacianEigenmaps", "SpectralClustering"])
-def test_affinities_of_points_to_themselves_play_no_part(name: str) -> None:
+def test_the_diagonal_of_affinities_has_no_effect_on_laplacians(name: str) -> None:
     W = AFFINITIES + np.eye(N)
     fitted = es.make(name, graph="precomputed", weights="precomputed").fit(W)
     plain = es.make(name, graph="precomputed", weights="precomputed").fit(AFFINITIES)

@@ -136,13 +136,15 @@ def warn_of_flat_axes(posed: Posed, spectrum: Spectrum) -> None:
 
 
 def spectral_attributes(problem: Any, spectrum: Spectrum) -> dict[str, Any]:
-    """What every spectral method tells of its solution."""
-    return {
+    """Attributes of every spectral method, and of a trace ratio its value."""
+    found = {
         "eigenvalues_": spectrum.values,
         "residuals_": spectrum.residuals,
         "gap_": spectrum.gap,
         "problem_": problem,
     }
+    ratio = spectrum.facts.get("trace_ratio")
+    return found if ratio is None else {**found, "trace_ratio_": float(ratio)}
 
 
 def sign_of_axes(V: Array) -> Array:

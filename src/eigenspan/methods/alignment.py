@@ -314,7 +314,7 @@ class LLTSA(GraphProjection):
                 'LLTSA models neighbourhoods: use graph=KNN(k, within_class=True) instead of graph="class".'
             )
         basis = features_of(self, sample)
-        points = points_of(basis, sample, self.kernel)
+        points = points_of(self, basis, sample)
         graph = projection_graph(self, points, sample.y)
         form = tangent_alignment(points, graph.lists(), self.n_components)
         return pose(basis, minimise=form, ridge=self.ridge).having(**graph_attribute(graph))

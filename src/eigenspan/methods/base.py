@@ -362,6 +362,6 @@ def features_of(estimator: Any, sample: Sample) -> Features:
     return Features.kernel(estimator.kernel, sample.x.under_kernel, landmarks=estimator.landmarks, random_state=seed)
 
 
-def points_of(basis: Features, sample: Sample, kernel: Any) -> Any:
-    """Where graphs are built: the inputs, or the kernel's feature space."""
-    return as_rows(sample.x.values) if kernel is None else basis.Z
+def points_of(estimator: Any, basis: Features, sample: Sample) -> Any:
+    """The points whose neighbours, distances and weights count: the inputs, their principal axes with ``reduce=``, or kernel features."""
+    return basis.Z if estimator.kernel is not None or estimator.reduce is not None else as_rows(sample.x.values)

@@ -165,7 +165,7 @@ class TraceReducer(SpectralReducer):
     .. math:: \\min \\text{ or } \\max_V \\frac{\\operatorname{Tr}(V^T Z^T A Z V)}{\\operatorname{Tr}(V^T Z^T B Z V)}
        \\quad \\text{s.t. } V^T C V = I
 
-    with the unit as C. ``diagnostics_["trace_ratio"]`` has the best ratio ρ, ``eigenvalues_`` are those of A − ρB and sum to zero.
+    with the unit as C. ``trace_ratio_`` is the best ratio ρ, ``eigenvalues_`` are those of A − ρB and sum to zero.
 
     Cost: that of the forms, then O(nD² + D³) for linear features, O(n³) for a kernel, a sparse eigenproblem for samples.
 
@@ -205,6 +205,8 @@ class TraceReducer(SpectralReducer):
     graph_ : NeighbourGraph
         That of ``basis="samples"``. Where rows of X repeat it is that of the distinct ones (``graph_.rows``), each of which counts as
         often as it occurs: copies share one place.
+    trace_ratio_ : float
+        With `over`: the ratio ρ of the axes (also in ``diagnostics_``).
     $spectral_attributes
 
     Examples

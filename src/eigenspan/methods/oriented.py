@@ -144,7 +144,8 @@ class OrientedPCA(Streaming, FeatureReducer):
     extractor : {"ratio", "difference"}, default="ratio"
         ``"difference"`` maximises :math:`\\operatorname{Tr} V^T (R_1 - R_2) V` over orthonormal V instead, with R₁ and R₂ the means of
         :math:`x x^T` and :math:`z z^T`: of all features :math:`V^T \\tilde x` of copies these rebuild the originals best, in mean
-        square. It measures from the origin (``mean_`` is zero) and changes with the scales of signal and noise.
+        square. It measures from the origin (``mean_`` is zero), with `reduce` along the axes kept, and changes with the scales of
+        signal and noise.
     $kernel
     $landmarks
     $reduce

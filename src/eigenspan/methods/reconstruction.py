@@ -123,7 +123,7 @@ class _NeighbourhoodPreserving(GraphProjection):
         if sample.x.lazy or (is_scatter(self) and is_tall(sample.x.values)):
             return self._pose_classes(sample), None
         basis = features_of(self, sample)
-        form, graph = self._reconstruction(points_of(basis, sample, self.kernel), sample.y)
+        form, graph = self._reconstruction(points_of(self, basis, sample), sample.y)
         return self._posed(basis, form).having(**graph_attribute(graph)), graph
 
     def _posed(self, basis: Features, form: Form) -> Posed:

@@ -87,11 +87,17 @@ def _given(graph: Any, n: int, X: Any, names: tuple[str, ...]) -> NeighbourGraph
         if len(graph) != 2:
             raise GraphError(_not_understood(graph, names))
         graph = _listed(*graph, n)
-    D = without_self(_symmetric_lengths(sp.csr_array(graph)))
+    whole = _symmetric_lengths(sp.csr_array(graph))
+    D = without_self(whole)
     degree = int(np.diff(D.indptr).max(initial=1))
-    return NeighbourGraph(
-        D, Finder() if X is None else NearestRows.build(X, n_neighbors=min(max(degree, 1), X.shape[0] - 1))
-    )
+    finder = Finder() if X is None else NearestRows.build(X, n_neighbors=min(max(degree, 1), X.shape[0] - 1))
+    return NeighbourGraph(D, finder, loops=_loops(whole))
+
+
+def _loops(W: sp.csr_array) -> Any:
+    """The diagonal of a given matrix, None where it is zero."""
+    diagonal = W.diagonal()
+    return diagonal if diagonal.any() else None
 
 
 def _not_understood(graph: Any, names: tuple[str, ...]) -> str:
@@ -151,7 +157,8 @@ def _from_transformer(transformer: Any, X: Any) -> NeighbourGraph:
             f"{type(transformer).__name__} is no neighbours transformer: of {n} rows it made shape {found.shape}, not the {n}×{n} "
             "distances to neighbours."
         )
-    return NeighbourGraph(without_self(_lengths(sp.csr_array(found))), TransformerRows(transformer, X))
+    whole = _lengths(sp.csr_array(found))
+    return NeighbourGraph(without_self(whole), TransformerRows(transformer, X), loops=_loops(whole))
 
 
 def _listed(indices: Any, distances: Any, n: int) -> sp.csr_array:
@@ -202,7 +209,7 @@ def _of_distances(X: Any, n_neighbors: int | None) -> NeighbourGraph:
 
 
 def affinity_graph(X: Any) -> NeighbourGraph:
-    """Every positive entry of X is an edge; the diagonal plays no part."""
+    """Every positive entry of X is an edge; those on the diagonal are self-loops."""
     if X.shape[0] != X.shape[1]:
         raise GraphError(f"Precomputed affinities must be a square matrix; X has shape {X.shape}.")
     W = sp.csr_array(X).astype(np.float64)
@@ -215,7 +222,7 @@ def affinity_graph(X: Any) -> NeighbourGraph:
             f"The affinities are not symmetric: |w_ij − w_ji| reaches {skew:.3g} where w_ij reaches {W.data.max():.3g}. Pass "
             "(W + W.T) / 2."
         )
-    return NeighbourGraph(without_self(W), AffinityRows(W.shape[0]))
+    return NeighbourGraph(without_self(W), AffinityRows(W.shape[0]), loops=_loops(W))
 
 
 def check_distance_matrix(X: Any) -> None:

@@ -45,6 +45,8 @@ class NeighbourGraph:
         The training rows its nodes stand for where they are only some of them.
     reaches : ndarray of shape (n,) or None
         Distance of each point's farthest neighbour where bridges have been added since; None where none have.
+    loops : ndarray of shape (n,) or None
+        Diagonal of a matrix that was given, None where it is zero. `distances` has no diagonal; random walks over given weights count it.
     """
 
     distances: sp.csr_array
@@ -52,6 +54,7 @@ class NeighbourGraph:
     symmetry: str = "union"
     rows: Index | None = None
     reaches: Array | None = None
+    loops: Array | None = None
 
     @property
     def n(self) -> int:
@@ -92,7 +95,9 @@ class NeighbourGraph:
     def subset(self, rows: Index) -> NeighbourGraph:
         """The graph among some of the points."""
         D = restore_zeros(sp.csr_array(keep_zeros(self.distances)[rows][:, rows]))
-        return replace(self, distances=D, finder=self.finder.subset(rows), rows=rows, reaches=self.reach[rows])
+        loops = None if self.loops is None else self.loops[rows]
+        finder = self.finder.subset(rows)
+        return replace(self, distances=D, finder=finder, rows=rows, reaches=self.reach[rows], loops=loops)
 
 
 #: Graphs as they may be given, besides by name.

@@ -54,8 +54,14 @@ class Joining(Finder):
     symmetry: str = "union"
 
     def relate(self, X: Any) -> sp.csr_array:
+        return self.listed(X)[1]
+
+    def listed(self, X: Any) -> tuple[sp.csr_array, sp.csr_array]:
         own = self.finder.relate(X)
-        taken = self._takers(X)
+        return own, self._joined(own, self._takers(X))
+
+    def _joined(self, own: sp.csr_array, taken: sp.csr_array | None) -> sp.csr_array:
+        """The edges of new points, given their own lists and the training points that would take them."""
         if taken is None:
             return own
         if self.symmetry == "union":

@@ -35,6 +35,11 @@ class Finder:
         """Distances from new points to their neighbours, of shape (m, n)."""
         raise NotImplementedError
 
+    def listed(self, X: Any) -> tuple[sp.csr_array, sp.csr_array]:
+        """Distances to the neighbours that new points choose themselves, and to all that they are joined to, as in `relate`."""
+        D = self.relate(X)
+        return D, D
+
     def among(self) -> sp.csr_array:
         """The same among the training points themselves, no point its own neighbour."""
         raise NotImplementedError

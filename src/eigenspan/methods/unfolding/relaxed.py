@@ -44,9 +44,9 @@ class RelaxedMVU(Unfolding):
 
     is large, and such edges are pruned first; so are edges where points are few. It finds bridges over empty space, but where noisy sheets
     nearly touch it is blind: of the short circuits of a Swiss roll with noise 1 (n = 5000, k = 12) 12 per cent are among the edges
-    of largest deviation. With `conformal`, distances are divided by √(s_i s_j), s_i the mean distance from i to its
-    neighbours, as in conformal Isomap (S4's eq. 81 multiplies): a sheet sampled evenly and then blown up here and shrunk there becomes
-    even again. In the terms of `Program`: C = I, T = I, b the squared distances of the edges left.
+    of largest deviation. With `conformal`, distances are divided by √(s_i s_j), s_i the mean distance from i to those of its
+    k nearest neighbours that are left [S4, §8.2.2], as in conformal Isomap (S4's eq. 81 multiplies): a sheet sampled evenly and then
+    blown up here and shrunk there becomes even again. In the terms of `Program`: C = I, T = I, b the squared distances of the edges left.
 
     Where pruning would cut the graph, the least deviating edges that hold it together are kept, with a warning, or it is done as
     `disconnected` says. An edge to a far point counts among the neighbours of its ends, and all their edges deviate: these points are left
