@@ -17,11 +17,20 @@ from numpy.typing import NDArray
 from scipy.spatial import procrustes
 from sklearn.utils import estimator_checks
 
+import eigenspan
 from eigenspan.errors import EigenspanWarning
 
 Array = NDArray[np.float64]
 #: Where the documentation, the examples and pyproject.toml are.
 ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def raised_in(filename: str, package: Any = eigenspan, *parts: str) -> bool:
+    """True if a frame's file lies in the package's own directory, or in its file or folder `parts`.
+
+    A name such as "/eigenspan/" in the path does not suffice: the checkout, and with it its virtual environment, may be called that.
+    """
+    return Path(filename).resolve().is_relative_to(Path(package.__file__).resolve().parent.joinpath(*parts))
 
 
 def angle(U: Any, V: Any) -> float:

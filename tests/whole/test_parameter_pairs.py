@@ -24,11 +24,13 @@ from __future__ import annotations
 import os
 import traceback
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.linalg as la
+import sklearn
 from sklearn.utils._param_validation import InvalidParameterError
 
 import eigenspan as es
@@ -37,6 +39,7 @@ from dense_methods import definition
 from eigenspan._csgraph import dijkstra
 from eigenspan.core import TraceRatio
 from eigenspan.errors import EigenspanError, EigenspanWarning, PrecisionWarning
+from helpers import raised_in
 from parameter_values import AFFINITIES, ALONE, DEFAULT, ROUTES, N, X, build, groups, template, values_of
 
 
@@ -46,7 +49,7 @@ def refusal(error: Exception) -> bool:
         return bool(str(error))
     last = traceback.extract_tb(error.__traceback__)[-1]
     on_purpose = (last.line or "").startswith("raise") and (
-        "/sklearn/" in last.filename or "/eigenspan/" in last.filename
+        raised_in(last.filename) or raised_in(last.filename, sklearn)
     )
     return isinstance(error, ValueError) and on_purpose and bool(str(error))
 
@@ -173,7 +176,7 @@ def attempt(row: dict[str, str], names: tuple[str, ...]) -> str:
             if refusal(error):
                 return f"refused: {type(error).__name__}: {error}"
             last = traceback.extract_tb(error.__traceback__)[-1]
-            return f"{type(error).__name__}: {error} ({last.filename.split('/')[-1]}:{last.lineno})"
+            return f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
 
 
 EVERY = "EIGENSPAN_EVERY_PAIR" in os.environ
