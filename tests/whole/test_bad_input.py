@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
-from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
 from sklearn.utils import estimator_checks
 
 import eigenspan as es
@@ -292,16 +291,6 @@ def test_more_features_than_samples(name: str, kernel: Any) -> None:
 
 
 # ---------------------------------------------------------------------- graphs that fall apart
-def _graphs() -> dict[str, Any]:
-    return {
-        "knn": es.KNN(6),
-        "mutual": es.KNN(6, symmetry="mutual"),
-        "radius": es.Radius(2.5),
-        "transformer": KNeighborsTransformer(n_neighbors=6),
-        "radius transformer": RadiusNeighborsTransformer(radius=2.5),
-    }
-
-
 @pytest.mark.parametrize("policy", ["connect", "largest"])
 @pytest.mark.parametrize("name", IMPLICIT)
 def test_disconnected(name: str, policy: str, islands: Any) -> None:
@@ -326,15 +315,6 @@ def test_disconnected(name: str, policy: str, islands: Any) -> None:
 def test_disconnected_refused(name: str, islands: Any) -> None:
     with pytest.raises(DisconnectedError, match=says("3 components (of 30, 20, 10 points)", "more neighbours")):
         es.make(name, n_neighbors=6, disconnected="raise").fit(islands.X)
-
-
-@pytest.mark.parametrize("policy", ["connect", "largest"])
-@pytest.mark.parametrize("kind", _graphs())
-@pytest.mark.parametrize("name", ["Isomap", "LandmarkIsomap", "LaplacianEigenmaps", "LLE"])
-def test_disconnected_graphs_of_every_kind(name: str, kind: str, policy: str, islands: Any) -> None:
-    fitted = quietly(lambda: es.make(name, graph=_graphs()[kind], disconnected=policy).fit(islands.X))
-    assert_healthy(fitted.embedding_, 60)
-    assert_healthy(fitted.transform(np.vstack([islands.X + 0.1, 40 * islands.X])), 120)
 
 
 @pytest.mark.parametrize("policy", ["connect", "largest"])
