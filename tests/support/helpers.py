@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import tracemalloc
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -178,3 +179,22 @@ def assert_scikit_learn_agrees(estimator: Any) -> None:
     results = estimator_checks.check_estimator(estimator, on_skip=None, on_fail=None)
     assert not {r["check_name"]: r["exception"] for r in results if r["status"] not in ("passed", "skipped")}
     assert sum(r["status"] == "passed" for r in results) >= 40
+
+
+def peak_beside_prediction(module: Any, run: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> tuple[float, float]:
+    """Bytes that a module predicts by `require`, and those that are allocated from then on, at most."""
+    told: list[tuple[float, int]] = []
+
+    def require(n_bytes: float, what: str, instead: str) -> None:
+        tracemalloc.reset_peak()
+        told.append((n_bytes, tracemalloc.get_traced_memory()[0]))
+
+    monkeypatch.setattr(module, "require", require)
+    tracemalloc.start()
+    try:
+        run()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    ((predicted, before),) = told
+    return predicted, peak - before
