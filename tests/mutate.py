@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -152,11 +153,15 @@ def draw(packages: list[str], count: int, seed: int) -> list[Mutant]:
 
 
 def _is_change(mutant: Mutant) -> bool:
+    """Whether the mutant compiles without a warning (a number has no entries, say) and is not what it was."""
     source = (SOURCES / mutant.file).read_bytes()
-    try:
-        return ast.dump(ast.parse(mutant.applied(source))) != ast.dump(ast.parse(source))
-    except SyntaxError:  # such as a removed call where a name is assigned to
-        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            compile(mutant.applied(source), mutant.file, "exec")
+        except (SyntaxError, SyntaxWarning):
+            return False
+    return ast.dump(ast.parse(mutant.applied(source))) != ast.dump(ast.parse(source))
 
 
 # ---------------------------------------------------------------------- running

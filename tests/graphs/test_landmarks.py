@@ -19,6 +19,7 @@ from eigenspan.core import Features, NystromFeatures, gram_matrix, kernel_rows, 
 from eigenspan.errors import EigenspanWarning, GraphError, InputError, KernelError, MemoryLimitError
 from eigenspan.forms import centring
 from eigenspan.graphs import choose_landmarks
+from eigenspan.graphs.landmarks import _systematic
 from eigenspan.graphs.search.metric import asymmetry
 from eigenspan.input import KernelValues
 from helpers import assert_allclose_up_to_sign, assert_healthy, disparity, pairwise
@@ -443,3 +444,22 @@ def test_refusals_name_the_call_to_use(estimator: Any, call: str, monkeypatch: p
 def test_the_calls_named_fit(estimator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EIGENSPAN_MEMORY", "40M")
     assert_healthy(estimator.fit(BIG).embedding_, 3000)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_shares_above_one_are_made_up_by_the_largest_others(seed: int) -> None:
+    """A point is drawn once, however large its share: the points that are then missing are those of the largest shares."""
+    shares = np.array([0.05, 2.6, 0.2, 0.15, 1.0, 0.0])
+    drawn = _systematic(shares, np.zeros(6, dtype=np.intp), np.random.RandomState(seed))
+    assert len(drawn) == len(set(drawn)) == 4
+    assert {1, 4} <= set(drawn)
+    missed = set(range(6)) - set(drawn)
+    assert 5 in missed
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_shares_of_a_whole_cell_draw_one_point_of_it(seed: int) -> None:
+    cells = np.array([2, 0, 1, 0, 2, 1, 0, 2, 1])
+    shares = np.array([0.5, 0.2, 0.3, 0.3, 0.25, 0.3, 0.5, 0.25, 0.4])
+    drawn = _systematic(shares, cells, np.random.RandomState(seed))
+    np.testing.assert_array_equal(np.sort(cells[drawn]), [0, 1, 2])
