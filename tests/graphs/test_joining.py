@@ -111,6 +111,13 @@ def test_the_conformal_scale_leaves_bridges_aside_and_is_one_for_all_points() ->
     np.testing.assert_allclose(rows(NEW), -0.5 * wanted**2, rtol=1e-9)
 
 
+def test_the_conformal_scale_counts_neighbours_whose_distance_is_rounded() -> None:
+    """The distance to the last neighbour may differ in its last bits from the reach that was found with it."""
+    graph = KNN(7).build(CLUSTERS[:80])
+    rounded = replace(graph, reaches=graph.reach * (1 - 1e-12))
+    np.testing.assert_allclose(conformal_distances(rounded)[1], conformal_distances(graph)[1], rtol=1e-12)
+
+
 @pytest.mark.parametrize("estimator", FAMILY, ids=str)
 def test_training_points_have_their_place_without_being_looked_up(estimator: Any) -> None:
     """Nothing jumps at a training point: a billionth beside it is the same place. The walk alone was 3 to 40 % off."""

@@ -15,6 +15,7 @@ from sklearn.datasets import make_swiss_roll
 from sklearn.metrics import pairwise_distances
 
 import eigenspan as es
+from against import wrong_with
 from eigenspan.core import Features, NystromFeatures, gram_matrix, kernel_rows, pose, solve
 from eigenspan.errors import EigenspanWarning, GraphError, InputError, KernelError, MemoryLimitError
 from eigenspan.forms import centring
@@ -165,8 +166,8 @@ def test_every_method_with_landmarks_takes_the_specification(choice: str, roll: 
     ]
     for estimator in methods:
         fitted = estimator.fit(roll.X, roll.y)
-        assert_healthy(fitted.embedding_, len(roll.X))
         assert_healthy(fitted.transform(roll.X[:5] + 0.1), 5)
+        assert not wrong_with(fitted, roll.X, roll.y)
         if hasattr(fitted, "landmarks_") and choice in ("random", "maxmin", "kmeans++"):
             np.testing.assert_array_equal(fitted.landmarks_, choose_landmarks(roll.X, spec))
 
@@ -270,7 +271,7 @@ def test_landmarks_in_pieces(islands: Any) -> None:
     chosen = np.arange(0, 60, 2)[::-1]
     for policy in ("connect", "largest"):
         fitted = es.LaplacianEigenmaps(n_neighbors=4, landmarks=chosen, disconnected=policy).fit(islands.X)
-        assert_healthy(fitted.embedding_, 60)
+        assert not wrong_with(fitted, islands.X)
         np.testing.assert_array_equal(fitted.transform(islands.X), fitted.embedding_)
         assert set(fitted.graph_.rows) <= set(chosen)
     assert set(islands.y[fitted.graph_.rows]) == {0}  # the largest component, as rows of the input
