@@ -69,6 +69,15 @@ def test_new_points_join_as_training_points_do(search: str, symmetry: str) -> No
     np.testing.assert_allclose(dense(graph.joining().relate(NEW[:1])), found[:1], atol=1e-12)
 
 
+@pytest.mark.parametrize("tile", [(7, 9), (51, 140), (1, 139), (50, 1)])
+@pytest.mark.parametrize("symmetry", ["union", "mutual"])
+def test_tiles_of_any_size_join_alike(tile: tuple[int, int], symmetry: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = KNN(7, search="exact", symmetry=symmetry).build(CLUSTERS)
+    whole = dense(graph.joining().relate(NEW))
+    monkeypatch.setattr("eigenspan.graphs.neighbours.joining._TILE", tile)
+    np.testing.assert_allclose(dense(graph.joining().relate(NEW)), whole, atol=1e-12)
+
+
 def test_other_metrics_and_rows_of_distances_join_alike() -> None:
     graph = KNN(7, metric="cityblock").build(CLUSTERS)
     wanted = joined(CLUSTERS, NEW, 7, metric="cityblock")
