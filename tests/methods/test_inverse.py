@@ -15,7 +15,7 @@ import eigenspan as es
 from eigenspan.errors import DimensionError, LabelError, LabelWarning, RidgeWarning
 from eigenspan.input import Numbers
 from eigenspan.methods.contours import _Likelihood
-from eigenspan.methods.responses import responses_of
+from eigenspan.methods.responses import responses_of, slices_by_default
 from helpers import angle
 
 SLICED = [es.SIR, es.SAVE, es.DirectionalRegression, es.LAD]
@@ -350,3 +350,14 @@ def test_slices_without_extent() -> None:
     assert es.LAD(1, n_slices=2).fit(X, y).diagnostics_["shrinkage"] == 0.01
     with pytest.raises(LabelError, match="1 slices of the response have no extent"):
         es.LAD(1, n_slices=2, shrinkage=0).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("rows", "levels", "expected"),
+    [
+        (1000, 0, 10), (100, 0, 10), (99, 0, 9), (20, 0, 2), (5, 0, 2),  # ten, or so many that each has ten rows
+        (20, 10, 10), (1000, 10, 10), (1000, 11, 10), (19, 10, 2), (18, 9, 9), (17, 9, 2), (1000, 3, 10),
+    ],
+)  # fmt: skip
+def test_the_number_of_slices_follows_from_rows_and_levels(rows, levels, expected):
+    assert slices_by_default(rows, levels) == expected

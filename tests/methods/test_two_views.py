@@ -19,8 +19,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import eigenspan as es
+from eigenspan.core import views
 from eigenspan.errors import DegenerateWarning, DimensionError, InputError, PrecisionWarning
-from helpers import angle, assert_allclose_up_to_sign, centred, quietly, reports, says
+from helpers import angle, assert_allclose_up_to_sign, centred, peak_beside_prediction, quietly, reports, says
 
 
 def pair(n: int = 300, p: int = 6, q: int = 4, shared: int = 2, seed: int = 0) -> tuple[Any, Any]:
@@ -468,3 +469,42 @@ def test_two_correlations_that_are_one_number() -> None:
     angles = 0.5 * np.ones(3)
     with reports(DegenerateWarning, "coincide"):
         es.CCA(2).fit(Q[:, :3], Q[:, :3] * np.cos(angles) + Q[:, 3:] * np.sin(angles))
+
+
+# ---------------------------------------------------------------------- memory
+@pytest.mark.parametrize("widths", [(900, 700), (200, 900), (250, 1500), (250, 30)])
+def test_memory_for_white_coordinates_is_predicted(widths, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, Y = (rng.standard_normal((300, D)) for D in widths)
+    predicted, peak = peak_beside_prediction(views, lambda: es.CCA(2, ridge=0.1).fit(X, Y), monkeypatch)
+    assert peak <= predicted <= 2.5 * peak
+
+
+@pytest.mark.parametrize(
+    ("widths", "way"),
+    [
+        ((301, 40), 48 * 300**2 + 8 * 300 * 301),  # products of the rows, and a block of columns
+        ((300, 40), 48 * 300**2 + 8 * 300 * 300),
+        ((299, 40), 24 * 300 * 299),  # singular vectors
+        ((40, 299), 24 * 300 * 299),
+    ],
+)
+def test_memory_counts_the_costlier_view_on_its_way(widths, way, monkeypatch):
+    told = []
+    monkeypatch.setattr(views, "require", lambda n_bytes, what, instead: told.append(n_bytes))
+    rng = np.random.default_rng(0)
+    es.CCA(2, ridge=0.1).fit(*(rng.standard_normal((300, D)) for D in widths))
+    ranks = [min(300, D) for D in widths]
+    assert told == [8 * 5 * 300 * sum(ranks) + max(way, 8 * sum(ranks) ** 2)]
+
+
+@pytest.mark.parametrize("n", [300, 1200])
+def test_memory_for_few_axes_of_each_view_is_what_is_kept(n, monkeypatch):
+    """Finding the axes is predicted where they are found: `way` counts nothing here."""
+    told = []
+    monkeypatch.setattr(views, "require", lambda n_bytes, what, instead: told.append((n_bytes, what)))
+    X, Y = (np.random.default_rng(D).standard_normal((n, D)) for D in (600, 500))
+    es.CCA(2, ridge=0.1, reduce=20).fit(X, Y)
+    ((predicted, what),) = told
+    assert predicted == 8 * (20 * (5 * n + 600) + 20 * (5 * n + 500) + 40**2)
+    assert f"{n} rows of 2 views with 600 and 500 columns" in what

@@ -79,7 +79,7 @@ def test_a_tiny_task_from_processes_to_page(tmp_path, monkeypatch):
     assert later["eigenspan"]["status"] == "ok"
     assert later["sleeps"]["message"] == "not run: too slow at 300"
     for name in ("eigenspan", "scikit-learn"):
-        assert 0 < rows[name]["seconds"][0] < 300
+        assert rows[name]["seconds"][0] > 0
     assert rows["eigenspan"]["quality"]["apart"] < 1e-6
     assert rows["eigenspan"]["quality"]["residual"] < 1e-9
 
