@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 import eigenspan as es
 from awkward_subjects import SUBJECTS, X, quietly
@@ -80,3 +81,11 @@ def test_two_columns_of_one_name_are_refused(name, names):
     fitted = quietly(lambda: es.make(name).fit(unique, y))
     with pytest.raises(InputError, match="occur more than once"):
         fitted.transform(table)
+
+
+@pytest.mark.parametrize("name", ["PCA", "LLE", "KernelPCA"])
+def test_sparse_rows_in_single_precision_warn_of_nothing(name):
+    """The largest size that is allowed overflowed in single precision."""
+    Z = sp.csr_array(np.where(np.abs(X) < 1.5, 0.0, X).astype(np.float32))
+    found, expected = es.make(name).fit(Z).embedding_, es.make(name).fit(Z.toarray().astype(np.float64)).embedding_
+    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-3 * np.abs(expected).max())
