@@ -83,6 +83,14 @@ class DataKernel(Spec):
         raise NotImplementedError
 
 
+#: Kernels whose compiled loops in scikit-learn take writable arrays only.
+_WRITING = ("chi2", "additive_chi2")
+
+
+def _writable(X: Any) -> Any:
+    return X if sp.issparse(X) else np.require(X, requirements="W")
+
+
 @dataclass(frozen=True, eq=False)
 class KernelRows:
     """``x -> (k(x, x_1), …, k(x, x_r))`` for the fitted points: the rows of every kernel map. No kernel: the values are given."""
@@ -103,6 +111,9 @@ class KernelRows:
         if self.centre is not None:  # far from the origin products would lose the digits that tell points apart
             moved = X - self.centre
             X, Z = moved, moved if Z is X else Z - self.centre  # one array is at distance zero from itself
+        if self.kernel in _WRITING:
+            same, X = Z is X, _writable(X)
+            Z = X if same else _writable(Z)
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below, in words
                 K = pairwise_kernels(X, Z, metric=self.kernel, **self.parameters)

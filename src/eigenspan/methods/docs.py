@@ -355,6 +355,8 @@ _VERBOSE = """verbose : int, default=0
 
 def documented(cls: Any) -> Any:
     """Class decorator: fill ``$name`` in the docstring with the shared description, and spell out the sources it cites."""
+    if cls.__doc__ is None:  # python -OO drops docstrings
+        return cls
     text = Template(Template(cls.__doc__).safe_substitute(_LISTS)).safe_substitute(_ENTRIES).rstrip()
     if "verbose" in cls._parameters and "\n    verbose :" not in text:
         text = text.replace("\n\n    Attributes\n", f"\n    {_VERBOSE}\n\n    Attributes\n", 1)

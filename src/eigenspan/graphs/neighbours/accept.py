@@ -82,7 +82,10 @@ def given_graph(graph: Any, n: int) -> NeighbourGraph:
 
 def _given(graph: Any, n: int, X: Any, names: tuple[str, ...]) -> NeighbourGraph:
     if isinstance(graph, NeighbourGraph):
-        return graph if graph.rows is None else replace(graph, rows=None)  # its nodes are the rows of this X
+        finder = graph.finder if X is None else graph.finder.over(X)
+        if graph.rows is None and finder is graph.finder:
+            return graph
+        return replace(graph, rows=None, finder=finder)  # its nodes are the rows of this X
     if isinstance(graph, tuple):
         if len(graph) != 2:
             raise GraphError(_not_understood(graph, names))
@@ -149,7 +152,9 @@ def _wanted(n_neighbors: int | None, X: Any) -> int:
 
 
 def _from_transformer(transformer: Any, X: Any) -> NeighbourGraph:
-    fitted = hasattr(transformer, "n_samples_fit_") and transformer.n_samples_fit_ == X.shape[0]
+    fitted = getattr(transformer, "n_samples_fit_", None) == X.shape[0]
+    if sp.issparse(getattr(transformer, "_fit_X", X)) != sp.issparse(X):
+        fitted = False  # its trees hold dense points only
     transformer = transformer if fitted else clone(transformer).fit(X)
     found, n = transformer.transform(X), X.shape[0]
     if found.shape != (n, n):

@@ -48,6 +48,10 @@ class Finder:
         """The same search over some of the training points."""
         return self
 
+    def over(self, X: Any) -> Finder:
+        """The same search over the same training points as X stores them: dense or sparse."""
+        return self
+
 
 @dataclass(frozen=True, eq=False)
 class NearestRows(Finder):
@@ -83,7 +87,13 @@ class NearestRows(Finder):
 
     def relate(self, X: Any) -> sp.csr_array:
         """Distances from new points to their neighbours; a point with none within the radius is tied to its nearest."""
-        return self._lists(X)
+        points = self.engine.points
+        if X.shape[1] != points.shape[1]:
+            raise GraphError(
+                f"The graph was built over points with {points.shape[1]} features, but the new points have {X.shape[1]}, so their "
+                "neighbours cannot be found: build the graph from the same features as X."
+            )
+        return self._lists(sp.csr_array(X) if sp.issparse(points) and not sp.issparse(X) else X)
 
     def _lists(self, X: Any) -> sp.csr_array:
         if self.radius is None:
@@ -110,6 +120,15 @@ class NearestRows(Finder):
         k = None if self.n_neighbors is None else min(self.n_neighbors, rows.size - 1)
         settings: dict[str, Any] = {"metric": self.metric, "search": self.search, "n_jobs": self.n_jobs}
         return NearestRows.build(self.engine.points[rows], n_neighbors=k, radius=self.radius, **settings)
+
+    def over(self, X: Any) -> NearestRows:
+        points = self.engine.points
+        if sp.issparse(X) == sp.issparse(points) or X.shape != points.shape:
+            return self
+        # Only scikit-learn's search, which "auto" chooses, takes sparse points.
+        search = "auto" if sp.issparse(X) else self.search
+        settings: dict[str, Any] = {"metric": self.metric, "search": search, "n_jobs": self.n_jobs}
+        return NearestRows.build(X, n_neighbors=self.n_neighbors, radius=self.radius, **settings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,4 +215,5 @@ class TransformerRows(Finder):
 
     @property
     def metric(self) -> Any:
-        return getattr(self.transformer, "metric", "euclidean")
+        # "minkowski" with p=2 is fitted as "euclidean", which sparse points have too.
+        return getattr(self.transformer, "effective_metric_", getattr(self.transformer, "metric", "euclidean"))
