@@ -127,6 +127,18 @@ class InverseRegression(FeatureReducer):
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=Responses())
 
+    @property
+    def order_tests_(self) -> Any:
+        """The tests of d = 0, 1, … directions, a data frame."""
+        if "_order_tests_" not in vars(self):
+            raise AttributeError(f"This {type(self).__name__} has no order_tests_: it is not fitted, or tests nothing.")
+        return table_of(*self._order_tests_.T)
+
+    @order_tests_.setter
+    def order_tests_(self, tests: Any) -> None:
+        # Numbers, and not the frame: pandas has objects that only pickle can store.
+        self._order_tests_ = np.asarray(tests, dtype=np.float64)
+
     def _needs_rows(self) -> str | None:
         return asks_for_rows(
             kernel=self.kernel is not None, reduce=self.reduce is not None, n_permutations=self.n_permutations > 0

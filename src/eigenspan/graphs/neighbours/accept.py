@@ -152,7 +152,7 @@ def _from_transformer(transformer: Any, X: Any) -> NeighbourGraph:
             f"{type(transformer).__name__} is no neighbours transformer: of {n} rows it made shape {found.shape}, not the {n}×{n} "
             "distances to neighbours."
         )
-    return NeighbourGraph(without_self(_lengths(sp.csr_array(found))), TransformerRows(transformer, X))
+    return NeighbourGraph(without_self(_lengths(sp.csr_array(found))), TransformerRows.of(transformer, X))
 
 
 def _listed(indices: Any, distances: Any, n: int) -> sp.csr_array:
