@@ -514,6 +514,12 @@ def test_registry_finds_every_name_and_alias() -> None:
         es.make("lapp")
 
 
+def _printed(code: str) -> str:
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert out.returncode == 0, out.stderr
+    return out.stdout.strip()
+
+
 def test_import_is_light() -> None:
     # scikit-learn itself looks for pandas and rich, and does without them: blocked here, only this library's imports would fail
     code = """
@@ -522,10 +528,41 @@ for name in ("pandas", "polars", "rich"):
     sys.modules[name] = None
 import eigenspan
 eigenspan.make("lpp")
-print([name for name in ("numba", "faiss", "matplotlib", "click", "dask", "pyamg") if name in sys.modules])
+print([name for name in ("numba", "faiss", "matplotlib", "click", "dask", "pyamg", "anndata") if name in sys.modules])
 """
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
-    assert (out.returncode, out.stdout.strip()) == (0, "[]"), out.stderr
+    assert _printed(code) == "[]"
+
+
+def test_import_adds_little_to_that_of_scikit_learn() -> None:
+    """No other library, and of this one no more than the methods need."""
+    code = """
+import sys
+import sklearn.manifold, sklearn.pipeline
+before = set(sys.modules)
+import eigenspan
+added = set(sys.modules) - before
+ours = {name for name in added if name.split(".")[0] == "eigenspan"}
+print(sorted({name.split(".")[0] for name in added - ours} - set(sys.stdlib_module_names) - {"sklearn"}))
+print(sorted(name for name in added - ours if name.startswith("sklearn.") and not name.startswith("sklearn.utils.")))
+print(sorted(home for home in ("cli", "dimension", "interop", "models", "plotting", "quality", "report", "selection", "theory")
+      if "eigenspan." + home in ours))
+"""
+    assert _printed(code).splitlines() == ["[]", "[]", "[]"]
+
+
+def test_what_is_imported_late_is_there() -> None:
+    code = """
+import eigenspan
+assert set(eigenspan.__all__) <= set(dir(eigenspan))
+names = {name: getattr(eigenspan, name) for name in eigenspan.__all__}
+assert eigenspan.quality.compare is names["compare"] and eigenspan.theory.Theorem is names["Theorem"]
+exec("from eigenspan import *")
+try:
+    eigenspan.nothing
+except AttributeError as failure:
+    print(failure)
+"""
+    assert _printed(code) == "module 'eigenspan' has no attribute 'nothing'"
 
 
 def test_procrustes_vocabulary(roll: Any) -> None:
