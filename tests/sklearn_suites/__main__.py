@@ -1,7 +1,6 @@
 """Run scikit-learn's own tests against this library and compare with the table of what is expected.
 
-``python tests/sklearn_suites`` fails when a test that is listed as passing does not pass. Functions with hundreds of cases are run on
-some of them; ``SUITES_CASES=0`` runs all.
+``python tests/sklearn_suites`` fails when a test that is listed as passing does not pass. A test function passes if all its cases do.
 """
 
 from __future__ import annotations
