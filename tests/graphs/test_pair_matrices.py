@@ -224,3 +224,13 @@ def test_graphs_of_opentsne() -> None:
         as_graph((indices, distances), DIGITS).distances.indices,
         KNN(indices.shape[1]).build(DIGITS).distances.indices,
     )
+
+
+def test_an_infinite_radius_joins_all_pairs() -> None:
+    graph = es.Radius(np.inf).build(DIGITS)
+    np.testing.assert_allclose(graph.distances.toarray(), E, atol=1e-9)
+    everyone = es.Isomap(2, graph=es.Radius(np.inf)).fit(DIGITS)
+    assert angle(everyone.embedding_, es.ClassicalMDS(2).fit_transform(DIGITS)) < 1e-5
+    for radius in (0.0, -1.0, np.nan):
+        with pytest.raises(GraphError, match="radius must be"):
+            es.Radius(radius).build(DIGITS)

@@ -21,6 +21,8 @@ SUITES = [
     "sklearn.decomposition.tests.test_pca",
     "sklearn.decomposition.tests.test_incremental_pca",
     "sklearn.decomposition.tests.test_kernel_pca",
+    "sklearn.decomposition.tests.test_truncated_svd",
+    "sklearn.cross_decomposition.tests.test_pls",
     "sklearn.tests.test_discriminant_analysis",
     "sklearn.manifold.tests.test_isomap",
     "sklearn.manifold.tests.test_locally_linear",
