@@ -69,7 +69,7 @@ TABLE: list[tuple[type, str, list[Any], Any, type[EigenspanError], str]] = [
     (es.KNN, "within_class", ["yes", 1, None], graph_of, GraphError, "True or False"),
     (es.KNN, "search", ["fast", None, True], graph_of, GraphError, '"auto" or "exact" or "hnsw"'),
     (es.KNN, "n_jobs", [0, 1.5, "all", True], graph_of, GraphError, f"at most -1 or {WHOLE} or None"),
-    (es.Radius, "radius", [None, "a", -1, 0, NAN, INF, True, 1j, [1.0]], graph_of, GraphError, POSITIVE),
+    (es.Radius, "radius", [None, "a", -1, 0, NAN, -INF, True, 1j, [1.0]], graph_of, GraphError, POSITIVE),
     (es.Radius, "metric", [None, 3], graph_of, GraphError, "a name or a function"),
     (es.Radius, "metric_params", [[1]], graph_of, GraphError, "a dict or None"),
     (es.Radius, "n_jobs", [0, "all"], graph_of, GraphError, "or None"),
