@@ -66,8 +66,8 @@ def _words(choice: Any) -> str:
 
 
 def _interval_words(span: Any) -> str:
-    if (span.left, span.right, span.closed) == (0, None, "neither"):
-        return "a positive number"
+    if (span.left, span.right) == (0, None) and span.closed in ("neither", "right"):
+        return "a positive number" + (" or infinity" if span.closed == "right" else "")
     words = "a whole number" if span.type is Integral else "a finite number"
     if span.left is not None:
         words += f" {'of at least' if span.closed == 'left' else 'above'} {span.left}"

@@ -30,10 +30,10 @@ from eigenspan.graphs import (
     Radius,
     RowIndex,
     ZeroDistance,
+    accept_distances,
     affinity,
     as_graph,
     as_weights,
-    check_distance_matrix,
     choose_landmarks,
     class_indicator,
     class_pairs,
@@ -291,7 +291,7 @@ def test_graphs_that_cannot_be_used() -> None:
         (E[:5], "square"),
     ):
         with pytest.raises(GraphError, match=message):
-            check_distance_matrix(wrong)
+            accept_distances(wrong)
 
 
 # ---------------------------------------------------------------------- weights

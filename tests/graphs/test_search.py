@@ -441,7 +441,7 @@ def test_low_recall_warns() -> None:
     np.testing.assert_allclose(distances, np.linalg.norm(X[indices] - X[:, None], axis=2))
 
 
-def test_lists_that_the_navigable_graph_cuts_short_are_searched_again() -> None:
+def test_lists_that_the_navigable_graph_cuts_short_are_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("faiss")
     X, Z = cloud(400, 20), cloud(30, 20, seed=1)
     engine = search.HnswSearch(X)
@@ -453,7 +453,7 @@ def test_lists_that_the_navigable_graph_cuts_short_are_searched_again() -> None:
             which[3, 1:] = -1
             return distances, which
 
-    object.__setattr__(engine, "index", Short())
+    monkeypatch.setattr(search.HnswSearch, "index", Short())
     E = cdist(X, X)
     np.fill_diagonal(E, np.inf)
     np.testing.assert_array_equal(engine.near(None, 5)[1][3], nearest(E, 5)[1][3])

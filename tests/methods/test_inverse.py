@@ -16,7 +16,7 @@ from eigenspan.errors import DimensionError, LabelError, LabelWarning, RidgeWarn
 from eigenspan.input import Numbers
 from eigenspan.methods.contours import _Likelihood
 from eigenspan.methods.responses import responses_of, slices_by_default
-from helpers import angle
+from helpers import angle, quietly
 
 SLICED = [es.SIR, es.SAVE, es.DirectionalRegression, es.LAD]
 ALL = [*SLICED, es.PHD, es.ContourRegression]
@@ -361,3 +361,13 @@ def test_slices_without_extent() -> None:
 )  # fmt: skip
 def test_the_number_of_slices_follows_from_rows_and_levels(rows, levels, expected):
     assert slices_by_default(rows, levels) == expected
+
+
+@pytest.mark.parametrize("method", [es.SIR, es.SAVE, es.DirectionalRegression])
+def test_fewer_values_than_slices_are_a_slice_each(method: Any) -> None:
+    X = np.random.default_rng(0).normal(size=(6, 2))
+    y = np.array([0.0, 1, 0, 1, 0, 1])
+    found, expected = (quietly(lambda n=n: method(1, n_slices=n).fit(X, y)) for n in (10, 2))
+    np.testing.assert_allclose(found.components_, expected.components_)
+    with pytest.raises(LabelError, match=r"n_slices=10, but only 6 rows have a response, of 6 distinct values"):
+        method(1, n_slices=10).fit(X, np.arange(6.0))

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import scipy.linalg as la
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.datasets import load_iris, load_linnerud, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
@@ -267,7 +268,7 @@ def test_sums_over_rows_tell_all(ridge: float, tmp_path: Path, monkeypatch: pyte
     same(mapped, whole)
     with pytest.raises(AttributeError, match="call transform"):
         _ = mapped.embedding_
-    np.testing.assert_allclose(es.CCA(2, ridge=ridge).fit_transform(*files), whole.embedding_, atol=1e-8)
+    np.testing.assert_allclose(es.CCA(2, ridge=ridge).fit_transform(*files)[0], whole.embedding_, atol=1e-8)
     monkeypatch.setattr("eigenspan.core.views._SMALL", 0)
     summed = es.CCA(2, ridge=ridge).fit(X, Y)
     same(summed, whole)
@@ -375,9 +376,21 @@ def test_retrieval_by_cosines() -> None:
         cca.retrieve(X, Y[200:], k=101)
 
 
+@pytest.mark.parametrize("estimator", [es.CCA(2), es.CCA(2, reduce=3), es.KernelCCA(2)], ids=repr)
+def test_fitting_and_transforming_returns_both_views(estimator: Any) -> None:
+    for one, two in zip(estimator.fit_transform(X, Y), estimator.transform(X, Y), strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-8)
+    framed = clone(estimator).set_output(transform="pandas").fit_transform(X, Y)
+    np.testing.assert_allclose(framed[0].to_numpy(), estimator.embedding_, atol=1e-12)
+
+
 def test_in_pipelines_and_searches() -> None:
     scores = make_pipeline(StandardScaler(), es.CCA(2)).fit_transform(X, Y)
-    assert_allclose_up_to_sign(scores, es.CCA(2).fit_transform(X, Y), atol=1e-9)
+    for one, two in zip(scores, es.CCA(2).fit_transform(X, Y), strict=True):
+        assert_allclose_up_to_sign(one, two, atol=1e-9)
+    # before other steps of a pipeline the scores of X alone
+    found = make_pipeline(es.External(es.CCA(2)), LinearRegression()).fit(X, Y).predict(X)
+    np.testing.assert_allclose(found, LinearRegression().fit(scores[0], Y).predict(scores[0]), atol=1e-9)
     one, two = pair(60, 50, 40, 1)
     search = GridSearchCV(es.CCA(1), {"ridge": [1e-3, 1.0]}, cv=3, error_score="raise").fit(one, two)
     assert search.best_params_ == {"ridge": 1.0}

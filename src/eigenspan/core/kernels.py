@@ -13,7 +13,8 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from .._checks import Spec, real_numbers
 from .._parameters import Finite, NotNegative, Positive, parameter
 from ..errors import KernelError, PrecisionWarning, warn
-from ..graphs.search.metric import asymmetry, median_width, tiles
+from ..graphs.search.metric import median_width
+from ..graphs.search.pair_matrices import Asymmetry, PairTolerance, averaged
 from ..input.x import KernelValues
 
 Array = NDArray[np.float64]
@@ -287,14 +288,10 @@ def gram_matrix(rows: KernelRows, X: Any) -> Array:
     if isinstance(rows.kernel, str):  # symmetric by definition, and already fresh
         return replace(rows, points=X, columns=None)(X)
     given = kernel_values(rows(X), n, n)
-    size, skew = asymmetry(given)
-    if skew > 1e-6 * max(size, np.finfo(float).tiny):
+    found = Asymmetry.of(given)
+    if found.skew > PairTolerance.of(given).difference:
         raise KernelError(
-            f"The kernel matrix is not symmetric: |K_ij − K_ji| reaches {skew:.3g} where |K_ij| reaches {size:.3g}. Pass a symmetric "
-            "kernel, or (K + K.T) / 2 if that is what you mean."
+            f"The kernel matrix is not symmetric: |K_ij − K_ji| reaches {found.skew:.3g} where |K_ij| reaches {found.size:.3g}. Pass a "
+            "symmetric kernel, or (K + K.T) / 2 if that is what you mean."
         )
-    K = np.empty((n, n))
-    for i, j in tiles(n):
-        K[i, j] = (given[i, j] + given[j, i].T) / 2
-        K[j, i] = K[i, j].T
-    return K
+    return averaged(given)

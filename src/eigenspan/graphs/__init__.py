@@ -2,7 +2,7 @@
 
 from .labels import allies, class_indicator, class_pairs, rivals, slice_edges, slices
 from .landmarks import Landmarks, choose_landmarks, suggested_landmarks
-from .neighbours.accept import affinity_graph, as_graph, check_distance_matrix, distance_graph
+from .neighbours.accept import accept_distances, affinity_graph, as_graph, distance_graph
 from .neighbours.closed import ClosedClasses
 from .neighbours.connect import Needs, Policy, check_weights_connect, components, ensure_connected
 from .neighbours.geodesics import conformal_distances, geodesic_distances, geodesic_table, require_geodesics
@@ -41,12 +41,12 @@ __all__ = [
     "Radius",
     "RowIndex",
     "ZeroDistance",
+    "accept_distances",
     "affinity",
     "affinity_graph",
     "allies",
     "as_graph",
     "as_weights",
-    "check_distance_matrix",
     "check_n_neighbors",
     "check_weights_connect",
     "choose_landmarks",

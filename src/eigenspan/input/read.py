@@ -91,7 +91,7 @@ def read(estimator: Any, X: Any, y: Any = None) -> tuple[Sample, dict[str, Any]]
         rows = as_rows(values, declared.linear)
         x = Points(rows if declared.linear else _own(rows, X), one_pass)
     else:
-        x = kind(as_rows(values))
+        x = kind.read(values)
     target = None
     if declared.y is not None:
         target = declared.y.read(y, x.n, name=type(estimator).__name__, unlabeled=getattr(estimator, "unlabeled", None))
@@ -158,7 +158,7 @@ def read_new(estimator: Any, X: Any) -> tuple[Any, Any]:
     # a NaN in a row is one in its linear image: no pass over X to look for it
     finite = not (declared.linear and kind is Points and isinstance(X, np.ndarray))
     values = _checked(estimator, X, declared, reset=False, finite=finite)
-    kind.check_new(values)
+    values = kind.accept_new(values)
     return values, as_rows(values, declared.linear)
 
 

@@ -114,7 +114,7 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         ):
             sample, seen = read(self, X, y)
             with threads_for(self._order(sample)):
-                fitted = _for_dense_rows(self._fit(sample), sample.x)
+                fitted = self._with_sums(_for_dense_rows(self._fit(sample), sample.x), sample)
             if isinstance(sample.y, Classes | LazyClasses | Actions) and sample.y.names.size:
                 seen["classes_"] = sample.y.names
         return self._set(fitted, seen, record, sample.table)
@@ -141,6 +141,10 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def _fit(self, sample: Sample) -> Fitted:
         """What there is to find; nothing is set here."""
         raise NotImplementedError
+
+    def _with_sums(self, fitted: Fitted, sample: Sample) -> Fitted:
+        """The fit with sums that ``partial_fit`` can add to, where a method has it."""
+        return fitted
 
     def _order(self, sample: Sample) -> int:
         """Of the largest dense matrix, by which the threads of the linear algebra are chosen."""

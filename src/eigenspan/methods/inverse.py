@@ -108,6 +108,16 @@ class SIR(LabelledStreaming, SlicedRegression):
             fitted = self._fit_scatters(Scatters.of_rows(sample.x.values, codes, response.count))
         return fitted if response.edges is None else fitted.having(slice_edges_=response.edges)
 
+    def _sums_in(self, sample: Sample) -> dict[str, Any]:
+        responses = self._responses(sample)
+        if len(responses) > 1:  # partial_fit takes one
+            return {}
+        codes, (response,) = np.full(sample.n, -1), responses
+        codes[sample.y.known] = response.codes
+        sums = Sums.of(sample.x.values, codes, response.count)
+        edges = {} if response.edges is None else {"slice_edges_": response.edges}
+        return {"moments_": sums, "n_samples_seen_": sums.n, **edges}
+
     def _fit_lazily(self, sample: Sample) -> Fitted:
         y = sliced(sample.y, self.n_slices, "SIR")
         with stage("moments"):

@@ -147,9 +147,9 @@ def write_anndata(path: Path, source: Path, estimators: dict[str, Any], data: An
     """The AnnData that was read, or a new one of the columns embedded, with the results where scanpy looks for them."""
     import anndata
 
-    from ...interop import to_anndata
+    from ...interop import anndata_name, to_anndata
 
-    named = {name.lower(): estimator for name, estimator in estimators.items()}
+    named = {anndata_name(name): estimator for name, estimator in estimators.items()}
     if source.suffix.lower() == ".h5ad":
         whole = anndata.read_h5ad(source)
         adata = whole if whole.n_obs == len(beside) else whole[data.ids.index.to_numpy()].copy()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from ..._checks import Spec, check_parameter
 from ..._compat import HasMethods, Interval
 from ..._diagnostics import note
-from ..._parameters import Count, Metric, Positive, parameter
+from ..._parameters import Count, Metric, parameter
+from ..._resources import require
 from ...errors import GraphError
 from ..search.finders import Finder, NearestRows
 from ..search.lists import canonical, keep_zeros, restore_zeros, row_max
@@ -191,7 +192,7 @@ class Radius(Spec):
     Parameters
     ----------
     radius : float
-        Points at most this far apart are neighbours.
+        Points at most this far apart are neighbours. ``inf`` joins all pairs: n² distances, for which memory is asked first.
     metric : str or callable, default="euclidean"
     metric_params : dict or None, default=None
         Parameters of the metric.
@@ -204,7 +205,7 @@ class Radius(Spec):
     0.5
     """
 
-    radius: Positive = parameter(default=1.0, kw_only=False)
+    radius: Annotated[float, Interval(Real, 0, None, closed="right")] = parameter(default=1.0, kw_only=False)
     metric: Metric = "euclidean"
     metric_params: dict[str, Any] | None = None
     n_jobs: Jobs = None
@@ -213,7 +214,11 @@ class Radius(Spec):
 
     def build(self, X: Any, codes: Index | None = None) -> NeighbourGraph:
         self.check()
-        metric = searchable(self.metric, self.metric_params)
+        metric, n = searchable(self.metric, self.metric_params), X.shape[0]
+        if self.radius == np.inf:
+            require(
+                32.0 * n**2, f"The complete graph of {n} points", "Use a finite radius, or a k-nearest-neighbour graph."
+            )
         finder = NearestRows.build(X, radius=self.radius, metric=metric, n_jobs=self.n_jobs)
         D = finder.among()
         if D.nnz == 0:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from scipy.spatial import cKDTree
 
 from ..._resources import one_blas_thread
 from ..search.finders import Finder
+from ..search.indexes import index_of
 from ..search.lists import TINY, keep_zeros, restore_zeros
 from ..search.metric import point_distances
 
@@ -95,8 +95,11 @@ class Joining(Finder):
         rows, columns = np.nonzero(self.reach * (1 - _ROUNDING) > D)
         return sp.csr_array((D[rows, columns], (rows, columns)), shape=D.shape)
 
-    @cached_property
+    @property
     def _trees(self) -> list[tuple[float, Index, cKDTree]]:
+        return index_of(self, self._grown)
+
+    def _grown(self) -> list[tuple[float, Index, cKDTree]]:
         """Training points by octaves of their reach: a ball of that radius then holds few that do not take its centre."""
         points, top = self.finder.engine.points, max(float(self.reach.max()), np.finfo(float).tiny)
         ratio = np.maximum(self.reach / top, 2.0**-_OCTAVES)

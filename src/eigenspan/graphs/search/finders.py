@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
 
 from ...errors import GraphError
 from .engines import choose
+from .indexes import index_of
 from .lists import ragged, regular
 from .metric import paired_distances, refuse_undefined
 
@@ -189,13 +192,33 @@ def _refuse_alone(rows: sp.csr_array, what: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class TransformerRows(Finder):
-    """A finder that asks a fitted scikit-learn neighbours transformer; a point it finds none for is tied to its nearest."""
+    """A finder that asks a neighbours transformer; a point it finds none for is tied to its nearest.
+
+    Those of scikit-learn are held without their trees, unfitted, and fitted again to `fitted_to`; others as they are.
+    """
 
     transformer: Any
     points: Any
+    fitted_to: Any = None
+
+    @classmethod
+    def of(cls, transformer: Any, points: Any) -> TransformerRows:
+        """The finder of a fitted transformer."""
+        if type(transformer) not in (KNeighborsTransformer, RadiusNeighborsTransformer):
+            return cls(transformer, points)
+        finder = cls(clone(transformer), points, transformer._fit_X)
+        index_of(finder, lambda: transformer)
+        return finder
+
+    @property
+    def fitted(self) -> Any:
+        """The transformer, fitted."""
+        if self.fitted_to is None:
+            return self.transformer
+        return index_of(self, lambda: clone(self.transformer).fit(self.fitted_to))
 
     def relate(self, X: Any) -> sp.csr_array:
-        D = sp.csr_array(self.transformer.transform(X))
+        D = sp.csr_array(self.fitted.transform(X))
         alone = np.flatnonzero(np.diff(D.indptr) == 0)
         if not alone.size:
             return D
