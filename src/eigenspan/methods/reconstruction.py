@@ -137,12 +137,12 @@ class NPP(_NeighbourhoodPreserving):
     $metric_of_rows
     weights : "barycentric", name or weight specification, default=None
         Barycentric unless given; other weights average their neighbours. With ``graph="class"`` the class averages 1/n_k.
-    $reg
+    $reg_projection
     $kernel
     $landmarks
     $reduce
     $ridge
-    $unlabeled
+    $unlabeled_graph
     $scale
     $solver
     $random_state
@@ -193,13 +193,13 @@ class ONPP(_NeighbourhoodPreserving):
     $metric_of_rows
     weights : "barycentric", name or weight specification, default=None
         Barycentric unless given; other weights average their neighbours. With ``graph="class"`` the class averages 1/n_k.
-    $reg
+    $reg_projection
     $kernel
     $landmarks
     $reduce
     ridge : float or None, default=None
         Has no effect under an orthogonal unit; accepted so that NPP and ONPP can be exchanged.
-    $unlabeled
+    $unlabeled_graph
     $scale
     $solver
     $random_state

@@ -126,7 +126,7 @@ class KernelPCA(SpectralReducer):
         How `inverse_transform` finds points of the input space: by kernel ridge regression from the embedding, or by Mika's fixed
         point (rbf only).
     alpha : float, default=1.0
-        Ridge of the regression.
+        Ridge of the regression. It has no effect without ``preimage="ridge"``.
     $solver
     $random_state
 
