@@ -21,7 +21,7 @@ from eigenspan.errors import EigenspanWarning, GraphError, InputError, KernelErr
 from eigenspan.forms import centring
 from eigenspan.graphs import choose_landmarks
 from eigenspan.graphs.landmarks import _systematic
-from eigenspan.graphs.search.metric import asymmetry
+from eigenspan.graphs.search.pair_matrices import Asymmetry
 from eigenspan.input import KernelValues
 from helpers import assert_allclose_up_to_sign, assert_healthy, disparity, pairwise
 
@@ -332,13 +332,14 @@ def test_gram_matrices_are_symmetric_and_those_of_scikit_learn() -> None:
 
 def test_asymmetry_is_found_in_any_tile() -> None:
     M = np.zeros((1200, 1200))
-    assert asymmetry(M) == (0.0, 0.0)
+    assert Asymmetry.of(M) == Asymmetry()
     M += 2.0
     for i, j in ((1199, 3), (3, 1199), (700, 701)):
         M[i, j] += 0.5
-        assert asymmetry(M)[1] == 0.5
+        assert Asymmetry.of(M).skew == 0.5
+        assert Asymmetry.of(M).skew_of_squares == 2.25
         M[i, j] -= 0.5
-    assert asymmetry(-M) == (2.0, 0.0)
+    assert Asymmetry.of(-M) == Asymmetry(2.0)
 
 
 # ---------------------------------------------------------------------- one n×n array

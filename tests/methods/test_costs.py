@@ -536,3 +536,11 @@ def test_presets_change_defaults_and_nothing_else() -> None:
         assert (plain.pop("gamma"), plain.pop("unlabeled")) == (0.0, None)
         assert preset == plain
         assert getattr(es, name)(3, gamma=2.0).get_params()["n_components"] == 3
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.1])
+@pytest.mark.parametrize("name", ["LFDA", "DNE", "MFA", "LDE", "MMC"])
+def test_a_graph_within_classes_is_refused_with_and_without_its_weight(name: str, gamma: float) -> None:
+    """The graph joins points whether they are labelled or not."""
+    with pytest.raises(GraphError, match=r"graph=KNN\(n_neighbors=5, within_class=True\).*Leave within_class out"):
+        es.make(name, graph=es.KNN(5, within_class=True), gamma=gamma).fit(IRIS, SPECIES)

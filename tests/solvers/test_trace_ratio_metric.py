@@ -195,3 +195,20 @@ def test_a_ridge_goes_to_the_denominator(iris: Any) -> None:
     np.testing.assert_allclose(strong.problem_.B.to_dense() - plain.problem_.B.to_dense(), 5.0 * np.eye(4), atol=1e-9)
     with pytest.raises(InputError, match="ridge= regularises features"):
         es.TraceReducer(2, maximise="between", unit="projection", ridge=1.0).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        es.LDA(2, criterion="trace-ratio"),
+        es.SODA(2, unlabeled=None),
+        es.TraceReducer(2, maximise="between", over="within", unit="total"),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_a_solver_that_does_not_apply_is_refused(iris: Any, estimator: Any) -> None:
+    X, y = iris
+    with pytest.raises(InputError, match=r"solver='lanczos' does not apply to a trace ratio"):
+        estimator.set_params(solver="lanczos").fit(X, y)
+    dense = estimator.set_params(solver="dense").fit(X, y).embedding_
+    assert angle(dense, estimator.set_params(solver="auto").fit(X, y).embedding_) < 1e-6

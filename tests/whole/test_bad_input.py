@@ -47,7 +47,8 @@ NEIGHBOURS = [case.id for case in own() if "n_neighbors" in case.template.get_pa
 IMPLICIT = [
     case.id
     for case in own()
-    if "disconnected" in case.template.get_params() and not case.template.__sklearn_tags__().target_tags.required
+    if case.template.get_params().get("disconnected") == "connect"
+    and not case.template.__sklearn_tags__().target_tags.required
 ]
 LOCAL = ["ModifiedLLE", "HessianLLE", "LTSA", "GeodesicNullspaceAnalysis"]
 

@@ -86,8 +86,10 @@ class Axes:
             return Fitted(None, map_.then(np.diag(sign_of(map_(basis.rows.points)))), found)
         Y = basis.embed(V)
         if isinstance(basis, Samples) and getattr(posed.problem, "sense", "max") == "min":
-            note(participation=warn_if_localised(Y, basis.masses))
-            warn_if_collapsed(Y)
+            spread = warn_if_localised(Y, basis.masses)
+            note(participation=spread)
+            if spread.min() >= 3.0:  # else all points but a few lie in one place, as the warning says
+                warn_if_collapsed(Y)
         sign = np.ones(Y.shape[1]) if turned else sign_of(Y)
         return Fitted(Y * sign, basis.map(V * sign, spectrum), found)
 

@@ -215,7 +215,7 @@ def solve(
 ) -> Spectrum:
     """The best `n_components` axes of a trace problem, B-orthonormal, refined by Rayleigh–Ritz, with residuals and gap."""
     if isinstance(problem, TraceRatio):
-        return _solve_ratio(problem, n_components, advice)
+        return _solve_ratio(problem, n_components, solver, advice)
     with stage("standard form"):
         standard = _standardise(problem)
     excluded = 0 if standard.exclude is None else standard.exclude.shape[1]
@@ -365,7 +365,7 @@ def _in_unit_coordinates(T: Array, B: Array, N: Array) -> Array:
     return dense.orthonormal(C[:, np.linalg.norm(C, axis=0) > 1e-10 * rounding])
 
 
-def _solve_ratio(problem: TraceRatio, k: int, advice: str = "") -> Spectrum:
+def _solve_ratio(problem: TraceRatio, k: int, solver: str | Solver = "auto", advice: str = "") -> Spectrum:
     T, facts = _metric(problem)
     A, B = (dense.symmetric(M.to_dense() if T is None else T.T @ (M @ T)) for M in (problem.A, problem.B))
     if k > A.shape[0]:
@@ -373,7 +373,7 @@ def _solve_ratio(problem: TraceRatio, k: int, advice: str = "") -> Spectrum:
         advice = f"Use n_components <= {A.shape[0]}." if len(A) else "All rows coincide."
         raise DimensionError(f"n_components={k} exceeds {A.shape[0]}, the {what}. {advice}")
     with stage("eigenproblem"):
-        rho, V, values = trace_ratio(A, B, k, problem.sense)
+        rho, V, values = trace_ratio(A, B, k, problem.sense, solver)
     norm = max(problem.A.norm() if T is None else float(np.linalg.norm(A)), np.finfo(float).tiny)
     residuals = np.linalg.norm((A / norm - rho * (B / norm)) @ V - V * (values[:k] / norm), axis=0)
     gap = relative_gap(values[k - 1], values[k], norm) if values.size > k else np.inf

@@ -124,7 +124,7 @@ def warn_if_localised(Y: Array, masses: Array | None = None) -> Array:
 
 def warn_if_collapsed(Y: Array) -> None:
     """Warn if many points of an embedding share one place: parts of the graph that are hardly tied to the rest."""
-    n = len(Y)
+    n = len(Y)  # where Y is the embedding of distinct rows, each counts once
     many, extent = int(np.ceil(_CROWD * n)), np.ptp(Y, axis=0)
     if n < _MANY or not extent.any():
         return

@@ -90,7 +90,9 @@ def _scales(points: Array, groups: list[Codes], rule: Any, n_jobs: int | None) -
     if isinstance(rule, Heat):
         return np.full(points.shape[0], median_width(points) if rule.sigma is None else float(rule.sigma))
     if not isinstance(rule, LocalScaling):
-        raise GraphError(f"Weights of all pairs are Heat, LocalScaling or Powered of one of them, not {rule!r}.")
+        raise GraphError(
+            f"weights={rule!r} cannot weigh all pairs of points: use Heat, LocalScaling or Powered of one of them."
+        )
     sigma = np.zeros(points.shape[0])
     for group in groups:
         if group.size > 1:

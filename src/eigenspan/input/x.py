@@ -185,7 +185,7 @@ class Pairs:
         return replace(self, rows=rows if self.rows is None else self.rows[rows])
 
     def coordinates(self, use: str, instead: str) -> Any:
-        raise InputError(f"{use}, and X holds {self._noun} instead: {instead}.")
+        raise InputError(f'{use}, and X holds {self._noun} instead (graph= or metric= is "precomputed"): {instead}.')
 
     def refuse_one_place(self) -> None:
         """Whether points coincide is for those to find who look at the numbers."""

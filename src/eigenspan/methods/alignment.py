@@ -284,7 +284,7 @@ class LLTSA(GraphProjection):
     $landmarks
     $reduce
     $ridge
-    $unlabeled
+    $unlabeled_graph
     $scale
     $solver
     $random_state

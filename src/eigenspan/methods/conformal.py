@@ -67,13 +67,15 @@ class ConformalEigenmaps(WalkEmbedding):
         m. None means 10, or as many as there are. More of them follow stronger distortions.
     $n_neighbors
     $graph
-    $reg
+    reg : float, default=1e-3
+        Ridge on the local Gram matrices, relative to their trace. It has no effect with ``base="laplacian"``.
     weights : {"heat", "local", "binary", "cosine", "precomputed"} or weight specification, default="heat"
-        Of ``base="laplacian"``, as for `LaplacianEigenmaps`.
+        Of ``base="laplacian"``, as for `LaplacianEigenmaps`. It has no effect with ``base="lle"``.
     $landmark_fit
     $disconnected_lists
     extension : {"nystrom", "harmonic", "barycentric"}, default="nystrom"
-        How ``base="laplacian"`` places new points, as for `LaplacianEigenmaps`; `LLE` rebuilds them from their neighbours.
+        How ``base="laplacian"`` places new points, as for `LaplacianEigenmaps`. It has no effect with ``base="lle"``, which rebuilds
+        them from their neighbours.
     tol : float, default=1e-6
         What may be left to gain, as a share of the objective.
     $solver

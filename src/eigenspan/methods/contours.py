@@ -56,9 +56,9 @@ class ContourRegression(InverseRegression):
     contour : float in (0, 1), default=0.1
         Share of the pairs that count as being on one contour: those that the response varies least on.
     tube : float in (0, 1), default=0.05
-        Share of the rows that are near a line (``"general"``), of 1,000 of them where there are more.
+        Share of the rows that are near a line, of 1,000 of them where there are more. It has no effect with ``form="simple"``.
     n_pairs : int, default=5000
-        Pairs that lines are drawn through, chosen at random where there are more (``"general"``).
+        Pairs that lines are drawn through, chosen at random where there are more. It has no effect with ``form="simple"``.
     $level
     $n_permutations_only
     $direction_parameters

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .._diagnostics import note
 from .._parameters import Count, NotNegative, Positive, Verbose
 from ..core import AxisWeights, Features, Form, Posed, Spectrum, TraceProblem, TraceRatio, diagonal, with_ridge
-from ..errors import DimensionError, LabelError, LabelWarning, RidgeWarning, warn
+from ..errors import DimensionError, GraphError, LabelError, LabelWarning, RidgeWarning, warn
 from ..forms import laplacian, local_fisher, pair_affinity
 from ..graphs import LocalScaling, NeighbourGraph, Powered, affinity, allies, as_graph, check_n_neighbors
 from ..graphs.labels import warn_of_single_labels
@@ -93,6 +93,7 @@ class PairCosts(FeatureReducer):
         warn_of_a_mark(self, sample.y.names)
         basis = features_of(self, sample).centred(np.ones(sample.n))
         points = checked_points(self, basis, sample)
+        refuse_class_graph(self)
         if not self.gamma:
             check_given(self.graph, points)
         form, unit = self._labelled(points, codes)
@@ -124,6 +125,15 @@ class PairCosts(FeatureReducer):
             else:
                 ridge = singular_ridge(A, B, quiet=bool(self.gamma or basis.relative_ridge))
         return with_ridge(B, ridge, basis.relative_ridge)
+
+
+def refuse_class_graph(estimator: Any) -> None:
+    """Refuse a graph within classes, with gamma = 0 too, where it would be accepted unread."""
+    if getattr(estimator.graph, "within_class", False):
+        raise GraphError(
+            f"graph={estimator.graph!r} joins points of one class, but {type(estimator).__name__}(graph=) joins neighbours among all "
+            "points, labelled or not. Leave within_class out."
+        )
 
 
 def singular_ridge(A: Form, B: Form, quiet: bool) -> float | None:

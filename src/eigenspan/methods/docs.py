@@ -19,7 +19,8 @@ _ENTRIES = {
     spectrum_ : ndarray
         With "auto": the eigenvalues, largest first, that told it.""",
     "n_neighbors": """n_neighbors : int or None, default=None
-        Neighbours of every point. None means 10, or all other points where there are fewer.""",
+        Neighbours of every point. None means 10, or all other points where there are fewer. It has no effect where `graph` is given,
+        unless X holds distances.""",
     "graph_plain": """graph : graph specification or None, default=None
         Overrides `n_neighbors`: ``KNN(15, metric="cosine")``, ``Radius(0.5)``, ``MST()``, the ``graph_`` of a fitted estimator, a
         scikit-learn neighbours transformer, a sparse matrix of distances, a pair ``(indices, distances)``, or ``"precomputed"`` when X
@@ -99,15 +100,17 @@ _ENTRIES = {
         ε that keeps the axes short: B + εI. None means 0, or a small ridge for kernels, and where B is singular 1 % of the mean of its
         eigenvalues that are not zero (with a warning where γ = 0). It is in ``diagnostics_``.""",
     "gamma": """gamma : float
-        γ, the weight of the neighbours of all points, labelled or not; 0 leaves them out.""",
+        γ, the weight of the neighbours of all points, labelled or not; 0 leaves them out, and `alpha`, `gamma_scale` and `graph` then
+        have no effect.""",
     "alpha": """alpha : float, default=4.0
-        Hadamard power of their affinities [S2, eq. 9]: larger values count near pairs more and far ones less.""",
+        Hadamard power of their affinities [S2, eq. 9]: larger values count near pairs more and far ones less. It has no effect with
+        ``gamma=0``.""",
     "gamma_scale": """gamma_scale : {"relative", "raw"}, default="relative"
         What γ is measured by. With ``"relative"`` γ is the total cost of the neighbours of all points, Tr U, as a share of the most
         that the labels can gain, the sum of the negative eigenvalues of A (of all, where none is negative): γs U is added to A with
         :math:`s = \\sum_i \\max(-\\lambda_i(A), 0) / \\operatorname{Tr} U`. Neither units nor the numbers of points and labels change it.
         ``diagnostics_`` has s as ``"gamma_factor"`` and γs as ``"effective_gamma"``. ``"raw"`` adds γU, and γI to a singular B, as [S2]
-        does: a sum over all pairs that can drown a few labels.""",
+        does: a sum over all pairs that can drown a few labels. It has no effect with ``gamma=0``.""",
     "pair_neighbors": """n_neighbors : int or None, default=None
         Nearest points of the same class (all of a smaller class), and the neighbour that sets the local scale of affinities.
         None means 3, or 7 for the local scales of all pairs in a class.""",
@@ -115,10 +118,14 @@ _ENTRIES = {
         Nearest points of other classes; None means as many as `n_neighbors`.""",
     "graph_unlabelled": """graph : "all" or graph specification, default="all"
         Pairs in the affinity of unlabelled points: all of them as in [S2, eq. 7], O(n²) in blocks, or the edges of a neighbour
-        graph such as ``KNN(10)``, which is the choice for many points.""",
+        graph such as ``KNN(10)``, which is the choice for many points. It has no effect with ``gamma=0``.""",
     "axes": """axes : {"unit", "norm", "eigenvalue", "eigenvalue-norm"}, default="unit"
         Weights of the axes [S2, §2.3]: as solved, of length one, times the root of what each axis gains, or both; an
-        axis without gain becomes zero.""",
+        axis without gain becomes zero. It has no effect with ``scale="unit-variance"``.""",
+    "axes_orthonormal": """axes : {"unit", "norm", "eigenvalue", "eigenvalue-norm"}, default="unit"
+        Weights of the axes [S2, §2.3]: as solved, of length one, times the root of what each axis gains, or both; an
+        axis without gain becomes zero. The axes are solved with length one, so the choice between the first two, and between the last
+        two, has no effect; with ``scale="unit-variance"`` none of them has.""",
     "n_directions": """n_components : int, "test" or None, default=None
         Number of directions. ``"test"`` takes the least number that the tests in ``order_tests_`` do not refuse; None means two, or as many
         as there are.""",
@@ -145,6 +152,9 @@ _ENTRIES = {
     "unlabeled": """unlabeled : int, str or None, default=$mark
         The label that marks unlabelled points, besides NaN and None. It is −1 in the semi-supervised methods, as in scikit-learn. In
         the supervised ones it is None: −1 is a class like any other.""",
+    "unlabeled_graph": """unlabeled : int, str or None, default=$mark
+        The label that marks unlabelled points, besides NaN and None; with None −1 is a class like any other. It has no effect on graphs
+        that are not made of classes.""",
     "reg": """reg : float, default=1e-3
         Ridge on the local Gram matrices, relative to their trace.""",
     "scale": """scale : "unit-variance" or None, default=None
@@ -153,10 +163,16 @@ _ENTRIES = {
         expect.""",
     "solver": """solver : {"auto", "dense", "shift-invert", "lanczos", "chebyshev", "amg", "randomised", "factor"} or Solver, default="auto"
         Eigensolver; ``help(eigenspan.solvers.Auto)`` shows the decision table.""",
+    "reg_projection": """reg : float, default=1e-3
+        Ridge on the local Gram matrices, relative to their trace. It has no effect with `weights` other than barycentric ones.""",
+    "solver_ratio": """solver : {"auto", "dense"} or Dense, default="auto"
+        Eigensolver. Each step towards the trace ratio is a dense eigenproblem: the choice has no effect, and other solvers are
+        refused.""",
     "random_state": """random_state : int, RandomState or None, default=0
-        Seeds start vectors and random choices. The same seed gives the same result.""",
+        Seeds start vectors and random choices. The same seed gives the same result. It has no effect where nothing is chosen at random
+        and the eigenproblem is solved densely.""",
     "n_jobs": """n_jobs : int or None, default=None
-        Threads at most; None means as many as there are processors. The result does not depend on it.""",
+        Threads at most; None means as many as there are processors. It has no effect on the result.""",
     "response_labels": """labels : {"auto", "delta", "rbf"}, default="auto"
         The kernel of the responses: 1 within a class and 0 between classes, or Gaussian for numbers (of several columns if need be,
         each brought to unit variance). "auto" takes text for classes and numbers for numbers; class codes need "delta". Rows whose
@@ -194,7 +210,8 @@ _ENTRIES = {
     mean_ : ndarray of shape (n_features,)
         The origin of the embedding in the input space (absent with a kernel).""",
     "unfolding_neighbors": """n_neighbors : int or None, default=None
-        Neighbours of every point. None means 8, or all other points where there are fewer.""",
+        Neighbours of every point. None means 8, or all other points where there are fewer. It has no effect where `graph` is given,
+        unless X holds distances.""",
     "unfolding_tol": """tol : float, default=1e-3
         Certified relative gap at which to stop.""",
     "unfolding_extension": """extension : {"auto", "barycentric", "eigenfunctions", "kernel-map"} or specification, default="auto"
@@ -252,7 +269,7 @@ _COSTS = """$gamma
 _UNFOLDING = """$unfolding_tol
     rank : int or None, default=None
         Columns of the Gram matrix's factor to begin with; more are added where the certificate asks for them. None means 3, or one more
-        than `n_components`.
+        than `n_components`. It has no effect on dense steps: see `method`.
     method : {"auto", "low-rank", "dense"}, default="auto"
         Sparse low-rank steps for bounds on pairs, dense ones, up to a thousand points or so, for other constraints. A band is entered at
         the data themselves: the sparse steps need at most 15 columns, and Euclidean distances.
@@ -271,12 +288,14 @@ _UNFOLDING = """$unfolding_tol
 
 _FORM = """band : float, default=0.05
         Share by which squared distances may shrink with ``constraint="band"``. More than 15 columns, or distances that are not
-        Euclidean, are solved densely: see `method`.
+        Euclidean, are solved densely: see `method`. It has no effect with other constraints.
     price : float or "auto", default="auto"
         ν of ``constraint="slack"``: the objective is charged ν Σ t^power. "auto" lets an average
-        edge stretch by 0.2 per cent (power 2), or asks thirty times what an average edge gains (power 1).
+        edge stretch by 0.2 per cent (power 2), or asks thirty times what an average edge gains (power 1). It has no effect with other
+        constraints.
     power : {1, 2}, default=2
-        1 charges the stretch itself and leaves most edges exact, 2 its square and spreads it."""
+        1 charges the stretch itself and leaves most edges exact, 2 its square and spreads it. It has no effect without
+        ``constraint="slack"``."""
 
 _UNFOLDED = """embedding_full_ : ndarray of shape (n_samples, r)
         The whole unfolding, ``K = embedding_full_ @ embedding_full_.T``, on its principal axes.
@@ -314,7 +333,7 @@ _FUNCTIONS = f"""n_components : int or None, default=None
     ridge : float, default=0.0
         ε, for functions of variance one.
     unit : {{"degree", "covariance"}}, default="degree"
-        Eigenvectors of the walk, or of L.
+        Eigenvectors of the walk, or of L. The latter have variance one, and ``scale="unit-variance"`` then has no effect.
     {_EIGENMAPS}"""
 
 #: Lists of entries that whole families share.
@@ -334,7 +353,9 @@ _LISTS = {
     "unfolding_form": _FORM,
     "unfolding_of_labels": _LABELLED,
     "cost_parameters": _COSTS,
-    "cost_parameters_orthonormal": _COSTS.replace("$ridge_unit", "$ridge_orthonormal"),
+    "cost_parameters_orthonormal": _COSTS.replace("$ridge_unit", "$ridge_orthonormal").replace(
+        "$axes", "$axes_orthonormal"
+    ),
 }
 
 _SOURCES = {

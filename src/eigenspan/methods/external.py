@@ -86,8 +86,9 @@ class External(Reducer):
     ----------
     estimator : estimator with ``fit_transform``
     n_neighbors : int or None, default=None
-        Neighbours for the extension, where one is needed.
+        Neighbours for the extension. It has no effect on an estimator that has a ``transform`` of its own.
     n_jobs : int or None, default=None
+        Threads at most for the extension; None means as many as there are processors. It has no effect on the result.
 
     Attributes
     ----------

@@ -76,7 +76,8 @@ class LaplacianEigenmaps(WalkEmbedding):
     $n_components
     unit : {"degree", "covariance"}, default="degree"
         B = D or B = I. With the latter new points are placed by the weighted mean of their neighbours where `extension` is "nystrom":
-        the eigenfunction formula is for eigenvectors of the walk.
+        the eigenfunction formula is for eigenvectors of the walk. The axes then have variance one, and ``scale="unit-variance"`` has no
+        effect.
     $eigenmap_parameters
 
     Attributes
@@ -162,7 +163,7 @@ class LPP(_LocalityPreserving):
     $landmarks
     $reduce
     $ridge
-    $unlabeled
+    $unlabeled_graph
     $scale
     $solver
     $random_state
@@ -219,7 +220,7 @@ class OLPP(_LocalityPreserving):
     $reduce
     ridge : float or None, default=None
         Has no effect under an orthogonal unit; accepted so that LPP and OLPP can be exchanged.
-    $unlabeled
+    $unlabeled_graph
     $scale
     $solver
     $random_state

@@ -51,7 +51,7 @@ class SSDR(LabelledProjection):
         Row numbers of pairs that belong, or do not belong, together. With either of them y may be left out.
     normalise : bool, default=True
         Divide the sums over pairs by their numbers.
-    $axes
+    $axes_orthonormal
     $kernel
     $landmarks
     $reduce

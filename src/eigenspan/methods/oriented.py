@@ -152,6 +152,7 @@ class OrientedPCA(Streaming, FeatureReducer):
     ridge : float or None, default=None
         ε of R + εI: noise of this variance in all directions besides, for copies too few to tell R. None means 0 for features, or a
         small one, with a warning, where R is singular and the signal varies in directions without noise; kernels have a small one always.
+        It has no effect with ``extractor="difference"``.
     $scale
     $solver
     $random_state

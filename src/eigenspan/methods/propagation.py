@@ -202,16 +202,19 @@ class SODA(GraphProjection):
     n_components : int or None, default=None
         Number of axes. None means c − 1.
     trust : float in (0, 1], default=1.0
-        1 − α of labelled points: how much they hold to their label. With 1 they keep it.
+        1 − α of labelled points: how much they hold to their label. With 1 they keep it. It has no effect on a graph within classes,
+        over which no label reaches a point without it.
     novelty : float in (0, 1], default=0.01
-        1 − α of unlabelled points: how much they hold to having none. With 1 only the labelled points count.
+        1 − α of unlabelled points: how much they hold to having none. With 1 only the labelled points count. It has no effect on a
+        graph within classes, over which no label reaches them.
     $n_neighbors
     $graph_pairs
     $metric_of_rows
     $weights
     axes : {"unit", "norm", "eigenvalue", "eigenvalue-norm"}, default="unit"
         Weights of the axes [S2, §2.3], which all have length one: as they are, or times the root of what each of them gains,
-        :math:`v^T \\tilde S_B v / v^T (\\tilde S_T + \\varepsilon I) v`.
+        :math:`v^T \\tilde S_B v / v^T (\\tilde S_T + \\varepsilon I) v`. The choice between "unit" and "norm", and between the other
+        two, has no effect; with ``scale="unit-variance"`` none of them has.
     $kernel
     $landmarks
     $reduce
@@ -220,7 +223,7 @@ class SODA(GraphProjection):
         the ratio is best served by a few good axes and others along which nothing varies (`reduce` is the other remedy).
     $unlabeled
     $scale
-    $solver
+    $solver_ratio
     $random_state
     $n_jobs
 

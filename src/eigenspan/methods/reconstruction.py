@@ -185,7 +185,7 @@ class NPP(_NeighbourhoodPreserving):
     weights : "barycentric", name or weight specification, default=None
         None means barycentric and, with ``graph="class"``, the class averages 1/n_k. ``"barycentric"`` rebuilds a point from its
         neighbours, with ``graph="class"`` from all others of its class (O(n_k⁴) for a class of n_k points). Other weights average.
-    $reg
+    $reg_projection
     disconnected : {"keep", "connect", "raise"}, default="keep"
         What to do if the graph is not connected, or if its neighbour lists have several closed classes (sets of points whose
         neighbours all lie in the same set): use it as it is, and warn if axes show these sets as single points; add edges and
@@ -194,7 +194,7 @@ class NPP(_NeighbourhoodPreserving):
     $landmarks
     $reduce
     $ridge
-    $unlabeled
+    $unlabeled_graph
     $scale
     $solver
     $random_state
@@ -246,7 +246,7 @@ class ONPP(_NeighbourhoodPreserving):
     weights : "barycentric", name or weight specification, default=None
         None means barycentric and, with ``graph="class"``, the class averages 1/n_k. ``"barycentric"`` rebuilds a point from its
         neighbours, with ``graph="class"`` from all others of its class (O(n_k⁴) for a class of n_k points). Other weights average.
-    $reg
+    $reg_projection
     disconnected : {"keep", "connect", "raise"}, default="keep"
         What to do if the graph is not connected, or if its neighbour lists have several closed classes (sets of points whose
         neighbours all lie in the same set): use it as it is, and warn if axes show these sets as single points; add edges and
@@ -256,7 +256,7 @@ class ONPP(_NeighbourhoodPreserving):
     $reduce
     ridge : float or None, default=None
         Has no effect under an orthogonal unit; accepted so that NPP and ONPP can be exchanged.
-    $unlabeled
+    $unlabeled_graph
     $scale
     $solver
     $random_state

@@ -12,7 +12,17 @@ from ..graphs import check_n_neighbors
 from ..input import Input, Sample
 from ..input.y import ClassLabels
 from .base import FeatureReducer, features_of
-from .costs import LFDA, AxisRule, PairAffinity, PairCosts, checked_points, nearness, warn_of_a_mark, without_rounding
+from .costs import (
+    LFDA,
+    AxisRule,
+    PairAffinity,
+    PairCosts,
+    checked_points,
+    nearness,
+    refuse_class_graph,
+    warn_of_a_mark,
+    without_rounding,
+)
 from .neighbourhood import check_given
 from .streaming import SmoothedStreaming, asks_for_rows, over_given_graph, reads_once
 from .table import NEIGHBOURS_AND_FEATURES, method
@@ -99,6 +109,7 @@ class MMC(SmoothedStreaming, PairCosts):
     def _check_scatters(self, scatters: Scatters, sample: Sample) -> None:
         if self.n_neighbors is not None:
             check_n_neighbors(self.n_neighbors, sample.x.values)
+        refuse_class_graph(self)
         if self.gamma:
             warn_of_a_mark(self, sample.y.names)
         else:

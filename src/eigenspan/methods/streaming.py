@@ -96,12 +96,13 @@ class Streaming:
         return {"moments_": sums, "n_samples_seen_": sums.n}
 
     def _with_sums(self, fitted: Fitted, sample: Sample) -> Fitted:
-        """Sums of sparse rows, or of few, from which the fit itself was not made."""
-        known = "moments_" in fitted.attributes or self._needs_rows() is not None or sample.x.lazy or sample.x.pairs
+        """The fit with sums of its rows, if it was made without them and they are cheap: `partial_fit` may go on from them."""
+        if "moments_" in fitted.attributes or self._needs_rows() is not None or sample.x.lazy or sample.x.pairs:
+            return fitted
         if self._input.of(self).missing != "refuse" and _has_gaps(sample.x.values):  # type: ignore[attr-defined]
             return fitted  # rows with gaps have no sums
         beside = sample.y if isinstance(sample.y, tuple) else (sample.y,)
-        if known or not _are_cheap([table.values for table in (sample.x, *beside) if isinstance(table, Points)]):
+        if not _are_cheap([table.values for table in (sample.x, *beside) if isinstance(table, Points)]):
             return fitted
         with stage("moments"):
             return fitted.having(**self._sums_in(sample))

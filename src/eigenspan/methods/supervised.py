@@ -110,15 +110,15 @@ class SupervisedPCA(LabelledStreaming, _LabelKernel):
     labels : {"delta", "rbf", "linear"}, default="delta"
         K_y: 1 within a class; exp(−(y_i − y_j)²/w²) or y_i·y_j for numbers (of several columns if need be).
     width : float or None, default=None
-        w of ``"rbf"``; None means half the median distance of the targets.
-    $axes
+        w of ``"rbf"``; None means half the median distance of the targets. It has no effect on other `labels`.
+    $axes_orthonormal
     $kernel
     $landmarks
     $reduce
     $ridge_orthonormal
     unlabeled : int, str or None, default=None
-        A class label that marks unlabelled points, besides NaN and None. Among numbers (``"rbf"``, ``"linear"``) only NaN and None
-        mark them.
+        A class label that marks unlabelled points, besides NaN and None. It has no effect on numbers (``"rbf"``, ``"linear"``), among
+        which only NaN and None mark them.
     $scale
     $solver
     $random_state
@@ -194,7 +194,7 @@ class RoweisDA(_LabelKernel):
     labels : {"delta", "rbf", "linear"}, default="delta"
         K_y: 1 within a class; exp(−(y_i − y_j)²/w²) or y_i·y_j for numbers, whose distinct values are the classes of S_W.
     width : float or None, default=None
-        w of ``"rbf"``; None means half the median distance of the targets.
+        w of ``"rbf"``; None means half the median distance of the targets. It has no effect on other `labels`.
     $axes
     $kernel
     $landmarks
@@ -202,8 +202,8 @@ class RoweisDA(_LabelKernel):
     ridge : float or None, default=None
         Added to the 1 − r2 that stand beside S_W already. None means 0, and with r2 = 1 a small ridge for kernels.
     unlabeled : int, str or None, default=None
-        A class label that marks unlabelled points, besides NaN and None. Among numbers (``"rbf"``, ``"linear"``) only NaN and None
-        mark them.
+        A class label that marks unlabelled points, besides NaN and None. It has no effect on numbers (``"rbf"``, ``"linear"``), among
+        which only NaN and None mark them.
     $scale
     $solver
     $random_state

@@ -137,6 +137,7 @@ class KernelPCA(SpectralReducer):
         point (rbf only).
     alpha : float, default=1.0
         Ridge of the regression. 0 interpolates the training points; rows that coincide in the embedding are sent to their mean.
+        It has no effect without ``preimage="ridge"``.
     $solver
     $random_state
 

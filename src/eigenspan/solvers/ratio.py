@@ -5,21 +5,27 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ConvergenceError, UnitError
+from ..errors import ConvergenceError, InputError, UnitError
 from . import dense
+from .select import Auto, Dense, Solver, as_solver
 
 Array = NDArray[np.float64]
 
 
 def trace_ratio(
-    A: Array, B: Array, k: int, sense: str, tol: float = 1e-13, iterations: int = 200
+    A: Array, B: Array, k: int, sense: str, solver: str | Solver = "auto", tol: float = 1e-13, iterations: int = 200
 ) -> tuple[float, Array, Array]:
     """The optimal ratio ρ, the axes V and the eigenvalues of ``A − ρB`` (best first).
 
     Each step takes the extreme `k` eigenvectors of ``A − ρB`` and sets ρ to their ratio; ρ moves monotonically and
     converges quadratically. Both matrices are brought to entries of at most one, so that their units do not matter. Cost: a handful
-    of dense eigenproblems of the order of A.
+    of dense eigenproblems of the order of A; InputError for any other `solver`.
     """
+    if not isinstance(as_solver(solver), Auto | Dense):
+        raise InputError(
+            f'solver={solver!r} does not apply to a trace ratio, whose steps need all eigenpairs of a dense matrix. Use solver="auto" or '
+            '"dense".'
+        )
     above, below = (float(np.abs(M).max(initial=0.0)) or 1.0 for M in (A, B))
     A, B = A / above, B / below
     if not np.trace(B) > 0:

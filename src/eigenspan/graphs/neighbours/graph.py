@@ -140,7 +140,7 @@ class KNN(Spec):
         (approximate, needs ``eigenspan[ann]``), or by scikit-learn. The choice and, where it is approximate, the measured recall
         are in ``diagnostics_``.
     n_jobs : int or None, default=None
-        Threads; None means all.
+        Threads; None means all. It has no effect on the result.
 
     Examples
     --------
@@ -197,6 +197,7 @@ class Radius(Spec):
     metric_params : dict or None, default=None
         Parameters of the metric.
     n_jobs : int or None, default=None
+        Threads; None means all. It has no effect on the result.
 
     Examples
     --------

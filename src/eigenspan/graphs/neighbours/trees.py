@@ -52,6 +52,7 @@ class MST(Spec):
     metric_params : dict or None, default=None
         Parameters of the metric.
     n_jobs : int or None, default=None
+        Threads; None means all. It has no effect on the result.
 
     Examples
     --------

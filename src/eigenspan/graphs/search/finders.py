@@ -239,4 +239,4 @@ class TransformerRows(Finder):
     @property
     def metric(self) -> Any:
         # "minkowski" with p=2 is fitted as "euclidean", which sparse points have too.
-        return getattr(self.transformer, "effective_metric_", getattr(self.transformer, "metric", "euclidean"))
+        return getattr(self.fitted, "effective_metric_", getattr(self.transformer, "metric", "euclidean"))

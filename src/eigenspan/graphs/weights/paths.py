@@ -79,7 +79,8 @@ class PathSimilarity(WeightSpec):
     def bind(self, graph: NeighbourGraph, X: Any) -> _BoundPaths:
         if self.pairs == "all":
             raise GraphError(
-                'PathSimilarity(pairs="all") has a weight for every pair of points, which this method cannot hold: use pairs="edges".'
+                'weights=PathSimilarity(pairs="all") has a weight for every pair of points, which this method cannot hold: use '
+                'pairs="edges".'
             )
         return _BoundPaths(self.tree(graph, X))
 

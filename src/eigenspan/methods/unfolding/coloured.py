@@ -149,7 +149,7 @@ class ColoredMVU(LabelledUnfolding):
         K_l: 1 within a class; y_i·y_j or exp(−(y_i − y_j)²/w²) for numbers (of several columns if need be); a function of two arrays of
         rows of numbers; or the matrix itself, and then y is not read.
     width : float or None, default=None
-        w of ``"rbf"``; None means half the median distance of the targets.
+        w of ``"rbf"``; None means half the median distance of the targets. It has no effect on other label kernels.
     constraint : {"inequality", "slack", "band"}, default="band"
         ``v ≤ d``; ``v ≤ d + t`` at a price for t; ``(1 − band) d ≤ v ≤ d``, for the squared distances v of neighbours.
     $unfolding_form

@@ -95,7 +95,7 @@ class LandmarkMVU(SampledEmbedding, Unfolding):
     form : {"tangent", "reconstruction"}, default="tangent"
         M: that of LTSA with tangent spaces of dimension `n_components`, or that of LLE.
     reg : float, default=1e-3
-        With "reconstruction", ridge on the local Gram matrices of W, relative to their trace.
+        Ridge on the local Gram matrices of W, relative to their trace. It has no effect with ``form="tangent"``.
     $unfolding_neighbors
     $graph
     landmarks : int, Landmarks, array of indices or None, default=None
@@ -106,7 +106,7 @@ class LandmarkMVU(SampledEmbedding, Unfolding):
     rank : int or None, default=None
         Has no effect here; accepted so that unfoldings can be exchanged.
     method : {"auto", "dense"}, default="auto"
-        The small program is solved densely.
+        The small program is solved densely in any case: the choice has no effect.
     $unfolding_extension
     max_iter : int, default=300
         Rounds.
