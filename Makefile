@@ -1,4 +1,5 @@
 # Two commands matter: `make demo` and `make test`. Both set up their own environment.
+# Tools are run as `python -m`, and paths are relative: the folder may have any name, spaces and accents included.
 
 PYTHON ?= python3
 VENV := .venv
@@ -26,26 +27,26 @@ $(READY): pyproject.toml constraints.txt
 setup: $(READY) ## create the virtual environment
 
 demo: $(READY) ## embed the digits with six methods: a table, a picture and a page
-	@$(BIN)/eigenspan demo
+	@$(BIN)/python -m eigenspan demo
 
-test: lint types doctest unit ## everything that is checked: format, lint, types, doctests, tests
+test: lint types unit doctest ## everything that is checked: format, lint, types, doctests, tests
 
 lint: $(READY) ## formatting and lint
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m ruff check .
 
 format: $(READY) ## rewrite the sources in the house format
-	$(BIN)/ruff format .
-	$(BIN)/ruff check --fix .
+	$(BIN)/python -m ruff format .
+	$(BIN)/python -m ruff check --fix .
 
 types: $(READY)
-	$(BIN)/mypy
+	$(BIN)/python -m mypy
 
 doctest: $(READY)
-	$(BIN)/pytest --doctest-modules src
+	$(BIN)/python -m pytest --doctest-modules src
 
 unit: $(READY)
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal tests
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests
 
 test-kernels: $(READY) ## the tests with the BLAS kernels of other processors, one after the other
 	$(BIN)/python tests/kernels.py --workers $(WORKERS)
@@ -58,16 +59,16 @@ $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
 	@touch $@
 
 test-oldest: $(OLDEST)/.ready ## the tests with the oldest versions of what eigenspan needs
-	$(OLDEST)/bin/pytest -n $(WORKERS) --dist worksteal tests
+	$(OLDEST)/bin/python -m pytest -n $(WORKERS) --dist worksteal tests
 
 test-runtime: $(READY) ## Ctrl-C at 40 moments of twelve methods, forks, limits, broken caches (half an hour)
-	EIGENSPAN_INTERRUPTS=40 $(BIN)/pytest -s tests/runtime
+	EIGENSPAN_INTERRUPTS=40 $(BIN)/python -m pytest -s tests/runtime
 
 test-sklearn: $(READY) ## scikit-learn's own tests of the classes that both libraries have
 	$(BIN)/python tests/sklearn_suites
 
 test-browser: $(READY) ## the report in a real browser (Debian: apt install chromium)
-	$(BIN)/pytest tests/browser
+	$(BIN)/python -m pytest tests/browser
 
 gallery: $(READY) ## remake the figures and tables of the papers: docs/reproductions/figures.md (EIGENSPAN_DATA names the data's folder)
 	$(BIN)/python examples/gallery $(if $(EIGENSPAN_DATA),--write docs)
@@ -93,7 +94,7 @@ $(DOCS)/.ready: pyproject.toml constraints.txt
 	@touch $@
 
 docs: $(DOCS)/.ready ## the documentation as a site: docs/_build/html/index.html
-	$(DOCS)/bin/sphinx-build -q -n -W --keep-going docs docs/_build/html
+	$(DOCS)/bin/python -m sphinx -q -n -W --keep-going docs docs/_build/html
 	@echo "Open docs/_build/html/index.html in a browser; it needs no network."
 
 clean: ## remove the environment, caches and pictures of the demo

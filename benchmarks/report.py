@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -21,16 +22,16 @@ METHOD = """
 ## Method
 
 - Every run is a fresh Python process with {threads} threads (OpenMP, OpenBLAS, MKL, numba, `n_jobs`). Contenders take turns: ours,
-  first peer, second peer, ours again, so that a slow minute of the machine hits all of them alike. Times are medians over the runs,
-  wall clock; the repeats differ in their random seed.
+  first peer, second peer, ours again, so that a slow minute of the machine hits all of them alike. Times are wall clock,
+  medians over the runs; the repeats differ in their random seed.{runs}
 - Before the timed call each process fits the same method to a few hundred or thousand rows of such data, for every contender alike:
   imports and compilation do not count. eigenspan compiles its loops once per installation and then loads them from a cache.
 - The timed call goes from the data in memory to the embedding of all its rows, unless a title says otherwise.
 - Memory is the peak of the process during that call, above what data and libraries held just before it. Pages of a memory-mapped
   file count when they are read.
 - The ratio is the peer's time over ours: above 1 we are faster. A run beyond its limit is ended and not repeated; its ratio is a lower
-  bound. A contender whose runs have taken {long:g} s together is not run again, and the number of its runs is then given. Points of the
-  growth curves that are not compared are measured once.
+  bound. A contender whose runs have taken {long:g} s together is not run again. Where the number of runs is not {repeats}, it is
+  given in brackets. Points of the growth curves that are not compared are measured once.
 - Quality is measured on what each contender returned. *Residual* is what eigenspan reports itself, the largest ‖My − λy‖ relative to ‖M‖.
   *Residual / λ* is recomputed from each contender's vectors on its own graph. *Procrustes* is the relative Frobenius distance after the
   best rotation, scale and shift, *R²* the share of the true sheet that an affine function of the embedding explains, *degrees* are the
@@ -73,6 +74,8 @@ SUMMARY = (
     ("maximum variance unfolding, 2,000 points", "mvu", 2_000),
     ("maximum variance unfolding, 50,000 points", "mvu-large", 50_000),
 )
+#: Its columns.
+COLUMNS = (OURS, "scikit-learn", "tapkee")
 BEGIN, END = "<!-- speed: written by python -m benchmarks report -->\n", "<!-- end of speed -->\n"
 
 
@@ -133,9 +136,10 @@ def render(record: dict[str, Any] | None, source: str = "") -> str:
     page = [TOP.format(source=source or "benchmarks/results/")]
     if record is None:
         page.append("\nNothing has been measured yet.\n")
-        return "".join([*page, METHOD.format(threads=2, long=LONG)])
-    page += [METHOD.format(threads=record["threads"], long=LONG), _machine(record)]
+        return "".join([*page, METHOD.format(threads=2, long=LONG, repeats=REPEATS, runs="")])
     entries = [entry for entry in record["entries"] if entry["compared"]]
+    runs = f"\n  {runs_of(entries)}"
+    page += [METHOD.format(threads=record["threads"], long=LONG, repeats=REPEATS, runs=runs), _machine(record)]
     if any(ratios(entry) for entry in entries):
         page.append(f"\n## Comparison\n\n![Time of peers over ours](images/{RATIOS})\n")
     for title in dict.fromkeys(entry["title"] for entry in entries):
@@ -150,14 +154,33 @@ def render(record: dict[str, Any] | None, source: str = "") -> str:
     return "".join(page)
 
 
+def runs_of(entries: list[dict[str, Any]], peers: tuple[str, ...] = ("",)) -> str:
+    """How many runs are behind the times of these entries and peers, the most frequent number first."""
+    counts = Counter(
+        len(row["seconds"])
+        for entry in entries
+        for row in entry["contenders"]
+        if row["status"] == "ok" and row["name"].startswith(peers)
+    )
+    parts = [f"{times} of {n} run{'s' * (n > 1)}" for n, times in counts.most_common()]
+    return f"The {counts.total()} times are medians: {', '.join(parts) or 'none'}."
+
+
+def introduction(record: dict[str, Any]) -> str:
+    """The sentence above the README's table: what its times are medians of."""
+    wanted = {(task, size) for _, task, size in SUMMARY}
+    shown = [entry for entry in record["entries"] if (entry["task"], entry["size"]) in wanted]
+    return f"Every run is a fresh process with {record['threads']} threads, contenders in turn. {runs_of(shown, COLUMNS)}\n\n"
+
+
 def summary(record: dict[str, Any]) -> str:
     """The README's table: those rows of `SUMMARY` that were measured; `render` names the others."""
     entries = {(entry["task"], entry["size"]): entry for entry in record["entries"]}
-    lines = ["| task | eigenspan | scikit-learn | tapkee |", "|---|---:|---:|---:|"]
+    lines = [f"| task | {' | '.join(COLUMNS)} |", "|---|---:|---:|---:|"]
     for label, task, size in SUMMARY:
         if (task, size) in entries:
             rows = {row["name"]: row for row in entries[task, size]["contenders"]}
-            cells = [_cell(rows, peer, entries[task, size]["limit"]) for peer in (OURS, "scikit-learn", "tapkee")]
+            cells = [_cell(rows, peer, entries[task, size]["limit"]) for peer in COLUMNS]
             lines.append(f"| {label} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
@@ -320,6 +343,6 @@ def write(path: Path | None = None, docs: Path = ROOT / "docs") -> Path:
 
 
 def with_summary(text: str, record: dict[str, Any]) -> str:
-    """A README with the table of `record` between its two marks."""
+    """A README with the runs and the table of `record` between its two marks."""
     before, rest = text.split(BEGIN)
-    return before + BEGIN + summary(record) + END + rest.split(END)[1]
+    return before + BEGIN + introduction(record) + summary(record) + END + rest.split(END)[1]

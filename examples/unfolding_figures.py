@@ -149,6 +149,12 @@ def turns(Y: Any) -> tuple[float, bool]:
     return float(steps.sum() / (2 * np.pi)), bool(np.all(steps > 0) or np.all(steps < 0))
 
 
+def roundness(curve: Curve) -> float:
+    """Smallest over largest distance of the unfolded points from their mean: 1 on a circle."""
+    radius = np.linalg.norm(curve.mvu.embedding_ - curve.mvu.embedding_.mean(axis=0), axis=1)
+    return float(radius.min() / radius.max())
+
+
 def shortcuts(curve: Curve) -> Any:
     """Edges between points more than k places apart along the curve."""
     edges = curve.mvu.certificate_.edges

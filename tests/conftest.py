@@ -16,11 +16,15 @@ from sklearn.datasets import load_digits, make_blobs, make_swiss_roll
 from threadpoolctl import threadpool_limits
 
 from cases import Data
+from helpers import ROOT
 
 # what a search over random examples finds is for the one who writes code: a change is judged on the same examples every time
 hypothesis.settings.register_profile("same", derandomize=True)
+hypothesis.settings.register_profile("forgetful", database=None)
 if "CI" in os.environ:
     hypothesis.settings.load_profile("same")
+elif not os.access(ROOT, os.W_OK):  # a tree that cannot be written to: examples are not stored
+    hypothesis.settings.load_profile("forgetful")
 
 
 @pytest.fixture(scope="session")

@@ -41,7 +41,6 @@ Other libraries
 from typing import TYPE_CHECKING
 
 from .core import Kernel
-from .dimension import intrinsic_dimension
 from .extend import (
     CommuteTimeKernel,
     HeatKernel,
@@ -51,7 +50,6 @@ from .extend import (
 )
 from .graphs import KNN, MST, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered, Radius
 from .graphs.weights.paths import PathSimilarity
-from .interop import to_anndata
 from .learning import AffinityLearner, KernelLearner, LowRankKernel, complete_kernel, low_rank_kernel
 from .methods.alignment import LLTSA, LTSA, GeodesicNullspaceAnalysis, HessianLLE, ModifiedLLE
 from .methods.anchored import Anchored
@@ -106,24 +104,60 @@ from .methods.unfolding import (
 )
 from .methods.variance import PCA, KernelPCA
 from .methods.walks import CommuteTimeEmbedding, DiffusionMap
-from .models import load, save
-from .quality import compare, evaluate
-from .selection import LabelledOnly, RegularizedSearch, SemiSupervisedKFold
-from .theory import (
-    EquivalentKernel,
-    Theorem,
-    TheoremReport,
-    TheoremResult,
-    check_theorems,
-    dot_products,
-    equivalent_kernel,
-    nearest_psd,
-)
 
 if TYPE_CHECKING:
+    from .dimension import intrinsic_dimension
+    from .interop import to_anndata
     from .methods.registry import methods
+    from .models import load, save
+    from .quality import compare, evaluate
+    from .selection import LabelledOnly, RegularizedSearch, SemiSupervisedKFold
+    from .theory import (
+        EquivalentKernel,
+        Theorem,
+        TheoremReport,
+        TheoremResult,
+        check_theorems,
+        dot_products,
+        equivalent_kernel,
+        nearest_psd,
+    )
 else:
     from . import methods  # the package itself, which can be called; type checkers do not expect that of one
+
+    #: Imported when they are first used, and the names that they have: no method needs them.
+    _LATER = {
+        "dimension": ("intrinsic_dimension",),
+        "interop": ("to_anndata",),
+        "models": ("load", "save"),
+        "quality": ("compare", "evaluate"),
+        "selection": ("LabelledOnly", "RegularizedSearch", "SemiSupervisedKFold"),
+        "theory": (
+            "EquivalentKernel",
+            "Theorem",
+            "TheoremReport",
+            "TheoremResult",
+            "check_theorems",
+            "dot_products",
+            "equivalent_kernel",
+            "nearest_psd",
+        ),
+    }
+
+    def __getattr__(name):
+        from importlib import import_module
+
+        home = next((home for home, names in _LATER.items() if name == home or name in names), None)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module = import_module(f"{__name__}.{home}")
+        found = module if name == home else getattr(module, name)
+        globals()[name] = found
+        return found
+
+    def __dir__():
+        return sorted({*globals(), *__all__, *_LATER})
+
 
 __version__ = "0.1.0"
 

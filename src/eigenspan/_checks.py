@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+import os
+from collections.abc import Iterator, Mapping, Set
+from numbers import Integral, Number
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +16,9 @@ from .errors import InputError
 
 #: Sizes whose squares, and sums of these, still are numbers: larger ones overflow, smaller ones vanish.
 LEAST, MOST = 1e-140, 1e150
+
+#: What tables have, of which numpy, pandas, polars, scipy or a list has at least one.
+_TABLES = ("__len__", "__array__", "__array_interface__", "__dataframe__", "__dlpack__", "shape")
 
 _KINDS = {"c": "complex numbers", "U": "text", "S": "text", "M": "dates", "m": "spans of time", "O": "objects"}
 
@@ -61,14 +66,41 @@ def _words(choice: Any) -> str:
 
 
 def _interval_words(span: Any) -> str:
-    if (span.left, span.right, span.closed) == (0, None, "neither"):
-        return "a positive number"
+    if (span.left, span.right) == (0, None) and span.closed in ("neither", "right"):
+        return "a positive number" + (" or infinity" if span.closed == "right" else "")
     words = "a whole number" if span.type is Integral else "a finite number"
     if span.left is not None:
         words += f" {'of at least' if span.closed == 'left' else 'above'} {span.left}"
     if span.right is not None:
         words += f" {'of at most' if span.closed == 'right' else 'below'} {span.right}"
     return words
+
+
+def refuse_no_table(X: Any, name: str = "X") -> None:
+    """Refuse what holds no rows at all: text, a path, a dict, a set, an iterator, a single number, an object."""
+    if hasattr(X, "tocsr"):  # a sparse matrix in DOK format is a mapping too
+        return
+    if isinstance(X, str | bytes | os.PathLike):
+        raise InputError(
+            f"{name}={X!r:.60} is {'a path' if isinstance(X, os.PathLike) else 'text'}, not a table of numbers. If it names a file, "
+            "read the file first (pandas.read_csv, pandas.read_parquet, numpy.load), or use the command line: eigenspan embed FILE."
+        )
+    if isinstance(X, Mapping):
+        raise InputError(f"{name} is a {type(X).__name__}, whose columns have no order: pass pandas.DataFrame({name}).")
+    if isinstance(X, Set):
+        raise InputError(f"{name} is a {type(X).__name__}, whose rows have no order: pass a list or an array.")
+    if isinstance(X, Iterator):
+        raise InputError(
+            f"{name} is a {type(X).__name__}, which can be read only once: pass list({name}), or its chunks to partial_fit where the "
+            "method has it."
+        )
+    if isinstance(X, Number) or getattr(X, "ndim", None) == 0:
+        raise InputError(f"Expected 2D array, got scalar array instead: {name}={X!r:.60}. Pass a row for each point.")
+    if isinstance(X, type) or not any(hasattr(X, known) for known in _TABLES):
+        kind = f"the class {X.__name__}" if isinstance(X, type) else f"a {type(X).__name__}"
+        raise InputError(
+            f"{name} is {kind}, not a table of numbers: pass an array or a data frame with a row for each point."
+        )
 
 
 def real_numbers(values: Any, what: str, refusal: type[InputError]) -> NDArray[np.float64]:

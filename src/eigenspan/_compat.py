@@ -5,7 +5,7 @@ Everything here has been stable since scikit-learn 1.6; if a release moves a nam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -57,10 +57,10 @@ class Interval(_Interval):
 
 
 class HasMethods(_HasMethods):
-    """An object with these methods. A class has them too, and is no object to call them on."""
+    """An object with these methods. Classes and containers, whose methods may share a name (``list.extend``), are refused."""
 
     def is_satisfied_by(self, value: Any) -> bool:
-        return not isinstance(value, type) and bool(super().is_satisfied_by(value))
+        return not isinstance(value, type | Collection) and bool(super().is_satisfied_by(value))
 
 
 def container_of(estimator: Any) -> str:

@@ -106,11 +106,11 @@ class EigenspanWarning(UserWarning):
 
 
 class DisconnectedWarning(EigenspanWarning):
-    """A graph fell into components, which were bridged or left out."""
+    """A graph has several components or closed classes, which were tied together or left out."""
 
 
 class DegenerateWarning(EigenspanWarning):
-    """Eigenvalues at the cut coincide: the requested subspace is not unique."""
+    """The requested subspace is not unique, or shows many points in one place."""
 
 
 class RidgeWarning(EigenspanWarning):

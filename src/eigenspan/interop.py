@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from .errors import InputError
@@ -18,13 +19,22 @@ def to_anndata(estimators: Any, adata: Any = None, *, X: Any = None) -> Any:
 
         obsm["X_isomap"]              the embedding
         obsp["isomap_distances"]      the neighbour graph, where the method has one
-        varm["pca_loadings"]          directions of the features, where the method has them
+        obsp["lle_connectivities"]    the weights of its edges, where the method has some
+        varm["lpp_loadings"]          directions of the features, where the method has them
+        obs["spectralclustering_cluster"]   clusters
         uns["isomap"]                 eigenvalues, shares of the variance, parameters, versions
+
+    Two methods are scanpy's own, and are written under its names, so that its functions find them:
+
+    - `PCA` as ``"pca"``: ``varm["PCs"]``, and in ``uns["pca"]`` ``variance``, ``variance_ratio`` and ``params["zero_center"]``;
+    - `DiffusionMap` as ``"diffmap"``: ``obsm["X_diffmap"]`` and ``uns["diffmap_evals"]`` as ``sc.tl.diffmap`` has them, which are
+      eigenvectors of the symmetric matrix of unit length, the stationary one first. The embedding itself is in ``obsm["X_diffusionmap"]``.
+      The graph becomes ``uns["neighbors"]`` where there is none, for ``sc.tl.dpt``.
 
     Parameters
     ----------
     estimators : fitted estimator, or dict of str to fitted estimator
-        The name of a class in lower case, or the name given, becomes part of the keys.
+        The name of a class in lower case (``"diffmap"`` for DiffusionMap), or the name given, becomes part of the keys.
     adata : AnnData, optional
         To add them to, in place; it must have the rows that they were fitted to, in their order. A new one is made of `X` if not given.
     X : array-like of shape (n_samples, n_features), optional
@@ -50,7 +60,7 @@ def to_anndata(estimators: Any, adata: Any = None, *, X: Any = None) -> Any:
         raise ImportError(
             'AnnData needs anndata, which is not installed: pip install "eigenspan[anndata]"'
         ) from failure
-    named = estimators if isinstance(estimators, Mapping) else {type(estimators).__name__.lower(): estimators}
+    named = estimators if isinstance(estimators, Mapping) else {anndata_name(type(estimators).__name__): estimators}
     for estimator in named.values():
         check_is_fitted(estimator)
     if adata is None:
@@ -61,6 +71,11 @@ def to_anndata(estimators: Any, adata: Any = None, *, X: Any = None) -> Any:
     return adata
 
 
+def anndata_name(name: str) -> str:
+    """The word for a method in the keys of AnnData: scanpy's where it has one."""
+    return {"diffusionmap": "diffmap"}.get(name.lower(), name.lower())
+
+
 def _add(adata: Any, name: str, estimator: Any) -> None:
     Y = np.asarray(estimator.embedding_)
     if len(Y) != adata.n_obs:
@@ -68,15 +83,52 @@ def _add(adata: Any, name: str, estimator: Any) -> None:
             f"The AnnData has {adata.n_obs} rows and {type(estimator).__name__} was fitted to {len(Y)}: they must be the same rows."
         )
     adata.obsm[f"X_{name}"] = Y
-    graph = getattr(estimator, "graph_", None)
-    if graph is not None and graph.n == len(Y):  # coincident rows are one point of the graph
-        adata.obsp[f"{name}_distances"] = graph.undirected()
+    _add_graph(adata, name, estimator)
     directions = getattr(estimator, "components_", None)
     if directions is not None and np.shape(directions)[1] == adata.n_vars:
-        adata.varm[f"{name}_loadings"] = np.asarray(directions).T
+        key = "PCs" if _is_scanpys(name, estimator, "PCA") else f"{name}_loadings"
+        adata.varm[key] = np.asarray(directions).T
     if getattr(estimator, "labels_", None) is not None:
         adata.obs[f"{name}_cluster"] = np.asarray(estimator.labels_).astype(str)
     adata.uns[name] = _facts(estimator)
+    if _is_scanpys(name, estimator, "PCA"):
+        adata.uns[name]["params"] |= {"zero_center": bool(estimator.center), "use_highly_variable": False}
+    if _is_scanpys(name, estimator, "DiffusionMap"):
+        _add_diffusion(adata, name, estimator)
+
+
+def _is_scanpys(name: str, estimator: Any, method: str) -> bool:
+    return type(estimator).__name__ == method and name == {"PCA": "pca", "DiffusionMap": "diffmap"}[method]
+
+
+def _add_graph(adata: Any, name: str, estimator: Any) -> None:
+    """Distances to neighbours and weights of the edges; a graph of affinities has no distances."""
+    graph, affinity = getattr(estimator, "graph_", None), getattr(estimator, "affinity_", None)
+    if graph is None or graph.n != adata.n_obs:  # coincident rows are one point of the graph
+        return
+    if not getattr(affinity, "given", False):
+        adata.obsp[f"{name}_distances"] = graph.undirected()
+    weights: Any = getattr(affinity, "W", None)
+    if sp.issparse(weights):
+        adata.obsp[f"{name}_connectivities"] = sp.csr_matrix(weights)
+
+
+def _add_diffusion(adata: Any, name: str, estimator: Any) -> None:
+    """Axes of a diffusion map as scanpy has them, ``√d ψ`` for the eigenfunctions ψ and degrees d of the walk."""
+    Y, masses = np.asarray(estimator.embedding_), estimator.problem_.B.diagonal()
+    del adata.obsm[f"X_{name}"]
+    adata.obsm["X_diffusionmap"] = Y
+    if masses.size != len(Y):  # coincident rows are one point of the walk, and scanpy's walk knows no such points
+        return
+    axes = np.sqrt(masses)[:, None] * np.hstack([np.ones((len(Y), 1)), Y])
+    adata.obsm[f"X_{name}"] = axes / np.linalg.norm(axes, axis=0)
+    adata.uns["diffmap_evals"] = np.concatenate([[1.0], estimator.walk_eigenvalues_])
+    if f"{name}_connectivities" in adata.obsp and "neighbors" not in adata.uns:
+        keys = {f"{kind}_key": f"{name}_{kind}" for kind in ("connectivities", "distances")}
+        if keys["distances_key"] not in adata.obsp:
+            keys["distances_key"] = keys["connectivities_key"]
+        degree = int(np.median(np.diff(estimator.graph_.distances.indptr)))
+        adata.uns["neighbors"] = {**keys, "params": {"n_neighbors": degree + 1, "method": "eigenspan"}}
 
 
 def _facts(estimator: Any) -> dict[str, Any]:
@@ -85,7 +137,12 @@ def _facts(estimator: Any) -> dict[str, Any]:
 
     facts: dict[str, Any] = {"method": type(estimator).__name__, "eigenspan": __version__}
     facts["params"] = {key: str(value) for key, value in estimator.get_params(deep=False).items()}
-    for attribute, key in (("eigenvalues_", "eigenvalues"), ("explained_variance_ratio_", "variance_ratio")):
+    kept = {
+        "eigenvalues_": "eigenvalues",
+        "explained_variance_": "variance",
+        "explained_variance_ratio_": "variance_ratio",
+    }
+    for attribute, key in kept.items():
         value = getattr(estimator, attribute, None)
         if value is not None:
             facts[key] = np.asarray(value)

@@ -33,7 +33,7 @@ def visit(browser, tmp_path):
         downloads.mkdir()
         page = Page(browser, width, height, dark, downloads)
         page.file = file
-        page.seconds = page.open(file)
+        page.open(file)
         tabs.append(page)
         return page
 

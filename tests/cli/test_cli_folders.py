@@ -37,7 +37,7 @@ def in_parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_folder_is_one_table(folder: Path, in_parts: bool, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = ["-m", method, "-d", 1, "--label", "kind"]
     said = run("embed", folder / "in", *settings, "-o", folder / "out")
-    assert ("read in parts" in said) == in_parts
+    assert ("reading it in chunks" in said) == in_parts
     monkeypatch.undo()
     run("embed", folder / "whole.parquet", *settings, "-o", folder / "whole.csv")
     files = sorted((folder / "out").iterdir())

@@ -129,7 +129,7 @@ def test_pieces_cover_the_range_once() -> None:
 def used_threads() -> int:
     """Threads that meet when each piece waits for as many others as are allowed."""
     seen: set[int] = set()
-    barrier = threading.Barrier(workers(), timeout=20)
+    barrier = threading.Barrier(workers(), timeout=600)
 
     def kernel(start: int, stop: int) -> None:
         seen.add(threading.get_ident())

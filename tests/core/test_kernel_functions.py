@@ -128,3 +128,26 @@ def test_what_happens_to_the_data_later_does_not_matter() -> None:
     new = X.copy()
     X[:, 0] = 666
     np.testing.assert_array_equal(fitted.transform(new), before)
+
+
+@pytest.mark.parametrize("kernel", ["chi2", "additive_chi2"])
+def test_kernels_of_counts_take_arrays_that_cannot_be_written(kernel):
+    X = np.abs(np.random.default_rng(0).standard_normal((30, 4)))
+    fitted = es.KernelPCA(2, kernel=kernel).fit(X)
+    expected = fitted.transform(X)
+    X.setflags(write=False)
+    np.testing.assert_allclose(fitted.transform(X), expected, atol=1e-12)
+    np.testing.assert_allclose(es.KernelPCA(2, kernel=kernel).fit(X).transform(X), expected, atol=1e-9)
+
+
+def test_preimages_without_a_ridge_interpolate():
+    """Rows that coincide made the regression singular."""
+    X = np.random.default_rng(0).standard_normal((12, 2))
+    twice = np.vstack([X, X[:4]])
+    fitted = es.KernelPCA(10, kernel="rbf", preimage="ridge", alpha=0).fit(twice)
+    np.testing.assert_allclose(fitted.inverse_transform(fitted.transform(X)), X, atol=1e-5)
+    # rows that share a place in the embedding are sent to their mean
+    flat = es.KernelPCA(1, kernel="linear", preimage="ridge", alpha=0).fit(
+        np.array([[0.0, 1.0], [0.0, 1.0], [3.0, 1.0], [6.0, 1.0]])
+    )
+    np.testing.assert_allclose(flat.inverse_transform(flat.embedding_), [[0, 1], [0, 1], [3, 1], [6, 1]], atol=1e-8)

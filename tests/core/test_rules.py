@@ -55,6 +55,9 @@ def test_the_largest_ratio():
     assert rules.eigengap(np.array([9.0, 8.0, 7.0, 0.1, 0.09])) == 3
     assert rules.eigengap(np.array([9.0, 8.0, 0.0, 0.0])) == 2
     assert rules.above(np.array([5.0, 3.0, 1.0, 2.0]), np.array([1.0, 2.0, 2.0, 1.0])) == 2
+    assert rules.above(np.array([5.0, 3.0]), np.array([1.0, 2.0])) == 2
+    assert rules.above(np.array([5.0, 3.0]), np.array([6.0, 2.0])) == 1  # one at least
+    assert rules.above(np.array([5.0, 3.0]), np.array([4.0, 3.0])) == 1  # a value at its level does not exceed it
 
 
 @pytest.mark.parametrize("noise", [0.02, 0.1, 0.3])

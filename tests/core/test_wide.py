@@ -12,12 +12,12 @@ import scipy.sparse as sp
 from sklearn import decomposition
 
 import eigenspan as es
-from eigenspan.core import Features
+from eigenspan.core import Features, rowspace
 from eigenspan.core.moments import Moments
 from eigenspan.errors import DegenerateWarning, DimensionError, InputError, MemoryLimitError
 from eigenspan.solvers import centred, dense
 from eigenspan.solvers.centred import Centred, leading_axes
-from helpers import angle, relative, same_subspace
+from helpers import angle, peak_beside_prediction, relative, same_subspace
 
 LABELS = np.repeat(np.arange(4), 30)
 
@@ -270,6 +270,20 @@ def test_the_axes_of_a_row_space_are_predicted(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(MemoryLimitError, match="reduce="):
         es.LPP(2).fit(X)
     assert es.PCA(2).fit(X).components_.shape == (2, 50_000)
+
+
+@pytest.mark.parametrize(("n", "D", "distinct"), [(60, 6000, 60), (150, 3000, 150), (200, 4000, 50)])
+def test_memory_for_axes_of_unlike_units_is_predicted(
+    n: int, D: int, distinct: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((n, D)) < 0.02, rng.standard_normal((n, D)), 0.0)
+    X = sp.csr_array(X * np.where(np.arange(D) < n // 2, 1.0, 1e-9))  # the rank is in doubt
+    X = X[np.arange(n) % distinct]
+    C = Centred.of(X, np.asarray(X.mean(axis=0)).ravel())
+    size = abs(X).max(axis=0).toarray().ravel()
+    predicted, peak = peak_beside_prediction(rowspace, lambda: rowspace.row_space(C, size, 1e-10), monkeypatch)
+    assert peak <= predicted <= 1.5 * peak
 
 
 # ---------------------------------------------------------------------- parts

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,21 +44,28 @@ def fit_and_compare(X: Any, whole: Any) -> list[Any]:
     return ours(found)
 
 
+def _when(begun: Path, act: Callable[[], None]) -> threading.Thread:
+    """Do something as soon as a file is there."""
+
+    def run() -> None:
+        while not begun.exists():
+            time.sleep(0.005)
+        act()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    return thread
+
+
 def test_a_worker_that_is_killed_changes_nothing(mortal_cluster: Any, whole: Any, tmp_path: Path) -> None:
     victim, begun = next(iter(mortal_cluster.run(os.getpid).values())), tmp_path / "begun"
 
-    def kill() -> None:
-        while not begun.exists():
-            time.sleep(0.005)
-        os.kill(victim, signal.SIGKILL)
-
-    killer = threading.Thread(target=kill, daemon=True)
-    killer.start()
+    killer = _when(begun, lambda: os.kill(victim, signal.SIGKILL))
     (warning,) = fit_and_compare(lazily(telling_block, BLOCKS, str(begun)), whole)
     killer.join()
     assert warning.category is ClusterWarning
     assert "1 of the cluster's workers ended" in str(warning.message)
-    mortal_cluster.wait_for_workers(1, timeout=60)
+    mortal_cluster.wait_for_workers(1, timeout=600)
     assert fit_and_compare(lazily(block, BLOCKS), whole) == []  # told of once
 
 
@@ -91,7 +99,7 @@ def _always_fatal(number: int) -> Any:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_a_lost_scheduler_is_an_error_that_says_what_to_do() -> None:
+def test_a_lost_scheduler_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     """By its address too: the cluster is of processes of its own."""
     from distributed import Client
 
@@ -110,13 +118,13 @@ def test_a_lost_scheduler_is_an_error_that_says_what_to_do() -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            client = Client(address, timeout=60)
-            client.wait_for_workers(1, timeout=60)
+            client = Client(address, timeout=600)
+            client.wait_for_workers(1, timeout=600)
             assert es.PCA(3).fit(lazily(block, 4)).n_samples_seen_ == 4000
-            threading.Timer(0.2, scheduler.kill).start()
-            pca = es.PCA(3)
+            begun, pca = tmp_path / "begun", es.PCA(3)
+            _when(begun, scheduler.kill)
             with pytest.raises(ClusterError, match=f"scheduler at {address} was lost.*call fit anew"):
-                pca.fit(lazily(block, 100))
+                pca.fit(lazily(telling_block, 100, str(begun)))
         assert not hasattr(pca, "components_")
     finally:
         for process in (scheduler, worker):

@@ -42,7 +42,7 @@ def matrix_by(hands: Here, X: Any) -> SpreadMatrix:
 def test_a_worker_that_ends_while_the_filter_runs(cluster: Any) -> None:
     from distributed import wait
 
-    cluster.wait_for_workers(2, timeout=60)
+    cluster.wait_for_workers(2, timeout=600)
     expected = matrix_by(Here(), rows())
     steps = [(0.5, -0.5, 0.0)] + 9 * [(1.0, -1.0, -1.0)]
     V = np.random.default_rng(1).standard_normal((expected.starts[-1], 3))

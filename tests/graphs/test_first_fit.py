@@ -1,22 +1,30 @@
-"""What a first fit does without a compiler: the search in numpy, and the connection of groups of points."""
+"""A first fit without a compiler: the search in numpy, and the bridges between groups of points."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import cdist
 
 import eigenspan
-from eigenspan.graphs.search import exact
+from eigenspan.compiled import nearest
+from eigenspan.graphs.search import exact, plain
 from eigenspan.graphs.search.closest import Groups
 from eigenspan.solvers.fill import predict_fill
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 
 def clusters(n: int, count: int, D: int, apart: float) -> tuple[np.ndarray, np.ndarray]:
@@ -36,18 +44,109 @@ SAMPLES = {
 }
 
 
+def by_brute_force(X: Array, queries: Array | None, k: int) -> tuple[Array, Index]:
+    """The k nearest by distance, then by index; squares are summed in the order of the features, as the search promises."""
+    Q = X if queries is None else queries
+    squares = np.zeros((len(Q), len(X)))
+    for f in range(X.shape[1]):
+        squares += (Q[:, f : f + 1] - X[:, f]) ** 2
+    if queries is None:
+        np.fill_diagonal(squares, np.inf)
+    at = np.argsort(squares, axis=1, kind="stable")[:, :k]
+    return np.sqrt(np.take_along_axis(squares, at, axis=1)), at
+
+
+class Counted:
+    """A module of loops that counts its calls."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module, self.calls = module, Counter[str]()
+
+    def __getattr__(self, name: str) -> Any:
+        self.calls[name] += 1
+        return getattr(self.module, name)
+
+
+@pytest.mark.parametrize("module", [plain, nearest], ids=["numpy", "compiled"])
 @pytest.mark.parametrize("name", SAMPLES)
 @pytest.mark.parametrize("among", [True, False])
-def test_numpy_and_compiled_loops_find_the_same(name: str, among: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numpy_and_compiled_loops_find_the_nearest(
+    name: str, among: bool, module: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each set of loops is forced: which one a search picks by itself depends on the cache of compiled code."""
     X = SAMPLES[name]
     queries = None if among else X[::3] + 0.01
+    loops = Counted(module)
     monkeypatch.setattr(exact, "_SMALL", 0.0)
-    found = {}
-    for most in (np.inf, -1.0):
-        monkeypatch.setattr(exact, "_MEDIUM", most)
-        found[most] = exact.BlockSearch(X).near(queries, 7)
-    for plain, compiled in zip(*found.values(), strict=True):
-        np.testing.assert_array_equal(plain, compiled)
+    monkeypatch.setattr(exact, "_loops", lambda work: loops)
+    monkeypatch.setattr(plain, "_SPARE", np.inf)  # above this number of pairs numpy leaves a tile to the compiled loop
+    distances, indices = exact.BlockSearch(X).near(queries, 7)
+    expected = by_brute_force(X, queries, 7)
+    np.testing.assert_array_equal(distances, expected[0])
+    np.testing.assert_array_equal(indices, expected[1])
+    assert set(loops.calls) == {"keep_lowest", "measure", "sift"}
+
+
+@pytest.mark.parametrize("module", [plain, nearest], ids=["numpy", "compiled"])
+def test_loops_keep_the_lowest_sums_of_all_tiles(module: ModuleType) -> None:
+    rng = np.random.default_rng(1)
+    sums = rng.standard_normal((9, 31)).astype(np.float32)
+    squares = rng.random(31).astype(np.float32)
+    low, which = np.full((9, 6), np.inf, dtype=np.float32), np.full((9, 6), -1)
+    for tile in (slice(0, 4), slice(4, 20), slice(20, 31)):  # the first has fewer columns than the lists
+        module.keep_lowest(sums[:, tile], squares[tile], tile.start, low, which)
+    np.testing.assert_array_equal(np.sort(which, axis=1), np.sort(np.argsort(sums + squares, axis=1)[:, :6], axis=1))
+    np.testing.assert_array_equal(low, np.take_along_axis(sums + squares, which, axis=1))
+
+
+def test_numpy_loops_measure_no_pair_twice_and_none_beyond_the_bound() -> None:
+    """Sift reports the pairs that its first bound leaves, without queries themselves, and of these the ones not in the lists."""
+    rng = np.random.default_rng(2)
+    points = rng.standard_normal((80, 3))
+    queries, own, which = points[:10], np.arange(10), np.arange(5, 80)
+    squares = cdist(queries, points, "sqeuclidean")
+    values, indices = np.full((10, 4), np.inf), np.full((10, 4), 80)
+    first = np.tile(np.arange(40), (10, 1))
+    first[:, -1] = -1  # stands for no candidate
+    plain.measure(queries, points, first, own, values, indices)
+    near = squares[:, :39].copy()
+    near[own, own] = np.inf
+    np.testing.assert_array_equal(indices, np.argsort(near, axis=1)[:, :4])
+    scale = 2.0  # of the numbers from which bounds are made
+    sizes, sums = (scale**2 * np.einsum("ij,ij->i", M, M) for M in (queries, points[which]))
+    products = (-2 * scale**2 * queries @ points[which].T).astype(np.float32)
+    left = squares[:, which] <= values[:, -1:]
+    left &= which != own[:, None]
+    known = (indices[:, None] == which[:, None]).any(axis=2)
+    nothing: Any = None  # further bounds, which only the compiled loop has
+    counts = plain.sift(
+        products, sizes, sums.astype(np.float32), nothing, nothing, nothing, nothing, scale,
+        points, which, queries, own, values, indices,
+    )  # fmt: skip
+    assert counts == (left.sum(), (left & ~known).sum())
+    np.fill_diagonal(squares, np.inf)
+    np.testing.assert_array_equal(indices, np.argsort(squares, axis=1)[:, :4])
+
+
+def test_numpy_leaves_many_pairs_to_the_compiled_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here the limit is zero pairs; a cluster too tight for single precision exceeds the real one."""
+    X = SAMPLES["cloud"]
+    monkeypatch.setattr(plain, "_SPARE", -5)
+    loops = Counted(nearest)
+    monkeypatch.setattr("eigenspan.compiled.nearest", loops)
+    monkeypatch.setattr(exact, "_SMALL", 0.0)
+    monkeypatch.setattr(exact, "_loops", lambda work: plain)
+    distances, indices = exact.BlockSearch(X).near(None, 5)
+    assert loops.calls["sift"] > 0
+    np.testing.assert_array_equal(indices, by_brute_force(X, None, 5)[1])
+    np.testing.assert_array_equal(distances, by_brute_force(X, None, 5)[0])
+
+
+def test_medium_searches_wait_for_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    for compiled in (False, True):
+        monkeypatch.setattr("eigenspan.compiled.jit.at_hand", lambda loop, compiled=compiled: compiled)
+        assert exact._loops(exact._MEDIUM) is (nearest if compiled else plain)
+        assert exact._loops(1.001 * exact._MEDIUM) is nearest
 
 
 @pytest.mark.parametrize(("n", "count", "D"), [(400, 7, 12), (500, 2, 9), (300, 40, 10), (60, 60, 9), (2300, 2, 9)])

@@ -69,6 +69,15 @@ def test_new_points_join_as_training_points_do(search: str, symmetry: str) -> No
     np.testing.assert_allclose(dense(graph.joining().relate(NEW[:1])), found[:1], atol=1e-12)
 
 
+@pytest.mark.parametrize("tile", [(7, 9), (51, 140), (1, 139), (50, 1)])
+@pytest.mark.parametrize("symmetry", ["union", "mutual"])
+def test_tiles_of_any_size_join_alike(tile: tuple[int, int], symmetry: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = KNN(7, search="exact", symmetry=symmetry).build(CLUSTERS)
+    whole = dense(graph.joining().relate(NEW))
+    monkeypatch.setattr("eigenspan.graphs.neighbours.joining._TILE", tile)
+    np.testing.assert_allclose(dense(graph.joining().relate(NEW)), whole, atol=1e-12)
+
+
 def test_other_metrics_and_rows_of_distances_join_alike() -> None:
     graph = KNN(7, metric="cityblock").build(CLUSTERS)
     wanted = joined(CLUSTERS, NEW, 7, metric="cityblock")
@@ -98,17 +107,25 @@ def test_the_conformal_scale_leaves_bridges_aside_and_is_one_for_all_points() ->
     with pytest.warns(EigenspanWarning, match="2 components"):
         bridged, _ = ensure_connected(graph, CLUSTERS, "connect")
     M = conformal_distances(bridged)[1]
-    U = graph.undirected()
-    np.testing.assert_allclose(M, U.sum(axis=1) / np.diff(U.indptr))  # as if there were no bridge
+    near = np.sort(cdist(CLUSTERS, CLUSTERS), axis=1)[:, 1:8]
+    np.testing.assert_allclose(M, near.mean(axis=1))  # of the seven nearest, as if there were no bridge
     with pytest.warns(EigenspanWarning, match="2 components"):
         fitted = es.Isomap(n_neighbors=7, conformal=True).fit(CLUSTERS)
     rows = fitted.map_.rows
     np.testing.assert_allclose(rows.conformal, M)
     E = joined(CLUSTERS, NEW, 7)
-    lengths = E / np.sqrt(np.nanmean(E, axis=1, keepdims=True) * M)
+    own = np.sort(cdist(NEW, CLUSTERS), axis=1)[:, :7].mean(axis=1)
+    lengths = E / np.sqrt(own[:, None] * M)
     geodesics = rows.geodesics[np.arange(140)]
     wanted = np.array([np.nanmin(step[:, None] + geodesics, axis=0) for step in lengths])
     np.testing.assert_allclose(rows(NEW), -0.5 * wanted**2, rtol=1e-9)
+
+
+def test_the_conformal_scale_counts_neighbours_whose_distance_is_rounded() -> None:
+    """The distance to the last neighbour may differ in its last bits from the reach that was found with it."""
+    graph = KNN(7).build(CLUSTERS[:80])
+    rounded = replace(graph, reaches=graph.reach * (1 - 1e-12))
+    np.testing.assert_allclose(conformal_distances(rounded)[1], conformal_distances(graph)[1], rtol=1e-12)
 
 
 @pytest.mark.parametrize("estimator", FAMILY, ids=str)

@@ -15,11 +15,13 @@ from sklearn.datasets import make_swiss_roll
 from sklearn.metrics import pairwise_distances
 
 import eigenspan as es
+from against import wrong_with
 from eigenspan.core import Features, NystromFeatures, gram_matrix, kernel_rows, pose, solve
 from eigenspan.errors import EigenspanWarning, GraphError, InputError, KernelError, MemoryLimitError
 from eigenspan.forms import centring
 from eigenspan.graphs import choose_landmarks
-from eigenspan.graphs.search.metric import asymmetry
+from eigenspan.graphs.landmarks import _systematic
+from eigenspan.graphs.search.pair_matrices import Asymmetry
 from eigenspan.input import KernelValues
 from helpers import assert_allclose_up_to_sign, assert_healthy, disparity, pairwise
 
@@ -164,8 +166,8 @@ def test_every_method_with_landmarks_takes_the_specification(choice: str, roll: 
     ]
     for estimator in methods:
         fitted = estimator.fit(roll.X, roll.y)
-        assert_healthy(fitted.embedding_, len(roll.X))
         assert_healthy(fitted.transform(roll.X[:5] + 0.1), 5)
+        assert not wrong_with(fitted, roll.X, roll.y)
         if hasattr(fitted, "landmarks_") and choice in ("random", "maxmin", "kmeans++"):
             np.testing.assert_array_equal(fitted.landmarks_, choose_landmarks(roll.X, spec))
 
@@ -269,7 +271,7 @@ def test_landmarks_in_pieces(islands: Any) -> None:
     chosen = np.arange(0, 60, 2)[::-1]
     for policy in ("connect", "largest"):
         fitted = es.LaplacianEigenmaps(n_neighbors=4, landmarks=chosen, disconnected=policy).fit(islands.X)
-        assert_healthy(fitted.embedding_, 60)
+        assert not wrong_with(fitted, islands.X)
         np.testing.assert_array_equal(fitted.transform(islands.X), fitted.embedding_)
         assert set(fitted.graph_.rows) <= set(chosen)
     assert set(islands.y[fitted.graph_.rows]) == {0}  # the largest component, as rows of the input
@@ -330,13 +332,14 @@ def test_gram_matrices_are_symmetric_and_those_of_scikit_learn() -> None:
 
 def test_asymmetry_is_found_in_any_tile() -> None:
     M = np.zeros((1200, 1200))
-    assert asymmetry(M) == (0.0, 0.0)
+    assert Asymmetry.of(M) == Asymmetry()
     M += 2.0
     for i, j in ((1199, 3), (3, 1199), (700, 701)):
         M[i, j] += 0.5
-        assert asymmetry(M)[1] == 0.5
+        assert Asymmetry.of(M).skew == 0.5
+        assert Asymmetry.of(M).skew_of_squares == 2.25
         M[i, j] -= 0.5
-    assert asymmetry(-M) == (2.0, 0.0)
+    assert Asymmetry.of(-M) == Asymmetry(2.0)
 
 
 # ---------------------------------------------------------------------- one n×n array
@@ -443,3 +446,22 @@ def test_refusals_name_the_call_to_use(estimator: Any, call: str, monkeypatch: p
 def test_the_calls_named_fit(estimator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EIGENSPAN_MEMORY", "40M")
     assert_healthy(estimator.fit(BIG).embedding_, 3000)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_shares_above_one_are_made_up_by_the_largest_others(seed: int) -> None:
+    """A point is drawn once, however large its share: the points that are then missing are those of the largest shares."""
+    shares = np.array([0.05, 2.6, 0.2, 0.15, 1.0, 0.0])
+    drawn = _systematic(shares, np.zeros(6, dtype=np.intp), np.random.RandomState(seed))
+    assert len(drawn) == len(set(drawn)) == 4
+    assert {1, 4} <= set(drawn)
+    missed = set(range(6)) - set(drawn)
+    assert 5 in missed
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_shares_of_a_whole_cell_draw_one_point_of_it(seed: int) -> None:
+    cells = np.array([2, 0, 1, 0, 2, 1, 0, 2, 1])
+    shares = np.array([0.5, 0.2, 0.3, 0.3, 0.25, 0.3, 0.5, 0.25, 0.4])
+    drawn = _systematic(shares, cells, np.random.RandomState(seed))
+    np.testing.assert_array_equal(np.sort(cells[drawn]), [0, 1, 2])

@@ -24,7 +24,7 @@ from eigenspan.errors import DimensionError, InputError, LabelError
 from eigenspan.forms import laplacian, total
 from eigenspan.graphs import KNN, affinity
 from eigenspan.input.source import NUMBERS, ROWS, on_disk
-from helpers import angle, relative
+from helpers import angle, quietly, relative
 
 
 def cloud(n: int = 600, D: int = 12, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -311,9 +311,15 @@ def test_partial_fit_goes_on_from_a_fit_and_fit_begins_anew() -> None:
     assert_same_fit(es.PCA(3).fit(X[:400]).partial_fit(X[400:]), es.PCA(3).fit(X), X)
     assert_same_fit(es.LDA().fit(X[:400], y[:400]).partial_fit(X[400:], y[400:]), es.LDA().fit(X, y), X)
     assert_same_fit(es.PCA(3).partial_fit(X[:400]).fit(X[400:]), es.PCA(3).fit(X[400:]), X)
-    for few in (X[:8], sp.csr_array(X)):
-        with pytest.raises(InputError, match="begin with partial_fit"):
-            es.PCA(3).fit(few).partial_fit(X)
+    for first in (X[:8], sp.csr_array(X[:400])):  # which a fit does not sum up for itself
+        rest = slice(first.shape[0], None)
+        assert_same_fit(es.PCA(3).fit(first).partial_fit(X[rest]), es.PCA(3).fit(X), X)
+        labelled = quietly(lambda first=first: es.LDA(2, unlabeled=None).fit(first, y[: first.shape[0]]))
+        labelled.partial_fit(X[rest], y[rest])
+        assert_same_fit(labelled, es.LDA(2, unlabeled=None).fit(X, y), X)
+    wide = sp.random_array((40, 5000), density=0.01, rng=np.random.default_rng(0))
+    with pytest.raises(InputError, match=r"fitted to 5000 features.*Begin with partial_fit"):
+        es.PCA(3).fit(wide).partial_fit(wide)
     pca = es.PCA(3).fit(X)
     with pytest.raises(AttributeError, match="call transform"):
         _ = pca.partial_fit(X).embedding_
@@ -495,3 +501,23 @@ def test_components_do_not_depend_on_the_unit_of_length(size: float) -> None:
 def test_squares_that_vanish_or_overflow_are_named(size: float, what: str) -> None:
     with pytest.raises(InputError, match=what):
         es.PCA(2).fit(cloud(500, 6)[0] * size)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [es.CCA(2), es.MultiviewCCA(2), es.SIR(2, n_slices=5), es.MMC(2), es.SDA(2, mu=0), es.OrientedPCA(2)],
+    ids=repr,
+)
+def test_a_sparse_fit_goes_on_in_parts(method: Any) -> None:
+    """With fit as with partial_fit at first: what follows is the same."""
+    X, classes = cloud(200, 6)
+    draws = np.random.default_rng(1)
+    numbers = X @ draws.standard_normal((6, 3)) * [3.0, 1.0, 0.3] + draws.standard_normal((200, 3))
+    y = {"CCA": numbers, "MultiviewCCA": numbers, "SIR": numbers[:, 0], "OrientedPCA": None}.get(
+        type(method).__name__, classes
+    )
+    first, second = (None, None) if y is None else (y[:150], y[150:])
+    by_fit = clone(method).fit(sp.csr_array(X[:150]), first).partial_fit(sp.csr_array(X[150:]), second)
+    by_parts = clone(method).partial_fit(X[:150], first).partial_fit(X[150:], second)
+    assert by_fit.n_samples_seen_ == 200
+    np.testing.assert_allclose(by_fit.transform(X), by_parts.transform(X), atol=1e-8)

@@ -179,3 +179,34 @@ def test_sweeps_cut_short_are_reported():
     N = np.random.default_rng(1).poisson(5.0, (20, 12)) + 1.0
     with reports(ConvergenceWarning, "max_iter=1", "Raise max_iter"):
         ContingencySDR(2, max_iter=1).fit(N)
+
+
+def sparse_counts(seed, shape=(6, 33)):
+    counts = np.random.default_rng(seed).poisson(1.0, shape).astype(float)
+    return counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("shape", [(6, 33), (33, 6)])
+def test_infinite_features_end_with_a_warning(seed, shape):
+    """Features of the most likely table are infinite where cells are empty: Newton's matrix became singular, after minutes."""
+    N = sparse_counts(seed, shape)
+    with pytest.warns(ConvergenceWarning, match=r"infinite: \d+ of its cells vanish.*Use smoothing > 0 \(got 0\)"):
+        fitted = ContingencySDR(2, smoothing=0).fit(N)
+    assert fitted.n_iter_ < 100
+    assert np.isfinite(fitted.embedding_).all()
+    assert np.isfinite(fitted.transform(N)).all()
+    assert np.all(np.diff(fitted.path_) <= 1e-12)
+    # What is left of the divergence is no more than that of a smoothed table, whose features are finite.
+    assert fitted.divergence_ / fitted.information_ < 1.0
+
+
+def test_tables_without_empty_cells_need_no_smoothing():
+    N = 1.0 + sparse_counts(0)
+    found = ContingencySDR(2, smoothing=0).fit(N)
+    P = N / N.sum()
+    # The optimum keeps the margins, and the expectations of ψ in every row and of φ in every column.
+    expected = found.expected_ / N.sum()
+    np.testing.assert_allclose(expected.sum(axis=1), P.sum(axis=1), atol=1e-6)
+    np.testing.assert_allclose(expected @ found.column_features_, P @ found.column_features_, atol=1e-4)
+    np.testing.assert_allclose(expected.T @ found.embedding_, P.T @ found.embedding_, atol=1e-4)

@@ -148,6 +148,28 @@ def test_self_of_s2_is_a_member_of_the_framework() -> None:
     assert angle(axes(fitted), bottom(framework, scatter(WINE, wit) + gamma / 2 * np.eye(13), 2)) < 1e-6
 
 
+def ordered_pairs(X: Any, C: Any) -> Any:
+    """The matrix of Σ_ij c_ij ‖Ax_i − Ax_j‖², one ordered pair at a time."""
+    return sum(C[i, j] * np.outer(X[i] - X[j], X[i] - X[j]) for i, j in zip(*np.nonzero(C), strict=True))
+
+
+@pytest.mark.parametrize("beta", [0.1, 0.5, 0.8])
+def test_beta_of_self_and_gamma_of_s2(beta: float) -> None:
+    """γ = 2β/(1 − β), as the docstring says: equation 11 adds up ordered pairs, Sugiyama's scatters count each pair once."""
+    y = np.where(np.arange(178) % 2 == 0, CULTIVAR, -1)
+    bet, wit = fisher(near(WINE, y, 3, True), y)
+    centred = WINE - WINE.mean(axis=0)
+    costs, unit = ordered_pairs(WINE, bet), ordered_pairs(WINE, wit) / 2
+    fitted = es.SELF(2, beta=beta, affinity="neighbours", n_neighbors=3).fit(WINE, y)
+
+    def equation_11(gamma: float) -> Any:
+        return bottom(costs - gamma * centred.T @ centred, unit + beta / (1 - beta) * np.eye(13), 2)
+
+    assert angle(axes(fitted), equation_11(2 * beta / (1 - beta))) < 1e-6
+    assert angle(axes(fitted), equation_11(beta / (1 - beta))) > 0.1
+    assert "γ = 2β/(1 − β)" in str(es.SELF.__doc__)
+
+
 def test_ss_mmc_is_a_member_of_the_framework() -> None:
     """Equation 12 as costs on pairs: of all pairs in a class 1/n_k, w times, with those between classes and γ times the affinities."""
     y = np.where(np.arange(178) % 2 == 0, CULTIVAR, -1)

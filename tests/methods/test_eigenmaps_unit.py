@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg as la
+import scipy.sparse as sp
 from sklearn.datasets import make_swiss_roll
 
 import eigenspan as es
@@ -47,6 +48,23 @@ def test_the_form_of_the_cost_with_divided_weights() -> None:
     assert cost == pytest.approx(2 * y @ form @ y, rel=1e-12)
     assert cost != pytest.approx(2 * y @ (np.eye(len(W)) - divided) @ y, rel=1e-3)
     np.testing.assert_allclose((np.eye(len(W)) - divided) @ np.sqrt(d), 0, atol=1e-12)
+
+
+def test_the_minimum_of_the_cost_with_divided_weights() -> None:
+    """S1's eq. 1.10, centred and with unit covariance, is the call of the docstring; ``unit="covariance"`` alone is another problem."""
+    found = fitted()
+    W = found.affinity_.W
+    d = W.sum(axis=1)
+    R = sp.diags_array(d**-0.5)
+    given = es.LaplacianEigenmaps(3, unit="covariance", graph=R @ W @ R, weights="precomputed").fit(X)
+    divided = W.toarray() / np.sqrt(np.outer(d, d))
+    V = la.eigh(np.diag(divided.sum(axis=1)) - divided)[1]
+    assert angle(given.embedding_, V[:, 1:4]) < 1e-6
+    np.testing.assert_allclose(np.cov(given.embedding_.T, bias=True), np.eye(3), atol=1e-9)
+    assert angle(found.embedding_, V[:, 1:4]) > 1
+    text = str(es.LaplacianEigenmaps.__doc__)
+    assert "not the problem of [S1, eq. 1.10]" in text
+    assert "graph=R @ W @ R" in text
 
 
 def test_new_points_are_means_of_their_neighbours() -> None:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.cross_decomposition import PLSRegression
 from sklearn.manifold import TSNE
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import eigenspan as es
 from eigenspan.errors import ConvergenceError, InputError
@@ -61,3 +67,56 @@ def test_scales_that_are_let_in_change_nothing(exponent: int) -> None:
         es.make("TSNE", perplexity=10, max_iter=260, init="random").fit(X * unit) for unit in (1.0, 2.0**exponent)
     ]
     np.testing.assert_allclose(fitted[0].embedding_, fitted[1].embedding_, rtol=1e-3, atol=1e-3)
+
+
+# ---------------------------------------------------------------------- y
+class Remembers(BaseEstimator, TransformerMixin):
+    """Takes y if there is one, and says so in its output."""
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        self.weight_ = 0.0 if y is None else float(np.sum(y))
+        return self
+
+    def transform(self, X: Any) -> Any:
+        return X[:, :2] + self.weight_
+
+
+class Alone(BaseEstimator, TransformerMixin):
+    """Has no place for y."""
+
+    def fit(self, X: Any) -> Any:
+        self.mean_ = X.mean(axis=0)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        return (X - self.mean_)[:, :2]
+
+
+Y = np.arange(60) % 3
+
+
+def test_y_is_passed_on_where_it_is_given_and_has_a_place() -> None:
+    np.testing.assert_array_equal(es.External(Remembers()).fit_transform(X, Y), X[:, :2] + Y.sum())
+    np.testing.assert_array_equal(es.External(Remembers()).fit_transform(X), X[:, :2])
+    np.testing.assert_array_equal(es.External(Alone()).fit_transform(X, Y), (X - X.mean(axis=0))[:, :2])
+
+
+def test_supervised_estimators_within_pipelines() -> None:
+    nca = make_pipeline(StandardScaler(), NeighborhoodComponentsAnalysis(2, random_state=0, max_iter=10))
+    np.testing.assert_array_equal(es.External(nca).fit_transform(X, Y), clone(nca).fit_transform(X, Y))
+    targets = X @ np.random.default_rng(1).standard_normal((5, 2))
+    pls = make_pipeline(StandardScaler(), PLSRegression(2))
+    scores = clone(pls).fit(X, targets).transform(X)
+    external = es.External(pls).fit(X, targets)
+    np.testing.assert_allclose(external.embedding_, scores, atol=1e-12)
+    np.testing.assert_allclose(external.transform(X[:5]), scores[:5], atol=1e-12)
+
+
+def test_supervised_umap() -> None:
+    umap = pytest.importorskip("umap")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with_labels, without = (
+            es.External(umap.UMAP(n_neighbors=8, random_state=0, n_epochs=20)).fit(X, y).embedding_ for y in (Y, None)
+        )
+    assert not np.allclose(with_labels, without)

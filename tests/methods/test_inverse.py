@@ -15,8 +15,8 @@ import eigenspan as es
 from eigenspan.errors import DimensionError, LabelError, LabelWarning, RidgeWarning
 from eigenspan.input import Numbers
 from eigenspan.methods.contours import _Likelihood
-from eigenspan.methods.responses import responses_of
-from helpers import angle
+from eigenspan.methods.responses import responses_of, slices_by_default
+from helpers import angle, quietly
 
 SLICED = [es.SIR, es.SAVE, es.DirectionalRegression, es.LAD]
 ALL = [*SLICED, es.PHD, es.ContourRegression]
@@ -350,3 +350,24 @@ def test_slices_without_extent() -> None:
     assert es.LAD(1, n_slices=2).fit(X, y).diagnostics_["shrinkage"] == 0.01
     with pytest.raises(LabelError, match="1 slices of the response have no extent"):
         es.LAD(1, n_slices=2, shrinkage=0).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("rows", "levels", "expected"),
+    [
+        (1000, 0, 10), (100, 0, 10), (99, 0, 9), (20, 0, 2), (5, 0, 2),  # ten, or so many that each has ten rows
+        (20, 10, 10), (1000, 10, 10), (1000, 11, 10), (19, 10, 2), (18, 9, 9), (17, 9, 2), (1000, 3, 10),
+    ],
+)  # fmt: skip
+def test_the_number_of_slices_follows_from_rows_and_levels(rows, levels, expected):
+    assert slices_by_default(rows, levels) == expected
+
+
+@pytest.mark.parametrize("method", [es.SIR, es.SAVE, es.DirectionalRegression])
+def test_fewer_values_than_slices_are_a_slice_each(method: Any) -> None:
+    X = np.random.default_rng(0).normal(size=(6, 2))
+    y = np.array([0.0, 1, 0, 1, 0, 1])
+    found, expected = (quietly(lambda n=n: method(1, n_slices=n).fit(X, y)) for n in (10, 2))
+    np.testing.assert_allclose(found.components_, expected.components_)
+    with pytest.raises(LabelError, match=r"n_slices=10, but only 6 rows have a response, of 6 distinct values"):
+        method(1, n_slices=10).fit(X, np.arange(6.0))

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from eigenspan import KDR, PCA, GradientKDR, Landmarks
-from eigenspan.errors import ConvergenceWarning, DimensionError, LabelError, RidgeWarning
+from eigenspan.errors import ConvergenceWarning, DimensionError, LabelError, PrecisionWarning, RidgeWarning
 from eigenspan.input.y import Classes, Numbers
 from eigenspan.methods.conditional import Regression, response_features
 from eigenspan.methods.kdr import orders
@@ -322,3 +322,22 @@ def test_a_descent_cut_short_is_reported():
     X, y, _ = single_index(80, 4)
     with reports(ConvergenceWarning, "max_iter=1", "Raise max_iter"):
         KDR(2, max_iter=1, tol=1e-8).fit(X, y)
+
+
+@pytest.mark.parametrize("cls", [GradientKDR, KDR])
+def test_columns_of_very_different_scales_end_in_no_nan(cls):
+    """The covariance of scales from 1e-12 to 1e12 has eigenvalues that are rounding, of either sign."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 6)) * np.logspace(-12, 12, 6)
+    with pytest.warns(PrecisionWarning, match=r"of 6 directions vary so much less.*StandardScaler"):
+        fitted = quietly(lambda: cls(1).fit(X, X[:, -1] / 1e12), ConvergenceWarning)
+    assert np.isfinite(fitted.transform(X)).all()
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-50, 1e100])
+def test_the_unit_of_the_data_does_not_matter(scale):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4))
+    y = np.sin(X[:, 0]) + 0.1 * X[:, 1]
+    found, expected = (GradientKDR(2).fit(A, y) for A in (X * scale, X))
+    assert angle(found.embedding_ - found.embedding_.mean(0), expected.embedding_ - expected.embedding_.mean(0)) < 1e-6

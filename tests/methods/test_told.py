@@ -12,6 +12,7 @@ from sklearn.datasets import load_iris, load_wine, make_swiss_roll
 import eigenspan as es
 from eigenspan._compat import make_constraint
 from eigenspan.errors import DimensionError, InputError, LabelWarning
+from helpers import quietly
 
 RNG = np.random.default_rng(0)
 NOISY = RNG.standard_normal((250, 4)) @ RNG.standard_normal((4, 15)) + 0.1 * RNG.standard_normal((250, 15))
@@ -181,3 +182,26 @@ def test_told_or_refused_with_a_reason(name):
     with pytest.raises(InputError, match="intrinsic_dimension") as refused:
         cls(n_components="auto", **needed).fit(*WINE)
     assert any(word in str(refused.value) for word in ("eigenvalues", "spectrum", "test", "landmarks"))
+
+
+@pytest.mark.parametrize("given", [{"ridge": 0.1}, {"shrinkage": 0.5}, {"criterion": "trace-ratio"}])
+def test_untested_directions_are_refused_from_sums_too(given):
+    with pytest.raises(InputError, match=r"Wilks' lambda.*not known with"):
+        es.LDA("auto", **given).partial_fit(*WINE)
+
+
+@pytest.mark.parametrize("first", [1, 8])
+def test_directions_are_tested_as_soon_as_there_are_rows_enough(first):
+    """More rows than features and classes together: 13 + 3, and not one fewer."""
+    X, y = WINE
+    rows = np.concatenate([np.flatnonzero(y == 0)[:8], np.flatnonzero(y == 1)[:7], np.flatnonzero(y == 2)[:1]])
+    rows = np.roll(rows, first)  # all classes are among the first fifteen
+    streamed = es.LDA("auto").partial_fit(X[rows[:7]], y[rows[:7]])
+    streamed.partial_fit(X[rows[7:15]], y[rows[7:15]])
+    assert not hasattr(streamed, "components_")
+    quietly(lambda: streamed.partial_fit(X[rows[15:]], y[rows[15:]]))
+    whole = quietly(lambda: es.LDA("auto").fit(X[rows], y[rows]))
+    assert streamed.n_components_ == whole.n_components_
+    np.testing.assert_allclose(
+        np.abs(streamed.components_), np.abs(whole.components_), rtol=1e-4, atol=1e-6 * np.abs(whole.components_).max()
+    )

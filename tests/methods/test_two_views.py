@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import scipy.linalg as la
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.datasets import load_iris, load_linnerud, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
@@ -19,8 +20,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import eigenspan as es
+from eigenspan.core import views
 from eigenspan.errors import DegenerateWarning, DimensionError, InputError, PrecisionWarning
-from helpers import angle, assert_allclose_up_to_sign, centred, quietly, reports, says
+from helpers import angle, assert_allclose_up_to_sign, centred, peak_beside_prediction, quietly, reports, says
 
 
 def pair(n: int = 300, p: int = 6, q: int = 4, shared: int = 2, seed: int = 0) -> tuple[Any, Any]:
@@ -266,7 +268,7 @@ def test_sums_over_rows_tell_all(ridge: float, tmp_path: Path, monkeypatch: pyte
     same(mapped, whole)
     with pytest.raises(AttributeError, match="call transform"):
         _ = mapped.embedding_
-    np.testing.assert_allclose(es.CCA(2, ridge=ridge).fit_transform(*files), whole.embedding_, atol=1e-8)
+    np.testing.assert_allclose(es.CCA(2, ridge=ridge).fit_transform(*files)[0], whole.embedding_, atol=1e-8)
     monkeypatch.setattr("eigenspan.core.views._SMALL", 0)
     summed = es.CCA(2, ridge=ridge).fit(X, Y)
     same(summed, whole)
@@ -374,9 +376,21 @@ def test_retrieval_by_cosines() -> None:
         cca.retrieve(X, Y[200:], k=101)
 
 
+@pytest.mark.parametrize("estimator", [es.CCA(2), es.CCA(2, reduce=3), es.KernelCCA(2)], ids=repr)
+def test_fitting_and_transforming_returns_both_views(estimator: Any) -> None:
+    for one, two in zip(estimator.fit_transform(X, Y), estimator.transform(X, Y), strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-8)
+    framed = clone(estimator).set_output(transform="pandas").fit_transform(X, Y)
+    np.testing.assert_allclose(framed[0].to_numpy(), estimator.embedding_, atol=1e-12)
+
+
 def test_in_pipelines_and_searches() -> None:
     scores = make_pipeline(StandardScaler(), es.CCA(2)).fit_transform(X, Y)
-    assert_allclose_up_to_sign(scores, es.CCA(2).fit_transform(X, Y), atol=1e-9)
+    for one, two in zip(scores, es.CCA(2).fit_transform(X, Y), strict=True):
+        assert_allclose_up_to_sign(one, two, atol=1e-9)
+    # before other steps of a pipeline the scores of X alone
+    found = make_pipeline(es.External(es.CCA(2)), LinearRegression()).fit(X, Y).predict(X)
+    np.testing.assert_allclose(found, LinearRegression().fit(scores[0], Y).predict(scores[0]), atol=1e-9)
     one, two = pair(60, 50, 40, 1)
     search = GridSearchCV(es.CCA(1), {"ridge": [1e-3, 1.0]}, cv=3, error_score="raise").fit(one, two)
     assert search.best_params_ == {"ridge": 1.0}
@@ -468,3 +482,42 @@ def test_two_correlations_that_are_one_number() -> None:
     angles = 0.5 * np.ones(3)
     with reports(DegenerateWarning, "coincide"):
         es.CCA(2).fit(Q[:, :3], Q[:, :3] * np.cos(angles) + Q[:, 3:] * np.sin(angles))
+
+
+# ---------------------------------------------------------------------- memory
+@pytest.mark.parametrize("widths", [(900, 700), (200, 900), (250, 1500), (250, 30)])
+def test_memory_for_white_coordinates_is_predicted(widths, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, Y = (rng.standard_normal((300, D)) for D in widths)
+    predicted, peak = peak_beside_prediction(views, lambda: es.CCA(2, ridge=0.1).fit(X, Y), monkeypatch)
+    assert peak <= predicted <= 2.5 * peak
+
+
+@pytest.mark.parametrize(
+    ("widths", "way"),
+    [
+        ((301, 40), 48 * 300**2 + 8 * 300 * 301),  # products of the rows, and a block of columns
+        ((300, 40), 48 * 300**2 + 8 * 300 * 300),
+        ((299, 40), 24 * 300 * 299),  # singular vectors
+        ((40, 299), 24 * 300 * 299),
+    ],
+)
+def test_memory_counts_the_costlier_view_on_its_way(widths, way, monkeypatch):
+    told = []
+    monkeypatch.setattr(views, "require", lambda n_bytes, what, instead: told.append(n_bytes))
+    rng = np.random.default_rng(0)
+    es.CCA(2, ridge=0.1).fit(*(rng.standard_normal((300, D)) for D in widths))
+    ranks = [min(300, D) for D in widths]
+    assert told == [8 * 5 * 300 * sum(ranks) + max(way, 8 * sum(ranks) ** 2)]
+
+
+@pytest.mark.parametrize("n", [300, 1200])
+def test_memory_for_few_axes_of_each_view_is_what_is_kept(n, monkeypatch):
+    """Finding the axes is predicted where they are found: `way` counts nothing here."""
+    told = []
+    monkeypatch.setattr(views, "require", lambda n_bytes, what, instead: told.append((n_bytes, what)))
+    X, Y = (np.random.default_rng(D).standard_normal((n, D)) for D in (600, 500))
+    es.CCA(2, ridge=0.1, reduce=20).fit(X, Y)
+    ((predicted, what),) = told
+    assert predicted == 8 * (20 * (5 * n + 600) + 20 * (5 * n + 500) + 40**2)
+    assert f"{n} rows of 2 views with 600 and 500 columns" in what

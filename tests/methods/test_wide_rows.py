@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from eigenspan import CCA, LDA, LPP, NPP, PPCA, SIR
 from eigenspan.errors import DegenerateWarning, RidgeWarning
-from helpers import angle
+from helpers import angle, reports
 
 METHODS = (LDA, LPP, NPP, PPCA, SIR, CCA)
 
@@ -55,14 +55,14 @@ def test_sparse_rows_stay_sparse(Method: Any) -> None:
 @pytest.mark.parametrize(
     ("Method", "warning", "advice"),
     [
-        (LDA, DegenerateWarning, r"not unique.*80 rows of 400 features span 79 .*reduce=\d+.*ridge="),
-        (LPP, DegenerateWarning, r"not unique.*80 rows of 400 features span 79 .*reduce=\d+.*ridge="),
-        (NPP, DegenerateWarning, r"not unique.*80 rows of 400 features span 79 .*reduce=\d+.*ridge="),
-        (SIR, RidgeWarning, "reduce="),
-        (CCA, DegenerateWarning, "reduce="),
+        (LDA, DegenerateWarning, ("not unique", "80 rows of 400 features span 79 ", "reduce=", "ridge=")),
+        (LPP, DegenerateWarning, ("not unique", "80 rows of 400 features span 79 ", "reduce=", "ridge=")),
+        (NPP, DegenerateWarning, ("not unique", "80 rows of 400 features span 79 ", "reduce=", "ridge=")),
+        (SIR, RidgeWarning, ("reduce=",)),
+        (CCA, DegenerateWarning, ("reduce=",)),
     ],
 )
-def test_fewer_rows_than_features_are_told(Method: Any, warning: type, advice: str) -> None:
-    with pytest.warns(warning, match=advice):
+def test_fewer_rows_than_features_are_told(Method: Any, warning: type, advice: tuple[str, ...]) -> None:
+    with reports(warning, *advice):
         placed = fitted(Method, *wide(80, 400, 0.05))
     assert np.isfinite(placed).all()

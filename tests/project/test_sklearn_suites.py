@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 import json
 import sys
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -56,6 +57,25 @@ def test_a_listed_pass_that_fails_fails_the_run(capsys: Any) -> None:
     printed = capsys.readouterr().out
     assert "passes now, move it in the table: a::y" in printed
     assert "not in the table: a::new" in printed
+
+
+def test_the_documentation_has_the_counts_of_the_table() -> None:
+    counts = Counter(row["kind"] for row in TABLE["tests"].values())
+    text = " ".join((ROOT / "docs" / "coming-from-scikit-learn.md").read_text(encoding="utf-8").split())
+    whole = sum(counts.values())
+    assert f"{whole} test functions {counts['internal']} are about its own functions" in text
+    assert f"{whole - counts['internal']} others {counts['pass']} pass, {counts['different']} meet" in text
+    assert f"and {counts['missing']} ask for" in text
+
+
+@same_version
+def test_no_case_is_left_out() -> None:
+    """The second of two alternating cases too: an infinite radius."""
+    plugin = (HERE / "plugin.py").read_text(encoding="utf-8")
+    assert "pytest_collection_modifyitems" not in plugin
+    assert TABLE["tests"]["test_isomap::test_isomap_simple_grid"] == {"kind": "pass"}
+    outcomes = suites.run(["sklearn.manifold.tests.test_isomap", "-k", "test_isomap_simple_grid"])
+    assert outcomes == {"test_isomap::test_isomap_simple_grid": "passed"}
 
 
 @same_version

@@ -52,20 +52,22 @@ for _ in range(2):  # the first may wait for the compiler
     seconds = time.perf_counter() - start
 threads = threading.active_count()
 for i in range(moments):
-    estimator, late = make(), None
-    timer = threading.Timer((i + 0.5) / moments * seconds, os.kill, (os.getpid(), signal.SIGINT))
-    begin = time.perf_counter()
-    try:
-        timer.start()
-        estimator.fit(X, y)
-        how = "completed"
-        timer.cancel()
+    wait, how = (i + 0.5) / moments * seconds, "completed"
+    while how == "completed":  # sooner where a fit was faster than the one that was timed
+        estimator, late = make(), None
+        timer = threading.Timer(wait, os.kill, (os.getpid(), signal.SIGINT))
+        begin = time.perf_counter()
+        try:
+            timer.start()
+            estimator.fit(X, y)
+            timer.cancel()
+            timer.join()
+        except KeyboardInterrupt:
+            how, late = "interrupted", time.perf_counter() - begin - wait
+        except BaseException as error:
+            how = f"{type(error).__name__}: {error}"
         timer.join()
-    except KeyboardInterrupt:
-        how, late = "interrupted", time.perf_counter() - begin - timer.interval
-    except BaseException as error:
-        how = f"{type(error).__name__}: {error}"
-    timer.join()
+        wait /= 2
     left = threading.active_count() - threads
     again = np.allclose(estimator.fit(X[small], y[small]).transform(X[:5]), expected)
     print(json.dumps({"how": how, "late": late, "left": left, "again": bool(again)}), flush=True)
@@ -74,7 +76,7 @@ for i in range(moments):
 
 def interrupted(name: str, moments: int) -> list[dict[str, object]]:
     command = [sys.executable, "-c", SCRIPT, name, str(METHODS[name]), str(moments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60 + 30 * moments, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1200 + 300 * moments, check=False)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0, f"{name}: exit code {done.returncode} at moment {len(rows) + 1}\n{done.stderr[-2000:]}"
     assert len(rows) == moments
@@ -85,11 +87,8 @@ def interrupted(name: str, moments: int) -> list[dict[str, object]]:
 @pytest.mark.parametrize("name", METHODS if MOMENTS else ONCE_CRASHED)
 def test_an_interrupt_ends_the_fit_and_nothing_else(name: str) -> None:
     rows = interrupted(name, MOMENTS or 2)
-    assert {row["how"] for row in rows} <= {"interrupted", "completed"}
-    assert any(row["how"] == "interrupted" for row in rows)
+    assert {row["how"] for row in rows} == {"interrupted"}
     assert [row for row in rows if row["left"] != 0 or not row["again"]] == []
     if MOMENTS:
-        late = max(float(str(row["late"])) for row in rows if row["late"] is not None)
-        print(
-            f"{name}: {sum(row['how'] == 'interrupted' for row in rows)} of {MOMENTS} interrupted, at most {late:.2f} s late"
-        )
+        late = max(float(str(row["late"])) for row in rows)
+        print(f"{name}: {MOMENTS} interrupts, at most {late:.2f} s late")

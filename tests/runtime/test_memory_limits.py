@@ -94,7 +94,7 @@ es.PCA(2).fit(X)
 @pytest.mark.parametrize(("kind", "field"), [("RLIMIT_AS", "VmSize"), ("RLIMIT_DATA", "VmData")])
 def test_a_limit_of_the_process_is_seen_before_it_is_met(kind: str, field: str) -> None:
     command = [sys.executable, "-c", LIMITED, kind, field]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("of memory is available") == 3
     assert done.stdout.count("landmarks=") >= 2

@@ -55,14 +55,14 @@ def test_a_failure_leaves_the_rest_of_a_generator_unread(failure: type[BaseExcep
             raise failure("here")
 
     with pytest.raises(failure, match="here"):
-        in_threads(work, slowly(300, drawn), 2)
+        in_threads(work, slowly(60_000, drawn), 2)  # a minute, if nobody stopped
     assert threading.active_count() == before
-    assert len(drawn) < 100
+    assert len(drawn) < 60_000
 
 
 def test_the_calling_thread_works_with_the_others_and_sees_no_more_than_they_do() -> None:
     """Each of two threads waits in its first item until the other has one; what is noted in either is lost to the caller alike."""
-    both = threading.Barrier(2, timeout=20)
+    both = threading.Barrier(2, timeout=600)
 
     def work(item: int) -> int:
         both.wait()

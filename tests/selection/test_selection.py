@@ -150,3 +150,14 @@ def test_the_ridge_is_searched_where_there_is_a_unit() -> None:
     assert ridges[1] == pytest.approx(few.diagnostics_["ridge"])  # what the default takes for a singular unit
     assert set(es.RegularizedSearch(es.SSDNE(2), cv=3).fit(X, SOME).best_params_) == {"gamma", "alpha"}
     assert "ridge" not in es.RegularizedSearch(es.SSLFDA(2, ridge=0.1), cv=3).fit(X, SOME).best_params_
+
+
+def test_new_points_must_be_given():
+    """Of None a neighbours classifier predicts its own training rows, which are the labelled ones only."""
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    y = np.where(np.arange(30) % 3 == 0, -1, np.arange(30) % 2)
+    fitted = es.LabelledOnly(KNeighborsClassifier(1)).fit(X, y)
+    for ask in (fitted.predict, fitted.predict_proba):
+        with pytest.raises(InputError, match="X is None"):
+            ask(None)
+    assert fitted.predict(X).shape == (30,)

@@ -267,9 +267,36 @@ class ClassicalMDS(Adapter):
         return es.ClassicalMDS(self.n_components, metric=_metric(self.metric, (self.metric_params or {}).get("p")))
 
 
+@adapter(
+    n_components=2, algorithm="randomized", n_iter=5, n_oversamples=10, power_iteration_normalizer="auto", random_state=None,
+    tol=0.0,
+)  # fmt: skip
+class TruncatedSVD(Adapter):
+    def _build(self, X: Any = None) -> Any:
+        return es.PCA(self.n_components, center=False, random_state=self.random_state)
+
+
+@adapter(n_components=2, scale=True, max_iter=500, tol=1e-06, copy=True)
+class CCA(Adapter):
+    """Ours needs no scale=: variates do not depend on the units of the columns."""
+
+    def _build(self, X: Any = None) -> Any:
+        inner = es.CCA(self.n_components)
+        return inner.set_output(transform=self._container) if hasattr(self, "_container") else inner
+
+    def set_output(self, *, transform: Any = None) -> Any:
+        self._container = transform
+        return self
+
+    def transform(self, X: Any, y: Any = None, copy: bool = True) -> Any:
+        check_is_fitted(self, "inner_")
+        return self.inner_.transform(X, y)
+
+
 #: Where scikit-learn keeps the names, and what stands in for them.
 STAND_INS = {
-    "sklearn.decomposition": [PCA, IncrementalPCA, KernelPCA],
+    "sklearn.cross_decomposition": [CCA],
+    "sklearn.decomposition": [PCA, IncrementalPCA, KernelPCA, TruncatedSVD],
     "sklearn.discriminant_analysis": [LinearDiscriminantAnalysis],
     "sklearn.manifold": [Isomap, LocallyLinearEmbedding, SpectralEmbedding, ClassicalMDS],
     "sklearn.cluster": [SpectralClustering],

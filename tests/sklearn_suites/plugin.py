@@ -24,20 +24,6 @@ def pytest_configure(config: Any) -> None:
                 setattr(importlib.import_module(module), cls.__name__, cls)
 
 
-def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
-    """Of a function with hundreds of cases, some that are evenly spread: SUITES_CASES of them at most, 0 for all."""
-    most = int(os.environ.get("SUITES_CASES", "24"))
-    groups = defaultdict(list)
-    for item in items:
-        groups[item.module.__name__, item.originalname].append(item)
-    if most:
-        items[:] = [
-            item
-            for group in groups.values()
-            for item in (group if len(group) <= most else group[:: -(-len(group) // most)])
-        ]
-
-
 def pytest_runtest_logreport(report: Any) -> None:
     if report.when == "call" or report.outcome != "passed":
         where, name = report.nodeid.split("::", 1)

@@ -94,6 +94,53 @@ def test_lda_by_hand(iris: Any) -> None:
     assert hand.diagnostics_["trace_ratio"] == pytest.approx(lda.diagnostics_["trace_ratio"], rel=1e-9)
 
 
+def _scatters(X: Any, y: Any) -> tuple[Any, Any]:
+    """S_B and S_W by their definitions, class by class."""
+    mean, D = X.mean(axis=0), X.shape[1]
+    S_B, S_W = np.zeros((D, D)), np.zeros((D, D))
+    for label in np.unique(y):
+        some = X[y == label]
+        centre = some.mean(axis=0)
+        S_B += len(some) * np.outer(centre - mean, centre - mean)
+        S_W += (some - centre).T @ (some - centre)
+    return S_B, S_W
+
+
+@pytest.mark.parametrize("options", [{}, {"ridge": 3.0}, {"shrinkage": 0.3}, {"axes": "eigenvalue"}, {"reduce": 3}])
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_reported_ratios_of_lda(iris: Any, d: int, options: Any) -> None:
+    """``trace_ratio_`` is in units of the total scatter, ``between_to_within_`` in units of that within classes."""
+    X, y = iris
+    lda = es.LDA(d, criterion="trace-ratio", **options).fit(X, y)
+    if "reduce" in options:
+        X = es.PCA(3).fit_transform(X)
+    V = es.LDA(d, criterion="trace-ratio", **{k: v for k, v in options.items() if k in ("ridge", "shrinkage")}).fit(
+        X, y
+    )
+    V = V.components_.T
+    np.testing.assert_allclose(V.T @ V, np.eye(d), atol=1e-10)
+    S_B, S_W = _scatters(X, y)
+    s = options.get("shrinkage", 0.0)
+    S_W = (1 - s) * S_W + (s * np.trace(S_W) / len(S_W) + options.get("ridge", 0.0)) * np.eye(len(S_W))
+    b, w = np.trace(V.T @ S_B @ V), np.trace(V.T @ S_W @ V)
+    assert lda.trace_ratio_ == pytest.approx(b / (b + w), rel=1e-9)
+    assert lda.between_to_within_ == pytest.approx(b / w, rel=1e-8)
+    assert lda.diagnostics_["trace_ratio"] == lda.trace_ratio_
+
+
+def test_reported_ratio_of_other_methods(iris: Any) -> None:
+    X, y = iris
+    found = es.TraceReducer(2, maximise="between", over="within", unit="projection").fit(X, y)
+    S_B, S_W = _scatters(X, y)
+    V = found.components_.T
+    assert found.trace_ratio_ == pytest.approx(np.trace(V.T @ S_B @ V) / np.trace(V.T @ S_W @ V), rel=1e-8)
+    lda = es.LDA(2, criterion="trace-ratio").fit(X, y)
+    assert lda.between_to_within_ == pytest.approx(found.trace_ratio_, rel=1e-8)
+    assert not hasattr(es.LDA(2).fit(X, y), "trace_ratio_")
+    soda = es.SODA(2).fit(X, np.where(np.arange(len(y)) % 3, y, -1))
+    assert soda.trace_ratio_ == soda.diagnostics_["trace_ratio"]
+
+
 @pytest.mark.parametrize("unit", ["projection", "embedding", "degree", "total"])
 @pytest.mark.parametrize("pair", [("minimise", "laplacian", "variance"), ("maximise", "between", "within")])
 def test_any_forms_under_any_unit(iris: Any, pair: Any, unit: str) -> None:

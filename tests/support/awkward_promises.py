@@ -182,6 +182,7 @@ def results_overwritten(s: Subject) -> Iterator[Case]:
             return ""
         model = s.make()
         result = quietly(lambda: model.fit_transform(X, s.y()))
+        result = result[0] if isinstance(result, tuple) else result
         before = s.place(model, X).copy()
         for name, written in (
             ("fit_transform's result", result),

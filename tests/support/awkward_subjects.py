@@ -6,9 +6,11 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sklearn
 from sklearn.decomposition import FactorAnalysis
 from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import KNeighborsClassifier
@@ -17,6 +19,7 @@ import eigenspan as es
 import helpers
 from eigenspan.errors import EigenspanError
 from eigenspan.methods.registry import TABLE
+from helpers import raised_in
 
 N, D = 40, 6
 
@@ -155,20 +158,20 @@ def on_purpose(error: BaseException) -> bool:
     frames = traceback.extract_tb(error.__traceback__)
     if not isinstance(error, ValueError | TypeError | AttributeError):
         return False
-    raised = (frames[-1].line or "").startswith("raise") and any(
-        part in frames[-1].filename
-        for part in ("/eigenspan/", "/sklearn/utils/", "/sklearn/base.py", "/sklearn/exceptions.py")
+    last = frames[-1].filename
+    raised = (frames[-1].line or "").startswith("raise") and (
+        raised_in(last) or any(raised_in(last, sklearn, part) for part in ("utils", "base.py", "exceptions.py"))
     )
-    ours = [i for i, frame in enumerate(frames) if "/eigenspan/" in frame.filename]
+    ours = [i for i, frame in enumerate(frames) if raised_in(frame.filename)]
     checked = any(
-        frame.filename.endswith("sklearn/utils/validation.py") for frame in frames[(ours[-1] if ours else 0) :]
+        raised_in(frame.filename, sklearn, "utils", "validation.py") for frame in frames[(ours[-1] if ours else 0) :]
     )
     return raised or (checked and isinstance(error, ValueError | TypeError))
 
 
 def told(error: BaseException) -> str:
     last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {str(error)[:150]} ({last.filename.split('/')[-1]}:{last.lineno})"
+    return f"{type(error).__name__}: {str(error)[:150]} ({Path(last.filename).name}:{last.lineno})"
 
 
 def sound(subject: Subject, fitted: Any, n: int, X: Any = None) -> str:

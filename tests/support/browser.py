@@ -72,14 +72,14 @@ class Browser:
         message = {"id": self._number, "method": method, "params": params}
         message |= {} if session is None else {"sessionId": session}
         os.write(self._out, json.dumps(message).encode() + b"\0")
-        answer = self._answers.get(timeout=60)
+        answer = self._answers.get(timeout=600)
         assert answer["id"] == self._number
         assert "error" not in answer, f"{method}: {answer['error']}"
         return answer["result"]
 
     def close(self) -> None:
         self.call("Browser.close")
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=200)
         os.close(self._out), os.close(self._in)
 
 
@@ -110,12 +110,10 @@ class Page:
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=ratio, mobile=False
         )
 
-    def open(self, path: Path) -> float:
-        """Open a file, wait until the panels are drawn, and return the seconds."""
-        start = time.perf_counter()
+    def open(self, path: Path) -> None:
+        """Open a file, and wait until the panels are drawn."""
         self.call("Page.navigate", url=path.resolve().as_uri())
         self.wait("document.body && document.body.dataset.state && location.protocol === 'file:'")
-        return time.perf_counter() - start
 
     def run(self, expression: str) -> Any:
         """The value of an expression of JavaScript in the page."""
@@ -123,7 +121,7 @@ class Page:
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
-    def wait(self, expression: str, seconds: float = 60) -> None:
+    def wait(self, expression: str, seconds: float = 600) -> None:
         end = time.monotonic() + seconds
         while not self.run(f"Boolean({expression})"):
             assert time.monotonic() < end, f"{expression} did not come true in {seconds} s"
@@ -203,7 +201,7 @@ class Page:
         for old in self.downloads.iterdir():
             old.unlink()
         act()
-        end = time.monotonic() + 20
+        end = time.monotonic() + 200
         while not (new := [file for file in self.downloads.iterdir() if file.suffix not in (".crdownload", ".tmp")]):
             assert time.monotonic() < end, "nothing was downloaded"
             time.sleep(0.05)

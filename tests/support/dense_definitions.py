@@ -51,6 +51,12 @@ class Graph:
         both = np.maximum if self.mutual else np.minimum
         return np.minimum(both(self.E, self.E.T), np.inf if self.bridges is None else self.bridges)
 
+    @property
+    def lists(self) -> Array:
+        """Distances from each point to the neighbours that it is modelled with, infinite elsewhere."""
+        own = np.maximum(self.E, self.E.T) if self.mutual else self.E
+        return own if self.bridges is None else np.minimum(own, self.bridges)
+
     def pieces(self) -> tuple[int, Any]:
         return connected_components(sp.csr_array(np.isfinite(self.lengths)), directed=False)
 
@@ -62,6 +68,29 @@ class Graph:
             across = np.where(found[1][:, None] != found[1], self.full, np.inf)
             i, j = np.unravel_index(across.argmin(), across.shape)
             B[i, j] = B[j, i] = across[i, j]
+        return graph
+
+    def closed_classes(self) -> list[Any]:
+        """Points of each set that no list leaves, by reachability: powers of the adjacency matrix."""
+        reach = np.isfinite(self.lists) | np.eye(len(self.E), dtype=bool)
+        for _ in range(int(np.ceil(np.log2(len(reach)))) + 1):
+            reach = (reach.astype(float) @ reach) > 0
+        both = reach & reach.T
+        closed = [i for i in range(len(reach)) if np.array_equal(reach[i], both[i]) and both[i].argmax() == i]
+        return [np.flatnonzero(both[i]) for i in closed]
+
+    def with_one_closed_class(self) -> Graph:
+        """Points of closed classes also get followers from outside as neighbours, at most as many as they had neighbours."""
+        B = np.full_like(self.E, np.inf) if self.bridges is None else self.bridges.copy()
+        graph, own = Graph(self.E, self.full, self.k, self.mutual, B), np.isfinite(self.lists).sum(axis=1)
+        assert graph.pieces()[0] == 1
+        while len(classes := graph.closed_classes()) > 1:
+            lists = graph.lists
+            for members in classes:
+                for i in members:
+                    followers = np.setdiff1d(np.flatnonzero(np.isfinite(lists[:, i])), members)
+                    nearest_first = followers[np.argsort(lists[followers, i], kind="stable")]
+                    B[i, nearest_first[: own[i]]] = lists[nearest_first[: own[i]], i]
         return graph
 
     def among(self, rows: Any) -> Graph:

@@ -168,8 +168,10 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
 
 
 # ---------------------------------------------------------------------- implicit embeddings of a graph
-def connected(p: Any, X: Any, given: Any, rows: Any = None, **settings: Any) -> tuple[Graph, Any, Any]:
-    """The graph, in one piece as `disconnected` says, its points, and the rows it is over."""
+def connected(
+    p: Any, X: Any, given: Any, rows: Any = None, one_class: bool = False, **settings: Any
+) -> tuple[Graph, Any, Any]:
+    """The graph, connected (and with one closed class) as `disconnected` says, its points, and the rows it is over."""
     rows = np.arange(len(given if not sp.issparse(given) else given.toarray())) if rows is None else rows
     if rows.size < X.shape[0]:
         square_given = given.shape[0] == given.shape[1]
@@ -179,8 +181,14 @@ def connected(p: Any, X: Any, given: Any, rows: Any = None, **settings: Any) -> 
     count, labels = graph.pieces()
     if count > 1 and p["disconnected"] == "largest":
         kept = np.flatnonzero(labels == np.bincount(labels).argmax())
-        return graph.among(kept), X[kept], rows[kept]
-    return (graph.bridged() if count > 1 else graph), X, rows
+        graph, X, rows = graph.among(kept), X[kept], rows[kept]
+    elif count > 1:
+        graph = graph.bridged()
+    if one_class and len(graph.closed_classes()) > 1:
+        if p["disconnected"] == "largest":
+            raise Undefined
+        graph = graph.with_one_closed_class()
+    return graph, X, rows
 
 
 def landmark_rows(est: Any, p: Any) -> Any:
@@ -200,10 +208,11 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
     graph, _, rows = connected(p, X, given, landmark_rows(est, p) if "psd" in p else None)
     U = graph.lengths
     if p["conformal"]:
-        near = np.minimum(graph.E, graph.E.T) if not graph.mutual else np.maximum(graph.E, graph.E.T)
         if graph.bridges is not None:
             raise Undefined
-        M = np.array([row[np.isfinite(row)].mean() for row in near])
+        M = np.array(
+            [row[np.isfinite(row)].mean() for row in graph.E]
+        )  # over the list of each point, whatever the symmetry
         U = U / np.sqrt(np.outer(M, M))
     D = shortest_path(np.where(np.isfinite(U), U, 0.0), directed=False)
     if "psd" in p:
@@ -232,7 +241,11 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
 @defines("DiffusionMap")
 def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
     graph, P, rows = connected(p, X, given, landmark_rows(est, p))
-    W = weigh(p["weights"], graph, P) + np.eye(len(graph.E))
+    W = weigh(p["weights"], graph, P)
+    if not (
+        isinstance(p["weights"], str) and p["weights"] == "precomputed"
+    ):  # given ones have no diagonal in these cases
+        W = W + np.eye(len(W))
     q = W.sum(axis=1) ** p["alpha"]
     W = W / np.outer(q, q)
     values, _, found = smallest(laplacian(W), np.diag(W.sum(axis=1)), p["n_components"], rows)
@@ -263,9 +276,9 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
 
 @defines("LLE", "ModifiedLLE", "HessianLLE", "LTSA")
 def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
-    graph, P, rows = connected(p, X, given, landmark_rows(est, p))
     name, d = type(est).__name__, p["n_components"]
-    E = graph.E if graph.bridges is None else np.minimum(graph.E, graph.bridges)
+    graph, P, rows = connected(p, X, given, landmark_rows(est, p), one_class=name in ("LLE", "ModifiedLLE"))
+    E = graph.lists
     if name == "LLE":
         M = square(barycentres(P, E, p["reg"]))
     else:
@@ -297,7 +310,7 @@ def pair_weights(p: Any, P: Any, codes: Any, weights: Any) -> tuple[Array, Array
 def projected(p: Any, X: Any, given: Any) -> tuple[Array, float, Any]:
     """Features, their ridge, and the points that graphs are over."""
     F, relative = features(p, X, given)
-    return F, relative, X if p["kernel"] is None else F
+    return F, relative, X if p["kernel"] is None and p.get("reduce") is None else F
 
 
 def codes_for_graph(p: Any, y: Any) -> Any:
@@ -313,21 +326,33 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
     return Expected(values, Y[:, : p["n_components"]])
 
 
+def _lists(p: Any, P: Any, codes: Any, by_class: bool) -> Array:
+    """Distances to the points that each point is rebuilt from: all others of its class, or its neighbours."""
+    if by_class:
+        same = (codes[:, None] == codes) & (codes >= 0) & ~np.eye(len(codes), dtype=bool)
+        return np.where(same, pairwise_distances(P), np.inf)
+    graph = graph_of(p, P, codes, None)
+    if p["disconnected"] == "connect":
+        graph = graph.bridged() if graph.pieces()[0] > 1 else graph
+        graph = graph.with_one_closed_class()
+    return graph.lists
+
+
 @defines("NPP", "ONPP", "LLTSA")
 def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
     F, relative, P = projected(p, X, given)
     codes, name = codes_for_graph(p, y), type(est).__name__
-    own = name != "LLTSA" and (
-        p["weights"] is None or (isinstance(p["weights"], str) and p["weights"] == "barycentric")
-    )
+    by_class = isinstance(p["graph"], str) and p["graph"] == "class"
     if name == "LLTSA":
-        M = aligned(P, graph_of(p, P, codes, None).E, p["n_components"], "tangent")
-    elif own and not (isinstance(p["graph"], str) and p["graph"] == "class"):
-        M = square(barycentres(P, graph_of(p, P, codes, None).E, p["reg"]))
-    elif own:
+        M = aligned(P, graph_of(p, P, codes, None).lists, p["n_components"], "tangent")
+    elif p["weights"] is None and by_class:
         M = laplacian(mean_of_classes(codes))
-    else:
+    elif p["weights"] is None or (isinstance(p["weights"], str) and p["weights"] == "barycentric"):
+        M = square(barycentres(P, _lists(p, P, codes, by_class), p["reg"]))
+    elif p["disconnected"] == "keep":
         M = square(averages(pair_weights(p, P, codes, p["weights"])[1]))
+    else:
+        raise Undefined
     B = None if name == "ONPP" else np.eye(len(F))
     values, _, Y = in_features(F, M, B, "min", p["ridge"], relative)
     skip = p.get("skip_smallest", 0)
@@ -354,7 +379,7 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
     codes = codes_of(y, p["unlabeled"])
     S_B, S_W = scatters(codes)
     s = p["shrinkage"]
-    if (s is not None and p["reduce"] is not None) or p["criterion"] == "one-against-rest":
+    if p["criterion"] == "one-against-rest":
         raise Undefined  # of dependent axes, which tests of their own compare one by one
     if isinstance(s, str):
         s = ledoit_wolf_shrinkage((S_W @ F)[codes >= 0], assume_centered=True)
@@ -541,11 +566,10 @@ def named_form(form: Any, p: Any, P: Any, y: Any, graph: Callable[[], Graph]) ->
     S_B, S_W = scatters(codes)
     E = None if form not in ("reconstruction", "tangent", "hessian", "modified") else graph()
     if E is not None:
-        lengths = E.E if E.bridges is None else np.minimum(E.E, E.bridges)
         M = (
-            square(barycentres(P, lengths, 1e-3))
+            square(barycentres(P, E.lists, 1e-3))
             if form == "reconstruction"
-            else aligned(P, lengths, p["n_components"], form)
+            else aligned(P, E.lists, p["n_components"], form)
         )
         return M, True
     if form in ("laplacian", "degree"):
@@ -577,7 +601,13 @@ def _(est: Any, p: Any, X: Any, y: Any, given: Any) -> Expected:
 
     def graph() -> Graph:
         found = graph_of(p, P, None, None)
-        return found.bridged() if samples and found.pieces()[0] > 1 else found
+        if not samples:
+            return found
+        found = found.bridged() if found.pieces()[0] > 1 else found
+        one_class = {"reconstruction", "modified"} & {
+            form for form in (p["minimise"], p["maximise"], p["unit"]) if isinstance(form, str)
+        }
+        return found.with_one_closed_class() if one_class else found
 
     sense = "min" if p["maximise"] is None else "max"
     objective = p["maximise"] if sense == "max" else p["minimise"] or "laplacian"

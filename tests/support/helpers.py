@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import tracemalloc
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,11 +18,20 @@ from numpy.typing import NDArray
 from scipy.spatial import procrustes
 from sklearn.utils import estimator_checks
 
+import eigenspan
 from eigenspan.errors import EigenspanWarning
 
 Array = NDArray[np.float64]
 #: Where the documentation, the examples and pyproject.toml are.
 ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def raised_in(filename: str, package: Any = eigenspan, *parts: str) -> bool:
+    """True if a frame's file lies in the package's own directory, or in its file or folder `parts`.
+
+    A name such as "/eigenspan/" in the path does not suffice: the checkout, and with it its virtual environment, may be called that.
+    """
+    return Path(filename).resolve().is_relative_to(Path(package.__file__).resolve().parent.joinpath(*parts))
 
 
 def angle(U: Any, V: Any) -> float:
@@ -169,3 +179,22 @@ def assert_scikit_learn_agrees(estimator: Any) -> None:
     results = estimator_checks.check_estimator(estimator, on_skip=None, on_fail=None)
     assert not {r["check_name"]: r["exception"] for r in results if r["status"] not in ("passed", "skipped")}
     assert sum(r["status"] == "passed" for r in results) >= 40
+
+
+def peak_beside_prediction(module: Any, run: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> tuple[float, float]:
+    """Bytes that a module predicts by `require`, and those that are allocated from then on, at most."""
+    told: list[tuple[float, int]] = []
+
+    def require(n_bytes: float, what: str, instead: str) -> None:
+        tracemalloc.reset_peak()
+        told.append((n_bytes, tracemalloc.get_traced_memory()[0]))
+
+    monkeypatch.setattr(module, "require", require)
+    tracemalloc.start()
+    try:
+        run()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    ((predicted, before),) = told
+    return predicted, peak - before

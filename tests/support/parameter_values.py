@@ -238,7 +238,7 @@ VALUES: dict[str, Values] = {
     "rank": plain(6),
     "prune": plain(None, 0.1),
     "n_eigenvectors": plain(8),
-    "time_limit": plain(30.0),
+    "time_limit": plain(3600.0),
     "callback": {"callable": lambda: _silent},
     "verbose": plain(False),
     "tol": plain(0.05),

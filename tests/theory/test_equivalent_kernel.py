@@ -236,8 +236,8 @@ def test_affinities_of_new_points_by_hand(alpha: float) -> None:
     v = np.sqrt(W.sum(axis=1) / W.sum())
     step = normalised_rows(new, W.sum(axis=1))
     assert relative(eigenmaps.rows(new), step - np.outer(step @ v, v)) < 1e-9
-    diffusion = equivalent_kernel(es.DiffusionMap(2, t=2, alpha=alpha, **given).fit(W))
     loops = W + np.eye(len(W))
+    diffusion = equivalent_kernel(es.DiffusionMap(2, t=2, alpha=alpha, **given).fit(loops))
     q = loops.sum(axis=1) ** alpha
     loops = loops / np.outer(q, q)
     d = loops.sum(axis=1)

@@ -101,13 +101,13 @@ VALUES: dict[str, tuple[Callable[[], Any], str]] = {
     "unknown metric": (lambda: continuity(X, X[:, :2], metric="no-such"), "metric='no-such' cannot be used"),
 }
 
-#: No table.
-TABLES: dict[str, Any] = {
-    "0-d": np.float64(3),
-    "None": None,
-    "text": "abc",
-    "dict": {"a": 1},
-    "ragged": [[1.0], [1.0, 2.0]],
+#: What is no table, and the words that refuse it.
+TABLES: dict[str, tuple[Any, str]] = {
+    "0-d": (np.float64(3), "got scalar array instead"),
+    "None": (None, "X must be a table of numbers"),
+    "text": ("abc", "is text, not a table of numbers"),
+    "dict": ({"a": 1}, "X is a dict"),
+    "ragged": ([[1.0], [1.0, 2.0]], "X must be a table of numbers"),
 }
 READERS: dict[str, Callable[[Any], Any]] = {
     "LabelledOnly": lambda Z: es.LabelledOnly(FIRST).fit(Z, SOME),
@@ -116,9 +116,9 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "SemiSupervisedKFold": lambda Z: list(es.SemiSupervisedKFold(3).split(Z, SOME)),
 }
 VALUES |= {
-    f"{reader} of {table}": (lambda read=read, Z=Z: read(Z), "X must be a table of numbers")
+    f"{reader} of {table}": (lambda read=read, Z=Z: read(Z), words)
     for reader, read in READERS.items()
-    for table, Z in TABLES.items()
+    for table, (Z, words) in TABLES.items()
     if (reader, table) != ("SemiSupervisedKFold", "None")  # whose folds are of y alone
 }
 VALUES |= {

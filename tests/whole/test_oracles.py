@@ -23,6 +23,7 @@ from eigenspan import (
     OLPP,
     ONPP,
     PCA,
+    SAVE,
     ClassicalMDS,
     CommuteTimeEmbedding,
     Cosine,
@@ -473,6 +474,61 @@ def test_modified_lle_against_scikit_learn(data):
     values, Y = smallest(modified_matrix(X, k, 2), None, 2)
     assert angle(ours.embedding_, Y) < DEGREES
     assert relative(ours.eigenvalues_, values) < 1e-6
+
+
+def _without_the_point(X, k, d, quadratics):
+    """LTSA or Hessian LLE whose neighbourhoods leave their own point out, as scikit-learn's do."""
+    M = np.zeros((len(X), len(X)))
+    for at in neighbour_sets(X, k):
+        U = la.svd(centred(X[at]), full_matrices=False)[0][:, :d]
+        Q = la.qr(np.column_stack([np.ones(k), U]), mode="economic")[0]
+        N = la.null_space(Q.T)
+        if quadratics:
+            P = np.column_stack([U[:, a] * U[:, b] for a in range(d) for b in range(a, d)])
+            N = la.orth(P - Q @ (Q.T @ P))
+        M[np.ix_(at, at)] += N @ N.T
+    return smallest(M, None, d)[1]
+
+
+@SEEDS
+def test_ltsa_and_hessian_of_scikit_learn(seed):
+    """What docs/coming-from-scikit-learn.md says of both: neighbourhoods without their point, and a Hessian that is LTSA."""
+    X, _ = s_curve(300, seed)
+    X = X + 0.05 * np.random.default_rng(seed).standard_normal(X.shape)
+
+    def theirs(method, k, d=2, X=X):
+        found = manifold.LocallyLinearEmbedding(n_neighbors=k, n_components=d, method=method, eigen_solver="dense")
+        return found.fit(X).embedding_
+
+    assert angle(theirs("ltsa", 12), _without_the_point(X, 12, 2, False)) < DEGREES
+    assert angle(theirs("hessian", 12), theirs("ltsa", 12)) < DEGREES
+    assert angle(theirs("hessian", 12), _without_the_point(X, 12, 2, True)) > 0.1
+    # one axis and three neighbours: no columns beyond the quadratics
+    turn = np.linspace(0, 6, 60) + 0.01 * np.random.default_rng(seed).standard_normal(60)
+    helix = np.column_stack([np.cos(turn), np.sin(turn), turn])
+    assert angle(theirs("hessian", 3, 1, helix), _without_the_point(helix, 3, 1, True)) < 1e-3
+    assert angle(theirs("ltsa", 12), LTSA(2, n_neighbors=12).fit(X).embedding_) > 0.1
+    assert angle(theirs("hessian", 12), HessianLLE(2, n_neighbors=12).fit(X).embedding_) > 0.1
+
+
+def test_save_divides_by_one_less_than_the_rows_of_a_slice():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(6), 20)
+    X = rng.standard_normal((120, 4))
+    X[:, 0] *= 1 + 0.3 * y
+    X[:, 1] += 0.2 * y
+    Z = centred(X)
+    T = la.inv(la.sqrtm(Z.T @ Z / 120))
+
+    def kernel(divisor_less):
+        inside = [np.eye(4) - np.cov((Z @ T)[y == c].T, ddof=divisor_less) for c in range(6)]
+        values, V = la.eigh(sum(G @ G for G in inside) / 6)
+        return values[::-1][:2], T @ V[:, ::-1][:, :2]
+
+    found = SAVE(2, n_slices=6).fit(X, y.astype(str))
+    assert angle(found.components_.T, kernel(1)[1]) < DEGREES
+    np.testing.assert_allclose(found.eigenvalues_, kernel(1)[0], rtol=1e-9)
+    assert angle(found.components_.T, kernel(0)[1]) > 0.1
 
 
 @cases

@@ -13,6 +13,7 @@ import pytest
 from sklearn.base import clone
 
 import eigenspan as es
+from awkward_subjects import SUBJECTS
 from eigenspan._compat import Interval
 from eigenspan._parameters import ArrayLike, Count, Declared, Positive, choices, parameter
 from eigenspan.errors import EigenspanError, ParameterError
@@ -125,3 +126,30 @@ def test_type_checkers_know_the_constructors(tmp_path: Path) -> None:
     said = subprocess.run(run, capture_output=True, text=True, check=False).stdout
     wrong = {int(line.split(":")[1]) for line in said.splitlines() if " error: " in line}
     assert wrong == {i + 2 for i, good in enumerate(lines.values()) if not good}, said
+
+
+CONTAINERS = {
+    "empty list": [],
+    "list": ["a"],
+    "dict": {"a": 1},
+    "empty dict": {},
+    "set": set(),
+    "tuple": (1,),
+    "class": dict,
+    "object": object(),
+}
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_no_parameter_takes_a_container_of_the_wrong_kind_for_a_specification(name: str) -> None:
+    """``MVU(extension=[])`` passed for an extension: lists have a method of that name."""
+    subject = SUBJECTS[name]
+    for parameter_ in sorted(
+        subject.parameters & {"extension", "solver", "kernel", "weights", "graph", "landmarks", "labels"}
+    ):
+        for kind, value in CONTAINERS.items():
+            rows_or_lists = {"landmarks": ("list", "tuple"), "graph": ("tuple",)}
+            if kind in rows_or_lists.get(parameter_, ()):
+                continue  # rows by number, and (indices, distances)
+            with pytest.raises((EigenspanError, ValueError), match=f"(?i){parameter_}"):
+                subject.fit(**{parameter_: value})

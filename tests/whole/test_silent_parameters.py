@@ -8,36 +8,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 import pytest
 
-import eigenspan as es
 from effect_values import THEIRS
-from parameter_effects import Triple, named_refusal, table, walk, walk_modes, walk_specs
-from parameter_outcomes import ROWS, differs, forget, outcome
+from parameter_effects import Triple, table, walk, walk_modes, walk_specs
+from parameter_outcomes import ROWS, forget
 
-#: Faults that are known: each is a strict expected failure below, to be deleted here once it is mended.
-KNOWN_FAULTS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
-    **{
-        f"{name}-symmetry": (name, {"graph": es.KNN(9)}, {"graph": es.KNN(9, symmetry="mutual")})
-        for name in (
-            "LLE", "NPP", "ONPP", "ConformalEigenmaps", "LTSA", "HessianLLE", "GeodesicNullspaceAnalysis", "ModifiedLLE",
-            "LLTSA",
-        )
-    },
-    **{
-        f"{name}-class-barycentric": (
-            name,
-            {"graph": "class", "weights": "barycentric"},
-            {"graph": "class", "weights": "barycentric", "reg": 0.5},
-        )
-        for name in ("NPP", "ONPP")
-    },
-}  # fmt: skip
 #: Parameters with no effect, or a value without one, in a method's default mode, as their entries or a warning say. A parameter that is
 #: documented for other modes only must act in this one.
 IDLE: dict[str, set[str]] = {
@@ -54,14 +34,10 @@ IDLE: dict[str, set[str]] = {
     "solver": {"SODA"},
     "n_neighbors": {"FactorAnalysis", "FastICA", "NCA"},
 }  # fmt: skip
-#: The triples of these faults, which the walks leave out.
-_KNOWN_TRIPLES = {(name, f"graph=KNN.{key}") for key in ("symmetry",) for name, _, _ in KNOWN_FAULTS.values()}
 
 
 def silent(triples: list[Triple]) -> list[str]:
-    return [
-        str(one) for one in triples if one.verdict == "silent" and (one.method, one.parameter) not in _KNOWN_TRIPLES
-    ]
+    return [str(one) for one in triples if one.verdict == "silent"]
 
 
 def idle(triples: list[Triple]) -> list[str]:
@@ -92,20 +68,6 @@ def test_parameters_of_specifications(name: str) -> None:
 def test_every_parameter_in_every_mode(name: str) -> None:
     triples = walk_modes(name)
     assert not silent(triples), "\n".join(silent(triples))
-
-
-@pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(case, id=key, marks=pytest.mark.xfail(reason="known fault", raises=AssertionError, strict=True))
-        for key, case in KNOWN_FAULTS.items()
-    ],
-)
-def test_known_faults(case: tuple[str, dict[str, Any], dict[str, Any]]) -> None:
-    name, base, changed = case
-    parameter = next(key for key in changed if changed[key] is not base.get(key))
-    reference, mine = outcome(name, "plain", base), outcome(name, "plain", changed)
-    assert named_refusal(mine, parameter) or differs(reference, mine, parameter)
 
 
 def test_the_walk_sees_a_silent_parameter(monkeypatch: pytest.MonkeyPatch) -> None:

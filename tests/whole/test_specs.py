@@ -18,10 +18,10 @@ from eigenspan.core.kernels import gram_matrix, kernel_rows
 from eigenspan.errors import DimensionError, EigenspanError, GraphError, InputError, KernelError, LabelError
 from eigenspan.forms import pair_affinity
 from eigenspan.graphs import (
+    accept_distances,
     affinity,
     allies,
     as_graph,
-    check_distance_matrix,
     check_n_neighbors,
     choose_landmarks,
     distance_graph,
@@ -69,7 +69,7 @@ TABLE: list[tuple[type, str, list[Any], Any, type[EigenspanError], str]] = [
     (es.KNN, "within_class", ["yes", 1, None], graph_of, GraphError, "True or False"),
     (es.KNN, "search", ["fast", None, True], graph_of, GraphError, '"auto" or "exact" or "hnsw"'),
     (es.KNN, "n_jobs", [0, 1.5, "all", True], graph_of, GraphError, f"at most -1 or {WHOLE} or None"),
-    (es.Radius, "radius", [None, "a", -1, 0, NAN, INF, True, 1j, [1.0]], graph_of, GraphError, POSITIVE),
+    (es.Radius, "radius", [None, "a", -1, 0, NAN, -INF, True, 1j, [1.0]], graph_of, GraphError, POSITIVE),
     (es.Radius, "metric", [None, 3], graph_of, GraphError, "a name or a function"),
     (es.Radius, "metric_params", [[1]], graph_of, GraphError, "a dict or None"),
     (es.Radius, "n_jobs", [0, "all"], graph_of, GraphError, "or None"),
@@ -342,7 +342,7 @@ def test_new_points_without_kernel_values_are_refused() -> None:
         ((NEAR, [[1.0], [1.0, 2.0]]), "Distances to neighbours must be real numbers"),
         ((NEAR, np.ma.masked_greater(LENGTHS, 1.0)), "masked"),
         ((NEAR, np.full(NEAR.shape, NAN)), "finite distances that are not negative"),
-        ((NEAR, np.full(NEAR.shape, INF)), "finite distances that are not negative"),
+        ((NEAR, np.full(NEAR.shape, INF)), "has no edge"),
         ((NEAR, -LENGTHS), "finite distances that are not negative"),
         ((NEAR[:, :0], LENGTHS[:, :0]), "The graph of the 40 points has no edge"),
         ((np.tile(np.arange(40)[:, None], 3), np.zeros((40, 3))), "has no edge"),
@@ -457,7 +457,7 @@ def test_landmarks_of_rectangular_distances(choice: str) -> None:
         es.LLE(2, graph="precomputed", landmarks=es.Landmarks(25, choice=choice)).fit(D[:, :20])
 
 
-@pytest.mark.parametrize("use", [check_distance_matrix, distance_graph], ids=["matrix", "graph"])
+@pytest.mark.parametrize("use", [accept_distances, distance_graph], ids=["matrix", "graph"])
 def test_distances_without_an_extent(use: Any) -> None:
     with pytest.raises(DimensionError, match="All 40 points coincide: every distance is zero"):
         use(np.zeros((40, 40)))

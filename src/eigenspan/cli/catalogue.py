@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import json
 from typing import Any
 
 import click
 
 from ..errors import InputError
-from .console import Usage, how, out
+from .console import Usage, how, out, print_json
 from .options import common
 from .words import in_words
 
@@ -31,7 +30,7 @@ def methods(family: str | None, wide: bool) -> None:
     rows = [row for row in all_rows() if family is None or row.family == family.lower()]
     if how().json:
         keep = ("name", "family", "form", "unit", "basis", "supervision", "cost", "source", "aliases")
-        click.echo(json.dumps([{key: getattr(row, key) for key in keep} for row in rows], ensure_ascii=False))
+        print_json([{key: getattr(row, key) for key in keep} for row in rows])
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     narrow = {"method": "name", "family": "family", "labels": "supervision", "cost": "cost"}
@@ -59,7 +58,7 @@ def info(method: str) -> None:
     if how().json:
         keep = ("name", "family", "form", "unit", "basis", "supervision", "cost", "source", "aliases")
         facts = {key: getattr(row, key) for key in keep}
-        click.echo(json.dumps(facts | {"documentation": inspect.cleandoc(_documentation(row))}, ensure_ascii=False))
+        print_json(facts | {"documentation": inspect.cleandoc(_documentation(row))})
         return
     console = out()
     console.print(f"[bold]{row.name}[/bold]  {row.family}")
@@ -75,7 +74,7 @@ def info(method: str) -> None:
 
 def _documentation(row: Any) -> str:
     if row.own:
-        return row.build.__doc__ or ""
+        return row.build.__doc__ or "No documentation: Python drops it when run with -OO."
     estimator = row.build().estimator
     return (
         f"{type(estimator).__module__.split('.')[0]}'s {type(estimator).__name__} under this library's interface. New points "

@@ -218,10 +218,16 @@ def settle_gaps(frame: Any, missing: str, medians: Any = None, taken: bool = Fal
             raise Unfit("Every column has missing values, so drop-columns leaves nothing: choose drop-rows or median.")
         return frame.loc[:, ~columns], everyone
     if missing == "median":
+        values = frame.median() if medians is None else dict(zip(frame.columns, medians, strict=True))
+        unknown = [name for name in frame.columns[columns] if np.isnan(values[name])]
+        if unknown:
+            raise Unfit(
+                f"The model has no medians of {listed(unknown)}, because its table was read in chunks: use --missing drop-rows, or fill "
+                "the missing values first."
+            )
         say(
             f"Filled {plural(int(gaps.to_numpy().sum()), 'missing value')} in {listed(frame.columns[columns])} with medians."
         )
-        values = frame.median() if medians is None else dict(zip(frame.columns, medians, strict=True))
         return frame.fillna(values), everyone
     if taken:
         say(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from types import SimpleNamespace
 from typing import Any
 
 import click
 
-from .console import Failed, Usage, how, out, plural, say, working
+from .console import Failed, Usage, how, out, plural, print_json, refuse_two_results, say, working
 from .options import FILE, choosing, common, preparing, reading, seed
 
 #: Cells of the table that a page carries.
@@ -81,6 +80,7 @@ def _check_places(o: SimpleNamespace) -> None:
     from .files.write import check_table
     from .results import check_plot
 
+    refuse_two_results(o.output)
     check_plot(o.plot)
     if o.output is not None:
         check_table(o.output)
@@ -106,7 +106,7 @@ def _deliver(o: SimpleNamespace, found: Any, frame: Any, data: Any) -> None:
         return
     if how().json:
         table = found.table.reset_index().to_dict("records")
-        click.echo(json.dumps({"methods": table, "failures": found.failures}, ensure_ascii=False))
+        print_json({"methods": table, "failures": found.failures})
         return
     _show(found)
     for what, place in {"Measures": o.output, "Picture": o.plot, "Report": o.report, "Kept in": o.folder}.items():

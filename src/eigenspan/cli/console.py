@@ -5,17 +5,54 @@ Exit codes: 0 done, 1 failed, 2 the command was not understood, 3 the data are u
 
 from __future__ import annotations
 
+import json
 import logging
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from io import TextIOWrapper
 from typing import IO, Any
 
 import click
 
 from .words import in_words
+
+
+@contextmanager
+def any_encoding() -> Iterator[None]:
+    """Replace characters that the encoding of an output stream cannot express, instead of failing on them."""
+    wrapped = [stream for stream in (sys.stdout, sys.stderr) if isinstance(stream, TextIOWrapper)]
+    # The C locale sets "surrogateescape", which fails on such characters as "strict" does.
+    changed = {stream: stream.errors for stream in wrapped if stream.errors in ("strict", "surrogateescape")}
+    for stream in changed:
+        stream.reconfigure(errors="replace")
+    try:
+        yield
+    finally:
+        for stream, errors in changed.items():
+            if not stream.closed:
+                stream.reconfigure(errors=errors)
+
+
+def print_json(value: Any, indent: int | None = None) -> None:
+    """Print a result as JSON. Characters that standard output cannot express are escaped, so that none is lost."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(value, indent=indent)
+    click.echo(text)
+
+
+def refuse_two_results(output: Any) -> None:
+    """Refuse ``--json`` with ``-o -``: both would go to standard output."""
+    if how().json and str(output) == "-":
+        raise Usage(
+            "--json and --output - both write to standard output: leave out one of them, or name a file with -o."
+        )
 
 
 def out(width: int | None = None) -> Any:

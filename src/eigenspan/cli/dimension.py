@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from .console import Failed, how, out, working
+from .console import Failed, how, out, print_json, working
 from .options import FILE, common, preparing, reading, seed
 
 
@@ -63,7 +62,7 @@ def _tell(found: Any, o: SimpleNamespace) -> None:
             }
             for r in found
         ]
-        click.echo(json.dumps({"estimates": rows, "left_out": found.left_out}, ensure_ascii=False))
+        print_json({"estimates": rows, "left_out": found.left_out})
         return
     console = out()
     console.print(repr(found), markup=False, soft_wrap=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import time
 from importlib import metadata
@@ -10,7 +9,7 @@ from typing import Any
 
 import click
 
-from .console import how, out, say, working
+from .console import how, out, print_json, say, working
 from .options import common
 
 #: What the library runs on, and what its extras bring.
@@ -34,7 +33,7 @@ def doctor(make: bool) -> None:
     made = {"compiled in seconds": round(compile_all(), 1)} if make else {}
     facts = facts_of() | made
     if how().json:
-        click.echo(json.dumps(facts, ensure_ascii=False))
+        print_json(facts)
         return
     console = out()
     for what, value in facts.items():

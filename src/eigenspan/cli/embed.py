@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from ..errors import EigenspanError
-from .console import Usage, how, listed, out, say
+from .console import Usage, listed, refuse_two_results, say
+from .delivery import Result, deliver
 from .options import FILE, choosing, common, preparing, reading, seed
 from .words import in_words
 
@@ -51,12 +52,12 @@ def run(o: SimpleNamespace) -> None:
     from .files.parts import too_large
     from .fitting import fit, takes_gaps
     from .reading import read_numbers
-    from .streamed import run as streamed
+    from .streamed import embed_in_chunks as streamed
 
     chosen = methods_of(o)
     _check_places(o, [row.name for row, _ in chosen])
     if too_large(o.table) and len(chosen) == 1:
-        return streamed(o, *chosen[0])
+        return deliver(o, streamed(o, *chosen[0]))
     table = read_numbers(o, gaps=all(takes_gaps(estimator) for _, estimator in chosen))
     finished: dict[str, Any] = {}
     try:
@@ -67,7 +68,7 @@ def run(o: SimpleNamespace) -> None:
         if not finished:
             raise
         say(f"Interrupted: the results of {listed(finished)} are written, and {len(chosen) - len(finished)} missing.")
-    _deliver(o, finished, table)
+    deliver(o, _result(o, finished, table))
     if len(finished) < len(chosen):
         raise SystemExit(130)
 
@@ -103,56 +104,31 @@ def _check_places(o: SimpleNamespace, names: list[str]) -> None:
     if o.output is None:
         stem = "stdin" if str(o.table) == "-" else o.table.name.split(".")[0]
         o.output = Path(f"{stem}-{'-'.join(name.lower() for name in names[:3])}.csv")
+    refuse_two_results(o.output)
     check_table(o.output, o.table)
     check_plot(o.plot)
     check_outputs((o.table,), output=o.output, plot=o.plot, model=o.model)
 
 
-def _deliver(o: SimpleNamespace, estimators: dict[str, Any], read: Any) -> None:
-    """Write the table and, where asked for, the picture and the model; say what they show."""
-    import json
-
-    from .bundle import Bundle, save
+def _result(o: SimpleNamespace, estimators: dict[str, Any], read: Any) -> Result:
+    """Results of fits to a table in memory."""
     from .files import write_table
     from .files.write import is_folder, write_anndata
-    from .results import announce, axes_of, dimensions_said, draw, frame_of, summary_of, warn_of_single_columns
+    from .results import axes_of, frame_of, summary_of
 
     data = read.data
-    summaries = [summary_of(name, estimator, read.X, data.columns) for name, estimator in estimators.items()]
-    places = {
-        axis: estimator.embedding_[:, j]
-        for estimator in estimators.values()
-        for j, axis in enumerate(axes_of(estimator))
-    }
+    summaries = [summary_of(name, e, read.X, data.columns, o.seed) for name, e in estimators.items()]
+    places = {axis: e.embedding_[:, j] for e in estimators.values() for j, axis in enumerate(axes_of(e))}
     groups = {name: e.labels_ for name, e in estimators.items() if hasattr(e, "labels_")}
     clusters = {"cluster" if len(groups) == 1 else f"cluster {name}": found for name, found in groups.items()}
     table = frame_of(data.ids, places, data.label, clusters)
-    files = {"Embedding": o.output, "Picture": o.plot, "Model": o.model}
-    if o.plot is not None:
-        draw(estimators, data.label, o.plot)
-        dimensions_said(estimators)
-    if o.model is not None:
-        ((name, estimator),) = estimators.items()
-        save(
-            Bundle(name, estimator, data.columns, read.center, read.spread, data.medians, o.label, o.identifier),
-            o.model,
-        )
-    if o.output.suffix.lower() == ".h5ad":
-        write_anndata(o.output, o.table, estimators, data, table.drop(columns=list(places)))
-    else:
-        write_table(table, o.output, list(places), folder=is_folder(o.output, o.table))
-    if str(o.output) == "-":
-        for summary in summaries:
-            warn_of_single_columns(summary)
-        return
-    if how().json:
-        written = {what.lower(): str(place) for what, place in files.items() if place is not None}
-        facts = {"rows": len(table), "columns": data.columns, "scale": o.scale, "seed": o.seed, "files": written}
-        click.echo(json.dumps({**facts, "methods": [summary.as_dict() for summary in summaries]}, ensure_ascii=False))
-        return
-    for summary in summaries:
-        announce(summary, len(table), o.scale)
-    console = out()
-    for what, place in files.items():
-        if place is not None:
-            console.print(f"{what}: {place}", soft_wrap=True)
+
+    def write() -> None:
+        if o.output.suffix.lower() == ".h5ad":
+            write_anndata(o.output, o.table, estimators, data, table.drop(columns=list(places)))
+        else:
+            write_table(table, o.output, list(places), folder=is_folder(o.output, o.table))
+
+    embeddings = {name: estimator.embedding_ for name, estimator in estimators.items()}
+    scaling = (read.center, read.spread, data.medians)
+    return Result(estimators, summaries, data.columns, *scaling, len(table), embeddings, data.label, write)

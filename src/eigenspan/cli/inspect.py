@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from types import SimpleNamespace
 from typing import Any
 
 import click
 import numpy as np
 
-from .console import how, out, plural, working
+from .console import how, out, plural, print_json, working
 from .options import FILE, common, preparing, reading, seed
 
 #: Neighbours of the graph whose pieces are counted.
@@ -43,7 +42,7 @@ def inspect(**options: Any) -> None:
     facts["duplicate_rows"] = int(frame.astype(str).duplicated().sum())
     facts |= _numbers(frame, choice_of(o), o)
     if how().json:
-        click.echo(json.dumps(facts, ensure_ascii=False))
+        print_json(facts)
     else:
         _show(facts)
 

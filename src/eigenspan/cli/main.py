@@ -9,7 +9,7 @@ import click
 from ..errors import EigenspanError, ParameterError
 from .catalogue import info, methods
 from .compare import compare
-from .console import Refusal, Unfit, Usage, how
+from .console import Refusal, Unfit, Usage, any_encoding, how
 from .demo import demo
 from .dimension import dimension
 from .doctor import doctor
@@ -23,6 +23,10 @@ from .words import in_words
 
 class _Group(click.Group):
     """Known errors end in one paragraph and an exit code of their kind; anything else is a bug and keeps its traceback."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        with any_encoding():
+            return super().main(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
         fresh()

@@ -14,8 +14,10 @@ from .console import Failed, Usage, listed, out, say, working
 _ALONE = 0.95
 #: Columns named for each axis.
 _NAMED = 3
-#: Rows up to which neighbours are compared for the summary.
-_RANKED = 20_000
+#: Pairs of rows whose distances are ranked for the summary, at most: about a second.
+_PAIRS = 20_000_000
+#: Rows at least whose neighbours are compared; beyond 200,000 rows there is no budget for so many.
+_FEWEST = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,8 @@ class Summary:
     explained_variance : list of float
         Shares, where the method has them.
     trustworthiness : float or None
+    trustworthiness_rows : int
+        Rows whose neighbours were compared with all other rows: all, or a random sample.
     correlations : dict
         For each axis the columns that it goes with most, strongest first.
     """
@@ -42,6 +46,7 @@ class Summary:
     solver: str
     explained_variance: list[float] = field(default_factory=list)
     trustworthiness: float | None = None
+    trustworthiness_rows: int = 0
     correlations: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
@@ -54,33 +59,46 @@ def axes_of(estimator: Any) -> list[str]:
     return [str(name) for name in estimator.get_feature_names_out()]
 
 
-def summary_of(name: str, estimator: Any, X: Any, columns: list[str]) -> Summary:
-    """What there is to say about a fit to X."""
-    from ..quality import trustworthiness
-
-    Y, facts = np.asarray(estimator.embedding_), estimator.diagnostics_
-    shares = getattr(estimator, "explained_variance_ratio_", None)
-    n, k = len(Y), min(5, (len(Y) - 1) // 2)
-    complete = not np.isnan(X).any()
-    with working(f"Looking at the neighbours of {name}"):
-        trust = trustworthiness(X, Y, k) if complete and k >= 1 and 3 <= n <= _RANKED else None
-    axes = axes_of(estimator)
-    return Summary(
-        name,
-        axes,
-        round(float(facts["seconds"]["total"]), 4),
-        str(facts.get("solver", "—")),
-        [] if shares is None else [round(float(share), 6) for share in shares],
-        None if trust is None else round(float(trust), 6),
-        _correlations(X, columns, Y, axes) if complete else {},
-    )
-
-
-def _correlations(X: Any, columns: list[str], Y: Any, axes: list[str]) -> dict[str, dict[str, float]]:
-    """Of every axis with the columns that it follows most."""
+def summary_of(name: str, estimator: Any, X: Any, columns: list[str], seed: int = 0) -> Summary:
+    """Summarise a fit to X, which is in memory."""
     from ..report.comparison import correlation
 
-    R = correlation(X, Y)
+    Y, axes = np.asarray(estimator.embedding_), axes_of(estimator)
+    complete = not np.isnan(X).any()
+    with working(f"Looking at the neighbours of {name}"):
+        trust, rows = _trustworthiness(X, Y, seed) if complete else (None, 0)
+    found = most_correlated(correlation(X, Y), columns, axes) if complete else {}
+    seconds = float(estimator.diagnostics_["seconds"]["total"])
+    return Summary(name, axes, *_facts(estimator, seconds), trust, rows, found)
+
+
+def summary_of_chunks(name: str, estimator: Any, seconds: float, R: Any, columns: list[str]) -> Summary:
+    """Summarise a fit to a table read in chunks, with the correlations R of its columns with the axes; neighbours are not compared."""
+    axes = axes_of(estimator)
+    return Summary(name, axes, *_facts(estimator, seconds), correlations=most_correlated(R, columns, axes))
+
+
+def _facts(estimator: Any, seconds: float) -> tuple[float, str, list[float]]:
+    """Seconds, solver and shares of the variance, for JSON."""
+    shares = getattr(estimator, "explained_variance_ratio_", None)
+    told = [] if shares is None else [round(float(share), 6) for share in shares]
+    return round(seconds, 4), str(estimator.diagnostics_.get("solver", "—")), told
+
+
+def _trustworthiness(X: Any, Y: Any, seed: int) -> tuple[float | None, int]:
+    """Trustworthiness, and the number of rows it was averaged over: as many as `_PAIRS` allows."""
+    from ..quality import trustworthiness
+
+    n = len(Y)
+    k, rows = min(5, (n - 1) // 2), min(n, _PAIRS // n)
+    if k < 1 or n < 3 or rows < min(n, _FEWEST):
+        return None, 0
+    found = trustworthiness(X, Y, k, sample=None if rows == n else rows, random_state=seed)
+    return round(float(found), 6), rows
+
+
+def most_correlated(R: Any, columns: list[str], axes: list[str]) -> dict[str, dict[str, float]]:
+    """For every axis the columns that it follows most, from the correlations R of all columns with all axes."""
     found = {}
     for j, axis in enumerate(axes):
         order = np.argsort(-np.abs(R[:, j]), kind="stable")[:_NAMED]
@@ -88,7 +106,7 @@ def _correlations(X: Any, columns: list[str], Y: Any, axes: list[str]) -> dict[s
     return found
 
 
-def announce(summary: Summary, n: int, scale: str) -> None:
+def announce(summary: Summary, n: int, scale: str, seed: int) -> None:
     """A few lines: shape, time and solver, variance, neighbours, and the columns behind each axis."""
     scaled = {"standard": "columns scaled to unit variance", "robust": "columns scaled by their quartiles"}
     console = out()
@@ -101,7 +119,10 @@ def announce(summary: Summary, n: int, scale: str) -> None:
         shares = ", ".join(f"{share:.1%}" for share in summary.explained_variance[:10])
         console.print(f"  variance shown: {shares}; together {sum(summary.explained_variance):.1%}", soft_wrap=True)
     if summary.trustworthiness is not None:
-        console.print(f"  trustworthiness: {summary.trustworthiness:.3f} (1: no strangers among neighbours)")
+        rows = summary.trustworthiness_rows
+        sampled = "" if rows == n else f", averaged over {rows} of {n} rows drawn with --seed {seed}"
+        meaning = "(1 = every embedded neighbour is a true neighbour)"
+        console.print(f"  trustworthiness: {summary.trustworthiness:.3f} {meaning}{sampled}", soft_wrap=True)
     for axis, columns in summary.correlations.items():
         said = ", ".join(f"{name} {r:+.2f}" for name, r in columns.items())
         console.print(f"  {axis} goes with: {said}", markup=False, soft_wrap=True)
@@ -155,22 +176,25 @@ def check_plot(path: Path | None) -> None:
         raise Usage(f"{path.name!r} is no kind of picture that can be written; use one of .png, .pdf or .svg.")
 
 
-def draw(estimators: dict[str, Any], label: Any, path: Path) -> None:
-    """The picture of one embedding, or of several side by side."""
+def draw(estimators: dict[str, Any], embeddings: dict[str, Any], n: int, label: Any, path: Path) -> None:
+    """Draw one embedding, or several side by side; the title says so where they are a sample of the n rows."""
     from ..plotting import EmbeddingDisplay, GalleryDisplay
+    from ..plotting.points import told_by
 
     labels = None if label is None else _colours(label)
     with working("Drawing"):
         try:
             shown: Any
             if len(estimators) == 1:
-                ((_, estimator),) = estimators.items()
-                clusters = getattr(estimator, "labels_", None)
+                ((name, estimator),) = estimators.items()
+                Y, clusters = embeddings[name], getattr(estimator, "labels_", None)
                 coloured = labels if clusters is None else np.asarray(clusters).astype(str)
                 title = str(label.name) if clusters is None and label is not None else "cluster"
-                shown = EmbeddingDisplay.from_estimator(estimator, coloured, legend_title=title)
+                given = told_by(estimator, Y) | {"legend_title": title}
+                if len(Y) < n:
+                    given["title"] += f", {len(Y)} of {n} rows"
+                shown = EmbeddingDisplay.from_embedding(Y, coloured, **given)
             else:
-                embeddings = {name: estimator.embedding_ for name, estimator in estimators.items()}
                 shown = GalleryDisplay(
                     embeddings, labels, legend_title=None if label is None else str(label.name)
                 ).plot()
@@ -188,11 +212,11 @@ def _colours(label: Any) -> Any:
     return np.array([None if pd.isna(v) else str(v) for v in label], dtype=object)
 
 
-def dimensions_said(estimators: dict[str, Any]) -> None:
+def dimensions_said(embeddings: dict[str, Any]) -> None:
     """Say which axes a picture leaves out."""
     from ..plotting._read import most_pairs
 
-    shown = 2 * most_pairs(len(estimators))
-    deeper = [name for name, estimator in estimators.items() if estimator.embedding_.shape[1] > shown]
+    shown = 2 * most_pairs(len(embeddings))
+    deeper = [name for name, Y in embeddings.items() if np.shape(Y)[1] > shown]
     if deeper:
         say(f"The picture shows the first {shown} axes of {listed(deeper)}; the table has all of them.")

@@ -1,8 +1,11 @@
-"""``eigenspan embed`` of a table larger than memory: read three times, never held."""
+"""``eigenspan embed`` of a table larger than memory: three passes over its chunks."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,55 +13,95 @@ from typing import Any
 import numpy as np
 
 from ..core.moments import Moments
-from .console import Failed, Unfit, Usage, listed, out, plural, say, working
-from .files.write import is_folder, write_part
+from .console import Failed, Unfit, Usage, listed, plural, say, working
+from .delivery import Result
+from .files.write import append_text, is_folder, write_part
+from .results import axes_of, frame_of, summary_of_chunks
+
+#: Rows that the picture shows, at most.
+_SHOWN = 50_000
 
 
 def streams(estimator: Any) -> bool:
-    """Whether a method can be fitted to parts."""
+    """Whether a method can be fitted chunk by chunk."""
     return hasattr(estimator, "partial_fit")
 
 
-def run(o: SimpleNamespace, row: Any, estimator: Any) -> None:
-    """Scales from the first reading, the fit from the second, the places from the third."""
-    from .bundle import Bundle, save
+def embed_in_chunks(o: SimpleNamespace, row: Any, estimator: Any) -> Result:
+    """Embed a table in three passes: the first finds the scales, the second fits, the third embeds and writes the rows."""
+    from .fitting import labels_of
     from .reading import reading_of
-    from .results import axes_of
 
-    if not streams(estimator):
-        raise Unfit(
-            f"{o.table.name} is too large for the memory there is, and {row.name} needs all rows at once. pca, ppca, lda, mmc, sir and "
-            "other linear methods read it in parts; or take some of its rows first."
-        )
-    if o.missing in ("median", "drop-columns") or o.categorical != "drop" or o.scale == "robust":
-        raise Usage(
-            "A table that is read in parts has no medians, quartiles or list of words: use --missing refuse or drop-rows, "
-            "--scale standard or none, and no --categorical."
-        )
-    if o.output.suffix.lower() not in (".csv", ".tsv", ".txt") and not is_folder(o.output, o.table):
-        raise Usage(
-            "The places of a table that is read in parts are written in parts too: name a .csv or .tsv with -o, or a folder where the "
-            "table is one."
-        )
-    say(f"{o.table.name} is large for the memory there is: it is read in parts, three times.")
+    _refuse(o, row, estimator)
+    say(f"{o.table.name} does not fit in memory; reading it in chunks (3 passes).")
     rows = Rows(o, reading_of(o))
     with working("Reading for the scales"):
-        center, spread, count = rows.scales(o.scale)
+        scaling, count = rows.scales(o.scale)
     say(f"Embedding {plural(count, 'row')} and {plural(len(rows.columns), 'column')} of numbers.")
-    with working(f"Fitting {row.name} in parts"):
+    begin, mark = time.perf_counter(), getattr(estimator, "unlabeled", None)
+    with working(f"Fitting {row.name} in chunks"):
         for X, label, _ in rows:
-            estimator.partial_fit((X - center) / spread, *(() if label is None else (label,)))
-    axes = axes_of(estimator)
-    with working("Placing the rows"):
-        _write(o.output, rows, estimator, (center, spread), axes)
-    if o.model is not None:
-        nothing = np.zeros(len(rows.columns))
-        save(Bundle(row.name, estimator, rows.columns, center, spread, nothing, o.label, o.identifier), o.model)
-    out().print(f"{row.name}: {count} × {len(axes)}, read in parts.\nEmbedding: {o.output}", soft_wrap=True)
+            y = None if label is None or row.supervision == "none" else labels_of(label, mark)
+            estimator.partial_fit(scaling(X), *(() if y is None else (y,)))
+    seconds = time.perf_counter() - begin
+    third = ThirdPass(rows, estimator, scaling, _sampled(count, o.seed))
+    with working("Embedding and writing the rows"):
+        third.write(o.output)
+    summary = summary_of_chunks(row.name, estimator, seconds, third.correlation(), rows.columns)
+    unknown = np.full(len(rows.columns), np.nan)
+    return Result(
+        {row.name: estimator}, [summary], rows.columns, scaling.center, scaling.spread, unknown, count,
+        {row.name: third.picture()}, third.label(),
+    )  # fmt: skip
+
+
+def _refuse(o: SimpleNamespace, row: Any, estimator: Any) -> None:
+    """Refuse methods and options that need all rows at once, before anything is read."""
+    if not streams(estimator):
+        raise Unfit(
+            f"{o.table.name} does not fit in memory, and {row.name} needs all rows at once. Use pca, ppca, lda, mmc, sir or another "
+            "linear method, which read it in chunks; or take a sample of its rows first."
+        )
+    asked = {
+        f"--missing {o.missing}": o.missing in ("median", "drop-columns"),
+        f"--categorical {o.categorical}": o.categorical != "drop",
+        f"--scale {o.scale}": o.scale == "robust",
+    }
+    refused = [option for option, there in asked.items() if there]
+    if refused:
+        raise Usage(
+            f"{o.table.name} does not fit in memory and is read in chunks, where {' and '.join(refused)} cannot be used: that needs the "
+            "whole column at once. Use --missing refuse or drop-rows, --scale standard or none, and no --categorical."
+        )
+    if str(o.output) == "-" or is_folder(o.output, o.table):
+        return
+    if o.output.suffix.lower() not in (".csv", ".tsv", ".txt"):
+        raise Usage(
+            f"{o.table.name} does not fit in memory and its embedding is written in chunks, which {o.output.suffix} does not allow: "
+            "use -o with a .csv or .tsv, with - or, where the table is a folder, with a folder."
+        )
+
+
+def _sampled(count: int, seed: int) -> Any:
+    """Row numbers that the picture shows, ascending."""
+    if count <= _SHOWN:
+        return np.arange(count)
+    return np.sort(np.random.default_rng(seed).choice(count, _SHOWN, replace=False, shuffle=False))
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """Subtract `center`, then divide by `spread`."""
+
+    center: Any
+    spread: Any
+
+    def __call__(self, X: Any) -> Any:
+        return (X - self.center) / self.spread
 
 
 class Rows:
-    """The parts of a table as numbers, with labels and identifiers, as often as they are asked for."""
+    """Chunks of a table: numbers, labels and identifiers. May be iterated more than once."""
 
     def __init__(self, o: SimpleNamespace, reading: Any) -> None:
         from .columns import columns_chosen
@@ -73,20 +116,31 @@ class Rows:
         if not self.columns:
             raise Unfit(f"None of the {first.shape[1]} columns can be embedded: it takes columns of numbers.")
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[tuple[Any, Any, Any]]:
         for frame in self.parts():
-            X = frame[self.columns].to_numpy(dtype=np.float64)
+            X = self._numbers(frame)
             gaps = ~np.isfinite(X).all(axis=1)
             if gaps.any() and self.o.missing != "drop-rows":
                 raise Unfit(
                     f"{plural(int(gaps.sum()), 'row')} from row {frame.index[gaps][0] + 1} on have missing values: use --missing drop-rows."
                 )
-            label = None if self.o.label is None else frame[self.o.label].to_numpy()[~gaps]
+            label = None if self.o.label is None else frame.loc[~gaps, self.o.label]
             ids = frame.index.to_numpy() + 1 if self.identifier is None else frame[self.identifier].to_numpy()
             if (~gaps).any():
                 yield X[~gaps], label, ids[~gaps]
 
-    def scales(self, scale: str) -> tuple[Any, Any, int]:
+    def _numbers(self, frame: Any) -> Any:
+        """The chosen columns in double precision; a later chunk may hold text where the first held numbers."""
+        try:
+            return frame[self.columns].to_numpy(dtype=np.float64, na_value=np.nan)
+        except (TypeError, ValueError) as failure:
+            first, last = frame.index[0] + 1, frame.index[-1] + 1
+            raise Unfit(
+                f"A cell in rows {first} to {last} is not a number, though its column holds numbers before: {failure}. Name such cells "
+                "with --na, or leave the column out with --columns."
+            ) from failure
+
+    def scales(self, scale: str) -> tuple[Scaling, int]:
         """Means and standard deviations of the columns, and the number of rows."""
         moments = Moments.nothing(1, len(self.columns))
         for X, _, _ in self:
@@ -95,30 +149,76 @@ class Rows:
         if n < 2:
             raise Unfit(f"{plural(n, 'row')} cannot be embedded: it takes at least 2.")
         if scale == "none":
-            return np.zeros_like(mean), np.ones_like(mean), n
+            return Scaling(np.zeros_like(mean), np.ones_like(mean)), n
         live = moments.live()
         constant = [name for name, varies in zip(self.columns, live, strict=True) if not varies]
         if constant:
             say(f"Constant, and so without effect: {listed(constant)}.")
-        return mean, np.where(live, spread, 1.0), n
+        return Scaling(mean, np.where(live, spread, 1.0)), n
 
 
-def _write(path: Path, rows: Rows, estimator: Any, scaling: tuple[Any, Any], axes: list[str]) -> None:
-    import pandas as pd
+class ThirdPass:
+    """Embeds all rows, writes them, and keeps what the picture and the summary need.
 
-    from .results import frame_of
+    Parameters
+    ----------
+    rows : Rows
+    estimator : fitted estimator
+    scaling : Scaling
+    shown : ndarray
+        Ascending numbers of the rows that the picture shows.
+    """
 
-    mode, (center, spread) = "w", scaling
-    folder = is_folder(path, rows.o.table)
-    try:
-        for number, (X, label, ids) in enumerate(rows):
-            Y = np.asarray(estimator.transform((X - center) / spread))
-            beside = None if label is None else pd.Series(label, name=rows.o.label)
-            table = frame_of(pd.Series(ids, name=rows.identifier or "row"), dict(zip(axes, Y.T, strict=True)), beside)
-            if folder:
-                write_part(table, path, number)
-                continue
-            table.to_csv(path, index=False, mode=mode, header=mode == "w", sep="\t" if path.suffix == ".tsv" else ",")
-            mode = "a"
-    except OSError as failure:
-        raise Failed(f"{str(path)!r} cannot be written: {failure}") from failure
+    def __init__(self, rows: Rows, estimator: Any, scaling: Scaling, shown: Any) -> None:
+        self.rows, self.estimator, self.scaling, self.shown = rows, estimator, scaling, shown
+        self.moments: Any = None
+        self._embedded: list[Any] = []
+        self._labels: list[Any] = []
+
+    def write(self, path: Path) -> None:
+        """Write the table, a chunk at a time."""
+        folder = is_folder(path, self.rows.o.table)
+        try:
+            for number, table in enumerate(self._tables()):
+                if folder:
+                    write_part(table, path, number)
+                else:
+                    append_text(table, path, header=number == 0)
+        except OSError as failure:
+            raise Failed(f"{str(path)!r} cannot be written: {failure}") from failure
+
+    def _tables(self) -> Iterator[Any]:
+        """Chunks of the output table; every one is noted on the way."""
+        import pandas as pd
+
+        begin, axes = 0, axes_of(self.estimator)
+        for X, label, ids in self.rows:
+            Y = np.asarray(self.estimator.transform(self.scaling(X)))
+            first, last = np.searchsorted(self.shown, (begin, begin + len(Y)))
+            chosen = self.shown[first:last] - begin
+            self._embedded.append(Y[chosen])
+            both = Moments.of(np.hstack([self.scaling(X), Y]))
+            self.moments = both if self.moments is None else self.moments + both
+            if label is not None:
+                self._labels.append(label.iloc[chosen])
+            begin += len(Y)
+            name = pd.Series(ids, name=self.rows.identifier or "row")
+            yield frame_of(name, dict(zip(axes, Y.T, strict=True)), label)
+
+    def picture(self) -> Any:
+        """Coordinates of the rows that the picture shows."""
+        return np.concatenate(self._embedded)
+
+    def label(self) -> Any:
+        """Labels of the rows that the picture shows, or None."""
+        import pandas as pd
+
+        return pd.concat(self._labels) if self._labels else None
+
+    def correlation(self) -> Any:
+        """Correlation of every column with every axis; 0 where one of them is constant."""
+        D = len(self.rows.columns)
+        live, spread = self.moments.live(), self.moments.spread()
+        inverse = np.where(live, 1.0 / np.where(live, spread, 1.0), 0.0)
+        R = self.moments.scatter / self.moments.n * np.outer(inverse, inverse)
+        return R[:D, D:]

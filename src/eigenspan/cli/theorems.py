@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from types import SimpleNamespace
@@ -10,7 +9,7 @@ from typing import Any
 
 import click
 
-from .console import how, out, working
+from .console import how, out, print_json, working
 from .options import FILE, common, preparing, reading, seed
 
 #: Characters of a line where the output is no terminal.
@@ -52,7 +51,7 @@ def run(o: SimpleNamespace) -> None:
         with working(f"Checking theorems on {name}"):
             reports[name] = check_theorems(X, y, names=o.only or None, n_neighbors=o.neighbors, random_state=o.seed)
     if how().json:
-        click.echo(json.dumps({name: _plain(report) for name, report in reports.items()}, indent=1, ensure_ascii=False))
+        print_json({name: _plain(report) for name, report in reports.items()}, indent=1)
     else:
         for name, report in reports.items():
             _show(name, report)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .console import how, listed, out, say, working
+from .console import how, listed, out, print_json, refuse_two_results, say, working
 from .options import FILE, common, reading
 
 
@@ -43,6 +43,7 @@ def run(o: SimpleNamespace) -> None:
     from .fitting import takes_gaps
     from .reading import read_frame
 
+    refuse_two_results(o.output)
     check_table(o.output)
     check_outputs((o.table, o.model), output=o.output)
     with working(f"Loading {o.model.name}"):
@@ -64,8 +65,6 @@ def run(o: SimpleNamespace) -> None:
 
 
 def _deliver(o: SimpleNamespace, bundle: Any, ids: Any, Y: Any, label: Any, clusters: dict[str, Any]) -> None:
-    import json
-
     from .files import write_table
     from .results import axes_of, frame_of
 
@@ -75,7 +74,7 @@ def _deliver(o: SimpleNamespace, bundle: Any, ids: Any, Y: Any, label: Any, clus
         return
     if how().json:
         facts = {"method": bundle.method, "rows": len(Y), "axes": axes, "files": {"embedding": str(o.output)}}
-        click.echo(json.dumps(facts, ensure_ascii=False))
+        print_json(facts)
         return
     console = out()
     console.print(f"{bundle.method}: {Y.shape[0]} × {Y.shape[1]}, placed by the map of the model.")

@@ -14,7 +14,7 @@ from .basis import Features, Samples
 from .map import Map, Raw
 from .problem import Posed, TraceProblem, as_solved, solve
 from .scale import UnitVariance
-from .spectrum import Spectrum, sign_of, warn_if_localised
+from .spectrum import Spectrum, sign_of, warn_if_collapsed, warn_if_localised
 
 Array = NDArray[np.float64]
 
@@ -86,7 +86,10 @@ class Axes:
             return Fitted(None, map_.then(np.diag(sign_of(map_(basis.rows.points)))), found)
         Y = basis.embed(V)
         if isinstance(basis, Samples) and getattr(posed.problem, "sense", "max") == "min":
-            note(participation=warn_if_localised(Y, basis.masses))
+            spread = warn_if_localised(Y, basis.masses)
+            note(participation=spread)
+            if spread.min() >= 3.0:  # else all points but a few lie in one place, as the warning says
+                warn_if_collapsed(Y)
         sign = np.ones(Y.shape[1]) if turned else sign_of(Y)
         return Fitted(Y * sign, basis.map(V * sign, spectrum), found)
 
@@ -135,13 +138,15 @@ def warn_of_flat_axes(posed: Posed, spectrum: Spectrum) -> None:
 
 
 def spectral_attributes(problem: Any, spectrum: Spectrum) -> dict[str, Any]:
-    """What every spectral method tells of its solution."""
-    return {
+    """Attributes of every spectral method, and of a trace ratio its value."""
+    found = {
         "eigenvalues_": spectrum.values,
         "residuals_": spectrum.residuals,
         "gap_": spectrum.gap,
         "problem_": problem,
     }
+    ratio = spectrum.facts.get("trace_ratio")
+    return found if ratio is None else {**found, "trace_ratio_": float(ratio)}
 
 
 def sign_of_axes(V: Array) -> Array:

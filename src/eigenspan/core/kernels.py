@@ -13,7 +13,8 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from .._checks import Spec, real_numbers
 from .._parameters import Finite, NotNegative, Positive, parameter
 from ..errors import KernelError, PrecisionWarning, warn
-from ..graphs.search.metric import asymmetry, median_width, tiles
+from ..graphs.search.metric import median_width
+from ..graphs.search.pair_matrices import Asymmetry, PairTolerance, averaged
 from ..input.x import KernelValues
 
 Array = NDArray[np.float64]
@@ -83,6 +84,14 @@ class DataKernel(Spec):
         raise NotImplementedError
 
 
+#: Kernels whose compiled loops in scikit-learn take writable arrays only.
+_WRITING = ("chi2", "additive_chi2")
+
+
+def _writable(X: Any) -> Any:
+    return X if sp.issparse(X) else np.require(X, requirements="W")
+
+
 @dataclass(frozen=True, eq=False)
 class KernelRows:
     """``x -> (k(x, x_1), …, k(x, x_r))`` for the fitted points: the rows of every kernel map. No kernel: the values are given."""
@@ -103,6 +112,9 @@ class KernelRows:
         if self.centre is not None:  # far from the origin products would lose the digits that tell points apart
             moved = X - self.centre
             X, Z = moved, moved if Z is X else Z - self.centre  # one array is at distance zero from itself
+        if self.kernel in _WRITING:
+            same, X = Z is X, _writable(X)
+            Z = X if same else _writable(Z)
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below, in words
                 K = pairwise_kernels(X, Z, metric=self.kernel, **self.parameters)
@@ -276,14 +288,10 @@ def gram_matrix(rows: KernelRows, X: Any) -> Array:
     if isinstance(rows.kernel, str):  # symmetric by definition, and already fresh
         return replace(rows, points=X, columns=None)(X)
     given = kernel_values(rows(X), n, n)
-    size, skew = asymmetry(given)
-    if skew > 1e-6 * max(size, np.finfo(float).tiny):
+    found = Asymmetry.of(given)
+    if found.skew > PairTolerance.of(given).difference:
         raise KernelError(
-            f"The kernel matrix is not symmetric: |K_ij − K_ji| reaches {skew:.3g} where |K_ij| reaches {size:.3g}. Pass a symmetric "
-            "kernel, or (K + K.T) / 2 if that is what you mean."
+            f"The kernel matrix is not symmetric: |K_ij − K_ji| reaches {found.skew:.3g} where |K_ij| reaches {found.size:.3g}. Pass a "
+            "symmetric kernel, or (K + K.T) / 2 if that is what you mean."
         )
-    K = np.empty((n, n))
-    for i, j in tiles(n):
-        K[i, j] = (given[i, j] + given[j, i].T) / 2
-        K[j, i] = K[i, j].T
-    return K
+    return averaged(given)

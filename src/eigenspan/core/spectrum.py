@@ -20,6 +20,10 @@ TIED = 1e-8
 BLUR = 1e-2
 #: Points below which an axis on a few of them is nothing unusual.
 _MANY = 100
+#: Points closer than this share of the extent of an embedding lie in one place.
+_SPOT = 1e-6
+#: Share of the points from which such a crowd is reported.
+_CROWD = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +120,26 @@ def warn_if_localised(Y: Array, masses: Array | None = None) -> Array:
             LocalisationWarning,
         )
     return spread
+
+
+def warn_if_collapsed(Y: Array) -> None:
+    """Warn if many points of an embedding share one place: parts of the graph that are hardly tied to the rest."""
+    n = len(Y)  # where Y is the embedding of distinct rows, each counts once
+    many, extent = int(np.ceil(_CROWD * n)), np.ptp(Y, axis=0)
+    if n < _MANY or not extent.any():
+        return
+    cells = np.round((Y - Y.min(axis=0)) / np.where(extent > 0, extent, 1.0) / _SPOT)
+    for column in cells.T:  # most embeddings have no crowd along some axis, and sorting one axis is quick
+        ordered = np.sort(column)
+        if np.all(ordered[many - 1 :] > ordered[: n - many + 1]):
+            return
+    crowd = int(np.unique(cells, axis=0, return_counts=True)[1].max())
+    if crowd >= many:
+        warn(
+            f"{crowd} of the {n} points of the embedding share one place (to {_SPOT:g} of its extent): they are hardly tied to the others "
+            "by their neighbours. Use more neighbours, or ask for more components.",
+            DegenerateWarning,
+        )
 
 
 def relative_gap(last: float, beyond: float, norm: float) -> float:

@@ -270,10 +270,11 @@ class Views:
                 refuse_non_finite(view.values, name=name)
                 refuse_out_of_range(view.values)
         _require(tables, reduce)
-        views = [
-            View.of_rows(_coordinates(table, reduce, random_state), ridge and ridge * _mean_variance(table), name)
-            for table, ridge, name in zip(tables, ridges, names, strict=True)
-        ]
+        views = []
+        for table, ridge, name in zip(tables, ridges, names, strict=True):
+            basis = _coordinates(table, reduce, random_state)
+            columns = table if reduce is None else basis.Z
+            views.append(View.of_rows(basis, ridge and ridge * _mean_variance(columns), name))
         return Views(tuple(views), tables[0].shape[0], joint)
 
     @staticmethod

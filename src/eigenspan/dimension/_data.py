@@ -15,7 +15,7 @@ from sklearn.utils import check_array
 
 from .._resources import refuse_lazy, require
 from ..errors import DimensionError, InputError, PrecisionWarning, warn
-from ..graphs import check_distance_matrix
+from ..graphs import accept_distances
 from ..graphs.neighbours.rows import RowIndex
 from ..graphs.search.engines import choose
 from ..graphs.search.metric import as_metric, check_largest, paired_distances, point_distances
@@ -190,7 +190,7 @@ def _points(X: Any, metric: Any, n_jobs: int | None) -> Data:
 
 
 def _distances(D: Array, n_jobs: int | None) -> Data:
-    check_distance_matrix(D)
+    D = accept_distances(D)
     first, labels = np.unique(np.argmax(D <= 0, axis=1), return_inverse=True)
     return Data(D if first.size == len(D) else D[np.ix_(first, first)], labels, "precomputed", True, n_jobs)
 

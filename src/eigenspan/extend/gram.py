@@ -88,7 +88,8 @@ class GeodesicGram:
     """``x -> −½ δ²(x, ·)`` with δ the shortest way through the neighbours of x to each of the q anchor points.
 
     `geodesics` is (n, q), `joining` relates new points to training points as these are related. With conformal weights M, the first step
-    is rescaled by √(M(x) M_j), M(x) the mean distance from x to its neighbours. A constant `added` to distances is added to these too.
+    is rescaled by √(M(x) M_j), M(x) the mean distance from x to its k nearest training points. A constant `added` to distances is added
+    to these too.
     """
 
     joining: Finder
@@ -97,12 +98,13 @@ class GeodesicGram:
     added: float = 0.0
 
     def __call__(self, X: Any) -> Array:
-        steps = self.joining.relate(X)
+        lists, steps = self.joining.listed(X)
         lengths = steps.data
         if self.conformal is not None:
-            rows = np.repeat(np.arange(steps.shape[0]), np.diff(steps.indptr))
-            own = mean_by_row(rows, lengths, steps.shape[0])
+            m = steps.shape[0]
+            own = mean_by_row(np.repeat(np.arange(m), np.diff(lists.indptr)), lists.data, m)
             own = np.where(own > 0, own, self.conformal.min())
+            rows = np.repeat(np.arange(m), np.diff(steps.indptr))
             lengths = lengths / np.sqrt(own[rows] * self.conformal[steps.indices])
         return half_squares(_first_steps(steps, lengths, self.geodesics), self.added)
 

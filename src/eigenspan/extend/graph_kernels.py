@@ -287,8 +287,8 @@ class ReconstructionKernel(GraphKernel):
     reg: NotNegative = 1e-3
 
     def _function(self, graph: NeighbourGraph, X: Any) -> tuple[FunctionOf, Any]:
-        M = reconstruction(reconstruction_weights(X, graph.distances, reg=self.reg))
-        joining = BarycentricRows(graph.finder, X, self.reg)
+        M = reconstruction(reconstruction_weights(X, graph.lists(), reg=self.reg))
+        joining = BarycentricRows(graph.lists_of_new(), X, self.reg)
         return FunctionOf(M, _pseudo_inverse(M), _indicators(components(graph)[1])), joining
 
 

@@ -146,7 +146,7 @@ def check_local(graph: sp.csr_array, points: Array, d: int, needed: int, what: s
         raise GraphError(
             f"{what} with n_components={d} needs at least {needed} neighbours of every point, but some have {smallest}. "
             + (
-                f"Use n_neighbors >= {needed}, or a graph= in which every point has as many."
+                f"Use n_neighbors >= {needed}, or a graph= in which every point has as many (mutual neighbours are fewer)."
                 if graph.shape[0] > needed
                 else f"There are {graph.shape[0]} points that differ: use more data."
             )

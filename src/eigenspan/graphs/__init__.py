@@ -2,8 +2,9 @@
 
 from .labels import allies, class_indicator, class_pairs, rivals, slice_edges, slices
 from .landmarks import Landmarks, choose_landmarks, suggested_landmarks
-from .neighbours.accept import affinity_graph, as_graph, check_distance_matrix, distance_graph
-from .neighbours.connect import check_weights_connect, components, ensure_connected
+from .neighbours.accept import accept_distances, affinity_graph, as_graph, distance_graph
+from .neighbours.closed import ClosedClasses
+from .neighbours.connect import Needs, Policy, check_weights_connect, components, ensure_connected
 from .neighbours.geodesics import conformal_distances, geodesic_distances, geodesic_table, require_geodesics
 from .neighbours.graph import KNN, NeighbourGraph, Radius, check_n_neighbors
 from .neighbours.rows import RowIndex, ZeroDistance
@@ -27,22 +28,25 @@ __all__ = [
     "MST",
     "Affinity",
     "Binary",
+    "ClosedClasses",
     "Cosine",
     "Given",
     "Heat",
     "Landmarks",
     "LocalScaling",
+    "Needs",
     "NeighbourGraph",
+    "Policy",
     "Powered",
     "Radius",
     "RowIndex",
     "ZeroDistance",
+    "accept_distances",
     "affinity",
     "affinity_graph",
     "allies",
     "as_graph",
     "as_weights",
-    "check_distance_matrix",
     "check_n_neighbors",
     "check_weights_connect",
     "choose_landmarks",

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
-from .._checks import kinds_of, refuse_complex
+from .._checks import kinds_of, refuse_complex, refuse_no_table
 from .._resources import is_lazy, refuse_lazy
 from ..errors import GraphError, InputError
 from ..graphs.neighbours.accept import refuse_two_metrics
@@ -91,7 +91,7 @@ def read(estimator: Any, X: Any, y: Any = None) -> tuple[Sample, dict[str, Any]]
         rows = as_rows(values, declared.linear)
         x = Points(rows if declared.linear else _own(rows, X), one_pass)
     else:
-        x = kind(as_rows(values))
+        x = kind.read(values)
     target = None
     if declared.y is not None:
         target = declared.y.read(y, x.n, name=type(estimator).__name__, unlabeled=getattr(estimator, "unlabeled", None))
@@ -101,6 +101,7 @@ def read(estimator: Any, X: Any, y: Any = None) -> tuple[Sample, dict[str, Any]]
 def _read_lazy(estimator: Any, X: Any, y: Any, declared: Input) -> tuple[Sample, dict[str, Any]]:
     """The same of rows that stay where they are: nothing is looked at yet but the names and types of the columns."""
     rows = lazy_table(X)
+    _refuse_equal_names(_outline(rows))
     twin = copy.copy(estimator)
     validate_data(twin, _outline(rows), reset=True, skip_check_array=True)
     target = None
@@ -157,7 +158,7 @@ def read_new(estimator: Any, X: Any) -> tuple[Any, Any]:
     # a NaN in a row is one in its linear image: no pass over X to look for it
     finite = not (declared.linear and kind is Points and isinstance(X, np.ndarray))
     values = _checked(estimator, X, declared, reset=False, finite=finite)
-    kind.check_new(values)
+    values = kind.accept_new(values)
     return values, as_rows(values, declared.linear)
 
 
@@ -223,13 +224,16 @@ def checked_rows(
     """X as scikit-learn checks it, and what it would let pass refused."""
     refuse_lazy(X)
     refuse_disguised(X)
+    _refuse_equal_names(X)
     # scikit-learn sums X to look for what is not finite
     with np.errstate(over="ignore", invalid="ignore"), _naming_words(X):
         return validate_data(estimator, X, dtype=dtype, accept_sparse="csr" if sparse else False, **rule)
 
 
 def refuse_disguised(X: Any) -> None:
-    """What numpy would turn into numbers without a word."""
+    """Refuse what is no table, and what numpy would turn into numbers without a word."""
+    if X is not None:
+        refuse_no_table(X)
     if np.ma.isMaskedArray(X):
         raise InputError(
             f"X is a masked array, with {int(np.ma.count_masked(X))} of {X.size} values masked, and what lies under a mask would be taken "
@@ -241,6 +245,19 @@ def refuse_disguised(X: Any) -> None:
         raise InputError(
             "X holds dates or times, whose size depends on their unit: turn them into numbers that mean something first."
         )
+
+
+def _refuse_equal_names(X: Any) -> None:
+    """Refuse a table in which two columns share a name: new rows are matched to the columns of the fit by name."""
+    names = getattr(X, "columns", None)
+    if names is None or getattr(names, "is_unique", True):
+        return
+    twice = [repr(name) for name in names[names.duplicated()].unique()]
+    listed = ", ".join(twice[:5]) + (", …" if len(twice) > 5 else "")
+    raise InputError(
+        f"X has {len(names)} columns with {names.nunique()} different names: {listed} occur more than once, and columns are matched by "
+        "name. Rename them, or pass X.to_numpy()."
+    )
 
 
 @contextmanager

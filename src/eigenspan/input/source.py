@@ -131,7 +131,8 @@ def _is_moderate(X: Any) -> bool:
     if X.format != "csr" or not X.nnz or not X.has_canonical_format:
         return False
     place = int(np.abs(X.data).argmax())
-    return LEAST <= abs(X.data[place]) <= MOST and np.count_nonzero(X.indices == X.indices[place]) < X.shape[0]
+    # In double precision: MOST overflows in single precision.
+    return LEAST <= abs(float(X.data[place])) <= MOST and np.count_nonzero(X.indices == X.indices[place]) < X.shape[0]
 
 
 def refuse_squares(large: bool, name: str = "X") -> NoReturn:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
-from .._checks import kinds_of, refuse_complex
+from .._checks import kinds_of, refuse_complex, refuse_no_table
 from .._resources import refuse_lazy
 from ..errors import InputError
 from .lazy import LazyRows
@@ -83,6 +83,7 @@ def view_names(count: int) -> list[str]:
 def read_view(y: Any, *, sparse: bool = False, finite: bool = True, name: str = "y") -> Any:
     """Another view as a table of numbers; a vector is one column."""
     refuse_lazy(y, name)
+    refuse_no_table(y, name)
     if np.ma.isMaskedArray(y):
         raise InputError(
             f"{name} is a masked array, with {int(np.ma.count_masked(y))} of {y.size} values masked, and what lies under a mask would be "

@@ -14,9 +14,11 @@ from .._checks import refuse_unless_sizes
 from ..errors import DimensionError, GraphError, InputError, KernelError
 from ..graphs import (
     Landmarks,
+    Needs,
     NeighbourGraph,
     RowIndex,
     ZeroDistance,
+    accept_distances,
     affinity_graph,
     as_graph,
     choose_landmarks,
@@ -25,6 +27,7 @@ from ..graphs import (
 )
 from ..graphs.neighbours.contract import Contraction
 from ..graphs.neighbours.rows import all_equal
+from ..graphs.search.pair_matrices import settled_rows
 from .pool import lazy_landmarks
 from .source import Elsewhere, refuse_out_of_range
 
@@ -118,13 +121,16 @@ class Points:
         """The graph that was asked for, by a specification or by itself."""
         return as_graph(graph, self.values, **settings)
 
-    def connected(self, graph: NeighbourGraph, policy: str) -> tuple[NeighbourGraph, Index | None]:
-        """The graph in one piece, as the policy says, and the rows that are left (None for all)."""
-        return ensure_connected(graph, self.values, policy)
+    def connected(
+        self, graph: NeighbourGraph, policy: str, needs: Needs = "connected"
+    ) -> tuple[NeighbourGraph, Index | None]:
+        """Apply the policy for disconnected graphs: the graph, and the rows that it covers (None for all)."""
+        return ensure_connected(graph, self.values, policy, needs=needs)
 
     @staticmethod
-    def check_new(values: Any) -> None:
-        """Refuse rows of new points that cannot be what they stand for."""
+    def accept_new(values: Any) -> Any:
+        """Rows of new points; any numbers can be coordinates."""
+        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +154,7 @@ class Pairs:
     points: ClassVar[None] = None
     masses: ClassVar[None] = None
     _noun: ClassVar[str]
+    _distances: ClassVar[bool] = False
 
     @property
     def n(self) -> int:
@@ -192,18 +199,26 @@ class Pairs:
     def _graph(self, n_neighbors: int | None) -> NeighbourGraph:
         raise NotImplementedError
 
-    def connected(self, graph: NeighbourGraph, policy: str) -> tuple[NeighbourGraph, Index | None]:
-        return ensure_connected(graph, self.values, policy, precomputed=True)
+    def connected(
+        self, graph: NeighbourGraph, policy: str, needs: Needs = "connected"
+    ) -> tuple[NeighbourGraph, Index | None]:
+        return ensure_connected(graph, self.values, policy, precomputed=True, needs=needs)
 
     def landmarks(self, wanted: Any, *, how: str = "random", random_state: Any = 0) -> Index:
         return choose_landmarks(self.values, wanted, how=how, random_state=random_state, precomputed=True)
 
     @classmethod
-    def check_new(cls, values: Any) -> None:
-        """Refuse rows that are negative or NaN."""
-        numbers, what = values.data if sp.issparse(values) else values, cls._noun
+    def read(cls, values: Any) -> Any:
+        """The table as it was given, in double precision."""
+        return cls(as_rows(values))
+
+    @classmethod
+    def accept_new(cls, values: Any) -> Any:
+        """Rows of new points, rounding errors settled; refused where they are negative or NaN."""
+        values, what = settled_rows(values, distances=cls._distances), cls._noun
         where = f"Rows of new points hold their {what} to the points that were fitted."
-        refuse_unless_sizes(numbers, what.capitalize(), where, GraphError)
+        refuse_unless_sizes(values.data if sp.issparse(values) else values, what.capitalize(), where, GraphError)
+        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,9 +226,14 @@ class Distances(Pairs):
     """Distances between points, dense, or sparse with those unknown left out."""
 
     _noun: ClassVar[str] = "distances"
+    _distances: ClassVar[bool] = True
+
+    @classmethod
+    def read(cls, values: Any) -> Distances:
+        return cls(accept_distances(as_rows(values)))
 
     def _graph(self, n_neighbors: int | None) -> NeighbourGraph:
-        return distance_graph(self.values, n_neighbors)
+        return distance_graph(self.values, n_neighbors, accepted=True)
 
     def known(self) -> Any:
         return ZeroDistance(self.rows)
@@ -224,6 +244,10 @@ class Affinities(Pairs):
     """Weights of edges, zero or absent where there is none."""
 
     _noun: ClassVar[str] = "affinities"
+
+    @classmethod
+    def read(cls, values: Any) -> Affinities:
+        return cls(settled_rows(as_rows(values), distances=False))
 
     def _graph(self, n_neighbors: int | None) -> NeighbourGraph:
         return affinity_graph(self.values)
@@ -250,8 +274,9 @@ class KernelValues(Pairs):
         raise KernelError(f"{use}, and X holds {self._noun} instead: {instead}.")
 
     @classmethod
-    def check_new(cls, values: Any) -> None:
-        """Any number can be an inner product."""
+    def accept_new(cls, values: Any) -> Any:
+        """Rows of new points; any numbers can be inner products."""
+        return values
 
 
 def as_rows(X: Any, as_they_are: bool = False) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
+from .._checks import refuse_no_table
 from ..errors import InputError, LabelError
 from .labels import all_missing, as_numbers, label_array, read_classes, refuse_masks, split_missing
 from .lazy import LazyRows
@@ -184,6 +185,7 @@ def read_coordinates(y: Any, n: int, d: int, name: str) -> Array:
             f"{name} requires y to be passed, but the target y is None. Pass an array of shape ({n}, {d}): the known coordinates, and "
             "rows of NaN for the other points."
         )
+    refuse_no_table(y, "y")
     refuse_masks(y)
     rule: Any = {"dtype": np.float64, "ensure_2d": False, "ensure_all_finite": False, "ensure_min_samples": 0}
     try:

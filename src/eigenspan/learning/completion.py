@@ -12,6 +12,7 @@ from .._checks import MOST, check_parameter, real_numbers
 from .._parameters import Count, Tolerance
 from .._resources import refuse_lazy, require, threads_for
 from ..errors import ConvergenceWarning, InputError, KernelError, warn
+from ..graphs.search.pair_matrices import PairTolerance
 from ..solvers import dense
 from ..solvers.completion import nearest_completion
 
@@ -150,7 +151,7 @@ def _symmetric(K: Any, name: str, missing: bool = False) -> Array:
     if bad:
         raise InputError(f"{name} holds {bad} values that are {'' if missing else 'NaN or '}infinite.")
     apart = np.abs(np.where(np.isnan(A), 0.0, A) - np.where(np.isnan(A.T), 0.0, A.T))
-    if np.any(np.isnan(A) != np.isnan(A.T)) or apart.max() > 1e-8 * float(np.nanmax(np.abs(A), initial=0.0)):
+    if np.any(np.isnan(A) != np.isnan(A.T)) or apart.max() > PairTolerance.of(A).difference:
         raise InputError(
             f"{name} is not symmetric: entries differ by up to {apart.max():.3g} (NaN counting as zero). Pass (K + K.T) / 2, or make "
             "both entries of a pair NaN."

@@ -78,7 +78,7 @@ class LTSA(_Alignment):
     """
 
     def _form(self, graph: NeighbourGraph, x: Any) -> Form:
-        return tangent_alignment(x.points, graph.distances, self.n_components, masses=x.masses)
+        return tangent_alignment(x.points, graph.lists(), self.n_components, masses=x.masses)
 
 
 @method(
@@ -131,7 +131,7 @@ class HessianLLE(_Alignment):
     """
 
     def _form(self, graph: NeighbourGraph, x: Any) -> Form:
-        return hessian_alignment(x.points, graph.distances, self.n_components, masses=x.masses)
+        return hessian_alignment(x.points, graph.lists(), self.n_components, masses=x.masses)
 
 
 @method("alignment", "min Σ S N Nᵀ Sᵀ, arc lengths", "embedding", SPARSE, "S1 §1.5; Brand 2004", "gna")
@@ -194,7 +194,7 @@ class GeodesicNullspaceAnalysis(_Alignment):
     def _embed(self, graph: NeighbourGraph, sample: Sample) -> Fitted:
         x, make = sample.x, geodesic_charts if self.charts == "geodesic" else tangent_charts
         basis = Samples(graph.n, barycentric(graph, x), x.masses)
-        charts = make(x.points, graph.distances, self.n_components, x.masses)
+        charts = make(x.points, graph.lists(), self.n_components, x.masses)
         posed = pose(basis, minimise=charts.alignment(), scale=UnitCovariance(x.count))
         return _at_true_lengths(axes(self).fit(posed), charts)
 
@@ -234,7 +234,7 @@ class ModifiedLLE(LLE):
     $graph
     $reg
     $landmark_fit
-    $disconnected
+    $disconnected_lists
     $solver
     $random_state
     $n_jobs
@@ -260,7 +260,7 @@ class ModifiedLLE(LLE):
 
     def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
         basis = Samples(graph.n, barycentric(graph, x, self.reg), x.masses)
-        form = modified_alignment(x.points, graph.distances, self.n_components, self.reg, masses=x.masses)
+        form = modified_alignment(x.points, graph.lists(), self.n_components, self.reg, masses=x.masses)
         return pose(basis, minimise=form, scale=UnitCovariance(x.count))
 
 
@@ -314,7 +314,7 @@ class LLTSA(GraphProjection):
                 'LLTSA models neighbourhoods: use graph=KNN(k, within_class=True) instead of graph="class".'
             )
         basis = features_of(self, sample)
-        points = points_of(basis, sample, self.kernel)
+        points = points_of(self, basis, sample)
         graph = projection_graph(self, points, sample.y)
-        form = tangent_alignment(points, graph.distances, self.n_components)
+        form = tangent_alignment(points, graph.lists(), self.n_components)
         return pose(basis, minimise=form, ridge=self.ridge).having(**graph_attribute(graph))

@@ -16,7 +16,7 @@ from .._diagnostics import note, stage
 from .._parameters import Positive, parameter
 from .._resources import threads
 from ..core import Fitted, Form, Map, Posed, Samples, diagonal, pose, solve, spectral_attributes
-from ..core.spectrum import warn_if_localised
+from ..core.spectrum import warn_if_collapsed, warn_if_localised
 from ..errors import DegenerateWarning, DisconnectedError, DuplicateWarning, GraphError, InputError, warn
 from ..graphs import NeighbourGraph, components
 from ..input import Coordinates, Input, Sample
@@ -160,7 +160,8 @@ class Anchored(Reducer):
             _check_enough(sample.y.values[sample.y.known], self.form)
         graph = embedding._graph(sample)
         if whole:
-            return in_one_piece(sample, graph, embedding.disconnected, partial(self._fit_whole, embedding, sample.y))
+            fit = partial(self._fit_whole, embedding, sample.y)
+            return in_one_piece(sample, graph, embedding.disconnected, fit, embedding._needs)
         return self._fit_pieces(embedding, graph, sample)
 
     def _wrapped(self) -> Any:
@@ -197,6 +198,7 @@ class Anchored(Reducer):
             part = graph if count == 1 else graph.subset(rows)
             some = sample.take(rows)
             Y[rows] = self._solve_system(embedding._pose_graph(part, some.x).problem.A, some)
+        warn_if_collapsed(Y)
         return Fitted(Y, extend(Y), {"graph_": graph})
 
     def _solve_system(self, M: Form, sample: Sample) -> Array:

@@ -114,7 +114,7 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         ):
             sample, seen = read(self, X, y)
             with threads_for(self._order(sample)):
-                fitted = _for_dense_rows(self._fit(sample), sample.x)
+                fitted = self._with_sums(_for_dense_rows(self._fit(sample), sample.x), sample)
             if isinstance(sample.y, Classes | LazyClasses | Actions) and sample.y.names.size:
                 seen["classes_"] = sample.y.names
         return self._set(fitted, seen, record, sample.table)
@@ -141,6 +141,10 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def _fit(self, sample: Sample) -> Fitted:
         """What there is to find; nothing is set here."""
         raise NotImplementedError
+
+    def _with_sums(self, fitted: Fitted, sample: Sample) -> Fitted:
+        """The fit with sums that ``partial_fit`` can add to, where a method has it."""
+        return fitted
 
     def _order(self, sample: Sample) -> int:
         """Of the largest dense matrix, by which the threads of the linear algebra are chosen."""
@@ -280,7 +284,7 @@ def _without_kernel(estimator: Any) -> bool:
     return estimator.kernel is None
 
 
-def _refuse_idle(estimator: Any) -> None:
+def refuse_idle(estimator: Any) -> None:
     if estimator.kernel is None and estimator.landmarks is not None:
         raise InputError("landmarks= stand for the points of a kernel: give kernel= too, or leave it out.")
     if estimator.kernel is not None and estimator.reduce is not None:
@@ -349,7 +353,7 @@ class FeatureReducer(LinearReducer):
     ridge: NotNegative | None = None
     scale: Scale = None
 
-    _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, linear=_without_kernel, idle=_refuse_idle)
+    _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, linear=_without_kernel, idle=refuse_idle)
 
 
 def features_of(estimator: Any, sample: Sample) -> Features:
@@ -362,6 +366,6 @@ def features_of(estimator: Any, sample: Sample) -> Features:
     return Features.kernel(estimator.kernel, sample.x.under_kernel, landmarks=estimator.landmarks, random_state=seed)
 
 
-def points_of(basis: Features, sample: Sample, kernel: Any) -> Any:
-    """Where graphs are built: the inputs, or the kernel's feature space."""
-    return as_rows(sample.x.values) if kernel is None else basis.Z
+def points_of(estimator: Any, basis: Features, sample: Sample) -> Any:
+    """The points whose neighbours, distances and weights count: the inputs, their principal axes with ``reduce=``, or kernel features."""
+    return basis.Z if estimator.kernel is not None or estimator.reduce is not None else as_rows(sample.x.values)

@@ -59,6 +59,9 @@ def rule_attributes(
     found: dict[str, Any] = {"priors_": rule.priors, "decision_": decision, "collapsed_": rule.collapsed}
     if estimator.criterion == "ratio-trace":
         found["explained_variance_ratio_"] = rule.shares[: fitted.attributes["eigenvalues_"].size]
+    if estimator.criterion == "trace-ratio":
+        ratio = fitted.attributes["trace_ratio_"]
+        found["between_to_within_"] = ratio / (1.0 - ratio) if ratio < 1.0 else np.inf
     if estimator.kernel is not None:
         return found
     coef = decision.coef.T

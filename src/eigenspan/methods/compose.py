@@ -40,7 +40,7 @@ from ..forms import (
     total,
     within,
 )
-from ..graphs import affinity, as_graph, ensure_connected, reconstruction_weights
+from ..graphs import Needs, affinity, as_graph, ensure_connected, reconstruction_weights
 from ..graphs.weights.rules import refuse_found_edges
 from ..input import Input, Sample
 from ..input.y import ClassLabels
@@ -75,7 +75,9 @@ class _Forms:
             e = self.estimator
             self._graph = as_graph(e.graph, self.points, n_neighbors=e.n_neighbors, n_jobs=e.n_jobs)
             if e.basis == "samples":  # only implicit embeddings need a connected graph
-                self._graph, _ = ensure_connected(self._graph, self.points, e.disconnected)
+                named = [form for form in (e.minimise, e.maximise, e.over, e.unit) if isinstance(form, str)]
+                needs: Needs = "one closed class" if {"reconstruction", "modified"} & set(named) else "connected"
+                self._graph, _ = ensure_connected(self._graph, self.points, e.disconnected, needs=needs)
         return self._graph
 
     def get(self, form: Any) -> Form:
@@ -120,9 +122,9 @@ class _Forms:
             W = counted(affinity(self.graph, e.weights, self.points).W, masses)
             return laplacian(W) if name == "laplacian" else degree(W)
         if name == "reconstruction":
-            return reconstruction(reconstruction_weights(self.points, self.graph.distances), masses)
+            return reconstruction(reconstruction_weights(self.points, self.graph.lists()), masses)
         local = {"tangent": tangent_alignment, "hessian": hessian_alignment, "modified": modified_alignment}[name]
-        return local(self.points, self.graph.distances, e.n_components, masses=masses)
+        return local(self.points, self.graph.lists(), e.n_components, masses=masses)
 
 
 def _kernel_of_basis(estimator: Any) -> tuple[str, ...]:
@@ -163,7 +165,7 @@ class TraceReducer(SpectralReducer):
     .. math:: \\min \\text{ or } \\max_V \\frac{\\operatorname{Tr}(V^T Z^T A Z V)}{\\operatorname{Tr}(V^T Z^T B Z V)}
        \\quad \\text{s.t. } V^T C V = I
 
-    with the unit as C. ``diagnostics_["trace_ratio"]`` has the best ratio ρ, ``eigenvalues_`` are those of A − ρB and sum to zero.
+    with the unit as C. ``trace_ratio_`` is the best ratio ρ, ``eigenvalues_`` are those of A − ρB and sum to zero.
 
     Cost: that of the forms, then O(nD² + D³) for linear features, O(n³) for a kernel, a sparse eigenproblem for samples.
 
@@ -190,7 +192,8 @@ class TraceReducer(SpectralReducer):
     $graph_plain
     $weights
     disconnected : {"connect", "raise"}, default="connect"
-        For ``basis="samples"``: bridge a graph that falls apart by its shortest missing edges, with a warning, or raise.
+        For ``basis="samples"``: add edges to a graph that is not connected (for ``"reconstruction"`` and ``"modified"``: whose
+        neighbour lists have several closed classes) and warn, or raise.
     $ridge
     $unlabeled
     $solver
@@ -202,6 +205,8 @@ class TraceReducer(SpectralReducer):
     graph_ : NeighbourGraph
         That of ``basis="samples"``. Where rows of X repeat it is that of the distinct ones (``graph_.rows``), each of which counts as
         often as it occurs: copies share one place.
+    trace_ratio_ : float
+        With `over`: the ratio ρ of the axes (also in ``diagnostics_``).
     $spectral_attributes
 
     Examples

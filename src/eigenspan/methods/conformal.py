@@ -72,7 +72,7 @@ class ConformalEigenmaps(WalkEmbedding):
     weights : {"heat", "local", "binary", "cosine", "precomputed"} or weight specification, default="heat"
         Of ``base="laplacian"``, as for `LaplacianEigenmaps`. It has no effect with ``base="lle"``.
     $landmark_fit
-    $disconnected
+    $disconnected_lists
     extension : {"nystrom", "harmonic", "barycentric"}, default="nystrom"
         How ``base="laplacian"`` places new points, as for `LaplacianEigenmaps`. It has no effect with ``base="lle"``, which rebuilds
         them from their neighbours.
@@ -183,7 +183,7 @@ def triangle_form(Z: Array, points: Any, graph: NeighbourGraph) -> tuple[Array, 
     p is `to_half` of P. For the squared distances d of a neighbourhood and those of Z, ``u = Φp``, the best scale is ``d'u / d'd``, and
     what it leaves is ``(I − dd'/d'd) Φp``.
     """
-    D, m = graph.distances, Z.shape[1]
+    D, m = graph.lists(), Z.shape[1]
     degrees = np.diff(D.indptr)
     Q, rows = np.zeros((m * (m + 1) // 2,) * 2), np.empty((graph.n, m * (m + 1) // 2))
     longest = float(D.data.max())  # the unit: fourth powers of lengths are summed

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from .._diagnostics import note, stage
 from .._parameters import Count, Seed, Share, Tolerance, parameter
@@ -22,6 +23,8 @@ Array = NDArray[np.float64]
 
 #: Newton's steps of one row, and the decrement, relative to the row's mass, at which they end.
 _STEPS, _SETTLED = 60, 1e-14
+#: Share of its largest diagonal entry that is added to a Hessian, and the smallest expected share of a cell.
+_DAMPING, _TINY = 1e-12, float(np.finfo(np.float64).tiny)
 
 
 @besides(
@@ -46,7 +49,8 @@ class ContingencySDR(Reducer):
     $n_components
     smoothing : float in [0, 1], default=1e-3
         Share of independence that is mixed into the table, ``(1 − s) p(x, y) + s p(x) p(y)``. Where cells are empty the features of
-        the most likely table can be infinite; this keeps them finite. 0 takes the table as it is.
+        the most likely table can be infinite; this keeps them finite. 0 takes the table as it is; where its features are infinite
+        the sweeps stop when a cell vanishes, with a `ConvergenceWarning`.
     tol : float, default=1e-8
         The sweeps end where one takes less than this share of the table's mutual information off the divergence.
     max_iter : int, default=500
@@ -118,7 +122,7 @@ class ContingencySDR(Reducer):
         with stage("sweeps"):
             runs = [self._sweeps(P, start, information) for start in self._starts(P)]
         model, path = min(runs, key=lambda run: run[1][-1])
-        self._report(path, information)
+        self._report(P, model, path, information)
         model, lengths = model.turned(p, q)
         rows = FeatureRows(model.b, model.psi, q, self.smoothing)
         phi = rows(N)
@@ -142,7 +146,7 @@ class ContingencySDR(Reducer):
                 model.rows_fitted(P).transposed().rows_fitted(P.T).transposed().turned(P.sum(axis=1), P.sum(axis=0))[0]
             )
             path.append(_divergence(P, model.table()))
-            if path[-2] - path[-1] <= goal:
+            if path[-2] - path[-1] <= goal or model.diverged():
                 break
         return model, np.array(path)
 
@@ -152,9 +156,17 @@ class ContingencySDR(Reducer):
         others = [replace(near, psi=rng.standard_normal(near.psi.shape)) for _ in range(self.n_starts - 1)]
         return [near, *others]
 
-    def _report(self, path: Array, information: float) -> None:
+    def _report(self, P: Array, model: Model, path: Array, information: float) -> None:
         note(sweeps=path.size - 1)
-        if path[-2] - path[-1] > self.tol * information:
+        if model.diverged():
+            vanished = int(np.sum(model.table() < _TINY))
+            warn(
+                f"The features of the most likely table are infinite: {vanished} of its cells vanish in the limit "
+                f"({int(np.sum(P == 0))} of {P.size} cells of the given table are empty). The features returned are those after "
+                f"{path.size - 1} sweeps. Use smoothing > 0 (got {self.smoothing}), or fewer components.",
+                ConvergenceWarning,
+            )
+        elif path[-2] - path[-1] > self.tol * information:
             warn(
                 f"ContingencySDR stopped after max_iter={self.max_iter} sweeps, the last of which took {path[-2] - path[-1]:.1e} nats off "
                 f"the divergence (wanted {self.tol * information:.1e}). Raise max_iter, tol, or smoothing where many cells are empty.",
@@ -196,7 +208,7 @@ def _check_counts(N: Array) -> None:
 def _divergence(P: Array, Q: Array) -> float:
     """Kullback–Leibler's, for tables that need not sum to the same."""
     some = P > 0
-    return max(0.0, float(np.sum(P[some] * np.log(P[some] / Q[some])) - P.sum() + Q.sum()))
+    return max(0.0, float(np.sum(P[some] * np.log(P[some] / np.maximum(Q[some], _TINY))) - P.sum() + Q.sum()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,6 +235,10 @@ class Model:
 
     def table(self) -> Array:
         return np.asarray(np.exp(self.a[:, None] + self.b + self.phi @ self.psi.T))
+
+    def diverged(self) -> bool:
+        """Whether a cell has vanished: its features grow without bound from sweep to sweep."""
+        return bool(self.table().min() < _TINY)
 
     def transposed(self) -> Model:
         return Model(self.b, self.a, self.psi, self.phi)
@@ -260,7 +276,8 @@ def fit_rows(P: Array, psi: Array, b: Array, theta: Array) -> Array:
         for _ in range(_STEPS):
             g = (Q[todo] - P[todo]) @ D
             H = (Q[todo] @ products).reshape(-1, k, k)
-            H[:, range(k), range(k)] *= 1 + 1e-12
+            # A row whose expected counts vanish but for a few columns has a singular Hessian.
+            H[:, range(k), range(k)] += _DAMPING * H[:, range(k), range(k)].max(axis=1, keepdims=True) + _TINY
             step = -np.linalg.solve(H, g[:, :, None])[:, :, 0]
             slope = np.sum(g * step, axis=1)
             open_ = -slope > _SETTLED * P[todo].sum(axis=1)
@@ -306,7 +323,7 @@ class FeatureRows:
 
     def base(self, N: Array, phi: Array) -> Array:
         """The intercepts that give the rows their share of the total."""
-        return np.asarray(np.log(N.sum(axis=1) / N.sum()) - np.log(np.exp(self.b + phi @ self.psi.T).sum(axis=1)))
+        return np.asarray(np.log(N.sum(axis=1) / N.sum()) - logsumexp(self.b + phi @ self.psi.T, axis=1))
 
     def _fitted(self, N: Array) -> Array:
         _check_counts(N)
@@ -314,5 +331,5 @@ class FeatureRows:
         if np.any(totals == 0):
             raise InputError(f"{int(np.sum(totals == 0))} rows of counts are empty: they tell nothing. Drop them.")
         P = (1 - self.smoothing) * N / totals + self.smoothing * self.q
-        start = np.column_stack([np.full(len(P), -np.log(np.exp(self.b).sum())), np.zeros((len(P), self.psi.shape[1]))])
+        start = np.column_stack([np.full(len(P), -logsumexp(self.b)), np.zeros((len(P), self.psi.shape[1]))])
         return fit_rows(P, self.psi, self.b, start)

@@ -64,12 +64,42 @@ def _check_neighbours(estimator: Any, groups: Contraction) -> None:
         )
 
 
+def _means(Y: Any, groups: Contraction) -> Any:
+    """For every row the mean place of the rows equal to it."""
+    sums = np.zeros((groups.first.size, Y.shape[1]))
+    np.add.at(sums, groups.labels, Y)
+    return (sums / groups.masses[:, None])[groups.labels]
+
+
+def _mapped(fitted: Fitted, places: Any) -> Any:
+    """The map of a fit, which sends the training rows to these places where it looks them up."""
+    kept, map_ = fitted.attributes["graph_"].rows, fitted.map
+    return map_ if map_.embedding is None else replace(map_, embedding=places if kept is None else places[kept])
+
+
+def told_apart(fitted: Fitted, sample: Sample) -> Fitted:
+    """A fit whose labels may put equal rows in different places, which a map of x alone cannot tell apart: it sends them to the mean."""
+    groups = sample.x.copies()
+    if groups is None:
+        return fitted
+    Y: Any = fitted.embedding
+    shared = _means(Y, groups)
+    apart = np.abs(Y - shared).max(axis=1) > _ROUNDING * float(np.abs(Y).max())
+    if not apart.any():
+        return fitted
+    warn(
+        f"{int(apart.sum())} of {len(Y)} rows coincide with rows of another label and have places of their own in embedding_. transform "
+        "sees x alone and cannot tell them apart: it returns the mean of their places. Drop such rows, or correct their labels, if the "
+        "two must agree.",
+        DuplicateWarning,
+    )
+    return replace(fitted, map=_mapped(fitted, shared))
+
+
 def _brought_together(fitted: Fitted, groups: Contraction) -> Fitted:
     """Equal rows at the mean of their places, for the map too."""
     Y: Any = fitted.embedding
-    sums = np.zeros((groups.first.size, Y.shape[1]))
-    np.add.at(sums, groups.labels, Y)
-    shared = (sums / groups.masses[:, None])[groups.labels]
+    shared = _means(Y, groups)
     n, apart = groups.labels.size, float(np.abs(Y - shared).max())
     if apart > _ROUNDING * float(np.abs(Y).max()):
         warn(
@@ -78,7 +108,4 @@ def _brought_together(fitted: Fitted, groups: Contraction) -> Fitted:
             "rows, or pass n_neighbors=, KNN(...) or Radius(...): a graph built here counts each distinct row as often as it occurs.",
             DuplicateWarning,
         )
-    kept, map_ = fitted.attributes["graph_"].rows, fitted.map
-    if map_.embedding is not None:
-        map_ = replace(map_, embedding=shared if kept is None else shared[kept])
-    return replace(fitted, embedding=shared, map=map_)
+    return replace(fitted, embedding=shared, map=_mapped(fitted, shared))

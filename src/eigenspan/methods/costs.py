@@ -211,7 +211,7 @@ def checked_points(estimator: Any, basis: Features, sample: Sample) -> Any:
         raise DimensionError(f"All {sample.n} rows coincide: there are no dimensions to show.")
     if estimator.n_neighbors is not None:
         check_n_neighbors(estimator.n_neighbors, sample.x.values)
-    return points_of(basis, sample, estimator.kernel)
+    return points_of(estimator, basis, sample)
 
 
 def ones_on(graph: NeighbourGraph) -> Form:

@@ -14,7 +14,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._diagnostics import note
 from .._parameters import ArrayLike, Share, parameter
-from ..core import AxisWeights, Fitted, Posed, Scatters, TraceProblem, TraceRatio, Unit, solve, with_ridge
+from ..core import AxisWeights, Features, Fitted, Posed, Scatters, TraceProblem, TraceRatio, Unit, solve, with_ridge
 from ..core.moments import Sums
 from ..errors import DimensionError, InputError, LabelError, LabelWarning, warn
 from ..graphs import class_indicator
@@ -61,9 +61,9 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
         (Rao's F, exact for normal classes of equal covariance), one at least: for the classical criterion without kernel, ridge and
         shrinkage, and more rows than features and classes.
     criterion : {"ratio-trace", "trace-ratio", "one-against-rest"}, default="ratio-trace"
-        The classical criterion; the orthogonal one, which may have more than c − 1 directions; or for every class the direction that
-        tells it best from all others [S3, §3.7], positive on its side: c axes, each to be read by itself, in the span of the
-        classical ones.
+        The classical criterion; the orthogonal one, which may have more than c − 1 directions (its value is ``trace_ratio_``, in units
+        of S_T, and ``between_to_within_``, in units of S_W); or for every class the direction that tells it best from all others
+        [S3, §3.7], positive on its side: c axes, each to be read by itself, in the span of the classical ones.
     shrinkage : float in [0, 1], "auto" or None, default=None
         Pull the within-class covariance towards a multiple of the identity; ``"auto"`` is Ledoit and Wolf's amount.
     priors : array-like of shape (n_classes,) or None, default=None
@@ -98,6 +98,12 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
         Of every class, as ``predict`` uses it: shrunk and with the ridge, within the span of the data. Where `store_covariance` asks.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         Share of each axis in the scatter between the classes, measured in that within them (with ``"ratio-trace"``).
+    trace_ratio_ : float
+        With ``"trace-ratio"``: the maximum Tr(VᵀS_BV)/Tr(VᵀS_TV), between 0 and 1. S_T = S_B + S_W is the total scatter, S_W shrunk and
+        with the ridge where asked for.
+    between_to_within_ : float
+        With ``"trace-ratio"``: Tr(VᵀS_BV)/Tr(VᵀS_WV) of the same axes and the same S_W. It is ρ/(1 − ρ) for ρ = ``trace_ratio_``, so that
+        both are largest for the same axes.
     n_samples_seen_ : int
         Rows so far, where `partial_fit` can add more.
     moments_ : Sums
@@ -144,6 +150,11 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
             return 'shrinkage="auto"'
         return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None)
 
+    @property
+    def _on_inputs(self) -> bool:
+        """The covariance is shrunk over the features of X, constant ones included."""
+        return self.kernel is None and self.reduce is None
+
     def _fit(self, sample: Sample) -> Fitted:
         if self.n_components == "auto":
             self._refuse_untested()
@@ -153,9 +164,9 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
             )
         scatters = self._scatters(sample)
         _check_axes(self.n_components, self.criterion, scatters.counts.size)
-        check_scatters(scatters, sample, "LDA")
+        check_scatters(self, scatters, sample)
         codes = sample.y.codes if self.shrinkage == "auto" else None
-        s = _amount(self.shrinkage, scatters.basis, codes, own=self.kernel is None and self.reduce is None)
+        s = _amount(self.shrinkage, scatters.basis, codes, own=self._on_inputs)
         fitted = self._conclude(scatters, s, sample.y.names)
         if self.kernel is not None or scatters.sums is not None:
             return fitted
@@ -197,7 +208,7 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
 
     def _pose_shrunk(self, scatters: Scatters, s: float) -> Posed:
         A, W, basis = scatters.between, scatters.within, scatters.basis
-        features = basis.dim if self.kernel is not None else basis.offset.size
+        features = basis.offset.size if self._on_inputs else basis.dim
         level = float(W.diagonal().sum()) / features
         given = None if not s and self.ridge is None else s * level + (self.ridge or 0.0)
         unit = with_ridge(A + (1 - s) * W, given, basis.relative_ridge)
@@ -294,20 +305,23 @@ def _class_means(R: Any, codes: Any) -> Array:
     return np.asarray(sums.toarray() if sp.issparse(sums) else sums, dtype=np.float64) / counts[:, None]
 
 
-def check_scatters(scatters: Scatters, sample: Sample, name: str) -> None:
+def check_scatters(estimator: Any, scatters: Scatters, sample: Sample) -> None:
     """`check_spread` of rows that were summed over, from the sums."""
     if scatters.sums is None:
-        check_spread(sample.x.values, sample.y.codes, name)
+        check_spread(estimator, scatters.basis, sample)
     elif scatters.sums.rest.n:
         everyone = scatters.sums.everyone
+        name = type(estimator).__name__
         _refuse_coincident(scatters.sums.labelled.spread(), everyone.spread(), everyone.mean, name)
 
 
-def check_spread(X: Any, codes: Any, name: str) -> None:
+def check_spread(estimator: Any, basis: Features, sample: Sample) -> None:
     """Refuse labelled rows that all coincide where the others do not. Cost O(nD)."""
-    if np.any(codes < 0):
-        (inside, _), (everywhere, mean) = _deviations(X[codes >= 0]), _deviations(X)
-        _refuse_coincident(inside, everywhere, mean, name)
+    labelled = sample.y.codes >= 0
+    if not labelled.all():
+        X = sample.x.values if estimator.reduce is None else basis.Z
+        (inside, _), (everywhere, mean) = _deviations(X[labelled]), _deviations(X)
+        _refuse_coincident(inside, everywhere, mean, type(estimator).__name__)
 
 
 def _deviations(X: Any) -> tuple[Array, Array]:

@@ -30,7 +30,7 @@ from ..core import (
 from ..core.rules import gram_dimension
 from ..errors import DimensionError, IndefiniteWarning, warn
 from ..extend import DistanceGram, FactorExtension, GramExtension
-from ..graphs import check_distance_matrix, suggested_landmarks
+from ..graphs import suggested_landmarks
 from ..graphs.search.metric import point_distances
 from ..input import Input, Sample
 from ..solvers import dense
@@ -114,8 +114,6 @@ class ClassicalMDS(GramReducer):
             require_cailliez(n)
         with stage("distances"):
             D = x.values if x.pairs else point_distances(x.values, metric=self.metric)
-        if x.pairs:
-            check_distance_matrix(D)
         added, squares = _correction(D, self.correction)
         G = corrected_half_squares(D, added, squares, out=np.empty_like(D) if x.pairs else D)
         known = None if self.correction is None else x.known()

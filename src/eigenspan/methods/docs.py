@@ -51,15 +51,21 @@ _ENTRIES = {
     "weights": """weights : {"heat", "local", "binary", "cosine", "precomputed"} or weight specification, default="heat"
         Edge weights: ``Heat(sigma)`` = exp(−d²/σ²) with σ half the median distance unless given, ``LocalScaling(k)``, ``Binary()``,
         ``Cosine()``, ``Powered(weights, alpha)``; ``"precomputed"`` takes the numbers on the edges of a graph that is given
-        as they are; with ``graph="precomputed"`` X is the matrix of affinities.""",
+        as they are; with ``graph="precomputed"`` X is the matrix of affinities. Their diagonal counts in the walk of `DiffusionMap`
+        only: L = D − W does not depend on it, and elsewhere the degrees D leave it out, as scikit-learn does.""",
     "disconnected": """disconnected : {"connect", "largest", "raise"}, default="connect"
-        What to do when the graph falls apart: add the shortest bridging edges and warn; embed the largest component, place
+        What to do if the graph is not connected: add the shortest bridging edges and warn; embed the largest component, place
         the other points by the map and warn; or raise.""",
+    "disconnected_lists": """disconnected : {"connect", "largest", "raise"}, default="connect"
+        What to do if the graph is not connected, or if its neighbour lists have several closed classes (sets of points whose
+        neighbours all lie in the same set): add edges and warn; embed the largest strongly connected component, place the other
+        points by the map and warn; or raise. A closed class whose points have no other link would be drawn as a single point.""",
     "extension": """extension : {"nystrom", "harmonic", "barycentric"}
         How new points are placed: by the eigenfunction formula, the weighted mean of their neighbours, or local
         reconstruction. Training points always return their own embedding.""",
     "conformal": """conformal : bool, default=False
-        Rescale edges by d_ij/√(M_i M_j), M_i the mean distance to the neighbours: for sheets sampled unevenly or bent conformally.""",
+        Rescale edges by d_ij/√(M_i M_j), M_i the mean distance from i to its own k nearest neighbours (de Silva & Tenenbaum): for
+        sheets sampled unevenly or bent conformally. Of a radius or a given graph, the mean over the neighbours in its list.""",
     "kernel": """kernel : str, Kernel, callable or None, default=None
         None works on the features themselves. A kernel turns the method into its kernel form: a name such as ``"rbf"``,
         ``Kernel("poly", degree=2)``, a kernel of a neighbour graph such as ``HeatKernel(t)``, a function of two arrays of rows, or of
@@ -78,7 +84,12 @@ _ENTRIES = {
     "landmarks_attribute": """landmarks_ : ndarray of int
         The rows chosen, where `landmarks` is given; graph, weights and eigenvalues are then those of these rows.""",
     "reduce": """reduce : int or None, default=None
-        Keep this many principal axes of X first: for undersampled data, and for sparse X with very many columns.""",
+        Keep this many principal axes of X first: for undersampled data, and for sparse X with very many columns. The method is then
+        fitted to the centred coordinates along these axes, as in a pipeline after PCA: neighbours, distances and weights are theirs
+        too, unless `graph` is a graph that you give. ``components_`` and ``transform`` refer to the columns of X.""",
+    "reduce_axes": """reduce : int or None, default=None
+        Compute this many principal axes of X first and choose among them: for sparse X with very many columns. The variance along all
+        other axes still counts as variance that is left out.""",
     "ridge": """ridge : float or None, default=None
         ε that keeps the axes short: B + εI, or A + εI where a PSD form A is minimised. None means 0 for features of full rank
         and a small ridge, reported in ``diagnostics_``, for kernels, whose feature space could interpolate any embedding of the
@@ -365,6 +376,8 @@ _VERBOSE = """verbose : int, default=0
 
 def documented(cls: Any) -> Any:
     """Class decorator: fill ``$name`` in the docstring with the shared description, and spell out the sources it cites."""
+    if cls.__doc__ is None:  # python -OO drops docstrings
+        return cls
     text = Template(Template(cls.__doc__).safe_substitute(_LISTS)).safe_substitute(_ENTRIES).rstrip()
     if "verbose" in cls._parameters and "\n    verbose :" not in text:
         text = text.replace("\n\n    Attributes\n", f"\n    {_VERBOSE}\n\n    Attributes\n", 1)

@@ -15,7 +15,7 @@ from sklearn.manifold import TSNE
 
 from .._compat import HasMethods
 from .._diagnostics import note, stage
-from .._parameters import Count, parameter
+from .._parameters import Count, accepts, parameter
 from ..core import Fitted, Spectrum
 from ..errors import ConvergenceError, EigenspanError, InputError, LabelError
 from ..input import Input, Sample
@@ -32,10 +32,10 @@ _SPREAD = (1e-11, 1e12)
 class _AsGiven:
     """y goes to the other library as it is."""
 
-    needed: bool = True
+    needed: bool
 
     def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> None:
-        if y is None:
+        if y is None and self.needed:
             raise LabelError(f"{name} requires y to be passed, but the target y is None.")
 
 
@@ -48,9 +48,16 @@ def _refuse_truth_values(external: Any) -> None:
 
 
 def _labels_of(external: Any) -> _AsGiven | None:
+    """How y is read; None where the estimator has no place for it."""
     tags = getattr(external.estimator, "__sklearn_tags__", None)
     needed = tags is not None and not isinstance(external.estimator, type) and tags().target_tags.required
-    return _AsGiven() if needed else None
+    return _AsGiven(needed) if needed or _takes_labels(external.estimator) else None
+
+
+def _takes_labels(estimator: Any) -> bool:
+    """Whether both ``fit`` and ``fit_transform`` can be called with y: the second may be scikit-learn's, which calls the first."""
+    ways = (getattr(estimator, name, None) for name in ("fit", "fit_transform"))
+    return all(accepts(way, None, None) for way in ways if way is not None)
 
 
 @contextmanager
@@ -71,7 +78,9 @@ class External(Reducer):
     """Another library's reducer under this library's interface.
 
     An estimator that cannot place new points (t-SNE, non-metric MDS) gets the barycentric extension: new points are rebuilt from
-    their neighbours among the training points.
+    their neighbours among the training points. y is passed on whenever it is given and the estimator's ``fit`` has a place for it, so
+    that ``External(umap.UMAP()).fit(X, y)`` is supervised. Of an estimator of two views, such as `CCA` or scikit-learn's
+    PLSRegression, ``fit_transform`` returns the scores of X alone: that is how it can stand before other steps of a pipeline.
 
     Parameters
     ----------
@@ -112,13 +121,15 @@ class External(Reducer):
         sample.x.refuse_one_place()
         if isinstance(self.estimator, TSNE):
             _refuse_spread(X)
-        labels = (sample.given,) if _labels_of(self) else ()
+        labels = () if sample.given is None or _labels_of(self) is None else (sample.given,)
         with (
             stage("external fit"),
             _explaining(estimator, X),
             config_context(skip_parameter_validation=False),  # ours says nothing of the estimator's
         ):
-            Y = np.asarray(estimator.fit_transform(X, *labels), dtype=np.float64)
+            found = estimator.fit_transform(X, *labels)
+            # methods of two views, such as PLSRegression, return the scores of both
+            Y = np.asarray(found[0] if isinstance(found, tuple) else found, dtype=np.float64)
         if Y.ndim != 2 or Y.shape[1] == 0:
             raise InputError(f"{name} returned an embedding of shape {Y.shape}: ask it for one component at least.")
         if not np.isfinite(Y).all():

@@ -252,8 +252,7 @@ class LandmarkIsomap(Isomap):
     $n_components_gram
     $n_neighbors
     $graph
-    conformal : bool, default=False
-        Rescale edges by d_ij/√(M_i M_j), M_i the mean distance to the neighbours.
+    $conformal
     landmarks : int, Landmarks, array of indices or None, default=None
         How many, how, or which. None means 200, or all points where there are fewer.
     $sample

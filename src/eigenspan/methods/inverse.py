@@ -108,6 +108,16 @@ class SIR(LabelledStreaming, SlicedRegression):
             fitted = self._fit_scatters(Scatters.of_rows(sample.x.values, codes, response.count))
         return fitted if response.edges is None else fitted.having(slice_edges_=response.edges)
 
+    def _sums_in(self, sample: Sample) -> dict[str, Any]:
+        responses = self._responses(sample)
+        if len(responses) > 1:  # partial_fit takes one
+            return {}
+        codes, (response,) = np.full(sample.n, -1), responses
+        codes[sample.y.known] = response.codes
+        sums = Sums.of(sample.x.values, codes, response.count)
+        edges = {} if response.edges is None else {"slice_edges_": response.edges}
+        return {"moments_": sums, "n_samples_seen_": sums.n, **edges}
+
     def _fit_lazily(self, sample: Sample) -> Fitted:
         y = sliced(sample.y, self.n_slices, "SIR")
         with stage("moments"):
@@ -203,9 +213,9 @@ class SAVE(ComparedSlices):
     .. math:: \\max_V \\operatorname{Tr}\\Bigl(V^T \\Sigma^{1/2} \\sum_h p_h (I - C_h)^2\\, \\Sigma^{1/2} V\\Bigr)
               \\quad \\text{s.t. } V^T \\Sigma V = I
 
-    with :math:`C_h` the covariance of the spherical rows :math:`\\Sigma^{-1/2}(x - \\bar x)` in slice h, a share :math:`p_h` of all
-    [S3, §3.9.2]. It sees where the response changes the spread of X and not only its mean, and so finds symmetric dependence,
-    ``y = x²``, which `SIR` misses; for plain trends it needs more rows than SIR. X should be normal.
+    with :math:`C_h` the covariance of the spherical rows :math:`\\Sigma^{-1/2}(x - \\bar x)` in slice h (of :math:`n_h` rows, divisor
+    :math:`n_h - 1`), a share :math:`p_h` of all [S3, §3.9.2]. It sees where the response changes the spread of X and not only its mean,
+    and so finds symmetric dependence, ``y = x²``, which `SIR` misses; for plain trends it needs more rows than SIR. X should be normal.
 
     Cost: O(nD min(n, D)) time for the covariances and O(hD³) for h slices, O(nD) memory.
 

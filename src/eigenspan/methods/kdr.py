@@ -17,7 +17,7 @@ from .._diagnostics import note, stage
 from .._parameters import Count, NotNegative, Positive, Tolerance, Verbose
 from ..core import Features, Form, Posed, TraceProblem
 from ..core.spectrum import seed_of
-from ..errors import ConvergenceWarning, DimensionError, RidgeWarning, warn
+from ..errors import ConvergenceWarning, DimensionError, PrecisionWarning, RidgeWarning, warn
 from ..graphs import choose_landmarks
 from ..input import Input, Sample
 from ..input.y import ClassLabels, Responses, Targets
@@ -125,7 +125,14 @@ def whitened(basis: Features, ridge: float | None) -> Features:
         )
     if epsilon > 0:
         note(ridge=epsilon)
-    return within(basis, Q / np.sqrt(values + epsilon))
+    kept = values + epsilon > values.size * np.finfo(np.float64).eps * values[0]
+    if not kept.all():
+        warn(
+            f"{int(np.sum(~kept))} of {kept.size} directions vary so much less than the first (variance {values[0]:.3g}) that rounding "
+            "hides them, and are left out. Bring the columns to similar scales first (StandardScaler), or add a ridge=.",
+            PrecisionWarning,
+        )
+    return within(basis, Q[:, kept] / np.sqrt(values[kept] + epsilon))
 
 
 def within(basis: Features, T: Array) -> Features:

@@ -57,13 +57,15 @@ class LaplacianEigenmaps(WalkEmbedding):
     .. math:: \\min_Y \\operatorname{Tr}(Y^T L Y) \\quad \\text{s.t. } Y^T D Y = I,\\; Y^T D 1 = 0
 
     [S0, eq. 16]: neighbours stay close. Use it to see clusters and slow coordinates of data on a graph. The output is
-    D-orthonormal. With ``unit="covariance"`` it is centred with unit covariance instead [S1, eq. 1.10],
+    D-orthonormal. With ``unit="covariance"`` it is centred with unit covariance instead,
 
     .. math:: \\min_Y \\operatorname{Tr}(Y^T L Y) \\quad \\text{s.t. } \\tfrac1n Y^T Y = I,\\; Y^T 1 = 0
 
-    which is the ratio cut: every point counts alike, whatever its degree. (S1 divides the weights by :math:`\\sqrt{d_i d_j}` in its cost
-    and solves with :math:`I - D^{-1/2} W D^{-1/2}`. That is not the form of the cost, for its null vector is :math:`D^{1/2} 1`, not the
-    constant that is discarded: the form is the Laplacian of the divided weights, with their own degrees.)
+    which is the ratio cut [S0, eq. 54]: every point counts alike, whatever its degree.
+
+    This is not the problem of [S1, eq. 1.10], which has the same constraints and weights divided by :math:`\\sqrt{d_i d_j}`. For that one
+    give the divided weights (see the example). S1 solves it with :math:`I - D^{-1/2} W D^{-1/2}`, which is not the form of its cost: the
+    null vector is :math:`D^{1/2} 1`, not the constant that is discarded.
 
     Cost: neighbours, then one sparse factorisation of L and a Lanczos run; O(nk) memory plus the factor's fill. A Dask array or data frame
     stays on its cluster: neighbours are found and products are made there, this process holds 1600 bytes for every point, and new
@@ -87,8 +89,16 @@ class LaplacianEigenmaps(WalkEmbedding):
     >>> from sklearn.datasets import make_swiss_roll
     >>> from eigenspan import LaplacianEigenmaps
     >>> X, t = make_swiss_roll(400, random_state=0)
-    >>> LaplacianEigenmaps(2, n_neighbors=12).fit(X).transform(X[:4] + 0.01).shape
+    >>> eigenmaps = LaplacianEigenmaps(2, n_neighbors=12).fit(X)
+    >>> eigenmaps.transform(X[:4] + 0.01).shape
     (4, 2)
+
+    The cost of [S1, eq. 1.10], its weights divided by the roots of the degrees:
+
+    >>> import scipy.sparse as sp
+    >>> W = eigenmaps.affinity_.W
+    >>> R = sp.diags_array(W.sum(axis=1) ** -0.5)
+    >>> divided = LaplacianEigenmaps(2, unit="covariance", graph=R @ W @ R, weights="precomputed").fit(X)
 
     References
     ----------
@@ -122,7 +132,7 @@ class _LocalityPreserving(GraphProjection):
         if sample.x.lazy or (is_scatter(self) and is_tall(sample.x.values)):
             return self._pose_classes(sample)
         basis = features_of(self, sample)
-        W = projection_weights(self, points_of(basis, sample, self.kernel), sample.y, self.weights)
+        W = projection_weights(self, points_of(self, basis, sample), sample.y, self.weights)
         posed = pose(basis, minimise=W.laplacian(), unit=self._unit(W), ridge=self.ridge)
         return posed.having(**graph_attribute(W.graph))
 
@@ -147,7 +157,8 @@ class LPP(_LocalityPreserving):
     $graph_all
     $metric_of_rows
     weights : {"heat", "local", "binary", "cosine", "precomputed"} or weight specification, default=None
-        Edge weights, ``Heat()`` unless given; with ``graph="class"`` the class averages 1/n_k.
+        Edge weights, ``Heat()`` unless given; with ``graph="class"`` the class averages 1/n_k. The degrees D leave the diagonal of
+        ``"precomputed"`` weights out.
     $kernel
     $landmarks
     $reduce

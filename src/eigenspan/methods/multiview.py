@@ -67,7 +67,8 @@ class MultiviewCCA(Streaming, Reducer):
     ridge : float or array of floats, default=0.0
         ρ of all views or of each, relative to the mean variance of its columns that vary.
     reduce : int or None, default=None
-        Keep this many principal axes of each view first.
+        Keep this many principal axes of each view first, as in a pipeline after PCA; `ridge` is then relative to the mean variance
+        along these axes.
     max_iter : int, default=500
         Rounds of SUMCOR.
     $random_state

@@ -15,9 +15,8 @@ from .._parameters import Count, Metric, Verbose
 from ..core import Fitted, Posed
 from ..errors import DuplicateWarning, GraphError, InputError, warn
 from ..extend import Barycentric, BarycentricRows
-from ..graphs import NeighbourGraph
+from ..graphs import Needs, NeighbourGraph, Policy
 from ..graphs.neighbours.accept import given_graph, is_given
-from ..graphs.neighbours.connect import Policy
 from ..graphs.neighbours.graph import GivenGraph
 from ..graphs.search.metric import point_distances
 from ..graphs.weights.rules import refuse_found_edges
@@ -59,6 +58,8 @@ class GraphEmbedding(SpectralReducer):
     )
     #: The form counts every row as often as ``x.masses`` says, so that it can be fitted to the distinct rows alone.
     _takes_masses: ClassVar[bool] = False
+    #: What the null space of the form needs of the graph, so that it holds the constant only.
+    _needs: ClassVar[Needs] = "connected"
 
     def _fit(self, sample: Sample) -> Fitted:
         chosen = self._landmark_rows(sample)
@@ -87,7 +88,7 @@ class GraphEmbedding(SpectralReducer):
 
     def _fit_rows(self, sample: Sample) -> Fitted:
         """The fit to every row for itself, in the pieces that the policy for disconnected graphs leaves of them."""
-        return in_one_piece(sample, self._graph(sample), self.disconnected, self._embed)
+        return in_one_piece(sample, self._graph(sample), self.disconnected, self._embed, self._needs)
 
     def _graph(self, sample: Sample) -> NeighbourGraph:
         """The neighbour graph as it is, in one piece or several."""
@@ -143,10 +144,14 @@ class Subset:
 
 
 def in_one_piece(
-    sample: Sample, graph: NeighbourGraph, policy: str, embed: Callable[[NeighbourGraph, Sample], Fitted]
+    sample: Sample,
+    graph: NeighbourGraph,
+    policy: str,
+    embed: Callable[[NeighbourGraph, Sample], Fitted],
+    needs: Needs = "connected",
 ) -> Fitted:
     """``embed(graph, sample)`` on the graph that the policy for disconnected ones makes of it, which is ``graph_``."""
-    graph, kept = sample.x.connected(graph, policy)
+    graph, kept = sample.x.connected(graph, policy, needs)
     if kept is None:
         return embed(graph, sample).having(graph_=graph)
     return Subset(kept).fit(sample, lambda some: embed(graph, some)).having(graph_=graph)
@@ -172,7 +177,7 @@ def neighbours(estimator: Any, sample: Sample, n_neighbors: int | None = None, *
 def barycentric(graph: NeighbourGraph, x: Any, reg: float = 1e-3) -> Barycentric:
     """Extension by local reconstruction."""
     points = x.coordinates("Reconstruction needs coordinates", "use another extension or method")
-    return Barycentric(BarycentricRows(graph.finder, points, reg), x.known())
+    return Barycentric(BarycentricRows(graph.lists_of_new(), points, reg), x.known())
 
 
 def check_given(graph: Any, points: Any) -> None:

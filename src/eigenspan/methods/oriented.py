@@ -144,7 +144,8 @@ class OrientedPCA(Streaming, FeatureReducer):
     extractor : {"ratio", "difference"}, default="ratio"
         ``"difference"`` maximises :math:`\\operatorname{Tr} V^T (R_1 - R_2) V` over orthonormal V instead, with R₁ and R₂ the means of
         :math:`x x^T` and :math:`z z^T`: of all features :math:`V^T \\tilde x` of copies these rebuild the originals best, in mean
-        square. It measures from the origin (``mean_`` is zero) and changes with the scales of signal and noise.
+        square. It measures from the origin (``mean_`` is zero), with `reduce` along the axes kept, and changes with the scales of
+        signal and noise.
     $kernel
     $landmarks
     $reduce
@@ -207,8 +208,14 @@ class OrientedPCA(Streaming, FeatureReducer):
         return self._fit_signals(sums, None if on_disk(X) else X)
 
     def _sums_of(self, X: Any, y: Any) -> Signals:
+        return self._signals(X, y, vars(self).get("n_samples_seen_", 0))
+
+    def _sums_in(self, sample: Sample) -> dict[str, Any]:
+        sums = self._signals(sample.x.values, sample.given, 0)
+        return {"moments_": sums, "n_samples_seen_": sums.n}
+
+    def _signals(self, X: Any, y: Any, seen: int) -> Signals:
         given = DistortedCopies().read(y, X.shape[0], name=type(self).__name__, unlabeled=None).of_shape(X.shape)
-        seen = vars(self).get("n_samples_seen_", 0)
         return Signals.of(X, given, functions_of(self.distortions), self._generator(seen))
 
     def _fit_sums(self, sums: Any, X: Any = None) -> Fitted | None:

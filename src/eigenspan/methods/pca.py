@@ -168,7 +168,7 @@ class PCA(PrincipalAxes):
         Scale every axis to unit variance.
     center : bool, default=True
         Look at the rows about their mean; False takes the origin for it.
-    $reduce
+    $reduce_axes
     $solver
     $random_state
 

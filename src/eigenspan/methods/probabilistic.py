@@ -91,7 +91,7 @@ class PPCA(PrincipalAxes):
         With gaps: the gain in log-likelihood, for each observed entry, at which to stop.
     max_iter : int, default=200
         With gaps: steps at most; a warning says where they were too few.
-    $reduce
+    $reduce_axes
     $solver
     $random_state
 

@@ -14,7 +14,7 @@ from .._parameters import Count, Metric, Verbose
 from ..core import Posed, Scatters, TraceProblem, with_ridge
 from ..errors import GraphError
 from ..forms import AllPairs, ByClass, PairWeights, Paths, Sparse
-from ..graphs import NeighbourGraph, affinity, as_graph, class_pairs
+from ..graphs import Needs, NeighbourGraph, affinity, as_graph, class_pairs, ensure_connected
 from ..graphs.weights.paths import PathSimilarity
 from ..graphs.weights.rules import refuse_found_edges
 from ..input import Input, Sample
@@ -37,7 +37,7 @@ def is_scatter(estimator: Any) -> bool:
 
 
 def _is_averages(estimator: Any) -> bool:
-    return by_class(estimator) and getattr(estimator, "weights", "heat") in (None, "barycentric")
+    return by_class(estimator) and getattr(estimator, "weights", "heat") is None
 
 
 def _in_blocks(estimator: Any) -> bool:
@@ -77,8 +77,11 @@ class GraphProjection(FeatureReducer):
         return Posed(TraceProblem(with_ridge(A, self.ridge, basis.relative_ridge), unit, "min"), basis)
 
 
-def projection_graph(estimator: Any, points: Any, y: Any) -> NeighbourGraph:
-    """The neighbour graph of a projection; of the class graph, all pairs of a class with their distances."""
+def projection_graph(estimator: Any, points: Any, y: Any, needs: Needs = "connected") -> NeighbourGraph:
+    """The neighbour graph of a projection; of the class graph, all pairs of a class with their distances.
+
+    Methods that have ``disconnected=`` may ask for a graph that is connected, or has one closed class, as `needs` says.
+    """
     if by_class(estimator):
         return NeighbourGraph(_distances_on(class_pairs(y.codes), points))
     graph = as_graph(
@@ -92,7 +95,8 @@ def projection_graph(estimator: Any, points: Any, y: Any) -> NeighbourGraph:
         names=("class",),
     )
     warn_of_duplicates(graph)
-    return graph
+    policy = getattr(estimator, "disconnected", "keep")
+    return graph if policy == "keep" else ensure_connected(graph, points, policy, needs=needs)[0]
 
 
 def projection_weights(estimator: Any, points: Any, y: Any, weights: Any) -> PairWeights:

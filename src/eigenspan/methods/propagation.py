@@ -234,6 +234,8 @@ class SODA(GraphProjection):
         Shares of the classes, and last of none of them.
     transduction_ : ndarray of shape (n_samples,)
         The class with the largest share; where no label reaches, what stood in y.
+    trace_ratio_ : float
+        The maximum Tr(VᵀS̃_BV)/Tr(Vᵀ(S̃_T + εI)V).
     $graph_attribute
     $linear_attributes
     $spectral_attributes
@@ -267,7 +269,7 @@ class SODA(GraphProjection):
         codes, c = sample.y.codes, sample.y.count
         basis = features_of(self, sample)
         d = bounded(self.n_components, basis, c - 1, None)
-        weights = projection_weights(self, points_of(basis, sample, self.kernel), sample.y, self.weights)
+        weights = projection_weights(self, points_of(self, basis, sample), sample.y, self.weights)
         with stage("propagation"):
             F = propagate(weights.between_points(), codes, c, trust=self.trust, novelty=self.novelty)
         reached = F[:, :c].max(axis=1) > 0

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._parameters import NotNegative, Weights, Whole
-from ..core import Features, Form, Posed, Samples, UnitCovariance, pose
-from ..errors import GraphError
+from ..core import Features, Fitted, Form, Posed, Samples, UnitCovariance, pose
+from ..errors import DegenerateWarning, GraphError, InputError, warn
 from ..forms import reconstruction
-from ..graphs import NeighbourGraph, reconstruction_weights
+from ..graphs import ClosedClasses, Needs, NeighbourGraph, reconstruction_weights
+from ..graphs.neighbours.closed import constant_axes
 from ..input import Input, Sample
 from ..input.source import is_tall
-from .base import features_of, points_of
+from .base import axes, features_of, points_of, refuse_idle
 from .neighbourhood import GraphEmbedding, barycentric
 from .projection import (
     GraphProjection,
@@ -48,7 +49,7 @@ class LLE(GraphEmbedding):
     $graph
     $reg
     $landmark_fit
-    $disconnected
+    $disconnected_lists
     $solver
     $random_state
     $n_jobs
@@ -78,43 +79,89 @@ class LLE(GraphEmbedding):
 
     _input: ClassVar[Input] = replace(GraphEmbedding._input, sparse=True)
     _takes_masses: ClassVar[bool] = True
+    _needs: ClassVar[Needs] = "one closed class"
 
     def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
         extension = barycentric(graph, x, self.reg)
-        W = reconstruction_weights(x.points, graph.distances, reg=self.reg)
+        W = reconstruction_weights(x.points, graph.lists(), reg=self.reg)
         basis = Samples(graph.n, extension, x.masses)
         return pose(basis, minimise=reconstruction(W, x.masses), scale=UnitCovariance(x.count)).having(weights_=W)
 
 
+def _refuse_idle_policy(estimator: Any) -> None:
+    refuse_idle(estimator)
+    whole = isinstance(estimator.graph, str) and estimator.graph in ("class", "all")
+    if whole and estimator.disconnected != "keep":
+        raise InputError(
+            f'disconnected="{estimator.disconnected}" does not apply to graph="{estimator.graph}", which joins whole classes or all '
+            "points: leave it out, or use neighbours (n_neighbors=, KNN(...), Radius(...))."
+        )
+
+
 class _NeighbourhoodPreserving(GraphProjection):
-    """NPP and ONPP differ in their unit, and in what may be skipped."""
+    """What NPP and ONPP share; they differ in their unit, and in `skip_smallest`."""
 
     weights: Weights | None = None
     reg: NotNegative = 1e-3
+    disconnected: Literal["keep", "connect", "raise"] = "keep"
+
+    _input: ClassVar[Input] = replace(GraphProjection._input, idle=_refuse_idle_policy)
+
+    def _fit(self, sample: Sample) -> Fitted:
+        posed, graph = self._pose_over(sample)
+        fitted = axes(self).fit(posed)
+        # A graph of the labels has a closed class for each label: there the axes are meant to separate them.
+        if graph is not None and sample.y is None and self._barycentric():
+            _warn_of_class_axes(fitted.embedding, graph, type(self).__name__)
+        return fitted
 
     def _pose(self, sample: Sample) -> Posed:
+        return self._pose_over(sample)[0]
+
+    def _pose_over(self, sample: Sample) -> tuple[Posed, NeighbourGraph | None]:
+        """The problem, and the neighbour graph that it is stated over, if any."""
         if sample.x.lazy or (is_scatter(self) and is_tall(sample.x.values)):
-            return self._pose_classes(sample)
+            return self._pose_classes(sample), None
         basis = features_of(self, sample)
-        form, graph = self._reconstruction(points_of(basis, sample, self.kernel), sample.y)
-        return self._posed(basis, form).having(**graph_attribute(graph))
+        form, graph = self._reconstruction(points_of(self, basis, sample), sample.y)
+        return self._posed(basis, form).having(**graph_attribute(graph)), graph
 
     def _posed(self, basis: Features, form: Form) -> Posed:
         raise NotImplementedError
 
     def _reconstruction(self, points: Any, y: Any) -> tuple[Form, NeighbourGraph | None]:
-        """The form of the chosen weights: barycentric unless others were asked for, class averages for the class graph."""
-        barycentric = self.weights is None or (isinstance(self.weights, str) and self.weights == "barycentric")
-        if by_class(self) or not barycentric:
-            W = projection_weights(self, points, y, None if barycentric else self.weights)
+        """The form of the chosen weights. None means barycentric ones; for the class graph, class averages."""
+        if not self._barycentric():
+            W = projection_weights(self, points, y, self.weights)
             return W.reconstruction(), W.graph
         if isinstance(self.graph, str) and self.graph == "all":
             raise GraphError(
                 f'{type(self).__name__}(graph="all") needs weights that fall off with distance, such as weights="heat": barycentric ones '
                 "rebuild a point from a few neighbours, and all others at once rebuild it in too many ways."
             )
-        graph = projection_graph(self, points, y)
-        return reconstruction(reconstruction_weights(points, graph.distances, reg=self.reg)), graph
+        graph = projection_graph(self, points, y, "one closed class")
+        return reconstruction(reconstruction_weights(points, graph.lists(), reg=self.reg)), graph
+
+    def _barycentric(self) -> bool:
+        if self.weights is None:
+            return not by_class(self)
+        return isinstance(self.weights, str) and self.weights == "barycentric"
+
+
+def _warn_of_class_axes(Y: Any, graph: NeighbourGraph, name: str) -> None:
+    """Warn of axes that only tell closed classes of the neighbour lists apart, which the features can do if there are many of them."""
+    classes = ClosedClasses.of(graph.lists())
+    if classes.count == 1:
+        return
+    constant = constant_axes(np.asarray(Y, dtype=np.float64), classes)
+    if constant.size:
+        warn(
+            f"Axis {', '.join(str(axis + 1) for axis in constant)} is constant on each of the {classes.count} closed classes of the "
+            f"neighbour lists (sets of points whose neighbours all lie in the same set): it costs nothing, and shows the sets as single "
+            f'points. Use more neighbours, fewer features (reduce=), ridge=, or {name}(disconnected="connect"), which ties the '
+            "sets together.",
+            DegenerateWarning,
+        )
 
 
 @method("reconstruction", "min (I−W)ᵀ(I−W)", "embedding", NEIGHBOURS_AND_FEATURES, "S0 eq. 34", "npe")
@@ -136,8 +183,13 @@ class NPP(_NeighbourhoodPreserving):
     $graph_pairs
     $metric_of_rows
     weights : "barycentric", name or weight specification, default=None
-        Barycentric unless given; other weights average their neighbours. With ``graph="class"`` the class averages 1/n_k.
+        None means barycentric and, with ``graph="class"``, the class averages 1/n_k. ``"barycentric"`` rebuilds a point from its
+        neighbours, with ``graph="class"`` from all others of its class (O(n_k⁴) for a class of n_k points). Other weights average.
     $reg_projection
+    disconnected : {"keep", "connect", "raise"}, default="keep"
+        What to do if the graph is not connected, or if its neighbour lists have several closed classes (sets of points whose
+        neighbours all lie in the same set): use it as it is, and warn if axes show these sets as single points; add edges and
+        warn; or raise.
     $kernel
     $landmarks
     $reduce
@@ -192,8 +244,13 @@ class ONPP(_NeighbourhoodPreserving):
     $graph_pairs
     $metric_of_rows
     weights : "barycentric", name or weight specification, default=None
-        Barycentric unless given; other weights average their neighbours. With ``graph="class"`` the class averages 1/n_k.
+        None means barycentric and, with ``graph="class"``, the class averages 1/n_k. ``"barycentric"`` rebuilds a point from its
+        neighbours, with ``graph="class"`` from all others of its class (O(n_k⁴) for a class of n_k points). Other weights average.
     $reg_projection
+    disconnected : {"keep", "connect", "raise"}, default="keep"
+        What to do if the graph is not connected, or if its neighbour lists have several closed classes (sets of points whose
+        neighbours all lie in the same set): use it as it is, and warn if axes show these sets as single points; add edges and
+        warn; or raise.
     $kernel
     $landmarks
     $reduce
@@ -229,8 +286,9 @@ class ONPP(_NeighbourhoodPreserving):
 
     _class_unit: ClassVar[str] = "projection"
 
-    def _pose(self, sample: Sample) -> Posed:
-        return replace(super()._pose(sample), skip=self.skip_smallest)
+    def _pose_over(self, sample: Sample) -> tuple[Posed, NeighbourGraph | None]:
+        posed, graph = super()._pose_over(sample)
+        return replace(posed, skip=self.skip_smallest), graph
 
     def _posed(self, basis: Features, form: Form) -> Posed:
         return pose(basis, minimise=form, unit="projection")

@@ -110,9 +110,10 @@ def _wanted(m: int, levels: int, n_slices: int | None, name: str) -> int:
         raise LabelError(
             f"n_slices={wanted}: {name} compares slices of the response with one another. Take two or more."
         )
-    if wanted > m:
+    if wanted > m and levels > m // 2:
         raise LabelError(
-            f"n_slices={wanted}, but only {m} rows have a response: most slices would be empty. Take {slices_by_default(m)} or so."
+            f"n_slices={wanted}, but only {m} rows have a response, of {levels} distinct values: most slices would hold one row. Take "
+            f"{slices_by_default(m)} or so."
         )
     return wanted
 

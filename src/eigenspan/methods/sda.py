@@ -103,7 +103,7 @@ class SDA(SmoothedStreaming, GraphProjection):
         return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None, mu=self.mu > 0)
 
     def _check_scatters(self, scatters: Scatters, sample: Sample) -> None:
-        check_scatters(scatters, sample, "SDA")
+        check_scatters(self, scatters, sample)
 
     def _given_laplacian(self, sample: Sample) -> Form:
         graph, X = given_graph(self.graph, sample.n), sample.x.values
@@ -121,13 +121,13 @@ class SDA(SmoothedStreaming, GraphProjection):
 
     def _pose(self, sample: Sample) -> Posed:
         codes, c = sample.y.codes, sample.y.count
-        check_spread(sample.x.values, codes, "SDA")
         basis = features_of(self, sample)
+        check_spread(self, basis, sample)
         d = bounded(self.n_components, basis, c - 1, f"there are {c} classes")
         unit, graph = total(codes), None
         if self.mu:
             rule = PathSimilarity() if isinstance(self.weights, str) and self.weights == "path" else self.weights
-            W = projection_weights(self, points_of(basis, sample, self.kernel), sample.y, rule)
+            W = projection_weights(self, points_of(self, basis, sample), sample.y, rule)
             unit, graph = unit + self.mu * W.laplacian(), W.graph
         scale = AxisWeights(self.axes, signed=False)
         posed = pose(basis, maximise=between(codes), unit=unit, ridge=self.ridge, scale=scale)

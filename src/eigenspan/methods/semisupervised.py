@@ -264,7 +264,7 @@ class SELFDA(FeatureReducer):
     References
     ----------
     Sugiyama, Idé, Nakajima & Sese (2010), Semi-supervised local Fisher discriminant analysis for dimensionality reduction;
-    [S2] eq. 11, whose γ is β/(1 − β).
+    [S2] eq. 11 with γ = 2β/(1 − β) and the unit S^{lw} + (γ/2) I: its sum over ordered pairs counts every pair twice.
     """
 
     beta: Share = 0.5

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
@@ -19,9 +20,27 @@ from ..errors import DimensionError, InputError, LabelError
 from ..graphs.neighbours.accept import is_given
 from ..graphs.weights.rules import by_lengths
 from ..input import Sample, read_part
-from ..input.source import is_tall
+from ..input.source import is_tall, on_disk
+from ..input.x import Points
 from ..input.y import label_array, read_classes
 from .base import axes, features_of
+
+#: Features, and products of entries, up to which sums are made for a partial_fit that may follow.
+_WIDEST, _PRODUCTS = 2048, 2**28
+
+
+def _are_cheap(tables: list[Any]) -> bool:
+    """Whether sums of products over the rows of these tables, side by side, take little beside the fit."""
+    entries = sum(
+        np.diff(X.indptr).astype(np.float64) if sp.issparse(X) else np.full(X.shape[0], float(X.shape[1]))
+        for X in tables
+    )
+    narrow = sum(X.shape[1] for X in tables) <= _WIDEST and not any(map(on_disk, tables))
+    return narrow and float(np.sum(np.square(entries))) <= _PRODUCTS
+
+
+def _has_gaps(X: Any) -> bool:
+    return not np.isfinite(X.data if sp.issparse(X) else X).all()
 
 
 def from_sums(estimator: Any) -> bool:
@@ -71,6 +90,23 @@ class Streaming:
         """Sums over some of the rows, which add up."""
         return Sums.without_classes(Moments.of(X))
 
+    def _sums_in(self, sample: Sample) -> dict[str, Any]:
+        """Attributes that hold the sums over all rows of a fit, for more rows to be added."""
+        sums = self._sums_of(sample.x.values, sample.given)
+        return {"moments_": sums, "n_samples_seen_": sums.n}
+
+    def _with_sums(self, fitted: Fitted, sample: Sample) -> Fitted:
+        """The fit with sums of its rows, if it was made without them and they are cheap: `partial_fit` may go on from them."""
+        if "moments_" in fitted.attributes or self._needs_rows() is not None or sample.x.lazy or sample.x.pairs:
+            return fitted
+        if self._input.of(self).missing != "refuse" and _has_gaps(sample.x.values):  # type: ignore[attr-defined]
+            return fitted  # rows with gaps have no sums
+        beside = sample.y if isinstance(sample.y, tuple) else (sample.y,)
+        if not _are_cheap([table.values for table in (sample.x, *beside) if isinstance(table, Points)]):
+            return fitted
+        with stage("moments"):
+            return fitted.having(**self._sums_in(sample))
+
     @available_if(from_sums)
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None) -> Any:
@@ -97,6 +133,10 @@ class Streaming:
 
 class LabelledStreaming(Streaming):
     """The same for classes, which may turn up in any part."""
+
+    def _sums_in(self, sample: Sample) -> dict[str, Any]:
+        sums = Sums.of(sample.x.values, sample.y.codes, sample.y.count)
+        return {"moments_": sums, "n_samples_seen_": sums.n}
 
     def _pose_scatters(self, scatters: Scatters) -> Posed:
         """The problem over the coordinates, from what the classes are like."""
@@ -206,8 +246,9 @@ def read_block(estimator: Any, X: Any) -> tuple[Any, dict[str, Any]]:
     begun = "moments_" in vars(estimator)
     if not begun and "map_" in vars(estimator):
         raise InputError(
-            f"This {type(estimator).__name__} was fitted to sparse X, or to no more rows than features, and keeps no sums to add rows to: "
-            "begin with partial_fit, on a new estimator or on sklearn.base.clone of this one."
+            f"This {type(estimator).__name__} keeps no sums to add rows to: it was fitted to {estimator.n_features_in_} features by sparse "
+            f"rows, or by no more rows than features, whose sums of products are kept for up to {_WIDEST} features where they cost "
+            "little. Begin with partial_fit, on a new estimator or on sklearn.base.clone of this one."
         )
     return read_part(estimator, X, first=not begun)
 

@@ -127,6 +127,16 @@ class InverseRegression(FeatureReducer):
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=Responses())
 
+    @property
+    def order_tests_(self) -> Any:
+        """The tests of d = 0, 1, … directions, a data frame.
+
+        The fit holds the numbers alone: pandas has objects that only pickle can store.
+        """
+        if "_order_tests_" not in vars(self):
+            raise AttributeError(f"This {type(self).__name__} has no order_tests_: it is not fitted, or tests nothing.")
+        return table_of(*self._order_tests_.T)
+
     def _needs_rows(self) -> str | None:
         return asks_for_rows(
             kernel=self.kernel is not None, reduce=self.reduce is not None, n_permutations=self.n_permutations > 0
@@ -182,7 +192,7 @@ class InverseRegression(FeatureReducer):
         """The problem over the features."""
         A = Form(seen.basis.dim, dense=dense.symmetric(seen.back @ M @ seen.back.T))
         posed = Posed(TraceProblem(A, seen.unit, "max"), seen.basis, axes=d)
-        return posed if tests is None else posed.having(order_tests_=tests)
+        return posed if tests is None else posed.having(_order_tests_=np.asarray(tests, dtype=np.float64))
 
     def _pooled(self, W: Array, responses: list[Response]) -> Array:
         """Of several responses the mean."""

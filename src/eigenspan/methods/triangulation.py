@@ -30,7 +30,6 @@ from ..core.moments import Moments
 from ..core.rules import gram_dimension
 from ..errors import DimensionError
 from ..extend import DistanceGram, GramExtension
-from ..graphs import check_distance_matrix
 from ..graphs.landmarks import Choice
 from ..input import Input, Sample
 from ..solvers import dense
@@ -218,8 +217,6 @@ class LandmarkMDS(LandmarkReducer):
 
     def _fit(self, sample: Sample) -> Fitted:
         x = sample.x
-        if x.pairs:
-            check_distance_matrix(x.values)
         wanted = min(200, x.n) if self.landmarks is None else self.landmarks
         chosen = x.landmarks(wanted, how=self.choice, random_state=self.random_state)
         X, q = x.arriving, chosen.size

@@ -61,7 +61,8 @@ class CCA(Streaming, TwoViews):
         ρ of each view, relative to the mean variance of its columns that vary: 0.1 adds a tenth of that to the variance of every direction.
         Columns of unlike units should then be standardised first.
     reduce : int or None, default=None
-        Keep this many principal axes of each view first.
+        Keep this many principal axes of each view first, as in a pipeline after PCA; `ridge` is then relative to the mean variance
+        along these axes.
     $random_state
 
     Attributes

@@ -68,6 +68,16 @@ def _has_preimage(estimator: Any) -> bool:
     return True
 
 
+def _regressed(K: Array, R: Array) -> Array:
+    """``K⁻¹R`` for a positive semidefinite K; the solution of least norm, the limit of a vanishing ridge, where K is singular."""
+    factor, failed = la.lapack.dpotrf(K)
+    known = 0.0 if failed else float(la.lapack.dpocon(factor, np.linalg.norm(K, 1))[0])
+    rounding = np.finfo(np.float64).eps
+    if known > rounding:
+        return np.asarray(la.lapack.dpotrs(factor, R)[0])
+    return np.asarray(la.lstsq(K, R, cond=len(K) * rounding)[0])
+
+
 def _check_definite(form: Any, rounding: float) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the bottom of a Gram spectrum is degenerate by nature
@@ -126,7 +136,8 @@ class KernelPCA(SpectralReducer):
         How `inverse_transform` finds points of the input space: by kernel ridge regression from the embedding, or by Mika's fixed
         point (rbf only).
     alpha : float, default=1.0
-        Ridge of the regression. It has no effect without ``preimage="ridge"``.
+        Ridge of the regression. 0 interpolates the training points; rows that coincide in the embedding are sent to their mean.
+        It has no effect without ``preimage="ridge"``.
     $solver
     $random_state
 
@@ -240,7 +251,7 @@ class KernelPCA(SpectralReducer):
         K[np.diag_indices_from(K)] += self.alpha
         points = points.toarray() if sp.issparse(points) else points
         mean = points.mean(axis=0)
-        dual = la.solve(K, points - mean, assume_a="pos")
+        dual = _regressed(K, points - mean)
         return {"preimage_gamma_": 1.0 / width**2, "preimage_mean_": mean, "dual_coef_": dual}
 
     @available_if(_has_preimage)

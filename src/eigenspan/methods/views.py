@@ -38,6 +38,7 @@ class TwoViews(Reducer):
 
     y_map_: Map
     y_features_in_: int
+    y_embedding_: Array
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Fit the pairs of variates.
@@ -54,6 +55,23 @@ class TwoViews(Reducer):
         self
         """
         return super().fit(X, y)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit, and return the variates of both views, as ``transform(X, y)`` does.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            One view of the points.
+        y : array-like of shape (n_samples, n_targets) or (n_samples,)
+            The other view of the same points, in the same order.
+
+        Returns
+        -------
+        pair of ndarray of shape (n_samples, n_components)
+        """
+        first = super().fit_transform(X, y)
+        return first, self.y_embedding_ if hasattr(self, "y_embedding_") else self._transform_other(y)
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """Variates of new points.

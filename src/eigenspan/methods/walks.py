@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._parameters import NotNegative, Share
 from ..core import Diffusion, Fitted, InverseSqrt, Posed, pose
 from ..forms import counted, degree, degrees, laplacian
-from ..graphs import NeighbourGraph
+from ..graphs import Affinity, NeighbourGraph
 from ..input import Sample
 from .laplacian import WalkEmbedding
 from .table import SPARSE, method
@@ -26,8 +26,12 @@ class DiffusionMap(WalkEmbedding):
     .. math:: P \\psi_i = \\mu_i \\psi_i, \\quad P = D_\\alpha^{-1} W_\\alpha, \\quad
        W_\\alpha = Q^{-\\alpha} W Q^{-\\alpha}, \\qquad Y = [\\mu_i^t \\psi_i]
 
-    with Q the degrees of W (self-loops included). Euclidean distances in Y are diffusion distances after t steps of the walk. α = 1
+    with Q the degrees of W [S4, eq. 15]. Euclidean distances in Y are diffusion distances after t steps of the walk. α = 1
     removes the sampling density, α = 0 is the plain random walk. Solved as the Laplacian problem of W_α: λ = 1 − μ.
+
+    The diagonal of W is the probability of staying, so it changes the result. Weights made of distances have w_ii = 1, the weight of
+    distance zero. With ``weights="precomputed"`` W is taken as given, its diagonal included: a zero diagonal means that the walk always
+    moves, and multiplying W by a number changes nothing. Pass ``W + scipy.sparse.eye_array(n)`` for self-loops of weight one.
 
     Cost: as Laplacian eigenmaps.
 
@@ -53,7 +57,7 @@ class DiffusionMap(WalkEmbedding):
     $graph_attribute
     $landmarks_attribute
     affinity_ : Affinity
-        Edge weights before the density normalisation, without self-loops.
+        Edge weights before the density normalisation, without the diagonal.
     walk_eigenvalues_ : ndarray of shape (n_components,)
         μ = 1 − λ.
     $spectral_attributes
@@ -77,8 +81,8 @@ class DiffusionMap(WalkEmbedding):
 
     def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
         weighed = self._weigh(graph, x)
-        # a walk may stay where it is, with any of the copies
-        W = counted(sp.csr_array(weighed.W + sp.eye_array(graph.n)), x.masses)
+        # A step may stay where it is, or go to an equal row.
+        W = counted(sp.csr_array(weighed.W + _self_loops(graph, weighed)), x.masses)
         density = (degrees(W) if x.masses is None else degrees(W) / x.masses) ** self.alpha
         S = sp.diags_array(1.0 / density)
         W = sp.csr_array(S @ W @ S)
@@ -89,6 +93,14 @@ class DiffusionMap(WalkEmbedding):
     def _embed(self, graph: NeighbourGraph, sample: Sample) -> Fitted:
         fitted = super()._embed(graph, sample)
         return fitted.having(walk_eigenvalues_=1.0 - fitted.attributes["eigenvalues_"])
+
+
+def _self_loops(graph: NeighbourGraph, weighed: Affinity) -> sp.csr_array:
+    """Diagonal of the weights: 1 = exp(0) where they are made of distances, as given where they are given."""
+    if not weighed.given:
+        return sp.csr_array(sp.eye_array(graph.n))
+    loops = np.zeros(graph.n) if graph.loops is None else graph.loops
+    return weighed.rule.weigh(sp.csr_array(sp.diags_array(loops)), None)
 
 
 @method("laplacian", "max L†", "embedding", SPARSE, "S1 §1.4.2", "commutetime")

@@ -16,6 +16,7 @@ from .._resources import human_bytes, in_slices, require, workers
 from ..errors import InputError
 from ..graphs import KNN, distance_graph, ensure_connected, geodesic_distances
 from ..graphs.search.metric import as_metric, explaining, refuse_undefined
+from ..graphs.search.pair_matrices import PairTolerance
 from ..input.read import is_precomputed
 
 Array = NDArray[np.float64]
@@ -66,8 +67,11 @@ class BlockDistances:
                 raise InputError(
                     f"{name} holds {A.nnz} distances between {A.shape[0]} points and leaves the others out: ranks and stress need them all."
                 )
-            if (A.data if sp.issparse(A) else A).min(initial=0.0) < 0:
-                raise InputError(f"{name} holds negative distances: the smallest of those is no nearest neighbour.")
+            least = float((A.data if sp.issparse(A) else A).min(initial=0.0))
+            if least < -PairTolerance.of(A).distance:
+                raise InputError(
+                    f"{name} holds negative distances, the smallest {least:.3g}: a nearest neighbour cannot be told from them."
+                )
             return cls(A, metric)
         if isinstance(metric, str) and metric == "euclidean" and not sp.issparse(A):
             n, features = A.shape
@@ -91,7 +95,7 @@ class BlockDistances:
     def _measured(self, rows: Index) -> Array:
         some = self.points[rows]
         if is_precomputed(self.metric):
-            return np.abs(some.toarray() if sp.issparse(some) else some)
+            return np.maximum(some.toarray() if sp.issparse(some) else some, 0.0)
         if self.squares is not None:
             D = (-2.0 * some) @ self.points.T
             D += self.squares[rows][:, None]

@@ -87,6 +87,13 @@ def sized(X: Any) -> Any:
     return table
 
 
+def _refuse_none(X: Any) -> None:
+    """Refuse new points that are no table. Of None, a neighbours classifier would predict its own training rows."""
+    if X is None:
+        raise InputError("X is None: pass a table of numbers, a row for each point.")
+    refuse_disguised(X)
+
+
 def _has(name: str) -> Any:
     def check(self: Any) -> bool:
         getattr(self.estimator if not hasattr(self, "estimator_") else self.estimator_, name)
@@ -147,17 +154,19 @@ class LabelledOnly(MetaEstimatorMixin, ClassifierMixin, Declared):
     def predict(self, X: Any) -> Any:
         """Classes of new points."""
         check_is_fitted(self)
-        refuse_disguised(X)
+        _refuse_none(X)
         return self.estimator_.predict(X)
 
     @_has("predict_proba")
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes of new points."""
         check_is_fitted(self)
+        _refuse_none(X)
         return self.estimator_.predict_proba(X)
 
     @_has("decision_function")
     def decision_function(self, X: Any) -> Any:
         """Scores of the classes of new points."""
         check_is_fitted(self)
+        _refuse_none(X)
         return self.estimator_.decision_function(X)

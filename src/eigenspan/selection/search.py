@@ -247,7 +247,8 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, Declared):
         def embed(candidate: dict[str, Any], y: Any) -> Array:
             estimator = clone(self.estimator).set_params(**candidate)
             if features is None:
-                return np.asarray(estimator.fit_transform(X, y))
+                found = estimator.fit_transform(X, y)
+                return np.asarray(found[0] if isinstance(found, tuple) else found)  # of two views, the first
             with collect(), threads(getattr(estimator, "n_jobs", None)):
                 estimator._validate_params()
                 sample, _ = read(estimator, X, y)

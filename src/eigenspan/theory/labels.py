@@ -113,7 +113,7 @@ def sir_is_lda(data: Data) -> Measured:
 @theorem(
     "self-member",
     "SELF of equation 11 in Chatpatanasiri & Kijsirikul is a member of their framework",
-    condition="costs −1/2n on all pairs; Sugiyama's own has γ = β/(1 − β)",
+    condition="costs −1/2n on all ordered pairs; γ = 2β/(1 − β), and γ/2 on the diagonal of the unit",
     source="S2 eq. 11",
 )
 def self_is_a_member(data: Data) -> Measured:

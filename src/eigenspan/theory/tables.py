@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .._checks import real_numbers
 from ..errors import InputError
-from ..graphs import check_distance_matrix
+from ..graphs import accept_distances
 from ..solvers import dense
 
 Array = NDArray[np.float64]
@@ -55,7 +55,7 @@ def dot_products(D: Any, *, center: Any = None) -> Array:
     D = real_numbers(D, "The distances", InputError)
     if D.ndim != 2 or D.shape[0] != D.shape[1] or not D.size:
         raise InputError(f"D must be a square table of distances; got shape {D.shape}.")
-    check_distance_matrix(D)
+    D = accept_distances(D)
     c = _weights(center, len(D))
     G = -0.5 * D**2
     means = c @ G

@@ -104,3 +104,17 @@ def test_a_new_unfolding_states_its_task_and_nothing_else() -> None:
     some = Netted(2, landmarks=25).fit(X)
     assert some.embedding_.shape == (40, 2)
     assert some.strings_ == len(some.certificate_.edges)
+
+
+@pytest.mark.parametrize(("power", "factor"), [(1, 30.0), (2, 1 / (2 * 0.002 * 4.0))])
+def test_the_price_of_slack_is_what_an_average_edge_gains(power: int, factor: float) -> None:
+    """By the two leading axes of shortest paths: on a ring both are needed, and both are as long."""
+    n = 12
+    steps = np.abs(np.arange(n)[:, None] - np.arange(n))
+    paths = 2.0 * np.minimum(steps, n - steps)  # edges are 2 long
+    J = np.eye(n) - 1 / n
+    variance = np.linalg.eigvalsh(-0.5 * J @ paths**2 @ J)[-2:].sum()
+    ring = Held.of(sp.csr_array(np.where(paths == 2.0, 2.0, 0.0)))
+    program = Bounds.of(MVU(1, constraint="slack", price="auto", power=power)).task(ring, None).program
+    assert program.slack is not None
+    assert program.slack.price == pytest.approx(factor * variance / (4.0 * n), rel=1e-9)

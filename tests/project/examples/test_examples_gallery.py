@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from helpers import external_data
+
 gallery = pytest.importorskip("gallery.__main__", reason="examples/ is not part of this distribution")
 ROOT = gallery.HERE.parent.parent
 
@@ -23,6 +25,22 @@ def test_a_page_holds(path, capsys):
     assert len(beside.rows) >= 2
     assert beside.failures() == []
     assert beside.figure in capsys.readouterr().out
+
+
+def test_statements_about_the_circle_of_teapots_fail_for_a_flat_ring(monkeypatch, capsys):
+    """Four neighbours join two opposite views and pull the ring flat: shares, radii, order and edges all say so."""
+    plt = pytest.importorskip("matplotlib.pyplot")
+    external_data("teapots100_38x50")
+    figures = pytest.importorskip("unfolding_figures")
+    unfold = figures.unfold_curve
+    monkeypatch.setattr(figures, "unfold_curve", lambda X, k: unfold(X, 4))
+    try:
+        beside = gallery.run(gallery.HERE / "s1" / "plot_figure_1_6.py")
+    finally:
+        plt.close("all")
+    assert len(beside.failures()) == 4
+    assert all(row.what.startswith("teapots") for row in beside.failures())
+    assert "S1, figure 1.6" in capsys.readouterr().out
 
 
 def test_what_does_not_hold_is_told():

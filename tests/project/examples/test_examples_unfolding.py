@@ -78,6 +78,9 @@ def test_teapots_are_a_ring_unless_an_edge_crosses_it(k, across, ordered):
     assert monotone is ordered
     radius = np.linalg.norm(teapots.mvu.embedding_, axis=1)
     assert bool(np.ptp(radius) < 0.2 * radius.mean()) is ordered
+    # what the page of figure 1.6 asks of a circle, and a flat ring does not have
+    assert (example.roundness(teapots) >= 0.8) is ordered
+    assert bool(teapots.shares()[0][1] >= 0.45) is ordered
 
 
 @pytest.mark.parametrize("times", [-2, -1, 1, 3])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from eigenspan import MaximumCovarianceUnfolding
 from eigenspan.errors import DisconnectedError, InputError, MemoryLimitError
 from eigenspan.solvers.sdp import dense, solve_program
 from eigenspan.solvers.sdp.dense import dense_interior_point
@@ -225,3 +226,38 @@ def test_slack_too_cheap_is_refused() -> None:
     with pytest.raises(InputError, match=r"more than 0\.5"):
         solve_program(Program.of_pairs(2, pair, np.ones(1), slack=Slack(1, 0.4)))
     assert dense_interior_point(Program.of_pairs(2, pair, np.ones(1), slack=Slack(1, 0.6))).value == pytest.approx(0.5)
+
+
+def test_a_band_is_solved_with_half_the_order(monkeypatch):
+    """A band on all pairs of two views of 40 points took minutes: its normal equations were twice as large as need be."""
+    rng = np.random.default_rng(0)
+    M = rng.standard_normal((30, 12))
+    M = M @ M.T
+    above, below, right = rng.uniform(1e-8, 1, 30), rng.uniform(1e-8, 1, 30), rng.standard_normal(60)
+    above[:5], below[5:10] = 0.0, 0.0
+    T = np.vstack([np.eye(30), -np.eye(30)])
+    expected = np.linalg.solve(T @ M @ T.T + np.diag(np.concatenate([above, below])), right)
+    found = dense._band_solver(M.copy(), above, below)(right)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
+
+    orders, solver = [], dense._solver
+    monkeypatch.setattr(dense, "_solver", lambda M: orders.append(len(M)) or solver(M))
+    pairs = np.column_stack(np.triu_indices(20, 1))
+    X = rng.standard_normal((20, 4))
+    bounds = np.sum((X[pairs[:, 0]] - X[pairs[:, 1]]) ** 2, axis=1)
+    program = Program.of_pairs(20, pairs, bounds, lower=0.9 * bounds)
+    order = rng.permutation(2 * len(pairs))  # the same rows in an order that hides the band
+    hidden = replace(program, bounds=program.bounds[order], combine=program.combine[order])
+    one, two = (dense.dense_interior_point(each, tol=1e-6) for each in (program, hidden))
+    assert set(orders) == {len(pairs), 2 * len(pairs)}
+    assert one.status == two.status == "certified"
+    assert one.upper == pytest.approx(two.upper, rel=3e-6)
+
+
+@pytest.mark.parametrize("k", [38, 39])
+def test_covariance_unfolding_of_complete_graphs(k):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 5))
+    fitted = MaximumCovarianceUnfolding(2, n_neighbors=k).fit(X, X[:, :3] + 0.1 * rng.standard_normal((40, 3)))
+    assert fitted.diagnostics_["status"] == "certified"
+    assert fitted.certificate_.gap < 1e-3

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..console import Failed, Usage, listed
+from ..console import Failed, Usage, listed, warn
 
 #: Endings that can be written, and the extra that brings what they need.
 WRITABLE = {
@@ -30,6 +30,8 @@ def check_outputs(inputs: tuple[Path, ...], **targets: Path | None) -> None:
     """Refuse, before any work, two results under one name, and each that `check_output` refuses."""
     named = {option: path for option, path in targets.items() if path is not None}
     for option, path in named.items():
+        if str(path) == "-" and option != "output":
+            raise Usage(f"--{option} cannot write to standard output (-): name a file.")
         check_output(path, *inputs)
         same = [other for other, place in named.items() if other < option and _is_same(place, path)]
         if same:
@@ -87,6 +89,29 @@ def write_part(frame: Any, folder: Path, number: int) -> None:
     frame.to_parquet(folder / f"part-{number:05d}.parquet", index=False)
 
 
+def append_text(frame: Any, path: Path, *, header: bool) -> None:
+    """Write a chunk of a table as separated text; the first, with the header, replaces what the file held."""
+    separator = "\t" if path.suffix.lower() == ".tsv" else ","
+    if str(path) == "-":
+        _print_text(frame, header)
+    else:
+        frame.to_csv(path, index=False, mode="w" if header else "a", header=header, sep=separator)
+
+
+def _print_text(frame: Any, header: bool = True) -> None:
+    """Print comma-separated text, and warn if the encoding of standard output cannot express all of it."""
+    text, encoding = frame.to_csv(index=False, header=header, lineterminator="\n"), sys.stdout.encoding or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError as failure:
+        warn(
+            f"Standard output uses {encoding}, which cannot express {failure.object[failure.start]!a}: such characters are written as "
+            "'?'. Set PYTHONIOENCODING=utf-8, or name a file with -o."
+        )
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
 def write_table(frame: Any, path: Path, axes: list[str] | None = None, *, folder: bool = False) -> None:
     """Write by the ending of the name, or into a folder; ``-`` is standard output, in comma-separated text.
 
@@ -96,9 +121,10 @@ def write_table(frame: Any, path: Path, axes: list[str] | None = None, *, folder
     try:
         if folder:
             write_part(frame, path, 0)
-        elif str(path) == "-" or _is_device(path):
-            frame.to_csv(sys.stdout if str(path) == "-" else path, index=False)
-            sys.stdout.flush()
+        elif str(path) == "-":
+            _print_text(frame)
+        elif _is_device(path):
+            frame.to_csv(path, index=False)
         elif ending == ".parquet":
             frame.to_parquet(path, index=False)
         elif ending == ".feather":
@@ -121,9 +147,9 @@ def write_anndata(path: Path, source: Path, estimators: dict[str, Any], data: An
     """The AnnData that was read, or a new one of the columns embedded, with the results where scanpy looks for them."""
     import anndata
 
-    from ...interop import to_anndata
+    from ...interop import anndata_name, to_anndata
 
-    named = {name.lower(): estimator for name, estimator in estimators.items()}
+    named = {anndata_name(name): estimator for name, estimator in estimators.items()}
     if source.suffix.lower() == ".h5ad":
         whole = anndata.read_h5ad(source)
         adata = whole if whole.n_obs == len(beside) else whole[data.ids.index.to_numpy()].copy()

@@ -15,7 +15,8 @@ from ..._diagnostics import note, stage
 from ...errors import DimensionError, GraphError
 from ..search.finders import AffinityRows, DistanceRows, Finder, NearestRows, TransformerRows
 from ..search.lists import canonical, without_self
-from ..search.metric import asymmetry, check_largest, median_width
+from ..search.metric import check_largest, median_width
+from ..search.pair_matrices import Asymmetry, PairTolerance, averaged
 from .graph import KNN, NeighbourGraph, check_n_neighbors
 
 Index = NDArray[np.intp]
@@ -82,16 +83,25 @@ def given_graph(graph: Any, n: int) -> NeighbourGraph:
 
 def _given(graph: Any, n: int, X: Any, names: tuple[str, ...]) -> NeighbourGraph:
     if isinstance(graph, NeighbourGraph):
-        return graph if graph.rows is None else replace(graph, rows=None)  # its nodes are the rows of this X
+        finder = graph.finder if X is None else graph.finder.over(X)
+        if graph.rows is None and finder is graph.finder:
+            return graph
+        return replace(graph, rows=None, finder=finder)  # its nodes are the rows of this X
     if isinstance(graph, tuple):
         if len(graph) != 2:
             raise GraphError(_not_understood(graph, names))
         graph = _listed(*graph, n)
-    D = without_self(_symmetric_lengths(sp.csr_array(graph)))
+    whole = _symmetric_lengths(sp.csr_array(graph))
+    D = without_self(whole)
     degree = int(np.diff(D.indptr).max(initial=1))
-    return NeighbourGraph(
-        D, Finder() if X is None else NearestRows.build(X, n_neighbors=min(max(degree, 1), X.shape[0] - 1))
-    )
+    finder = Finder() if X is None else NearestRows.build(X, n_neighbors=min(max(degree, 1), X.shape[0] - 1))
+    return NeighbourGraph(D, finder, loops=_loops(whole))
+
+
+def _loops(W: sp.csr_array) -> Any:
+    """The diagonal of a given matrix, None where it is zero."""
+    diagonal = W.diagonal()
+    return diagonal if diagonal.any() else None
 
 
 def _not_understood(graph: Any, names: tuple[str, ...]) -> str:
@@ -143,7 +153,9 @@ def _wanted(n_neighbors: int | None, X: Any) -> int:
 
 
 def _from_transformer(transformer: Any, X: Any) -> NeighbourGraph:
-    fitted = hasattr(transformer, "n_samples_fit_") and transformer.n_samples_fit_ == X.shape[0]
+    fitted = getattr(transformer, "n_samples_fit_", None) == X.shape[0]
+    if sp.issparse(getattr(transformer, "_fit_X", X)) != sp.issparse(X):
+        fitted = False  # its trees hold dense points only
     transformer = transformer if fitted else clone(transformer).fit(X)
     found, n = transformer.transform(X), X.shape[0]
     if found.shape != (n, n):
@@ -151,7 +163,8 @@ def _from_transformer(transformer: Any, X: Any) -> NeighbourGraph:
             f"{type(transformer).__name__} is no neighbours transformer: of {n} rows it made shape {found.shape}, not the {n}×{n} "
             "distances to neighbours."
         )
-    return NeighbourGraph(without_self(_lengths(sp.csr_array(found))), TransformerRows(transformer, X))
+    whole = _lengths(sp.csr_array(found))
+    return NeighbourGraph(without_self(whole), TransformerRows.of(transformer, X), loops=_loops(whole))
 
 
 def _listed(indices: Any, distances: Any, n: int) -> sp.csr_array:
@@ -168,32 +181,33 @@ def _listed(indices: Any, distances: Any, n: int) -> sp.csr_array:
             f"Neighbour indices must be whole numbers; these are {indices.dtype}, {fractions} of {indices.size} with a fraction. Pass "
             "indices.astype(int) if they count rows from zero."
         )
-    if indices.size and (indices.min() < 0 or indices.max() >= n):
-        raise GraphError(f"Neighbour indices must lie in 0..{n - 1}; got {indices.min()}..{indices.max()}.")
-    return canonical(distances.ravel(), np.repeat(np.arange(n), indices.shape[1]), indices.ravel(), n)
+    padded = (indices == -1) | (distances == np.inf)  # how searches fill the list of a point with too few neighbours
+    kept, lengths = indices[~padded], distances[~padded]
+    if kept.size and (kept.min() < 0 or kept.max() >= n):
+        raise GraphError(
+            f"Neighbour indices must lie in 0..{n - 1}; got {kept.min()}..{kept.max()}. Only -1, or an infinite distance, marks a place "
+            "with no neighbour."
+        )
+    rows = np.repeat(np.arange(n), indices.shape[1])[~padded.ravel()]
+    return canonical(lengths, rows, kept, n)
 
 
-def distance_graph(X: Any, n_neighbors: int | None = None) -> NeighbourGraph:
-    """The nearest neighbours in a square matrix of distances; of a sparse one, all that are in it."""
+def distance_graph(X: Any, n_neighbors: int | None = None, *, accepted: bool = False) -> NeighbourGraph:
+    """The nearest neighbours in a square matrix of distances; of a sparse one, all stored entries.
+
+    `accepted` says that X is the result of `accept_distances` already.
+    """
     with stage("neighbours"):
-        built = _of_distances(X, n_neighbors)
+        built = _of_distances(X if accepted else accept_distances(X), n_neighbors)
     note(edges=int(built.distances.nnz))
     return built
 
 
 def _of_distances(X: Any, n_neighbors: int | None) -> NeighbourGraph:
     n = X.shape[0]
-    if X.shape[1] != n:
-        raise GraphError(f'graph="precomputed" takes a square matrix of distances; X has shape {X.shape}.')
     if sp.issparse(X):
-        largest = float(np.abs(X.diagonal()).max(initial=0.0))
-        if largest > 0:
-            raise GraphError(
-                f"The diagonal of a matrix of distances must be zero; it reaches {largest:.3g}. {_SIMILARITIES}"
-            )
-        D = without_self(_symmetric_lengths(sp.csr_array(X)))
+        D = without_self(X)
         return NeighbourGraph(D, DistanceRows(n, int(np.diff(D.indptr).max(initial=1))))
-    check_distance_matrix(X)
     k = _wanted(n_neighbors, X)
     blocked = np.array(X, dtype=np.float64)
     np.fill_diagonal(blocked, np.inf)
@@ -202,65 +216,91 @@ def _of_distances(X: Any, n_neighbors: int | None) -> NeighbourGraph:
 
 
 def affinity_graph(X: Any) -> NeighbourGraph:
-    """Every positive entry of X is an edge; the diagonal plays no part."""
+    """Every positive entry of X is an edge; those on the diagonal are self-loops."""
     if X.shape[0] != X.shape[1]:
         raise GraphError(f"Precomputed affinities must be a square matrix; X has shape {X.shape}.")
     W = sp.csr_array(X).astype(np.float64)
+    tolerance = PairTolerance.of(W)
+    W.data[(W.data < 0) & (W.data >= -tolerance.difference)] = 0.0
     W.eliminate_zeros()
     advice = "Pass exp(-D**2 / s**2) of distances D, (1 + R) / 2 of correlations R, or W.clip(min=0)."
     refuse_unless_sizes(W.data, "Affinities", advice, GraphError)
     skew = abs(W - W.T).max() if W.nnz else 0.0
-    if skew > 1e-6 * W.data.max(initial=0.0):
+    if skew > tolerance.difference:
         raise GraphError(
             f"The affinities are not symmetric: |w_ij − w_ji| reaches {skew:.3g} where w_ij reaches {W.data.max():.3g}. Pass "
             "(W + W.T) / 2."
         )
-    return NeighbourGraph(without_self(W), AffinityRows(W.shape[0]))
+    W = sp.csr_array((W + W.T) / 2) if skew else W
+    return NeighbourGraph(without_self(W), AffinityRows(W.shape[0]), loops=_loops(W))
 
 
-def check_distance_matrix(X: Any) -> None:
-    """Refuse a dense matrix that is no table of distances."""
-    D = np.asarray(X)
-    if D.shape[0] != D.shape[1]:
-        raise GraphError(f"A precomputed distance matrix must be square; got shape {D.shape}.")
-    if D.min(initial=0.0) < 0:
+def accept_distances(X: Any) -> Any:
+    """A square matrix of distances in double precision, rounding errors settled; a sparse one holds the distances that are known.
+
+    Returns X itself where nothing had to be settled. Raises where the diagonal, signs or the two halves differ from those of
+    distances by more than rounding (see `pair_matrices`).
+    """
+    if X.shape[0] != X.shape[1]:
+        raise GraphError(f"A precomputed distance matrix must be square; got shape {X.shape}.")
+    if sp.issparse(X):
+        X = sp.csr_array(X)
+        _refuse_diagonal(X.diagonal(), PairTolerance.of(X))
+        return _symmetric_lengths(X)
+    D = np.asarray(X, dtype=np.float64)
+    tolerance = PairTolerance.of(D)
+    if D.min(initial=0.0) < -tolerance.distance:
         raise GraphError(f"Distances must not be negative; the smallest entry is {D.min():.3g}. {_SIMILARITIES}")
-    size, skew = asymmetry(D)
-    if skew > 1e-6 * size:
+    found = Asymmetry.of(D)
+    if not tolerance.same_length(found.skew, found.skew_of_squares):
         raise GraphError(
-            f"The distance matrix is not symmetric: |d_ij − d_ji| reaches {skew:.3g} where d_ij reaches {size:.3g}."
+            f"The distance matrix is not symmetric: |d_ij − d_ji| reaches {found.skew:.3g} where d_ij reaches {found.size:.3g}."
         )
-    if np.abs(np.diagonal(D)).max(initial=0.0) > 1e-6 * size:
-        raise GraphError(
-            f"The diagonal of a distance matrix must be zero; it reaches {np.abs(np.diagonal(D)).max():.3g}. {_SIMILARITIES}"
-        )
-    if size == 0:
+    diagonal = np.diagonal(D)
+    _refuse_diagonal(diagonal, tolerance)
+    if np.max(D, initial=0.0) <= 0:
         raise DimensionError(
             f"All {len(D)} points coincide: every distance is zero, and there are no dimensions to show."
         )
-    check_largest(size, "The distances")
+    check_largest(tolerance.size, "The distances")
+    if found.skew == 0 and not diagonal.any() and D.min() >= 0:
+        return D
+    D = averaged(D, out=D if D.dtype != X.dtype else None)
+    np.fill_diagonal(D, 0.0)
+    return np.maximum(D, 0.0, out=D)
+
+
+def _refuse_diagonal(diagonal: Any, tolerance: PairTolerance) -> None:
+    largest = float(np.abs(diagonal).max(initial=0.0))
+    if largest > tolerance.diagonal:
+        raise GraphError(
+            f"The diagonal of a distance matrix must be zero; it reaches {largest:.3g}. Up to {tolerance.diagonal:.2g} would count as "
+            f"rounding. {_SIMILARITIES}"
+        )
 
 
 def _lengths(D: sp.csr_array) -> sp.csr_array:
-    """Edges in double precision, if their numbers are lengths."""
+    """Edges in double precision, if their numbers are lengths; negative ones within rounding become zero."""
     if D.shape[0] != D.shape[1]:
         raise GraphError(f"A precomputed graph must be square; got shape {D.shape}.")
     data = real_numbers(D.data, "The distances of a precomputed graph", GraphError)
-    if not np.all(np.isfinite(data)) or data.min(initial=0.0) < 0:
+    bad, least = int(np.sum(~np.isfinite(data))), float(data.min(initial=0.0))
+    if bad or least < -PairTolerance.of(data).distance:
         raise GraphError(
-            "A precomputed graph must hold finite distances that are not negative; absent edges are absent, not infinite."
+            f"A precomputed graph must hold finite distances that are not negative; {bad} of {data.size} are NaN or infinite, and the "
+            f"smallest is {least:.3g}. Leave absent edges out of the matrix."
         )
     check_largest(float(data.max(initial=0.0)), "The numbers on the edges")
-    return sp.csr_array((data, D.indices, D.indptr), shape=D.shape)
+    return sp.csr_array((data if least >= 0 else np.maximum(data, 0.0), D.indices, D.indptr), shape=D.shape)
 
 
 def _symmetric_lengths(D: sp.csr_array) -> sp.csr_array:
-    """The same where an edge that is given twice must have one length."""
+    """The same where an edge that is given in both directions must have one length."""
     D = _lengths(D)
-    both = D.multiply(sp.csr_array(D.T) > 0) if D.nnz else D
-    skew = abs(both - both.T).max() if both.nnz else 0.0
-    if skew > 1e-6 * D.data.max(initial=0.0):
+    found = Asymmetry.of(D)
+    if not PairTolerance.of(D).same_length(found.skew, found.skew_of_squares):
         raise GraphError(
-            f"The precomputed graph gives an edge two lengths: |d_ij − d_ji| reaches {skew:.3g}. Distances must be symmetric."
+            f"The precomputed graph gives an edge two lengths: |d_ij − d_ji| reaches {found.skew:.3g} where d_ij reaches "
+            f"{found.size:.3g}. Distances must be symmetric."
         )
     return D

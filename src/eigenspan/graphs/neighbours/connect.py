@@ -1,7 +1,8 @@
-"""Graphs that fall apart: count the components, then follow the user's choice.
+"""Disconnected graphs: count the components, then apply the policy of ``disconnected=``.
 
-Only implicit embeddings and geodesics need a connected graph. Projective and supervised forms never bridge, because there
-the components may be the answer.
+Implicit embeddings and geodesics need a connected graph. Forms that rebuild every point from its own list of neighbours need
+more: a single closed class (see `closed`). Projective and supervised forms use the graph as it is unless they are asked to
+connect it, because the components may be the answer there.
 """
 
 from __future__ import annotations
@@ -21,11 +22,14 @@ from ..search.closest import Groups
 from ..search.engines import choose
 from ..search.finders import AffinityRows
 from ..search.lists import canonical
+from .closed import ClosedClasses, with_one_closed_class
 from .graph import NeighbourGraph
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Policy = Literal["connect", "largest", "raise"]
+#: What the null space of a form needs of its graph, so that it holds the constant only.
+Needs = Literal["connected", "one closed class"]
 
 #: Components up to this size look for their nearest outsider in the index of all points.
 _SMALL = 200
@@ -37,7 +41,7 @@ _SPARED = 4
 
 def components(graph: NeighbourGraph) -> tuple[int, Index]:
     """Number of components of the undirected graph and the component of each point."""
-    D = graph.undirected() if graph.symmetry == "mutual" else graph.distances
+    D = graph.lists()
     some = np.ascontiguousarray(D.indices[::_SPARED])
     # these join almost all that the others do; explicit zeros are edges too
     edges = sp.csr_array((np.ones(some.size), some, -(-D.indptr // _SPARED)), shape=D.shape)
@@ -52,49 +56,100 @@ def components(graph: NeighbourGraph) -> tuple[int, Index]:
 
 
 def ensure_connected(
-    graph: NeighbourGraph, X: Any, policy: str, *, precomputed: bool = False
+    graph: NeighbourGraph, X: Any, policy: str, *, precomputed: bool = False, needs: Needs = "connected"
 ) -> tuple[NeighbourGraph, Index | None]:
     """Apply the policy for disconnected graphs.
 
     Returns
     -------
     graph : NeighbourGraph
-        Connected.
+        Connected; with a single closed class if that is what `needs` says.
     kept : index array or None
         The rows it covers; None when it covers all of them.
     """
     if policy not in get_args(Policy):
         raise GraphError(f"disconnected={policy!r} must be one of {', '.join(map(repr, get_args(Policy)))}.")
+    directed = needs == "one closed class" and graph.symmetry == "union"
+    if directed and ClosedClasses.of(graph.distances).count == 1:
+        note(components=1, closed_classes=1)
+        return graph, None
+    graph, kept = _one_component(graph, X, policy, precomputed)
+    return _one_closed_class(graph, kept, policy) if directed else (_among(graph, kept), kept)
+
+
+def _among(graph: NeighbourGraph, kept: Index | None) -> NeighbourGraph:
+    return graph if kept is None else graph.subset(kept)
+
+
+def _one_component(
+    graph: NeighbourGraph, X: Any, policy: str, precomputed: bool
+) -> tuple[NeighbourGraph, Index | None]:
+    """Bridge the components, or choose the rows of the largest; the graph itself still covers all rows then."""
     count, labels = components(graph)
     note(components=count)
     if count == 1:
         return graph, None
-    sizes = np.sort(np.bincount(labels))[::-1]
-    listed = ", ".join(map(str, sizes[:5])) + (", …" if count > 5 else "")
-    found = f"The neighbour graph has {count} components (of {listed} points)"
-    advice = "Use more neighbours or a larger radius to join them by data."
+    found = f"The neighbour graph has {count} components (of {_listed(np.bincount(labels))} points)"
     if policy == "raise":
         raise DisconnectedError(
-            f'{found}: distances between them are undefined. {advice} Or pass disconnected="connect" or "largest".'
+            f'{found}: distances between them are undefined. {_ADVICE} Or pass disconnected="connect" or "largest".'
         )
     if policy == "largest":
         kept = np.flatnonzero(labels == np.argmax(np.bincount(labels)))
-        warn(
-            f"{found}: only the largest, with {kept.size} of {graph.n} points, was embedded; the others were placed by the "
-            f"map for new points. {advice}",
-            DisconnectedWarning,
-        )
-        return graph.subset(kept), kept
+        warn(f"{found}: {_only_some('component', kept.size, graph.n)}", DisconnectedWarning)
+        return graph, kept
     with stage("bridging"):
         bridged, edges = _bridge(graph, X, labels, precomputed)
     warn(
         f"{found}: it was connected by {len(edges)} shortest bridging edges, and the layout of the components relative to "
-        f"each other rests on "
-        f'these alone. {advice} disconnected="largest" embeds one component only.',
+        f'each other rests on these alone. {_ADVICE} disconnected="largest" embeds one component only.',
         DisconnectedWarning,
     )
     note(bridges=len(edges))
     return bridged, None
+
+
+def _one_closed_class(graph: NeighbourGraph, kept: Index | None, policy: str) -> tuple[NeighbourGraph, Index | None]:
+    """Tie the closed classes of a connected graph to the other points, or keep the largest strongly connected component."""
+    graph_of_kept = _among(graph, kept)
+    classes = ClosedClasses.of(graph_of_kept.distances)
+    note(closed_classes=classes.count)
+    if classes.count == 1:
+        return graph_of_kept, kept
+    found = (
+        f"The neighbour lists have {classes.count} closed classes (of {_listed(classes.sizes)} points): sets of points whose neighbours "
+        "all lie in the same set. Weights that rebuild each point from its neighbours cannot place them relative to each other, and "
+        "would draw each set as a single point"
+    )
+    if policy == "raise":
+        raise DisconnectedError(f'{found}. {_ADVICE} Or pass disconnected="connect" or "largest".')
+    if policy == "largest":
+        rows = classes.largest_component()
+        rows = rows if kept is None else kept[rows]
+        warn(f"{found}; {_only_some('strongly connected component', rows.size, graph.n)}", DisconnectedWarning)
+        return graph.subset(rows), rows
+    connected, added = with_one_closed_class(graph)
+    warn(
+        f"{found}. {added} neighbours were added to points of these classes: the nearest of those that count them as neighbours. {_ADVICE}",
+        DisconnectedWarning,
+    )
+    note(added_neighbours=added)
+    return connected, None
+
+
+_ADVICE = "Use more neighbours or a larger radius to join them by data."
+
+
+def _listed(sizes: Index) -> str:
+    """The five largest sizes, for messages."""
+    return ", ".join(map(str, np.sort(sizes)[::-1][:5])) + (", …" if sizes.size > 5 else "")
+
+
+def _only_some(what: str, kept: int, n: int) -> str:
+    return (
+        f"only the largest {what}, with {kept} of {n} points, was embedded; the others were placed by the map for new points. "
+        f"{_ADVICE}"
+    )
 
 
 def check_weights_connect(W: sp.csr_array) -> None:

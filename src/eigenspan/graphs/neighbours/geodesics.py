@@ -81,18 +81,26 @@ def _together(n: int, q: int) -> int:
 
 
 def conformal_distances(graph: NeighbourGraph) -> tuple[sp.csr_array, Array]:
-    """Undirected edges rescaled by ``d_ij / √(M_i M_j)``, and M, the mean distance from i to its neighbours [conformal Isomap].
+    """Undirected edges rescaled by ``d_ij / √(M_i M_j)``, and M, the mean distance from i to its k nearest neighbours [conformal Isomap].
 
-    Edges longer than the reach of both their ends only bridge components: they are rescaled, but do not count as neighbours.
+    M_i is over the list of i alone, not over the points whose lists hold i. Bridges between components, which are longer than the
+    reach of i, are rescaled but do not count. A point without a list of its own has the mean of its undirected edges.
     """
-    lengths, reach = graph.undirected(), graph.reach
-    rows = np.repeat(np.arange(graph.n), np.diff(lengths.indptr))
-    near = lengths.data <= np.maximum(reach[rows], reach[lengths.indices]) * (1 + 1e-9)
-    M = mean_by_row(rows[near], lengths.data[near], graph.n)
+    lengths, lists = graph.undirected(), graph.distances
+    own = _row_numbers(lists)
+    near = lists.data <= graph.reach[own] * (1 + 1e-9)
+    M = mean_by_row(own[near], lists.data[near], graph.n)
+    rows = _row_numbers(lengths)
+    M = np.where(np.bincount(own[near], minlength=graph.n) > 0, M, mean_by_row(rows, lengths.data, graph.n))
     positive = M[M > 0]
     M = np.maximum(M, positive.min() if positive.size else 1.0)
     data = lengths.data / np.sqrt(M[rows] * M[lengths.indices])
     return sp.csr_array((data, lengths.indices, lengths.indptr), shape=lengths.shape), M
+
+
+def _row_numbers(D: sp.csr_array) -> NDArray[np.intp]:
+    """The row of every stored entry."""
+    return np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))
 
 
 def mean_by_row(rows: NDArray[np.intp], values: Array, n: int) -> Array:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from ..._checks import Spec, check_parameter
 from ..._compat import HasMethods, Interval
 from ..._diagnostics import note
-from ..._parameters import Count, Metric, Positive, parameter
+from ..._parameters import Count, Metric, parameter
+from ..._resources import require
 from ...errors import GraphError
 from ..search.finders import Finder, NearestRows
 from ..search.lists import canonical, keep_zeros, restore_zeros, row_max
@@ -40,11 +41,13 @@ class NeighbourGraph:
     finder : Finder
         Finds the neighbours of new points among the training points; a graph that classes define has none.
     symmetry : {"union", "mutual"}
-        Whether one or both ends of an undirected edge must count the other as neighbour.
+        Whether one or both ends of an edge must count the other as neighbour: of `undirected` edges, and of `lists`.
     rows : index array or None
         The training rows its nodes stand for where they are only some of them.
     reaches : ndarray of shape (n,) or None
         Distance of each point's farthest neighbour where bridges have been added since; None where none have.
+    loops : ndarray of shape (n,) or None
+        Diagonal of a matrix that was given, None where it is zero. `distances` has no diagonal; random walks over given weights count it.
     """
 
     distances: sp.csr_array
@@ -52,6 +55,7 @@ class NeighbourGraph:
     symmetry: str = "union"
     rows: Index | None = None
     reaches: Array | None = None
+    loops: Array | None = None
 
     @property
     def n(self) -> int:
@@ -71,6 +75,14 @@ class NeighbourGraph:
         pattern = sp.csr_array((np.ones(T.nnz), T.indices, T.indptr), shape=T.shape)
         return restore_zeros(sp.csr_array(D.multiply(pattern)))
 
+    def lists(self) -> sp.csr_array:
+        """Neighbours that each point is compared with or rebuilt from: its own list, or those of it that count the point too."""
+        return self.undirected() if self.symmetry == "mutual" else self.distances
+
+    def lists_of_new(self) -> Finder:
+        """Finder of the same lists for new points."""
+        return self.joining() if self.symmetry == "mutual" else self.finder
+
     @property
     def reach(self) -> Array:
         """Distance of each point's farthest neighbour, edges that only bridge components left aside."""
@@ -84,7 +96,9 @@ class NeighbourGraph:
     def subset(self, rows: Index) -> NeighbourGraph:
         """The graph among some of the points."""
         D = restore_zeros(sp.csr_array(keep_zeros(self.distances)[rows][:, rows]))
-        return replace(self, distances=D, finder=self.finder.subset(rows), rows=rows, reaches=self.reach[rows])
+        loops = None if self.loops is None else self.loops[rows]
+        finder = self.finder.subset(rows)
+        return replace(self, distances=D, finder=finder, rows=rows, reaches=self.reach[rows], loops=loops)
 
 
 #: Graphs as they may be given, besides by name.
@@ -115,7 +129,9 @@ class KNN(Spec):
     metric_params : dict or None, default=None
         Its parameters, such as ``{"p": 3}`` of ``"minkowski"``.
     symmetry : {"union", "mutual"}, default="union"
-        Keep an edge when one end, or only when both ends, count the other as neighbour.
+        Keep an edge when one end, or only when both ends, count the other as neighbour. Methods that model each point's own
+        neighbourhood (LLE, LTSA, NPP and their relatives) use its list of k neighbours for "union", and for "mutual" only those of the
+        list that count the point too.
     within_class : bool, default=False
         Look for neighbours only among points of the same class; unlabelled points get none. Classes of at most
         `n_neighbors` points are joined completely.
@@ -176,7 +192,7 @@ class Radius(Spec):
     Parameters
     ----------
     radius : float
-        Points at most this far apart are neighbours.
+        Points at most this far apart are neighbours. ``inf`` joins all pairs: n² distances, for which memory is asked first.
     metric : str or callable, default="euclidean"
     metric_params : dict or None, default=None
         Parameters of the metric.
@@ -190,7 +206,7 @@ class Radius(Spec):
     0.5
     """
 
-    radius: Positive = parameter(default=1.0, kw_only=False)
+    radius: Annotated[float, Interval(Real, 0, None, closed="right")] = parameter(default=1.0, kw_only=False)
     metric: Metric = "euclidean"
     metric_params: dict[str, Any] | None = None
     n_jobs: Jobs = None
@@ -199,7 +215,11 @@ class Radius(Spec):
 
     def build(self, X: Any, codes: Index | None = None) -> NeighbourGraph:
         self.check()
-        metric = searchable(self.metric, self.metric_params)
+        metric, n = searchable(self.metric, self.metric_params), X.shape[0]
+        if self.radius == np.inf:
+            require(
+                32.0 * n**2, f"The complete graph of {n} points", "Use a finite radius, or a k-nearest-neighbour graph."
+            )
         finder = NearestRows.build(X, radius=self.radius, metric=metric, n_jobs=self.n_jobs)
         D = finder.among()
         if D.nnz == 0:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from scipy.spatial import cKDTree
 
 from ..._resources import one_blas_thread
 from ..search.finders import Finder
+from ..search.indexes import index_of
 from ..search.lists import TINY, keep_zeros, restore_zeros
 from ..search.metric import point_distances
 
@@ -54,8 +54,14 @@ class Joining(Finder):
     symmetry: str = "union"
 
     def relate(self, X: Any) -> sp.csr_array:
+        return self.listed(X)[1]
+
+    def listed(self, X: Any) -> tuple[sp.csr_array, sp.csr_array]:
         own = self.finder.relate(X)
-        taken = self._takers(X)
+        return own, self._joined(own, self._takers(X))
+
+    def _joined(self, own: sp.csr_array, taken: sp.csr_array | None) -> sp.csr_array:
+        """The edges of new points, given their own lists and the training points that would take them."""
         if taken is None:
             return own
         if self.symmetry == "union":
@@ -89,8 +95,11 @@ class Joining(Finder):
         rows, columns = np.nonzero(self.reach * (1 - _ROUNDING) > D)
         return sp.csr_array((D[rows, columns], (rows, columns)), shape=D.shape)
 
-    @cached_property
+    @property
     def _trees(self) -> list[tuple[float, Index, cKDTree]]:
+        return index_of(self, self._grown)
+
+    def _grown(self) -> list[tuple[float, Index, cKDTree]]:
         """Training points by octaves of their reach: a ball of that radius then holds few that do not take its centre."""
         points, top = self.finder.engine.points, max(float(self.reach.max()), np.finfo(float).tiny)
         ratio = np.maximum(self.reach / top, 2.0**-_OCTAVES)

@@ -34,6 +34,7 @@ from ..._resources import (
 )
 from ...errors import GraphError, SearchWarning, warn
 from .exact import BlockSearch
+from .indexes import index_of
 from .lists import Lists, empty_lists, leave_out_self
 from .metric import explaining, search_arguments
 from .plan import seconds
@@ -122,21 +123,22 @@ class TreeSearch:
     name: ClassVar[str] = "tree"
     points: Array
     n_jobs: int | None = None
-    tree: cKDTree = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "tree", cKDTree(self.points, balanced_tree=False))
+    @property
+    def tree(self) -> cKDTree:
+        return index_of(self, lambda: cKDTree(self.points, balanced_tree=False))
 
     def near(self, X: Array | None, k: int) -> Lists:
-        order = self.tree.indices  # points of one leaf after another: their neighbours are still in the cache
+        tree = self.tree
+        order = tree.indices  # points of one leaf after another: their neighbours are still in the cache
         distances, indices = empty_lists(len(self.points if X is None else X), k)
 
         def search(rows: slice) -> None:
             if X is not None:
-                distances[rows], indices[rows] = self.tree.query(X[rows], np.arange(1, k + 1))
+                distances[rows], indices[rows] = tree.query(X[rows], np.arange(1, k + 1))
             else:
                 own = order[rows]
-                found, which = self.tree.query(self.points[own], np.arange(1, k + 2))
+                found, which = tree.query(self.points[own], np.arange(1, k + 2))
                 distances[own], indices[own] = leave_out_self(found, which, own)
 
         # The tree has threads of its own, but Ctrl-C leaves them writing to arrays that are gone: it is asked a slice at a time.
@@ -156,37 +158,47 @@ class HnswSearch:
     n_jobs: int | None = None
     links: int = 32
     effort: int = 128
-    index: Any = field(init=False)
     centre: Array = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "centre", self.points.mean(axis=0))
+        _faiss()  # raises here, and not at the first search, where it is not installed
+
+    @property
+    def index(self) -> Any:
+        return index_of(self, self._built)
+
+    def _built(self) -> Any:
         index = _faiss().IndexHNSWFlat(self.points.shape[1], self.links)
         index.hnsw.efConstruction = self.effort
         index.hnsw.efSearch = self.effort
-        object.__setattr__(self, "index", index)
         parts = (self._centred(self.points[i : i + _PART]) for i in range(0, len(self.points), _PART))
         in_threads(index.add, parts, 1, openmp=workers(self.n_jobs))
+        return index
 
     def _centred(self, X: Array) -> Any:
         return np.ascontiguousarray(X - self.centre, dtype=np.float32)
 
     def __getstate__(self) -> dict[str, Any]:
+        # The graph depends on how its threads took turns: a copy must search the same one.
         return {**self.__dict__, "index": _faiss().serialize_index(self.index)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({**state, "index": _faiss().deserialize_index(state["index"])})
+        index = _faiss().deserialize_index(state["index"])
+        self.__dict__.update({name: value for name, value in state.items() if name != "index"})
+        index_of(self, lambda: index)
 
     def near(self, X: Array | None, k: int) -> Lists:
         from ...compiled.nearest import measure
 
         queries, points = self.points if X is None else X, np.ascontiguousarray(self.points)
         m, n = queries.shape[0], points.shape[0]
+        index = self.index
         wanted, distances, indices = min(k + _SPARE, n), np.empty((m, k)), np.full((m, k), n, dtype=np.intp)
 
         def search(rows: slice) -> NDArray[np.bool_]:
             block = np.asarray(queries[rows], dtype=np.float64)
-            found = self.index.search(self._centred(block), wanted)[1].astype(np.intp)
+            found = index.search(self._centred(block), wanted)[1].astype(np.intp)
             own = np.arange(rows.start, rows.stop) if X is None else np.full(len(block), -1)
             squares = np.full((len(block), k), np.inf)
             measure(block, points, found, own, squares, indices[rows])
@@ -235,32 +247,42 @@ class LibrarySearch:
     """
 
     name: ClassVar[str] = "sklearn"
-    model: NearestNeighbors
+    model: NearestNeighbors  # its parameters alone: it is not fitted
     points: Any
     centre: Any = None
     n_jobs: int | None = None
 
     @classmethod
     def of(cls, X: Any, metric: Any, n_jobs: int | None) -> LibrarySearch:
-        model = NearestNeighbors(**search_arguments(metric)).fit(X)
-        if sp.issparse(X) or model.effective_metric_ != "euclidean" or model._fit_method != "brute":
-            return cls(model, X, n_jobs=n_jobs)
+        arguments = search_arguments(metric)
+        fitted, model = NearestNeighbors(**arguments).fit(X), NearestNeighbors(**arguments)
+        if sp.issparse(X) or fitted.effective_metric_ != "euclidean" or fitted._fit_method != "brute":
+            engine = cls(model, X, n_jobs=n_jobs)
+            index_of(engine, lambda: fitted)
+            return engine
         centre = np.median(X[:: max(1, len(X) // 1000)], axis=0)  # products lose digits far from the origin
-        return cls(model.fit(X - centre), X, centre, n_jobs)
+        return cls(model, X, centre, n_jobs)
+
+    @property
+    def fitted(self) -> NearestNeighbors:
+        return index_of(
+            self, lambda: NearestNeighbors(**self.model.get_params(deep=False)).fit(self._moved(self.points))
+        )
 
     def near(self, X: Any, k: int) -> Lists:
+        fitted = self.fitted
         if X is not None:
-            return self._asked(lambda rows: self.model.kneighbors(self._moved(X[rows]), k), X.shape[0])
+            return self._asked(lambda rows: fitted.kneighbors(self._moved(X[rows]), k), X.shape[0])
         own = np.arange(self.points.shape[0])
-        lists = self._asked(lambda rows: self.model.kneighbors(self._moved(self.points[rows]), k + 1), own.size)
+        lists = self._asked(lambda rows: fitted.kneighbors(self._moved(self.points[rows]), k + 1), own.size)
         return leave_out_self(*lists, own)
 
     def within(self, X: Any, radius: float) -> tuple[Any, Any]:
         """Ragged lists of all points at most `radius` away."""
-        queries = self.points if X is None else X
+        queries, fitted = self.points if X is None else X, self.fitted
 
         def search(rows: slice) -> tuple[Any, Any]:
-            distances, indices = self.model.radius_neighbors(self._moved(queries[rows]), radius=radius)
+            distances, indices = fitted.radius_neighbors(self._moved(queries[rows]), radius=radius)
             for i in range(len(indices)):
                 if X is None:
                     other = indices[i] != rows.start + i

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
 
 from ...errors import GraphError
 from .engines import choose
+from .indexes import index_of
 from .lists import ragged, regular
 from .metric import paired_distances, refuse_undefined
 
@@ -35,12 +38,21 @@ class Finder:
         """Distances from new points to their neighbours, of shape (m, n)."""
         raise NotImplementedError
 
+    def listed(self, X: Any) -> tuple[sp.csr_array, sp.csr_array]:
+        """Distances to the neighbours that new points choose themselves, and to all that they are joined to, as in `relate`."""
+        D = self.relate(X)
+        return D, D
+
     def among(self) -> sp.csr_array:
         """The same among the training points themselves, no point its own neighbour."""
         raise NotImplementedError
 
     def subset(self, rows: Index) -> Finder:
         """The same search over some of the training points."""
+        return self
+
+    def over(self, X: Any) -> Finder:
+        """The same search over the same training points as X stores them: dense or sparse."""
         return self
 
 
@@ -78,7 +90,13 @@ class NearestRows(Finder):
 
     def relate(self, X: Any) -> sp.csr_array:
         """Distances from new points to their neighbours; a point with none within the radius is tied to its nearest."""
-        return self._lists(X)
+        points = self.engine.points
+        if X.shape[1] != points.shape[1]:
+            raise GraphError(
+                f"The graph was built over points with {points.shape[1]} features, but the new points have {X.shape[1]}, so their "
+                "neighbours cannot be found: build the graph from the same features as X."
+            )
+        return self._lists(sp.csr_array(X) if sp.issparse(points) and not sp.issparse(X) else X)
 
     def _lists(self, X: Any) -> sp.csr_array:
         if self.radius is None:
@@ -105,6 +123,15 @@ class NearestRows(Finder):
         k = None if self.n_neighbors is None else min(self.n_neighbors, rows.size - 1)
         settings: dict[str, Any] = {"metric": self.metric, "search": self.search, "n_jobs": self.n_jobs}
         return NearestRows.build(self.engine.points[rows], n_neighbors=k, radius=self.radius, **settings)
+
+    def over(self, X: Any) -> NearestRows:
+        points = self.engine.points
+        if sp.issparse(X) == sp.issparse(points) or X.shape != points.shape:
+            return self
+        # Only scikit-learn's search, which "auto" chooses, takes sparse points.
+        search = "auto" if sp.issparse(X) else self.search
+        settings: dict[str, Any] = {"metric": self.metric, "search": search, "n_jobs": self.n_jobs}
+        return NearestRows.build(X, n_neighbors=self.n_neighbors, radius=self.radius, **settings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,13 +192,33 @@ def _refuse_alone(rows: sp.csr_array, what: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class TransformerRows(Finder):
-    """A finder that asks a fitted scikit-learn neighbours transformer; a point it finds none for is tied to its nearest."""
+    """A finder that asks a neighbours transformer; a point it finds none for is tied to its nearest.
+
+    Those of scikit-learn are held without their trees, unfitted, and fitted again to `fitted_to`; others as they are.
+    """
 
     transformer: Any
     points: Any
+    fitted_to: Any = None
+
+    @classmethod
+    def of(cls, transformer: Any, points: Any) -> TransformerRows:
+        """The finder of a fitted transformer."""
+        if type(transformer) not in (KNeighborsTransformer, RadiusNeighborsTransformer):
+            return cls(transformer, points)
+        finder = cls(clone(transformer), points, transformer._fit_X)
+        index_of(finder, lambda: transformer)
+        return finder
+
+    @property
+    def fitted(self) -> Any:
+        """The transformer, fitted."""
+        if self.fitted_to is None:
+            return self.transformer
+        return index_of(self, lambda: clone(self.transformer).fit(self.fitted_to))
 
     def relate(self, X: Any) -> sp.csr_array:
-        D = sp.csr_array(self.transformer.transform(X))
+        D = sp.csr_array(self.fitted.transform(X))
         alone = np.flatnonzero(np.diff(D.indptr) == 0)
         if not alone.size:
             return D
@@ -191,4 +238,5 @@ class TransformerRows(Finder):
 
     @property
     def metric(self) -> Any:
-        return getattr(self.transformer, "metric", "euclidean")
+        # "minkowski" with p=2 is fitted as "euclidean", which sparse points have too.
+        return getattr(self.fitted, "effective_metric_", getattr(self.transformer, "metric", "euclidean"))

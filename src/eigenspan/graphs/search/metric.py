@@ -171,17 +171,6 @@ def tiles(n: int, step: int = 512) -> Iterator[tuple[slice, slice]]:
             yield slice(i, min(i + step, n)), slice(j, min(j + step, n))
 
 
-def asymmetry(M: NDArray[np.float64]) -> tuple[float, float]:
-    """The largest ``|M_ij|``, j ≥ i, and ``|M_ij − M_ji|``, a tile at a time: the difference of two n×n arrays would be a third."""
-    size = skew = 0.0
-    for i, j in tiles(M.shape[0]):
-        upper = M[i, j]
-        difference = upper - M[j, i].T
-        size = max(size, float(upper.max()), -float(upper.min()))
-        skew = max(skew, float(difference.max()), -float(difference.min()))
-    return size, skew
-
-
 def drawn_rows(n: int, sample: int = 1000) -> NDArray[np.intp]:
     """At most so many of n rows, always the same: at random, for rows in turn from several sources would meet a regular step."""
     return np.sort(np.random.default_rng(0).choice(n, min(n, sample), replace=False)).astype(np.intp)

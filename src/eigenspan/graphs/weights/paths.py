@@ -109,14 +109,14 @@ def robustness(graph: NeighbourGraph, X: Any, steps: int = 10) -> Array:
     if X is None:
         raise GraphError("Robust path-based weights need coordinates: pass PathSimilarity(robust=False) for distances.")
     total = np.zeros(graph.n)
-    for points, near in neighbourhoods(graph.distances):
+    for points, near in neighbourhoods(graph.lists()):
         step = max(1, _NUMBERS // ((near.shape[1] + 1) * X.shape[1]))
         for i in range(0, points.size, step):
             members = np.column_stack([points[i : i + step], near[i : i + step]])
             P = X[members.ravel()]
             P = (P.toarray() if sp.issparse(P) else np.asarray(P, dtype=np.float64)).reshape(*members.shape, -1)
             total += np.bincount(members.ravel(), weights=_shares(P, steps).ravel(), minlength=graph.n)
-    alone = np.diff(graph.distances.indptr) == 0
+    alone = np.diff(graph.lists().indptr) == 0
     return np.minimum(total + alone, 1.0)
 
 

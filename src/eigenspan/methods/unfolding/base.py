@@ -20,6 +20,7 @@ from ...graphs import NeighbourGraph, components
 from ...input import Classes, Sample
 from ...solvers import dense
 from ..base import ToldComponents, axes
+from ..copies import told_apart
 from ..neighbourhood import GraphEmbedding, barycentric, in_one_piece, neighbours
 from .sdp import SDP
 from .task import Task, unfold
@@ -100,7 +101,7 @@ def fit_unfolding(
 
     if policy == "raise" and isinstance(sample.y, Classes):
         _refuse_pieces(graph, sample.y)
-    return in_one_piece(sample, graph, policy, embed)
+    return told_apart(in_one_piece(sample, graph, policy, embed), sample)
 
 
 def on_axes(unfolding: Any, F: Array, basis: Samples, wanted: int) -> Fitted:

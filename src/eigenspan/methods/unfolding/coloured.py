@@ -17,6 +17,7 @@ from ..._parameters import ArrayLike, Positive
 from ...core import Fitted
 from ...errors import KernelError, LabelError
 from ...graphs import NeighbourGraph, median_width
+from ...graphs.search.pair_matrices import Asymmetry, PairTolerance, averaged
 from ...input import Classes, Input, Sample
 from ...input.y import ClassLabels, Targets
 from ..table import method
@@ -240,9 +241,12 @@ def _label_matrix(K: Any, n: int) -> Array:
         raise KernelError(
             f"The label kernel must be a finite matrix of shape ({n}, {n}), a row for each label; got shape {K.shape}."
         )
-    if np.abs(K - K.T).max() > 1e-8 * max(np.abs(K).max(), np.finfo(float).tiny):
-        raise KernelError(f"The label kernel is not symmetric: entries differ by up to {np.abs(K - K.T).max():.3g}.")
-    return (K + K.T) / 2
+    found = Asymmetry.of(K)
+    if found.skew > PairTolerance.of(K).difference:
+        raise KernelError(
+            f"The label kernel is not symmetric: entries differ by up to {found.skew:.3g} where they reach {found.size:.3g}."
+        )
+    return averaged(K)
 
 
 def _centred(K: Array) -> Array:

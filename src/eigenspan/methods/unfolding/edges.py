@@ -31,7 +31,7 @@ def with_edges(graph: NeighbourGraph, pairs: Index, lengths: Array) -> Neighbour
 def with_common_neighbours(graph: NeighbourGraph, x: Any) -> NeighbourGraph:
     """The graph with pairs that share a neighbour; the edges that are there keep their lengths."""
     U, n = sp.coo_array(sp.triu(graph.undirected(), 1)), graph.n
-    pairs = common_neighbours(graph.distances)
+    pairs = common_neighbours(graph.lists())
     new = pairs[~np.isin(pairs[:, 0] * n + pairs[:, 1], U.row.astype(np.int64) * n + U.col)]
     return with_edges(graph, new, pair_lengths(graph, x, new))
 

@@ -188,8 +188,8 @@ class LandmarkMVU(SampledEmbedding, Unfolding):
     def _form(self, graph: NeighbourGraph, points: Any) -> Form:
         """M."""
         if self.form == "tangent":
-            return tangent_alignment(points, graph.distances, min(self.n_components, points.shape[1]))
-        return reconstruction(reconstruction_weights(points, graph.distances, reg=self.reg))
+            return tangent_alignment(points, graph.lists(), min(self.n_components, points.shape[1]))
+        return reconstruction(reconstruction_weights(points, graph.lists(), reg=self.reg))
 
 
 def _enough(chosen: Index, points: Any, d: int) -> Index:

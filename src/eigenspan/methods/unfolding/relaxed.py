@@ -44,9 +44,9 @@ class RelaxedMVU(Unfolding):
 
     is large, and such edges are pruned first; so are edges where points are few. It finds bridges over empty space, but where noisy sheets
     nearly touch it is blind: of the short circuits of a Swiss roll with noise 1 (n = 5000, k = 12) 12 per cent are among the edges
-    of largest deviation. With `conformal`, distances are divided by √(s_i s_j), s_i the mean distance from i to its
-    neighbours, as in conformal Isomap (S4's eq. 81 multiplies): a sheet sampled evenly and then blown up here and shrunk there becomes
-    even again. In the terms of `Program`: C = I, T = I, b the squared distances of the edges left.
+    of largest deviation. With `conformal`, distances are divided by √(s_i s_j), s_i the mean distance from i to those of its
+    k nearest neighbours that are left [S4, §8.2.2], as in conformal Isomap (S4's eq. 81 multiplies): a sheet sampled evenly and then
+    blown up here and shrunk there becomes even again. In the terms of `Program`: C = I, T = I, b the squared distances of the edges left.
 
     Where pruning would cut the graph, the least deviating edges that hold it together are kept, with a warning, or it is done as
     `disconnected` says. An edge to a far point counts among the neighbours of its ends, and all their edges deviate: these points are left
@@ -148,7 +148,7 @@ def without_bridges(over: Index, n: int, pairs: Index, deviations: Array, limit:
 def edge_deviations(graph: NeighbourGraph, points: Any) -> tuple[Index, Array]:
     """The edges (m, 2) of a graph, i < j, and their deviations: mean squared distance of both ends' neighbours from the middle."""
     i, j = sp.triu(graph.undirected(), 1).coords
-    D = graph.distances
+    D = graph.lists()
     lists = sp.csr_array((np.ones(D.nnz, dtype=np.int8), D.indices, D.indptr), shape=D.shape)
     out = np.empty(i.size)
     step = max(1, int(_BLOCK * D.shape[0] / (2 * max(D.nnz, 1) * points.shape[1])))

@@ -53,7 +53,8 @@ class SupervisedMVU(LabelledUnfolding):
 
     [S4, §6.1]: C = I, T = I, b = squared distances. Classes unfold one by one, and strings across their borders do not hold them
     together. As it stands in [S4] the problem has no optimum, because classes that nothing joins drift apart without end: they are
-    bridged here. An unlabelled point is joined to its nearest neighbours of any class. With one class this is `MVU`.
+    bridged here. An unlabelled point is joined to its nearest neighbours of any class. With one class this is `MVU`. Equal rows with
+    different labels get places of their own; ``transform``, which sees x alone, returns the mean of these, and a warning counts them.
 
     Cost: as `MVU`, and for ``bridge="representatives"`` c² pairs of c classes.
 

@@ -97,7 +97,8 @@ def dense_interior_point(
 
 
 def _check_memory(program: Program) -> None:
-    p, m, n = program.directions.shape[0], program.bounds.size, program.n
+    p, n = program.directions.shape[0], program.n
+    m = p if program.is_band else program.bounds.size
     require(
         8.0 * (2 * p**2 + (0 if program.combine is None else m * p) + 2 * m**2 + 16 * n**2),
         f"The normal equations of {m} constraints on {p} pairs of {n} points",
@@ -199,7 +200,7 @@ class _Newton:
         inverse = la.lapack.dpotri(dual_root, lower=True)[0]
         self.inverse = np.tril(inverse) + np.tril(inverse, -1).T
         self.ratio = x / z
-        self.solve = _solver(space.normal(K, self.inverse, self.ratio))
+        self.solve = _normal_solver(space, space.products(K, self.inverse), space.damping(self.ratio))
         self.primal = space.program.bounds - space.values(K) - space.spread(x) + space.delta * w
         self.dual = space.adjoint(w) - space.C - S
         self.linear = space.price + space.gathered(w) - z
@@ -234,6 +235,35 @@ class _Newton:
         if not np.all(np.isfinite(dw)):
             raise la.LinAlgError
         return _Step(dK, dx, dw, D + self.dual, dz + self.linear)
+
+
+def _normal_solver(space: Space, M: Array, damping: Array) -> Callable[[Array], Array]:
+    """Solves ``(T M Tᵀ + diag(damping)) w = right``."""
+    if space.program.is_band:
+        above, below = np.split(damping, 2)
+        if np.all(above + below > 0):
+            return _band_solver(M, above, below)
+    M = space.combined(M)
+    M.flat[:: len(M) + 1] += damping
+    return _solver(M)
+
+
+def _band_solver(M: Array, above: Array, below: Array) -> Callable[[Array], Array]:
+    """The same where T is ``[I; −I]``, with a matrix of half the order, an eighth of the work.
+
+    The two rows of a pair read ``M u + a w₁ = r₁`` and ``−M u + b w₂ = r₂`` with ``u = w₁ − w₂``. Their sum gives w₁ and w₂ from u
+    without M, and without cancellation.
+    """
+    total = above + below
+    M.flat[:: len(M) + 1] += above * below / total
+    solve = _solver(M)
+
+    def both(right: Array) -> Array:
+        first, second = np.split(right, 2)
+        u = solve((below * first - above * second) / total)
+        return np.concatenate([(first + second + below * u) / total, (first + second - above * u) / total])
+
+    return both
 
 
 def _solver(M: Array) -> Callable[[Array], Array]:

@@ -140,6 +140,15 @@ class Program:
         single = T is None or bool(np.all(np.diff(T.indptr) == 1) and np.all(np.abs(T.data) == 1))
         return single and bool(np.allclose(self.cost, self.centre))
 
+    @cached_property
+    def is_band(self) -> bool:
+        """Every direction has a bound from above and one from below, in this order: T is ``[I; −I]``."""
+        T, p = self.combine, self.directions.shape[0]
+        if T is None or T.shape != (2 * p, p) or T.nnz != 2 * p:
+            return False
+        single = np.array_equal(T.indptr, np.arange(2 * p + 1)) and np.array_equal(T.indices, np.tile(np.arange(p), 2))
+        return single and np.array_equal(T.data, np.repeat([1.0, -1.0], p))
+
     def check_bounded(self) -> None:
         """Refuse a problem without an optimum: pieces that no constraint ties together can be moved apart for ever."""
         if self.pairs is None:

@@ -90,15 +90,21 @@ class Space:
         """Eᵀ w."""
         return self.signs * w[self.rows]
 
-    def normal(self, K: Array, inverse: Array, ratio: Array) -> Array:
-        """The matrix of the normal equations; `ratio` is x / z."""
-        B, T = self.program.directions, self.program.combine
+    def products(self, K: Array, inverse: Array) -> Array:
+        """``(B K Bᵀ) ∘ (B S⁻¹ Bᵀ)``, of order p: the normal equations before the directions are combined."""
+        B = self.program.directions
         M = _both_sides(B, self.lifted(K))
         M *= _both_sides(B, self.lifted(inverse))
-        if T is not None:
-            M = _both_sides(T, M)
-        M.flat[:: len(M) + 1] += np.bincount(self.rows, ratio, minlength=len(M)) + self.delta
         return M
+
+    def combined(self, M: Array) -> Array:
+        """``T M Tᵀ``."""
+        T = self.program.combine
+        return M if T is None else _both_sides(T, M)
+
+    def damping(self, ratio: Array) -> Array:
+        """The diagonal of the normal equations that comes of the nonnegative variables; `ratio` is x / z."""
+        return np.asarray(np.bincount(self.rows, ratio, minlength=self.program.bounds.size) + self.delta)
 
     def factor(self, root: Array) -> Array:
         """Z times a factor of K, in the units of the program."""

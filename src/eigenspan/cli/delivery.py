@@ -1,0 +1,83 @@
+"""Results of ``eigenspan embed``: table, picture, model and summary, for tables held in memory and tables read in chunks alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+from .console import how, out, print_json, say
+from .results import Summary, announce, dimensions_said, draw, warn_of_single_columns
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """Everything that ``embed`` writes.
+
+    Parameters
+    ----------
+    estimators : dict of str to fitted estimator
+        By method name.
+    summaries : list of Summary
+    columns : list of str
+        Columns that were embedded.
+    center, spread, medians : ndarray of shape (D,)
+        Scaling and fill values of those columns, for the model file. Medians are NaN where they are not known.
+    rows : int
+        Rows that were embedded.
+    embeddings : dict of str to ndarray
+        Points of the picture by method name: all rows, or a sample of them.
+    label : Series or None
+        Label of the points of the picture.
+    write : callable
+        Writes the table; does nothing where the rows were written as they were embedded.
+    """
+
+    estimators: dict[str, Any]
+    summaries: list[Summary]
+    columns: list[str]
+    center: Any
+    spread: Any
+    medians: Any
+    rows: int
+    embeddings: dict[str, Any]
+    label: Any = None
+    write: Callable[[], None] = field(default=lambda: None)
+
+
+def deliver(o: SimpleNamespace, result: Result) -> None:
+    """Write the table and, where asked for, the picture and the model; print the summary."""
+    from .bundle import Bundle, save
+
+    files = {"Embedding": o.output, "Picture": o.plot, "Model": o.model}
+    if o.plot is not None:
+        draw(result.estimators, result.embeddings, result.rows, result.label, o.plot)
+        dimensions_said(result.embeddings)
+        _say_sample(o, result)
+    if o.model is not None:
+        ((name, estimator),) = result.estimators.items()
+        scaling = (result.center, result.spread, result.medians)
+        save(Bundle(name, estimator, result.columns, *scaling, o.label, o.identifier), o.model)
+    result.write()
+    if str(o.output) == "-":
+        for summary in result.summaries:
+            warn_of_single_columns(summary)
+        return
+    if how().json:
+        written = {what.lower(): str(place) for what, place in files.items() if place is not None}
+        facts = {"rows": result.rows, "columns": result.columns, "scale": o.scale, "seed": o.seed, "files": written}
+        print_json({**facts, "methods": [summary.as_dict() for summary in result.summaries]})
+        return
+    for summary in result.summaries:
+        announce(summary, result.rows, o.scale, o.seed)
+    for what, place in files.items():
+        if place is not None:
+            out().print(f"{what}: {place}", soft_wrap=True)
+
+
+def _say_sample(o: SimpleNamespace, result: Result) -> None:
+    """Say how many rows the picture shows where these are not all."""
+    shown = len(next(iter(result.embeddings.values())))
+    if shown < result.rows:
+        say(f"The picture shows {shown} of {result.rows} rows, drawn with --seed {o.seed}; the table has all of them.")

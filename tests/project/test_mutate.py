@@ -1,0 +1,115 @@
+"""The mutation tool changes what it says, and nothing else."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import mutate
+from helpers import ROOT
+
+SOURCE = '''"""Prose with 1 < 2."""
+import numpy as np
+
+
+def f(é, k: int = 3) -> int:
+    """Not changed: 4 + 5."""
+    check(é)
+    if not é and k <= 2:
+        raise ValueError(f"é has {k + 1} rows")
+    return np.maximum(é[:k], -é * 0.5) if k > 1 else é + k
+'''
+
+
+@pytest.fixture
+def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[mutate.Mutant]:
+    monkeypatch.setattr(mutate, "SOURCES", tmp_path)
+    folder = tmp_path / "eigenspan" / "core"
+    folder.mkdir(parents=True)
+    (folder / "sums.py").write_text(SOURCE, encoding="utf-8")
+    return mutate.mutants(folder / "sums.py")
+
+
+def test_every_kind_of_change(found: list[mutate.Mutant]) -> None:
+    changes = {(m.kind, m.before, m.after) for m in found}
+    assert changes == {
+        ("removed call", "check(é)", "pass"),
+        ("operator", "not é and k <= 2", "(not é or k <= 2)"),
+        ("dropped sign", "not é", "(é)"),
+        ("comparison", "k <= 2", "(k < 2)"),
+        ("comparison", "k <= 2", "(k > 2)"),
+        ("constant", "2", "(3)"),
+        ("constant", "2", "(1)"),
+        ("constant", "3", "(4)"),
+        ("constant", "3", "(2)"),
+        ("constant", "1", "(2)"),
+        ("constant", "1", "(0)"),
+        ("constant", "0.5", "(1.0)"),
+        ("constant", "0.5", "(0.25)"),
+        ("swapped branches", "np.maximum(é[:k], -é * 0.5) if k > 1 else é + k", "(é + k if k > 1 else np.maximum(é[:k], -é * 0.5))"),
+        ("opposite function", "np.maximum(é[:k], -é * 0.5)", "(np.minimum(é[:k], -é * 0.5))"),
+        ("slice", "é[:k]", "(é[:k + 1])"),
+        ("dropped sign", "-é", "(é)"),
+        ("operator", "-é * 0.5", "(-é / 0.5)"),
+        ("comparison", "k > 1", "(k >= 1)"),
+        ("comparison", "k > 1", "(k <= 1)"),
+        ("operator", "é + k", "(é - k)"),
+        ("dropped term", "é + k", "(é)"),
+    }  # fmt: skip
+
+
+def test_a_change_is_made_in_its_place(found: list[mutate.Mutant]) -> None:
+    source = SOURCE.encode()
+    for mutant in found:
+        changed = mutant.applied(source)
+        ast.parse(changed)
+        assert changed.startswith(source[: mutant.start])
+        assert changed.endswith(source[mutant.end :])
+        assert source[mutant.start : mutant.end].decode() == mutant.before
+        assert source[: mutant.start].count(b"\n") + 1 == mutant.line
+
+
+def test_draws_depend_on_the_seed_alone(found: list[mutate.Mutant]) -> None:
+    first = mutate.draw(["core"], 8, seed=1)
+    assert first == mutate.draw(["core"], 8, seed=1) != mutate.draw(["core"], 8, seed=2)
+    assert len({mutant.id for mutant in first}) == 8
+    assert len({mutant.kind for mutant in first}) == 8  # a kind comes again after all others
+
+
+def test_tests_of_the_module_and_its_package_come_first() -> None:
+    mutant = mutate.Mutant("eigenspan/graphs/search/plain.py", 1, 0, 0, "constant", "", "")
+    stages = mutate.stages(mutant)
+    assert ROOT / "tests" / "graphs" / "test_first_fit.py" in stages[0]
+    assert {path.parent.name for path in stages[1]} == {"graphs"}
+    assert {path.parent.name for path in stages[2]} == {"whole"}
+    every = [path for stage in stages for path in stage]
+    assert len(set(every)) == len(every)
+
+
+@pytest.mark.parametrize(
+    ("change", "outcome"), [("left <= right", "killed"), ("right > left", "survived")], ids=["noticed", "equivalent"]
+)
+def test_a_mutant_is_killed_by_a_test_that_fails(
+    change: str, outcome: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tests, package = tmp_path / "tests", tmp_path / "src" / "eigenspan" / "core"
+    tests.mkdir()
+    package.mkdir(parents=True)
+    for folder in (package, package.parent):
+        (folder / "__init__.py").write_text("")
+    (package / "order.py").write_text("def less(left, right):\n    return left < right\n")
+    (tests / "test_order.py").write_text(
+        "from eigenspan.core.order import less\n\n\ndef test_less():\n    assert less(1, 2)\n    assert not less(1, 1)\n"
+    )
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    for name, value in (("TESTS", tests), ("ROOT", tmp_path), ("SOURCES", tmp_path / "src")):
+        monkeypatch.setattr(mutate, name, value)
+    (mutant,) = (m for m in mutate.mutants(package / "order.py") if m.after == "(left <= right)")
+    changed = mutate.Mutant(**{**vars(mutant), "after": change})
+    before = (package / "order.py").read_bytes()
+    found = mutate.judge(changed, tmp_path / "src", limit=600.0, last=4)
+    assert found["outcome"] == outcome
+    assert found.get("by", "tests/test_order.py::test_less") == "tests/test_order.py::test_less"
+    assert (package / "order.py").read_bytes() == before
