@@ -151,7 +151,10 @@ def _outcome(name: str, data: str, key: Key) -> Outcome:
 # ---------------------------------------------------------------------- what is seen of a fit
 def seen(estimator: Any, fit_to: Any) -> dict[str, Any]:
     """Fitted attributes and the places of new points, as arrays."""
-    found = {name: value for name, value in vars(estimator).items() if name.endswith("_") and name[0] != "_"}
+    cls = type(estimator)
+    computed = {name for name in dir(cls) if isinstance(getattr(cls, name, None), property)}
+    names = {name for name in vars(estimator).keys() | computed if name.endswith("_") and name[0] != "_"}
+    found = {name: getattr(estimator, name) for name in sorted(names) if hasattr(estimator, name)}
     record = found.pop("diagnostics_", {})
     values = {name: array for name, value in found.items() if (array := _array(value)) is not None}
     values |= {name: np.array(str(record[name])) for name in ("solver", "search") if name in record}
