@@ -86,7 +86,8 @@ _ENTRIES = {
     "reduce": """reduce : int or None, default=None
         Keep this many principal axes of X first: for undersampled data, and for sparse X with very many columns. The method is then
         fitted to the centred coordinates along these axes, as in a pipeline after PCA: neighbours, distances and weights are theirs
-        too, unless `graph` is a graph that you give. ``components_`` and ``transform`` refer to the columns of X.""",
+        too, unless `graph` is a graph that you give. ``components_`` and ``transform`` refer to the columns of X.
+        A number above the rank of X keeps all axes (``diagnostics_["reduced_to"]``).""",
     "reduce_axes": """reduce : int or None, default=None
         Compute this many principal axes of X first and choose among them: for sparse X with very many columns. The variance along all
         other axes still counts as variance that is left out.""",
