@@ -61,7 +61,8 @@ def test_every_command_ends_well(folder, encoding):
         f"theorems|{t}|--only|mds-pca",
     ]
     given = {"env": environment(**NARROW[encoding]), "cwd": folder, "capture_output": True, "check": False}
-    done = subprocess.run([sys.executable, "-c", SCRIPT, *lines], **given)
+    # Without site (-S): it cannot read the .pth file of an environment in a folder with an accent in the C locale.
+    done = subprocess.run([sys.executable, "-S", "-c", SCRIPT, *lines], **given)
     said = done.stderr.decode("latin-1")
     assert done.returncode == 0, said
     assert "FAILED" not in said, said
