@@ -50,6 +50,8 @@ NARROW = {
 
 @pytest.mark.parametrize("encoding", NARROW)
 def test_every_command_ends_well(folder, encoding):
+    if encoding == "C locale" and not sys.prefix.isascii():
+        pytest.skip("Python and threadpoolctl cannot read an environment in a folder with an accent in the C locale")
     t, m = folder / "t.csv", folder / "m.eig"
     lines = [
         *("--help", "embed|--help", "compare|--help", "theorems|--help", "inspect|--help", "dimension|--help"),
@@ -61,8 +63,7 @@ def test_every_command_ends_well(folder, encoding):
         f"theorems|{t}|--only|mds-pca",
     ]
     given = {"env": environment(**NARROW[encoding]), "cwd": folder, "capture_output": True, "check": False}
-    # Without site (-S): it cannot read the .pth file of an environment in a folder with an accent in the C locale.
-    done = subprocess.run([sys.executable, "-S", "-c", SCRIPT, *lines], **given)
+    done = subprocess.run([sys.executable, "-c", SCRIPT, *lines], **given)
     said = done.stderr.decode("latin-1")
     assert done.returncode == 0, said
     assert "FAILED" not in said, said
