@@ -163,7 +163,8 @@ def test_lists_in_single_precision() -> None:
     distances = np.take_along_axis(D, indices, axis=1)
     distances[:, 0] = 3e-3  # the point itself, at a distance that rounding left
     graph = as_graph((indices.astype(np.int32), distances), DIGITS)
-    np.testing.assert_array_equal(graph.distances.indices, KNN(8).build(DIGITS).distances.indices)
+    found, expected = (np.sort(g.distances.data.reshape(-1, 8)) for g in (graph, KNN(8).build(DIGITS)))
+    np.testing.assert_allclose(found, expected, rtol=1e-4)  # rounding may take another of two equally far neighbours
 
 
 # ---------------------------------------------------------------------- affinities and kernels

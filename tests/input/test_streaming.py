@@ -317,7 +317,7 @@ def test_partial_fit_goes_on_from_a_fit_and_fit_begins_anew() -> None:
         labelled = quietly(lambda first=first: es.LDA(2, unlabeled=None).fit(first, y[: first.shape[0]]))
         labelled.partial_fit(X[rest], y[rest])
         assert_same_fit(labelled, es.LDA(2, unlabeled=None).fit(X, y), X)
-    wide = sp.random_array((40, 5000), density=0.01, rng=np.random.default_rng(0))
+    wide = sp.random_array((40, 5000), density=0.01, random_state=np.random.default_rng(0))
     with pytest.raises(InputError, match=r"fitted to 5000 features.*Begin with partial_fit"):
         es.PCA(3).fit(wide).partial_fit(wide)
     pca = es.PCA(3).fit(X)
