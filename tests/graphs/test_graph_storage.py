@@ -11,7 +11,7 @@ import eigenspan as es
 from eigenspan.errors import GraphError
 from helpers import quietly
 
-SPARSE = sp.random_array((60, 8), density=0.4, random_state=np.random.default_rng(0), format="csr")
+SPARSE = sp.csr_array(sp.random_array((60, 8), density=0.4, random_state=np.random.default_rng(0)).toarray())
 DENSE = SPARSE.toarray()
 NEW = np.where(DENSE[:7] > 0, DENSE[:7] + 0.03, 0.0)
 
