@@ -56,6 +56,13 @@ _ENTRIES = {
     "disconnected": """disconnected : {"connect", "largest", "raise"}, default="connect"
         What to do if the graph is not connected: add the shortest bridging edges and warn; embed the largest component, place
         the other points by the map and warn; or raise.""",
+    "weights_reconstruction": """weights : "barycentric", name or weight specification, default=None
+        None means barycentric and, with ``graph="class"``, the class averages 1/n_k. ``"barycentric"`` rebuilds a point from its
+        neighbours, with ``graph="class"`` from all others of its class (O(n_k⁴) for a class of n_k points). Other weights average.""",
+    "disconnected_keep": """disconnected : {"keep", "connect", "raise"}, default="keep"
+        What to do if the graph is not connected, or if its neighbour lists have several closed classes (sets of points whose
+        neighbours all lie in the same set): use it as it is, and warn if axes show these sets as single points; add edges and
+        warn; or raise.""",
     "disconnected_lists": """disconnected : {"connect", "largest", "raise"}, default="connect"
         What to do if the graph is not connected, or if its neighbour lists have several closed classes (sets of points whose
         neighbours all lie in the same set): add edges and warn; embed the largest strongly connected component, place the other

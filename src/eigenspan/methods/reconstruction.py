@@ -182,14 +182,9 @@ class NPP(_NeighbourhoodPreserving):
     $n_neighbors
     $graph_pairs
     $metric_of_rows
-    weights : "barycentric", name or weight specification, default=None
-        None means barycentric and, with ``graph="class"``, the class averages 1/n_k. ``"barycentric"`` rebuilds a point from its
-        neighbours, with ``graph="class"`` from all others of its class (O(n_k⁴) for a class of n_k points). Other weights average.
+    $weights_reconstruction
     $reg_projection
-    disconnected : {"keep", "connect", "raise"}, default="keep"
-        What to do if the graph is not connected, or if its neighbour lists have several closed classes (sets of points whose
-        neighbours all lie in the same set): use it as it is, and warn if axes show these sets as single points; add edges and
-        warn; or raise.
+    $disconnected_keep
     $kernel
     $landmarks
     $reduce
@@ -243,14 +238,9 @@ class ONPP(_NeighbourhoodPreserving):
     $n_neighbors
     $graph_pairs
     $metric_of_rows
-    weights : "barycentric", name or weight specification, default=None
-        None means barycentric and, with ``graph="class"``, the class averages 1/n_k. ``"barycentric"`` rebuilds a point from its
-        neighbours, with ``graph="class"`` from all others of its class (O(n_k⁴) for a class of n_k points). Other weights average.
+    $weights_reconstruction
     $reg_projection
-    disconnected : {"keep", "connect", "raise"}, default="keep"
-        What to do if the graph is not connected, or if its neighbour lists have several closed classes (sets of points whose
-        neighbours all lie in the same set): use it as it is, and warn if axes show these sets as single points; add edges and
-        warn; or raise.
+    $disconnected_keep
     $kernel
     $landmarks
     $reduce
