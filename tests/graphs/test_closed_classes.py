@@ -113,6 +113,15 @@ def test_largest_embeds_the_largest_strongly_connected_component() -> None:
     np.testing.assert_allclose(fitted.embedding_[others], fitted.transform(X[others]))
 
 
+def test_largest_of_the_largest_component() -> None:
+    X = two_ends(5)
+    island = 100 + 0.1 * np.random.default_rng(1).standard_normal((10, 5))
+    rows = ClosedClasses.of(es.KNN(4).build(X).distances).largest_component()
+    fitted = quietly(lambda: es.LLE(1, n_neighbors=4, disconnected="largest").fit(np.vstack([island, X])))
+    np.testing.assert_array_equal(fitted.graph_.rows, 10 + rows)
+    assert (fitted.diagnostics_["components"], fitted.diagnostics_["closed_classes"]) == (2, 2)
+
+
 def test_raise_names_the_classes() -> None:
     with pytest.raises(DisconnectedError, match=says("2 closed classes (of 12, 8 points)", "more neighbours")):
         es.LLE(2, n_neighbors=4, disconnected="raise").fit(two_ends())
