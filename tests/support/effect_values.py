@@ -25,8 +25,6 @@ class Situation:
 
     data: str = "plain"
     params: dict[str, Any] = field(default_factory=dict)
-    #: The value that others are compared with; the default of the method unless it is given.
-    reference: Any = "default"
 
     def __str__(self) -> str:
         return ", ".join([self.data, *(f"{name}={value!r:.40}" for name, value in self.params.items())])

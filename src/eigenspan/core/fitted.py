@@ -14,7 +14,7 @@ from .basis import Features, Samples
 from .map import Map, Raw
 from .problem import Posed, TraceProblem, as_solved, solve
 from .scale import UnitVariance
-from .spectrum import Spectrum, sign_of, warn_if_collapsed, warn_if_localised
+from .spectrum import HANDFUL, Spectrum, sign_of, warn_if_collapsed, warn_if_localised
 
 Array = NDArray[np.float64]
 
@@ -88,7 +88,7 @@ class Axes:
         if isinstance(basis, Samples) and getattr(posed.problem, "sense", "max") == "min":
             spread = warn_if_localised(Y, basis.masses)
             note(participation=spread)
-            if spread.min() >= 3.0:  # else all points but a few lie in one place, as the warning says
+            if spread.min() >= HANDFUL:  # else all points but a few lie in one place, as the warning says
                 warn_if_collapsed(Y)
         sign = np.ones(Y.shape[1]) if turned else sign_of(Y)
         return Fitted(Y * sign, basis.map(V * sign, spectrum), found)

@@ -18,6 +18,8 @@ Array = NDArray[np.float64]
 TIED = 1e-8
 #: Sine of the angle that the residuals leave open, above which a subspace is not resolved.
 BLUR = 1e-2
+#: An axis that lives on fewer points than this (see `participation`) is localised.
+HANDFUL = 3.0
 #: Points below which an axis on a few of them is nothing unusual.
 _MANY = 100
 #: Points closer than this share of the extent of an embedding lie in one place.
@@ -109,7 +111,7 @@ def participation(Y: Array, masses: Array | None = None) -> Array:
 def warn_if_localised(Y: Array, masses: Array | None = None) -> Array:
     """The participation of every axis of an embedding of samples, with a warning where one sits on a handful of points."""
     spread, n = participation(Y, masses), len(Y) if masses is None else int(masses.sum())
-    few = np.flatnonzero(spread < 3.0) if n >= _MANY else np.zeros(0, dtype=int)
+    few = np.flatnonzero(spread < HANDFUL) if n >= _MANY else np.zeros(0, dtype=int)
     if few.size:
         j = int(few[0])
         heavy = f"row {np.abs(Y[:, j]).argmax()}" + ("" if masses is None else " of the distinct ones, graph_.rows")

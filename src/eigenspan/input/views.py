@@ -80,8 +80,8 @@ def view_names(count: int) -> list[str]:
     return ["X", "y"] if count == 2 else ["X", *(f"X[{i}]" for i in range(1, count))]
 
 
-def read_view(y: Any, *, sparse: bool = False, finite: bool = True, name: str = "y") -> Any:
-    """Another view as a table of numbers; a vector is one column."""
+def _refuse_unless_numbers(y: Any, name: str) -> None:
+    """Refuse lazy collections, masked arrays, dates, complex numbers and text."""
     refuse_lazy(y, name)
     refuse_no_table(y, name)
     if np.ma.isMaskedArray(y):
@@ -103,6 +103,11 @@ def read_view(y: Any, *, sparse: bool = False, finite: bool = True, name: str = 
             "column of zeros and ones a class (pandas.get_dummies, OneHotEncoder), or use a method that "
             "takes classes, such as LDA."
         )
+
+
+def read_view(y: Any, *, sparse: bool = False, finite: bool = True, name: str = "y") -> Any:
+    """Another view as a table of numbers; a vector is one column."""
+    _refuse_unless_numbers(y, name)
     sparse_rule: Any = "csr" if sparse else False
     with np.errstate(over="ignore", invalid="ignore"):
         Y = check_array(

@@ -158,7 +158,7 @@ def _warn_of_class_axes(Y: Any, graph: NeighbourGraph, name: str) -> None:
         warn(
             f"Axis {', '.join(str(axis + 1) for axis in constant)} is constant on each of the {classes.count} closed classes of the "
             f"neighbour lists (sets of points whose neighbours all lie in the same set): it costs nothing, and shows the sets as single "
-            f'points. Use more neighbours, fewer features (reduce=), ridge=, or {name}(disconnected="connect"), which ties the '
+            f'points. Use more neighbours, fewer features (reduce=), or {name}(disconnected="connect"), which ties the '
             "sets together.",
             DegenerateWarning,
         )

@@ -35,6 +35,7 @@ Needs = Literal["connected", "one closed class"]
 _SMALL = 200
 #: Distances held at a time.
 _ENTRIES = 2**22
+_ADVICE = "Use more neighbours or a larger radius to join them by data."
 #: Of so many edges one is followed first.
 _SPARED = 4
 
@@ -92,7 +93,7 @@ def _one_component(
     found = f"The neighbour graph has {count} components (of {_listed(np.bincount(labels))} points)"
     if policy == "raise":
         raise DisconnectedError(
-            f'{found}: distances between them are undefined. {_ADVICE} Or pass disconnected="connect" or "largest".'
+            f'{found}: distances between them are undefined. {_ADVICE} Or pass disconnected="connect".'
         )
     if policy == "largest":
         kept = np.flatnonzero(labels == np.argmax(np.bincount(labels)))
@@ -102,7 +103,7 @@ def _one_component(
         bridged, edges = _bridge(graph, X, labels, precomputed)
     warn(
         f"{found}: it was connected by {len(edges)} shortest bridging edges, and the layout of the components relative to "
-        f'each other rests on these alone. {_ADVICE} disconnected="largest" embeds one component only.',
+        f'each other rests on these alone. {_ADVICE} disconnected="largest", where a method has it, embeds one component only.',
         DisconnectedWarning,
     )
     note(bridges=len(edges))
@@ -122,7 +123,7 @@ def _one_closed_class(graph: NeighbourGraph, kept: Index | None, policy: str) ->
         "would draw each set as a single point"
     )
     if policy == "raise":
-        raise DisconnectedError(f'{found}. {_ADVICE} Or pass disconnected="connect" or "largest".')
+        raise DisconnectedError(f'{found}. {_ADVICE} Or pass disconnected="connect".')
     if policy == "largest":
         rows = classes.largest_component()
         rows = rows if kept is None else kept[rows]
@@ -135,9 +136,6 @@ def _one_closed_class(graph: NeighbourGraph, kept: Index | None, policy: str) ->
     )
     note(added_neighbours=added)
     return connected, None
-
-
-_ADVICE = "Use more neighbours or a larger radius to join them by data."
 
 
 def _listed(sizes: Index) -> str:

@@ -7,8 +7,8 @@ number (and not all are whole numbers), whatever the type of the array; ``r = 64
 asymmetry      accepted up to ``max(1e-6, r)`` of the largest entry, and averaged in dense matrices. Distances are also
                compared by their squares, up to r of the largest square: expanding ``|x − z|²`` into products leaves that error
 negative       set to zero down to ``−max(1e-6, r)`` of the largest affinity, ``−max(1e-6, √r)`` of the largest distance
-diagonal       of distances: zero, and set to zero up to ``max(1e-3, √r)`` of the largest. Affinities: not used.
-               Kernels: data like any other entry
+diagonal       of distances: zero, and set to zero up to ``max(1e-3, √r)`` of the largest. Affinities: self-loops,
+               which random walks count and Laplacians do not see. Kernels: data like any other entry
 new rows       a distance of at most √r of the largest in its row is zero: the new point is that training point
 =============  ==========================================================================================================
 
