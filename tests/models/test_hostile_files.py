@@ -11,14 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import eigenspan as es
 from eigenspan.errors import MemoryLimitError, ModelError, ModelWarning
 from eigenspan.models import describe
-from eigenspan.models.archive import _SEAL, HEADER, OBJECTS, _digest
-from eigenspan.models.kinds import build
+from eigenspan.models.archive import HEADER, OBJECTS
+from eigenspan.models.schema import kinds
 from helpers import quietly
+from model_files import entries, forged, npy, sealed, spots
 
 X = np.random.default_rng(0).standard_normal((30, 4))
 
@@ -39,40 +40,6 @@ def whole(tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "m.eig"
     es.save(quietly(lambda: es.Isomap(2, n_neighbors=6).fit(X)), path, provenance={"data": "noise"})
     return path.read_bytes()
-
-
-def entries(content):
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        return {info.filename: archive.read(info) for info in archive.infolist()}
-
-
-def sealed(parts, packed=(), bend=lambda archive: None):
-    """A file of these entries, its checksum right: what somebody makes who knows the format."""
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, content in parts.items() if isinstance(parts, dict) else parts:
-            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED if name in packed else None)
-        archive.comment = _SEAL + b"0" * 64
-        bend(archive)
-    digest = _digest(file, len(file.getvalue()) - 64)
-    return file.getvalue()[:-64] + digest.encode()
-
-
-def forged(whole, objects=None, header=None, **arrays):
-    """The model with some of its parts replaced."""
-    parts = entries(whole)
-    if objects is not None:
-        layouts = json.loads(parts[OBJECTS])["arrays"]
-        parts[OBJECTS] = json.dumps({"arrays": layouts, **objects} if isinstance(objects, dict) else objects).encode()
-    if header is not None:
-        parts[HEADER] = json.dumps({**json.loads(parts[HEADER]), **header}).encode()
-    return sealed({**parts, **arrays})
-
-
-def npy(array, allow_pickle=False):
-    file = io.BytesIO()
-    np.lib.format.write_array(file, array, allow_pickle=allow_pickle)
-    return file.getvalue()
 
 
 def refusal(tmp_path, content):
@@ -172,15 +139,15 @@ def test_pickles_inside_a_model_are_not_opened(whole, tmp_path):
 # ------------------------------------------------------------------ names
 CALLS = [
     "os.system", "builtins.eval", "posix.system", "subprocess.Popen", "eigenspan.models.load", "__import__", "Map.__init__",
-    "../PCA", "sklearn.FunctionTransformer", "sklearn.preprocessing.FunctionTransformer", "pandas.read_pickle", "numpy.load",
-    "Trap", "", None, 3, ["PCA"], {"object": 0},
+    "../PCA", "sklearn.SVC", "sklearn.preprocessing.FunctionTransformer", "pandas.read_pickle", "numpy.load",
+    "Trap", "", None, 3, ["PCA"], {"ref": 0}, "PCA", "method.Reducer", "map.", "pandas.DataFrame",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CALLS, ids=repr)
-def test_classes_that_no_model_may_name(name, whole, tmp_path):
-    objects = {"objects": [{"class": name, "parts": {"command": f"touch {tmp_path}/ran"}}], "root": {"object": 0}}
-    assert "none that a model may hold" in refusal(tmp_path, forged(whole, objects))
+def test_kinds_that_the_format_does_not_have(name, whole, tmp_path):
+    objects = {"kinds": {}, "objects": [{"kind": name, "command": f"touch {tmp_path}/ran"}], "root": {"ref": 0}}
+    assert "which this format does not have" in refusal(tmp_path, forged(whole, objects))
     assert not (tmp_path / "ran").exists()
 
 
@@ -188,47 +155,49 @@ def test_classes_that_no_model_may_name(name, whole, tmp_path):
     "name", ["__class__", "__dict__", "__reduce__", "fit", "transform", "n_components", "a.b", "", "é_"]
 )
 def test_attributes_that_no_fit_sets(name, whole, tmp_path):
-    node = {"class": "PCA", "parts": {"parameters": {"n_components": 2}, "attributes": {name: 1}}}
-    assert "no attribute that a fit of PCA sets" in refusal(
-        tmp_path, forged(whole, {"objects": [node], "root": {"object": 0}})
-    )
+    node = {"kind": "method.PCA", "parameters": {"n_components": 2}, "attributes": {name: 1}}
+    message = refusal(tmp_path, forged(whole, {"kinds": {}, "objects": [node], "root": {"ref": 0}}))
+    assert "method.PCA has no attribute" in message or "twice" in message
 
 
 VALUES = [
-    {"array": 10**6}, {"array": -1}, {"array": True}, {"array": "0"}, {"object": 0}, {"object": -1}, {"call": "os.system"},
+    {"array": 10**6}, {"array": -1}, {"array": True}, {"array": "0"}, {"ref": 0}, {"ref": -1}, {"call": "os.system"},
     {"float": "1e400"}, {"float": [1]}, {"number": ["O", 1]}, {"number": ["<f8"]}, {"dtype": "O"}, {"dtype": "f8,O"}, {"dtype": 3},
     {"tuple": 3}, {"dict": [[1]]}, {"dict": [[[1], 2]]}, {"texts": [[2], ["a"]]}, {"texts": 1}, {"scalar": 2}, {},
-    {"array": 0, "object": 0},
+    {"array": 0, "ref": 0}, {"slice": [0, 1]}, {"slice": [0, "a", None]}, {"texts": [[0, 10**9], []]},
+    {"texts": [[1], [[1]]]}, {"dict": [[{"dict": []}, 2]]},
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)
 def test_values_that_no_writer_makes(value, whole, tmp_path):
-    node = {"class": "PCA", "parts": {"parameters": {"n_components": value}, "attributes": {}}}
-    assert "malformed" in refusal(tmp_path, forged(whole, {"objects": [node], "root": {"object": 0}}))
+    node = {"kind": "method.PCA", "parameters": {"n_components": value}, "attributes": {}}
+    assert "malformed" in refusal(tmp_path, forged(whole, {"kinds": {}, "objects": [node], "root": {"ref": 0}}))
 
 
 @pytest.mark.parametrize(
     "objects",
     [
-        [], {}, 3, "objects", {"objects": []}, {"objects": [], "root": {"object": 0}}, {"objects": 3, "root": 1},
-        {"objects": [{}], "root": 1}, {"objects": [3], "root": 1}, {"objects": [{"class": "PCA", "parts": 3}], "root": 1},
-        {"objects": [{"class": "PCA", "parts": {"parameters": {"no_such": 1}, "attributes": {}}}], "root": {"object": 0}},
-        {"objects": [{"class": "PCA", "parts": {"attributes": {}}}], "root": {"object": 0}},
-        {"objects": [{"class": "Map", "parts": {"rows": 1}}], "root": {"object": 0}},
-        {"objects": [{"class": "Map", "parts": {"rows": 1, "coef": 2}}], "root": {"object": 0}},
-        {"objects": [{"class": "numpy.RandomState", "parts": {"state": {"dict": []}}}], "root": 1},
+        [], {}, 3, "objects", {"objects": []}, {"kinds": {}, "objects": [], "root": {"ref": 0}}, {"kinds": 3, "objects": 3, "root": 1},
+        {"kinds": {}, "objects": [{}], "root": 1}, {"kinds": {}, "objects": [3], "root": 1}, {"objects": [], "root": 1},
+        *(
+            {"kinds": {}, "objects": [node], "root": {"ref": 0}}
+            for node in (
+                {"kind": "method.PCA", "parameters": 3, "attributes": 3},
+                {"kind": "method.PCA", "parameters": {"no_such": 1}, "attributes": {}},
+                {"kind": "method.PCA", "attributes": {}},
+                {"kind": "method.PCA", "parameters": {}, "attributes": {}, "more": 1},
+                {"kind": "map.rows", "rows": 1},
+                {"kind": "map.rows", "rows": 1, "coef": 2},
+                {"kind": "random.RandomState", "state": {"dict": []}},
+            )
+        ),
+        {"kinds": {"method.PCA": 2}, "objects": [{"kind": "method.PCA", "parameters": {}, "attributes": {}}], "root": {"ref": 0}},
+        {"kinds": {"method.PCA": "1"}, "objects": [{"kind": "method.PCA", "parameters": {}, "attributes": {}}], "root": {"ref": 0}},
     ],
 )  # fmt: skip
 def test_lists_of_objects_that_no_writer_makes(objects, whole, tmp_path):
     assert "malformed" in refusal(tmp_path, forged(whole, objects))
-
-
-@pytest.mark.parametrize("name", ["seed", "os", "__class__", "PCG65", None])
-def test_bit_generators(name, whole, tmp_path):
-    node = {"class": "numpy.Generator", "parts": {"state": {"dict": [["bit_generator", name]]}}}
-    message = refusal(tmp_path, forged(whole, {"objects": [node], "root": {"object": 0}}))
-    assert "there is no bit generator" in message
 
 
 def test_a_text_nested_without_end(whole, tmp_path):
@@ -291,7 +260,7 @@ def test_arrays_that_are_not_as_they_say(layout, whole, tmp_path):
     content = npy(np.zeros(60))
     objects["arrays"][0] = ["<f8", [60], False]
     path = tmp_path / "m.eig"
-    path.write_bytes(forged(whole, {**objects, "objects": [], "root": {"array": 0}}, **{"0.npy": content}))
+    path.write_bytes(forged(whole, {**objects, "kinds": {}, "objects": [], "root": {"array": 0}}, **{"0.npy": content}))
     with pytest.raises(ModelError, match="is a model of the command line"):  # an array, but a whole one
         es.load(path)
     objects["arrays"][0] = layout
@@ -314,34 +283,40 @@ def test_more_than_memory_holds(whole, tmp_path, monkeypatch):
         es.load(path)
 
 
-# ------------------------------------------------------------------ parts that compiled code would read beyond
-def tampered(whole, cls, change):
-    """The model with the parts of every object of this class changed."""
+# ------------------------------------------------------------------ fields that do not fit together
+def tampered(whole, kind, change):
+    """The model with the fields of every object of this kind changed."""
     objects = json.loads(entries(whole)[OBJECTS])
-    found = [node for node in objects["objects"] if node["class"] == cls]
+    found = [node for node in objects["objects"] if node["kind"] == kind]
     assert found
     for node in found:
-        change(node["parts"])
+        change(node)
     return forged(whole, objects)
 
 
 def test_sparse_matrices_with_indices_outside(whole, tmp_path):
+    for change in ({"shape": {"tuple": [30, 3]}}, {"shape": {"tuple": [10**13, 30]}}, {"indptr": [0, 10**9]}):
+        assert "malformed" in refusal(tmp_path, tampered(whole, "sparse.csr_array", lambda p, c=change: p.update(c)))
+    assert "malformed" in refusal(tmp_path, tampered(whole, "sparse.csr_array", lambda p: p.update(indices=p["data"])))
     assert "malformed" in refusal(
-        tmp_path, tampered(whole, "scipy.csr_array", lambda p: p.update(shape={"tuple": [30, 3]}))
+        tmp_path, tampered(whole, "sparse.csr_array", lambda p: p.update(indptr=p["indices"]))
     )
-    assert "malformed" in refusal(tmp_path, tampered(whole, "scipy.csr_array", lambda p: p.update(indices=p["data"])))
-    assert "malformed" in refusal(tmp_path, tampered(whole, "scipy.csr_array", lambda p: p.update(indptr=[0, 10**9])))
 
 
-def test_parts_that_do_not_belong_together(whole, tmp_path):
-    for cls, part in (("Map", "coef"), ("TreeSearch", "points"), ("RowIndex", "order")):
-        told = refusal(tmp_path, tampered(whole, cls, lambda p, part=part: p.update({part: [1.0]})))
-        assert "malformed" in told, cls
+def test_fields_of_another_type(whole, tmp_path):
+    for kind, field in (
+        ("map.rows", "coef"),
+        ("search.tree", "points"),
+        ("known.rows", "order"),
+        ("finder.nearest", "engine"),
+    ):
+        told = refusal(tmp_path, tampered(whole, kind, lambda p, field=field: p.update({field: [1.0]})))
+        assert f"{kind}.{field} " in told
 
     def narrow(parts):
         parts["attributes"]["n_features_in_"] = 3
 
-    assert "do not belong together" in refusal(tmp_path, tampered(whole, "Isomap", narrow))
+    assert "method.Isomap.map_ has 4 where D is 3" in refusal(tmp_path, tampered(whole, "method.Isomap", narrow))
 
 
 def test_neighbours_and_points_of_different_numbers(tmp_path):
@@ -350,26 +325,58 @@ def test_neighbours_and_points_of_different_numbers(tmp_path):
     objects = json.loads(entries(path.read_bytes())[OBJECTS])
     few = len(entries(path.read_bytes())) - 2
     for node in objects["objects"]:
-        if node["class"] == "BarycentricRows":
-            node["parts"]["points"] = {"array": few}
+        if node["kind"] == "rows.barycentric":
+            node["points"] = {"array": few}
     objects["arrays"].append(["<f8", [5, 4], False])
     content = forged(path.read_bytes(), objects, **{f"{few}.npy": npy(X[:5])})
-    assert "do not belong together" in refusal(tmp_path, content)
+    assert "rows.barycentric.points" in refusal(tmp_path, content)
+
+
+def test_more_neighbours_than_points(whole, tmp_path):
+    content = tampered(whole, "finder.nearest", lambda p: p.update(n_neighbors=2**31 - 1))
+    assert "n_neighbors=2147483647 is more than the 30 points" in refusal(tmp_path, content)
 
 
 def test_clusters_of_another_width(tmp_path):
     path = tmp_path / "clusters.eig"
     es.save(quietly(lambda: es.SpectralClustering(3).fit(X)), path)
-    content = tampered(path.read_bytes(), "sklearn.KMeans", lambda p: p["attributes"].update(n_features_in_=50))
-    assert "do not belong together" in refusal(tmp_path, content)
+    for field, value in (("n_features_in_", 50), ("_n_threads", 10**6), ("_n_features_out", 2)):
+        content = tampered(
+            path.read_bytes(), "sklearn.KMeans", lambda p, f=field, v=value: p["attributes"].update({f: v})
+        )
+        assert "sklearn.KMeans" in refusal(tmp_path, content)
+
+
+def test_a_tree_that_leads_in_a_circle(tmp_path):
+    path = tmp_path / "tree.eig"
+    es.save(quietly(lambda: es.PDDP(4).fit(X)), path)
+    whole = path.read_bytes()
+    objects = json.loads(entries(whole)[OBJECTS])
+    (node,) = [node for node in objects["objects"] if node["kind"] == "method.PDDP"]
+    spot = node["attributes"]["tree_"]["array"]
+    for tree in ([[1, 0], [2, -1], [-2, -3]], [[1, 2], [-1, -9], [-2, -3]], [[1, 3], [-1, 2], [-2, -3]]):
+        content = forged(whole, objects, **{f"{spot}.npy": npy(np.array(tree))})
+        assert "does not lead from the root" in refusal(tmp_path, content)
 
 
 @pytest.mark.parametrize(
     "part, value", [("links", -1), ("links", 10**9), ("effort", 0), ("effort", "x"), ("links", None)]
 )
 def test_navigable_graphs_beyond_reason(part, value):
-    with pytest.raises(ValueError, match="beyond any graph"):
-        build("HnswSearch", {"points": X, "links": 32, part: value})
+    whole = {"points": X, "links": 32, "effort": 128, "centre": X[0]}
+    kinds()["search.hnsw"].check(whole, lambda _: None)
+    with pytest.raises(ValueError, match=f"search.hnsw.{part} "):
+        kinds()["search.hnsw"].check({**whole, part: value}, lambda _: None)
+
+
+@pytest.mark.parametrize(
+    "field, value", [("pos", 10**8), ("pos", -1), ("has_gauss", 2), ("key", [1, 2]), ("gauss", "x")]
+)
+def test_states_of_generators_out_of_range(field, value, tmp_path):
+    path = tmp_path / "state.eig"
+    es.save(es.PCA(2, random_state=np.random.RandomState(0)), path)
+    content = tampered(path.read_bytes(), "random.RandomState", lambda p: p.update({field: value}))
+    assert f"random.RandomState.{field} " in refusal(tmp_path, content)
 
 
 def test_a_pipeline_whose_cache_is_of_pickles(tmp_path):
@@ -379,14 +386,36 @@ def test_a_pipeline_whose_cache_is_of_pickles(tmp_path):
     assert "cache of pickles" in refusal(tmp_path, content)
 
 
+def test_a_function_by_its_name(tmp_path):
+    path = tmp_path / "pipeline.eig"
+    es.save(make_pipeline(FunctionTransformer(), es.PCA(2)), path)
+    for name in ("func", "inverse_func"):
+        content = tampered(
+            path.read_bytes(), "sklearn.FunctionTransformer", lambda p, n=name: p["parameters"].update({n: "os.system"})
+        )
+        assert "is a function" in refusal(tmp_path, content)
+
+
+def test_arrays_looked_at_without_end(whole, tmp_path):
+    """A few bytes that refer to one large array many times would take hours to check."""
+    objects = json.loads(entries(whole)[OBJECTS])
+    place = len(objects["arrays"])
+    objects["arrays"].append(["<i8", [10**6], False])
+    node = {"kind": "known.distances", "columns": {"array": place}}
+    objects["objects"] = [node] * 1000
+    objects["root"] = {"ref": 0}
+    content = forged(whole, objects, **{f"{place}.npy": npy(np.arange(10**6))})
+    assert "more often than any model" in refusal(tmp_path, content)
+
+
 def test_parts_exchanged_at_random(whole, tmp_path):
     """Whatever a file of the right form says, it is loaded or refused; nothing else is raised."""
     path, original = tmp_path / "m.eig", json.loads(entries(whole)[OBJECTS])
     rng, refusals = np.random.default_rng(2), 0
     for _ in range(120):
         objects = json.loads(json.dumps(original))
-        spots = [*_spots(objects)]
-        (holder, key), (other, there) = (spots[i] for i in rng.integers(len(spots), size=2))
+        places = [*spots(objects)]
+        (holder, key), (other, there) = (places[i] for i in rng.integers(len(places), size=2))
         holder[key] = json.loads(json.dumps(other[there]))
         path.write_bytes(forged(whole, objects))
         try:
@@ -396,35 +425,69 @@ def test_parts_exchanged_at_random(whole, tmp_path):
     assert 30 < refusals < 120
 
 
-def _spots(tree):
-    """Every place of a tree of lists and dicts, as what holds it and its key."""
-    for key in tree if isinstance(tree, dict) else range(len(tree)):
-        yield tree, key
-        if isinstance(tree[key], dict | list):
-            yield from _spots(tree[key])
-
-
 # ------------------------------------------------------------------ versions
-def test_a_later_format(whole, tmp_path):
+def test_other_formats(whole, tmp_path):
     versions = {"eigenspan": "9.1", "scikit-learn": "1"}
-    message = refusal(tmp_path, forged(whole, header={"version": 2, "versions": versions}))
-    assert "version 2 of the model format" in message
-    assert "saved by eigenspan 9.1" in message
-    for header in ({"version": "1"}, {"format": "other"}, {"version": None}, {"version": True}):
+    message = refusal(tmp_path, forged(whole, header={"version": 3, "versions": versions}))
+    assert "version 3 of the model format, written by eigenspan 9.1" in message
+    assert "Install that version or a later one" in message
+    message = refusal(tmp_path, forged(whole, header={"version": 1, "versions": versions}))
+    assert "fit the model again" in message
+    for header in ({"version": "2"}, {"format": "other"}, {"version": None}, {"version": True}):
         assert "malformed" in refusal(tmp_path, forged(whole, header=header))
 
 
-def test_another_version_warns(whole, tmp_path):
+def test_another_version_of_this_library_reads_the_same(whole, tmp_path):
     path = tmp_path / "m.eig"
     path.write_bytes(forged(whole, header={"versions": {"eigenspan": "0.0.1"}}))
-    with pytest.warns(ModelWarning, match=r"saved by eigenspan 0\.0\.1, and this is eigenspan"):
-        es.load(path)
+    es.load(path)
     assert describe(path)["versions"] == {"eigenspan": "0.0.1"}
 
 
-def test_what_another_version_named_otherwise(whole, tmp_path):
-    objects = {"objects": [{"class": "OldName", "parts": {}}], "root": {"object": 0}}
+def test_another_version_of_scikit_learn_warns(tmp_path):
     path = tmp_path / "m.eig"
-    path.write_bytes(forged(whole, objects, header={"versions": {"eigenspan": "0.0.1"}}))
-    with pytest.raises(ModelError, match=r"saved by eigenspan 0\.0\.1.* and cannot be put"):
+    es.save(make_pipeline(StandardScaler(), es.PCA(2)).fit(X), path)
+    path.write_bytes(forged(path.read_bytes(), header={"versions": {"eigenspan": "0.0.1", "scikit-learn": "1.0"}}))
+    with pytest.warns(ModelWarning, match=r"saved by scikit-learn 1\.0, and this is scikit-learn"):
         es.load(path)
+
+
+def test_parameters_that_this_scikit_learn_does_not_have(tmp_path):
+    path = tmp_path / "m.eig"
+    es.save(make_pipeline(StandardScaler(), es.PCA(2)).fit(X), path)
+    content = tampered(path.read_bytes(), "sklearn.StandardScaler", lambda p: p["parameters"].update(of_tomorrow=1))
+    path.write_bytes(content)
+    with pytest.warns(ModelWarning, match="has no of_tomorrow in StandardScaler"):
+        assert es.load(path).transform(X).shape == (30, 2)
+
+
+def test_a_field_of_a_later_version(whole, tmp_path):
+    path = tmp_path / "m.eig"
+    content = tampered(whole, "map.rows", lambda p: p.update(of_tomorrow=1))
+    path.write_bytes(forged(content, header={"versions": {"eigenspan": "9.1"}}))
+    with pytest.raises(ModelError, match=r"saved by eigenspan 9\.1.* and cannot be put"):
+        es.load(path)
+
+
+def test_older_fields_are_migrated(whole, tmp_path, monkeypatch):
+    """A kind that has changed reads what its earlier versions wrote."""
+    from dataclasses import replace
+
+    from eigenspan.models import tree
+
+    now = kinds()["known.rows"]
+    later = replace(
+        now,
+        version=3,
+        migrations={
+            1: lambda parts: {**parts, "more": 1},
+            2: lambda parts: {k: v for k, v in parts.items() if k != "more"},
+        },
+    )
+    monkeypatch.setattr(tree, "kinds", lambda: {**kinds(), "known.rows": later})
+    path = tmp_path / "m.eig"
+    path.write_bytes(whole)
+    es.load(path)
+    objects = json.loads(entries(whole)[OBJECTS])
+    objects["kinds"]["known.rows"] = 4
+    assert "known.rows has version 4, and this eigenspan reads 1 to 3" in refusal(tmp_path, forged(whole, objects))

@@ -95,7 +95,10 @@ class KernelLearner(ClassifierMixin, Declared):
         The labels, given or predicted.
     classes_ : ndarray of shape (n_classes,)
     svm_, labelled_ : sklearn.svm.SVC or sklearn.multiclass.OneVsRestClassifier, ndarray of int
-        The machine on the labelled block of K, or those of all classes, and the rows of that.
+        The machine on the labelled block of K, or those of all classes, and the rows of that. Model files do not store the machine;
+        predictions need `dual_coef_` and `intercept_` only.
+    dual_coef_, intercept_ : ndarray of shape (n_machines, n_labelled), ndarray of shape (n_machines,)
+        Decision values of rows k of the kernel are ``k @ dual_coef_.T + intercept_``.
     n_iter_, diagnostics_ : int, and a dict of seconds per stage and facts of the fit
 
     Examples
@@ -207,9 +210,17 @@ class KernelLearner(ClassifierMixin, Declared):
         svm: Any = SVC(C=C, kernel="precomputed", tol=1e-5, random_state=0)
         svm = svm if self.classes_.size == 2 else OneVsRestClassifier(svm)
         self.svm_ = svm.fit(K, self.classes_[codes[rows]])
+        self.dual_coef_, self.intercept_ = _decision(self.svm_, rows.size)
         self.transduction_ = self.classes_[np.maximum(codes, 0)]
         if rest.size:
-            self.transduction_[rest] = self.svm_.predict(self.kernel_[np.ix_(rest, rows)])
+            self.transduction_[rest] = self._classes_of(self._values(self.kernel_[np.ix_(rest, rows)]))
+
+    def _values(self, K: Array) -> Array:
+        values = K @ self.dual_coef_.T + self.intercept_
+        return values[:, 0] if self.classes_.size == 2 else values
+
+    def _classes_of(self, values: Array) -> NDArray[Any]:
+        return self.classes_[(values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)]
 
     def decision_function(self, X: Any, rows: Any = None) -> Array:
         """Signed distance of new points from the separating plane, in units of the margin; positive for ``classes_[1]``.
@@ -243,12 +254,11 @@ class KernelLearner(ClassifierMixin, Declared):
                     f"{values.size}: a kernel between any two points is a number."
                 )
             K += self.weights_[i] * self._parts[i](values)
-        return self.svm_.decision_function(K)
+        return self._values(K)
 
     def predict(self, X: Any, rows: Any = None) -> NDArray[Any]:
         """Class of new points; parameters as for `decision_function`."""
-        values = self.decision_function(X, rows)
-        return self.classes_[(values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)]
+        return self._classes_of(self.decision_function(X, rows))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -261,6 +271,15 @@ class KernelLearner(ClassifierMixin, Declared):
 def _against(codes: NDArray[np.intp], count: int) -> Array:
     """±1 for the second of two classes against the first; of more, a row for each against the rest."""
     return np.where(codes > 0, 1.0, -1.0) if count == 2 else np.where(codes == np.arange(count)[:, None], 1.0, -1.0)
+
+
+def _decision(svm: Any, n: int) -> tuple[Array, Array]:
+    """Coefficients over all n training rows and intercepts: a row for each machine."""
+    machines = getattr(svm, "estimators_", [svm])
+    coef = np.zeros((len(machines), n))
+    for row, machine in zip(coef, machines, strict=True):
+        row[machine.support_] = machine.dual_coef_[0]
+    return coef, np.array([machine.intercept_[0] for machine in machines])
 
 
 def _is_matrix(kernel: Any) -> bool:

@@ -27,7 +27,7 @@ from .._resources import require
 from ..errors import ModelError
 from .tree import plain_dtype
 
-FORMAT, VERSION = "eigenspan-model", 1
+FORMAT, VERSION = "eigenspan-model", 2
 HEADER, OBJECTS = "eigenspan.json", "objects.json"
 _SEAL = b"eigenspan sha256 "
 _DIGEST = 64
@@ -37,6 +37,8 @@ _LOCAL = struct.Struct("<4s5H3I2H")
 _BLOCK = 2**20
 #: Bytes of Python objects for each byte of JSON, at most.
 _JSON = 16
+#: An axis of an array without elements is no longer than this, or than the file in bytes.
+_AXIS = 2**20
 #: What the older files of the command line began with; what follows in them is a pickle.
 _OLD = b'{"format": "eigenspan-model"'
 
@@ -238,9 +240,15 @@ def _refuse_other_versions(header: Any, path: Path) -> None:
         raise ValueError("its header is of another format")
     if header["version"] != VERSION:
         writer = f"{header['versions'].get('eigenspan')!s:.50}"
+        way_out = (
+            "That format depended on the code that wrote it and is no longer read: fit the model again and save it. Later versions read "
+            f"what this one writes (format {VERSION})."
+            if header["version"] < VERSION
+            else "Install that version or a later one, or fit the model again."
+        )
         raise ModelError(
-            f"{str(path)!r} has version {header['version']} of the model format, and this eigenspan reads {VERSION}. It was saved by "
-            f"eigenspan {writer}: install that version or a later one, or fit the model again."
+            f"{str(path)!r} has version {header['version']} of the model format, written by eigenspan {writer}; this eigenspan reads "
+            f"version {VERSION}. {way_out}"
         )
 
 
@@ -260,7 +268,8 @@ def _spot(
     width = 2 * version[0]
     offset = start + 8 + width + int.from_bytes(file.read(width), "little")
     dtype = plain_dtype(spelled)
-    whole = all(type(length) is int and length >= 0 for length in shape) and type(by_columns) is bool
+    longest = max(_AXIS, file.seek(0, os.SEEK_END))  # an axis beside one of length zero takes no bytes
+    whole = all(type(length) is int and 0 <= length <= longest for length in shape) and type(by_columns) is bool
     if not whole or offset - start + math.prod(shape) * dtype.itemsize != entry.file_size:
         raise ValueError(f"array {entry.filename} of shape {shape!r:.50} is not as long as its entry")
     return dtype, tuple(shape), by_columns, offset

@@ -63,8 +63,11 @@ def save(estimator: Any, path: _Path, *, provenance: dict[str, Any] | None = Non
 def load(path: _Path, *, mmap_mode: Literal["r", "c"] | None = None) -> Any:
     """The estimator that `save` wrote to a file.
 
-    Nothing in the file is run or imported: it names classes out of a fixed list and holds their numbers. That the file is whole and
-    unaltered is checked before anything is made of it. On the machine that saved it results are the same to the last bit.
+    Nothing in the file is run or imported: it names kinds of objects out of a fixed list and holds their numbers, which are checked
+    against the schema of the format before anything is made of them. Files of this and of earlier versions of the schema load for ever. On
+    the machine that saved it results are the same to the last bit.
+
+    Cost: time and memory in proportion to the bytes of the file.
 
     Parameters
     ----------
@@ -80,14 +83,14 @@ def load(path: _Path, *, mmap_mode: Literal["r", "c"] | None = None) -> Any:
     Raises
     ------
     ModelError
-        The file is no model, damaged, malformed, a pickle, or of a later version.
+        The file is not a model, damaged, malformed, a pickle, or of another version of the format.
     MemoryLimitError
         It needs more memory than there is.
 
     Warns
     -----
     ModelWarning
-        It was saved by another version of eigenspan, or of scikit-learn where it holds estimators of that.
+        It holds estimators of scikit-learn and was saved with another version of that.
 
     Examples
     --------
@@ -142,6 +145,7 @@ def write_model(content: Any, path: _Path, estimator: Any, provenance: dict[str,
     name, writer = type(estimator).__name__, Writer()
     writer.value(estimator, name)  # first, so that messages name places as its users do
     root = writer.value(content, "model")
+    objects = {"kinds": writer.kinds, "objects": writer.objects, "root": root}
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -151,7 +155,7 @@ def write_model(content: Any, path: _Path, estimator: Any, provenance: dict[str,
         "versions": versions(),
         "provenance": provenance,
     }
-    write(Path(path), header, {"objects": writer.objects, "root": root}, writer.arrays)
+    write(Path(path), header, objects, writer.arrays)
 
 
 def read_model(path: _Path, *, mmap_mode: Any = None) -> Any:
@@ -159,23 +163,24 @@ def read_model(path: _Path, *, mmap_mode: Any = None) -> Any:
     if mmap_mode not in (None, "r", "c"):
         raise InputError(f"mmap_mode={mmap_mode!r} cannot be used: it must be None, 'r' or 'c'.")
     contents = read(Path(path), mmap_mode)
-    objects, reader = contents.objects, Reader(contents.arrays)
+    objects = contents.objects
     told = _told_apart(contents.header["versions"])
     try:
+        reader = Reader(contents.arrays, objects["kinds"])
         reader.read(objects["objects"])
         found = reader.value(objects["root"])
     except MemoryError:
         raise
-    except Exception as failure:  # constructors raise anything at all when they are given what no fit has made
+    except Exception as failure:  # what was put together by hand can fail in any way
         if told is None:
             raise malformed(Path(path), failure) from failure
         raise ModelError(
             f"{str(path)!r} was {told}, and cannot be put together here: {failure}. Load it with those versions, or fit the model again."
         ) from failure
-    foreign = any(node["class"].startswith("sklearn.") for node in objects["objects"])
-    told = _told_apart(contents.header["versions"], ("eigenspan", *["scikit-learn"] * foreign))
-    if told is not None:
-        warn(f"The model was {told}: results may differ.", ModelWarning)
+    if any(node["kind"].startswith("sklearn.") for node in objects["objects"]):
+        told = _told_apart(contents.header["versions"], ("scikit-learn",))
+        if told is not None:
+            warn(f"The model holds estimators of scikit-learn and was {told}: results may differ.", ModelWarning)
     return found
 
 

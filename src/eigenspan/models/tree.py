@@ -1,14 +1,17 @@
 """An object as a list of parts that JSON and arrays can hold, and back.
 
-The objects of a file stand in a list, each after those it holds, so that one held twice is stored once and none can hold itself. A value is
-a JSON number, text, truth value, null or list, or a dict of one entry that says what it is::
+The objects of a file stand in a list, each after those it holds, so that one held twice is stored once and none can hold itself. An
+object is a dict with its ``kind`` and its fields. A value is a JSON number, text, truth value, null or list, or a dict of one entry that
+says what it is::
 
     {"array": 3}                     the fourth array of the file
-    {"object": 5}                    the sixth object of the list
-    {"tuple": [...]}                 and {"dict": [[key, value], ...]}
-    {"float": "nan"}                 or "inf", "-inf", which JSON has no words for
-    {"number": ["<f4", 0.5]}         a NumPy number; {"dtype": "<f8"} a NumPy type
+    {"ref": 5}                       the sixth object of the list
+    {"tuple": [...]}                 and {"dict": [[key, value], ...]}, {"slice": [start, stop, step]}
+    {"float": "nan"}                 or "inf", "-inf", which JSON cannot express
+    {"number": ["<f4", 0.5]}         a NumPy number; {"dtype": "<f8"} and {"type": "<f8"} NumPy's two names for a type
     {"texts": [shape, [...]]}        an array of Python's own texts, numbers and None
+
+Estimators have their fields in two dicts, ``parameters`` and ``attributes``.
 """
 
 from __future__ import annotations
@@ -17,25 +20,43 @@ import math
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..errors import ModelError
-from .allowed import learners, searches
-from .invariants import check_parts
-from .kinds import build, kinds, name_of
+from .schema import kind_of, kinds
+from .schema.storage import storable
+from .schema.types import DEEPEST, SchemaError, Sizes
 
 #: Kinds of NumPy types that a file may hold: truth values, numbers, texts and times, but no Python objects.
 KINDS = "biufcSUMm"
-#: Levels of lists within lists.
-_DEEPEST = 100
+#: Fields of an estimator that hold values by name.
+_NAMED = ("parameters", "attributes")
+#: How often the bytes of all arrays may be looked at, and bytes that may always be: parts share arrays, but not without end.
+_LOOKS, _FREE = 64, 2**28
+
+
+class _Checked:
+    """Kinds and lengths of the objects that were checked, by identity."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, tuple[str, Sizes]] = {}
+
+    def __call__(self, value: Any) -> tuple[str, Sizes] | None:
+        return self._found.get(id(value))
+
+    def add(self, value: Any, name: str, sizes: Sizes) -> None:
+        self._found[id(value)] = name, sizes
 
 
 class Writer:
-    """Takes one object apart: its `objects` and `arrays` are what a file stores."""
+    """Takes one object apart: its `objects` and `arrays` are what a file stores, and `kinds` the versions of their kinds."""
 
     def __init__(self) -> None:
         self.objects: list[dict[str, Any]] = []
         self.arrays: list[np.ndarray] = []
-        self._nodes: dict[int, dict[str, int] | None] = {}
+        self.kinds: dict[str, int] = {}
+        self._checked = _Checked()
+        self._nodes: dict[int, dict[str, Any] | None] = {}
         self._held: list[Any] = []  # an id names an object for as long as it lives
 
     def value(self, x: Any, path: str, depth: int = 0) -> Any:
@@ -44,17 +65,21 @@ class Writer:
             return x
         if type(x) is float:
             return x if math.isfinite(x) else {"float": str(x)}
-        if depth > _DEEPEST:
-            raise ModelError(f"{path} is nested more than {_DEEPEST} levels deep, or holds itself: it cannot be saved.")
+        if depth > DEEPEST:
+            raise ModelError(f"{path} is nested more than {DEEPEST} levels deep, or holds itself: it cannot be saved.")
         if type(x) in (list, tuple):
             inside = [self.value(each, f"{path}[{i}]", depth + 1) for i, each in enumerate(x)]
             return inside if type(x) is list else {"tuple": inside}
         if type(x) is dict:
             return {"dict": [[self._key(k, path), self.value(v, f"{path}[{k!r}]", depth + 1)] for k, v in x.items()]}
+        if type(x) is slice:
+            return {"slice": [self.value(each, path, depth + 1) for each in (x.start, x.stop, x.step)]}
         if isinstance(x, np.generic):
             return self._number(x, path)
         if isinstance(x, np.dtype):
             return {"dtype": _spelled(x, path)}
+        if isinstance(x, type) and issubclass(x, np.generic):
+            return {"type": _spelled(np.dtype(x), path)}
         return self._node(x, path)
 
     def _key(self, key: Any, path: str) -> Any:
@@ -96,21 +121,25 @@ class Writer:
         return {"array": len(self.arrays) - 1}
 
     def _object(self, x: Any, path: str) -> dict[str, int]:
-        name = name_of(x)
-        if name is None:
+        stored = storable(x) if sp.issparse(x) else x
+        kind = kind_of(stored)
+        if kind is None:
             raise _refusal(x, path)
-        parts, whole = {}, kinds()[name].parts(x)
         try:
-            check_parts(name, whole)
-        except ValueError as failure:
+            parts = kind.parts(stored)
+            written: dict[str, Any] = {}
+            for part, value in parts.items():
+                if part in _NAMED and isinstance(value, dict):
+                    written[part] = {key: self.value(each, f"{path}.{key}") for key, each in value.items()}
+                else:
+                    written[part] = self.value(value, f"{path}.{part}")
+            sizes = kind.check(parts, self._checked)
+        except SchemaError as failure:
             raise ModelError(f"{path} cannot be saved: {failure}.") from None
-        for part, value in whole.items():
-            if part in ("parameters", "attributes"):
-                parts[part] = {key: self.value(each, f"{path}.{key}") for key, each in value.items()}
-            else:
-                parts[part] = self.value(value, f"{path}.{part}")
-        self.objects.append({"class": name, "parts": parts})
-        return {"object": len(self.objects) - 1}
+        self._checked.add(x, kind.name, sizes)
+        self.kinds[kind.name] = kind.version
+        self.objects.append({"kind": kind.name, **written})
+        return {"ref": len(self.objects) - 1}
 
 
 def _spelled(dtype: np.dtype, path: str) -> str:
@@ -128,7 +157,7 @@ def _refusal(x: Any, path: str) -> ModelError:
             f"name, such as eigenspan.Kernel('rbf'); or, where only the fit needs it, set_params({name}=None) before saving. pickle keeps "
             "functions that can be imported, in files that only people you trust may write."
         )
-    known = ", ".join(sorted(name.removeprefix("sklearn.") for name in (*learners(), *searches())))
+    known = ", ".join(sorted(name.removeprefix("sklearn.") for name in kinds() if name.startswith("sklearn.")))
     return ModelError(
         f"{path} is a {kind}, which a model file cannot hold: it holds eigenspan's own classes, arrays, numbers, texts, and of "
         f"scikit-learn {known}. Save the rest without it, or use pickle, in files that only people you trust may write."
@@ -138,20 +167,29 @@ def _refusal(x: Any, path: str) -> ModelError:
 class Reader:
     """Puts together what `Writer` took apart. Raises ValueError, TypeError or KeyError for what no writer has made."""
 
-    def __init__(self, arrays: list[Any]) -> None:
+    def __init__(self, arrays: list[Any], versions: Any = None) -> None:
         self.arrays = arrays
         self.objects: list[Any] = []
+        self._checked = _Checked()
+        self._versions = versions if isinstance(versions, dict) else {}
+        self._looks = _FREE + _LOOKS * sum(array.nbytes for array in arrays)
 
     def read(self, objects: list[Any]) -> None:
         """Every object of the list, in its order."""
         for node in objects:
-            name, parts = node["class"], node["parts"]
-            if not isinstance(name, str) or name not in kinds():
-                raise ValueError(f"it names the class {name!r:.100}, which is none that a model may hold")
-            self.objects.append(build(name, {part: self._part(part, value) for part, value in parts.items()}))
+            name, known = node["kind"], kinds()
+            if not isinstance(name, str) or name not in known:
+                raise ValueError(f"it names the kind {name!r:.100}, which this format does not have")
+            kind, version = known[name], self._versions.get(name, 1)
+            parts = {part: self._part(part, value) for part, value in node.items() if part != "kind"}
+            parts = kind.migrated(parts, version if type(version) is int else 0)
+            sizes = kind.check(parts, self._checked)
+            made = kind.build(parts)
+            self._checked.add(made, name, sizes)
+            self.objects.append(made)
 
     def _part(self, part: str, value: Any) -> Any:
-        if part in ("parameters", "attributes"):
+        if part in _NAMED and isinstance(value, dict) and value.keys() != {"dict"}:
             return {name: self.value(each) for name, each in value.items()}
         return self.value(value)
 
@@ -162,35 +200,58 @@ class Reader:
         if not isinstance(x, dict):
             return x
         ((kind, content),) = x.items()
-        if kind in ("array", "object"):
-            stored = self.arrays if kind == "array" else self.objects
-            if type(content) is not int or not 0 <= content < len(stored):
-                raise ValueError(f"it refers to {kind} {content!r:.20}, and there are {len(stored)} before")
-            return stored[content]
-        if kind in ("tuple", "dict"):
+        if kind in ("array", "ref"):
+            return self._stored(kind, content)
+        if kind in ("tuple", "dict", "slice"):
             inside = [self.value(each) for each in content]
-            return tuple(inside) if kind == "tuple" else dict(inside)
+            return tuple(inside) if kind == "tuple" else dict(inside) if kind == "dict" else _slice(inside)
         if kind == "float" and content in ("nan", "inf", "-inf"):
             return float(content)
         return self._of_numpy(kind, content)
 
+    def _stored(self, kind: str, place: Any) -> Any:
+        stored = self.arrays if kind == "array" else self.objects
+        if type(place) is not int or not 0 <= place < len(stored):
+            raise ValueError(f"it refers to {kind} {place!r:.20}, and there are {len(stored)} before")
+        if kind == "array":
+            self._looks -= stored[place].nbytes
+            if self._looks < 0:
+                raise ValueError("it refers to its arrays more often than any model does")
+        return stored[place]
+
     def _of_numpy(self, kind: str, content: Any) -> Any:
         if kind == "texts":
-            shape, texts = content
-            made = np.empty(len(texts), dtype=object)
-            made[:] = [self.value(text) for text in texts]
-            return made.reshape(shape)
+            return _texts(content[0], [self.value(text) for text in content[1]])
         if kind == "scalar":
             return self.value(content)[()]
-        if kind not in ("number", "dtype"):
-            raise ValueError(f"it holds a value of the kind {kind!r:.50}, which is none")
-        dtype = plain_dtype(content if kind == "dtype" else content[0])
-        return dtype if kind == "dtype" else dtype.type(self.value(content[1]))
+        if kind not in ("number", "dtype", "type"):
+            raise ValueError(f"it holds a value of the kind {kind!r:.50}, which does not exist")
+        dtype = plain_dtype(content[0] if kind == "number" else content)
+        if kind == "number":
+            return dtype.type(self.value(content[1]))
+        return dtype if kind == "dtype" else dtype.type
+
+
+def _slice(inside: list[Any]) -> slice:
+    start, stop, step = inside
+    if not all(each is None or type(each) is int for each in inside):
+        raise ValueError("it holds a slice that is not of whole numbers")
+    return slice(start, stop, step)
+
+
+def _texts(shape: list[int], texts: list[Any]) -> Any:
+    if any(type(text) not in (str, int, float, bool, type(None)) for text in texts):
+        raise ValueError("it holds an array of other objects than texts and numbers")
+    if any(type(length) is not int or not 0 <= length <= len(texts) for length in shape):
+        raise ValueError(f"it holds {len(texts)} texts in the shape {shape!r:.60}")
+    made = np.empty(len(texts), dtype=object)
+    made[:] = texts
+    return made.reshape(shape)
 
 
 def plain_dtype(spelled: Any) -> np.dtype:
     """The NumPy type of this name, if it is one of numbers, texts or times."""
     dtype = np.dtype(spelled) if isinstance(spelled, str) else None
     if dtype is None or dtype.kind not in KINDS or dtype.hasobject:
-        raise ValueError(f"it holds an array of the type {spelled!r:.50}, which is no plain one")
+        raise ValueError(f"it holds an array of the type {spelled!r:.50}, which is not a plain one")
     return dtype

@@ -1,0 +1,48 @@
+"""The schema of model files: every kind of object that a file may hold, with the types of its fields."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from . import maps, preparations, results, searches, storage
+from .estimators import CERTIFICATES, SPECS, method_kinds
+from .kind import Kind
+
+__all__ = ["Kind", "kind_of", "kinds"]
+
+
+def _methods() -> dict[str, str]:
+    """The classes of all methods, by their public names."""
+    from ...methods.compose import TraceReducer
+    from ...methods.external import External
+    from ...methods.registry import all_rows
+    from ...selection.folds import LabelledOnly
+    from ...selection.search import RegularizedSearch
+
+    more = {External, LabelledOnly, RegularizedSearch, TraceReducer}
+    classes = {row.build for row in all_rows() if isinstance(row.build, type)} | more
+    package = f"{__name__.split('.')[0]}."
+    return {
+        cls.__name__: f"{cls.__module__.removeprefix(package)}:{cls.__name__}"
+        for cls in sorted(classes, key=lambda c: c.__name__)
+    }
+
+
+@cache
+def kinds() -> dict[str, Kind]:
+    """Every kind by its name in files."""
+    from ... import learning  # adds its methods to the table  # noqa: F401
+
+    parts = [*maps.KINDS, *searches.KINDS, *results.KINDS, *CERTIFICATES, *SPECS, *storage.KINDS, *preparations.KINDS]
+    return {kind.name: kind for kind in [*parts, *method_kinds(_methods())]}
+
+
+@cache
+def _by_class() -> dict[Any, Kind]:
+    return {kind.cls: kind for kind in kinds().values()}
+
+
+def kind_of(value: Any) -> Kind | None:
+    """The kind of an object; None where files hold no such object. A subclass is another class."""
+    return _by_class().get(type(value))

@@ -1,0 +1,113 @@
+"""Files that earlier versions wrote: every method, and every kind of object of the format. They load for ever."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sklearn
+
+import crafted_models
+import eigenspan as es
+import tampering
+from eigenspan.errors import ModelWarning
+from eigenspan.methods.registry import all_rows
+from eigenspan.models import describe
+from eigenspan.models.archive import OBJECTS
+from eigenspan.models.schema import kinds
+from golden_models import new_rows, places, specifications, templates
+from model_files import entries
+
+FOLDER = Path(__file__).parent / "golden"
+FILES = sorted(FOLDER.glob("*.eig"))
+MODELS = [path for path in FILES if not path.stem.startswith("spec ")]
+#: Kinds that small files do not hold: they need an extra package, a table of the command line, or rows that are not in memory.
+ELSEWHERE = {
+    "search.hnsw", "table", "rows.nystrom", "moments.slices", "finder.none", "weights.paths", "merges", "pairs.gaussian",
+    "sparse.coo_array", "sparse.csc_matrix",
+}  # fmt: skip
+
+
+def stored_kinds(path: Path) -> dict[str, int]:
+    return json.loads(entries(path.read_bytes())[OBJECTS])["kinds"]
+
+
+def _of_a_later_scikit_learn(path: Path) -> bool:
+    saved = describe(path)["versions"]["scikit-learn"]
+    return tuple(map(int, saved.split(".")[:2])) > tuple(map(int, sklearn.__version__.split(".")[:2]))
+
+
+@pytest.mark.filterwarnings("ignore::eigenspan.errors.EigenspanWarning")
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_models_place_new_points_where_they_did(path: Path) -> None:
+    if any(kind.startswith("sklearn.") for kind in stored_kinds(path)) and _of_a_later_scikit_learn(path):
+        pytest.skip("holds estimators of a later scikit-learn")
+    expected = np.load(path.with_suffix(".npy"))
+    found = places(es.load(path), new_rows(path.stem))
+    if expected.dtype.kind == "f":
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-7 * np.abs(expected).max())
+    else:
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", sorted(specifications()))
+def test_specifications_keep_their_parameters(name: str) -> None:
+    made, loaded = specifications()[name], es.load(FOLDER / f"{name}.eig")
+    assert type(loaded) is type(made)
+    assert loaded.get_params() == made.get_params()
+
+
+def test_every_method_and_kind_has_a_file() -> None:
+    assert {row.name for row in all_rows()} <= {path.stem for path in FILES}
+    assert {*templates(), *specifications()} == {path.stem for path in FILES}
+    stored = {kind for path in FILES for kind in stored_kinds(path)}
+    assert kinds().keys() - stored == ELSEWHERE
+
+
+def test_a_file_of_its_time_needs_no_warning(recwarn: pytest.WarningsRecorder) -> None:
+    for path in FILES:
+        if not any(kind.startswith("sklearn.") for kind in stored_kinds(path)):
+            es.load(path)
+    assert [warning for warning in recwarn if issubclass(warning.category, ModelWarning)] == []
+
+
+# ---------------------------------------------------------------------- files that no `save` wrote
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The golden models and rows for each, in a folder of their own."""
+    target = tmp_path_factory.mktemp("golden")
+    for path in MODELS:
+        if not (any(k.startswith("sklearn.") for k in stored_kinds(path)) and _of_a_later_scikit_learn(path)):
+            shutil.copy(path, target)
+    (target / "rows.pkl").write_bytes(pickle.dumps({path.stem: new_rows(path.stem) for path in MODELS}))
+    return target
+
+
+@pytest.mark.skipif(not hasattr(tampering.signal, "SIGALRM"), reason="limits of POSIX")
+def test_tampered_files_stay_within_limits(folder: Path) -> None:
+    """``python tests/support/tampering.py`` tries more of them."""
+    outcomes, report = tampering.run(folder, 400)
+    beyond = [
+        line for line in report.read_text().splitlines() if any(w in line for w in ("BEYOND", "UNCAUGHT", "CRASH"))
+    ]
+    assert beyond == []
+    assert outcomes["refused"] > 200
+    assert outcomes["used"] > 20
+
+
+@pytest.mark.skipif(not hasattr(tampering.signal, "SIGALRM"), reason="limits of POSIX")
+def test_crafted_files_do_no_harm(folder: Path, tmp_path: Path) -> None:
+    target = tmp_path / "crafted"
+    target.mkdir()
+    crafted_models.make(FOLDER, target)
+    report = tmp_path / "report.txt"
+    assert tampering.alone(folder, "--crafted", target, report) == 0
+    found = dict(line.split(" = ") for line in report.read_text().splitlines())
+    assert len(found) >= 30
+    harmless = {what for what, outcome in found.items() if outcome != "refused"}
+    assert {what: found[what] for what in harmless if found[what].split(":")[0] not in ("used", "unusable")} == {}
+    assert len(harmless) <= 8, harmless
