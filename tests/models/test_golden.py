@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import pickle
 import shutil
@@ -73,6 +74,17 @@ def test_a_file_of_its_time_needs_no_warning(recwarn: pytest.WarningsRecorder) -
         if not any(kind.startswith("sklearn.") for kind in stored_kinds(path)):
             es.load(path)
     assert [warning for warning in recwarn if issubclass(warning.category, ModelWarning)] == []
+
+
+def test_the_page_of_the_format_lists_every_kind() -> None:
+    """``python docs/_site/model_format.py`` writes its tables anew."""
+    root = Path(__file__).parents[2] / "docs"
+    spec = importlib.util.spec_from_file_location("model_format", root / "_site" / "model_format.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.tables() in (root / "model-format.md").read_text(encoding="utf-8")
 
 
 # ---------------------------------------------------------------------- files that no `save` wrote

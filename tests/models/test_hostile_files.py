@@ -261,7 +261,7 @@ def test_arrays_that_are_not_as_they_say(layout, whole, tmp_path):
     objects["arrays"][0] = ["<f8", [60], False]
     path = tmp_path / "m.eig"
     path.write_bytes(forged(whole, {**objects, "kinds": {}, "objects": [], "root": {"array": 0}}, **{"0.npy": content}))
-    with pytest.raises(ModelError, match="is a model of the command line"):  # an array, but a whole one
+    with pytest.raises(ModelError, match="it holds no estimator"):  # an array, but a whole one
         es.load(path)
     objects["arrays"][0] = layout
     assert "malformed" in refusal(tmp_path, forged(whole, objects, **{"0.npy": content}))

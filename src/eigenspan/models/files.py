@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from ..errors import InputError, ModelError, ModelWarning, warn
 from .archive import FORMAT, VERSION, malformed, read, read_header, write
+from .table import TableModel
 from .tree import Reader, Writer
 
 _Path = str | PathLike[str]
@@ -103,7 +104,7 @@ def load(path: _Path, *, mmap_mode: Literal["r", "c"] | None = None) -> Any:
     eigenspan.errors.ModelError: '...empty.eig' is not an eigenspan model: it is empty. ...
     """
     found = read_model(path, mmap_mode=mmap_mode)
-    if not isinstance(found, BaseEstimator):
+    if isinstance(found, TableModel):
         raise ModelError(
             f"{str(path)!r} is a model of the command line, with the columns and scales of its table: eigenspan transform applies it, and "
             "eigenspan.cli.bundle.load opens it in Python."
@@ -169,6 +170,8 @@ def read_model(path: _Path, *, mmap_mode: Any = None) -> Any:
         reader = Reader(contents.arrays, objects["kinds"])
         reader.read(objects["objects"])
         found = reader.value(objects["root"])
+        if not isinstance(found, BaseEstimator | TableModel):
+            raise ValueError("it holds no estimator")
     except MemoryError:
         raise
     except Exception as failure:  # what was put together by hand can fail in any way

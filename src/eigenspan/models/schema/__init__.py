@@ -46,3 +46,8 @@ def _by_class() -> dict[Any, Kind]:
 def kind_of(value: Any) -> Kind | None:
     """The kind of an object; None where files hold no such object. A subclass is another class."""
     return _by_class().get(type(value))
+
+
+def described() -> list[tuple[str, int, str]]:
+    """Name, version and fields of every kind, as the documentation of the format lists them."""
+    return [(kind.name, kind.version, kind.fields_in_words()) for kind in kinds().values()]

@@ -195,6 +195,10 @@ class EstimatorKind(Kind):
         """Names that the constructor takes."""
         return list(inspect.signature(self.cls).parameters)
 
+    def fields_in_words(self) -> str:
+        own = "; ".join(f"{name}: {kind}" for name, kind in self.attributes.items())
+        return f"parameters; attributes{' ' + own if own else ''}" if self.common or own else "parameters"
+
     def parts(self, value: Any) -> Parts:
         given = value.get_params(deep=False)
         found = {name: each for name, each in vars(value).items() if name not in given and name not in self.unstored}

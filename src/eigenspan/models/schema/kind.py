@@ -65,6 +65,10 @@ class Kind:
         """The fields of an object, by name."""
         return {name: getattr(value, name) for name in self.fields} if self.take is None else self.take(value)
 
+    def fields_in_words(self) -> str:
+        """Fields and their types, for people."""
+        return "; ".join(f"{name}: {kind}" for name, kind in self.fields.items())
+
     def migrated(self, parts: Parts, version: int) -> Parts:
         """Parts that an older version wrote, as this version writes them."""
         if not 1 <= version <= self.version:

@@ -89,7 +89,7 @@ class Array(Type):
             raise SchemaError("holds NaN or infinity")
 
     def _kind(self) -> str:
-        return " or ".join(_KINDS[kind] for kind in self.kinds)
+        return "number" if self.kinds == "fiu" else " or ".join(_KINDS[kind] for kind in self.kinds)
 
     def _range(self) -> str:
         return f"[{'-inf' if self.least is None else self.least}, {'inf' if self.below is None else self.below})"
