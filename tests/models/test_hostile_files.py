@@ -303,6 +303,16 @@ def test_sparse_matrices_with_indices_outside(whole, tmp_path):
     )
 
 
+@pytest.mark.parametrize("place", [-1, 30, 2**31 - 1])
+def test_edges_to_points_that_do_not_exist(place, whole, tmp_path):
+    objects = json.loads(entries(whole)[OBJECTS])
+    (spot, *_) = [node["indices"]["array"] for node in objects["objects"] if node["kind"] == "sparse.csr_array"]
+    dtype, shape, _ = objects["arrays"][spot]
+    indices = np.zeros(shape, dtype)
+    indices[3] = place
+    assert "it has indices from" in refusal(tmp_path, forged(whole, **{f"{spot}.npy": npy(indices)}))
+
+
 def test_fields_of_another_type(whole, tmp_path):
     for kind, field in (
         ("map.rows", "coef"),
