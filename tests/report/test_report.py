@@ -245,7 +245,7 @@ def test_the_file(tmp_path):
     for bad in ("r.txt", "r", "r.csv"):
         with pytest.raises(InputError, match=r"end its name in \.html"):
             report.write(tmp_path / bad)
-    with pytest.raises(OutputError, match="There is no folder .*nowhere.* to write 'r.html' to: make it first"):
+    with pytest.raises(OutputError, match=r"There is no folder .*nowhere.* to write 'r\.html' to: make it first"):
         report.write(tmp_path / "nowhere" / "r.html")
 
 

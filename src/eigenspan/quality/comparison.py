@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -338,8 +339,10 @@ class Shelf:
                 "method": repr(estimator),
             }
         )
-        with writing(self._file(name)) as stream:
-            np.savez_compressed(stream, embedding=found.embedding, facts=np.array(facts))
+        whole = BytesIO()
+        np.savez_compressed(whole, embedding=found.embedding, facts=np.array(facts))
+        with writing(self._file(name)) as file:
+            file.write(whole.getbuffer())
 
 
 @contextmanager

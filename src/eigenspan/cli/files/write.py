@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from io import TextIOWrapper
+from io import BytesIO, TextIOWrapper
 from itertools import count
 from pathlib import Path
 from typing import IO, Any
@@ -122,7 +122,8 @@ def _refusing(path: Path) -> Iterator[None]:
         raise Failed(str(failure)) from failure
     except (OSError, ImportError, ValueError) as failure:
         kept = "" if str(path) == "-" or is_special(path) else " What was there before is unchanged."
-        raise Failed(f"{str(path)!r} cannot be written: {str(failure).rstrip('.')}.{kept}") from failure
+        why = str(getattr(failure, "strerror", None) or failure).rstrip(".")
+        raise Failed(f"{str(path)!r} cannot be written: {why}.{kept}") from failure
 
 
 def write_table(frame: Any, path: Path, axes: list[str] | None = None, *, folder: bool = False) -> None:
@@ -175,7 +176,7 @@ def _write(frame: Any, file: IO[bytes], ending: str, axes: list[str]) -> None:
     elif ending == ".feather":
         frame.reset_index(drop=True).to_feather(file)
     elif ending == ".xlsx":
-        frame.to_excel(file, index=False)
+        file.write(_complete(lambda whole: frame.to_excel(whole, index=False)))
     elif ending in (".json", ".jsonl", ".ndjson"):
         with _as_text(file) as text:
             frame.to_json(text, orient="records", lines=ending != ".json", force_ascii=False)
@@ -183,6 +184,13 @@ def _write(frame: Any, file: IO[bytes], ending: str, axes: list[str]) -> None:
         _write_numpy(frame, file, ending, axes)
     else:
         _write_text(frame, file, "\t" if ending == ".tsv" else ",")
+
+
+def _complete(write: Callable[[IO[bytes]], None]) -> memoryview:
+    """A zip archive in memory: one that is cut short would be written to again when it is collected, after its file was closed."""
+    whole = BytesIO()
+    write(whole)
+    return whole.getbuffer()
 
 
 def _write_part(frame: Any, folder: DraftFolder, number: int) -> None:
@@ -248,4 +256,4 @@ def _write_numpy(frame: Any, file: IO[bytes], ending: str, axes: list[str]) -> N
         raise Usage(
             f"A column is called 'X', the name of the embedding in a {ending} file: the columns are {listed(frame.columns)}."
         )
-    np.savez(file, X=Y, axes=np.array(axes), **beside)
+    file.write(_complete(lambda whole: np.savez(whole, X=Y, axes=np.array(axes), **beside)))
