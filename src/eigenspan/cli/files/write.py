@@ -176,7 +176,11 @@ def _write(frame: Any, file: IO[bytes], ending: str, axes: list[str]) -> None:
     elif ending == ".feather":
         frame.reset_index(drop=True).to_feather(file)
     elif ending == ".xlsx":
-        file.write(_complete(lambda whole: frame.to_excel(whole, index=False)))
+        whole = (
+            BytesIO()
+        )  # a zip archive that is cut short is written to again when it is collected, after its file was closed
+        frame.to_excel(whole, index=False)
+        file.write(whole.getbuffer())
     elif ending in (".json", ".jsonl", ".ndjson"):
         with _as_text(file) as text:
             frame.to_json(text, orient="records", lines=ending != ".json", force_ascii=False)
@@ -184,13 +188,6 @@ def _write(frame: Any, file: IO[bytes], ending: str, axes: list[str]) -> None:
         _write_numpy(frame, file, ending, axes)
     else:
         _write_text(frame, file, "\t" if ending == ".tsv" else ",")
-
-
-def _complete(write: Callable[[IO[bytes]], None]) -> memoryview:
-    """A zip archive in memory: one that is cut short would be written to again when it is collected, after its file was closed."""
-    whole = BytesIO()
-    write(whole)
-    return whole.getbuffer()
 
 
 def _write_part(frame: Any, folder: DraftFolder, number: int) -> None:
@@ -256,4 +253,6 @@ def _write_numpy(frame: Any, file: IO[bytes], ending: str, axes: list[str]) -> N
         raise Usage(
             f"A column is called 'X', the name of the embedding in a {ending} file: the columns are {listed(frame.columns)}."
         )
-    file.write(_complete(lambda whole: np.savez(whole, X=Y, axes=np.array(axes), **beside)))
+    whole = BytesIO()  # as for a workbook
+    np.savez(whole, X=Y, axes=np.array(axes), **beside)
+    file.write(whole.getbuffer())
