@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -185,6 +186,22 @@ def test_devices_and_fifos(here: Path) -> None:
         assert invoke("embed", "t.csv", "-o", "fifo").exit_code == 0
         assert reader.communicate()[0].startswith("row,pca0,pca1\n")
     assert Path("fifo").is_fifo()
+
+
+@posix
+@pytest.mark.parametrize("output", ["-", "o.csv"])
+def test_standard_output_on_a_full_disk(output: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Named files are complete by then."""
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    printing = "eigenspan.cli.files.write._print_text" if output == "-" else "eigenspan.cli.delivery.announce"
+    monkeypatch.setattr(printing, full)
+    told = refused("embed", "t.csv", "-o", output, code=1)
+    assert "Standard output" in told
+    assert "cannot be written: No space left on device" in told
+    assert output == "-" or len(pd.read_csv(output)) == 60
 
 
 # ---------------------------------------------------------------------- places

@@ -260,6 +260,7 @@ class Trial:
             code, output = self._run(faults)
         assert code == 0, output
         assert not others, f"{others} were opened for writing, and are no drafts"
+        assert faults.names.count("replace") == len(self.paths), "an output was written without a draft"
         self.news = [contents(path, self.case) for path in self.paths]
         return faults.names
 

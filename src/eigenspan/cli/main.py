@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Any
 
 import click
@@ -21,6 +22,9 @@ from .theorems import theorems
 from .transform import transform
 from .words import in_words
 
+#: Only writes fail with these. Named outputs have messages of their own, so the rest is printed, or a temporary file of some library.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 
 class _Group(click.Group):
     """Known errors end in one paragraph and an exit code of their kind; anything else is a bug and keeps its traceback."""
@@ -37,6 +41,10 @@ class _Group(click.Group):
             if how().debug:
                 raise
             raise Failed(str(failure)) from failure
+        except OSError as failure:
+            if how().debug or failure.errno not in FULL:
+                raise
+            raise Failed(f"Standard output or a temporary file cannot be written: {failure.strerror}.") from failure
         except EigenspanError as failure:
             if how().debug:
                 raise

@@ -123,7 +123,8 @@ def _refusing(path: Path) -> Iterator[None]:
     except (OSError, ImportError, ValueError) as failure:
         kept = "" if str(path) == "-" or is_special(path) else " What was there before is unchanged."
         why = str(getattr(failure, "strerror", None) or failure).rstrip(".")
-        raise Failed(f"{str(path)!r} cannot be written: {why}.{kept}") from failure
+        what = "Standard output" if str(path) == "-" else repr(str(path))
+        raise Failed(f"{what} cannot be written: {why}.{kept}") from failure
 
 
 def write_table(frame: Any, path: Path, axes: list[str] | None = None, *, folder: bool = False) -> None:
