@@ -131,7 +131,7 @@ def together() -> Iterator[None]:
 
 def copy_of_stream(stream: IO[bytes], name: str) -> Path:
     """Private copy of a stream in the system's temporary folder, removed when the process ends."""
-    with _telling(Path(tempfile.gettempdir())):
+    with _telling(Path("the temporary folder")):
         folder = Path(tempfile.mkdtemp(prefix="eigenspan-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     try:

@@ -179,7 +179,7 @@ def _write(frame: Any, file: IO[bytes], ending: str, axes: list[str]) -> None:
     elif ending == ".xlsx":
         whole = (
             BytesIO()
-        )  # a zip archive that is cut short is written to again when it is collected, after its file was closed
+        )  # archives that are cut short print a traceback when they are collected and their file is closed
         frame.to_excel(whole, index=False)
         file.write(whole.getbuffer())
     elif ending in (".json", ".jsonl", ".ndjson"):
