@@ -310,6 +310,8 @@ def _resolved(path: Path) -> tuple[Path, os.stat_result | None]:
     old = _stat(target)
     if old is not None and stat.S_ISDIR(old.st_mode):
         raise OutputError(f"{str(path)!r} is a folder: give the name of a file.")
+    if old is not None and not stat.S_ISREG(old.st_mode):  # root could rename a draft onto /dev/null
+        raise OutputError(f"{str(path)!r} has become a device or a pipe: give the name of a file.")
     _check_parent(target)
     if old is not None and not os.access(target, os.W_OK):
         raise _unwritable(path, PermissionError(errno.EACCES, "the file is write-protected"), True)

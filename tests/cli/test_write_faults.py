@@ -177,9 +177,9 @@ def test_standard_output_by_its_name(here: Path) -> None:
 
 @posix
 def test_devices_and_fifos(here: Path) -> None:
-    assert invoke("embed", "t.csv", "-o", "/dev/null").exit_code == 0
-    assert Path("/dev/null").is_char_device()
-    if Path("/dev/full").exists():
+    if os.geteuid():  # root could replace them
+        assert invoke("embed", "t.csv", "-o", "/dev/null").exit_code == 0
+    if Path("/dev/full").exists() and os.geteuid():
         assert "'/dev/full' cannot be written: No space left" in refused("embed", "t.csv", "-o", "/dev/full", code=1)
     os.mkfifo("fifo")
     with subprocess.Popen(["cat", "fifo"], stdout=subprocess.PIPE, text=True) as reader:

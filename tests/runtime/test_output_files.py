@@ -160,11 +160,14 @@ def test_write_protected_files_are_refused(tmp_path: Path, monkeypatch: pytest.M
 def test_devices_pipes_and_open_files_are_written_directly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, special in (("/dev/null", True), ("/dev/stdout", True), ("/dev/fd/1", True), (tmp_path, False)):
         assert is_special(Path(name)) is special
-    put(Path("/dev/null"))
-    (tmp_path / "link").symlink_to("/dev/null")
-    put(tmp_path / "link")
-    assert Path("/dev/null").is_char_device()
-    if Path("/dev/full").exists():
+    outer, inner = os.openpty()  # a device that nothing can replace, whatever goes wrong here
+    for path in (Path(os.ttyname(inner)), tmp_path / "link"):
+        (tmp_path / "link").unlink(missing_ok=True)
+        (tmp_path / "link").symlink_to(os.ttyname(inner))
+        put(path)
+        assert os.read(outer, 9) == b"new"
+    os.close(inner), os.close(outer)
+    if Path("/dev/full").exists() and os.geteuid():  # root could replace it
         with pytest.raises(
             OutputError, match=r"'/dev/full' cannot be written: No space left on device\. Free some space"
         ):
@@ -181,6 +184,15 @@ def test_devices_pipes_and_open_files_are_written_directly(tmp_path: Path, monke
         put(Path(f"/dev/fd/{file.fileno()}"))
         file.write(b" after")
     assert (tmp_path / "file").read_bytes() == b"before new after"
+
+
+@posix
+def test_devices_are_never_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    monkeypatch.setattr("eigenspan._files.is_special", lambda _: False)  # as if it had come after that was asked
+    with pytest.raises(OutputError, match="has become a device or a pipe"):
+        put(tmp_path / "fifo")
+    assert (tmp_path / "fifo").is_fifo()
 
 
 # ---------------------------------------------------------------------- folders and groups
