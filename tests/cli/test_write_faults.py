@@ -214,6 +214,13 @@ def test_folders_that_allow_no_new_files(here: Path, monkeypatch: pytest.MonkeyP
     assert Path("o.csv").read_bytes() == OLD
 
 
+@posix
+def test_places_that_cannot_be_looked_at(here: Path) -> None:
+    Path("loop.csv").symlink_to("loop.csv")
+    told = refused("embed", "t.csv", "-o", "loop.csv", code=2)
+    assert "'loop.csv' cannot be written: Too many levels of symbolic links" in told
+
+
 def test_endings_in_capitals(here: Path) -> None:
     """NumPy adds an ending of its own to names, and pictures go by theirs."""
     for name in ("o.NPY", "o.NPZ", "o.XLSX", "o.CSV"):

@@ -48,6 +48,10 @@ def check_output(path: Path | None, *inputs: Path) -> None:
     """Refuse, before any work, a place that cannot be written or that holds the input."""
     if path is None or str(path) == "-":
         return
+    try:
+        special = is_special(path)
+    except OutputError as failure:  # a folder that may not be entered, or a link to itself
+        raise Usage(str(failure)) from failure
     if path.is_dir() and (any(path.iterdir()) or path.suffix):
         raise Usage(f"{str(path)!r} is a directory that holds files already: name a file in it, or a new folder.")
     if not path.parent.is_dir():
@@ -57,7 +61,7 @@ def check_output(path: Path | None, *inputs: Path) -> None:
     if path.exists() and not os.access(path, os.W_OK):
         raise Usage(f"{str(path)!r} cannot be written: there is no permission to.")
     parent = Path(os.path.realpath(path)).parent
-    if not is_special(path) and parent.is_dir() and not os.access(parent, os.W_OK | os.X_OK):
+    if not special and parent.is_dir() and not os.access(parent, os.W_OK | os.X_OK):
         raise Usage(
             f"{str(path)!r} cannot be written: there is no permission to make files in {str(parent)!r}, where a result is completed before "
             "it gets its name. Choose another folder."
