@@ -11,7 +11,7 @@ DOCS := .venv-docs
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-kernels test-oldest test-runtime test-sklearn test-browser lint format types doctest unit gallery bench bench-full docs clean
+.PHONY: help setup demo test test-kernels test-oldest test-runtime test-faults test-sklearn test-browser lint format types doctest unit gallery bench bench-full docs clean
 
 help: ## this list
 	@echo "make <target>, with PYTHON=python3.12 to choose the interpreter"
@@ -63,6 +63,9 @@ test-oldest: $(OLDEST)/.ready ## the tests with the oldest versions of what eige
 
 test-runtime: $(READY) ## Ctrl-C at 40 moments of twelve methods, forks, limits, broken caches (half an hour)
 	EIGENSPAN_INTERRUPTS=40 $(BIN)/python -m pytest -s tests/runtime
+
+test-faults: $(READY) ## full disks, Ctrl-C and kills at every call that changes the disk, of every command (ten minutes)
+	$(BIN)/python tests/faults.py
 
 test-sklearn: $(READY) ## scikit-learn's own tests of the classes that both libraries have
 	$(BIN)/python tests/sklearn_suites

@@ -12,6 +12,7 @@
     ├── ParameterError (TypeError)       a parameter that does not exist, or one that is missing
     ├── UnitError (ValueError)           a unit form B that is not positive semidefinite
     ├── ModelError (ValueError)          an estimator that cannot be saved, or a file that is no model
+    ├── OutputError (OSError)            a file that cannot be written; what was there is unchanged
     ├── MemoryLimitError (MemoryError)   the problem would not fit; the message names what does
     ├── ClusterError (RuntimeError)      the cluster that worked on the rows was lost
     └── ConvergenceError (RuntimeError)  no solver reached the requested residual
@@ -87,6 +88,10 @@ class UnitError(EigenspanError, ValueError):
 
 class ModelError(EigenspanError, ValueError):
     """An estimator cannot be saved, or a file is no model that can be loaded."""
+
+
+class OutputError(EigenspanError, OSError):
+    """A file or folder cannot be written. What was there before is unchanged."""
 
 
 class MemoryLimitError(EigenspanError, MemoryError):

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eigenspan.errors import InputError
+from eigenspan.errors import InputError, OutputError
 from eigenspan.report import Curves, Formulas, Picture, Prose, Report, Spectra, Table
 from eigenspan.report.page import SCRIPTS, json_text
 from eigenspan.report.sections import number
@@ -245,7 +245,7 @@ def test_the_file(tmp_path):
     for bad in ("r.txt", "r", "r.csv"):
         with pytest.raises(InputError, match=r"end its name in \.html"):
             report.write(tmp_path / bad)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(OutputError, match=r"There is no folder .*nowhere.* to write 'r\.html' to: make it first"):
         report.write(tmp_path / "nowhere" / "r.html")
 
 

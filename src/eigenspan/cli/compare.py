@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .console import Failed, Usage, how, out, plural, print_json, refuse_two_results, say, working
+from .console import Usage, how, out, plural, print_json, refuse_two_results, say, working
 from .options import FILE, choosing, common, preparing, reading, seed
 
 #: Cells of the table that a page carries.
@@ -89,19 +89,18 @@ def _check_places(o: SimpleNamespace) -> None:
 
 
 def _deliver(o: SimpleNamespace, found: Any, frame: Any, data: Any) -> None:
-    from .files import write_table
+    from .._files import together
+    from .files.write import write_figure, write_table
 
-    try:
+    with together():
         if o.plot is not None:
             with working("Drawing"):
-                found.plot().figure_.savefig(o.plot, dpi=120)
+                write_figure(found.plot().figure_, o.plot, dpi=120)
         if o.report is not None:
             with working("Writing the report"):
                 _report(o, found, frame, data)
-    except OSError as failure:
-        raise Failed(f"The results cannot be written: {failure}") from failure
-    if o.output is not None:
-        write_table(found.frame, o.output, ["value", "error"])
+        if o.output is not None:
+            write_table(found.frame, o.output, ["value", "error"])
     if str(o.output) == "-":
         return
     if how().json:

@@ -1,6 +1,6 @@
 """Talking to the user: results on standard output, everything else on standard error.
 
-Exit codes: 0 done, 1 failed, 2 the command was not understood, 3 the data are unfit for it, 130 interrupted.
+Exit codes: 0 done, 1 failed, 2 the command was not understood, 3 the data are unfit for it, 130 interrupted, 128 + n ended by the signal n.
 """
 
 from __future__ import annotations

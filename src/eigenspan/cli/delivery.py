@@ -46,11 +46,10 @@ class Result:
     write: Callable[[], None] = field(default=lambda: None)
 
 
-def deliver(o: SimpleNamespace, result: Result) -> None:
-    """Write the table and, where asked for, the picture and the model; print the summary."""
+def write(o: SimpleNamespace, result: Result) -> None:
+    """Write the table and, where asked for, the picture and the model."""
     from .bundle import Bundle, save
 
-    files = {"Embedding": o.output, "Picture": o.plot, "Model": o.model}
     if o.plot is not None:
         draw(result.estimators, result.embeddings, result.rows, result.label, o.plot)
         dimensions_said(result.embeddings)
@@ -60,6 +59,11 @@ def deliver(o: SimpleNamespace, result: Result) -> None:
         scaling = (result.center, result.spread, result.medians)
         save(Bundle(name, estimator, result.columns, *scaling, o.label, o.identifier), o.model)
     result.write()
+
+
+def tell(o: SimpleNamespace, result: Result) -> None:
+    """Print the summary, and where the files are."""
+    files = {"Embedding": o.output, "Picture": o.plot, "Model": o.model}
     if str(o.output) == "-":
         for summary in result.summaries:
             warn_of_single_columns(summary)

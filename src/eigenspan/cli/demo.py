@@ -47,7 +47,9 @@ def demo(output: Path, report: Path) -> None:
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
 
+    from .._files import make_folder
     from ..plotting import grid
+    from .files.write import write_figure
 
     X, y = load_digits(return_X_y=True)
     train, test, y_train, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
@@ -59,10 +61,10 @@ def demo(output: Path, report: Path) -> None:
         titles = {r.name: f"{TITLES.get(r.name, r.name)}\n1-NN accuracy {r.accuracy:.0%}" for r in results}
         try:
             figure = grid({r.name: r.points for r in results}, [*y_train, *y_test], titles=titles, legend_title="digit")
-            output.parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(output, dpi=105)
-        except (ImportError, OSError, ValueError) as failure:
+        except (ImportError, ValueError) as failure:
             raise Failed(f"The picture could not be made: {failure}") from failure
+        make_folder(output.parent)
+        write_figure(figure, output, dpi=105)
     console.print(f"\nPicture: {output}", soft_wrap=True)
     _report(X, y, report)
     console.print(f"Report: {report}   (open it in a browser; it needs no network)", soft_wrap=True)
@@ -73,6 +75,7 @@ def _report(X: Any, y: Any, path: Path) -> None:
     import numpy as np
     import pandas as pd
 
+    from .._files import make_folder
     from ..quality import compare
     from .compare import command_line
 
@@ -87,17 +90,14 @@ def _report(X: Any, y: Any, path: Path) -> None:
         ink, rows = X.sum(axis=1), X.reshape(-1, 8, 8).sum(axis=2)
         lowest = 8 - np.argmax(rows[:, ::-1] > 0, axis=1)
         table = pd.DataFrame({"image": np.arange(len(y)), "digit": y.astype(str), "ink": ink, "lowest row": lowest})
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            found.report(
-                path,
-                title="Handwritten digits by six methods",
-                table=table,
-                colour="digit",
-                provenance={"command": command_line(), "seed": 0},
-            )
-        except OSError as failure:
-            raise Failed(f"The report could not be written: {failure}") from failure
+        make_folder(path.parent)
+        found.report(
+            path,
+            title="Handwritten digits by six methods",
+            table=table,
+            colour="digit",
+            provenance={"command": command_line(), "seed": 0},
+        )
 
 
 def _run(name: str, train: Any, y_train: Any, test: Any, y_test: Any) -> _Result:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from .console import Failed, how, out, print_json, working
+from .console import how, out, print_json, working
 from .options import FILE, common, preparing, reading, seed
 
 
@@ -73,6 +73,7 @@ def _tell(found: Any, o: SimpleNamespace) -> None:
 def _draw(found: Any, path: Path) -> None:
     """All curves in one picture."""
     from ..plotting._canvas import new_figure
+    from .files.write import write_figure
 
     drawn = [result for result in found if result.curve is not None]
     columns = min(3, max(1, len(drawn)))
@@ -84,7 +85,4 @@ def _draw(found: Any, path: Path) -> None:
             result.plot(ax)
         for ax in list(panels.flat)[len(drawn) :]:
             ax.remove()
-        try:
-            figure.savefig(path, dpi=120)
-        except OSError as failure:
-            raise Failed(f"{str(path)!r} cannot be written: {failure}") from failure
+        write_figure(figure, path, dpi=120)

@@ -10,7 +10,7 @@ import click
 
 from ..errors import EigenspanError
 from .console import Usage, listed, refuse_two_results, say
-from .delivery import Result, deliver
+from .delivery import Result, tell, write
 from .options import FILE, choosing, common, preparing, reading, seed
 from .words import in_words
 
@@ -49,6 +49,7 @@ def embed(**options: Any) -> None:
 
 def run(o: SimpleNamespace) -> None:
     """The command, after its options."""
+    from .._files import together
     from .files.parts import too_large
     from .fitting import fit, takes_gaps
     from .reading import read_numbers
@@ -57,7 +58,10 @@ def run(o: SimpleNamespace) -> None:
     chosen = methods_of(o)
     _check_places(o, [row.name for row, _ in chosen])
     if too_large(o.table) and len(chosen) == 1:
-        return deliver(o, streamed(o, *chosen[0]))
+        with together():
+            result = streamed(o, *chosen[0])
+            write(o, result)
+        return tell(o, result)
     table = read_numbers(o, gaps=all(takes_gaps(estimator) for _, estimator in chosen))
     finished: dict[str, Any] = {}
     try:
@@ -68,7 +72,10 @@ def run(o: SimpleNamespace) -> None:
         if not finished:
             raise
         say(f"Interrupted: the results of {listed(finished)} are written, and {len(chosen) - len(finished)} missing.")
-    deliver(o, _result(o, finished, table))
+    result = _result(o, finished, table)
+    with together():
+        write(o, result)
+    tell(o, result)
     if len(finished) < len(chosen):
         raise SystemExit(130)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .console import Failed, Usage, listed, out, say, working
+from .console import Usage, listed, out, say, working
 
 #: Correlation beyond which one column is all that an axis shows.
 _ALONE = 0.95
@@ -180,27 +180,23 @@ def draw(estimators: dict[str, Any], embeddings: dict[str, Any], n: int, label: 
     """Draw one embedding, or several side by side; the title says so where they are a sample of the n rows."""
     from ..plotting import EmbeddingDisplay, GalleryDisplay
     from ..plotting.points import told_by
+    from .files.write import write_figure
 
     labels = None if label is None else _colours(label)
     with working("Drawing"):
-        try:
-            shown: Any
-            if len(estimators) == 1:
-                ((name, estimator),) = estimators.items()
-                Y, clusters = embeddings[name], getattr(estimator, "labels_", None)
-                coloured = labels if clusters is None else np.asarray(clusters).astype(str)
-                title = str(label.name) if clusters is None and label is not None else "cluster"
-                given = told_by(estimator, Y) | {"legend_title": title}
-                if len(Y) < n:
-                    given["title"] += f", {len(Y)} of {n} rows"
-                shown = EmbeddingDisplay.from_embedding(Y, coloured, **given)
-            else:
-                shown = GalleryDisplay(
-                    embeddings, labels, legend_title=None if label is None else str(label.name)
-                ).plot()
-            shown.figure_.savefig(path, dpi=150)
-        except OSError as failure:
-            raise Failed(f"{str(path)!r} cannot be written: {failure}") from failure
+        shown: Any
+        if len(estimators) == 1:
+            ((name, estimator),) = estimators.items()
+            Y, clusters = embeddings[name], getattr(estimator, "labels_", None)
+            coloured = labels if clusters is None else np.asarray(clusters).astype(str)
+            title = str(label.name) if clusters is None and label is not None else "cluster"
+            given = told_by(estimator, Y) | {"legend_title": title}
+            if len(Y) < n:
+                given["title"] += f", {len(Y)} of {n} rows"
+            shown = EmbeddingDisplay.from_embedding(Y, coloured, **given)
+        else:
+            shown = GalleryDisplay(embeddings, labels, legend_title=None if label is None else str(label.name)).plot()
+        write_figure(shown.figure_, path, dpi=150)
 
 
 def _colours(label: Any) -> Any:

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..core.moments import Moments
-from .console import Failed, Unfit, Usage, listed, plural, say, working
+from .console import Unfit, Usage, listed, plural, say, working
 from .delivery import Result
-from .files.write import append_text, is_folder, write_part
+from .files.write import is_folder, writing_chunks
 from .results import axes_of, frame_of, summary_of_chunks
 
 #: Rows that the picture shows, at most.
@@ -177,15 +177,9 @@ class ThirdPass:
 
     def write(self, path: Path) -> None:
         """Write the table, a chunk at a time."""
-        folder = is_folder(path, self.rows.o.table)
-        try:
-            for number, table in enumerate(self._tables()):
-                if folder:
-                    write_part(table, path, number)
-                else:
-                    append_text(table, path, header=number == 0)
-        except OSError as failure:
-            raise Failed(f"{str(path)!r} cannot be written: {failure}") from failure
+        with writing_chunks(path, folder=is_folder(path, self.rows.o.table)) as write:
+            for table in self._tables():
+                write(table)
 
     def _tables(self) -> Iterator[Any]:
         """Chunks of the output table; every one is noted on the way."""

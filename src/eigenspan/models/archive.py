@@ -11,20 +11,19 @@ import hashlib
 import json
 import math
 import os
-import secrets
-import shutil
 import struct
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
+from .._files import is_special, writing
 from .._resources import require
-from ..errors import ModelError
+from ..errors import ModelError, OutputError
 from .tree import plain_dtype
 
 FORMAT, VERSION = "eigenspan-model", 2
@@ -88,26 +87,14 @@ def _add(archive: zipfile.ZipFile, file: IO[bytes], name: str, array: np.ndarray
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A new file in place of what is at `path`, all at once when it is done; ModelError where that cannot be."""
-    path = Path(os.path.realpath(path))
-    if path.is_dir() or (path.exists() and not path.is_file()):
-        raise ModelError(f"{str(path)!r} is a {'folder' if path.is_dir() else 'device'}: give the name of a file.")
-    if not path.parent.is_dir():
-        raise ModelError(f"There is no folder {str(path.parent)!r} to write {path.name!r} to: make it first.")
-    draft = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
+    """New file in place of what is at `path`, all at once when it is complete; ModelError where that cannot be."""
     try:
-        with open(draft, "x+b") as file:
+        if is_special(path):  # a checksum is written last, in a place before the end
+            raise ModelError(f"{str(path)!r} is a device: give the name of a file.")
+        with writing(path) as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            shutil.copymode(path, draft)
-        os.replace(draft, path)
-    except OSError as failure:
-        raise ModelError(f"{str(path)!r} cannot be written: {failure.strerror or failure}.") from failure
-    finally:
-        with suppress(OSError):
-            draft.unlink()
+    except OutputError as failure:
+        raise ModelError(str(failure)) from failure
 
 
 # ---------------------------------------------------------------------- reading

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from .._diagnostics import logger
+from .._files import make_folder, writing
 from ..errors import EigenspanError, FitWarning, InputError, warn
 from ..input.y import label_array
 from ..methods.registry import make
@@ -297,7 +299,7 @@ class Shelf:
     def __init__(self, folder: Path, X: Any, y: Any) -> None:
         if folder.exists() and not folder.is_dir():
             raise InputError(f"folder={str(folder)!r} is a file: give the name of a folder.")
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         self.folder, self.data = folder, joblib.hash((X, y))
 
     def _mark(self, name: str, estimator: Any) -> str:
@@ -337,11 +339,10 @@ class Shelf:
                 "method": repr(estimator),
             }
         )
-        file = self._file(name)
-        partial = file.with_suffix(".part")
-        with partial.open("wb") as stream:
-            np.savez_compressed(stream, embedding=found.embedding, facts=np.array(facts))
-        partial.replace(file)
+        whole = BytesIO()
+        np.savez_compressed(whole, embedding=found.embedding, facts=np.array(facts))
+        with writing(self._file(name)) as file:
+            file.write(whole.getbuffer())
 
 
 @contextmanager

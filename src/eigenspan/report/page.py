@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._files import writing
 from ..errors import InputError
 from ..plotting._colours import FEW, MISSING, TWELVE
 from ..plotting._read import most_pairs
@@ -101,17 +101,18 @@ class Report:
         ----------
         path : str or Path
             A file name that ends in ``.html``.
+
+        Raises
+        ------
+        OutputError
+            The file cannot be written; what was there is unchanged.
         """
         path = Path(path)
         if path.suffix.lower() not in (".html", ".htm"):
             raise InputError(f"A report is a web page: end its name in .html; got {path.name!r}.")
         page = self.html().encode("utf-8", "xmlcharrefreplace")  # halves of letters cannot be written otherwise
-        partial = path.with_name(path.name + ".part")
-        try:
-            partial.write_bytes(page)
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
+        with writing(path) as file:
+            file.write(page)
         return path
 
     def html(self) -> str:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
 import bz2
 import gzip
 import lzma
-import shutil
 import sys
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterable
@@ -16,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..._files import copy_of_stream, is_draft
 from ..console import Unfit, Usage, listed, say
 
 #: Compressed text.
@@ -114,11 +112,13 @@ def local_copy(path: Path) -> Path:
     piped = str(path) == "-"
     if not piped and not path.exists():
         raise Usage(f"There is no file {str(path)!r}.")
+    if is_draft(path):
+        raise Unfit(f"{str(path)!r} is the draft of a file whose command was killed: it is incomplete. Delete it.")
     if not piped and path.is_dir():
         parquet_files(path)
         return path
     if piped or not path.is_file():
-        path = _from_pipe(sys.stdin.buffer if piped else path.open("rb"))
+        path = copy_of_stream(sys.stdin.buffer if piped else path.open("rb"), "stdin")
     if path.stat().st_size == 0:
         raise Unfit("Nothing came through the pipe." if piped else f"The file {str(path)!r} is empty (0 bytes).")
     return path
@@ -147,15 +147,6 @@ def refuse_other_columns(path: Path, columns: Iterable[tuple[str, list[Any]]]) -
         first = found if first is None else first
         if found != first:
             raise Unfit(f"The columns of {str(path)!r} change on the way ({name}): {found[:5]} after {first[:5]}.")
-
-
-def _from_pipe(stream: Any) -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="eigenspan-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    path = folder / "stdin"
-    with path.open("wb") as file:
-        shutil.copyfileobj(stream, file)
-    return path
 
 
 def _kind(path: Path) -> str:

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from io import BytesIO, TextIOWrapper
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+from ..._files import DraftFolder, is_special, writing, writing_folder
+from ...errors import OutputError
 from ..console import Failed, Usage, listed, warn
 
 #: Endings that can be written, and the extra that brings what they need.
@@ -42,14 +48,24 @@ def check_output(path: Path | None, *inputs: Path) -> None:
     """Refuse, before any work, a place that cannot be written or that holds the input."""
     if path is None or str(path) == "-":
         return
+    try:
+        special = is_special(path)
+    except OutputError as failure:  # a folder that may not be entered, or a link to itself
+        raise Usage(str(failure)) from failure
     if path.is_dir() and (any(path.iterdir()) or path.suffix):
         raise Usage(f"{str(path)!r} is a directory that holds files already: name a file in it, or a new folder.")
     if not path.parent.is_dir():
         raise Usage(f"There is no directory {str(path.parent)!r} to write {path.name!r} into.")
     if any(_is_same(path, source) for source in inputs):
         raise Usage(f"{str(path)!r} is the input: choose another name for the output.")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
+    if path.exists() and not os.access(path, os.W_OK):
         raise Usage(f"{str(path)!r} cannot be written: there is no permission to.")
+    parent = Path(os.path.realpath(path)).parent
+    if not special and parent.is_dir() and not os.access(parent, os.W_OK | os.X_OK):
+        raise Usage(
+            f"{str(path)!r} cannot be written: there is no permission to make files in {str(parent)!r}, where a result is completed before "
+            "it gets its name. Choose another folder."
+        )
 
 
 def _is_same(one: Path, other: Path) -> bool:
@@ -69,7 +85,7 @@ def check_table(path: Path, table: Path | None = None) -> None:
         return
     folder = table is not None and is_folder(path, table)
     ending = ".parquet" if folder else path.suffix.lower()
-    if ending not in WRITABLE and not _is_device(path):
+    if ending not in WRITABLE and not is_special(path):
         raise Usage(f"{path.name!r} has no ending that names a kind of table: use one of {', '.join(WRITABLE)}.")
     module = {".parquet": "pyarrow", ".feather": "pyarrow", ".xlsx": "openpyxl", ".h5ad": "anndata"}.get(ending)
     if module is not None:
@@ -77,25 +93,6 @@ def check_table(path: Path, table: Path | None = None) -> None:
 
         if find_spec(module) is None:
             raise Usage(f'{ending} needs {module}, which is not installed: pip install "eigenspan[{WRITABLE[ending]}]"')
-
-
-def _is_device(path: Path) -> bool:
-    return path.exists() and not path.is_file()
-
-
-def write_part(frame: Any, folder: Path, number: int) -> None:
-    """One of the Parquet files of a folder."""
-    folder.mkdir(exist_ok=True)
-    frame.to_parquet(folder / f"part-{number:05d}.parquet", index=False)
-
-
-def append_text(frame: Any, path: Path, *, header: bool) -> None:
-    """Write a chunk of a table as separated text; the first, with the header, replaces what the file held."""
-    separator = "\t" if path.suffix.lower() == ".tsv" else ","
-    if str(path) == "-":
-        _print_text(frame, header)
-    else:
-        frame.to_csv(path, index=False, mode="w" if header else "a", header=header, sep=separator)
 
 
 def _print_text(frame: Any, header: bool = True) -> None:
@@ -112,35 +109,119 @@ def _print_text(frame: Any, header: bool = True) -> None:
     sys.stdout.flush()
 
 
+def _reader_left(path: Path) -> None:
+    """Go on without output, and without a message, where the program behind a pipe has read enough."""
+    if str(path) in ("-", "/dev/stdout"):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    """Turn errors of writers into a message."""
+    try:
+        yield
+    except BrokenPipeError:
+        _reader_left(path)
+    except OutputError as failure:
+        raise Failed(str(failure)) from failure
+    except (OSError, ImportError, ValueError) as failure:
+        kept = "" if str(path) == "-" or is_special(path) else " What was there before is unchanged."
+        why = str(getattr(failure, "strerror", None) or failure).rstrip(".")
+        what = "Standard output" if str(path) == "-" else repr(str(path))
+        raise Failed(f"{what} cannot be written: {why}.{kept}") from failure
+
+
 def write_table(frame: Any, path: Path, axes: list[str] | None = None, *, folder: bool = False) -> None:
     """Write by the ending of the name, or into a folder; ``-`` is standard output, in comma-separated text.
 
     `axes` names the columns of the embedding, which are all that a ``.npy`` holds.
     """
-    ending = path.suffix.lower()
-    try:
-        if folder:
-            write_part(frame, path, 0)
-        elif str(path) == "-":
+    with _refusing(path):
+        if str(path) == "-":
             _print_text(frame)
-        elif _is_device(path):
-            frame.to_csv(path, index=False)
-        elif ending == ".parquet":
-            frame.to_parquet(path, index=False)
-        elif ending == ".feather":
-            frame.reset_index(drop=True).to_feather(path)
-        elif ending == ".xlsx":
-            frame.to_excel(path, index=False)
-        elif ending in (".json", ".jsonl", ".ndjson"):
-            frame.to_json(path, orient="records", lines=ending != ".json", force_ascii=False)
-        elif ending in (".npy", ".npz"):
-            _write_numpy(frame, path, axes or list(frame.columns))
+        elif folder:
+            with writing_folder(path) as parts:
+                _write_part(frame, parts, 0)
         else:
-            frame.to_csv(path, index=False, sep="\t" if ending == ".tsv" else ",")
-    except BrokenPipeError:  # whoever reads has read enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ImportError, ValueError) as failure:
-        raise Failed(f"{str(path)!r} cannot be written: {failure}") from failure
+            ending = ".csv" if is_special(path) else path.suffix.lower()
+            with writing(path) as file:
+                _write(frame, file, ending, axes or list(frame.columns))
+
+
+@contextmanager
+def writing_chunks(path: Path, *, folder: bool = False) -> Iterator[Callable[[Any], None]]:
+    """Function that adds a chunk of rows to a table of separated text, or a file to a folder of Parquet files.
+
+    The table appears when the block ends. Errors of the block that have nothing to do with the output pass through.
+    """
+    numbers, separator = count(), "\t" if path.suffix.lower() == ".tsv" else ","
+
+    def add(write: Callable[..., None], *arguments: Any) -> None:
+        with _refusing(path):
+            write(*arguments)
+
+    try:
+        if str(path) == "-":
+            yield lambda frame: add(_print_text, frame, next(numbers) == 0)
+        elif folder:
+            with writing_folder(path) as parts:
+                yield lambda frame: add(_write_part, frame, parts, next(numbers))
+        else:
+            with writing(path) as file:
+                yield lambda frame: add(_write_text, frame, file, separator, next(numbers) == 0)
+    except BrokenPipeError:
+        _reader_left(path)
+    except OutputError as failure:
+        raise Failed(str(failure)) from failure
+
+
+def _write(frame: Any, file: IO[bytes], ending: str, axes: list[str]) -> None:
+    if ending == ".parquet":
+        frame.to_parquet(file, index=False)
+    elif ending == ".feather":
+        frame.reset_index(drop=True).to_feather(file)
+    elif ending == ".xlsx":
+        whole = (
+            BytesIO()
+        )  # archives that are cut short print a traceback when they are collected and their file is closed
+        frame.to_excel(whole, index=False)
+        file.write(whole.getbuffer())
+    elif ending in (".json", ".jsonl", ".ndjson"):
+        with _as_text(file) as text:
+            frame.to_json(text, orient="records", lines=ending != ".json", force_ascii=False)
+    elif ending in (".npy", ".npz"):
+        _write_numpy(frame, file, ending, axes)
+    else:
+        _write_text(frame, file, "\t" if ending == ".tsv" else ",")
+
+
+def _write_part(frame: Any, folder: DraftFolder, number: int) -> None:
+    """One of the Parquet files of a folder."""
+    with folder.open(f"part-{number:05d}.parquet") as file:
+        frame.to_parquet(file, index=False)
+
+
+def _write_text(frame: Any, file: IO[bytes], separator: str, header: bool = True) -> None:
+    with _as_text(file) as text:
+        frame.to_csv(text, index=False, header=header, sep=separator)
+
+
+@contextmanager
+def _as_text(file: IO[bytes]) -> Iterator[IO[str]]:
+    """Text in UTF-8 for a binary file, which stays open."""
+    text = TextIOWrapper(file, "utf-8", newline="")
+    try:
+        yield text
+        text.flush()
+    finally:
+        with suppress(OSError):  # after an error, which must not be hidden by that of a second flush
+            text.detach()
+
+
+def write_figure(figure: Any, path: Path, dpi: int) -> None:
+    """Write a picture in the format that the ending names."""
+    with _refusing(path), writing(path) as file:
+        figure.savefig(file, dpi=dpi, format=path.suffix[1:].lower() or "png")
 
 
 def write_anndata(path: Path, source: Path, estimators: dict[str, Any], data: Any, beside: Any) -> None:
@@ -156,19 +237,18 @@ def write_anndata(path: Path, source: Path, estimators: dict[str, Any], data: An
     else:
         adata = anndata.AnnData(X=data.X, obs=beside.set_axis(beside.iloc[:, 0].astype(str)).astype(str))
         adata.var_names = data.columns
-    try:
-        to_anndata(named, adata).write_h5ad(path)
-    except OSError as failure:
-        raise Failed(f"{str(path)!r} cannot be written: {failure}") from failure
+    result = to_anndata(named, adata)
+    with _refusing(path), writing(path) as file:
+        result.write_h5ad(file.name)
 
 
-def _write_numpy(frame: Any, path: Path, axes: list[str]) -> None:
+def _write_numpy(frame: Any, file: IO[bytes], ending: str, axes: list[str]) -> None:
     """The embedding alone, or with what stands beside it, text as text."""
     import numpy as np
 
     Y = frame[axes].to_numpy(dtype=np.float64)
-    if path.suffix.lower() == ".npy":
-        np.save(path, Y)
+    if ending == ".npy":
+        np.save(file, Y)
         return
     beside = {}
     for name in (name for name in frame.columns if name not in axes):
@@ -176,6 +256,8 @@ def _write_numpy(frame: Any, path: Path, axes: list[str]) -> None:
         beside[str(name)] = values.astype(str) if values.dtype.kind == "O" else values
     if "X" in beside:
         raise Usage(
-            f"A column is called 'X', the name of the embedding in {path.name}: the columns are {listed(frame.columns)}."
+            f"A column is called 'X', the name of the embedding in a {ending} file: the columns are {listed(frame.columns)}."
         )
-    np.savez(path, X=Y, axes=np.array(axes), **beside)
+    whole = BytesIO()  # as for a workbook
+    np.savez(whole, X=Y, axes=np.array(axes), **beside)
+    file.write(whole.getbuffer())

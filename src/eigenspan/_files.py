@@ -1,0 +1,388 @@
+"""The one place that writes files: a result appears complete, or what was there stays.
+
+`writing` gives a draft file to write to. The draft lies in the folder of the target, has an unpredictable name that begins with a dot
+and ends in ``.part``, and is created exclusively, so that no existing file and no planted link is ever written to. Once it is complete,
+it is flushed to the disk and renamed onto the target, which is atomic. On any error, Ctrl-C included, the draft is removed and the
+target is untouched. Only a process that is killed leaves a draft behind; `is_draft` recognises it.
+
+Links: if the target is a symbolic link, it is resolved once, at the start, and the file it names is replaced; the link stays. Users who
+keep ``latest.csv`` as a link expect that. A hard link is separated: its other names keep the old contents, which are still in use there.
+
+The permission bits of a file that is replaced are kept, and its owner and group where the process may set them. A file without write
+permission is refused, although its folder would allow its replacement. Devices, pipes and files that are open already
+(``/dev/null``, FIFOs, ``/dev/stdout``) are written directly.
+
+`writing_folder` does the same for a folder of files, and `together` completes several outputs before it replaces the first.
+"""
+
+from __future__ import annotations
+
+import atexit
+import errno
+import io
+import os
+import re
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import IO, Any
+
+from .errors import OutputError
+
+#: Bytes of the target's name that the name of a draft repeats: names are limited to 255 bytes.
+_NAMED = 100
+#: Bytes collected before they are written.
+_BUFFER = 2**17
+#: fsync fails with these where a file system does not offer it; the data are then as safe as they can be.
+_NO_FSYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
+#: Names of files that the process has open.
+_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/(\d+)")
+_STREAMS = {"stdout": 1, "stderr": 2}
+_ADVICE = {
+    errno.ENOSPC: "Free some space on that disk, or choose another folder.",
+    errno.EDQUOT: "Free some space within your quota, or choose another folder.",
+    errno.EFBIG: "It would exceed the largest file that this process (see ulimit -f) or file system allows: choose another folder.",
+    errno.EACCES: "Choose a file and a folder that you may write to.",
+    errno.EPERM: "Choose a file and a folder that you may write to.",
+    errno.EROFS: "That disk is read-only: choose another folder.",
+    errno.EBUSY: "It is in use, or a mount point: choose another name.",
+    errno.ENOTEMPTY: "The folder holds files by now: choose another name.",
+    errno.EEXIST: "The folder holds files by now: choose another name.",
+    errno.ENAMETOOLONG: "Choose a shorter name.",
+}
+
+
+# ---------------------------------------------------------------------- files
+@contextmanager
+def writing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
+    """Binary file whose contents replace those of `path`, all at once, when the block ends without an error.
+
+    The file can be read and repositioned unless `path` is a device or a pipe. Its ``name`` is that of the draft, for libraries that
+    write to names only. It ends in ``.part``: give the format explicitly. Within `together` the replacement waits for the other files.
+
+    Raises OutputError where the file cannot be written; other errors of the block pass through.
+    """
+    path = Path(path)
+    if is_special(path):
+        with _Raw(path, path, "wb", None, (BrokenPipeError,)).buffered() as file:
+            yield file
+        return
+    target, old = _resolved(path)
+    draft = _Draft(_draft_name(target), target, path, old)
+    with _kept_or_removed(draft):
+        mode = 0o666 if old is None else old.st_mode & 0o666 | 0o600
+        with _Raw(draft.place, path, "x+b", old is not None, mode=mode).buffered() as file:
+            yield file
+        draft.settle()
+
+
+@contextmanager
+def writing_folder(path: str | PathLike[str]) -> Iterator[DraftFolder]:
+    """Folder that appears at `path`, with all of its files, when the block ends without an error.
+
+    A folder that is there already is replaced only if it is empty; OutputError otherwise.
+    """
+    path = Path(path)
+    target = Path(os.path.realpath(path))
+    old = _stat(target)
+    if old is not None and not stat.S_ISDIR(old.st_mode):
+        raise OutputError(f"{str(path)!r} is a file: give the name of a folder.")
+    if old is not None and any(target.iterdir()):
+        raise OutputError(f"{str(path)!r} is a folder that holds files already: give the name of a new one.")
+    _check_parent(target)
+    draft = _Draft(_draft_name(target), target, path, old)
+    with _kept_or_removed(draft):
+        with _telling(path, False):
+            os.mkdir(draft.place)
+        yield DraftFolder(draft)
+        _sync_folder(draft.place)
+        draft.settle()
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """Complete all files that are written within before the first of them replaces an old one.
+
+    If the block fails, none is replaced. The replacements themselves follow one another, in the order in which the files were completed: a
+    process that is killed between two of them leaves the first new and the second old.
+    """
+    if _group.get() is not None:
+        yield
+        return
+    waiting: list[_Draft] = []
+    token = _group.set(waiting)
+    try:
+        yield
+        for draft in waiting:
+            draft.replace()
+    finally:
+        _group.reset(token)
+        for draft in waiting:
+            draft.remove()
+
+
+def copy_of_stream(stream: IO[bytes], name: str) -> Path:
+    """Private copy of a stream in the system's temporary folder, removed when the process ends."""
+    with _telling(Path("the temporary folder")):
+        folder = Path(tempfile.mkdtemp(prefix="eigenspan-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    try:
+        with _Raw(folder / name, folder / name, "x+b", None).buffered(sync=False) as file:
+            while block := stream.read(_BUFFER):
+                file.write(block)
+    except OutputError as failure:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise OutputError(f"{failure} Or set TMPDIR to a folder with more space.") from failure
+    return folder / name
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it, where they are missing."""
+    with _telling(path):
+        path.mkdir(parents=True, exist_ok=True)
+
+
+def is_draft(path: Path) -> bool:
+    """Whether a name is that of a draft, which is incomplete: whoever wrote it was killed."""
+    return path.name.startswith(".") and path.name.endswith(".part")
+
+
+def is_special(path: Path) -> bool:
+    """Whether a path leads to a device, a pipe, a socket, or a file that this process has open already (``/dev/stdout``)."""
+    if _descriptor(path) is not None:
+        return True
+    found = _stat(path)  # of the path itself: links to pipes have no name that they could be resolved to
+    return found is not None and not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode)
+
+
+class DraftFolder:
+    """Folder under way; `open` adds a file."""
+
+    def __init__(self, draft: _Draft) -> None:
+        self._draft = draft
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[IO[bytes]]:
+        """New binary file in the folder."""
+        with _Raw(self._draft.place / name, self._draft.named, "x+b", False).buffered() as file:
+            yield file
+
+
+# ---------------------------------------------------------------------- drafts
+@dataclass(frozen=True, eq=False)
+class _Draft:
+    """File or folder under way.
+
+    Parameters
+    ----------
+    place : Path
+        The draft.
+    target : Path
+        What it will replace, links resolved.
+    named : Path
+        The target as the user gave it, for messages.
+    old : stat_result or None
+        Of what is at the target, if anything.
+    """
+
+    place: Path
+    target: Path
+    named: Path
+    old: os.stat_result | None
+
+    def settle(self) -> None:
+        """Take over permissions, then replace the target, or wait for the others of the group."""
+        if self.old is not None:
+            _take_over(self.place, self.old)
+        waiting = _group.get()
+        if waiting is None:
+            self.replace()
+        else:
+            waiting.append(self)
+
+    def replace(self) -> None:
+        """Rename the draft onto its target, which is atomic."""
+        with _telling(self.named, self.old is not None):
+            if os.name == "nt" and self.old is not None and stat.S_ISDIR(self.old.st_mode):
+                os.rmdir(self.target)  # Windows does not rename onto an empty folder
+            os.replace(self.place, self.target)
+        _sync_folder(self.target.parent)
+
+    def remove(self) -> None:
+        """Delete the draft, unless it has replaced its target."""
+        with suppress(OSError):
+            if self.place.is_dir() and not self.place.is_symlink():
+                shutil.rmtree(self.place, ignore_errors=True)
+            else:
+                os.unlink(self.place)
+
+
+#: Completed drafts of the running `together`.
+_group: ContextVar[list[_Draft] | None] = ContextVar("eigenspan_outputs", default=None)
+
+
+@contextmanager
+def _kept_or_removed(draft: _Draft) -> Iterator[None]:
+    """Remove the draft if the block fails; it is created within, so that no signal can come between."""
+    try:
+        yield
+    except _NameTakenError as failure:
+        raise _unwritable(draft.named, failure) from failure
+    except BaseException:
+        draft.remove()
+        raise
+
+
+class _NameTakenError(FileExistsError):
+    """A file has the name of the draft already, which must then not be removed."""
+
+
+class _Raw(io.FileIO):
+    """File without a buffer that raises OutputError, with the name that the user gave, where it cannot be written.
+
+    `kept` is as in `_telling`; errors that are `allowed` pass unchanged; `mode` is that of a new file, before the umask.
+    """
+
+    def __init__(
+        self,
+        place: Path,
+        named: Path,
+        how: str,
+        kept: bool | None,
+        allowed: tuple[type[OSError], ...] = (),
+        mode: int = 0o666,
+    ) -> None:
+        def opener(name: str, flags: int) -> int:
+            number = _descriptor(Path(name))
+            if number is not None:
+                return os.dup(number)  # opened anew, a file behind /dev/stdout would be written from its start
+            return os.open(name, flags | (getattr(os, "O_NOFOLLOW", 0) if "x" in how else 0), mode)
+
+        self._telling = partial(_telling, named, kept, allowed)
+        with _telling(named, kept, (*allowed, FileExistsError)):
+            try:
+                super().__init__(str(place), how, opener=opener)
+            except FileExistsError as failure:
+                raise _NameTakenError(*failure.args) from failure
+
+    def write(self, data: Any, /) -> int:
+        with self._telling():
+            return super().write(data)
+
+    @contextmanager
+    def buffered(self, *, sync: bool = True) -> Iterator[IO[bytes]]:
+        """Buffer over the file. At the end the file is on the disk; after an error what is left in the buffer is dropped."""
+        file: Any = io.BufferedRandom(self, _BUFFER) if self.readable() else io.BufferedWriter(self, _BUFFER)
+        try:
+            yield file
+            file.flush()
+            with self._telling():
+                if sync:
+                    _sync(self.fileno())
+                self.close()
+        finally:
+            with suppress(OSError):
+                self.close()
+
+
+def _descriptor(path: Path) -> int | None:
+    """Number of the open file that a name such as ``/dev/stdout`` or ``/dev/fd/3`` stands for."""
+    found = _DESCRIPTOR.fullmatch(os.fspath(path))
+    return None if found is None else _STREAMS.get(found[1]) or int(found[2] or 0)
+
+
+def _draft_name(target: Path) -> Path:
+    start = target.name.encode("utf-8", "ignore")[:_NAMED].decode("utf-8", "ignore")
+    return target.with_name(f".{start}.{secrets.token_hex(8)}.part")
+
+
+def _resolved(path: Path) -> tuple[Path, os.stat_result | None]:
+    """Where a file goes, links resolved, and what is there now; OutputError where nothing can go there."""
+    target = Path(os.path.realpath(path))
+    old = _stat(target)
+    if old is not None and stat.S_ISDIR(old.st_mode):
+        raise OutputError(f"{str(path)!r} is a folder: give the name of a file.")
+    if old is not None and not stat.S_ISREG(old.st_mode):  # root could rename a draft onto /dev/null
+        raise OutputError(f"{str(path)!r} has become a device or a pipe: give the name of a file.")
+    _check_parent(target)
+    if old is not None and not os.access(target, os.W_OK):
+        raise _unwritable(path, PermissionError(errno.EACCES, "the file is write-protected"), True)
+    return target, old
+
+
+def _check_parent(target: Path) -> None:
+    if not target.parent.is_dir():
+        raise OutputError(f"There is no folder {str(target.parent)!r} to write {target.name!r} to: make it first.")
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as failure:
+        raise _unwritable(path, failure) from failure
+    except ValueError as failure:
+        raise OutputError(f"{str(path)!r} is not a valid file name: {failure}.") from failure
+
+
+def _take_over(draft: Path, old: os.stat_result) -> None:
+    """Give a draft the owner, group and permissions of what it replaces, where that is allowed."""
+    with suppress(OSError):
+        new = os.stat(draft)
+        if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+            os.chown(draft, old.st_uid, old.st_gid)
+    with suppress(OSError):
+        os.chmod(draft, old.st_mode & 0o777)
+
+
+def _sync(descriptor: int) -> None:
+    """Wait until a file is on the disk: renamed before, it could be empty after a power failure."""
+    try:
+        os.fsync(descriptor)
+    except OSError as failure:
+        if failure.errno not in _NO_FSYNC:
+            raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename durable, where folders can be opened (not on Windows). The files are complete with or without it."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+# ---------------------------------------------------------------------- messages
+@contextmanager
+def _telling(path: Path, kept: bool | None = None, allowed: tuple[type[OSError], ...] = ()) -> Iterator[None]:
+    """Turn errors of the operating system into OutputError, except those that are `allowed`.
+
+    `kept` says whether there is an old file, which is unchanged; None where the message should not speak of it.
+    """
+    try:
+        yield
+    except OSError as failure:
+        if isinstance(failure, (OutputError, *allowed)):
+            raise
+        raise _unwritable(path, failure, kept) from failure
+
+
+def _unwritable(path: Path, failure: OSError, kept: bool | None = None) -> OutputError:
+    """Error that says what cannot be written, why, what is there now, and what to do."""
+    why = (failure.strerror or str(failure)).rstrip(".")
+    remains = {True: " The old file is unchanged.", False: " Nothing was written.", None: ""}[kept]
+    advice = _ADVICE.get(failure.errno or 0, "Choose another folder or name.")
+    error = OutputError(f"{str(path)!r} cannot be written: {why}.{remains} {advice}")
+    error.errno = failure.errno
+    return error
