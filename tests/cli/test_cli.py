@@ -302,7 +302,7 @@ def test_transform_refuses_files_that_are_no_models(messy, model, tmp_path):
     for content, message in (
         (whole[: len(whole) // 2], "is damaged"),
         (whole[:-1] + b"?", "is damaged"),
-        (whole.replace(b'"version":1', b'"version":9', 1), "is damaged"),
+        (whole.replace(b'"version":2', b'"version":9', 1), "is damaged"),
         (b"\x80\x05junk", "stored as a pickle"),
         (b'{"format": "eigenspan-model", "version": 1}\n\x80\x05junk', "a model of an older eigenspan"),
         (b"", "not an eigenspan model"),

@@ -85,7 +85,7 @@ def check_table(path: Path, table: Path | None = None) -> None:
         return
     folder = table is not None and is_folder(path, table)
     ending = ".parquet" if folder else path.suffix.lower()
-    if ending not in WRITABLE and not is_special(path):
+    if ending not in WRITABLE and not is_special(path) and not path.is_dir():  # of a folder `check_output` speaks
         raise Usage(f"{path.name!r} has no ending that names a kind of table: use one of {', '.join(WRITABLE)}.")
     module = {".parquet": "pyarrow", ".feather": "pyarrow", ".xlsx": "openpyxl", ".h5ad": "anndata"}.get(ending)
     if module is not None:
