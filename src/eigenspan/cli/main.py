@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
+from .._resources import available_memory, human_bytes
 from ..errors import EigenspanError, ParameterError
 from .catalogue import info, methods
 from .compare import compare
-from .console import Refusal, Unfit, Usage, any_encoding, how
+from .console import Refusal, Unfit, Usage, any_encoding, how, plain_tracebacks, remark
 from .demo import demo
 from .dimension import dimension
 from .doctor import doctor
 from .embed import embed
+from .escape import escaped
 from .inspect import inspect
 from .options import fresh
 from .theorems import theorems
@@ -21,17 +25,39 @@ from .transform import transform
 from .words import in_words
 
 
+@contextmanager
+def _escaped_usage() -> Iterator[None]:
+    """click repeats options and arguments in its messages: show their control characters."""
+    try:
+        yield
+    except click.UsageError as failure:
+        vars(failure)["message"] = escaped(failure.message, lines=True)
+        raise
+
+
+def _out_of_memory(failure: str) -> str:
+    return (
+        f"The command ran out of memory: {failure or 'an allocation failed'}. {human_bytes(available_memory())} are available now. Use "
+        "fewer rows or columns, a method that reads the table in chunks such as pca, or a larger limit."
+    )
+
+
 class _Group(click.Group):
     """Known errors end in one paragraph and an exit code of their kind; anything else is a bug and keeps its traceback."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        with any_encoding():
+        with any_encoding(), plain_tracebacks():
             return super().main(*args, **kwargs)
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        with _escaped_usage():
+            return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
         fresh()
         try:
-            return super().invoke(ctx)
+            with _escaped_usage():
+                return super().invoke(ctx)
         except EigenspanError as failure:
             if how().debug:
                 raise
@@ -41,8 +67,12 @@ class _Group(click.Group):
             if how().debug and refusal.__cause__ is not None:
                 raise refusal.__cause__ from None
             raise
+        except MemoryError as failure:
+            if how().debug:
+                raise
+            raise Unfit(_out_of_memory(str(failure))) from failure
         except KeyboardInterrupt:
-            click.echo("Interrupted.", err=True)
+            remark("Interrupted.")
             raise SystemExit(130) from None
 
 

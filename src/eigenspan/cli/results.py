@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .console import Failed, Usage, listed, out, say, working
+from .console import Failed, Usage, listed, say, show, working
+from .escape import name_of, quoted
 
 #: Correlation beyond which one column is all that an axis shows.
 _ALONE = 0.95
@@ -109,23 +110,21 @@ def most_correlated(R: Any, columns: list[str], axes: list[str]) -> dict[str, di
 def announce(summary: Summary, n: int, scale: str, seed: int) -> None:
     """A few lines: shape, time and solver, variance, neighbours, and the columns behind each axis."""
     scaled = {"standard": "columns scaled to unit variance", "robust": "columns scaled by their quartiles"}
-    console = out()
-    console.print(
+    show(
         f"{summary.method}: {n} × {len(summary.axes)} in {summary.seconds:.2f} s, solver {summary.solver}, "
-        f"{scaled.get(scale, 'columns not scaled')}.",
-        soft_wrap=True,
+        f"{scaled.get(scale, 'columns not scaled')}."
     )
     if summary.explained_variance:
         shares = ", ".join(f"{share:.1%}" for share in summary.explained_variance[:10])
-        console.print(f"  variance shown: {shares}; together {sum(summary.explained_variance):.1%}", soft_wrap=True)
+        show(f"  variance shown: {shares}; together {sum(summary.explained_variance):.1%}")
     if summary.trustworthiness is not None:
         rows = summary.trustworthiness_rows
         sampled = "" if rows == n else f", averaged over {rows} of {n} rows drawn with --seed {seed}"
         meaning = "(1 = every embedded neighbour is a true neighbour)"
-        console.print(f"  trustworthiness: {summary.trustworthiness:.3f} {meaning}{sampled}", soft_wrap=True)
+        show(f"  trustworthiness: {summary.trustworthiness:.3f} {meaning}{sampled}")
     for axis, columns in summary.correlations.items():
-        said = ", ".join(f"{name} {r:+.2f}" for name, r in columns.items())
-        console.print(f"  {axis} goes with: {said}", markup=False, soft_wrap=True)
+        said = ", ".join(f"{name_of(name)} {r:+.2f}" for name, r in columns.items())
+        show(f"  {axis} goes with: {said}")
     warn_of_single_columns(summary)
 
 
@@ -136,8 +135,8 @@ def warn_of_single_columns(summary: Summary) -> None:
         others = [abs(value) for value in list(columns.values())[1:]]
         if abs(r) > _ALONE and others and max(others) <= _ALONE:
             say(
-                f"The axis {axis} shows the column {name!r} alone (correlation {r:+.2f}). If that is not what you look for, leave it out "
-                "with --columns, or name it with --label to colour by it."
+                f"The axis {axis} shows the column {quoted(name)} alone (correlation {r:+.2f}). If that is not what you look for, leave it "
+                "out with --columns, or name it with --label to colour by it."
             )
 
 

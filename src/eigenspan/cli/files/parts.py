@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._resources import available_memory
-from ..console import Unfit
+from ..console import Unfit, listed
 from .source import KINDS, Reading, parquet_files
 
 #: Bytes in memory for one on disk, roughly: text holds numbers in fewer characters than eight, columns are compressed.
@@ -41,7 +41,9 @@ def parts_of(path: Path, reading: Reading) -> Generator[Any, None, None]:
         frame.columns = [str(name).strip() for name in frame.columns]
         first = list(frame.columns) if first is None else first
         if list(frame.columns) != first:
-            raise Unfit(f"The columns of {str(path)!r} change on the way: {list(frame.columns)[:5]} after {first[:5]}.")
+            raise Unfit(
+                f"The columns of {str(path)!r} change on the way: {listed(frame.columns, 5)} after {listed(first, 5)}."
+            )
         yield frame
 
 

@@ -146,7 +146,9 @@ def refuse_other_columns(path: Path, columns: Iterable[tuple[str, list[Any]]]) -
     for name, found in columns:
         first = found if first is None else first
         if found != first:
-            raise Unfit(f"The columns of {str(path)!r} change on the way ({name}): {found[:5]} after {first[:5]}.")
+            raise Unfit(
+                f"The columns of {str(path)!r} change on the way ({name}): {listed(found, 5)} after {listed(first, 5)}."
+            )
 
 
 def _from_pipe(stream: Any) -> Path:

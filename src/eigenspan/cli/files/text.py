@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..console import Unfit, say
+from ..console import Unfit, listed, say
 from .cells import numbers_in
 from .source import OPENERS, Reading
 
@@ -81,7 +81,7 @@ def as_numbers(frame: Any, reading: Reading) -> Any:
             frame[name] = found[0]
             told.setdefault(str(found[1]), []).append(str(name))
     for how, names in told.items():
-        shown = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        shown = listed(names, 5)
         say(
             f"Read as numbers, {how}: {shown}. If that is wrong, say --decimal or --thousands."
             if how != "as numbers"

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..console import Failed, Usage, listed, warn
+from ..console import Failed, Usage, listed, print_table, warn
 
 #: Endings that can be written, and the extra that brings what they need.
 WRITABLE = {
@@ -108,8 +108,7 @@ def _print_text(frame: Any, header: bool = True) -> None:
             f"Standard output uses {encoding}, which cannot express {failure.object[failure.start]!a}: such characters are written as "
             "'?'. Set PYTHONIOENCODING=utf-8, or name a file with -o."
         )
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    print_table(text)
 
 
 def write_table(frame: Any, path: Path, axes: list[str] | None = None, *, folder: bool = False) -> None:
