@@ -91,10 +91,11 @@ def _check_places(o: SimpleNamespace) -> None:
 
 def _deliver(o: SimpleNamespace, found: Any, frame: Any, data: Any) -> None:
     from .files import write_table
+    from .results import literal_labels
 
     try:
         if o.plot is not None:
-            with working("Drawing"):
+            with working("Drawing"), literal_labels():
                 found.plot().figure_.savefig(o.plot, dpi=120)
         if o.report is not None:
             with working("Writing the report"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -175,13 +177,22 @@ def check_plot(path: Path | None) -> None:
         raise Usage(f"{path.name!r} is no kind of picture that can be written; use one of .png, .pdf or .svg.")
 
 
+@contextmanager
+def literal_labels() -> Iterator[None]:
+    """Draw dollar signs in names and labels as they are: matplotlib would read them as formulas, and fail on most."""
+    from matplotlib import rc_context
+
+    with rc_context({"text.parse_math": False}):
+        yield
+
+
 def draw(estimators: dict[str, Any], embeddings: dict[str, Any], n: int, label: Any, path: Path) -> None:
     """Draw one embedding, or several side by side; the title says so where they are a sample of the n rows."""
     from ..plotting import EmbeddingDisplay, GalleryDisplay
     from ..plotting.points import told_by
 
     labels = None if label is None else _colours(label)
-    with working("Drawing"):
+    with working("Drawing"), literal_labels():
         try:
             shown: Any
             if len(estimators) == 1:
