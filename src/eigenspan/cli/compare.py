@@ -9,7 +9,7 @@ import click
 
 from .console import Failed, Grid, Usage, how, plural, print_json, refuse_two_results, say, show, working
 from .escape import paragraph
-from .options import FILE, choosing, common, preparing, reading, seed
+from .options import FILE, choosing, common, preparing, reading, seed, writing
 
 #: Cells of the table that a page carries.
 _CELLS = 600_000
@@ -25,6 +25,7 @@ _CELLS = 600_000
 @click.option("--output", "-o", type=FILE, help="The measures as a table (.csv, .parquet, …), or - .")
 @click.option("--folder", type=FILE, help="Keep every embedding there, and take up again what was interrupted.")
 @click.option("--sample", type=click.IntRange(10), help="Rows that are measured.  [default: all up to 20,000]")
+@writing
 @seed
 @common
 def compare(**options: Any) -> None:

@@ -153,6 +153,8 @@ class Manner:
     verbose: bool = False
     debug: bool = False
     json: bool = False
+    raw_cells: bool = False
+    cells_changed: int = 0
 
 
 manner: ContextVar[Manner] = ContextVar("eigenspan_manner")

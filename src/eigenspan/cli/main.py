@@ -57,7 +57,12 @@ class _Group(click.Group):
         fresh()
         try:
             with _escaped_usage():
-                return super().invoke(ctx)
+                done = super().invoke(ctx)
+            if how().cells_changed:
+                from .files.spreadsheet import say_changed
+
+                say_changed()
+            return done
         except EigenspanError as failure:
             if how().debug:
                 raise

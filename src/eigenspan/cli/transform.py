@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from .console import how, listed, print_json, refuse_two_results, say, show, working
-from .options import FILE, common, reading
+from .options import FILE, common, reading, writing
 
 
 @click.command()
@@ -23,6 +23,7 @@ from .options import FILE, common, reading
     help="What to do about missing values; medians are those of the training table.",
 )
 @reading
+@writing
 @common
 def transform(**options: Any) -> None:
     """Embed the rows of TABLE with MODEL, a file written by eigenspan embed --model.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..console import Failed, Usage, listed, print_table, warn
+from .spreadsheet import neutralised, write_workbook
 
 #: Endings that can be written, and the extra that brings what they need.
 WRITABLE = {
@@ -95,11 +96,13 @@ def append_text(frame: Any, path: Path, *, header: bool) -> None:
     if str(path) == "-":
         _print_text(frame, header)
     else:
-        frame.to_csv(path, index=False, mode="w" if header else "a", header=header, sep=separator)
+        plain = neutralised(frame, header)
+        plain.to_csv(path, index=False, mode="w" if header else "a", header=header, sep=separator)
 
 
 def _print_text(frame: Any, header: bool = True) -> None:
     """Print comma-separated text, and warn if the encoding of standard output cannot express all of it."""
+    frame = neutralised(frame, header)
     text, encoding = frame.to_csv(index=False, header=header, lineterminator="\n"), sys.stdout.encoding or "utf-8"
     try:
         text.encode(encoding)
@@ -123,19 +126,19 @@ def write_table(frame: Any, path: Path, axes: list[str] | None = None, *, folder
         elif str(path) == "-":
             _print_text(frame)
         elif _is_device(path):
-            frame.to_csv(path, index=False)
+            neutralised(frame).to_csv(path, index=False)
         elif ending == ".parquet":
             frame.to_parquet(path, index=False)
         elif ending == ".feather":
             frame.reset_index(drop=True).to_feather(path)
         elif ending == ".xlsx":
-            frame.to_excel(path, index=False)
+            write_workbook(frame, path)
         elif ending in (".json", ".jsonl", ".ndjson"):
             frame.to_json(path, orient="records", lines=ending != ".json", force_ascii=False)
         elif ending in (".npy", ".npz"):
             _write_numpy(frame, path, axes or list(frame.columns))
         else:
-            frame.to_csv(path, index=False, sep="\t" if ending == ".tsv" else ",")
+            neutralised(frame).to_csv(path, index=False, sep="\t" if ending == ".tsv" else ",")
     except BrokenPipeError:  # whoever reads has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ImportError, ValueError) as failure:
