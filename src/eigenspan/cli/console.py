@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import TextIOWrapper
 from typing import IO, Any
 
@@ -155,6 +155,8 @@ class Manner:
     json: bool = False
     raw_cells: bool = False
     cells_changed: int = 0
+    #: Text files that were scanned; see `files.encoding`.
+    scans: dict[Any, Any] = field(default_factory=dict)
 
 
 manner: ContextVar[Manner] = ContextVar("eigenspan_manner")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import bz2
 import gzip
 import lzma
 import shutil
@@ -16,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..._resources import human_bytes
 from ..console import Unfit, Usage, listed, say
+from .encoding import OPENERS, refuse_packed, utf16_of
 
-#: Compressed text.
-OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 #: Endings and what they hold.
 KINDS = {
     **dict.fromkeys((".csv", ".tsv", ".tab", ".txt", ".dat"), "text"),
@@ -49,6 +48,8 @@ _OTHERS = (
     ".sav",
     ".dta",
 )
+#: What unpacking raises where bytes are wrong or missing.
+PACKED_DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 #: How files begin that are no text.
 _MAGIC = ((b"PAR1", "parquet"), (b"ARROW1", "feather"), (b"\x93NUMPY", "numpy"), (b"\x89HDF", "anndata"))
 
@@ -80,7 +81,7 @@ def read_table(path: Path, reading: Reading | None = None) -> Any:
     kind = _kind(path)
     try:
         frame = _reader(kind)(path, reading)
-    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as failure:
+    except PACKED_DAMAGE as failure:
         raise Unfit(f"{str(path)!r} is damaged or was cut short: {failure}. Copy or download it again.") from failure
     except OSError as failure:
         raise Unfit(f"{str(path)!r} cannot be read: {failure}") from failure
@@ -118,7 +119,7 @@ def local_copy(path: Path) -> Path:
         parquet_files(path)
         return path
     if piped or not path.is_file():
-        path = _from_pipe(sys.stdin.buffer if piped else path.open("rb"))
+        path = _from_pipe(_Bounded(sys.stdin.buffer if piped else path.open("rb")))
     if path.stat().st_size == 0:
         raise Unfit("Nothing came through the pipe." if piped else f"The file {str(path)!r} is empty (0 bytes).")
     return path
@@ -151,6 +152,29 @@ def refuse_other_columns(path: Path, columns: Iterable[tuple[str, list[Any]]]) -
             )
 
 
+class _Bounded:
+    """A stream that ends in a refusal where it would fill the disk that it is copied to."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream, self.most, self.size = stream, 0.9 * _free(), 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Read as much as the stream gives."""
+        data: bytes = self.stream.read(size)
+        self.size += len(data)
+        if self.size > self.most:
+            raise Unfit(
+                f"The pipe holds more than {human_bytes(self.most)}, as much as the disk for temporary files has left, and the copy stops "
+                "after these. Name a file instead, or set TMPDIR to a folder on a larger disk."
+            )
+        return data
+
+
+def _free() -> int:
+    """Bytes left where temporary files go."""
+    return shutil.disk_usage(tempfile.gettempdir()).free
+
+
 def _from_pipe(stream: Any) -> Path:
     folder = Path(tempfile.mkdtemp(prefix="eigenspan-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -160,26 +184,32 @@ def _from_pipe(stream: Any) -> Path:
     return path
 
 
+def kind_by_ending(path: Path) -> str | None:
+    """What a file holds by its ending, or by the one before that of compressed text."""
+    endings = [s.lower() for s in path.suffixes]
+    packed = len(endings) > 1 and endings[-1] in OPENERS
+    return KINDS.get(endings[-2] if packed else endings[-1] if endings else "")
+
+
 def _kind(path: Path) -> str:
     """By its ending, and where that says nothing by how it begins."""
     if path.is_dir():
         return "parquet"
-    endings = [s.lower() for s in path.suffixes]
-    packed = len(endings) > 1 and endings[-1] in OPENERS
-    known = KINDS.get(endings[-2] if packed else endings[-1] if endings else "")
+    known, endings = kind_by_ending(path), [s.lower() for s in path.suffixes]
     if known is not None:
         return known
     if endings and endings[-1] in _OTHERS:
         raise Unfit(f"{str(path)!r} has an unknown ending; known are {', '.join(KINDS)} (text may be compressed).")
     with path.open("rb") as file:
         start = file.read(512)
+    refuse_packed(path, start)
     for magic, kind in _MAGIC:
         if start.startswith(magic):
             return kind
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             return "excel" if "[Content_Types].xml" in archive.namelist() else "numpy"
-    if b"\x00" in start and start[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+    if b"\x00" in start and start[:2] not in (b"\xff\xfe", b"\xfe\xff") and not utf16_of(start):
         raise Unfit(f"{str(path)!r} has an unknown ending and is no text; known are {', '.join(KINDS)}.")
     if endings:
         say(f"{path.name} has an ending that says nothing; it was read as text.")
