@@ -35,6 +35,7 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any
 
+from ._resources import human_bytes
 from .errors import OutputError
 
 #: Bytes of the target's name that the name of a draft repeats: names are limited to 255 bytes.
@@ -129,15 +130,23 @@ def together() -> Iterator[None]:
             draft.remove()
 
 
-def copy_of_stream(stream: IO[bytes], name: str) -> Path:
-    """Private copy of a stream in the system's temporary folder, removed when the process ends."""
+def copy_of_stream(stream: Any, name: str) -> Path:
+    """Private copy of a stream in the system's temporary folder, removed when the process ends.
+
+    It takes at most nine tenths of what is free there: an endless stream must not fill the disk.
+    """
     with _telling(Path("the temporary folder")):
         folder = Path(tempfile.mkdtemp(prefix="eigenspan-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    most = 9 * shutil.disk_usage(folder).free // 10
     try:
         with _Raw(folder / name, folder / name, "x+b", None).buffered(sync=False) as file:
             while block := stream.read(_BUFFER):
                 file.write(block)
+                if file.tell() > most:
+                    raise OutputError(
+                        f"The pipe holds more than {human_bytes(most)}, nearly all that the temporary folder has free. Name a file instead."
+                    )
     except OutputError as failure:
         shutil.rmtree(folder, ignore_errors=True)
         raise OutputError(f"{failure} Or set TMPDIR to a folder with more space.") from failure

@@ -1,7 +1,8 @@
-"""Commands on pipes whose encoding lacks characters of the output."""
+"""Files of any encoding, and commands on pipes whose encoding lacks characters of the output."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -10,6 +11,8 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+
+from cli_helpers import invoke, run
 
 #: Run every command in one process, for starting ten takes long; print what failed.
 SCRIPT = """
@@ -83,3 +86,83 @@ def test_a_table_on_a_narrow_pipe_says_what_it_lost(folder):
     done = subprocess.run(command, env=environment(PYTHONIOENCODING="cp1252"), **given)
     assert b"uses cp1252, which cannot express '\\u0434'" in done.stderr
     assert done.stdout.count(b"??") == done.stdout.count(b"\n") - 1 - done.stdout.count(b"nein")
+
+
+# ------------------------------------------------------------------------- files that are read
+ROWS = [(f"größe {i}", i * 0.5, (i * 7) % 11, "naïve – “x”" if i % 2 else "été") for i in range(40)]
+LATIN = [(name, x, y, kind.replace("–", "-").replace("“", '"').replace("”", '"')) for name, x, y, kind in ROWS]
+
+
+def text_of(rows):
+    return "navn;x;ÿ;kind\n" + "".join(f"{a};{b};{c};{d}\n" for a, b, c, d in rows)
+
+
+READ = {
+    "utf-8": (text_of(ROWS).encode(), ""),
+    "utf-8-sig": (text_of(ROWS).encode("utf-8-sig"), ""),
+    "utf-16": (text_of(ROWS).encode("utf-16"), ""),
+    "utf-16-be with mark": (b"\xfe\xff" + text_of(ROWS).encode("utf-16-be"), ""),
+    "utf-32": (text_of(ROWS).encode("utf-32"), ""),
+    "utf-16-le": (text_of(ROWS).encode("utf-16-le"), "has no byte order mark; it was read as UTF-16 (little-endian)."),
+    "utf-16-be": (text_of(ROWS).encode("utf-16-be"), "has no byte order mark; it was read as UTF-16 (big-endian)."),
+    "cp1252": (text_of(ROWS).encode("cp1252"), "is not UTF-8; it was read as Windows-1252."),
+    "latin-1": (text_of(LATIN).encode("latin-1"), "is not UTF-8; it was read as Latin-1."),
+    "stray": (text_of(ROWS).encode() + b"\xff\x80;3;4;x\n", "has bytes that are not UTF-8; each was read as �."),
+    "cut utf-16": (text_of(ROWS).encode("utf-16") + b"\x41", "was read as UTF-16, with � for bytes that are damaged."),
+    "late": (b"".join([b"a;b;c\n", b"1;2;x\n" * 2**18, "3;4;é\n".encode("latin-1")]), "it was read as Latin-1."),
+}
+
+
+@pytest.mark.parametrize("packed", ["", ".gz"])
+@pytest.mark.parametrize("name", READ)
+def test_a_file_of_any_encoding_is_read(tmp_path, name, packed):
+    data, note = READ[name]
+    path = tmp_path / f"t.csv{packed}"
+    path.write_bytes(gzip.compress(data, 1) if packed else data)
+    result = invoke("inspect", path, "--no-forecast", "--json", *(["--label", "kind"] if name != "late" else []))
+    assert result.exit_code == 0, result.output
+    assert (note in result.stderr) if note else ("read as" not in result.stderr)
+    assert result.stderr.count("read as") == bool(note)
+    columns = [column["name"] for column in json.loads(result.stdout)["columns"]]
+    assert columns == (["a", "b", "c"] if name == "late" else ["navn", "x", "ÿ", "kind"])
+
+
+def test_cells_of_another_encoding_are_right(tmp_path):
+    for name in ("utf-16-le", "cp1252", "utf-16-be with mark"):
+        (tmp_path / "t.csv").write_bytes(READ[name][0])
+        run("embed", tmp_path / "t.csv", "--label", "kind", "--id", "navn", "-o", tmp_path / "o.csv")
+        found = pd.read_csv(tmp_path / "o.csv")
+        assert list(found["kind"][:2]) == ["été", "naïve – “x”"], name
+        assert found["navn"][0] == "größe 0"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252", "latin-1"])
+def test_json_of_any_encoding_is_read(tmp_path, encoding):
+    lines = "".join(json.dumps({"ä": i, "x": i * i % 7, "k": "é"}, ensure_ascii=False) + "\n" for i in range(30))
+    (tmp_path / "t.jsonl").write_bytes(lines.encode(encoding))
+    found = json.loads(invoke("inspect", tmp_path / "t.jsonl", "--no-forecast", "--json").stdout)
+    assert [column["name"] for column in found["columns"]] == ["ä", "x", "k"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "txt", "json", "jsonl", "dat"])
+def test_any_bytes_end_in_a_table_or_a_message(tmp_path, ending):
+    rng = np.random.default_rng(0)
+    for alphabet in [range(256), list(b'a1,;"\n\r\t {[]}:\x00\xff\xfe')] * 6:
+        data = bytes(rng.choice(alphabet, int(rng.integers(1, 3000))).tolist())
+        (tmp_path / f"t.{ending}").write_bytes(data)
+        result = invoke("inspect", tmp_path / f"t.{ending}", "--no-forecast")
+        assert result.exception is None or isinstance(result.exception, SystemExit), (data, result.exception)
+
+
+def test_a_cell_longer_than_the_csv_module_takes(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,c\n" + "".join(f"{i},{i * i % 7},{'w' * 200_000}\n" for i in range(12)))
+    run("embed", tmp_path / "t.csv", "-d", 1, "-o", tmp_path / "o.csv")
+
+
+def test_the_encoding_is_said_once_for_a_table_in_chunks(tmp_path, monkeypatch):
+    (tmp_path / "t.csv").write_bytes(READ["cp1252"][0])
+    monkeypatch.setattr("eigenspan.cli.files.parts.available_memory", lambda: 100)
+    result = invoke("embed", tmp_path / "t.csv", "--label", "kind", "-o", tmp_path / "o.csv")
+    assert result.exit_code == 0, result.output
+    assert result.stderr.count("Windows-1252") == 1
+    assert set(pd.read_csv(tmp_path / "o.csv")["kind"]) == {"été", "naïve – “x”"}

@@ -17,7 +17,8 @@ FILES = sorted(ROOT.rglob("*.py"))
 #: A package may import from itself and from those before it; those on one line not from each other.
 ORDER = [
     {"errors"},
-    {"_compat", "_csgraph", "_files", "_resources", "_diagnostics"},
+    {"_compat", "_csgraph", "_resources", "_diagnostics"},
+    {"_files"},
     {"_parameters"},
     {"_checks"},
     {"compiled"},

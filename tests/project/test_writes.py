@@ -20,7 +20,7 @@ def _words(text: str) -> set[str]:
 
 
 #: Modules that make files of their own.
-MODULES = {"shutil", "tempfile", "mmap", "sqlite3", "h5py", "shelve", "dbm"}
+MODULES = {"shutil", "tempfile", "mmap", "sqlite3", "shelve", "dbm"}
 #: Functions of `os`, and methods of `pathlib.Path`, that change the disk.
 OS = _words(
     "open fdopen replace rename renames link symlink unlink remove removedirs rmdir mkdir makedirs mkfifo mknod truncate chmod chown"
@@ -33,7 +33,7 @@ WRITERS = _words(
     "write_csvs write ExcelWriter ParquetWriter ZipFile TarFile GzipFile FileIO TextIOWrapper"
 )
 #: Where files to write to come from: of these, and of functions that take one (`IO[bytes]`), every writer may have any.
-SOURCES = {"writing", "replacing", "BytesIO", "StringIO", "TextIOWrapper"}
+SOURCES = {"writing", "replacing", "BytesIO", "StringIO", "TextIOWrapper", "ExcelWriter"}
 #: Methods of this library that have the name of a writer, and hand a name on to `_files`.
 OWN = {"full_report(self, title, **given).write", "third.write", "result.write", "write", "write_table", "save"}
 #: Parts of an archive that is itself written to a file of `_files`.
@@ -85,7 +85,7 @@ def _is_write(call: ast.Call, files: set[str]) -> bool:
         return True
     if name == "replace" and base and len(call.args) == 1 and not call.keywords:  # of a path; that of texts takes two
         return True
-    if name == "memmap" or (name == "open" and whole not in ("folder.open",)):
+    if name in ("memmap", "File") or (name == "open" and whole not in ("folder.open",)):
         return _mode_writes(call)
     if name in WRITERS and whole not in OWN:
         if name in ("ZipFile", "GzipFile", "FileIO", "TarFile") and not _mode_writes(call):
@@ -166,7 +166,7 @@ import shutil
 import tempfile
 from tempfile import NamedTemporaryFile
 from shutil import copyfile
-import h5py
+h5py.File(path, "w")
 pq.write_table(table, path)
 pd.ExcelWriter(path)
 """

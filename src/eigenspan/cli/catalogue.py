@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..errors import InputError
-from .console import Usage, how, out, print_json
+from .console import Grid, Usage, how, print_json, show
 from .options import common
 from .words import in_words
 
@@ -19,8 +19,6 @@ from .words import in_words
 @common
 def methods(family: str | None, wide: bool) -> None:
     """List every method: its family, whether it uses labels, and its cost for n rows of D columns."""
-    from rich.table import Table
-
     from ..methods.registry import all_rows
     from .console import suggestion
 
@@ -32,16 +30,16 @@ def methods(family: str | None, wide: bool) -> None:
         keep = ("name", "family", "form", "unit", "basis", "supervision", "cost", "source", "aliases")
         print_json([{key: getattr(row, key) for key in keep} for row in rows])
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Grid(box=False)
     narrow = {"method": "name", "family": "family", "labels": "supervision", "cost": "cost"}
     headings = narrow | ({"form": "form", "unit": "unit", "basis": "basis", "source": "source"} if wide else {})
     for heading in headings:
-        table.add_column(heading, no_wrap=heading == "method", overflow="fold")
+        table.column(heading, no_wrap=heading == "method", overflow="fold")
     for row in rows:
-        table.add_row(*(str(getattr(row, key)) for key in headings.values()))
-    console = out()
-    console.print(table)
-    console.print(f"\n{len(rows)} methods. eigenspan info METHOD explains one.")
+        table.row(*(str(getattr(row, key)) for key in headings.values()))
+    table.show()
+    show()
+    show(f"{len(rows)} methods. eigenspan info METHOD explains one.")
 
 
 @click.command()
@@ -60,16 +58,15 @@ def info(method: str) -> None:
         facts = {key: getattr(row, key) for key in keep}
         print_json(facts | {"documentation": inspect.cleandoc(_documentation(row))})
         return
-    console = out()
-    console.print(f"[bold]{row.name}[/bold]  {row.family}")
+    show((row.name, "bold"), f"  {row.family}")
     for heading in ("form", "unit", "basis", "supervision", "cost", "source"):
-        console.print(f"  {heading:<12} {getattr(row, heading)}", markup=False)
+        show(f"  {heading:<12} {getattr(row, heading)}")
     if row.aliases:
-        console.print(f"  {'also called':<12} {', '.join(row.aliases)}", markup=False)
-    console.print()
+        show(f"  {'also called':<12} {', '.join(row.aliases)}")
+    show()
     from .docstrings import render
 
-    render(inspect.cleandoc(_documentation(row)), console)
+    render(inspect.cleandoc(_documentation(row)))
 
 
 def _documentation(row: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .console import Unfit, Usage, listed, plural, say, suggestion
+from .escape import quoted
 from .roles import identifiers, kind_of, words_in
 
 
@@ -122,7 +123,7 @@ def require_column(frame: Any, name: str) -> None:
     """Refuse a column that is not there."""
     if name not in frame.columns:
         hint = suggestion(name, frame.columns)
-        raise Usage(f"There is no column {name!r}.{hint} The columns are {listed(frame.columns, 12)}.")
+        raise Usage(f"There is no column {quoted(name)}.{hint} The columns are {listed(frame.columns, 12)}.")
 
 
 def row_ids(frame: Any, choice: Choice) -> tuple[Any, list[str]]:
@@ -137,10 +138,10 @@ def row_ids(frame: Any, choice: Choice) -> tuple[Any, list[str]]:
     if ids is None and unique:
         ids = frame[unique[0]]
         say(
-            f"Set aside as row identifier: {unique[0]!r} ({found.pop(unique[0])}). --keep {_quoted(unique[0])} embeds it."
+            f"Set aside as row identifier: {quoted(unique[0])} ({found.pop(unique[0])}). --keep {_quoted(unique[0])} embeds it."
         )
     for name, why in found.items():
-        say(f"Set aside as identifier: {name!r} ({why}). --keep {_quoted(name)} embeds it.")
+        say(f"Set aside as identifier: {quoted(name)} ({why}). --keep {_quoted(name)} embeds it.")
     if ids is None:
         name = "row" if "row" not in frame.columns else "row number"
         ids = pd.Series(np.arange(1, frame.shape[0] + 1), index=frame.index, name=name)
@@ -248,7 +249,7 @@ def _refuse(gaps: Any, columns_may_go: bool) -> Any:
     per_column = gaps.sum()
     per_column = per_column[per_column > 0].sort_values(ascending=False)
     rows = int(gaps.any(axis=1).sum())
-    worst = ", ".join(f"{name!r} {count}" for name, count in per_column.head(5).items())
+    worst = ", ".join(f"{quoted(name)} {count}" for name, count in per_column.head(5).items())
     more = f" and {len(per_column) - 5} more" if len(per_column) > 5 else ""
     ways = [f"--missing drop-rows (keeps {plural(gaps.shape[0] - rows, 'row')})"]
     if columns_may_go:

@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from .console import Usage, how, out, plural, print_json, refuse_two_results, say, working
-from .options import FILE, choosing, common, preparing, reading, seed
+from .console import Grid, Usage, how, plural, print_json, refuse_two_results, say, show, working
+from .escape import paragraph
+from .options import FILE, choosing, common, preparing, reading, seed, writing
 
 #: Cells of the table that a page carries.
 _CELLS = 600_000
@@ -24,6 +25,7 @@ _CELLS = 600_000
 @click.option("--output", "-o", type=FILE, help="The measures as a table (.csv, .parquet, …), or - .")
 @click.option("--folder", type=FILE, help="Keep every embedding there, and take up again what was interrupted.")
 @click.option("--sample", type=click.IntRange(10), help="Rows that are measured.  [default: all up to 20,000]")
+@writing
 @seed
 @common
 def compare(**options: Any) -> None:
@@ -91,10 +93,11 @@ def _check_places(o: SimpleNamespace) -> None:
 def _deliver(o: SimpleNamespace, found: Any, frame: Any, data: Any) -> None:
     from .._files import together
     from .files.write import write_figure, write_table
+    from .results import literal_labels
 
     with together():
         if o.plot is not None:
-            with working("Drawing"):
+            with working("Drawing"), literal_labels():
                 write_figure(found.plot().figure_, o.plot, dpi=120)
         if o.report is not None:
             with working("Writing the report"):
@@ -110,7 +113,7 @@ def _deliver(o: SimpleNamespace, found: Any, frame: Any, data: Any) -> None:
     _show(found)
     for what, place in {"Measures": o.output, "Picture": o.plot, "Report": o.report, "Kept in": o.folder}.items():
         if place is not None:
-            out().print(f"{what}: {place}", soft_wrap=True)
+            show(f"{what}: {place}")
 
 
 def _report(o: SimpleNamespace, found: Any, frame: Any, data: Any) -> None:
@@ -159,9 +162,6 @@ def _thinned(table: Any, data: Any) -> Any:
 
 def _show(found: Any) -> None:
     """Methods as rows, the measures that say most as columns, the best of each marked."""
-    from rich import box
-    from rich.table import Table
-
     headings = {
         "trustworthiness": "trust-\nworthy",
         "continuity": "contin-\nuous",
@@ -174,18 +174,15 @@ def _show(found: Any) -> None:
     better = dict(zip(found.frame["measure"], found.frame["better"], strict=True))
     wide = found.table
     shown = [name for name in headings if name in wide]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, header_style="bold")
-    table.add_column("method", no_wrap=True)
-    table.add_column("seconds", justify="right")
+    table = Grid(caption="Bold: the best. Stress is better low, everything else high.", tight=True)
+    table.column("method", no_wrap=True)
+    table.column("seconds", justify="right")
     for name in shown:
-        table.add_column(headings[name], justify="right", no_wrap=True)
+        table.column(headings[name], justify="right", no_wrap=True)
     best = {name: wide[name].idxmin() if better[name] == "lower" else wide[name].idxmax() for name in shown}
     for method, row in wide.iterrows():
-        cells = [f"[bold]{row[name]:.3f}[/bold]" if best[name] == method else f"{row[name]:.3f}" for name in shown]
-        table.add_row(str(method), f"{row['seconds']:.2f}", *cells)
-    table.caption = "Bold: the best. Stress is better low, everything else high."
-    table.caption_justify = "left"
-    console = out()
-    console.print(table)
+        cells = [(f"{row[name]:.3f}", "bold" if best[name] == method else "") for name in shown]
+        table.row(str(method), f"{row['seconds']:.2f}", *cells)
+    table.show()
     for name, reason in found.failures.items():
-        console.print(f"{name} could not be fitted: {reason}", markup=False, soft_wrap=True)
+        show(paragraph(f"{name} could not be fitted: {reason}"))

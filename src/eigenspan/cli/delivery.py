@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-from .console import how, out, print_json, say
+from .console import how, print_json, say, show
 from .results import Summary, announce, dimensions_said, draw, warn_of_single_columns
 
 
@@ -77,7 +77,7 @@ def tell(o: SimpleNamespace, result: Result) -> None:
         announce(summary, result.rows, o.scale, o.seed)
     for what, place in files.items():
         if place is not None:
-            out().print(f"{what}: {place}", soft_wrap=True)
+            show(f"{what}: {place}")
 
 
 def _say_sample(o: SimpleNamespace, result: Result) -> None:

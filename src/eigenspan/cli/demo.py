@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from .console import Failed, out, working
+from .console import Failed, Grid, show, working
 
 METHODS = ("PCA", "LPP", "LLE", "LaplacianEigenmaps", "Isomap", "LDA")
 TITLES = {"LaplacianEigenmaps": "Laplacian eigenmaps"}
@@ -53,10 +53,10 @@ def demo(output: Path, report: Path) -> None:
 
     X, y = load_digits(return_X_y=True)
     train, test, y_train, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
-    console = out()
-    console.print(f"Digits: {X.shape[0]} images of {X.shape[1]} pixels; {len(train)} to fit, {len(test)} held out.\n")
+    show(f"Digits: {X.shape[0]} images of {X.shape[1]} pixels; {len(train)} to fit, {len(test)} held out.")
+    show()
     results = [_run(name, train, y_train, test, y_test) for name in METHODS]
-    console.print(_table(results))
+    _table(results).show()
     with working("Drawing"):
         titles = {r.name: f"{TITLES.get(r.name, r.name)}\n1-NN accuracy {r.accuracy:.0%}" for r in results}
         try:
@@ -65,9 +65,10 @@ def demo(output: Path, report: Path) -> None:
             raise Failed(f"The picture could not be made: {failure}") from failure
         make_folder(output.parent)
         write_figure(figure, output, dpi=105)
-    console.print(f"\nPicture: {output}", soft_wrap=True)
+    show()
+    show(f"Picture: {output}")
     _report(X, y, report)
-    console.print(f"Report: {report}   (open it in a browser; it needs no network)", soft_wrap=True)
+    show(f"Report: {report}   (open it in a browser; it needs no network)")
 
 
 def _report(X: Any, y: Any, path: Path) -> None:
@@ -118,18 +119,13 @@ def _run(name: str, train: Any, y_train: Any, test: Any, y_test: Any) -> _Result
     return _Result(name, seconds, solver, trust, accuracy, np.vstack([estimator.embedding_, placed]))
 
 
-def _table(results: list[_Result]) -> Any:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    table.add_column("method")
-    table.add_column("seconds\nto fit", justify="right")
-    table.add_column("solver")
-    table.add_column("trust-\nworthiness", justify="right")
-    table.add_column("1-NN accuracy\nheld out, 2-D", justify="right")
+def _table(results: list[_Result]) -> Grid:
+    table = Grid(caption="LDA sees the labels of the training images; the others do not.")
+    table.column("method")
+    table.column("seconds\nto fit", justify="right")
+    table.column("solver")
+    table.column("trust-\nworthiness", justify="right")
+    table.column("1-NN accuracy\nheld out, 2-D", justify="right")
     for r in results:
-        table.add_row(r.name, f"{r.seconds:.2f}", r.solver, f"{r.trust:.3f}", f"{r.accuracy:.1%}")
-    table.caption = "LDA sees the labels of the training images; the others do not."
-    table.caption_justify = "left"
+        table.row(r.name, f"{r.seconds:.2f}", r.solver, f"{r.trust:.3f}", f"{r.accuracy:.1%}")
     return table

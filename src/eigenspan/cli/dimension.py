@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from .console import how, out, print_json, working
+from .console import how, print_json, show, show_lines, working
 from .options import FILE, common, preparing, reading, seed
 
 
@@ -64,10 +64,9 @@ def _tell(found: Any, o: SimpleNamespace) -> None:
         ]
         print_json({"estimates": rows, "left_out": found.left_out})
         return
-    console = out()
-    console.print(repr(found), markup=False, soft_wrap=True)
+    show_lines(repr(found))
     if o.plot is not None:
-        console.print(f"Picture: {o.plot}", soft_wrap=True)
+        show(f"Picture: {o.plot}")
 
 
 def _draw(found: Any, path: Path) -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import Any
 
 from ..errors import InputError
+from .console import show
 
 
-def render(text: str, console: Any) -> None:
+def render(text: str) -> None:
     """Print a docstring of numpydoc's form."""
-    from rich.text import Text
-
     from ..report.formulas import readable
 
     with suppress(InputError):  # another library's formulas may have signs that ours have not
@@ -23,9 +21,9 @@ def render(text: str, console: Any) -> None:
             continue
         heading = i + 1 < len(lines) and re.fullmatch(r"-{3,}", lines[i + 1]) is not None
         if heading:
-            console.print(Text(line, style="bold"))
+            show((line, "bold"))
         else:
-            console.print(Text(_plain(line)), soft_wrap=True)
+            show(_plain(line))
 
 
 def _plain(line: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from .console import how, out, print_json, say, working
+from .console import how, print_json, say, show, working
 from .options import common
 
 #: What the library runs on, and what its extras bring.
@@ -35,14 +35,13 @@ def doctor(make: bool) -> None:
     if how().json:
         print_json(facts)
         return
-    console = out()
     for what, value in facts.items():
         if isinstance(value, dict):
-            console.print(f"[bold]{what}[/bold]")
+            show((what, "bold"))
             for name, text in value.items():
-                console.print(f"  {name:<14} {text}", markup=False, soft_wrap=True)
+                show(f"  {name:<14} {text}")
         else:
-            console.print(f"{what:<16} {value}", markup=False, soft_wrap=True)
+            show(f"{what:<16} {value}")
     if not make:
         say("eigenspan doctor --compile makes the compiled code now; it is otherwise made when first needed.")
 

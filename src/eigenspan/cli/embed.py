@@ -11,7 +11,7 @@ import click
 from ..errors import EigenspanError
 from .console import Usage, listed, refuse_two_results, say
 from .delivery import Result, tell, write
-from .options import FILE, choosing, common, preparing, reading, seed
+from .options import FILE, choosing, common, preparing, reading, seed, writing
 from .words import in_words
 
 
@@ -29,6 +29,7 @@ from .words import in_words
 )
 @click.option("--plot", type=FILE, help="Picture to write (.png, .pdf, .svg).")
 @click.option("--model", type=FILE, help="Where to save the fitted model for eigenspan transform.")
+@writing
 @seed
 @common
 def embed(**options: Any) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import click
 import numpy as np
 
-from .console import how, out, plural, print_json, working
+from .console import Grid, how, plural, print_json, show, working
+from .escape import name_of
 from .options import FILE, common, preparing, reading, seed
 
 #: Neighbours of the graph whose pieces are counted.
@@ -122,51 +123,41 @@ def _dimension(X: Any) -> dict[str, Any]:
 
 def _show(facts: dict[str, Any]) -> None:
     """The same for people."""
-    from rich import box
-    from rich.table import Table
-
     from .._resources import human_bytes
 
-    console = out()
-    console.print(
-        f"{facts['table']}: {plural(facts['rows'], 'row')}, {plural(len(facts['columns']), 'column')}.\n", markup=False
-    )
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    show(f"{facts['table']}: {plural(facts['rows'], 'row')}, {plural(len(facts['columns']), 'column')}.")
+    show()
+    table = Grid()
     for heading in ("column", "holds", "missing", "distinct", "lowest", "median", "highest"):
         wide = heading in ("column", "holds")
-        table.add_column(heading, justify="left" if wide else "right", overflow="fold", no_wrap=not wide)
+        table.column(heading, justify="left" if wide else "right", overflow="fold", no_wrap=not wide)
     shown = facts["columns"][:60]
     for record in shown:
         numbers = [f"{record[key]:.3g}" if key in record else "" for key in ("low", "median", "high")]
-        table.add_row(
-            *map(_plain, (record["name"], record["kind"].split(",")[0])),
+        table.row(
+            name_of(record["name"]),
+            record["kind"].split(",")[0],
             str(record["missing"] or ""),
             str(record["distinct"]),
             *numbers,
         )
-    console.print(table)
+    table.show()
     if len(facts["columns"]) > len(shown):
-        console.print(f"… and {len(facts['columns']) - len(shown)} more columns (--json has all).")
+        show(f"… and {len(facts['columns']) - len(shown)} more columns (--json has all).")
     for line in _remarks(facts):
-        console.print(line, markup=False, soft_wrap=True)
+        show(line)
     if facts.get("methods"):
-        costs = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+        costs = Grid()
         for heading in ("method", "seconds, about", "memory, about", ""):
-            costs.add_column(heading, justify="left" if heading in ("method", "") else "right")
+            costs.column(heading, justify="left" if heading in ("method", "") else "right")
         for row in facts["methods"]:
-            costs.add_row(
+            costs.row(
                 row["method"],
                 f"{row['seconds']:.2g}",
                 human_bytes(row["bytes"]),
                 "" if row["fits"] else "more than there is",
             )
-        console.print(costs)
-
-
-def _plain(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
+        costs.show()
 
 
 def _remarks(facts: dict[str, Any]) -> list[str]:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
+from .._resources import available_memory, human_bytes
 from ..errors import EigenspanError, OutputError, ParameterError
 from .catalogue import info, methods
 from .compare import compare
-from .console import Failed, Refusal, Unfit, Usage, any_encoding, how
+from .console import Failed, Refusal, Unfit, Usage, any_encoding, how, plain_tracebacks, remark
 from .demo import demo
 from .dimension import dimension
 from .doctor import doctor
 from .embed import embed
+from .escape import escaped
 from .inspect import inspect
 from .options import fresh
 from .signals import ended_like_ctrl_c
@@ -26,17 +30,44 @@ from .words import in_words
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
+@contextmanager
+def _escaped_usage() -> Iterator[None]:
+    """click repeats options and arguments in its messages: show their control characters."""
+    try:
+        yield
+    except click.UsageError as failure:
+        vars(failure)["message"] = escaped(failure.message, lines=True)
+        raise
+
+
+def _out_of_memory(failure: str) -> str:
+    return (
+        f"The command ran out of memory: {failure or 'an allocation failed'}. {human_bytes(available_memory())} are available now. Use "
+        "fewer rows or columns, a method that reads the table in chunks such as pca, or a larger limit."
+    )
+
+
 class _Group(click.Group):
     """Known errors end in one paragraph and an exit code of their kind; anything else is a bug and keeps its traceback."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        with any_encoding(), ended_like_ctrl_c():
+        with any_encoding(), plain_tracebacks(), ended_like_ctrl_c():
             return super().main(*args, **kwargs)
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        with _escaped_usage():
+            return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
         fresh()
         try:
-            return super().invoke(ctx)
+            with _escaped_usage():
+                done = super().invoke(ctx)
+            if how().cells_changed:
+                from .files.spreadsheet import say_changed
+
+                say_changed()
+            return done
         except OutputError as failure:
             if how().debug:
                 raise
@@ -54,8 +85,12 @@ class _Group(click.Group):
             if how().debug and refusal.__cause__ is not None:
                 raise refusal.__cause__ from None
             raise
+        except MemoryError as failure:
+            if how().debug:
+                raise
+            raise Unfit(_out_of_memory(str(failure))) from failure
         except KeyboardInterrupt:
-            click.echo("Interrupted.", err=True)
+            remark("Interrupted.")
             raise SystemExit(130) from None
 
 

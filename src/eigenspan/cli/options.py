@@ -32,6 +32,12 @@ def common(command: Any) -> Any:
     return command
 
 
+def writing(command: Any) -> Any:
+    """How a table is written."""
+    text = "Write text such as =1+1 unchanged; by default an apostrophe keeps spreadsheets from running it."
+    return click.option("--raw-cells", is_flag=True, expose_value=False, callback=_set("raw_cells"), help=text)(command)
+
+
 seed = click.option("--seed", type=int, default=0, show_default=True, help="Of everything that is drawn at random.")
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .console import Usage, listed, out, say, working
+from .console import Usage, listed, say, show, working
+from .escape import name_of, quoted
 
 #: Correlation beyond which one column is all that an axis shows.
 _ALONE = 0.95
@@ -109,23 +112,21 @@ def most_correlated(R: Any, columns: list[str], axes: list[str]) -> dict[str, di
 def announce(summary: Summary, n: int, scale: str, seed: int) -> None:
     """A few lines: shape, time and solver, variance, neighbours, and the columns behind each axis."""
     scaled = {"standard": "columns scaled to unit variance", "robust": "columns scaled by their quartiles"}
-    console = out()
-    console.print(
+    show(
         f"{summary.method}: {n} × {len(summary.axes)} in {summary.seconds:.2f} s, solver {summary.solver}, "
-        f"{scaled.get(scale, 'columns not scaled')}.",
-        soft_wrap=True,
+        f"{scaled.get(scale, 'columns not scaled')}."
     )
     if summary.explained_variance:
         shares = ", ".join(f"{share:.1%}" for share in summary.explained_variance[:10])
-        console.print(f"  variance shown: {shares}; together {sum(summary.explained_variance):.1%}", soft_wrap=True)
+        show(f"  variance shown: {shares}; together {sum(summary.explained_variance):.1%}")
     if summary.trustworthiness is not None:
         rows = summary.trustworthiness_rows
         sampled = "" if rows == n else f", averaged over {rows} of {n} rows drawn with --seed {seed}"
         meaning = "(1 = every embedded neighbour is a true neighbour)"
-        console.print(f"  trustworthiness: {summary.trustworthiness:.3f} {meaning}{sampled}", soft_wrap=True)
+        show(f"  trustworthiness: {summary.trustworthiness:.3f} {meaning}{sampled}")
     for axis, columns in summary.correlations.items():
-        said = ", ".join(f"{name} {r:+.2f}" for name, r in columns.items())
-        console.print(f"  {axis} goes with: {said}", markup=False, soft_wrap=True)
+        said = ", ".join(f"{name_of(name)} {r:+.2f}" for name, r in columns.items())
+        show(f"  {axis} goes with: {said}")
     warn_of_single_columns(summary)
 
 
@@ -136,8 +137,8 @@ def warn_of_single_columns(summary: Summary) -> None:
         others = [abs(value) for value in list(columns.values())[1:]]
         if abs(r) > _ALONE and others and max(others) <= _ALONE:
             say(
-                f"The axis {axis} shows the column {name!r} alone (correlation {r:+.2f}). If that is not what you look for, leave it out "
-                "with --columns, or name it with --label to colour by it."
+                f"The axis {axis} shows the column {quoted(name)} alone (correlation {r:+.2f}). If that is not what you look for, leave it "
+                "out with --columns, or name it with --label to colour by it."
             )
 
 
@@ -176,6 +177,15 @@ def check_plot(path: Path | None) -> None:
         raise Usage(f"{path.name!r} is no kind of picture that can be written; use one of .png, .pdf or .svg.")
 
 
+@contextmanager
+def literal_labels() -> Iterator[None]:
+    """Draw dollar signs in names and labels as they are: matplotlib would read them as formulas, and fail on most."""
+    from matplotlib import rc_context
+
+    with rc_context({"text.parse_math": False}):
+        yield
+
+
 def draw(estimators: dict[str, Any], embeddings: dict[str, Any], n: int, label: Any, path: Path) -> None:
     """Draw one embedding, or several side by side; the title says so where they are a sample of the n rows."""
     from ..plotting import EmbeddingDisplay, GalleryDisplay
@@ -183,7 +193,7 @@ def draw(estimators: dict[str, Any], embeddings: dict[str, Any], n: int, label: 
     from .files.write import write_figure
 
     labels = None if label is None else _colours(label)
-    with working("Drawing"):
+    with working("Drawing"), literal_labels():
         shown: Any
         if len(estimators) == 1:
             ((name, estimator),) = estimators.items()

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from .console import how, out, print_json, working
+from .console import Grid, Piece, how, print_json, show, working
 from .options import FILE, common, preparing, reading, seed
 
 #: Characters of a line where the output is no terminal.
@@ -77,36 +77,30 @@ def _tables(o: SimpleNamespace) -> Any:
 
 def _show(name: str, report: Any) -> None:
     """The table of one report, with a heading for every subject."""
-    from rich import box
-    from rich.table import Table
-
-    console = out(None if sys.stdout.isatty() else _WIDTH)
     used = f", {report.n_distinct} of them used" if report.n_distinct < report.n_samples else ""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", title_justify="left", title_style="bold")
-    table.title = f"{name}: {report.n_samples} rows{used}"
+    table = Grid(title=f"{name}: {report.n_samples} rows{used}")
     for heading, ratio in (("statement", 5), ("condition", 4), ("holds here", 4)):
-        table.add_column(heading, ratio=ratio)
-    table.add_column("discrepancy", min_width=14)
-    table.add_column("")
+        table.column(heading, ratio=ratio)
+    table.column("discrepancy", min_width=14)
+    table.column("")
     subject = None
     for result in report.results:
         if result.theorem.subject != subject:
             subject = result.theorem.subject
-            table.add_section()
-            table.add_row(f"[bold]{subject}[/bold]")
-        table.add_row(*_cells(result, report.n_samples))
-    console.print(table)
-    console.print(report.summary(), "\n", soft_wrap=True)
+            table.section()
+            table.row((subject, "bold"))
+        table.row(*_cells(result, report.n_samples))
+    table.show(None if sys.stdout.isatty() else _WIDTH)
+    show(report.summary())
+    show()
 
 
-def _cells(result: Any, n: int) -> list[Any]:
-    from rich.text import Text
-
+def _cells(result: Any, n: int) -> list[Piece | list[Piece]]:
     mark = {True: ("ok", "green"), False: ("FAILS", "bold red"), None: ("—", "dim")}[result.confirmed]
     rows = "" if result.rows is None else f"; on {result.rows} of {n} rows"
     found = f"{'yes' if result.holds else 'no'}: {result.found}{rows}{f' ({result.note})' if result.note else ''}"
-    statement = Text.assemble(result.theorem.statement, (f"\n{result.theorem.name}", "dim"))
-    return [statement, *(Text(w) for w in (result.theorem.condition, found, result.discrepancy or "—")), Text(*mark)]
+    statement: list[Piece] = [result.theorem.statement, (result.theorem.name, "dim")]
+    return [statement, result.theorem.condition, found, result.discrepancy or "—", mark]
 
 
 def _plain(report: Any) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from .console import how, listed, out, print_json, refuse_two_results, say, working
-from .options import FILE, common, reading
+from .console import how, listed, print_json, refuse_two_results, say, show, working
+from .options import FILE, common, reading, writing
 
 
 @click.command()
@@ -23,6 +23,7 @@ from .options import FILE, common, reading
     help="What to do about missing values; medians are those of the training table.",
 )
 @reading
+@writing
 @common
 def transform(**options: Any) -> None:
     """Embed the rows of TABLE with MODEL, a file written by eigenspan embed --model.
@@ -76,6 +77,5 @@ def _deliver(o: SimpleNamespace, bundle: Any, ids: Any, Y: Any, label: Any, clus
         facts = {"method": bundle.method, "rows": len(Y), "axes": axes, "files": {"embedding": str(o.output)}}
         print_json(facts)
         return
-    console = out()
-    console.print(f"{bundle.method}: {Y.shape[0]} × {Y.shape[1]}, placed by the map of the model.")
-    console.print(f"Embedding: {o.output}", soft_wrap=True)
+    show(f"{bundle.method}: {Y.shape[0]} × {Y.shape[1]}, placed by the map of the model.")
+    show(f"Embedding: {o.output}")

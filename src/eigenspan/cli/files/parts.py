@@ -9,45 +9,55 @@ from typing import Any
 import numpy as np
 
 from ..._resources import available_memory
-from ..console import Unfit
-from .source import KINDS, Reading, parquet_files
+from ..console import Unfit, listed
+from .columnar import parquet_columns
+from .sizes import npy_array
+from .source import PACKED_DAMAGE, Reading, kind_by_ending, parquet_files
+from .text import text_bytes, text_columns, text_frames
 
-#: Bytes in memory for one on disk, roughly: text holds numbers in fewer characters than eight, columns are compressed.
-_GROWTH = {"text": 2.0, "parquet": 6.0, "numpy": 1.0}
 #: Share of the memory that a table may take; a fit needs some copies of it.
 _SHARE = 0.25
 #: Rows of a part, at most, and numbers.
 _ROWS, _NUMBERS = 50_000, 5_000_000
+#: Bytes of text of a part, at most.
+_TEXT = 2**28
 
 
 def too_large(path: Path) -> bool:
     """Whether a file had better be read in parts, and can be."""
-    if path.is_dir():
-        return (
-            _GROWTH["parquet"] * sum(file.stat().st_size for file in parquet_files(path)) > _SHARE * available_memory()
-        )
-    kind = KINDS.get(path.suffix.lower())
-    if str(path) == "-" or kind not in _GROWTH or path.suffix.lower() == ".npz" or not path.is_file():
+    if str(path) == "-" or not (path.is_dir() or path.is_file()):
         return False
-    return _GROWTH[kind] * path.stat().st_size > _SHARE * available_memory()
+    kind, most = "parquet" if path.is_dir() else kind_by_ending(path), _SHARE * available_memory()
+    try:
+        if kind == "text":
+            return text_bytes(path, most) > most
+        if kind == "parquet":
+            files = parquet_files(path) if path.is_dir() else [path]
+            return 2.0 * sum(parquet_columns(file).total for file in files) > most
+    except (ImportError, OSError, ValueError, KeyError, TypeError, NotImplementedError, *PACKED_DAMAGE):
+        return False  # the reader says what is wrong
+    return kind == "numpy" and path.suffix.lower() == ".npy" and path.stat().st_size > most
 
 
 def parts_of(path: Path, reading: Reading) -> Generator[Any, None, None]:
     """Data frames of consecutive rows, all with the same columns."""
-    kind = "parquet" if path.is_dir() else KINDS[path.suffix.lower()]
-    frames = {"text": _text, "parquet": _parquet, "numpy": _numpy}[kind](path, reading)
+    kind = "parquet" if path.is_dir() else kind_by_ending(path)
+    frames = {"text": _text, "parquet": _parquet, "numpy": _numpy}[str(kind)](path, reading)
     first = None
     for frame in frames:
         frame.columns = [str(name).strip() for name in frame.columns]
         first = list(frame.columns) if first is None else first
         if list(frame.columns) != first:
-            raise Unfit(f"The columns of {str(path)!r} change on the way: {list(frame.columns)[:5]} after {first[:5]}.")
+            raise Unfit(
+                f"The columns of {str(path)!r} change on the way: {listed(frame.columns, 5)} after {listed(first, 5)}."
+            )
         yield frame
 
 
 def _numpy(path: Path, reading: Reading) -> Iterator[Any]:
     import pandas as pd
 
+    npy_array(path)
     try:
         X = np.load(path, mmap_mode="r", allow_pickle=False)
     except ValueError as failure:
@@ -70,8 +80,10 @@ def _parquet(path: Path, reading: Reading) -> Iterator[Any]:
         raise needs("pyarrow", "files", "Parquet files") from failure
     start = 0
     for name in parquet_files(path) if path.is_dir() else [path]:
+        longest = parquet_columns(name).row
         with pq.ParquetFile(name) as file:
-            for batch in file.iter_batches(batch_size=_step(len(file.schema_arrow))):
+            step = max(1, min(_step(len(file.schema_arrow)), int(_TEXT // longest)))
+            for batch in file.iter_batches(batch_size=step):
                 frame = batch.to_pandas()
                 frame.index = range(start, start + len(frame))
                 start += len(frame)
@@ -79,9 +91,7 @@ def _parquet(path: Path, reading: Reading) -> Iterator[Any]:
 
 
 def _text(path: Path, reading: Reading) -> Iterator[Any]:
-    from .text import text_frames
-
-    yield from text_frames(path, reading, _ROWS)
+    yield from text_frames(path, reading, _step(text_columns(path)))
 
 
 def _step(columns: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import lzma
 import sys
@@ -15,9 +14,8 @@ from typing import Any
 
 from ..._files import copy_of_stream, is_draft
 from ..console import Unfit, Usage, listed, say
+from .encoding import OPENERS, refuse_packed, utf16_of
 
-#: Compressed text.
-OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 #: Endings and what they hold.
 KINDS = {
     **dict.fromkeys((".csv", ".tsv", ".tab", ".txt", ".dat"), "text"),
@@ -47,6 +45,8 @@ _OTHERS = (
     ".sav",
     ".dta",
 )
+#: What unpacking raises where bytes are wrong or missing.
+PACKED_DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 #: How files begin that are no text.
 _MAGIC = ((b"PAR1", "parquet"), (b"ARROW1", "feather"), (b"\x93NUMPY", "numpy"), (b"\x89HDF", "anndata"))
 
@@ -78,7 +78,7 @@ def read_table(path: Path, reading: Reading | None = None) -> Any:
     kind = _kind(path)
     try:
         frame = _reader(kind)(path, reading)
-    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as failure:
+    except PACKED_DAMAGE as failure:
         raise Unfit(f"{str(path)!r} is damaged or was cut short: {failure}. Copy or download it again.") from failure
     except OSError as failure:
         raise Unfit(f"{str(path)!r} cannot be read: {failure}") from failure
@@ -146,29 +146,37 @@ def refuse_other_columns(path: Path, columns: Iterable[tuple[str, list[Any]]]) -
     for name, found in columns:
         first = found if first is None else first
         if found != first:
-            raise Unfit(f"The columns of {str(path)!r} change on the way ({name}): {found[:5]} after {first[:5]}.")
+            raise Unfit(
+                f"The columns of {str(path)!r} change on the way ({name}): {listed(found, 5)} after {listed(first, 5)}."
+            )
+
+
+def kind_by_ending(path: Path) -> str | None:
+    """What a file holds by its ending, or by the one before that of compressed text."""
+    endings = [s.lower() for s in path.suffixes]
+    packed = len(endings) > 1 and endings[-1] in OPENERS
+    return KINDS.get(endings[-2] if packed else endings[-1] if endings else "")
 
 
 def _kind(path: Path) -> str:
     """By its ending, and where that says nothing by how it begins."""
     if path.is_dir():
         return "parquet"
-    endings = [s.lower() for s in path.suffixes]
-    packed = len(endings) > 1 and endings[-1] in OPENERS
-    known = KINDS.get(endings[-2] if packed else endings[-1] if endings else "")
+    known, endings = kind_by_ending(path), [s.lower() for s in path.suffixes]
     if known is not None:
         return known
     if endings and endings[-1] in _OTHERS:
         raise Unfit(f"{str(path)!r} has an unknown ending; known are {', '.join(KINDS)} (text may be compressed).")
     with path.open("rb") as file:
         start = file.read(512)
+    refuse_packed(path, start)
     for magic, kind in _MAGIC:
         if start.startswith(magic):
             return kind
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             return "excel" if "[Content_Types].xml" in archive.namelist() else "numpy"
-    if b"\x00" in start and start[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+    if b"\x00" in start and start[:2] not in (b"\xff\xfe", b"\xfe\xff") and not utf16_of(start):
         raise Unfit(f"{str(path)!r} has an unknown ending and is no text; known are {', '.join(KINDS)}.")
     if endings:
         say(f"{path.name} has an ending that says nothing; it was read as text.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import re
 import warnings
 from collections.abc import Iterator
@@ -13,15 +14,61 @@ from typing import Any
 
 import numpy as np
 
-from ..console import Unfit, say
+from ..._resources import available_memory, human_bytes, require
+from ...errors import MemoryLimitError
+from ..console import Unfit, listed, say
 from .cells import numbers_in
-from .source import OPENERS, Reading
+from .encoding import Scan, open_text, scan
+from .source import Reading
+
+#: Bytes that pandas needs for a cell at the peak of reading, besides the text itself, and more for a cell of text (measured).
+_CELL, _WORD = 22.0, 40.0
+#: Bytes of Python objects for one of JSON (measured: 9 to 20).
+_JSON = 20.0
+#: Lines that tell how many cells are numbers.
+_SAMPLED = 10
+#: What to do about a table that does not fit.
+SMALLER = (
+    "Use fewer rows or columns, or a machine with more memory; eigenspan embed with pca or another linear method reads .csv, .parquet and "
+    ".npy in chunks."
+)
 
 
 def read_text(path: Path, reading: Reading) -> Any:
     """Rows of cells."""
+    require_text(path)
     (frame,) = text_frames(path, reading, None)
     return as_numbers(frame, reading)
+
+
+def text_bytes(path: Path, most: float = math.inf) -> float:
+    """Bytes at the peak of reading a text file as a whole; infinite where it has more than `most` of them unpacked."""
+    found = scan(path, most)
+    if found.size > most:
+        return math.inf
+    lines = _first_lines(path, found)
+    delimiter = _delimiter_of(path, lines)
+    rows = [_split(line, delimiter) for line in lines[:_SAMPLED]]
+    columns = max(map(len, rows), default=1)
+    words = sum(not _is_number(cell) for row in rows[1:] for cell in row) / max(1, len(rows) - 1)
+    return found.size + found.lines * (_CELL * columns + _WORD * words)
+
+
+def text_columns(path: Path) -> int:
+    """Columns of a text file, as its first lines have them."""
+    lines = _first_lines(path, scan(path))
+    return max((len(_split(line, _delimiter_of(path, lines))) for line in lines), default=1)
+
+
+def require_text(path: Path) -> None:
+    """Refuse a text file that does not fit in memory; a compressed one is unpacked until that is known."""
+    most = available_memory()
+    needed = text_bytes(path, most)
+    if math.isinf(needed):
+        raise MemoryLimitError(
+            f"{str(path)!r} holds more than {human_bytes(most)} of text, and only that much memory is available. {SMALLER}"
+        )
+    require(needed, f"Reading {str(path)!r}, {human_bytes(scan(path).size)} of text,", SMALLER)
 
 
 def text_frames(path: Path, reading: Reading, rows: int | None) -> Iterator[Any]:
@@ -38,15 +85,19 @@ def text_frames(path: Path, reading: Reading, rows: int | None) -> Iterator[Any]
                         frame.columns = [f"column {i + 1}" for i in range(frame.shape[1])]
                     yield frame
     except (pd.errors.ParserError, pd.errors.EmptyDataError, pd.errors.ParserWarning, ValueError) as failure:
+        if "out of memory" in str(failure):
+            raise MemoryError(f"reading {str(path)!r} failed") from failure
         raise Unfit(f"{str(path)!r} cannot be read as a table: {failure}") from failure
 
 
 def _format(path: Path, reading: Reading) -> tuple[dict[str, Any], bool]:
     """How pandas is to read it, and whether it has no header."""
-    lines, encoding = _first_lines(path)
-    delimiter = "\t" if ".tsv" in path.suffixes else _delimiter(lines)
+    found = scan(path)
+    lines = _first_lines(path, found)
+    delimiter = _delimiter_of(path, lines)
     options: dict[str, Any] = {
-        "encoding": encoding,
+        "encoding": found.encoding,
+        "encoding_errors": found.errors,
         "na_values": list(reading.na),
         "skipinitialspace": True,
         "sep": delimiter,
@@ -58,7 +109,7 @@ def _format(path: Path, reading: Reading) -> tuple[dict[str, Any], bool]:
         options["low_memory"] = False
     if options["thousands"] == options["decimal"]:
         options["thousands"] = None
-    cells = lines[0].split(None if delimiter == r"\s+" else delimiter) if lines else []
+    cells = _split(lines[0], delimiter) if lines else []
     if headless := _all_numbers(cells):
         say(
             "The first line holds numbers only, so there is no header: the columns are called 'column 1', 'column 2', …"
@@ -81,7 +132,7 @@ def as_numbers(frame: Any, reading: Reading) -> Any:
             frame[name] = found[0]
             told.setdefault(str(found[1]), []).append(str(name))
     for how, names in told.items():
-        shown = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        shown = listed(names, 5)
         say(
             f"Read as numbers, {how}: {shown}. If that is wrong, say --decimal or --thousands."
             if how != "as numbers"
@@ -94,16 +145,18 @@ def read_json(path: Path, reading: Reading) -> Any:
     """One object a line, or a list of objects, or one object of lists."""
     import pandas as pd
 
-    opener = OPENERS.get(path.suffix.lower(), open)
+    found = scan(path, available_memory(), rows=False)
+    require(_JSON * found.size, f"Reading {str(path)!r}, {human_bytes(found.size)} of JSON or more,", SMALLER)
     try:
-        with opener(path, "rt", encoding="utf-8-sig") as file:
-            whole = file.read()
+        with open_text(path, found) as file:
+            whole = file.read().removeprefix("\ufeff")
         try:
             held = json.loads(whole)
         except json.JSONDecodeError:
             held = [json.loads(line) for line in whole.splitlines() if line.strip()]
         if isinstance(held, dict) and not any(isinstance(value, list | dict) for value in held.values()):
             held = [held]
+        _require_cells(path, held)
         frame = pd.DataFrame(held)
     except (ValueError, TypeError, RecursionError, UnicodeError) as failure:
         raise Unfit(
@@ -128,29 +181,34 @@ def with_plain_cells(frame: Any) -> Any:
     return frame
 
 
-def _first_lines(path: Path, count: int = 30) -> tuple[list[str], str]:
-    """Some lines to learn the format from, and the encoding that reads the whole file."""
-    opener = OPENERS.get(path.suffix.lower(), open)
-    with opener(path, "rb") as file:
-        start = file.read(4)
-        encoding = "utf-16" if start[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    try:
-        with opener(path, "rt", encoding=encoding) as file:
-            while file.read(2**24):
-                pass
-    except UnicodeError:
-        encoding = "latin-1"
-        say(f"{path.name} is not UTF-8; it was read as Latin-1.")
-    with opener(path, "rt", encoding=encoding) as file:
+def _require_cells(path: Path, held: Any) -> None:
+    """Refuse objects that hardly share a name: every name is a column of as many cells as there are objects."""
+    if isinstance(held, list) and len(held) > 1 and all(isinstance(entry, dict) for entry in held):
+        columns = len(set().union(*held))
+        what = f"The table in {str(path)!r}, {len(held)} objects with {columns} different names,"
+        require(2.0 * 8 * len(held) * columns, what, "Give all objects the same names.")
+
+
+def _first_lines(path: Path, found: Scan, count: int = 30) -> list[str]:
+    """Some lines to learn the format from."""
+    with open_text(path, found) as file:
         lines = [line.rstrip("\r\n") for line in islice(file, count)]
-    return [line for line in lines if line.strip()], encoding
+    return [line for line in lines if line.strip()]
+
+
+def _delimiter_of(path: Path, lines: list[str]) -> str:
+    return "\t" if ".tsv" in path.suffixes else _delimiter(lines)
+
+
+def _split(line: str, delimiter: str) -> list[str]:
+    return line.split(None if delimiter == r"\s+" else delimiter)
 
 
 def _delimiter(lines: list[str]) -> str:
     """The separator that splits the most lines into the same number of cells; blanks where no other splits any."""
     best, score = ",", 0
     for candidate in (",", ";", "\t", "|"):
-        widths = [len(row) for row in csv.reader(lines, delimiter=candidate)]
+        widths = [len(row) for row in _cells(lines, candidate)]
         common = max(set(widths), key=widths.count) if widths else 1
         if common > 1 and (found := widths.count(common) * 1000 + common) > score:
             best, score = candidate, found
@@ -160,6 +218,14 @@ def _delimiter(lines: list[str]) -> str:
     return best
 
 
+def _cells(lines: list[str], delimiter: str) -> list[list[str]]:
+    """Rows of cells; split at every delimiter where a cell is longer than the csv module takes."""
+    try:
+        return list(csv.reader(lines, delimiter=delimiter))
+    except csv.Error:
+        return [line.split(delimiter) for line in lines]
+
+
 def _blanks_rule(lines: list[str], best: str) -> bool:
     """Commas that are decimal marks: every cell between blanks is a number, with the comma within it."""
     return best == "," and all(_all_numbers(line.split()) for line in lines[1:])
@@ -167,11 +233,15 @@ def _blanks_rule(lines: list[str], best: str) -> bool:
 
 def _decimal_comma(lines: list[str], delimiter: str) -> bool:
     """More cells like 3,14 than like 3.14, in a file that does not separate by commas."""
-    rows = [line.split() for line in lines[1:]] if delimiter == r"\s+" else csv.reader(lines[1:], delimiter=delimiter)
+    rows = [line.split() for line in lines[1:]] if delimiter == r"\s+" else _cells(lines[1:], delimiter)
     cells = [cell.strip() for row in rows for cell in row]
     written = {mark: sum(bool(re.fullmatch(rf"[-+]?\d*{mark}\d+", cell)) for cell in cells) for mark in (",", r"\.")}
     return delimiter != "," and written[","] > written[r"\."]
 
 
+def _is_number(cell: str) -> bool:
+    return re.fullmatch(r"\s*[-+]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?\s*", cell) is not None
+
+
 def _all_numbers(cells: list[str]) -> bool:
-    return bool(cells) and all(re.fullmatch(r"\s*[-+]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?\s*", cell) for cell in cells)
+    return bool(cells) and all(map(_is_number, cells))

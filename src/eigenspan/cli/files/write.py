@@ -13,7 +13,8 @@ from typing import IO, Any
 
 from ..._files import DraftFolder, is_special, writing, writing_folder
 from ...errors import OutputError
-from ..console import Failed, Usage, listed, warn
+from ..console import Failed, Usage, listed, print_table, warn
+from .spreadsheet import neutralised, write_workbook
 
 #: Endings that can be written, and the extra that brings what they need.
 WRITABLE = {
@@ -97,6 +98,7 @@ def check_table(path: Path, table: Path | None = None) -> None:
 
 def _print_text(frame: Any, header: bool = True) -> None:
     """Print comma-separated text, and warn if the encoding of standard output cannot express all of it."""
+    frame = neutralised(frame, header)
     text, encoding = frame.to_csv(index=False, header=header, lineterminator="\n"), sys.stdout.encoding or "utf-8"
     try:
         text.encode(encoding)
@@ -105,8 +107,7 @@ def _print_text(frame: Any, header: bool = True) -> None:
             f"Standard output uses {encoding}, which cannot express {failure.object[failure.start]!a}: such characters are written as "
             "'?'. Set PYTHONIOENCODING=utf-8, or name a file with -o."
         )
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    print_table(text)
 
 
 def _reader_left(path: Path) -> None:
@@ -181,10 +182,8 @@ def _write(frame: Any, file: IO[bytes], ending: str, axes: list[str]) -> None:
     elif ending == ".feather":
         frame.reset_index(drop=True).to_feather(file)
     elif ending == ".xlsx":
-        whole = (
-            BytesIO()
-        )  # archives that are cut short print a traceback when they are collected and their file is closed
-        frame.to_excel(whole, index=False)
+        whole = BytesIO()  # an archive that is cut short prints a traceback when it is collected
+        write_workbook(frame, whole)
         file.write(whole.getbuffer())
     elif ending in (".json", ".jsonl", ".ndjson"):
         with _as_text(file) as text:
@@ -203,7 +202,7 @@ def _write_part(frame: Any, folder: DraftFolder, number: int) -> None:
 
 def _write_text(frame: Any, file: IO[bytes], separator: str, header: bool = True) -> None:
     with _as_text(file) as text:
-        frame.to_csv(text, index=False, header=header, sep=separator)
+        neutralised(frame, header).to_csv(text, index=False, header=header, sep=separator)
 
 
 @contextmanager

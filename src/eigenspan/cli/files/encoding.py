@@ -1,0 +1,178 @@
+"""The encoding, size and lines of a text file, found in one pass over its bytes."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import lzma
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from ..._resources import available_memory, human_bytes
+from ...errors import MemoryLimitError
+from ..console import Unfit, how, say
+
+#: Compressed text.
+OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+#: How compressed files begin, and the ending that says so.
+_PACKED = ((b"\x1f\x8b", ".gz"), (b"BZh", ".bz2"), (b"\xfd7zXZ\x00", ".xz"), (b"\x28\xb5\x2f\xfd", ".zst"))
+#: Longer marks first: that of UTF-32 begins with that of UTF-16.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+#: Bytes that are read at a time, and those from which the encoding of a file without a mark is guessed.
+_BLOCK, _START = 2**20, 4096
+#: A line may have so many bytes, and more where they are a small share of the memory.
+_LONGEST, _SHARE = 2**26, 0.1
+#: Bytes that are control characters in Latin-1, and letters or quotation marks in Windows-1252.
+_WINDOWS = re.compile(rb"[\x80-\x9f]")
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What a pass over a text file has found.
+
+    Parameters
+    ----------
+    encoding, errors : str
+        As `open` takes them; the errors are "replace" where some bytes fit no encoding.
+    size : int
+        Bytes, unpacked: all of them, or more than the limit of the scan.
+    lines : int
+    note : str
+        What the user should know about the encoding; empty for valid UTF-8.
+    """
+
+    encoding: str
+    errors: str
+    size: int
+    lines: int
+    note: str = ""
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """Open a text file, unpacked where its ending says that it is compressed."""
+    opener = OPENERS.get(path.suffix.lower(), open)
+    return opener(path, "rb")
+
+
+def open_text(path: Path, found: Scan) -> IO[str]:
+    """Open a text file in its encoding."""
+    opener = OPENERS.get(path.suffix.lower(), open)
+    return opener(path, "rt", encoding=found.encoding, errors=found.errors, newline=None)
+
+
+def utf16_of(start: bytes) -> str:
+    """Byte order of UTF-16 without a mark, or nothing: every second byte of digits, commas and line feeds is zero."""
+    even, odd = (start[offset::2].count(0) for offset in (0, 1))
+    most, least = max(even, odd), min(even, odd)
+    if most < max(2, len(start) // 20) or least > most // 10:
+        return ""
+    return "utf-16-le" if odd > even else "utf-16-be"
+
+
+def scan(path: Path, most: float = math.inf, *, rows: bool = True) -> Scan:
+    """Read a file through once in a command; stop after `most` bytes, which is then what `size` exceeds.
+
+    Raises `MemoryLimitError` for a line that is too long to be held, where lines are rows.
+    """
+    status, seen = path.stat(), how().scans
+    key = (str(path), status.st_mtime_ns, status.st_size)
+    if key not in seen or (seen[key][1] < most and seen[key][0].size > seen[key][1]):
+        found = _scan(path, most, rows)
+        seen[key] = (found, most)
+        if found.note and found.size <= most:
+            say(f"{path.name} {found.note}.")
+    return seen[key][0]
+
+
+def _scan(path: Path, most: float, rows: bool) -> Scan:
+    size, lines, tail = 0, 0, 0
+    longest = max(_LONGEST, _SHARE * available_memory()) if rows else math.inf
+    checks: _Checks | None = None
+    with open_bytes(path) as file:
+        while size <= most and (block := file.read(_BLOCK)):
+            if checks is None:
+                refuse_packed(path, block)
+                checks = _Checks(block)
+            size += len(block)
+            lines += block.count(b"\n") or block.count(b"\r")
+            last = max(block.rfind(b"\n"), block.rfind(b"\r"))
+            tail = len(block) - last - 1 if last >= 0 else tail + len(block)
+            if tail > longest:
+                raise MemoryLimitError(
+                    f"{str(path)!r} has a line of more than {human_bytes(longest)}, which is no row of a table that fits in memory. Check "
+                    "that it is text, with one row on a line."
+                )
+            checks.read(block)
+    checks = checks or _Checks(b"")
+    return Scan(*checks.encoding(size <= most), size, lines + (tail > 0), checks.note)
+
+
+def refuse_packed(path: Path, start: bytes) -> None:
+    """Refuse compressed data under a name that does not say so, or of a kind that cannot be unpacked here."""
+    for magic, ending in _PACKED:
+        if start.startswith(magic) and ending not in OPENERS:
+            raise Unfit(
+                f"{str(path)!r} is compressed by Zstandard, which is not read here: unpack it first with zstd -d."
+            )
+        if start.startswith(magic) and path.suffix.lower() not in OPENERS:
+            raise Unfit(f"{str(path)!r} is compressed: give it a name that ends in {ending}, or unpack it first.")
+
+
+class _Checks:
+    """Tests of encodings, a block of bytes at a time."""
+
+    def __init__(self, start: bytes) -> None:
+        self.name = next((name for mark, name in _MARKS if start.startswith(mark)), "") or utf16_of(start[:_START])
+        self.guessed = self.name in ("utf-16-le", "utf-16-be")
+        self.decoder: Any = codecs.getincrementaldecoder(self.name or "utf-8")("strict")
+        self.valid = True
+        #: Bytes of characters beyond ASCII that are valid UTF-8, bytes that are not, and whether some are letters in Windows only.
+        self.good = self.bad = 0
+        self.windows = False
+        self.note = ""
+
+    def read(self, block: bytes) -> None:
+        """Note what the next block says."""
+        plain = not self.name and block.isascii()
+        if self.valid and not (plain and not self.decoder.getstate()[0]):
+            before = self.decoder.getstate()[0]
+            try:
+                self.good += len(block) - len(self.decoder.decode(block))
+            except UnicodeDecodeError:
+                self.valid = False
+                block = before + block
+        if not self.valid and not plain:
+            text = block.decode("utf-8", "replace")
+            bad = text.count("\ufffd")
+            self.bad += bad
+            self.good += len(block) - len(text)
+            self.windows = self.windows or _WINDOWS.search(block) is not None
+
+    def encoding(self, whole: bool) -> tuple[str, str]:
+        """Encoding and treatment of errors; sets the note."""
+        if self.valid and whole and self.decoder.getstate()[0]:
+            self.valid, self.bad = False, 1  # the file ends within a character
+        if self.name:
+            known = {"utf-8-sig": "UTF-8", "utf-16-le": "UTF-16 (little-endian)", "utf-16-be": "UTF-16 (big-endian)"}
+            called = known.get(self.name, self.name.upper())
+            self.note = f"has no byte order mark; it was read as {called}" if self.guessed else ""
+            if not self.valid:
+                self.note = f"was read as {called}, with \ufffd for bytes that are damaged"
+            return self.name, "strict" if self.valid else "replace"
+        if self.valid:
+            return "utf-8", "strict"
+        if self.good > self.bad:
+            self.note = "has bytes that are not UTF-8; each was read as \ufffd"
+            return "utf-8", "replace"
+        self.note = f"is not UTF-8; it was read as {'Windows-1252' if self.windows else 'Latin-1'}"
+        return ("cp1252", "replace") if self.windows else ("latin-1", "strict")
