@@ -9,11 +9,12 @@ from .form import Form, diagonal, factor_gram, gram, identity
 from .kernels import Kernel, KernelRows, gram_matrix, kernel_rows
 from .map import Map, Raw
 from .nystrom import NystromFeatures
+from .orientation import sign_of
 from .pairwise import Pairwise
 from .problem import Posed, TraceProblem, TraceRatio, as_solved, pose, solve, with_ridge
 from .scale import AxisWeights, Diffusion, InverseSqrt, SqrtEigenvalue, Unit, UnitCovariance, UnitVariance, Whitened
 from .scatters import Scatters
-from .spectrum import Spectrum, sign_of
+from .spectrum import Spectrum
 
 __all__ = [
     "Axes",

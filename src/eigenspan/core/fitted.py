@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from .._diagnostics import note
 from ..errors import FlatWarning, warn
 from .basis import Features, Samples
 from .map import Map, Raw
+from .orientation import sign_of
 from .problem import Posed, TraceProblem, as_solved, solve
 from .scale import UnitVariance
-from .spectrum import HANDFUL, Spectrum, sign_of, warn_if_collapsed, warn_if_localised
+from .spectrum import HANDFUL, Spectrum, warn_if_collapsed, warn_if_localised
 
 Array = NDArray[np.float64]
 
@@ -64,6 +66,8 @@ class Axes:
             advice=_advice(posed, wanted + posed.skip),
         )
         spectrum = spectrum.without_first(posed.skip)
+        if spectrum.ties():
+            spectrum = spectrum.oriented(witness=partial(_in_common_coordinates, posed.basis, spectrum))
         warn_of_flat_axes(posed, spectrum)
         scale = UnitVariance(posed.basis) if self.unit_variance else posed.scale
         return spectrum.vectors * scale(spectrum), spectrum
@@ -76,7 +80,7 @@ class Axes:
         V = V @ posed.turn(V) if posed.turn is not None else V
         found = {**posed.attributes, **spectral_attributes(as_solved(posed.problem, spectrum), spectrum)}
         if isinstance(basis, Features) and isinstance(basis.rows, Raw):
-            V = V if turned else V * sign_of_axes(basis.map(V, spectrum).coef)
+            V = V if turned else V * sign_of(basis.map(V, spectrum).coef)
             map_: Map = basis.map(V, spectrum)
             found |= {"components_": map_.coef.T, "mean_": map_.offset}
             return Fitted(None if basis.raw is None else basis.embed(V, basis.raw.dtype), map_, found)
@@ -92,6 +96,15 @@ class Axes:
                 warn_if_collapsed(Y)
         sign = np.ones(Y.shape[1]) if turned else sign_of(Y)
         return Fitted(Y * sign, basis.map(V * sign, spectrum), found)
+
+
+def _in_common_coordinates(basis: Any, spectrum: Spectrum, V: Array) -> Array:
+    """The axes V over the features as they were given, or over the samples: the basis of the problem may be a choice of this machine."""
+    if isinstance(basis, Samples):
+        return V
+    if isinstance(basis, Features) and isinstance(basis.rows, Raw):
+        return basis.map(V, spectrum).coef
+    return basis.embed(V) if basis.raw is not None else basis.map(V, spectrum)(basis.rows.points)
 
 
 def _advice(posed: Posed, d: int) -> str:
@@ -147,10 +160,3 @@ def spectral_attributes(problem: Any, spectrum: Spectrum) -> dict[str, Any]:
     }
     ratio = spectrum.facts.get("trace_ratio")
     return found if ratio is None else {**found, "trace_ratio_": float(ratio)}
-
-
-def sign_of_axes(V: Array) -> Array:
-    """±1 for each axis: the sign that makes its coefficient of largest magnitude positive (the first of equal ones)."""
-    size = np.abs(V)
-    first = np.argmax(size >= (1 - 1e-6) * size.max(axis=0, initial=0.0), axis=0)
-    return np.where(V[first, np.arange(V.shape[1])] < 0, -1.0, 1.0)

@@ -233,7 +233,7 @@ def solve(
     with stage("eigenproblem"), threads_for(standard.A.n):
         spectrum = _run(standard, problem.sense, n_components, wanted, as_solver(solver), rng)
     report_resolution(spectrum, advice)
-    return spectrum
+    return spectrum.oriented()
 
 
 def as_solved(problem: TraceProblem | TraceRatio, spectrum: Spectrum) -> TraceProblem | TraceRatio:
@@ -383,7 +383,7 @@ def _solve_ratio(problem: TraceRatio, k: int, solver: str | Solver = "auto", adv
     V = V if T is None else T @ V
     spectrum = Spectrum(values[:k], V, residuals, gap, beyond, "TraceRatio", norm, facts)
     spectrum.warn_if_degenerate(advice)
-    return spectrum
+    return spectrum.oriented()
 
 
 def _metric(problem: TraceRatio) -> tuple[Array | None, dict]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from .._diagnostics import note
 from ..errors import DegenerateWarning, LocalisationWarning, warn
+from .orientation import rotation_of, sign_of
 
 Array = NDArray[np.float64]
 
@@ -66,6 +68,33 @@ class Spectrum:
         """The same without its first axes."""
         return replace(self, values=self.values[skip:], vectors=self.vectors[:, skip:], residuals=self.residuals[skip:])
 
+    def ties(self) -> list[slice]:
+        """The groups of axes that share an eigenvalue, two or more."""
+        tied = np.array([relative_gap(a, b, self.norm) < TIED for a, b in pairwise(self.values)], dtype=bool)
+        groups = np.split(np.arange(self.values.size), np.flatnonzero(~tied) + 1)
+        return [slice(group[0], group[-1] + 1) for group in groups if group.size > 1]
+
+    def oriented(self, witness: Callable[[Array], Array] | None = None) -> Spectrum:
+        """The same eigenvectors with the signs, and within equal eigenvalues the rotation, that `orientation` rules.
+
+        Parameters
+        ----------
+        witness : callable, optional
+            ``vectors -> rows``: the axes in coordinates that do not depend on the machine, linear in the vectors. None where those of
+            the problem are such.
+        """
+        vectors, residuals = self.vectors, self.residuals
+        seen = vectors if witness is None else witness(vectors)
+        for group in self.ties():
+            R = rotation_of(seen[:, group])
+            if vectors is self.vectors:
+                vectors, seen, residuals = vectors.copy(), seen.copy(), residuals.copy()
+            vectors[:, group], seen[:, group] = vectors[:, group] @ R, seen[:, group] @ R
+            # every axis keeps its place in the order of eigenvalues, though it now has a little of the others in the group
+            spread = (self.values[group, None] - self.values[None, group]) / (self.norm or 1.0)
+            residuals[group] = np.hypot(np.abs(R.T) @ residuals[group], np.linalg.norm(R * spread, axis=0))
+        return replace(self, vectors=vectors * sign_of(seen), residuals=residuals)
+
     def warn_if_degenerate(self, advice: str = "") -> None:
         """Warn when the eigenvalues on both sides of the cut coincide; the advice is general where there is none."""
         if self.gap < 1e-8:
@@ -95,10 +124,8 @@ def report_resolution(spectrum: Spectrum, advice: str = "") -> None:
             'solver="shift-invert", or "dense" if n allows.',
             DegenerateWarning,
         )
-    tied = [relative_gap(a, b, spectrum.norm) < TIED for a, b in pairwise(values)]
-    groups = np.split(np.arange(1, d + 1), np.flatnonzero(~np.array(tied, dtype=bool)) + 1)
-    if any(tied):
-        note(tied_axes=[tuple(group.tolist()) for group in groups if group.size > 1])
+    if ties := spectrum.ties():
+        note(tied_axes=[tuple(range(group.start + 1, group.stop + 1)) for group in ties])
 
 
 def participation(Y: Array, masses: Array | None = None) -> Array:
@@ -150,14 +177,6 @@ def relative_gap(last: float, beyond: float, norm: float) -> float:
     if distance <= 1e-14 * norm:
         return 0.0
     return distance / max(abs(last), abs(beyond))
-
-
-def sign_of(Y: Array) -> Array:
-    """±1 for each column: the sign that makes its entry of largest magnitude positive."""
-    if Y.shape[0] == 0:
-        return np.ones(Y.shape[1])
-    top = Y[np.abs(Y).argmax(axis=0), np.arange(Y.shape[1])]
-    return np.where(top < 0, -1.0, 1.0)
 
 
 def seed_of(random_state: Any) -> Any:

@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from .._diagnostics import note
 from .._parameters import parameter
 from .._resources import is_lazy
-from ..core.fitted import Fitted, sign_of_axes
+from ..core.fitted import Fitted
 from ..core.map import Map, Raw
-from ..core.spectrum import Spectrum, relative_gap, report_resolution, sign_of
+from ..core.orientation import sign_of
+from ..core.spectrum import Spectrum, relative_gap, report_resolution
 from ..core.views import Views
 from ..errors import DegenerateWarning, DimensionError, InputError, warn
 from ..input.lazy import lazy_rows
@@ -177,7 +178,7 @@ class TwoViews(Reducer):
         x, y = views[0], views[1]
         U, V = U[:, :d], V[:, :d]
         Y = x.embed(U)
-        sign = sign_of_axes(x.map(U).coef) if Y is None or isinstance(x.basis.rows, Raw) else sign_of(Y)
+        sign = sign_of(x.map(U).coef) if Y is None or isinstance(x.basis.rows, Raw) else sign_of(Y)
         U, V = U * sign, V * sign
         sizes = np.sqrt(np.diagonal(x.variances(U)) * np.diagonal(y.variances(V)))
         found = {
