@@ -64,6 +64,7 @@ class Axes:
             solver=self.solver,
             random_state=self.random_state,
             advice=_advice(posed, wanted + posed.skip),
+            size=posed.size,
         )
         spectrum = spectrum.without_first(posed.skip)
         if spectrum.ties():

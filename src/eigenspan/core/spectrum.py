@@ -53,6 +53,9 @@ class Spectrum:
         A bound on ‖A‖: what eigenvalues and residuals are small against.
     facts : dict
         What happened on the way (rank kept, ridge added, iterations).
+    size : float
+        What the eigenvalues of this objective can be as large as, where the problem does not show it: ‖A‖ is rounding where the objective
+        vanishes on all that the basis spans. Eigenvalues that differ by 1e-14 of it, or of ‖A‖, are equal.
     """
 
     values: Array
@@ -63,6 +66,7 @@ class Spectrum:
     solver: str = "dense"
     norm: float = 0.0
     facts: dict = field(default_factory=dict)
+    size: float = 0.0
 
     def without_first(self, skip: int) -> Spectrum:
         """The same without its first axes."""
@@ -70,7 +74,9 @@ class Spectrum:
 
     def ties(self) -> list[slice]:
         """The groups of axes that share an eigenvalue, two or more."""
-        tied = np.array([relative_gap(a, b, self.norm) < TIED for a, b in pairwise(self.values)], dtype=bool)
+        tied = np.array(
+            [relative_gap(a, b, max(self.norm, self.size)) < TIED for a, b in pairwise(self.values)], dtype=bool
+        )
         groups = np.split(np.arange(self.values.size), np.flatnonzero(~tied) + 1)
         return [slice(group[0], group[-1] + 1) for group in groups if group.size > 1]
 
