@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .._diagnostics import note
 from ..errors import FlatWarning, warn
 from .basis import Features, Samples
+from .direct_sum import DirectSum
 from .map import Map, Raw
 from .orientation import sign_of
 from .problem import Posed, TraceProblem, as_solved, solve
@@ -68,7 +69,7 @@ class Axes:
         )
         spectrum = spectrum.without_first(posed.skip)
         if spectrum.ties():
-            spectrum = spectrum.oriented(witness=partial(_in_common_coordinates, posed.basis, spectrum))
+            spectrum = spectrum.oriented(posed.witness or partial(_in_common_coordinates, posed.basis, spectrum))
         warn_of_flat_axes(posed, spectrum)
         scale = UnitVariance(posed.basis) if self.unit_variance else posed.scale
         return spectrum.vectors * scale(spectrum), spectrum
@@ -105,7 +106,9 @@ def _in_common_coordinates(basis: Any, spectrum: Spectrum, V: Array) -> Array:
         return V
     if isinstance(basis, Features) and isinstance(basis.rows, Raw):
         return basis.map(V, spectrum).coef
-    return basis.embed(V) if basis.raw is not None else basis.map(V, spectrum)(basis.rows.points)
+    if isinstance(basis, DirectSum) or basis.raw is not None:
+        return np.asarray(basis.embed(V))
+    return np.asarray(basis.map(V, spectrum)(basis.rows.points))
 
 
 def _advice(posed: Posed, d: int) -> str:

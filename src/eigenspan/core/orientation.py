@@ -18,11 +18,15 @@ their sign or, where they share an eigenvalue, their rotation.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+#: Relative distance below which neighbouring eigenvalues coincide.
+TIED = 1e-8
 #: Relative difference below which two lengths count as equal: above rounding in single precision and what solvers leave, 1e-6.
 EQUAL = 1e-4
 #: Share of the longest row below which nothing but rounding is left of the rows.
@@ -65,3 +69,41 @@ def rotation_of(W: Array) -> Array:
         left -= np.outer(left @ r, r)
         R = np.column_stack([R, r])
     return R
+
+
+def relative_gap(last: float, beyond: float, norm: float) -> float:
+    """Distance of two neighbouring eigenvalues relative to the larger, zero below rounding of the matrix."""
+    distance = abs(beyond - last)
+    if distance <= 1e-14 * norm:
+        return 0.0
+    return distance / max(abs(last), abs(beyond))
+
+
+def ties_of(values: Array, norm: float) -> list[slice]:
+    """The groups of two or more neighbouring eigenvalues of a matrix of this norm that coincide."""
+    tied = np.array([relative_gap(a, b, norm) < TIED for a, b in pairwise(values)], dtype=bool)
+    groups = np.split(np.arange(values.size), np.flatnonzero(~tied) + 1)
+    return [slice(int(group[0]), int(group[-1]) + 1) for group in groups if group.size > 1]
+
+
+def orientation_of(values: Array, W: Array, norm: float | None = None) -> Array:
+    """The orthogonal R for which the axes ``W R`` have the signs, and within equal values the rotations, of the rule.
+
+    Parameters
+    ----------
+    values : ndarray of shape (d,)
+        Eigenvalues or singular values of the axes, in their order.
+    W : ndarray of shape (m, d)
+        The axes in coordinates that all machines have in common.
+    norm : float, optional
+        Norm of the matrix they are values of; the largest of them by default.
+
+    Returns
+    -------
+    ndarray of shape (d, d)
+        A diagonal of signs where no values are equal.
+    """
+    R = np.eye(values.size)
+    for group in ties_of(values, float(np.abs(values).max(initial=0.0)) if norm is None else norm):
+        R[group, group] = rotation_of(W[:, group])
+    return R * sign_of(W @ R)

@@ -30,10 +30,12 @@ from ..errors import (
 )
 from ..solvers import Solver, as_solver, dense
 from ..solvers.ratio import trace_ratio
-from .basis import DirectSum, Features, Samples
+from .basis import Features, Samples
+from .direct_sum import DirectSum
 from .form import Form, diagonal, identity
+from .orientation import relative_gap
 from .scale import Unit
-from .spectrum import Spectrum, relative_gap, report_resolution, seed_of
+from .spectrum import Spectrum, report_resolution, seed_of
 from .standard import Standard, ridged, standardise
 
 Array = NDArray[np.float64]
@@ -90,6 +92,8 @@ class Posed:
     axes: int | None = None
     #: Other axes in the span of those found, with signs of their own: from coefficients V, the T of V T.
     turn: Callable[[Array], Array] | None = None
+    #: Coefficients to the axes in coordinates that all machines have in common, where the basis does not know: see `Spectrum.oriented`.
+    witness: Callable[[Array], Array] | None = None
     #: What eigenvalues are measured against besides ‖A‖, which is rounding itself where the objective vanishes; see `Spectrum`.
     size: float = 0.0
     #: What else was found on the way, by the names under which the estimator will have it.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,10 @@ from numpy.typing import NDArray
 
 from .._diagnostics import note
 from ..errors import DegenerateWarning, LocalisationWarning, warn
-from .orientation import rotation_of, sign_of
+from .orientation import TIED, orientation_of, sign_of, ties_of
 
 Array = NDArray[np.float64]
 
-#: Relative distance below which neighbouring eigenvalues coincide.
-TIED = 1e-8
 #: Sine of the angle that the residuals leave open, above which a subspace is not resolved.
 BLUR = 1e-2
 #: An axis that lives on fewer points than this (see `participation`) is localised.
@@ -44,7 +41,7 @@ class Spectrum:
         ``‖A v − λ B v‖`` in the B-orthonormal coordinates, relative to ‖A‖.
     gap : float
         Distance from the last wanted eigenvalue to the next one, relative to the larger of the two; inf at the end of the
-        spectrum. Below 1e-8 the subspace is not determined by the problem.
+        spectrum. Below `TIED` the subspace is not determined by the problem.
     beyond : float
         The next eigenvalue, nan at the end of the spectrum.
     solver : str
@@ -74,14 +71,12 @@ class Spectrum:
 
     def ties(self) -> list[slice]:
         """The groups of axes that share an eigenvalue, two or more."""
-        tied = np.array(
-            [relative_gap(a, b, max(self.norm, self.size)) < TIED for a, b in pairwise(self.values)], dtype=bool
-        )
-        groups = np.split(np.arange(self.values.size), np.flatnonzero(~tied) + 1)
-        return [slice(group[0], group[-1] + 1) for group in groups if group.size > 1]
+        return ties_of(self.values, max(self.norm, self.size))
 
     def oriented(self, witness: Callable[[Array], Array] | None = None) -> Spectrum:
-        """The same eigenvectors with the signs, and within equal eigenvalues the rotation, that `orientation` rules.
+        """The same eigenvectors with the signs, and within equal eigenvalues the rotation, that the rule of `orientation` gives them.
+
+        Every axis keeps its eigenvalue. Those that are equal to rounding may differ by a little more than that, and residuals say so.
 
         Parameters
         ----------
@@ -89,21 +84,17 @@ class Spectrum:
             ``vectors -> rows``: the axes in coordinates that do not depend on the machine, linear in the vectors. None where those of
             the problem are such.
         """
-        vectors, residuals = self.vectors, self.residuals
-        seen = vectors if witness is None else witness(vectors)
-        for group in self.ties():
-            R = rotation_of(seen[:, group])
-            if vectors is self.vectors:
-                vectors, seen, residuals = vectors.copy(), seen.copy(), residuals.copy()
-            vectors[:, group], seen[:, group] = vectors[:, group] @ R, seen[:, group] @ R
-            # every axis keeps its place in the order of eigenvalues, though it now has a little of the others in the group
-            spread = (self.values[group, None] - self.values[None, group]) / (self.norm or 1.0)
-            residuals[group] = np.hypot(np.abs(R.T) @ residuals[group], np.linalg.norm(R * spread, axis=0))
-        return replace(self, vectors=vectors * sign_of(seen), residuals=residuals)
+        seen = self.vectors if witness is None else witness(self.vectors)
+        if not self.ties():
+            return replace(self, vectors=self.vectors * sign_of(seen))
+        R = orientation_of(self.values, seen, max(self.norm, self.size))
+        apart = (self.values[:, None] - self.values) / (self.norm or 1.0)
+        residuals = np.hypot(np.abs(R.T) @ self.residuals, np.linalg.norm(R * apart, axis=0))
+        return replace(self, vectors=self.vectors @ R, residuals=residuals)
 
     def warn_if_degenerate(self, advice: str = "") -> None:
         """Warn when the eigenvalues on both sides of the cut coincide; the advice is general where there is none."""
-        if self.gap < 1e-8:
+        if self.gap < TIED:
             d = self.values.size
             warn(
                 f"Eigenvalues {d} and {d + 1} coincide ({self.values[-1]:.6g} and {self.beyond:.6g}, relative gap {self.gap:.1e}): "
@@ -175,14 +166,6 @@ def warn_if_collapsed(Y: Array) -> None:
             "by their neighbours. Use more neighbours, or ask for more components.",
             DegenerateWarning,
         )
-
-
-def relative_gap(last: float, beyond: float, norm: float) -> float:
-    """Distance of two neighbouring eigenvalues relative to the larger, zero below rounding of the matrix."""
-    distance = abs(beyond - last)
-    if distance <= 1e-14 * norm:
-        return 0.0
-    return distance / max(abs(last), abs(beyond))
 
 
 def seed_of(random_state: Any) -> Any:
