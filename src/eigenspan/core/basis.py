@@ -186,6 +186,13 @@ class Features:
     def map(self, V: Array, spectrum: Spectrum) -> Map:
         return Map(self.rows, self.lifted(V), offset=self.offset)
 
+    def size(self) -> float:
+        """Mean of the squared lengths of the rows, 0 where it takes another pass over rows that are not held."""
+        if self.scatter is not None:
+            return float(np.trace(self.scatter)) / max(self.count, 1)
+        held = self.scores is not None or self._is_plain
+        return float(np.einsum("ij,ij->", self.Z, self.Z)) / max(len(self.Z), 1) if held else 0.0
+
     def first(self, r: int) -> Features:
         """The first r of the principal axes that span this basis, with a warning where the next one has the same variance."""
         if self.dim <= r or self.scores is None:

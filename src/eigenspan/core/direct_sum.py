@@ -40,6 +40,9 @@ class DirectSum:
         Z = sp.csr_array(la.block_diag(*[view.Z for view in self.views]))
         return Form(Z.shape[1], dense=M.quadratic(Z), psd=M.psd)
 
+    def size(self) -> float:
+        return max(view.size() for view in self.views)
+
     def constant(self) -> None:
         return None
 

@@ -160,7 +160,7 @@ def pose(
         below = below if isinstance(basis, Samples) else with_ridge(below, ridge, relative)
         exclude = basis.constant() if form.kills_constant or over.kills_constant else None
         return Posed(TraceRatio(A, below, sense, B, exclude), basis, scale or Unit(), skip)
-    size = 0.0 if B is None else _size(form, M)
+    size = 0.0 if isinstance(basis, Samples) else _size(form, M) * (basis.size() if B is None else 1.0)
     if B is not None and not isinstance(basis, Samples):
         if sense == "min" and form.psd:
             A = with_ridge(A, ridge, relative)
@@ -171,9 +171,11 @@ def pose(
 
 
 def _size(form: Form, M: Form) -> float:
-    """How large eigenvalues of the form are for a single sample under the unit M: those of smooth functions may all be zero."""
-    objective, unit = np.abs(form.diagonal()), M.diagonal()
-    return float(np.divide(objective, unit, out=np.zeros_like(unit), where=unit > 0).max(initial=0.0))
+    """What the eigenvalues of the form under the unit M are in the mean over all functions of the samples.
+
+    Those of the few functions that a basis spans may all be zero, and are then rounding of this.
+    """
+    return float(np.abs(form.diagonal()).sum()) / max(float(np.abs(M.diagonal()).sum()), np.finfo(float).tiny)
 
 
 def _masses(M: Form) -> Array:
