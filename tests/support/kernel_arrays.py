@@ -1,12 +1,14 @@
-"""Embeddings of 13 data sets by 50 methods, to be computed with different BLAS kernels and compared.
+"""Embeddings of 13 data sets by 50 methods, to be computed with different arithmetic and compared.
 
 Run as a program it computes them in this process: ``python tests/support/kernel_arrays.py OUT.npz [--data NAME ...]``. The caller chooses
 kernels and threads in the environment (``OPENBLAS_CORETYPE``, ``OPENBLAS_NUM_THREADS``), which OpenBLAS reads when it is loaded.
+``tests/kernels.py --arrays`` does so.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import warnings
 from dataclasses import dataclass
@@ -38,6 +40,12 @@ VARIANTS = {
     "KernelPCA-landmarks": es.KernelPCA(landmarks=12),
     "LDA-trace-ratio": es.LDA(criterion="trace-ratio"),
 }
+#: Modules that choose between numpy and compiled loops by the size of the data.
+LOOPS = (
+    "forms.alignment", "graphs.weights.barycentric", "graphs.neighbours.geodesics", "extend.gram", "graphs.search.exact",
+)  # fmt: skip
+#: Relative difference up to which two embeddings are the same.
+SAME = 1e-6
 #: What y holds where it is not class labels.
 SUPERVISION = {row.name: row.supervision for row in TABLE}
 
@@ -135,12 +143,61 @@ def compute(out: Path, data: list[str], methods: list[str]) -> None:
     out.with_suffix(".json").write_text(json.dumps(said))
 
 
+def use_loops() -> None:
+    """Take the compiled loops wherever there is a choice between them and numpy."""
+    for name in LOOPS:
+        module = importlib.import_module(f"eigenspan.{name}")
+        module._SMALL = 0.0  # type: ignore[attr-defined]
+    importlib.import_module("eigenspan.graphs.search.exact")._MEDIUM = 0.0  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """An embedding that two runs do not agree on: by how much, and whether both warned that axes are not determined."""
+
+    name: str
+    size: float
+    warned: bool
+
+
+def differences(one: Path, two: Path) -> list[Difference]:
+    """Compare what `compute` wrote in two runs.
+
+    The size is the largest difference of two entries relative to the largest entry. It is infinite where shapes or errors differ.
+    """
+    words = [json.loads(path.with_suffix(".json").read_text()) for path in (one, two)]
+    assert words[0].keys() == words[1].keys()
+    found = []
+    with np.load(one) as first, np.load(two) as second:
+        for name in words[0]:
+            said = [part[name] for part in words]
+            if all("error" in part for part in said):
+                kinds = [part["error"].partition(":")[0] for part in said]
+                size = 0.0 if kinds[0] == kinds[1] else np.inf
+            elif any("error" in part for part in said):
+                size = np.inf
+            else:
+                size = _relative(first[name], second[name])
+            if size > SAME:
+                found.append(Difference(name, size, all(part.get("degenerate") for part in said)))
+    return found
+
+
+def _relative(A: Array, B: Array) -> float:
+    if A.shape != B.shape:
+        return np.inf
+    return float(np.abs(A - B).max(initial=0.0) / max(np.abs(A).max(initial=0.0), np.finfo(float).tiny))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
     parser.add_argument("--data", nargs="*", default=list(tables()), metavar="NAME")
     parser.add_argument("--methods", nargs="*", default=[*NAMES, *VARIANTS], metavar="NAME")
+    parser.add_argument("--loops", action="store_true", help="compiled loops instead of numpy, however small the data")
     given = parser.parse_args()
+    if given.loops:
+        use_loops()
     compute(given.out, given.data, given.methods)
 
 
