@@ -115,7 +115,7 @@ class DisconnectedWarning(EigenspanWarning):
 
 
 class DegenerateWarning(EigenspanWarning):
-    """The requested subspace is not unique, or shows many points in one place."""
+    """The requested subspace, or one used on the way to it, is not unique; or many points are in one place."""
 
 
 class RidgeWarning(EigenspanWarning):

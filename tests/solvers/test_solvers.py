@@ -15,7 +15,8 @@ import scipy.sparse as sp
 from eigenspan import KNN, LTSA
 from eigenspan._diagnostics import collect
 from eigenspan.core import Features, Form, Samples, TraceProblem, TraceRatio, diagonal, factor_gram, gram, pose, solve
-from eigenspan.core.spectrum import participation, relative_gap, sign_of, warn_if_localised
+from eigenspan.core.orientation import relative_gap, sign_of
+from eigenspan.core.spectrum import participation, warn_if_localised
 from eigenspan.errors import (
     ConvergenceError,
     ConvergenceWarning,

@@ -41,7 +41,7 @@ def _local_models() -> None:
     for X in (_points(), _points(_MANY)):
         local.reconstruction_weights(X, X, starts, members, 1e-3)
         local.quadratics(X, starts, members, 2)
-        F = local.reconstructors(X, starts, members, 2, 1e-3, 1e-3, 1.0)
+        F = local.reconstructors(X, starts, members, 2, 1e-3, 1e-3, 1.0)[0]
         assemble.sum_of_blocks(starts, members, F, np.ones(_N), np.ones(F.shape[1]), 1.0, 1.0, -1.0)
 
 

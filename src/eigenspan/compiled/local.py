@@ -28,37 +28,41 @@ def reconstruction_weights(points: Array, targets: Array, starts: Lists, members
     return out
 
 
-def tangents(points: Array, starts: Lists, members: Lists, d: int) -> Array:
-    """Orthonormal tangent coordinates of the members, (members, d); zero columns where a neighbourhood has fewer."""
-    return _leading_axes(points, starts, members, d, True)[0]
+def tangents(points: Array, starts: Lists, members: Lists, d: int) -> tuple[Array, Array]:
+    """Orthonormal tangent coordinates of the members, (members, d), zero columns where a neighbourhood has fewer, and the squared
+    singular values of the d axes and the next, (n, d + 1)."""
+    return _leading_axes(points, starts, members, d, True, beyond=1)
 
 
-def quadratics(points: Array, starts: Lists, members: Lists, d: int) -> Array:
-    """Orthonormal functions (members, d(d+1)/2) that span the quadratics in the tangent coordinates beyond the affine ones."""
-    U = tangents(points, starts, members, d)
+def quadratics(points: Array, starts: Lists, members: Lists, d: int) -> tuple[Array, Array]:
+    """Orthonormal functions (members, d(d+1)/2) that span the quadratics in the tangent coordinates beyond the affine ones, and the
+    squared singular values of `tangents`."""
+    U, values = tangents(points, starts, members, d)
     out = np.empty((members.size, d * (d + 1) // 2))
     in_pieces(_quadratics, starts.size - 1, _step(starts, out.shape[1]), starts, U, out)
-    return out
+    return out, values
 
 
 def reconstructors(
     points: Array, starts: Lists, members: Lists, d: int, reg: float, floor: float, middle: float
-) -> Array:
-    """Factor (members, r + 2) of modified LLE, r ≤ D: the r + 1 columns to take off the identity on the neighbours, one to add."""
+) -> tuple[Array, Array, Lists]:
+    """Factor (members, r + 2) of modified LLE, r ≤ D: the r + 1 columns to take off the identity on the neighbours, one to add; the
+    squared singular values (n, r) of the neighbourhoods, and how many of their axes are used."""
     r = min(int(np.diff(starts).max()) - 1, points.shape[1])
     out, values = _leading_axes(points, starts, members, r, False, more=2)
     tails, heads = values[:, d:].sum(axis=1), values[:, :d].sum(axis=1)
     shares = (tails / np.maximum(heads, np.finfo(float).tiny))[np.diff(starts) > 0]
     eta = max(middle * float(np.median(shares)), floor)
-    in_pieces(_reconstructors, starts.size - 1, _step(starts, r), starts, d, reg, eta, values, out)
-    return out
+    used = np.zeros(starts.size - 1, dtype=np.int64)
+    in_pieces(_reconstructors, starts.size - 1, _step(starts, r), starts, d, reg, eta, values, out, used)
+    return out, values, used
 
 
 def _leading_axes(
-    points: Array, starts: Lists, members: Lists, r: int, centred: bool, more: int = 0
+    points: Array, starts: Lists, members: Lists, r: int, centred: bool, more: int = 0, beyond: int = 0
 ) -> tuple[Array, Array]:
-    """The r leading singular vectors of every neighbourhood, in (members, r + more), and their squared singular values (n, r)."""
-    out, values = np.zeros((members.size, r + more)), np.zeros((starts.size - 1, r))
+    """The r leading singular vectors of every neighbourhood, in (members, r + more), and the squared values of r + beyond of them."""
+    out, values = np.zeros((members.size, r + more)), np.zeros((starts.size - 1, r + beyond))
     step, longest = _step(starts, points.shape[1]), int(np.diff(starts).max(initial=0)) - (not centred)
     loop = _wide_axes_of_all if longest <= points.shape[1] else _axes_of_all  # apart: only one of them is compiled
     in_pieces(loop, starts.size - 1, step, _plain(points), starts, members, centred, values, out)
@@ -184,7 +188,7 @@ def _keep_axes(A, squares, values, out):  # type: ignore[no-untyped-def]
     """The leading ones; axes without variance are zero."""
     for c in range(min(squares.size, values.size)):
         values[c] = squares[c]
-        if squares[c] > 1e-14 * squares[0]:
+        if c < out.shape[1] and squares[c] > 1e-14 * squares[0]:
             for p in range(A.shape[1]):
                 out[p, c] = A[c, p]
 
@@ -268,7 +272,7 @@ def _share(values, c):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _reconstructors(first, last, starts, d, reg, eta, values, out):  # type: ignore[no-untyped-def]
+def _reconstructors(first, last, starts, d, reg, eta, values, out, used):  # type: ignore[no-untyped-def]
     w, u = np.empty(_longest(starts, first, last)), np.empty(_longest(starts, first, last))
     for i in range(first, last):
         k = starts[i + 1] - starts[i] - 1
@@ -279,6 +283,7 @@ def _reconstructors(first, last, starts, d, reg, eta, values, out):  # type: ign
             c += 1
         while c > 0 and values[i, min(c, values.shape[1]) - 1] <= 1e-14 * values[i, 0]:
             c -= 1
+        used[i] = c
         _reconstructor(values[i], c, reg, w[:k], u[:k], out[starts[i] : starts[i + 1]])
 
 

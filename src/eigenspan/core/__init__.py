@@ -3,17 +3,19 @@
 graph or kernel -> quadratic forms on the samples -> trace problem in a basis -> spectrum -> map
 """
 
-from .basis import DirectSum, Features, Samples, cross_form
+from .basis import Features, Samples
+from .direct_sum import DirectSum, cross_form
 from .fitted import Axes, Fitted, spectral_attributes, warn_of_flat_axes
 from .form import Form, diagonal, factor_gram, gram, identity
 from .kernels import Kernel, KernelRows, gram_matrix, kernel_rows
 from .map import Map, Raw
 from .nystrom import NystromFeatures
+from .orientation import orientation_of, sign_of
 from .pairwise import Pairwise
 from .problem import Posed, TraceProblem, TraceRatio, as_solved, pose, solve, with_ridge
 from .scale import AxisWeights, Diffusion, InverseSqrt, SqrtEigenvalue, Unit, UnitCovariance, UnitVariance, Whitened
 from .scatters import Scatters
-from .spectrum import Spectrum, sign_of
+from .spectrum import Spectrum
 
 __all__ = [
     "Axes",
@@ -49,6 +51,7 @@ __all__ = [
     "gram_matrix",
     "identity",
     "kernel_rows",
+    "orientation_of",
     "pose",
     "sign_of",
     "solve",

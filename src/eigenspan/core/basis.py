@@ -6,25 +6,24 @@
 `Features.kernel`  Z = kernel-PCA scores ("KPCA trick")   kernel (kernel LPP, kernel FDA)
 =================  =====================================  ==============================
 
-`DirectSum` stacks several views for two-view methods. A basis restricts forms (``Z'MZ``), embeds solutions (``ZV``) and
+`DirectSum` (in `direct_sum`) stacks several views for two-view methods. A basis restricts forms (``Z'MZ``), embeds solutions (``ZV``) and
 hands out the map that takes new points to the same place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._diagnostics import note, stage
 from .._resources import human_bytes, require
-from ..errors import ConvergenceError, IndefiniteWarning, InputError, KernelError, warn
+from ..errors import ConvergenceError, DegenerateWarning, IndefiniteWarning, InputError, KernelError, warn
 from ..graphs.landmarks import choose_landmarks, suggested_landmarks
 from ..input.source import blocks, is_tall, on_disk
 from ..input.x import KernelValues
@@ -34,6 +33,7 @@ from .form import Form
 from .kernels import gram_matrix, kernel_rows, schur_share, warn_of_lost_digits
 from .map import Map, Raw
 from .moments import Moments, Rows
+from .orientation import TIED, relative_gap
 from .rowspace import row_space, row_space_memory
 from .spectrum import Spectrum, seed_of
 
@@ -186,6 +186,27 @@ class Features:
     def map(self, V: Array, spectrum: Spectrum) -> Map:
         return Map(self.rows, self.lifted(V), offset=self.offset)
 
+    def size(self) -> float:
+        """Mean of the squared lengths of the rows, 0 where it takes another pass over rows that are not held."""
+        if self.scatter is not None:
+            return float(np.trace(self.scatter)) / max(self.count, 1)
+        held = self.scores is not None or self._is_plain
+        return float(np.einsum("ij,ij->", self.Z, self.Z)) / max(len(self.Z), 1) if held else 0.0
+
+    def first(self, r: int) -> Features:
+        """The first r of the principal axes that span this basis, with a warning where the next one has the same variance."""
+        if self.dim <= r or self.scores is None:
+            return self
+        squares = np.einsum("ij,ij->j", self.scores, self.scores)
+        if relative_gap(squares[r - 1], squares[r], squares[0]) < TIED:
+            warn(
+                f"reduce={r} keeps the first {r} principal axes, but axes {r} and {r + 1} have the same variance (sums of squares "
+                f"{squares[r - 1]:.6g} and {squares[r]:.6g}): which directions are kept is not determined, and another machine may keep "
+                f"others. Use another number than reduce={r}.",
+                DegenerateWarning,
+            )
+        return replace(self, lift=np.asarray(self.lift)[:, :r], scores=self.scores[:, :r])
+
     def variances(self, V: Array) -> Array:
         """Of the samples along each axis."""
         if self.raw is not None:
@@ -220,7 +241,10 @@ class Features:
         if reduce is not None:
             most = n - 1 if center else n
             C = Centred.of(X, column_means(X, center))
-            basis = Features.principal(X, C, min(reduce, most, D), random_state=random_state)
+            basis = Features.principal(
+                X, C, min(reduce + 1, most, D), spare=int(reduce < min(most, D)), random_state=random_state
+            )
+            basis = basis.first(reduce)
             note(reduced_to=basis.dim)
             return basis
         in_blocks = is_tall(X) and (X.dtype == np.float32 or on_disk(X))
@@ -357,42 +381,3 @@ def _scatter_axes(moments: Moments) -> Array:
     axes[live] = spread[live, None] * Q[:, : axes.shape[1]]
     axes = dense.orthonormal(axes, rtol=0.0)
     return axes @ dense.eigenpairs(dense.symmetric(axes.T @ moments.pooled().scatter @ axes), None, "max")[1]
-
-
-@dataclass(frozen=True, eq=False)
-class DirectSum:
-    """Several feature bases side by side: ``Z = diag(Z_1, …, Z_p)`` over the stacked samples of all views.
-
-    Forms are over the n_1 + … + n_p stacked rows; a cross form between views pairs row i of one with row i of another.
-    """
-
-    views: Sequence[Features]
-
-    @property
-    def splits(self) -> list[int]:
-        return list(np.cumsum([view.dim for view in self.views])[:-1])
-
-    def centred(self, weights: Array | None) -> DirectSum:
-        sizes = np.cumsum([view.raw.shape[0] for view in self.views])[:-1]
-        parts = [None] * len(self.views) if weights is None else np.split(weights, sizes)
-        return DirectSum([view.centred(part) for view, part in zip(self.views, parts, strict=True)])
-
-    def restrict(self, M: Form) -> Form:
-        Z = sp.csr_array(la.block_diag(*[view.Z for view in self.views]))
-        return Form(Z.shape[1], dense=M.quadratic(Z), psd=M.psd)
-
-    def constant(self) -> None:
-        return None
-
-    def embed(self, V: Array) -> Array:
-        """The views' embeddings stacked, view after view."""
-        return np.vstack([view.Z @ part for view, part in zip(self.views, np.split(V, self.splits), strict=True)])
-
-    def map(self, V: Array, spectrum: Spectrum) -> list[Map]:
-        return [view.map(part, spectrum) for view, part in zip(self.views, np.split(V, self.splits), strict=True)]
-
-
-def cross_form(n: int) -> Form:
-    """``2 Σ y_i · z_i`` between two stacked views of n rows each: maximised under a unit embedding it is CCA. Indefinite."""
-    eye = sp.eye_array(n, format="csr")
-    return Form(2 * n, sparse=sp.csr_array(sp.block_array([[None, eye], [eye, None]])))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ from numpy.typing import NDArray
 from .._diagnostics import note
 from ..errors import FlatWarning, warn
 from .basis import Features, Samples
+from .direct_sum import DirectSum
 from .map import Map, Raw
+from .orientation import sign_of
 from .problem import Posed, TraceProblem, as_solved, solve
 from .scale import UnitVariance
-from .spectrum import HANDFUL, Spectrum, sign_of, warn_if_collapsed, warn_if_localised
+from .spectrum import HANDFUL, Spectrum, warn_if_collapsed, warn_if_localised
 
 Array = NDArray[np.float64]
 
@@ -62,8 +65,11 @@ class Axes:
             solver=self.solver,
             random_state=self.random_state,
             advice=_advice(posed, wanted + posed.skip),
+            size=posed.size,
         )
         spectrum = spectrum.without_first(posed.skip)
+        if spectrum.ties():
+            spectrum = spectrum.oriented(posed.witness or partial(_in_common_coordinates, posed.basis, spectrum))
         warn_of_flat_axes(posed, spectrum)
         scale = UnitVariance(posed.basis) if self.unit_variance else posed.scale
         return spectrum.vectors * scale(spectrum), spectrum
@@ -76,7 +82,7 @@ class Axes:
         V = V @ posed.turn(V) if posed.turn is not None else V
         found = {**posed.attributes, **spectral_attributes(as_solved(posed.problem, spectrum), spectrum)}
         if isinstance(basis, Features) and isinstance(basis.rows, Raw):
-            V = V if turned else V * sign_of_axes(basis.map(V, spectrum).coef)
+            V = V if turned else V * sign_of(basis.map(V, spectrum).coef)
             map_: Map = basis.map(V, spectrum)
             found |= {"components_": map_.coef.T, "mean_": map_.offset}
             return Fitted(None if basis.raw is None else basis.embed(V, basis.raw.dtype), map_, found)
@@ -92,6 +98,17 @@ class Axes:
                 warn_if_collapsed(Y)
         sign = np.ones(Y.shape[1]) if turned else sign_of(Y)
         return Fitted(Y * sign, basis.map(V * sign, spectrum), found)
+
+
+def _in_common_coordinates(basis: Any, spectrum: Spectrum, V: Array) -> Array:
+    """The axes V over the features as they were given, or over the samples: the basis of the problem may be a choice of this machine."""
+    if isinstance(basis, Samples):
+        return V
+    if isinstance(basis, Features) and isinstance(basis.rows, Raw):
+        return basis.map(V, spectrum).coef
+    if isinstance(basis, DirectSum) or basis.raw is not None:
+        return np.asarray(basis.embed(V))
+    return np.asarray(basis.map(V, spectrum)(basis.rows.points))
 
 
 def _advice(posed: Posed, d: int) -> str:
@@ -147,10 +164,3 @@ def spectral_attributes(problem: Any, spectrum: Spectrum) -> dict[str, Any]:
     }
     ratio = spectrum.facts.get("trace_ratio")
     return found if ratio is None else {**found, "trace_ratio_": float(ratio)}
-
-
-def sign_of_axes(V: Array) -> Array:
-    """±1 for each axis: the sign that makes its coefficient of largest magnitude positive (the first of equal ones)."""
-    size = np.abs(V)
-    first = np.argmax(size >= (1 - 1e-6) * size.max(axis=0, initial=0.0), axis=0)
-    return np.where(V[first, np.arange(V.shape[1])] < 0, -1.0, 1.0)

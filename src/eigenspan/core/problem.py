@@ -6,7 +6,7 @@
     max         Tr(V'AV) / Tr(V'BV)  s.t.  V'CV = I  TraceRatio
 
 `pose` states a method as a form, a unit and a basis; `solve` takes the problem to standard form, calls a solver and
-refines, orders and checks what comes back. The rule for a singular B lives here and nowhere else.
+refines, orders and checks what comes back.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ from ..errors import (
     DimensionError,
     InputError,
     MemoryLimitError,
-    RidgeWarning,
-    UnitError,
     warn,
 )
 from ..solvers import Solver, as_solver, dense
 from ..solvers.ratio import trace_ratio
-from .basis import DirectSum, Features, Samples
+from .basis import Features, Samples
+from .direct_sum import DirectSum
 from .form import Form, diagonal, identity
+from .orientation import relative_gap
 from .scale import Unit
-from .spectrum import Spectrum, relative_gap, report_resolution, seed_of
+from .spectrum import Spectrum, report_resolution, seed_of
+from .standard import Standard, ridged, standardise
 
 Array = NDArray[np.float64]
 Sense = Literal["min", "max"]
@@ -91,6 +92,10 @@ class Posed:
     axes: int | None = None
     #: Other axes in the span of those found, with signs of their own: from coefficients V, the T of V T.
     turn: Callable[[Array], Array] | None = None
+    #: Coefficients to the axes in coordinates that all machines have in common, where the basis does not know: see `Spectrum.oriented`.
+    witness: Callable[[Array], Array] | None = None
+    #: What eigenvalues are measured against besides ‖A‖, which is rounding itself where the objective vanishes; see `Spectrum`.
+    size: float = 0.0
     #: What else was found on the way, by the names under which the estimator will have it.
     attributes: dict[str, Any] = field(default_factory=dict)
 
@@ -155,13 +160,22 @@ def pose(
         below = below if isinstance(basis, Samples) else with_ridge(below, ridge, relative)
         exclude = basis.constant() if form.kills_constant or over.kills_constant else None
         return Posed(TraceRatio(A, below, sense, B, exclude), basis, scale or Unit(), skip)
+    size = 0.0 if isinstance(basis, Samples) else _size(form, M) * (basis.size() if B is None else 1.0)
     if B is not None and not isinstance(basis, Samples):
         if sense == "min" and form.psd:
             A = with_ridge(A, ridge, relative)
         else:
             B = with_ridge(B, ridge, relative)
     exclude = basis.constant() if form.kills_constant else None
-    return Posed(TraceProblem(A, B, sense, exclude), basis, scale or Unit(), skip)
+    return Posed(TraceProblem(A, B, sense, exclude), basis, scale or Unit(), skip, size=size)
+
+
+def _size(form: Form, M: Form) -> float:
+    """What the eigenvalues of the form under the unit M are in the mean over all functions of the samples.
+
+    Those of the few functions that a basis spans may all be zero, and are then rounding of this.
+    """
+    return float(np.abs(form.diagonal()).sum()) / max(float(np.abs(M.diagonal()).sum()), np.finfo(float).tiny)
 
 
 def _masses(M: Form) -> Array:
@@ -187,24 +201,10 @@ def with_ridge(M: Form, ridge: float | None, relative: float = 0.0) -> Form:
     if epsilon == 0:
         return M
     note(ridge=epsilon)
-    return _ridged(M, epsilon)
-
-
-def _ridged(M: Form, epsilon: float) -> Form:
-    return Form(M.n, dense=M.to_dense() + epsilon * np.eye(M.n), psd=M.psd)
+    return ridged(M, epsilon)
 
 
 # ---------------------------------------------------------------------- solving
-@dataclass(frozen=True, eq=False)
-class _Standard:
-    """``A' u = λ u`` with ``V = back(u)`` and orthonormal excluded directions."""
-
-    A: Form
-    back: Callable[[Array], Array]
-    exclude: Array | None
-    facts: dict
-
-
 def solve(
     problem: TraceProblem | TraceRatio,
     n_components: int,
@@ -212,12 +212,17 @@ def solve(
     solver: str | Solver = "auto",
     random_state: Any = 0,
     advice: str = "",  # where the axes are not unique
+    size: float = 0.0,
 ) -> Spectrum:
-    """The best `n_components` axes of a trace problem, B-orthonormal, refined by Rayleigh–Ritz, with residuals and gap."""
+    """The best `n_components` axes of a trace problem, B-orthonormal, refined by Rayleigh–Ritz, with residuals and gap.
+
+    Signs, and rotations within equal eigenvalues, are those of `Spectrum.oriented` in the coordinates of the problem. Eigenvalues are
+    equal if they differ by less than rounding at ‖A‖ or at `size`, whichever is larger.
+    """
     if isinstance(problem, TraceRatio):
-        return _solve_ratio(problem, n_components, solver, advice)
+        return _solve_ratio(problem, n_components, solver, advice, size)
     with stage("standard form"):
-        standard = _standardise(problem)
+        standard = standardise(problem.A, problem.B, problem.exclude, problem.sense)
     excluded = 0 if standard.exclude is None else standard.exclude.shape[1]
     dim = standard.A.n - excluded
     if n_components > dim:
@@ -231,22 +236,24 @@ def solve(
     rng = np.random.default_rng(seed_of(random_state))
     wanted = min(n_components + 1, dim)
     with stage("eigenproblem"), threads_for(standard.A.n):
-        spectrum = _run(standard, problem.sense, n_components, wanted, as_solver(solver), rng)
+        spectrum = _run(standard, problem.sense, n_components, wanted, as_solver(solver), rng, size)
     report_resolution(spectrum, advice)
-    return spectrum
+    return spectrum.oriented()
 
 
 def as_solved(problem: TraceProblem | TraceRatio, spectrum: Spectrum) -> TraceProblem | TraceRatio:
     """The problem that `spectrum` solves: with the ridge that a singular unit form was given on the way."""
     epsilon = spectrum.facts.get("ridge")
     if epsilon is not None and isinstance(problem, TraceRatio):
-        return problem if problem.C is None else replace(problem, C=_ridged(problem.C, epsilon))
+        return problem if problem.C is None else replace(problem, C=ridged(problem.C, epsilon))
     if epsilon is None or problem.B is None:
         return problem
-    return replace(problem, B=_ridged(problem.B, epsilon))
+    return replace(problem, B=ridged(problem.B, epsilon))
 
 
-def _run(standard: _Standard, sense: Sense, k: int, wanted: int, solver: Solver, rng: np.random.Generator) -> Spectrum:
+def _run(
+    standard: Standard, sense: Sense, k: int, wanted: int, solver: Solver, rng: np.random.Generator, size: float
+) -> Spectrum:
     A, chain = standard.A, solver.chain(standard.A, wanted, sense)
     norm = max(A.norm(), np.finfo(float).tiny)
     trouble = ""
@@ -274,9 +281,9 @@ def _run(standard: _Standard, sense: Sense, k: int, wanted: int, solver: Solver,
             f"{trouble} Its eigenvectors cannot be trusted: use another solver, or fewer components."
         )
     beyond = float(values[k]) if values.size > k else np.nan
-    gap = relative_gap(values[k - 1], beyond, norm) if values.size > k else np.inf
+    gap = relative_gap(values[k - 1], beyond, max(norm, size)) if values.size > k else np.inf
     note(solver=name, **standard.facts)
-    return Spectrum(values[:k], standard.back(U[:, :k]), residuals[:k], gap, beyond, name, norm, standard.facts)
+    return Spectrum(values[:k], standard.back(U[:, :k]), residuals[:k], gap, beyond, name, norm, standard.facts, size)
 
 
 def _refine(A: Form, U: Array, sense: Sense, N: Array | None, norm: float) -> tuple[Array, Array, Array]:
@@ -292,80 +299,9 @@ def _refine(A: Form, U: Array, sense: Sense, N: Array | None, norm: float) -> tu
     return values, U, np.linalg.norm(R / norm, axis=0)
 
 
-def _standardise(problem: TraceProblem) -> _Standard:
-    A, B, N = problem.A, problem.B, problem.exclude
-    if B is None or B.n == 0:
-        return _Standard(A, lambda u: u, None if N is None else dense.orthonormal(N), {})
-    if B.is_diagonal():
-        d = B.diagonal()
-        if d.min() < -1e-8 * d.max():
-            raise UnitError(_not_psd(d.min(), d.max()))
-        if d.min() > 1e-14 * d.max():
-            s = 1.0 / np.sqrt(d)
-            exclude = None if N is None else dense.orthonormal(np.sqrt(d)[:, None] * N)
-            return _Standard(A.scaled(s), lambda u: s[:, None] * u, exclude, {})
-    return _whiten(A, B, N, problem.sense)
-
-
-def _not_psd(low: float, high: float) -> str:
-    return (
-        f"The unit form B is not positive semidefinite: its eigenvalues run from {low:.6g} to {high:.6g}, so V'BV = I has no "
-        "bounded solution. Constrain with a positive semidefinite form, or add a ridge larger than the negative part."
-    )
-
-
-def _whiten(A: Form, B: Form, N: Array | None, sense: Sense) -> _Standard:
-    """The rule for a general, possibly singular B.
-
-    With null(B) ⊆ null(A) the problem lives on range(B): restrict to it. A PSD form that is minimised is bounded there too: what
-    an axis holds of null(B) is free, and takes the value that costs least. Otherwise the criterion is unbounded in null(B), and
-    cutting that off would throw away the best directions: add a ridge and say so.
-    """
-    require(
-        40.0 * B.n**2,
-        f"A dense unit form of order {B.n}",
-        "Use a diagonal unit form, features with reduce=, or landmarks.",
-    )
-    Bd, Ad = dense.symmetric(B.to_dense()), dense.symmetric(A.to_dense())
-    d = np.sqrt(np.maximum(np.diagonal(Bd), 0.0))  # unit diagonal first: a feature's units must not decide its fate
-    s = 1.0 / np.where(d > 1e-150, d, 1.0)
-    Bs, As = Bd * np.outer(s, s), Ad * np.outer(s, s)
-    T, null, values = dense.whitener(Bs)
-    facts: dict[str, Any] = {}
-    if values[0] < -1e-8 * max(values[-1], np.finfo(float).tiny):
-        low, high = dense.eigenpairs(Bd, None)[0][[0, -1]]
-        raise UnitError(_not_psd(low, high))
-    if null.shape[1]:
-        leak = np.linalg.norm(As @ null) / max(np.linalg.norm(As), np.finfo(float).tiny)
-        if sense == "min" and A.psd and T.shape[1]:
-            T = T - null @ (dense.pseudo_inverse(null.T @ As @ null, As) @ (null.T @ As @ T))
-            facts["rank_of_unit"] = T.shape[1]
-        elif leak <= 1e-7:
-            facts["rank_of_unit"] = T.shape[1]
-        else:
-            epsilon = 1e-6 * float(np.mean(np.diagonal(Bd)))
-            warn(
-                f"The unit form B has rank {T.shape[1]} of {B.n}, and the objective does not vanish on its null space: a ridge of "
-                f"{epsilon:.3g} was added to B. Choose it yourself with ridge=, or reduce the features first.",
-                RidgeWarning,
-            )
-            if not epsilon > 0:
-                raise UnitError(f"The unit form B of order {B.n} is zero: no embedding has unit length in it.")
-            standard = _whiten(A, _ridged(B, epsilon), N, sense)
-            return replace(standard, facts={**standard.facts, "ridge": standard.facts.get("ridge", 0.0) + epsilon})
-    T = s[:, None] * T
-    exclude = None if N is None else _in_unit_coordinates(T, Bd, N)
-    return _Standard(Form(T.shape[1], dense=dense.symmetric(T.T @ Ad @ T), psd=A.psd), lambda u: T @ u, exclude, facts)
-
-
-def _in_unit_coordinates(T: Array, B: Array, N: Array) -> Array:
-    """Orthonormal directions ``T'BN``; those that B sends to zero are no directions there, only their rounding is left."""
-    C = T.T @ (B @ N)
-    rounding = np.linalg.norm(np.abs(T.T) @ (np.abs(B) @ np.abs(N)), axis=0)
-    return dense.orthonormal(C[:, np.linalg.norm(C, axis=0) > 1e-10 * rounding])
-
-
-def _solve_ratio(problem: TraceRatio, k: int, solver: str | Solver = "auto", advice: str = "") -> Spectrum:
+def _solve_ratio(
+    problem: TraceRatio, k: int, solver: str | Solver = "auto", advice: str = "", size: float = 0.0
+) -> Spectrum:
     T, facts = _metric(problem)
     A, B = (dense.symmetric(M.to_dense() if T is None else T.T @ (M @ T)) for M in (problem.A, problem.B))
     if k > A.shape[0]:
@@ -376,14 +312,14 @@ def _solve_ratio(problem: TraceRatio, k: int, solver: str | Solver = "auto", adv
         rho, V, values = trace_ratio(A, B, k, problem.sense, solver)
     norm = max(problem.A.norm() if T is None else float(np.linalg.norm(A)), np.finfo(float).tiny)
     residuals = np.linalg.norm((A / norm - rho * (B / norm)) @ V - V * (values[:k] / norm), axis=0)
-    gap = relative_gap(values[k - 1], values[k], norm) if values.size > k else np.inf
+    gap = relative_gap(values[k - 1], values[k], max(norm, size)) if values.size > k else np.inf
     facts = {**facts, "trace_ratio": rho}
     note(solver="TraceRatio", **facts)
     beyond = float(values[k]) if values.size > k else np.nan
     V = V if T is None else T @ V
-    spectrum = Spectrum(values[:k], V, residuals, gap, beyond, "TraceRatio", norm, facts)
+    spectrum = Spectrum(values[:k], V, residuals, gap, beyond, "TraceRatio", norm, facts, size)
     spectrum.warn_if_degenerate(advice)
-    return spectrum
+    return spectrum.oriented()
 
 
 def _metric(problem: TraceRatio) -> tuple[Array | None, dict]:
@@ -394,7 +330,7 @@ def _metric(problem: TraceRatio) -> tuple[Array | None, dict]:
     require(48.0 * n**2, f"A trace ratio of order {n}", "Use the features as basis, with reduce=, or landmarks.")
     sizes = [max(M.norm(), np.finfo(float).tiny) for M in (problem.A, problem.B)]
     both = replace((1 / sizes[0]) * problem.A + (1 / sizes[1]) * problem.B, psd=False)  # what null(C) must not touch
-    standard = _standardise(TraceProblem(both, problem.C, "max", problem.exclude))
+    standard = standardise(both, problem.C, problem.exclude, "max")
     N = standard.exclude
     inside = np.eye(standard.A.n) if N is None else dense.singular_vectors(N, complete=True)[0][:, N.shape[1] :]
     return standard.back(inside), standard.facts

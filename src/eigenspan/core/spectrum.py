@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from .._diagnostics import note
 from ..errors import DegenerateWarning, LocalisationWarning, warn
+from .orientation import TIED, orientation_of, sign_of, ties_of
 
 Array = NDArray[np.float64]
 
-#: Relative distance below which neighbouring eigenvalues coincide.
-TIED = 1e-8
 #: Sine of the angle that the residuals leave open, above which a subspace is not resolved.
 BLUR = 1e-2
 #: An axis that lives on fewer points than this (see `participation`) is localised.
@@ -42,7 +41,7 @@ class Spectrum:
         ``‖A v − λ B v‖`` in the B-orthonormal coordinates, relative to ‖A‖.
     gap : float
         Distance from the last wanted eigenvalue to the next one, relative to the larger of the two; inf at the end of the
-        spectrum. Below 1e-8 the subspace is not determined by the problem.
+        spectrum. Below `TIED` the subspace is not determined by the problem.
     beyond : float
         The next eigenvalue, nan at the end of the spectrum.
     solver : str
@@ -51,6 +50,9 @@ class Spectrum:
         A bound on ‖A‖: what eigenvalues and residuals are small against.
     facts : dict
         What happened on the way (rank kept, ridge added, iterations).
+    size : float
+        What the eigenvalues of this objective can be as large as, where the problem does not show it: ‖A‖ is rounding where the objective
+        vanishes on all that the basis spans. Eigenvalues that differ by 1e-14 of it, or of ‖A‖, are equal.
     """
 
     values: Array
@@ -61,14 +63,38 @@ class Spectrum:
     solver: str = "dense"
     norm: float = 0.0
     facts: dict = field(default_factory=dict)
+    size: float = 0.0
 
     def without_first(self, skip: int) -> Spectrum:
         """The same without its first axes."""
         return replace(self, values=self.values[skip:], vectors=self.vectors[:, skip:], residuals=self.residuals[skip:])
 
+    def ties(self) -> list[slice]:
+        """The groups of axes that share an eigenvalue, two or more."""
+        return ties_of(self.values, max(self.norm, self.size))
+
+    def oriented(self, witness: Callable[[Array], Array] | None = None) -> Spectrum:
+        """The same eigenvectors with the signs, and within equal eigenvalues the rotation, that the rule of `orientation` gives them.
+
+        Every axis keeps its eigenvalue. Those that are equal to rounding may differ by a little more than that, and residuals say so.
+
+        Parameters
+        ----------
+        witness : callable, optional
+            ``vectors -> rows``: the axes in coordinates that do not depend on the machine, linear in the vectors. None where those of
+            the problem are such.
+        """
+        seen = self.vectors if witness is None else witness(self.vectors)
+        if not self.ties():
+            return replace(self, vectors=self.vectors * sign_of(seen))
+        R = orientation_of(self.values, seen, max(self.norm, self.size))
+        apart = (self.values[:, None] - self.values) / (self.norm or 1.0)
+        residuals = np.hypot(np.abs(R.T) @ self.residuals, np.linalg.norm(R * apart, axis=0))
+        return replace(self, vectors=self.vectors @ R, residuals=residuals)
+
     def warn_if_degenerate(self, advice: str = "") -> None:
         """Warn when the eigenvalues on both sides of the cut coincide; the advice is general where there is none."""
-        if self.gap < 1e-8:
+        if self.gap < TIED:
             d = self.values.size
             warn(
                 f"Eigenvalues {d} and {d + 1} coincide ({self.values[-1]:.6g} and {self.beyond:.6g}, relative gap {self.gap:.1e}): "
@@ -95,10 +121,8 @@ def report_resolution(spectrum: Spectrum, advice: str = "") -> None:
             'solver="shift-invert", or "dense" if n allows.',
             DegenerateWarning,
         )
-    tied = [relative_gap(a, b, spectrum.norm) < TIED for a, b in pairwise(values)]
-    groups = np.split(np.arange(1, d + 1), np.flatnonzero(~np.array(tied, dtype=bool)) + 1)
-    if any(tied):
-        note(tied_axes=[tuple(group.tolist()) for group in groups if group.size > 1])
+    if ties := spectrum.ties():
+        note(tied_axes=[tuple(range(group.start + 1, group.stop + 1)) for group in ties])
 
 
 def participation(Y: Array, masses: Array | None = None) -> Array:
@@ -142,22 +166,6 @@ def warn_if_collapsed(Y: Array) -> None:
             "by their neighbours. Use more neighbours, or ask for more components.",
             DegenerateWarning,
         )
-
-
-def relative_gap(last: float, beyond: float, norm: float) -> float:
-    """Distance of two neighbouring eigenvalues relative to the larger, zero below rounding of the matrix."""
-    distance = abs(beyond - last)
-    if distance <= 1e-14 * norm:
-        return 0.0
-    return distance / max(abs(last), abs(beyond))
-
-
-def sign_of(Y: Array) -> Array:
-    """±1 for each column: the sign that makes its entry of largest magnitude positive."""
-    if Y.shape[0] == 0:
-        return np.ones(Y.shape[1])
-    top = Y[np.abs(Y).argmax(axis=0), np.arange(Y.shape[1])]
-    return np.where(top < 0, -1.0, 1.0)
 
 
 def seed_of(random_state: Any) -> Any:

@@ -22,6 +22,7 @@ from ..errors import DimensionError, GraphError
 from ..graphs.neighbours.graph import neighbourhoods
 from ..graphs.weights.barycentric import blocks, gather, local_work, width
 from ..solvers import dense
+from .planes import OpenPlanes
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -34,6 +35,8 @@ _TRIPLETS = 5_000_000
 _ROUNDING = 1e-14
 #: A share this little above the median is the median: of an odd number of points one has it, and rounding must not decide.
 _MIDDLE = 1.0 + 1e-10
+#: What to do where the local planes are not determined.
+_OTHER_PLANES = "Use another number of components or of neighbours."
 
 
 @dataclass(frozen=True)
@@ -114,13 +117,15 @@ def _lists(graph: sp.csr_array) -> tuple[Any, Any]:
     return starts.astype(np.int64), members
 
 
-def tangent(X: Array, d: int) -> Array:
+def tangent(X: Array, d: int, planes: OpenPlanes | None = None) -> Array:
     """Orthonormal tangent coordinates (b, m, d) of centred neighbourhoods (b, m, D).
 
     A neighbourhood of lower dimension, such as one of coincident points, has fewer: its further columns are zero, where a
     factorisation would fill in arbitrary ones.
     """
     U, s = principal_axes(X)
+    if planes is not None:
+        planes.look(s**2, d)
     return U[:, :, :d] * (s[:, :d] > 1e-7 * s[:, :1])[:, None, :]
 
 
@@ -161,14 +166,20 @@ def tangent_alignment(points: Array, graph: sp.csr_array, d: int, *, masses: Arr
     """
     check_local(graph, points, d, d + 1, "LTSA")
     shape = Blocks(-np.ones(d), own=1.0, others=1.0, level=-1.0)
+    planes = OpenPlanes()
     with stage("local models"):
         if not _compiled(points, graph):
-            return _assemble(graph.shape[0], [(c, tangent(X, d)) for c, X in gathered(points, graph)], shape, masses)
-        from ..compiled.local import tangents
+            pieces = [(c, tangent(X, d, planes)) for c, X in gathered(points, graph)]
+            M = _assemble(graph.shape[0], pieces, shape, masses)
+        else:
+            from ..compiled.local import tangents
 
-        starts, members = _lists(graph)
-        F = tangents(points, starts, members, d)
-        return _assemble_compiled(starts, members, F, shape, masses)
+            starts, members = _lists(graph)
+            F, squares = tangents(points, starts, members, d)
+            planes.look(squares, d)
+            M = _assemble_compiled(starts, members, F, shape, masses)
+    planes.warn("LTSA", _OTHER_PLANES)
+    return M
 
 
 def hessian_alignment(points: Array, graph: sp.csr_array, d: int, *, masses: Array | None = None) -> Form:
@@ -180,21 +191,25 @@ def hessian_alignment(points: Array, graph: sp.csr_array, d: int, *, masses: Arr
     quadratic = d * (d + 1) // 2
     check_local(graph, points, d, d + quadratic, "Hessian LLE")
     shape = Blocks(np.ones(quadratic))
+    planes = OpenPlanes()
     with stage("local models"):
         if not _compiled(points, graph):
-            return _assemble(
-                graph.shape[0], [(c, _quadratics(X, d)) for c, X in gathered(points, graph)], shape, masses
-            )
-        from ..compiled.local import quadratics
+            pieces = [(c, _quadratics(X, d, planes)) for c, X in gathered(points, graph)]
+            M = _assemble(graph.shape[0], pieces, shape, masses)
+        else:
+            from ..compiled.local import quadratics
 
-        starts, members = _lists(graph)
-        F = quadratics(points, starts, members, d)
-        return _assemble_compiled(starts, members, F, shape, masses)
+            starts, members = _lists(graph)
+            F, squares = quadratics(points, starts, members, d)
+            planes.look(squares, d)
+            M = _assemble_compiled(starts, members, F, shape, masses)
+    planes.warn("Hessian LLE", _OTHER_PLANES)
+    return M
 
 
-def _quadratics(X: Array, d: int) -> Array:
+def _quadratics(X: Array, d: int, planes: OpenPlanes) -> Array:
     """Orthonormal functions (b, m, d(d+1)/2) spanning the quadratics in the tangent coordinates beyond the affine ones."""
-    U, pairs = tangent(X, d), np.triu_indices(d)
+    U, pairs = tangent(X, d, planes), np.triu_indices(d)
     flat = np.concatenate([np.full((*U.shape[:2], 1), X.shape[1] ** -0.5), U], axis=2)
     products = U[:, :, pairs[0]] * U[:, :, pairs[1]]
     N, s = dense.local_axes(products - flat @ (flat.transpose(0, 2, 1) @ products))
@@ -217,16 +232,21 @@ def modified_alignment(
     neighbourhood that belong to no variance count to V.
     """
     check_local(graph, points, d, d + 1, "Modified LLE")
+    planes = OpenPlanes()
     with stage("local models"):
         if not _compiled(points, graph):
-            pieces = _reconstructors(list(_leading(points, graph)), d, reg)
+            pieces = _reconstructors(list(_leading(points, graph)), d, reg, planes)
             r = pieces[0][1].shape[2] - 2
-            return _assemble(graph.shape[0], pieces, _modified_blocks(r), masses)
-        from ..compiled.local import reconstructors
+            M = _assemble(graph.shape[0], pieces, _modified_blocks(r), masses)
+        else:
+            from ..compiled.local import reconstructors
 
-        starts, members = _lists(graph)
-        F = reconstructors(points, starts, members, d, reg, _ROUNDING, _MIDDLE)
-        return _assemble_compiled(starts, members, F, _modified_blocks(F.shape[1] - 2), masses)
+            starts, members = _lists(graph)
+            F, squares, used = reconstructors(points, starts, members, d, reg, _ROUNDING, _MIDDLE)
+            planes.look(squares, used)
+            M = _assemble_compiled(starts, members, F, _modified_blocks(F.shape[1] - 2), masses)
+    planes.warn("modified LLE", _OTHER_PLANES)
+    return M
 
 
 def _modified_blocks(r: int) -> Blocks:
@@ -248,7 +268,9 @@ def _leading(points: Array, graph: sp.csr_array) -> Iterator[tuple[Index, Array,
         yield members, np.pad(values, [(0, 0), (0, more)]), np.pad(V, [(0, 0), (0, 0), (0, more)])
 
 
-def _reconstructors(local: list[tuple[Index, Array, Array]], d: int, reg: float) -> list[tuple[Index, Array]]:
+def _reconstructors(
+    local: list[tuple[Index, Array, Array]], d: int, reg: float, planes: OpenPlanes
+) -> list[tuple[Index, Array]]:
     """Members and factors ``[L, û, √s p]`` (b, m, r + 2) of modified LLE; columns of L that a point does not use are zero."""
     tiny = np.finfo(float).tiny
     shares = []
@@ -262,6 +284,7 @@ def _reconstructors(local: list[tuple[Index, Array, Array]], d: int, reg: float)
         above = np.sum(share[:, : min(k - 1, r) - d] > eta, axis=1)
         used = np.arange(r) < (d + above)[:, None]
         used &= values > _ROUNDING * values[:, :1]
+        planes.look(values, used.sum(axis=1))
         pieces.append((members, _reconstructor(values, V, used, reg)))
     return pieces
 

@@ -15,14 +15,18 @@ from numpy.typing import NDArray
 
 from .._diagnostics import stage
 from ..core.form import Form
+from ..core.orientation import orientation_of
 from ..solvers import dense
-from .alignment import Blocks, assembled, check_local, gathered, principal_axes, tangent
+from .alignment import _OTHER_PLANES, Blocks, assembled, check_local, gathered, principal_axes, tangent
+from .planes import OpenPlanes
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 #: Turns between rotations and the linear map, at most.
 _STEPS = 1000
+#: Bending of a neighbourhood of unit size that is rounding, and the share of it in which directions may differ and bend alike.
+_FLAT = 1e-10
 #: Gauss–Legendre nodes and weights on [0, 1]: exact for the square roots below to 1e-9 up to slopes of one.
 _NODES, _WEIGHTS = (np.polynomial.legendre.leggauss(8)[0] + 1) / 2, np.polynomial.legendre.leggauss(8)[1] / 2
 
@@ -78,7 +82,10 @@ def tangent_charts(points: Any, graph: sp.csr_array, d: int, masses: Array | Non
     """Neighbourhoods seen in their tangent planes: lengths are right to second order. Cost O(n(k²D + k³))."""
     check_local(graph, points, d, d + 1, "A tangent chart")
     with stage("local models"):
-        return Charts(graph.shape[0], [(c, _principal(X, d)[:, :, :d]) for c, X in gathered(points, graph)], masses)
+        planes = OpenPlanes()
+        pieces = [(c, _principal(X, d, (d,), planes)[:, :, :d]) for c, X in gathered(points, graph)]
+    planes.warn("a tangent chart", _OTHER_PLANES)
+    return Charts(graph.shape[0], pieces, masses)
 
 
 def geodesic_charts(points: Any, graph: sp.csr_array, d: int, masses: Array | None = None) -> Charts:
@@ -88,23 +95,32 @@ def geodesic_charts(points: Any, graph: sp.csr_array, d: int, masses: Array | No
     """
     check_local(graph, points, d, d * (d + 3) // 2, "A geodesic chart")
     with stage("local models"):
-        return Charts(graph.shape[0], [(c, _unrolled(X, d)) for c, X in gathered(points, graph)], masses)
+        planes = OpenPlanes()
+        pieces = [(c, _unrolled(X, d, planes)) for c, X in gathered(points, graph)]
+    planes.warn("a geodesic chart", _OTHER_PLANES)
+    return Charts(graph.shape[0], pieces, masses)
 
 
-def _principal(X: Array, r: int) -> Array:
-    """Coordinates (b, m, r) along the first principal axes of centred neighbourhoods, zero where there are fewer."""
+def _principal(X: Array, r: int, cuts: tuple[int, ...], planes: OpenPlanes) -> Array:
+    """Coordinates (b, m, r) along the first principal axes of centred neighbourhoods, zero where there are fewer.
+
+    `cuts` are the numbers of axes after which the others are used otherwise, or not at all.
+    """
     U, s = principal_axes(X)
+    for cut in cuts:
+        planes.look(s**2, cut)
     Z = (U * (s * (s > 1e-7 * s[:, :1]))[:, None, :])[:, :, :r]
     return np.pad(Z, [(0, 0), (0, 0), (0, r - Z.shape[2])])
 
 
-def _unrolled(X: Array, d: int) -> Array:
+def _unrolled(X: Array, d: int, planes: OpenPlanes) -> Array:
     """Arc lengths along the axes that diagonalise the bending, centred."""
-    Z = _principal(X, 2 * d)
+    Z = _principal(X, 2 * d, (d, 2 * d), planes)
     size = np.sqrt(np.mean(np.sum(Z**2, axis=2), axis=1))[:, None, None]
     Z = Z / np.where(size > 0, size, 1.0)
-    T, slopes, H = Z[:, :, :d], *_bending(Z[:, :, :d], Z[:, :, d:])
-    R = _axes_of_bending(H)
+    T, N = Z[:, :, :d], Z[:, :, d:]
+    slopes, H = _bending(T, N)
+    R = _axes_of_bending(H, T, N)
     T, slopes = T @ R, np.einsum("bia,bip->bap", R, slopes)
     h = np.einsum("bia,bijp,bja->bap", R, H, R)
     length = np.zeros_like(T)
@@ -118,22 +134,36 @@ def _unrolled(X: Array, d: int) -> Array:
 def _bending(T: Array, N: Array) -> tuple[Array, Array]:
     """Slopes (b, d, p) and second derivatives (b, d, d, p) at the centre of the normal coordinates N as functions of the tangent ones."""
     d, pairs = T.shape[2], np.triu_indices(T.shape[2])
-    squares = T[:, :, pairs[0]] * T[:, :, pairs[1]]
+    # mixed products count twice: least squares of least norm are then the same in any axes of the tangent plane
+    twice = np.where(pairs[0] == pairs[1], 1.0, np.sqrt(2.0))
+    squares = T[:, :, pairs[0]] * T[:, :, pairs[1]] * twice
     P = np.concatenate([np.ones((*T.shape[:2], 1)), T, squares], axis=2)
     values, Q = dense.local_eigenpairs(P.transpose(0, 2, 1) @ P)
     inverse = np.where(values > 1e-10 * values[:, -1:], 1.0 / np.where(values > 0, values, 1.0), 0.0)
     coef = (Q * inverse[:, None, :]) @ (Q.transpose(0, 2, 1) @ (P.transpose(0, 2, 1) @ N))
     H = np.zeros((len(T), d, d, N.shape[2]))
-    H[:, pairs[0], pairs[1]] += coef[:, 1 + d :]
+    H[:, pairs[0], pairs[1]] += coef[:, 1 + d :] * twice[:, None]
     return coef[:, 1 : 1 + d], H + H.transpose(0, 2, 1, 3)
 
 
-def _axes_of_bending(H: Array) -> Array:
+def _axes_of_bending(H: Array, T: Array, N: Array) -> Array:
     """Tangent axes (b, d, d) that diagonalise all second derivatives at once, which those of a product of plane curves do.
 
-    They are those of one combination of them: the one that differs most between directions.
+    They are those of one combination of them: the one that differs most between directions. Where the sheet bends alike in several
+    directions, the members of the neighbourhood orient the axes.
     """
     d = H.shape[1]
     apart = H - np.einsum("biip->bp", H)[:, None, None] * np.eye(d)[..., None] / d
-    combination = dense.local_eigenpairs(np.einsum("bijp,bijq->bpq", apart, apart))[1][:, :, -1]
-    return dense.local_eigenpairs(np.einsum("bijp,bp->bij", apart, combination))[1]
+    squares, combinations = dense.local_eigenpairs(np.einsum("bijp,bijq->bpq", apart, apart))
+    size = np.abs(H).max(axis=(1, 2, 3))
+    _orient(squares, combinations, N, size**2)
+    values, axes = dense.local_eigenpairs(np.einsum("bijp,bp->bij", apart, combinations[:, :, -1]))
+    _orient(values, axes, T, size)
+    return axes
+
+
+def _orient(values: Array, axes: Array, rows: Array, size: Array) -> None:
+    """Give the axes (b, q, q) of equal values the orientation of their rows (b, m, q), in place, where the sheet bends at all."""
+    floor = _FLAT * size[:, None]
+    for b in np.flatnonzero(np.any(np.diff(values, axis=1) <= floor, axis=1) & (size > _FLAT)):
+        axes[b] = axes[b] @ orientation_of(values[b], rows[b] @ axes[b], 1e14 * float(floor[b, 0]))

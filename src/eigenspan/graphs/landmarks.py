@@ -16,7 +16,7 @@ from .._parameters import Count, parameter
 from .._resources import require
 from ..errors import GraphError, InputError
 from ..solvers import dense
-from ..solvers.pivoted import pivoted_cholesky
+from ..solvers.pivoted import first_largest, pivoted_cholesky
 from .search.metric import median_width, point_distances
 
 Array = NDArray[np.float64]
@@ -137,7 +137,7 @@ def _maxmin(X: Any, m: int, rng: Any, precomputed: bool) -> Index:
     for _ in range(m - 1):
         column = np.asarray(X[:, walk[-1]]) if precomputed else point_distances(X, X[[walk[-1]]])
         nearest = np.minimum(nearest, column.ravel())
-        walk.append(int(nearest.argmax()))
+        walk.append(first_largest(nearest))
     return np.array(list(dict.fromkeys(walk)), dtype=np.intp)
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from .._diagnostics import stage
-from ..core import Fitted, Form, Posed, Samples, UnitCovariance, pose, sign_of
+from ..core import Fitted, Form, Posed, Samples, UnitCovariance, orientation_of, pose
 from ..errors import DimensionError, InputError
 from ..forms import hessian_alignment, modified_alignment, tangent_alignment
 from ..forms.charts import Charts, geodesic_charts, tangent_charts
@@ -212,7 +212,7 @@ def _at_true_lengths(fitted: Fitted, charts: Charts) -> Fitted:
             "of lower dimension. Use fewer components, or other neighbours."
         )
     T = P * s
-    T = T * sign_of(Y @ T)
+    T = T @ orientation_of(s, Y @ T)
     return replace(fitted, embedding=Y @ T, map=fitted.map.then(T)).having(isometry_error_=error)
 
 

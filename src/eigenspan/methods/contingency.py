@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 from .._diagnostics import note, stage
 from .._parameters import Count, Seed, Share, Tolerance, parameter
-from ..core import Fitted, Map, sign_of
+from ..core import Fitted, Map, orientation_of
 from ..core.spectrum import seed_of
 from ..errors import ConvergenceWarning, DimensionError, InputError, warn
 from ..input import Input, Sample
@@ -257,8 +257,8 @@ class Model:
         W, t, X = dense.principal_axes((np.sqrt(q)[:, None] * psi) @ (V * s), rtol=0.0)
         # √p φ ψ' √q = U diag(s) V' ψ' √q = (U X) diag(t) W'
         phi, psi = (U @ X * t) / np.sqrt(p)[:, None], W / np.sqrt(q)[:, None]
-        sign = sign_of(phi)
-        return Model(a, b, phi * sign, psi * sign), t
+        turn = orientation_of(t, phi)
+        return Model(a, b, phi @ turn, psi @ turn), t
 
 
 def fit_rows(P: Array, psi: Array, b: Array, theta: Array) -> Array:

@@ -37,6 +37,8 @@ AxisRule = Literal["unit", "norm", "eigenvalue", "eigenvalue-norm"]
 SINGULAR = 0.01
 #: Eigenvalues at or below this share of the largest count as zero.
 RANK = 1e-10
+#: What one pair of forms measures of the other at least, unless it is rounding: with equal class means there is nothing between classes.
+_LEAST = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,9 +109,8 @@ class PairCosts(FeatureReducer):
             share = 1.0 if raw else unlabelled_unit(A, smooth)
             note(gamma_factor=share, effective_gamma=self.gamma * share)
             A = A + self.gamma * share * smooth
-        return Posed(
-            TraceProblem(A, None if B is None else self._unit(basis, A, B), "min"), basis, AxisWeights(self.axes)
-        )
+        problem = TraceProblem(A, None if B is None else self._unit(basis, A, B), "min")
+        return Posed(problem, basis, AxisWeights(self.axes), size=0.0 if B is None else _LEAST)
 
     def _unit(self, basis: Features, A: Form, B: Form) -> Form:
         """B, with a ridge where one is given or needed."""

@@ -214,10 +214,12 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
         unit = with_ridge(A + (1 - s) * W, given, basis.relative_ridge)
         free = self.n_components in (None, "auto") or self.criterion == "one-against-rest"
         most = min(scatters.counts.size - 1, max(A.n, 1)) if free else None
+        size = 1.0 / scatters.counts.max()  # what one row of a class has of its mean: less is rounding
         if self.criterion == "trace-ratio":
             ratio = TraceRatio(A, unit)
-            return Posed(ratio, basis, RatioWeights(ratio, self.axes), axes=most)
-        posed = Posed(TraceProblem(A, unit, "max"), basis, AxisWeights(self.axes, signed=False), axes=most)
+            return Posed(ratio, basis, RatioWeights(ratio, self.axes), axes=most, size=size * unit.norm())
+        scale = AxisWeights(self.axes, signed=False)
+        posed = Posed(TraceProblem(A, unit, "max"), basis, scale, axes=most, size=size)
         if self.criterion == "ratio-trace":
             return posed
         means = scatters.means - scatters.counts @ scatters.means / scatters.counts.sum()

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._diagnostics import note, stage
 from .._parameters import Count, Seed, Share, Verbose, parameter
 from ..core import Fitted, Map
-from ..core.fitted import sign_of_axes
 from ..core.map import Raw
+from ..core.orientation import sign_of
 from ..core.spectrum import seed_of
 from ..errors import DegenerateWarning, InputError, warn
 from ..input import Input, Sample, read_new
@@ -216,7 +216,7 @@ class _Tree:
     def split(self, leaf: _Leaf) -> None:
         """Put the plane across the leaf's longest axis, and two leaves for the one."""
         axes = leading_axes(leaf.C, 1, self.rng)
-        v = axes.vectors[:, 0] * sign_of_axes(axes.vectors)[0]
+        v = axes.vectors[:, 0] * sign_of(axes.vectors)[0]
         scores = leaf.C.forward(v)
         width = _ON_THE_PLANE * float(np.abs(scores).max())
         here, right = len(self.normals), scores > width

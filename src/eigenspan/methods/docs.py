@@ -212,7 +212,8 @@ _ENTRIES = {
     map_ : Map
         The function behind ``transform``.
     diagnostics_ : dict
-        Seconds per stage, solver, graph components and other facts of the fit.""",
+        Seconds per stage, solver, graph components and other facts of the fit. ``"tied_axes"`` lists axes that share an eigenvalue: only
+        their span is determined, and a rule chooses the axes.""",
     "linear_attributes": """components_ : ndarray of shape (n_components, n_features)
         Axes in the input space (absent with a kernel).
     mean_ : ndarray of shape (n_features,)

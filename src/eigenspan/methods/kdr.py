@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .._diagnostics import note, stage
 from .._parameters import Count, NotNegative, Positive, Tolerance, Verbose
-from ..core import Features, Form, Posed, TraceProblem
+from ..core import Features, Form, Posed, TraceProblem, solve
 from ..core.spectrum import seed_of
 from ..errors import ConvergenceWarning, DimensionError, PrecisionWarning, RidgeWarning, warn
 from ..graphs import choose_landmarks
@@ -32,6 +32,8 @@ Array = NDArray[np.float64]
 
 #: Above this number of points some of them stand for all, so many unless told.
 MANY, LANDMARKS = 2000, 500
+#: Where the directions kept on the way are not determined.
+_KEPT = "They are directions kept for the next step: use another steps=."
 
 
 def read_response(estimator: Any) -> Any:
@@ -94,7 +96,7 @@ class KernelSufficient(LinearReducer):
         B, M = np.eye(r), np.eye(r)
         for order in orders(r, d, self.steps):
             if order < B.shape[1]:
-                B = B @ dense.eigenpairs(M, order, "max")[1]
+                B = B @ solve(largest_gradients(M), order, advice=_KEPT).vectors
             moved = regression.along(B)
             with stage("gradients"):
                 M = moved.gradients(self.width * median_distance(moved.Z))
@@ -282,7 +284,7 @@ class KDR(KernelSufficient):
     def _pose(self, sample: Sample) -> Posed:
         basis, regression = self._regression(sample)
         B, M = self._successive(regression)
-        first = B @ dense.eigenpairs(M, self.n_components, "max")[1]
+        first = B @ solve(largest_gradients(M), self.n_components).vectors
         sigma = self.width * median_distance(regression.Z @ first)
         with stage("descent"):
             runs = [self._descend(regression, start, sigma) for start in self._starts(first)]

@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._diagnostics import note
 from .._parameters import ArrayLike, Count, NotNegative, Seed, parameter
-from ..core.fitted import Fitted, sign_of_axes
+from ..core.fitted import Fitted
 from ..core.form import Form
 from ..core.map import Map
+from ..core.orientation import orientation_of
 from ..core.problem import TraceProblem, solve
 from ..core.views import JointMoments, Views
 from ..errors import ConvergenceWarning, DegenerateWarning, DimensionError, InputError, warn
@@ -240,7 +241,8 @@ class MultiviewCCA(Streaming, Reducer):
                 DegenerateWarning,
             )
         values, parts, rounds = self._solve(views, d)
-        parts = [part * sign_of_axes(views[0].map(parts[0]).coef) for part in parts]
+        turn = orientation_of(values, views[0].map(parts[0]).coef)
+        parts = [part @ turn for part in parts]
         maps = tuple(view.map(part) for view, part in zip(views.views, parts, strict=True))
         pairs = _pair_correlations(views, parts)
         p = len(parts)

@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from .._diagnostics import note, stage
 from .._parameters import Count, Tolerance
 from .._resources import require
-from ..core import Fitted, Map, sign_of
+from ..core import Fitted, Map, orientation_of
 from ..errors import ConvergenceWarning, warn
 from ..extend import GeodesicGram
 from ..graphs import NeighbourGraph
 from ..input import Sample
 from ..solvers import dense
-from ..solvers.smacof import ordinal_scaling
+from ..solvers.smacof import COINCIDENT, ordinal_scaling
 from .geodesics import Isomap
 from .neighbourhood import GraphEmbedding
 from .table import method
@@ -146,8 +146,9 @@ def _require(n: int) -> None:
 def _principal(Y: Array, masses: Array) -> Array:
     """The points on their principal axes, about their mean."""
     Y = Y - masses @ Y / masses.sum()
-    Y = Y @ dense.eigenpairs(dense.symmetric((Y.T * masses) @ Y), None, "max")[1]
-    return Y * sign_of(Y)
+    values, axes = dense.eigenpairs(dense.symmetric((Y.T * masses) @ Y), None, "max")
+    Y = Y @ axes
+    return Y @ orientation_of(values, Y)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +183,7 @@ class OrdinalPlaces:
         wanted *= m / m.sum()
         for _ in range(_STEPS):
             distances = cdist(y, Y)
-            pull = np.divide(wanted, distances, out=np.zeros_like(wanted), where=distances > 0)
+            apart = distances > COINCIDENT * distances.max(axis=1, keepdims=True)
+            pull = np.divide(wanted, distances, out=np.zeros_like(wanted), where=apart)
             y = pull.sum(axis=1)[:, None] * y - pull @ Y
         return y

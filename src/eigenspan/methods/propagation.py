@@ -279,7 +279,9 @@ class SODA(GraphProjection):
         S_B, S_T = soft_scatters(F[:, :c])
         posed = pose(basis, maximise=S_B, unit=S_T, ridge=self.ridge, relative_ridge=1.0)
         ratio = TraceRatio(posed.problem.A, cast("Form", posed.problem.B))
-        return Posed(ratio, posed.basis, RatioWeights(ratio, self.axes), axes=d).having(
+        # no scatter between classes exceeds the total: where the means coincide, it is rounding beside that
+        size = ratio.B.norm() * posed.size
+        return Posed(ratio, posed.basis, RatioWeights(ratio, self.axes), axes=d, size=size).having(
             label_distributions_=F, transduction_=labels, **graph_attribute(weights.graph)
         )
 

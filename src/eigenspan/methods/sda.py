@@ -117,7 +117,8 @@ class SDA(SmoothedStreaming, GraphProjection):
         if scatters.smooth is not None:
             unit = unit + self.mu * scatters.smooth
         unit = with_ridge(unit, self.ridge, scatters.basis.relative_ridge)
-        return Posed(TraceProblem(A, unit, "max"), scatters.basis, AxisWeights(self.axes, signed=False), axes=d)
+        scale = AxisWeights(self.axes, signed=False)
+        return Posed(TraceProblem(A, unit, "max"), scatters.basis, scale, axes=d, size=1.0 / scatters.counts.max())
 
     def _pose(self, sample: Sample) -> Posed:
         codes, c = sample.y.codes, sample.y.count

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import Fitted, Form, SqrtEigenvalue, TraceProblem, sign_of, solve, spectral_attributes
+from ..core import Fitted, Form, SqrtEigenvalue, TraceProblem, orientation_of, solve, spectral_attributes
 from ..input import Sample
 
 Array = NDArray[np.float64]
@@ -42,7 +42,7 @@ def on_axes_of(
     problem = TraceProblem(Form(len(omega), dense=omega, psd=True), None, "max")
     spectrum = solve(problem, d, solver=estimator.solver, random_state=estimator.random_state)
     T = spectrum.vectors * SqrtEigenvalue()(spectrum)
-    T = T * sign_of((np.asarray(fitted.embedding) - centre) @ T) @ np.eye(d, width)
+    T = T @ orientation_of(spectrum.values, (np.asarray(fitted.embedding) - centre) @ T) @ np.eye(d, width)
     return _followed(fitted, T, -centre @ T, sample).having(**spectral_attributes(problem, spectrum))
 
 

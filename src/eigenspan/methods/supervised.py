@@ -161,7 +161,8 @@ class SupervisedPCA(LabelledStreaming, _LabelKernel):
         S = (scatters.means - counts @ scatters.means / counts.sum()) * counts[:, None]
         A = Form(S.shape[1], dense=S.T @ S, psd=True)
         d = bounded(self.n_components, scatters.basis, c - 1, f"there are {c} classes")
-        return Posed(TraceProblem(A, None, "max"), scatters.basis, self._scale, axes=d)
+        size = float(scatters.everyone.diagonal().sum()) / counts.sum()  # that of one row: less is rounding
+        return Posed(TraceProblem(A, None, "max"), scatters.basis, self._scale, axes=d, size=size)
 
     def _pose(self, sample: Sample) -> Posed:
         K, most, why = self._label_kernel(sample.y)

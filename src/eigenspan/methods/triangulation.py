@@ -27,8 +27,9 @@ from ..core import (
     spectral_attributes,
 )
 from ..core.moments import Moments
+from ..core.orientation import TIED, relative_gap
 from ..core.rules import gram_dimension
-from ..errors import DimensionError
+from ..errors import DegenerateWarning, DimensionError, warn
 from ..extend import DistanceGram, GramExtension
 from ..graphs.landmarks import Choice
 from ..input import Input, Sample
@@ -95,7 +96,7 @@ class LandmarkReducer(GramReducer):
         Points that lie elsewhere are `lazy`, and are placed there when they are asked for.
         """
         with stage("eigenproblem"):
-            wide, error = self._on_all_axes(H, rows)
+            wide, near, error = self._on_all_axes(H, rows)
         with stage("placing"):
             held = np.vstack(list(place(wide))) if lazy is None and n * wide.coef.shape[1] <= _HELD else None
             if lazy is None:
@@ -107,7 +108,7 @@ class LandmarkReducer(GramReducer):
         count = n if masses is None else int(masses.sum())
         posed = told(
             self,
-            Posed(problem, Samples(mean.size)),
+            Posed(problem, Samples(mean.size), witness=lambda V: (near - mean) @ V),
             lambda: _of_scatter(scatter, count, error * count / H.shape[0], features),
         )
         V, spectrum = axes(self).of(posed)
@@ -120,8 +121,11 @@ class LandmarkReducer(GramReducer):
         sign = sign_of(Y)
         return Fitted(Y * sign, map_.then(np.diag(sign)), found)
 
-    def _on_all_axes(self, H: Array, rows: Any) -> tuple[Map, float]:
-        """The triangulation on every axis of the landmarks that stands above noise, and on `n_components` at least; and the noise."""
+    def _on_all_axes(self, H: Array, rows: Any) -> tuple[Map, Array, float]:
+        """The triangulation on every axis of the landmarks that stands above noise, and on `n_components` at least.
+
+        Returns the map, the places of the landmarks, and the noise.
+        """
         d, q = self.n_components, H.shape[0]
         if (d := 1 if d == "auto" else d) > q - 1:
             raise DimensionError(
@@ -134,9 +138,17 @@ class LandmarkReducer(GramReducer):
             d = gram_dimension(values, q, error, float(values.sum()))
         m = max(d, int(np.sum(values > _noise(values, d))))
         note(landmark_axes=m)
+        if m < values.size and relative_gap(float(values[m - 1]), float(values[m]), float(values[0])) < TIED:
+            warn(
+                f"Axes {m} and {m + 1} of the {q} landmarks have the same eigenvalue ({values[m - 1]:.6g} and {values[m]:.6g}), and the "
+                f"triangulation uses {m}: which is not determined, and another machine may return another embedding. Use other "
+                "landmarks, or another number of components.",
+                DegenerateWarning,
+            )
         U = U[:, :m] - U[:, :m].mean(axis=0)  # what rounding leaves of the constant, divided by a small √λ, would show
         found = Spectrum(values[:m], U, np.zeros(m))
-        return GramExtension(rows, H.mean(axis=0))(U * SqrtEigenvalue()(found), found), error
+        near = U * SqrtEigenvalue()(found)
+        return GramExtension(rows, H.mean(axis=0))(near, found), near, error
 
 
 def _noise(values: Array, d: int) -> float:

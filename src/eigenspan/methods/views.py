@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from .._diagnostics import note
 from .._parameters import parameter
 from .._resources import is_lazy
-from ..core.fitted import Fitted, sign_of_axes
+from ..core.fitted import Fitted
 from ..core.map import Map, Raw
-from ..core.spectrum import Spectrum, relative_gap, report_resolution, sign_of
+from ..core.orientation import orientation_of, relative_gap
+from ..core.spectrum import Spectrum, report_resolution
 from ..core.views import Views
 from ..errors import DegenerateWarning, DimensionError, InputError, warn
 from ..input.lazy import lazy_rows
@@ -26,6 +27,9 @@ from .base import Components, Placed, Reducer
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+
+#: Canonical correlation that is rounding.
+_NONE = 1e-13
 
 
 class TwoViews(Reducer):
@@ -177,8 +181,10 @@ class TwoViews(Reducer):
         x, y = views[0], views[1]
         U, V = U[:, :d], V[:, :d]
         Y = x.embed(U)
-        sign = sign_of_axes(x.map(U).coef) if Y is None or isinstance(x.basis.rows, Raw) else sign_of(Y)
-        U, V = U * sign, V * sign
+        turn = orientation_of(values[:d], _shown(x, U, Y), 1.0)
+        U, V = U @ turn, V @ turn
+        none = values[:d] <= _NONE  # such variates are no pairs: those of y have an orientation of their own
+        V[:, none] = V[:, none] @ orientation_of(values[:d][none], _shown(y, V[:, none], y.embed(V[:, none])), 1.0)
         sizes = np.sqrt(np.diagonal(x.variances(U)) * np.diagonal(y.variances(V)))
         found = {
             "correlations_": np.minimum(values[:d] / sizes, 1.0),
@@ -186,7 +192,12 @@ class TwoViews(Reducer):
             "y_map_": y.map(V),
             "n_samples_": views.n,
         }
-        return Fitted(None if Y is None else Y * sign, x.map(U), found), U, V, values
+        return Fitted(None if Y is None else Y @ turn, x.map(U), found), U, V, values
+
+
+def _shown(view: Any, U: Array, Y: Array | None) -> Array:
+    """Combinations U of white coordinates over the columns of a linear view, or else the variates Y themselves."""
+    return np.asarray(view.map(U).coef if Y is None or isinstance(view.basis.rows, Raw) else Y)
 
 
 def pairs_for(wanted: int | None, ranks: Sequence[int]) -> int:

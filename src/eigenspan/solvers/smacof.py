@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import pdist, squareform
 from sklearn.isotonic import isotonic_regression
 
+#: Distance, relative to the largest, below which two points are at one place.
+COINCIDENT = 1e-10
+
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
@@ -84,14 +87,37 @@ def ordinal_scaling(given: Array, Y: Array, masses: Array | None = None, *, tol:
         if converged or step == steps:
             break
         wanted *= np.sqrt(size / _square(wanted, w))
-        ratio = np.divide(wanted, distances, out=np.zeros_like(wanted), where=distances > 0)
-        B = squareform(ratio if w is None else w * ratio)
-        Y = (B.sum(axis=1)[:, None] * Y - B @ Y) / (m * m.sum())[:, None]
+        pull = wanted if w is None else w * wanted
+        apart = distances > COINCIDENT * distances.max(initial=0.0)
+        B = squareform(np.divide(pull, distances, out=np.zeros_like(pull), where=apart))
+        moved = B.sum(axis=1)[:, None] * Y - B @ Y
+        if not apart.all():
+            moved += _parted(np.where(apart, 0.0, pull), Y.shape)
+        Y = moved / (m * m.sum())[:, None]
         distances = pdist(Y)
     levels = levels * np.sqrt(size / _square(wanted, w))
     ends = np.flatnonzero(np.diff(levels) > 0)
     ends = np.unique(np.concatenate([[0], ends, ends + 1, [levels.size - 1]]))
     return Ordinal(Y, given[order.order][order.starts[ends]], levels[ends], stress, converged)
+
+
+def _parted(pull: Array, shape: tuple[int, int]) -> Array:
+    """The sum over all pairs of pulls in fixed directions, which differ from pair to pair.
+
+    Majorisation leaves the direction open in which points at one place part. Their difference would be one of rounding errors.
+    """
+    n, d = shape
+    some = np.flatnonzero(pull > 0)
+    (i, j), pull = (part[some] for part in np.triu_indices(n, 1)), pull[some]
+    # points of a sequence that fills the unit cube evenly, by an irrational step along each axis
+    steps = np.sqrt([p for p in range(2, 10 * d + 10) if all(p % q for q in range(2, p))][:d])
+    places = np.outer(np.arange(1, n + 1), steps) % 1.0
+    along = places[i] - places[j]
+    along *= (pull / np.linalg.norm(along, axis=1))[:, None]
+    out = np.zeros(shape)
+    np.add.at(out, i, along)
+    np.add.at(out, j, -along)
+    return out
 
 
 def _square(values: Array, weights: Array | None) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..._compat import HasMethods, StrOptions
 from ..._parameters import Count, Positive, Tolerance, parameter
-from ...core import Fitted, Samples, SqrtEigenvalue, factor_gram, pose
+from ...core import Fitted, Samples, SqrtEigenvalue, factor_gram, orientation_of, pose
 from ...core.rules import suggested_dimension
 from ...errors import DegenerateWarning, DimensionError, DisconnectedError, warn
 from ...extend import NormalizedKernels, SmoothedEigenfunctions
@@ -93,7 +93,7 @@ def fit_unfolding(
                 f"n_components={d} exceeds {graph.n - 1}, the number of samples less the constant: use n_components <= {graph.n - 1}."
             )
         F, found = unfold(state(graph, sample), SDP.of(unfolding))
-        F = F @ dense.eigenpairs(dense.symmetric(F.T @ F), None, "max")[1]
+        F = on_principal_axes(F, F)
         found["suggested_dimension_"] = suggested_dimension(np.sum(F**2, axis=0), found["certificate_"].gap)
         basis = Samples(graph.n, extension_of(unfolding.extension, graph, sample.x, F))
         wanted = found["suggested_dimension_"] if d == "auto" else d
@@ -102,6 +102,12 @@ def fit_unfolding(
     if policy == "raise" and isinstance(sample.y, Classes):
         _refuse_pieces(graph, sample.y)
     return told_apart(in_one_piece(sample, graph, policy, embed), sample)
+
+
+def on_principal_axes(F: Array, rows: Array) -> Array:
+    """The factor F turned to its principal axes, which are oriented by some of its rows."""
+    values, axes = dense.eigenpairs(dense.symmetric(F.T @ F), None, "max")
+    return F @ axes @ orientation_of(values, rows @ axes)
 
 
 def on_axes(unfolding: Any, F: Array, basis: Samples, wanted: int) -> Fitted:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._parameters import parameter
-from ...core import Fitted, Samples, sign_of
+from ...core import Fitted, Samples
 from ...core.rules import suggested_dimension
 from ...errors import DimensionError, GraphError, InputError, speaking_of
 from ...graphs import NeighbourGraph
@@ -22,7 +22,7 @@ from ...solvers import dense
 from ..base import ToldComponents
 from ..table import method
 from ..views import TwoViews
-from .base import BoundedUnfolding, Constraint, extension_of, on_axes, string_graph
+from .base import BoundedUnfolding, Constraint, extension_of, on_axes, on_principal_axes, string_graph
 from .certificate import UnfoldingCertificate
 from .sdp import SDP
 from .task import Bounds, Held, Task, unfold
@@ -150,8 +150,7 @@ class MaximumCovarianceUnfolding(TwoViews, BoundedUnfolding):
         sizes = [float(np.sqrt(np.mean(graph.distances.data**2))) for graph in graphs]
         F, found = unfold(self._task(graphs, sizes), SDP.of(self))
         F = np.concatenate([part - part.mean(axis=0) for part in (F[:n], F[n:])])
-        F = F @ dense.eigenpairs(dense.symmetric(F.T @ F), None, "max")[1]
-        F = F * sign_of(F[:n])
+        F = on_principal_axes(F, F[:n])
         variances = np.sum(F**2, axis=0)
         told = suggested_dimension(variances, found["certificate_"].gap)
         d = told if d == "auto" else d
