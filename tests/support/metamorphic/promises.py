@@ -1,0 +1,165 @@
+"""What the library promises: for each relation the cases for which it does not hold, and why.
+
+A relation is promised for every method, graph, kernel, metric, label and geometry that no line of its table excludes. A relation that is
+promised may be missed in two ways only: the fit is refused with words, or it gives a warning of EXCUSES, which says that the result is not
+determined to more digits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .case import Case
+
+Which = Callable[[Case], bool]
+
+#: Warnings that tell the user that embeddings may differ, and why that is so.
+EXCUSES: dict[str, str] = {
+    "PrecisionWarning": "rounding shows in the result",
+    "DegenerateWarning": "eigenvalues coincide at the cut: the subspace is not unique",
+    "FlatWarning": "an axis shows the precision of the features and nothing else",
+    "ConvergenceWarning": "an iteration stopped short of its tolerance",
+    "FitWarning": "some of several fits failed",
+    "SearchWarning": "neighbours are approximate",
+}
+
+
+@dataclass(frozen=True)
+class Unless:
+    """Cases that a relation is not promised for."""
+
+    reason: str
+    which: Which
+
+
+def method(*names: str) -> Which:
+    return lambda case: case.method in names
+
+
+def says(pattern: str) -> Which:
+    """Some parameter, or what is fitted, holds these words."""
+    found = re.compile(pattern)
+    return lambda case: found.search(case.text) is not None
+
+
+def either(*some: Which) -> Which:
+    return lambda case: any(which(case) for which in some)
+
+
+#: An iteration ends within its tolerance of an optimum: another order of the same sums ends elsewhere.
+ITERATED = either(
+    lambda case: case.family == "unfolding",
+    method(
+        "OrdinalIsomap", "KDR", "ManifoldKDR", "GradientKDR", "LAD", "ContingencySDR", "SDACCCP", "ConformalEigenmaps"
+    ),
+    method("MixturePPCA", "KernelLearner", "AffinityLearner"),
+    lambda case: case.geometry == "missing",
+    says(r"sumcor|'randomised'|'test'"),
+)
+#: Rows, or pairs of them, are drawn by their number.
+DRAWN = either(
+    says(r"landmarks=(\d|es\.)|sample=|'test'|n_permutations"),
+    lambda case: case.method in ("LandmarkMDS", "LandmarkIsomap", "LandmarkMVU") and "spaced_rows" not in case.text,
+    method("ContourRegression", "MixturePPCA", "KDR"),
+)
+#: Neighbours at equal distances: which of them count is decided by a rule, not by the points.
+TIES = Unless(
+    "equal distances: the neighbours are not determined by the points",
+    lambda case: case.geometry in ("grid", "duplicates", "counts") and case.by_neighbours,
+)
+_SUMS = Unless("an iteration ends within its tolerance, elsewhere for another order of the sums", ITERATED)
+_ORIGIN = r"'cosine'|'poly'|'polynomial'|'sigmoid'|'chi2'|'additive_chi2'|center=False|es\.Cosine|Kernel\('poly'"
+_FIXED_WIDTH = r"'rbf'\b(?!, gamma)|'laplacian'|'poly'|'polynomial'|'sigmoid'|'chi2'|gamma=\d"
+
+UNLESS: dict[str, tuple[Unless, ...]] = {
+    "finite": (),
+    "input unchanged": (),
+    "pickle": (),
+    "save and load": (),
+    "parameters": (),
+    "fit twice": (Unless("random_state=None may draw anew", says(r"random_state=None")),),
+    "refit": (Unless("random_state=None may draw anew", says(r"random_state=None")),),
+    "fit_transform": (
+        Unless("random_state=None may draw anew", says(r"random_state=None")),
+        Unless("it has no fit_transform of its own", method("KernelLearner")),
+    ),
+    "transform of training rows": (),
+    "subset transform": (),
+    "new points in an array": (
+        Unless("names of columns belong to frames", lambda case: case.container in ("array", "frame", "polars")),
+    ),
+    "n_jobs": (Unless("it has no n_jobs", lambda case: "n_jobs" not in case.has),),
+    "labels renamed": (
+        Unless("its labels are not names of classes", lambda case: "classes(X" not in case.labels),
+        Unless("a response is a number", lambda case: case.supervision not in ("labels", "some labels", "optional")),
+        Unless("priors follow the order of the classes", says("priors")),
+        Unless("a kernel of labels compares their values", says(r"labels='(rbf|linear)'|label_kernel")),
+        _SUMS,
+    ),
+    "containers": (Unless("the case is an array", lambda case: case.container == "array"),),
+    "last digits": (TIES, _SUMS),
+    "row order": (
+        TIES,
+        _SUMS,
+        Unless("rows are drawn by their number", DRAWN),
+        Unless("its rows are a sequence", either(method("ActionRespectingEmbedding"), says(r"frames=|lengths="))),
+    ),
+    "column order": (TIES, _SUMS),
+    "scale by two": (
+        Unless("the kernel has a width of its own", says(_FIXED_WIDTH)),
+        Unless(
+            "its default kernel has a width of its own",
+            lambda case: (
+                case.method in ("KernelPCA", "KernelCCA", "SupervisedNonlinearLocalEmbedding", "KernelLearner")
+                and "kernel" not in case.text
+            ),
+        ),
+        Unless("counts have no unit", method("ContingencySDR")),
+        _SUMS,
+    ),
+    "rotation": (
+        TIES,
+        _SUMS,
+        Unless("the metric compares columns", says(r"'cityblock'|'chebyshev'|'minkowski'|largest_difference")),
+        Unless("the kernel compares columns", says(r"'laplacian'|'chi2'|'additive_chi2'")),
+        Unless("columns of counts are categories", method("ContingencySDR")),
+    ),
+    "translation": (
+        TIES,
+        _SUMS,
+        Unless("the kernel, the metric or the weights depend on the origin", says(_ORIGIN)),
+        Unless("counts have an origin", method("ContingencySDR")),
+    ),
+    "rows doubled": (
+        Unless("the rows are not read as masses", lambda case: case.method not in DOUBLED),
+        TIES,
+        _SUMS,
+        Unless("rows are drawn by their number", DRAWN),
+    ),
+    "parts": (
+        Unless("it has no partial_fit", lambda case: case.method not in IN_PARTS),
+        _SUMS,
+        Unless("a distortion sees the rows of a part only", says("dimmed")),
+    ),
+    "inverse": (
+        Unless(
+            "its map is not linear",
+            lambda case: case.basis not in ("linear", "linear or kernel") or "kernel" in case.text,
+        ),
+    ),
+}
+UNLESS["scale"] = (TIES, *UNLESS["scale by two"])
+
+#: Methods that are functions of sums over rows, or of distinct rows with masses.
+DOUBLED = frozenset({
+    "PCA", "LDA", "MMC", "CCA", "ClassicalMDS",
+    "LaplacianEigenmaps", "DiffusionMap", "LLE", "LTSA", "HessianLLE", "ModifiedLLE", "Isomap",
+})  # fmt: skip
+IN_PARTS = frozenset({"OrientedPCA", "PCA", "PPCA", "SupervisedPCA", "LDA", "MMC", "MultiviewCCA", "CCA", "SIR"})
+
+
+def why_not(relation: str, case: Case) -> str:
+    """Why a relation is not promised for a case; "" where it is."""
+    return next((unless.reason for unless in UNLESS[relation] if unless.which(case)), "")
