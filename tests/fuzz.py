@@ -88,7 +88,7 @@ class Worker:
         if self.process is not None and self.age >= LIFE:
             self.stop()
         if self.process is None:
-            self.errors, self.age = tempfile.TemporaryFile(), 0
+            self.errors, self.age = tempfile.TemporaryFile(), 0  # noqa: SIM115 -- closed with the process
             self.process = subprocess.Popen(
                 [sys.executable, str(Path(__file__).resolve()), "--work"],
                 stdin=subprocess.PIPE,

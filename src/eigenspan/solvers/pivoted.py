@@ -12,6 +12,8 @@ Index = NDArray[np.intp]
 
 #: What is left of the diagonal, relative to its largest entry, that is no more than rounding.
 _ROUNDING = 1e-12
+#: Entries of the diagonal this close, relative to the largest, are equal up to rounding of the kernel.
+_TIED = 1e-8
 
 
 def pivoted_cholesky(
@@ -35,7 +37,8 @@ def pivoted_cholesky(
     limit, pivots = n if most is None else min(n, most), list[int]()
     rows = np.empty((min(limit, 32), n))  # of L', in the order in which they are found
     while len(pivots) < limit:
-        k, j = len(pivots), int(left.argmax())
+        # the first of those that tie, not the one that rounding favours: the diagonal of a Gaussian kernel is all ones
+        k, j = len(pivots), int(np.argmax(left >= (1 - _TIED) * left.max()))
         if float(left.sum()) <= rtol * total or left[j] <= rounding:
             break
         if k == len(rows):

@@ -1,4 +1,4 @@
-"""A case of the fuzzer: an estimator, points, labels and a container, all as Python expressions, so that a failure is a snippet that runs."""
+"""A case of the fuzzer: an estimator, points, labels and a container as Python expressions, so that a failure is a snippet."""
 
 from __future__ import annotations
 
@@ -42,6 +42,12 @@ class Case:
         return self.points.split("(")[0]
 
     @property
+    def columns(self) -> int:
+        """D of the expression of the points."""
+        found = re.match(r"\w+\(\d+, (\d+)", self.points)
+        return int(found[1]) if found else 0
+
+    @property
     def family(self) -> str:
         return ROWS[self.method].family if self.method in ROWS else "by hand"
 
@@ -66,7 +72,7 @@ class Case:
     @property
     def by_neighbours(self) -> bool:
         """A neighbour graph decides about the result."""
-        return bool({"n_neighbors", "graph", "n_rivals"} & self.has) or bool(
+        return bool({"n_neighbors", "graph", "n_rivals", "embedding"} & self.has) or bool(
             re.search(r"HeatKernel|CommuteTimeKernel|ReconstructionKernel", self.text)
         )
 

@@ -18,7 +18,7 @@ from .case import ROWS, Case
 from .data import GEOMETRIES
 
 #: Estimators of other libraries keep their own promises, and are not drawn.
-METHODS = tuple(name for name, row in ROWS.items() if row.own) + ("TraceReducer",)
+METHODS = (*(name for name, row in ROWS.items() if row.own), "TraceReducer")
 EXPRESSIONS: dict[str, tuple[str, ...]] = {
     "graph": (
         "es.KNN(4)", "es.KNN(7)", "es.KNN(6, symmetry='mutual')", "es.KNN(6, metric='cityblock')", "es.KNN(6, metric='cosine')",
@@ -45,6 +45,7 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
     "priors": ("[0.2, 0.3, 0.5]",),
     "reduce": ("2", "3"),
     "random_state": ("5",),
+    "solver": ("'dense'", "'lanczos'", "'dense'", "'lanczos'", "'shift-invert'", "'randomised'", "'chebyshev'", "'amg'", "'factor'"),
 }  # fmt: skip
 #: Not drawn: output, deadlines and callbacks; n_jobs has a relation of its own; row numbers that points do not determine.
 LEFT_OUT = frozenset({
@@ -82,7 +83,7 @@ def values_of(method: str, parameter: str) -> tuple[str, ...]:
     if parameter in EXPRESSIONS:
         own = EXPRESSIONS[parameter]
         declared = _declared(method, parameter)
-        return own + tuple(v for v in declared if v not in own) if parameter in ("weights", "graph") else own
+        return declared if parameter == "weights" and declared else own
     numbers = [label for label in (*VALUES.get(parameter, {}), *MORE.get(parameter, {})) if _literal(label)]
     return tuple(dict.fromkeys([*_declared(method, parameter), *numbers]))
 
@@ -121,7 +122,7 @@ def _points(rng: random.Random, method: str) -> str:
     n = rng.randint(12, 18) if slow else rng.randint(16, 44)
     if rng.random() < 0.06:
         n = rng.randint(2, 7)
-    return f"{kind}({n}, {rng.choice([1, 2, 3, 3, 4, 5, 6, 8])}, seed={rng.randrange(1000)})"
+    return f"{kind}({n}, {rng.choice([1, 2, 3, 3, 4, 4, 5, 6, 8])}, seed={rng.randrange(1000)})"
 
 
 def _parameters(rng: random.Random, case: Case) -> list[tuple[str, str]]:
@@ -129,7 +130,8 @@ def _parameters(rng: random.Random, case: Case) -> list[tuple[str, str]]:
     if case.method == "Anchored":
         found["embedding"] = rng.choice(EMBEDDINGS)
     if "n_components" in case.has and rng.random() < 0.7:
-        found["n_components"] = rng.choice(EXPRESSIONS["n_components"])
+        widths = EXPRESSIONS["n_components"]
+        found["n_components"] = rng.choice(widths[: case.columns] if rng.random() < 0.9 else widths)
     found |= dict(STARTS.get(case.family, ())) | dict(STARTS.get(case.method, ()))
     routes = [name for name in ROUTES if name in case.has]
     others = [name for name in sorted(case.has - LEFT_OUT) if name not in (*ROUTES, *found)]
@@ -139,7 +141,7 @@ def _parameters(rng: random.Random, case: Case) -> list[tuple[str, str]]:
         values = values_of(case.method, name)
         if values:
             found[name] = rng.choice(values)
-    if "landmarks" in found and "kernel" in case.has and "n_neighbors" not in found and rng.random() < 0.8:
+    if "landmarks" in found and "kernel" in case.has and rng.random() < 0.9:
         found.setdefault("kernel", "es.Kernel('rbf', gamma='median')")  # which landmarks stand for the points of
     if "kernel" in found or "graph" in found:
         found.pop("metric", None)
@@ -190,4 +192,6 @@ def _labels(rng: random.Random, case: Case, params: dict[str, str]) -> str:
 def _container(rng: random.Random, case: Case, given: str) -> str:
     if rng.random() < 0.55:
         return "array"
-    return rng.choice(["fortran", "strided", "float32", "csr", "csc", "frame", "polars", "memmap", "dask", "list"])
+    return rng.choice(
+        ["fortran", "strided", "float32", "csr", "csc", "frame", "polars", "memmap", "list"] + ["dask"] * (given == "X")
+    )

@@ -8,12 +8,12 @@ from typing import Any
 
 from .case import Case
 from .compare import FINE, VISIBLE
-from .promises import EXCUSES, why_not
+from .promises import EXCUSES, ITERATED, why_not
 from .relations import RELATIONS
-from .trial import Trial, Uncaught
+from .trial import Trial, UncaughtError
 
 #: Relations that cost another fit, drawn for a case.
-REFITS = 4
+REFITS = 6
 
 
 @dataclass
@@ -44,7 +44,7 @@ def judge(case: Case, relations: list[str] | None = None) -> Verdict:
     verdict, trial = Verdict(), Trial(case)
     try:
         base = trial.start()
-    except Uncaught as error:
+    except UncaughtError as error:
         return Verdict("uncaught", failures={"uncaught": str(error)})
     if base.refusal:
         return Verdict("refused", base.refusal)
@@ -74,7 +74,7 @@ def check(trial: Trial, name: str) -> str:
         if relation.exact or name == "last digits":
             return said
         if off <= trial.tolerance():
-            return "" if off <= VISIBLE else f"rounding: {said}, as the last digits of X do"
-    except Uncaught as error:
+            return "" if off <= VISIBLE or ITERATED(trial.case) else f"rounding: {said}, as the last digits of X do"
+    except UncaughtError as error:
         return f"uncaught: {error}"
     return said

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .case import Case
+from .data import TIED
 
 Which = Callable[[Case], bool]
 
@@ -64,17 +65,43 @@ DRAWN = either(
     lambda case: case.method in ("LandmarkMDS", "LandmarkIsomap", "LandmarkMVU") and "spaced_rows" not in case.text,
     method("ContourRegression", "MixturePPCA", "KDR"),
 )
-#: Neighbours at equal distances: which of them count is decided by a rule, not by the points.
+_PATHS = Unless(
+    "path-based weights are known among the training rows only: transform refuses",
+    lambda case: ("PathSimilarity" in case.text or "'path'" in case.text) and case.basis == "samples",
+)
+
+
+def _has_ties(case: Case) -> bool:
+    """Distances, in the space in which neighbours are sought, are equal but for rounding."""
+    if not (case.by_neighbours or case.method == "ContourRegression" or "spaced_rows" in case.text):
+        return False
+    lattice = case.geometry in TIED or (case.columns == 1 and "cosine" in case.text)
+    far = case.geometry in ("clusters", "outlier", "heavy_tails", "huge", "wide") and bool(case.get("kernel"))
+    return lattice or far
+
+
 TIES = Unless(
-    "equal distances: the neighbours are not determined by the points",
-    lambda case: case.geometry in ("grid", "duplicates", "counts") and case.by_neighbours,
+    "equal distances: a rule decides which neighbours count, not the points (far apart, they are equally far in the space of a kernel)",
+    _has_ties,
+)
+#: Rows are a sequence, and frames of several rows are mapped at once.
+_SEQUENCE = Unless(
+    "its rows are a sequence", either(method("ActionRespectingEmbedding"), says(r"frames=|lengths=|alignment="))
+)
+#: A sparse matrix of distances is a graph: what it does not hold is not an edge, and a row does not hold its distance to itself.
+_SPARSE_PAIRS = Unless(
+    "a sparse matrix of distances is a graph, whose edges are its entries",
+    lambda case: case.given != "X" and case.container in ("csr", "csc"),
 )
 _SUMS = Unless("an iteration ends within its tolerance, elsewhere for another order of the sums", ITERATED)
 _ORIGIN = r"'cosine'|'poly'|'polynomial'|'sigmoid'|'chi2'|'additive_chi2'|center=False|es\.Cosine|Kernel\('poly'"
-_FIXED_WIDTH = r"'rbf'\b(?!, gamma)|'laplacian'|'poly'|'polynomial'|'sigmoid'|'chi2'|gamma=\d"
+_FIXED_WIDTH = r"'rbf'(?!, gamma)|'laplacian'|'poly'|'polynomial'|'sigmoid'|'chi2'|gamma=\d"
+#: Methods whose kernel is Gaussian, of a width of its own, where kernel= is left out.
+_GAUSSIAN = ("KernelPCA", "KernelCCA", "SupervisedNonlinearLocalEmbedding", "KernelLearner")
+_RIDGE = Unless("a ridge is added as it is, in the unit of the objective", says(r"ridge=(?!0\.0)"))
 
 UNLESS: dict[str, tuple[Unless, ...]] = {
-    "finite": (),
+    "finite": (_PATHS,),
     "input unchanged": (),
     "pickle": (),
     "save and load": (),
@@ -85,38 +112,55 @@ UNLESS: dict[str, tuple[Unless, ...]] = {
         Unless("random_state=None may draw anew", says(r"random_state=None")),
         Unless("it has no fit_transform of its own", method("KernelLearner")),
     ),
-    "transform of training rows": (),
-    "subset transform": (),
+    "transform of training rows": (_PATHS, _SPARSE_PAIRS),
+    "subset transform": (_SEQUENCE,),
     "new points in an array": (
+        _SPARSE_PAIRS,
         Unless("names of columns belong to frames", lambda case: case.container in ("array", "frame", "polars")),
     ),
     "n_jobs": (Unless("it has no n_jobs", lambda case: "n_jobs" not in case.has),),
     "labels renamed": (
         Unless("its labels are not names of classes", lambda case: "classes(X" not in case.labels),
         Unless("a response is a number", lambda case: case.supervision not in ("labels", "some labels", "optional")),
+        Unless("unlabeled= is one of the labels", says("unlabeled=0")),
         Unless("priors follow the order of the classes", says("priors")),
         Unless("a kernel of labels compares their values", says(r"labels='(rbf|linear)'|label_kernel")),
         _SUMS,
     ),
-    "containers": (Unless("the case is an array", lambda case: case.container == "array"),),
+    "containers": (
+        Unless("the case is an array", lambda case: case.container == "array"),
+        _SPARSE_PAIRS,
+        Unless("rows of a Dask array are drawn block by block", lambda case: case.container == "dask" and DRAWN(case)),
+    ),
     "last digits": (TIES, _SUMS),
     "row order": (
         TIES,
         _SUMS,
         Unless("rows are drawn by their number", DRAWN),
-        Unless("its rows are a sequence", either(method("ActionRespectingEmbedding"), says(r"frames=|lengths="))),
+        Unless(
+            "its rows are a sequence", either(method("ActionRespectingEmbedding"), says(r"frames=|lengths=|alignment="))
+        ),
     ),
     "column order": (TIES, _SUMS),
     "scale by two": (
         Unless("the kernel has a width of its own", says(_FIXED_WIDTH)),
         Unless(
             "its default kernel has a width of its own",
-            lambda case: (
-                case.method in ("KernelPCA", "KernelCCA", "SupervisedNonlinearLocalEmbedding", "KernelLearner")
-                and "kernel" not in case.text
-            ),
+            lambda case: case.method in _GAUSSIAN and not case.get("kernel"),
         ),
+        Unless(
+            "lengths in the space of a kernel do not scale with X",
+            lambda case: bool(case.get("kernel")) and "spread(X))" in case.text,
+        ),
+        Unless("the second view has the kernel of the first", lambda case: case.method == "KernelCCA"),
+        Unless(
+            "a metric without a unit does not scale with X",
+            lambda case: "cosine" in case.text and "spread(X)" in case.text,
+        ),
+        Unless("the unit matrix is added to a scatter matrix", method("SELFDA", "RoweisDA")),
+        Unless("the penalty is not relative", says(r"gamma_scale='raw'")),
         Unless("counts have no unit", method("ContingencySDR")),
+        _RIDGE,
         _SUMS,
     ),
     "rotation": (
@@ -134,6 +178,12 @@ UNLESS: dict[str, tuple[Unless, ...]] = {
     ),
     "rows doubled": (
         Unless("the rows are not read as masses", lambda case: case.method not in DOUBLED),
+        Unless("a matrix of pairs has no rows to bring together", lambda case: case.given != "X"),
+        Unless("a graph that is given names rows", says(r"build\(|neighbour_")),
+        Unless("landmarks are rows", says("landmarks=")),
+        Unless("a constant is added to distances other than zero", says("correction=")),
+        Unless("shrinkage depends on the number of rows", says("shrinkage=")),
+        _RIDGE,
         TIES,
         _SUMS,
         Unless("rows are drawn by their number", DRAWN),

@@ -73,6 +73,13 @@ def _compared(t: Trial, other: Fit, rows: Any = None, *, up_to_scale: bool = Fal
     return off, f"embeddings differ by {off:.1e} of their extent"
 
 
+def _apart(t: Trial, one: Any, other: Any) -> float:
+    """Largest difference of two places of new points, as a share of the extent of the embedding or of the places themselves."""
+    extent = np.abs(t.base.embedding).max(initial=0.0)
+    size = max(extent, np.abs(one).max(initial=0.0), np.finfo(float).tiny)
+    return float(np.abs(np.asarray(one, dtype=np.float64) / size - np.asarray(other, dtype=np.float64) / size).max())
+
+
 def _bits(one: Any, other: Any, what: str) -> Found:
     if isinstance(one, str) or isinstance(other, str):
         said = one if isinstance(one, str) else other
@@ -135,8 +142,7 @@ def subset_transform(t: Trial) -> Found:
     whole, part = t.places(t.base, held(A)), t.places(t.base, held(A[rows]))
     if isinstance(whole, str) or isinstance(part, str):
         return HOLDS if type(whole) is type(part) else (np.inf, "some of the rows are refused, and all are not")
-    size = max(np.abs(whole).max(initial=0.0), np.finfo(float).tiny)
-    off = float(np.abs(whole[rows] / size - part / size).max())
+    off = _apart(t, whole[rows], part)
     return off, f"rows alone get places {off:.1e} of the extent away"
 
 

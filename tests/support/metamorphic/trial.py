@@ -23,7 +23,7 @@ from .compare import AMPLIFICATION, FINE, difference, jittered
 from .data import CONTAINERS
 
 
-class Uncaught(Exception):
+class UncaughtError(Exception):
     """An exception that nobody meant, or a warning that is not the library's."""
 
 
@@ -68,14 +68,14 @@ class Trial:
                 found, refusal = run(), ""
             except Exception as error:
                 if not on_purpose(error) or isinstance(error, NotFittedError):
-                    raise Uncaught(told(error)) from error
+                    raise UncaughtError(told(error)) from error
                 found, refusal = None, f"{type(error).__name__}: {error}"
         for warning in caught:
             if issubclass(warning.category, DeprecationWarning | ResourceWarning | ImportWarning):
                 continue
             if not issubclass(warning.category, _EXPECTED):
                 where = f"{os.path.basename(warning.filename)}:{warning.lineno}"
-                raise Uncaught(f"{warning.category.__name__}: {str(warning.message)[:150]} ({where})")
+                raise UncaughtError(f"{warning.category.__name__}: {str(warning.message)[:150]} ({where})")
             self.warned.add(warning.category.__name__)
         return found, refusal
 

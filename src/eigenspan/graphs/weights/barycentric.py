@@ -52,6 +52,8 @@ def _is_wide(points: Any, k: int) -> bool:
 
 def gather(points: Any, columns: Index, centres: Any) -> Array:
     """Neighbour coordinates relative to their centre: (b, k, D); of wide sparse points (b, k, k) others with the same inner products."""
+    if sp.issparse(points) and not sp.issparse(centres):
+        centres = sp.csr_array(centres)  # new points may be dense where the training rows are sparse
     if _is_wide(points, columns.shape[1]):
         values, V = local_eigenpairs(_sparse_grams(points, columns, centres))
         return V * np.sqrt(np.maximum(values, 0.0))[:, None, :]
