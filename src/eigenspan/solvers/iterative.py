@@ -238,5 +238,5 @@ def subspace_iteration(
         residual = la.norm((AQ @ S[:, ::-1][:, :k] - vectors * values) / size, axis=0)
         if np.all(residual <= tol):
             break
-        Q = AQ
+        Q = AQ / size
     return values, vectors

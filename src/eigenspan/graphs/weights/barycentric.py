@@ -52,8 +52,6 @@ def _is_wide(points: Any, k: int) -> bool:
 
 def gather(points: Any, columns: Index, centres: Any) -> Array:
     """Neighbour coordinates relative to their centre: (b, k, D); of wide sparse points (b, k, k) others with the same inner products."""
-    if sp.issparse(points) and not sp.issparse(centres):
-        centres = sp.csr_array(centres)  # new points may be dense where the training rows are sparse
     if _is_wide(points, columns.shape[1]):
         values, V = local_eigenpairs(_sparse_grams(points, columns, centres))
         return V * np.sqrt(np.maximum(values, 0.0))[:, None, :]
@@ -121,6 +119,8 @@ def reconstruction_weights(points: Any, graph: sp.csr_array, *, targets: Any = N
         Rows sum to one. Cost O(m (k²D + k³)).
     """
     targets = points if targets is None else targets
+    if sp.issparse(points) and not sp.issparse(targets):
+        targets = sp.csr_array(targets)  # new points may be dense where the training rows are sparse
     with stage("local weights"):
         dense = not sp.issparse(points) and not sp.issparse(targets)
         if dense and reg >= _LEAST_RIDGE and local_work(graph, points.shape[1]) > _SMALL:
