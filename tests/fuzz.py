@@ -57,9 +57,11 @@ def work() -> None:
 class Worker:
     """A process that answers tasks one at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, command: tuple[str, ...] = ()) -> None:
+        self.command = command or (sys.executable, str(Path(__file__).resolve()), "--work")
         self.process: subprocess.Popen[str] | None = None
         self.errors: Any = None
+        self.said = ""
         self.age = 0
 
     def ask(self, task: dict[str, Any], limit: float) -> dict[str, Any]:
@@ -90,7 +92,7 @@ class Worker:
         if self.process is None:
             self.errors, self.age = tempfile.TemporaryFile(), 0  # noqa: SIM115 -- closed with the process
             self.process = subprocess.Popen(
-                [sys.executable, str(Path(__file__).resolve()), "--work"],
+                self.command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self.errors,
@@ -110,12 +112,13 @@ class Worker:
             if pipe is not None:
                 pipe.close()
         status, self.process = self.process.wait(), None
+        self.errors.seek(0)
+        self.said = self.errors.read().decode(errors="replace").strip()
+        self.errors.close()
         return status
 
     def _last_words(self) -> str:
-        self.errors.seek(0)
-        lines = self.errors.read().decode(errors="replace").strip().splitlines()
-        self.errors.close()
+        lines = self.said.splitlines()
         frames = [line.strip() for line in lines if "eigenspan" in line and "line" in line]
         return (frames[:1] or lines[-1:] or ["nothing was printed"])[0]
 

@@ -9,11 +9,12 @@ import pytest
 import scipy.sparse as sp
 
 import eigenspan as es
+from eigenspan.errors import DegenerateWarning, InputError
 from eigenspan.forms import alignment
 from eigenspan.graphs import Landmarks
 from eigenspan.graphs.landmarks import choose_landmarks
 from eigenspan.solvers.pivoted import pivoted_cholesky
-from helpers import angle, cloud, pairwise, quietly
+from helpers import angle, cloud, pairwise, quietly, reports, says
 
 
 @pytest.mark.parametrize(
@@ -103,3 +104,21 @@ def test_landmarks_by_pivots_do_not_depend_on_the_order_of_columns(seed: int) ->
     turned = X[:, np.random.default_rng(seed).permutation(5)]
     rows = [choose_landmarks(A, Landmarks(12, choice="cholesky"), random_state=0) for A in (X, turned)]
     np.testing.assert_array_equal(*rows)
+
+
+@pytest.mark.parametrize("name", ["NPP", "ONPP"])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_weights_that_rebuild_all_points_exactly_are_warned_of(name: str, container: Any) -> None:
+    """Without a ridge and with more neighbours than features every axis costs nothing, and rounding would choose in silence."""
+    X = cloud(40, 4)
+    with reports(DegenerateWarning, "reg=0 lets 8 neighbours", "rounding decides"):
+        es.make(name, n_components=2, n_neighbors=8, reg=0.0).fit(container(X))
+    es.make(name, n_components=2, n_neighbors=3, reg=0.0, disconnected="connect").fit(container(X))
+    es.make(name, n_components=2, n_neighbors=8).fit(container(X))
+
+
+@pytest.mark.parametrize("how", ["maxmin", "cholesky", "leverage"])
+def test_landmarks_that_compare_distances_refuse_a_sparse_matrix_of_them(how: str) -> None:
+    S = es.KNN(6).build(cloud(30)).distances
+    with pytest.raises(InputError, match=says(f'Landmarks by "{how}" compare all distances', "180 of 900", "random")):
+        es.LaplacianEigenmaps(landmarks=Landmarks(12, choice=how), graph="precomputed").fit(S)

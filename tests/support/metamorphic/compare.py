@@ -58,7 +58,7 @@ def same_bits(Y: Any, Z: Any) -> bool:
     return Y.dtype == Z.dtype and np.array_equal(Y, Z, equal_nan=Y.dtype.kind == "f")
 
 
-def jittered(X: Any, seed: int) -> Any:
-    """The points, each moved by at most two units in the last place of the largest entry."""
-    size = np.nanmax(np.abs(X), initial=0.0)
+def jittered(X: Any, seed: int, *, by_column: bool = False) -> Any:
+    """The points, each moved by at most two units in the last place of the largest entry, of all or of its column."""
+    size = np.nanmax(np.abs(X), axis=0 if by_column else None, initial=0.0)
     return X + 2 * np.finfo(float).eps * size * np.random.default_rng(seed).uniform(-1, 1, X.shape)

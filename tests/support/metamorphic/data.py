@@ -276,6 +276,14 @@ def _single(A: Any) -> Any:
         return np.asarray(A, dtype=np.float32)
 
 
+def _csr(A: Any) -> Any:
+    """Sparse rows. Distances keep their zeros, which say that two rows are the same point."""
+    n, m = A.shape
+    if n != m or np.diagonal(A).any():
+        return sp.csr_array(A)
+    return sp.csr_array((A.ravel(), np.tile(np.arange(m), n), np.arange(n + 1) * m), shape=A.shape)
+
+
 def _frame(A: Any) -> Any:
     return pd.DataFrame(A, columns=[f"c{j}" for j in range(A.shape[1])], index=np.arange(len(A)) + 100)
 
@@ -298,8 +306,8 @@ CONTAINERS: dict[str, Callable[[Any], Any]] = {
     "fortran": np.asfortranarray,
     "strided": lambda A: np.repeat(A, 2, axis=0)[::2],
     "float32": _single,
-    "csr": sp.csr_array,
-    "csc": sp.csc_array,
+    "csr": _csr,
+    "csc": lambda A: _csr(A).tocsc(),
     "frame": _frame,
     "polars": _polars,
     "memmap": _memmap,

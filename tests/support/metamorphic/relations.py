@@ -267,7 +267,7 @@ def containers(t: Trial) -> Found:
 @relation("last digits")
 def last_digits(t: Trial) -> Found:
     """A change of the last digits of X changes little that can be seen, or a warning says so."""
-    off = t.sensitivity()
+    off = t.sensitivity(by_column=True)
     return (
         0.0 if off <= 1e-3 else off
     ), f"a change of two units in the last place of X moves the embedding by {off:.1e}"

@@ -97,11 +97,11 @@ class Trial:
         return refusal if found is None else found
 
     # ------------------------------------------------------------------ tolerance
-    def sensitivity(self) -> float:
+    def sensitivity(self, *, by_column: bool = False) -> float:
         """How far the last digits of the points move the embedding: the largest of three changes; inf where a fit is refused."""
         moved = 0.0
         for seed in range(3):
-            fit = self.fit(jittered(self.X, seed), self.y)
+            fit = self.fit(jittered(self.X, seed, by_column=by_column), self.y)
             if fit.refusal:
                 return np.inf
             moved = max(moved, difference(self.plain().embedding, fit.embedding))
