@@ -291,14 +291,16 @@ def _reconstructor(values, c, reg, w, u, F):  # type: ignore[no-untyped-def]
     for j in range(r):
         trace += values[j]
     ridge = reg * (trace if trace > 0 else 1.0)
-    exact = float(k)  # the part of 1 in the null space of the local Gram
-    for j in range(r):
-        if values[j] > 1e-14 * values[0]:
-            total = 0.0
-            for p in range(k):
-                total += F[p + 1, j]
-            exact -= total * total
-    full = ridge == 0 and exact <= 1e-8 * k
+    full = ridge == 0
+    if full:  # unless part of 1 is in the null space of the local Gram
+        exact = float(k)
+        for j in range(r):
+            if values[j] > 1e-14 * values[0]:
+                total = 0.0
+                for p in range(k):
+                    total += F[p + 1, j]
+                exact -= total * total
+        full = exact <= 1e-8 * k
     for p in range(k):
         w[p], u[p] = 0.0 if full else 1.0, 1.0
     for j in range(r):
