@@ -122,3 +122,19 @@ def test_landmarks_that_compare_distances_refuse_a_sparse_matrix_of_them(how: st
     S = es.KNN(6).build(cloud(30)).distances
     with pytest.raises(InputError, match=says(f'Landmarks by "{how}" compare all distances', "180 of 900", "random")):
         es.LaplacianEigenmaps(landmarks=Landmarks(12, choice=how), graph="precomputed").fit(S)
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_singular_units_at_the_ends_of_the_range(scale: float) -> None:
+    """Whether the objective asks for a ridge is judged by sizes whose squares neither overflow nor vanish."""
+    X, y = cloud(4, 2), np.array([2, 0, 1, 0])
+    one, other = (quietly(lambda f=f: es.LDE(2).fit(f * X, y)).embedding_ for f in (1.0, scale))
+    np.testing.assert_allclose(pairwise(other), pairwise(one), atol=1e-9 * np.abs(one).max())
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_errors_and_ranks_at_the_ends_of_the_range(scale: float) -> None:
+    X = cloud(30, 3)
+    one, other = (es.Isomap(2).fit(f * X).reconstruction_error() for f in (1.0, scale))
+    assert other / scale**2 == pytest.approx(one, rel=1e-9)
+    assert es.KernelPCA(None, kernel="linear").fit(scale * X).embedding_.shape == (30, 3)

@@ -77,6 +77,7 @@ def _has_ties(case: Case) -> bool:
         return False
     lattice = case.geometry in TIED or (case.columns == 1 and "cosine" in case.text)
     far = case.geometry in ("clusters", "outlier", "heavy_tails", "huge", "wide") and bool(case.get("kernel"))
+    far |= case.get("kernel") in ("'rbf'", "'laplacian'")  # of a width of their own, whatever the extent of the points
     return lattice or far
 
 
@@ -183,12 +184,14 @@ UNLESS: dict[str, tuple[Unless, ...]] = {
         _CHANCE,
         Unless("the kernel, the metric or the weights depend on the origin", says(_ORIGIN)),
         Unless("counts have an origin", method("ContingencySDR")),
+        Unless("signals are measured from the origin", says("extractor='difference'")),
     ),
     "rows doubled": (
         Unless("the rows are not read as masses", lambda case: case.method not in DOUBLED),
         Unless("a matrix of pairs has no rows to bring together", lambda case: case.given != "X"),
         Unless("a graph that is given names rows", says(r"build\(|neighbour_")),
         Unless("landmarks are rows", says("landmarks=")),
+        Unless("the width and the ridge of a kernel depend on pairs of rows", lambda case: bool(case.get("kernel"))),
         Unless("a constant is added to distances other than zero", says("correction=")),
         Unless("shrinkage depends on the number of rows", says("shrinkage=")),
         _RIDGE,
