@@ -17,6 +17,8 @@ FINE = 1e-6
 VISIBLE = 1e-3
 #: Rounding inside a fit may amount to so many times that of the data.
 AMPLIFICATION = 1e3
+#: Rounding of a matrix, relative to its norm.
+ROUNDING = 1e-13
 
 
 def difference(Y: Any, Z: Any, *, up_to_scale: bool = False) -> float:
@@ -61,4 +63,5 @@ def same_bits(Y: Any, Z: Any) -> bool:
 def jittered(X: Any, seed: int, *, by_column: bool = False) -> Any:
     """The points, each moved by at most two units in the last place of the largest entry, of all or of its column."""
     size = np.nanmax(np.abs(X), axis=0 if by_column else None, initial=0.0)
-    return X + 2 * np.finfo(float).eps * size * np.random.default_rng(seed).uniform(-1, 1, X.shape)
+    moved = X + 2 * np.finfo(float).eps * size * np.random.default_rng(seed).uniform(-1, 1, X.shape)
+    return np.where(X == 0, 0.0, moved)  # counts stay counts, and sparse rows sparse

@@ -8,7 +8,7 @@ from typing import Any
 
 from .case import Case
 from .compare import FINE, VISIBLE
-from .promises import EXCUSES, ITERATED, why_not
+from .promises import EXCUSES, ITERATED, known, why_not
 from .relations import RELATIONS
 from .trial import Trial, UncaughtError
 
@@ -55,10 +55,11 @@ def judge(case: Case, relations: list[str] | None = None) -> Verdict:
         trial.warned = set(fitted_with)
         said = check(trial, name)
         excuses = sorted(trial.warned & EXCUSES.keys())
+        excused = excuses and not RELATIONS[name].exact and not said.startswith("uncaught")
         if not said:
             verdict.held.append(name)
-        elif excuses and not RELATIONS[name].exact and not said.startswith("uncaught"):
-            verdict.excused[name] = excuses
+        elif excused or known(name, case):
+            verdict.excused[name] = excuses if excused else [known(name, case)]
         else:
             verdict.failures[name] = said
     return verdict

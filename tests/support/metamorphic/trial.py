@@ -19,7 +19,7 @@ from awkward_subjects import on_purpose, told
 from eigenspan.errors import EigenspanWarning
 
 from .case import Case
-from .compare import AMPLIFICATION, FINE, difference, jittered
+from .compare import AMPLIFICATION, FINE, ROUNDING, difference, jittered
 from .data import CONTAINERS
 
 
@@ -117,7 +117,8 @@ class Trial:
 
     def tolerance(self) -> float:
         if "_tolerance" not in vars(self):
-            self._tolerance = max(FINE, AMPLIFICATION * self.sensitivity())
+            gap = float(getattr(self.plain().estimator, "gap_", np.inf))  # rounding turns axes by its size over the gap
+            self._tolerance = max(FINE, AMPLIFICATION * self.sensitivity(), ROUNDING / max(gap, ROUNDING))
         return self._tolerance
 
 
