@@ -120,6 +120,10 @@ UNLESS: dict[str, tuple[Unless, ...]] = {
             "rows at distance zero are several points in a matrix of pairs, and one to transform",
             lambda case: case.given != "X" and case.geometry in TIED,
         ),
+        Unless(
+            "an unfolding keeps rows that repeat apart, and transform finds the first of them",
+            lambda case: case.family == "unfolding" and case.geometry in ("duplicates", "counts"),
+        ),
     ),
     "subset transform": (_SEQUENCE,),
     "new points in an array": (
