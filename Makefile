@@ -15,7 +15,7 @@ FUZZ_MINUTES ?=
 FUZZ_RESUME ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-kernels test-oldest test-runtime test-sklearn test-browser fuzz lint format types doctest unit gallery bench bench-full docs clean
+.PHONY: help setup demo test test-kernels test-oldest test-runtime test-sklearn test-browser lint format types doctest unit gallery bench bench-full docs clean
 
 help: ## this list
 	@echo "make <target>, with PYTHON=python3.12 to choose the interpreter"
@@ -74,6 +74,7 @@ test-sklearn: $(READY) ## scikit-learn's own tests of the classes that both libr
 test-browser: $(READY) ## the report in a real browser (Debian: apt install chromium)
 	$(BIN)/python -m pytest tests/browser
 
+.PHONY: fuzz
 fuzz: $(READY) ## random cases judged by what must hold between two calls (an hour); FUZZ_CASES=, FUZZ_SEED=, FUZZ_MINUTES=, FUZZ_RESUME=1
 	$(BIN)/python tests/fuzz.py --workers $(WORKERS) --cases $(FUZZ_CASES) --seed $(FUZZ_SEED) $(if $(FUZZ_MINUTES),--minutes $(FUZZ_MINUTES)) $(if $(FUZZ_RESUME),--resume)
 

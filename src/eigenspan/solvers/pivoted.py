@@ -12,8 +12,13 @@ Index = NDArray[np.intp]
 
 #: What is left of the diagonal, relative to its largest entry, that is no more than rounding.
 _ROUNDING = 1e-12
-#: Entries of the diagonal this close, relative to the largest, are equal up to rounding of the kernel.
-_TIED = 1e-8
+#: Relative difference below which positive values are equal: above the rounding of distances and kernels.
+EQUAL = 1e-9
+
+
+def first_largest(values: Array) -> int:
+    """The index of the largest value, of those that are equal but for rounding the first."""
+    return int(np.argmax(values >= (1 - EQUAL) * values.max()))
 
 
 def pivoted_cholesky(
@@ -37,8 +42,7 @@ def pivoted_cholesky(
     limit, pivots = n if most is None else min(n, most), list[int]()
     rows = np.empty((min(limit, 32), n))  # of L', in the order in which they are found
     while len(pivots) < limit:
-        # the first of those that tie, not the one that rounding favours: the diagonal of a Gaussian kernel is all ones
-        k, j = len(pivots), int(np.argmax(left >= (1 - _TIED) * left.max()))
+        k, j = len(pivots), first_largest(left)
         if float(left.sum()) <= rtol * total or left[j] <= rounding:
             break
         if k == len(rows):
