@@ -138,3 +138,11 @@ def test_errors_and_ranks_at_the_ends_of_the_range(scale: float) -> None:
     one, other = (es.Isomap(2).fit(f * X).reconstruction_error() for f in (1.0, scale))
     assert other / scale**2 == pytest.approx(one, rel=1e-9)
     assert es.KernelPCA(None, kernel="linear").fit(scale * X).embedding_.shape == (30, 3)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "chebyshev", "minkowski", "cosine"])
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_neighbours_do_not_depend_on_the_unit(metric: str, scale: float) -> None:
+    X = cloud(30, 4)
+    one, other = (es.KNN(5, metric=metric).build(f * X).distances for f in (1.0, scale))
+    np.testing.assert_array_equal(other.indices, one.indices)

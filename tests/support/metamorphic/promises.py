@@ -177,6 +177,10 @@ UNLESS: dict[str, tuple[Unless, ...]] = {
         Unless("the unit matrix is added to a scatter matrix", method("SELFDA", "RoweisDA")),
         Unless("the penalty is not relative", says(r"gamma_scale='raw'")),
         Unless("counts have no unit", method("ContingencySDR")),
+        Unless(
+            "equal distances in the space of a kernel, whose axes are rounded otherwise in another unit",
+            lambda case: bool(case.get("kernel")) and _has_ties(case),
+        ),
         _RIDGE,
         _SUMS,
     ),
