@@ -94,6 +94,10 @@ _SPARSE_PAIRS = Unless(
     "a sparse matrix of distances is a graph, whose edges are its entries",
     lambda case: case.given != "X" and case.container in ("csr", "csc"),
 )
+_EQUAL_PARTS = Unless(
+    "components of equal size: their order decides which is the largest",
+    lambda case: "largest" in case.text and case.geometry in ("clusters", *TIED),
+)
 _CHANCE = Unless("probabilities that tie up to rounding are drawn from", says(r"kmeans\+\+|leverage"))
 _SUMS = Unless("an iteration ends within its tolerance, elsewhere for another order of the sums", ITERATED)
 _ORIGIN = r"'cosine'|'poly'|'polynomial'|'sigmoid'|'chi2'|'additive_chi2'|center=False|es\.Cosine|Kernel\('poly'"
@@ -191,6 +195,10 @@ UNLESS: dict[str, tuple[Unless, ...]] = {
         Unless("the metric compares columns", says(r"'cityblock'|'chebyshev'|'minkowski'|largest_difference")),
         Unless("the kernel compares columns", says(r"'laplacian'|'chi2'|'additive_chi2'")),
         Unless("columns of counts are categories", method("ContingencySDR")),
+        Unless(
+            "the ridge of a view is relative to the mean variance of the columns that vary",
+            lambda case: case.family == "two views" and bool(case.get("ridge")) and case.geometry == "constant_columns",
+        ),
     ),
     "translation": (
         TIES,
@@ -205,6 +213,8 @@ UNLESS: dict[str, tuple[Unless, ...]] = {
         Unless("a matrix of pairs has no rows to bring together", lambda case: case.given != "X"),
         Unless("a graph that is given names rows", says(r"build\(|neighbour_")),
         Unless("landmarks are rows", says("landmarks=")),
+        Unless("neighbours of unlabelled points are not read as masses", says("gamma=")),
+        _EQUAL_PARTS,
         Unless("the width and the ridge of a kernel depend on pairs of rows", lambda case: bool(case.get("kernel"))),
         Unless("a constant is added to distances other than zero", says("correction=")),
         Unless("shrinkage depends on the number of rows", says("shrinkage=")),
