@@ -9,6 +9,10 @@ OLDEST := .venv-oldest
 PEERS := $(VENV)/.peers
 DOCS := .venv-docs
 WORKERS ?= 2
+FUZZ_CASES ?= 25000
+FUZZ_SEED ?= 0
+FUZZ_MINUTES ?=
+FUZZ_RESUME ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-kernels test-arrays test-oldest test-runtime test-faults test-sklearn test-browser lint format types doctest unit gallery bench bench-full docs clean
@@ -76,6 +80,10 @@ test-sklearn: $(READY) ## scikit-learn's own tests of the classes that both libr
 test-browser: $(READY) ## the report in a real browser (Debian: apt install chromium)
 	$(BIN)/python -m pytest tests/browser
 
+.PHONY: fuzz
+fuzz: $(READY) ## random cases judged by what must hold between two calls (an hour); FUZZ_CASES=, FUZZ_SEED=, FUZZ_MINUTES=, FUZZ_RESUME=1
+	$(BIN)/python tests/fuzz.py --workers $(WORKERS) --cases $(FUZZ_CASES) --seed $(FUZZ_SEED) $(if $(FUZZ_MINUTES),--minutes $(FUZZ_MINUTES)) $(if $(FUZZ_RESUME),--resume)
+
 gallery: $(READY) ## remake the figures and tables of the papers: docs/reproductions/figures.md (EIGENSPAN_DATA names the data's folder)
 	$(BIN)/python examples/gallery $(if $(EIGENSPAN_DATA),--write docs)
 
@@ -104,5 +112,5 @@ docs: $(DOCS)/.ready ## the documentation as a site: docs/_build/html/index.html
 	@echo "Open docs/_build/html/index.html in a browser; it needs no network."
 
 clean: ## remove the environment, caches and pictures of the demo
-	rm -rf $(VENV) $(OLDEST) $(DOCS) docs/_build docs/site docs/sg_execution_times.rst build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis eigenspan-demo*.png eigenspan-demo*.html
+	rm -rf $(VENV) $(OLDEST) $(DOCS) docs/_build docs/site docs/sg_execution_times.rst build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis fuzz.jsonl eigenspan-demo*.png eigenspan-demo*.html
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -295,15 +295,28 @@ def _reconstructor(values, c, reg, w, u, F):  # type: ignore[no-untyped-def]
     trace = 0.0
     for j in range(r):
         trace += values[j]
-    ridge = reg * trace
-    ridge = ridge if ridge > 0 else 1.0
+    ridge = reg * (trace if trace > 0 else 1.0)
+    full = ridge == 0
+    if full:  # unless part of 1 is in the null space of the local Gram
+        exact = float(k)
+        for j in range(r):
+            if values[j] > 1e-14 * values[0]:
+                total = 0.0
+                for p in range(k):
+                    total += F[p + 1, j]
+                exact -= total * total
+        full = exact <= 1e-8 * k
     for p in range(k):
-        w[p] = u[p] = 1.0
+        w[p], u[p] = 0.0 if full else 1.0, 1.0
     for j in range(r):
         total = 0.0
         for p in range(k):
             total += F[p + 1, j]
-        share = total * values[j] / (values[j] + ridge)
+        share = 0.0
+        if ridge > 0:
+            share = total * values[j] / (values[j] + ridge)
+        elif values[j] > 1e-14 * values[0]:
+            share = -total * values[0] / values[j] if full else total
         for p in range(k):
             w[p] -= share * F[p + 1, j]
             if j < c:

@@ -33,6 +33,8 @@ _SMALL = 1.2e7
 _TRIPLETS = 5_000_000
 #: A share of a neighbourhood's variance that is only rounding.
 _ROUNDING = 1e-14
+#: Share of the vector of ones in the null space of a local Gram from which on neighbours rebuild a point exactly.
+_EXACT = 1e-8
 #: A share this little above the median is the median: of an odd number of points one has it, and rounding must not decide.
 _MIDDLE = 1.0 + 1e-10
 #: What to do where the local planes are not determined.
@@ -289,11 +291,24 @@ def _reconstructors(
     return pieces
 
 
+def _ridge_weights(values: Array, V: Array, sums: Array, reg: float) -> Array:
+    """``(G + ridge)⁻¹ 1`` times the ridge, of a ridge relative to the trace of G; its limit where `reg` is zero.
+
+    The limit is the part of 1 in the null space of G, which rebuilds the point exactly, or ``G⁻¹ 1`` where there is none.
+    """
+    trace = values.sum(axis=1, keepdims=True)
+    if reg > 0:
+        ridge = reg * np.where(trace > 0, trace, 1.0)
+        return np.asarray(1.0 - np.einsum("bkj,bj->bk", V, sums * values / (values + ridge)))
+    real = values > _ROUNDING * values[:, :1]
+    exact = 1.0 - np.einsum("bkj,bj->bk", V, sums * real)
+    least = np.einsum("bkj,bj->bk", V, np.divide(sums * values[:, :1], values, out=np.zeros_like(values), where=real))
+    return np.where(exact.sum(axis=1, keepdims=True) > _EXACT * V.shape[1], exact, least)
+
+
 def _reconstructor(values: Array, V: Array, used: NDArray[np.bool_], reg: float) -> Array:
-    ridge = reg * values.sum(axis=1, keepdims=True)
-    ridge[ridge <= 0] = 1.0
     sums = V.sum(axis=1)
-    w = 1.0 - np.einsum("bkj,bj->bk", V, sums * values / (values + ridge))  # G + ridge inverted, times ridge and 1
+    w = _ridge_weights(values, V, sums, reg)
     w /= w.sum(axis=1, keepdims=True)
     L = V * used[:, None, :]
     u = 1.0 - np.einsum("bkj,bj->bk", L, sums)

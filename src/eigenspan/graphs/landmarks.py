@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from .._checks import Spec
@@ -103,6 +104,11 @@ def choose_landmarks(
     rng = check_random_state(random_state)
     if how == "random":
         return np.sort(rng.choice(n, size=m, replace=False))
+    if precomputed and issparse(X):
+        raise InputError(
+            f'Landmarks by "{how}" compare all distances, and X is a sparse matrix of {X.nnz} of {n * n}: use '
+            'Landmarks(n, choice="random"), give row numbers, or pass all distances as an array.'
+        )
     if how in ("cholesky", "leverage"):
         block = kernel or gaussian_block(X, precomputed)
         return _pivots(block, n, m) if how == "cholesky" else _by_leverage(block, n, m, rng)

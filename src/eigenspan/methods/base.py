@@ -33,7 +33,7 @@ from .._diagnostics import aloud, collect
 from .._parameters import ArrayLike, Count, Declared, Function, NotNegative, Seed, parameter
 from .._resources import explained, human_bytes, is_lazy, threads, threads_for
 from ..core import Axes, Features, Fitted, Map, Posed
-from ..errors import InputError
+from ..errors import DimensionError, InputError
 from ..graphs import Landmarks
 from ..input import Actions, Classes, Input, LazyClasses, Sample, is_pairwise, read, read_new, read_new_lazy
 from ..input.lazy import LazyRows, lazy_table
@@ -362,7 +362,10 @@ def features_of(estimator: Any, sample: Sample) -> Features:
         return sample.features
     X, seed = sample.x.values, estimator.random_state
     if estimator.kernel is None:
-        return Features.linear(X, reduce=estimator.reduce, random_state=seed)
+        basis = Features.linear(X, reduce=estimator.reduce, random_state=seed)
+        if estimator.reduce is not None and basis.dim == 0:  # no principal axis is left to look for neighbours along
+            raise DimensionError(f"All {X.shape[0]} rows coincide: there are no dimensions to show.")
+        return basis
     return Features.kernel(estimator.kernel, sample.x.under_kernel, landmarks=estimator.landmarks, random_state=seed)
 
 

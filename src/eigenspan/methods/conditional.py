@@ -154,7 +154,8 @@ class Regression:
         # Fukumizu & Leng print kernel matrices as they are. Centred ones give the regression an intercept: without it the ridge pulls the
         # prediction to zero at the rim of the data, and its gradients point there.
         K, C, _, _ = self.fit(sigma)
-        L, (n, r) = self.some, self.Z.shape
+        # lengths in units of sigma, whose fourth power may be beyond the range of double precision
+        L, Z, (n, r) = self.some / sigma, self.Z / sigma, self.Z.shape
         M = np.zeros((r, r))
         features = max(1, _BLOCK // max(len(L) * r, 1))
         for a in range(0, C.shape[1], features):
@@ -164,10 +165,10 @@ class Regression:
             for i in range(0, n, rows):
                 part = K[i : i + rows]
                 g: Any = (part @ pulled).reshape(len(part), c.shape[1], r)
-                g -= (part @ c)[:, :, None] * self.Z[i : i + rows, None, :]
+                g -= (part @ c)[:, :, None] * Z[i : i + rows, None, :]
                 g = g.reshape(-1, r)
                 M += g.T @ g
-        return dense.symmetric(M / (n * sigma**4))
+        return dense.symmetric(M / (n * sigma**2))
 
 
 def _centred_gram(K: Array) -> Array:

@@ -186,7 +186,8 @@ def triangle_form(Z: Array, points: Any, graph: NeighbourGraph) -> tuple[Array, 
     D, m = graph.lists(), Z.shape[1]
     degrees = np.diff(D.indptr)
     Q, rows = np.zeros((m * (m + 1) // 2,) * 2), np.empty((graph.n, m * (m + 1) // 2))
-    longest = float(D.data.max())  # the unit: fourth powers of lengths are summed
+    # The unit: fourth powers of lengths are summed. The lengths of the graph may be those of another metric.
+    longest = float(pair_distances(points, np.repeat(np.arange(graph.n), degrees), D.indices).max())
     for k in np.unique(degrees[degrees > 0]):
         first, second = np.triu_indices(k + 1, 1)
         alike = np.flatnonzero(degrees == k)

@@ -147,7 +147,8 @@ def singular_ridge(A: Form, B: Form, quiet: bool) -> float | None:
     blind = values <= RANK * values[-1]
     if blind.all():
         return 1.0
-    if np.linalg.norm(A @ Q[:, blind]) <= 1e-7 * max(A.norm(), np.finfo(float).tiny):
+    size = max(A.norm(), np.finfo(float).tiny)  # divided by before squares are summed, which may overflow or vanish
+    if np.linalg.norm((A @ Q[:, blind]) / size) <= 1e-7:
         return None
     epsilon = SINGULAR * float(values[~blind].mean())
     if not quiet:

@@ -174,8 +174,11 @@ class Isomap(LandmarkReducer, SampledEmbedding):
         if unit is not None:  # of rows that repeat, over all of them
             masses = unit.diagonal()
             n, G = float(masses.sum()), G / np.sqrt(np.outer(masses, masses))
-        left = float(np.linalg.norm(G)) ** 2 - float(np.sum(self.eigenvalues_**2))
-        return float(np.sqrt(max(left, 0.0))) / n
+        size = (
+            float(np.abs(G).max(initial=0.0)) or 1.0
+        )  # divided by before squares are summed, which may overflow or vanish
+        left = float(np.linalg.norm(G / size)) ** 2 - float(np.sum((self.eigenvalues_ / size) ** 2))
+        return float(np.sqrt(max(left, 0.0))) * size / n
 
 
 def _number(wanted: Any, n: int) -> int:

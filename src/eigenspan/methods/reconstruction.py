@@ -30,6 +30,9 @@ from .table import NEIGHBOURS_AND_FEATURES, SPARSE, method
 
 Array = NDArray[np.float64]
 
+#: What weights leave of the points, relative to these, that is no more than rounding.
+_EXACT = 1e-12
+
 
 @method("reconstruction", "min (I−W)ᵀ(I−W)", "embedding", SPARSE, "S0 eq. 12")
 class LLE(GraphEmbedding):
@@ -140,12 +143,27 @@ class _NeighbourhoodPreserving(GraphProjection):
                 "rebuild a point from a few neighbours, and all others at once rebuild it in too many ways."
             )
         graph = projection_graph(self, points, y, "one closed class")
-        return reconstruction(reconstruction_weights(points, graph.lists(), reg=self.reg)), graph
+        W = reconstruction_weights(points, graph.lists(), reg=self.reg)
+        if self.reg == 0:
+            _warn_of_exact_weights(W, points, type(self).__name__)
+        return reconstruction(W), graph
 
     def _barycentric(self) -> bool:
         if self.weights is None:
             return not by_class(self)
         return isinstance(self.weights, str) and self.weights == "barycentric"
+
+
+def _warn_of_exact_weights(W: Any, points: Any, name: str) -> None:
+    """Warn where weights without a ridge rebuild all points exactly: every axis then costs nothing, and rounding chooses."""
+    size, left = (float(abs(A).max()) for A in (points, W @ points - points))
+    if left <= _EXACT * size * float(abs(W).sum(axis=1).max()):
+        k, D = int(np.diff(W.indptr).max()), points.shape[1]
+        warn(
+            f"reg=0 lets {k} neighbours rebuild every point of {D} features exactly: all axes of {name} cost the same, nothing, and "
+            "rounding decides between them. Use reg > 0 (1e-3, say), or no more neighbours than the points have dimensions.",
+            DegenerateWarning,
+        )
 
 
 def _warn_of_class_axes(Y: Any, graph: NeighbourGraph, name: str) -> None:

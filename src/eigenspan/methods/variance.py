@@ -219,7 +219,7 @@ class KernelPCA(SpectralReducer):
         if not all_axes:
             return posed
         values = dense.eigenpairs(form.dense, None, "max")[0]
-        return replace(posed, axes=max(1, positive(values, float(np.linalg.norm(values)))))
+        return replace(posed, axes=max(1, positive(values, float(la.norm(values)))))
 
     def _fit(self, sample: Sample) -> Fitted:
         fitted = super()._fit(sample)

@@ -204,7 +204,8 @@ def block_krylov(apply: Apply, n: int, k: int, rng: np.random.Generator, *, pass
         image = apply(block)
         basis, images = np.hstack([basis, block]), np.hstack([images, image])
         values, S = eigenpairs(symmetric(basis.T @ images), k, "max")
-        residual = la.norm(images @ S - (basis @ S) * values, axis=0).max() / max(values[0], np.finfo(float).tiny)
+        size = max(values[0], np.finfo(float).tiny)  # divided by before squares are summed, which may overflow
+        residual = la.norm((images @ S - (basis @ S) * values) / size, axis=0).max()
         note(passes=used, axes_residual=float(residual))
         block = new_directions(image, basis)
         if residual <= tol or block.shape[1] == 0:
@@ -233,8 +234,9 @@ def subspace_iteration(
         AQ = compressed(Q)
         ritz, S = la.eigh(Q.T @ AQ)
         values, vectors = ritz[::-1][:k], (Q @ S)[:, ::-1][:, :k]
-        residual = la.norm(AQ @ S[:, ::-1][:, :k] - vectors * values, axis=0)
-        if np.all(residual <= tol * max(abs(values[0]), np.finfo(float).tiny)):
+        size = max(abs(values[0]), np.finfo(float).tiny)  # divided by before squares are summed, which may overflow
+        residual = la.norm((AQ @ S[:, ::-1][:, :k] - vectors * values) / size, axis=0)
+        if np.all(residual <= tol):
             break
-        Q = AQ
+        Q = AQ / size
     return values, vectors

@@ -119,6 +119,8 @@ def reconstruction_weights(points: Any, graph: sp.csr_array, *, targets: Any = N
         Rows sum to one. Cost O(m (k²D + k³)).
     """
     targets = points if targets is None else targets
+    if sp.issparse(points) and not sp.issparse(targets):
+        targets = sp.csr_array(targets)  # new points may be dense where the training rows are sparse
     with stage("local weights"):
         dense = not sp.issparse(points) and not sp.issparse(targets)
         if dense and reg >= _LEAST_RIDGE and local_work(graph, points.shape[1]) > _SMALL:

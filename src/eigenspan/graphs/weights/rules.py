@@ -182,7 +182,9 @@ class _BoundCosine:
     points: Any
 
     def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
-        A, B = _unit_rows(self.points if X is None else X), _unit_rows(self.points)
+        X = self.points if X is None else X
+        X = sp.csr_array(X) if sp.issparse(self.points) and not sp.issparse(X) else X
+        A, B = _unit_rows(X), _unit_rows(self.points)
         rows = np.repeat(np.arange(distances.shape[0]), np.diff(distances.indptr))
         if sp.issparse(A):
             products = np.asarray(A[rows].multiply(B[distances.indices]).sum(axis=1)).ravel()

@@ -1,0 +1,154 @@
+"""Defects that the fuzzer has found, each in the smallest form that shows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import eigenspan as es
+from eigenspan.errors import DegenerateWarning, DimensionError, InputError
+from eigenspan.forms import alignment
+from eigenspan.graphs import Landmarks
+from eigenspan.graphs.landmarks import choose_landmarks
+from eigenspan.solvers.pivoted import pivoted_cholesky
+from helpers import angle, cloud, pairwise, quietly, reports, says
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        es.LLE(2),
+        es.LTSA(2),
+        es.ModifiedLLE(2),
+        es.HessianLLE(2),
+        es.GeodesicNullspaceAnalysis(2),
+        es.ConformalEigenmaps(2),
+        es.DiffusionMap(2, weights="cosine"),
+        es.LPP(2, kernel=es.ReconstructionKernel()),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+@pytest.mark.parametrize("D", [4, 60], ids=["few columns", "many columns"])
+def test_dense_new_points_of_a_fit_to_sparse_rows(estimator: Any, D: int) -> None:
+    X = np.abs(cloud(40, D)) + 0.1
+    new = 0.5 * (X[:6] + X[1:7])
+    fitted = quietly(lambda: estimator.fit(sp.csr_array(X)))
+    np.testing.assert_allclose(
+        fitted.transform(new), fitted.transform(sp.csr_array(new)), atol=1e-9 * np.abs(fitted.embedding_).max()
+    )
+
+
+@pytest.mark.parametrize("D", [3, 12], ids=["more neighbours than columns", "fewer"])
+@pytest.mark.parametrize("small", [np.inf, -1.0], ids=["numpy", "compiled"])
+def test_modified_lle_without_a_ridge_does_not_depend_on_the_unit(
+    D: int, small: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``reg=0`` is the limit of small ridges, not a ridge of one in the unit of X."""
+    monkeypatch.setattr(alignment, "_SMALL", small)
+    X = cloud(40, D)
+    one = es.ModifiedLLE(2, n_neighbors=8, reg=0.0).fit(X).embedding_
+    for factor in (2.0**-20, 2.0**20):
+        np.testing.assert_allclose(
+            pairwise(es.ModifiedLLE(2, n_neighbors=8, reg=0.0).fit(factor * X).embedding_), pairwise(one), atol=1e-9
+        )
+    limit = es.ModifiedLLE(2, n_neighbors=8, reg=1e-9).fit(X).embedding_
+    assert angle(one, limit) <= 1e-3
+
+
+@pytest.mark.parametrize("name", ["KDR", "GradientKDR"])
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_gradients_of_kernel_dimension_reduction_beyond_the_fourth_root_of_the_range(name: str, scale: float) -> None:
+    X = cloud(30, 3)
+    y = X[:, 0] + 0.1 * X[:, 1] ** 2
+    params: dict[str, Any] = {"whiten": False}
+    one = es.make(name, n_components=1, **params).fit(X, y).components_
+    other = es.make(name, n_components=1, **params).fit(scale * X, y).components_
+    assert angle(one.T, other.T) <= 1.0  # descent ends within its tolerance
+
+
+def test_conformal_eigenmaps_measure_triangles_in_their_own_unit() -> None:
+    """The graph may hold lengths of another metric than those of the triangles, 1e100 times as small."""
+    X = np.abs(cloud(40, 4))
+    maps = [
+        quietly(lambda f=f: es.ConformalEigenmaps(2, graph=es.KNN(8, metric="cosine")).fit(f * X)) for f in (1.0, 1e100)
+    ]
+    shapes = [pairwise(fitted.embedding_) for fitted in maps]
+    np.testing.assert_allclose(shapes[1] / shapes[1].max(), shapes[0] / shapes[0].max(), atol=1e-3)
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_randomised_solvers_at_the_ends_of_the_range(scale: float) -> None:
+    """Squares of residuals neither overflow nor vanish, which would end the iteration at once."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 60)) * np.linspace(1.0, 0.9, 60)  # hardly any gap: many iterations
+    one, other = (es.PCA(3, solver="randomised").fit(f * X) for f in (1.0, scale))
+    np.testing.assert_allclose(other.eigenvalues_ / scale**2, one.eigenvalues_, rtol=1e-6)
+    assert angle(one.components_.T, other.components_.T) <= 1e-3
+
+
+def test_pivots_that_tie_are_not_chosen_by_rounding() -> None:
+    K = np.exp(-(pairwise(cloud(20, 2)) ** 2))
+    ones = np.ones(20)
+    pivots = pivoted_cholesky(lambda j: K[:, j], ones, most=6)[1]
+    for seed in range(5):
+        rounding = 1e-14 * np.random.default_rng(seed).standard_normal(20)
+        np.testing.assert_array_equal(pivoted_cholesky(lambda j: K[:, j], ones + rounding, most=6)[1], pivots)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_landmarks_by_pivots_do_not_depend_on_the_order_of_columns(seed: int) -> None:
+    X = cloud(40, 5, seed)
+    turned = X[:, np.random.default_rng(seed).permutation(5)]
+    rows = [choose_landmarks(A, Landmarks(12, choice="cholesky"), random_state=0) for A in (X, turned)]
+    np.testing.assert_array_equal(*rows)
+
+
+@pytest.mark.parametrize("name", ["NPP", "ONPP"])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_weights_that_rebuild_all_points_exactly_are_warned_of(name: str, container: Any) -> None:
+    """Without a ridge and with more neighbours than features every axis costs nothing, and rounding would choose in silence."""
+    X = cloud(40, 4)
+    with reports(DegenerateWarning, "reg=0 lets 8 neighbours", "rounding decides"):
+        es.make(name, n_components=2, n_neighbors=8, reg=0.0).fit(container(X))
+    es.make(name, n_components=2, n_neighbors=3, reg=0.0, disconnected="connect").fit(container(X))
+    es.make(name, n_components=2, n_neighbors=8).fit(container(X))
+
+
+@pytest.mark.parametrize("how", ["maxmin", "cholesky", "leverage"])
+def test_landmarks_that_compare_distances_refuse_a_sparse_matrix_of_them(how: str) -> None:
+    S = es.KNN(6).build(cloud(30)).distances
+    with pytest.raises(InputError, match=says(f'Landmarks by "{how}" compare all distances', "180 of 900", "random")):
+        es.LaplacianEigenmaps(landmarks=Landmarks(12, choice=how), graph="precomputed").fit(S)
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_singular_units_at_the_ends_of_the_range(scale: float) -> None:
+    """Whether the objective asks for a ridge is judged by sizes whose squares neither overflow nor vanish."""
+    X, y = cloud(4, 2), np.array([2, 0, 1, 0])
+    one, other = (quietly(lambda f=f: es.LDE(2).fit(f * X, y)).embedding_ for f in (1.0, scale))
+    np.testing.assert_allclose(pairwise(other), pairwise(one), atol=1e-9 * np.abs(one).max())
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_errors_and_ranks_at_the_ends_of_the_range(scale: float) -> None:
+    X = cloud(30, 3)
+    one, other = (es.Isomap(2).fit(f * X).reconstruction_error() for f in (1.0, scale))
+    assert other / scale**2 == pytest.approx(one, rel=1e-9)
+    assert es.KernelPCA(None, kernel="linear").fit(scale * X).embedding_.shape == (30, 3)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "chebyshev", "minkowski"])
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_neighbours_do_not_depend_on_the_unit(metric: str, scale: float) -> None:
+    X = cloud(30, 4)
+    one, other = (es.KNN(5, metric=metric).build(f * X).distances for f in (1.0, scale))
+    np.testing.assert_array_equal(other.indices, one.indices)
+
+
+@pytest.mark.parametrize("name", ["NPP", "LPP", "OLPP", "LLTSA", "LDA"])
+def test_rows_that_coincide_have_no_axes_to_keep_first(name: str) -> None:
+    with pytest.raises(DimensionError, match="All 20 rows coincide"):
+        es.make(name, reduce=3).fit(np.zeros((20, 4)), np.arange(20) % 3)
