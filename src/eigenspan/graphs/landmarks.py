@@ -7,7 +7,6 @@ from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
@@ -18,6 +17,7 @@ from ..errors import GraphError, InputError
 from ..solvers import dense
 from ..solvers.pivoted import pivoted_cholesky
 from .search.metric import median_width, point_distances
+from .search.squares import moved, origin_of
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -27,6 +27,9 @@ KernelBlock = Callable[[Index, Index], Array]
 #: Numbers of kernel values held at once.
 _BLOCK = 2**22
 
+
+#: Relative difference of distances that rounding can make.
+_EQUAL = 1e-8
 
 #: How landmarks are chosen.
 Choice = Literal["random", "maxmin", "cholesky", "kmeans++", "leverage"]
@@ -112,7 +115,7 @@ def choose_landmarks(
     if how == "kmeans++":
         from sklearn.cluster import kmeans_plusplus
 
-        return np.unique(kmeans_plusplus(X if sp.issparse(X) else X - X.mean(axis=0), m, random_state=rng)[1])
+        return np.unique(kmeans_plusplus(moved(X, origin_of(X)), m, random_state=rng)[1])
     return _maxmin(X, m, rng, precomputed)
 
 
@@ -137,7 +140,8 @@ def _maxmin(X: Any, m: int, rng: Any, precomputed: bool) -> Index:
     for _ in range(m - 1):
         column = np.asarray(X[:, walk[-1]]) if precomputed else point_distances(X, X[[walk[-1]]])
         nearest = np.minimum(nearest, column.ravel())
-        walk.append(int(nearest.argmax()))
+        # of points equally far up to rounding the first, which does not depend on how distances were computed
+        walk.append(int(np.argmax(nearest >= nearest.max() * (1 - _EQUAL))))
     return np.array(list(dict.fromkeys(walk)), dtype=np.intp)
 
 
