@@ -20,3 +20,20 @@ def add_product(indptr, indices, data, V, alpha, X, beta, Z, gamma, out):  # typ
             j = indices[p]
             for c in range(width):
                 out[i, c] += a * V[j, c]
+
+
+@compiled
+def inner_products(indptr, indices, data, starts, rows, values, out):  # type: ignore[no-untyped-def]
+    """``out = A Bᵀ``, dense, for two CSR matrices A (`indptr`, `indices`, `data`) and Bᵀ (`starts`, `rows`, `values`).
+
+    Sums run in the order of the features. On the thread that calls it.
+    """
+    for i in range(indptr.size - 1):
+        row = out[i]
+        for j in range(row.size):
+            row[j] = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            a = data[p]
+            f = indices[p]
+            for q in range(starts[f], starts[f + 1]):
+                row[rows[q]] += a * values[q]

@@ -15,6 +15,7 @@ from .._parameters import Finite, NotNegative, Positive, parameter
 from ..errors import KernelError, PrecisionWarning, warn
 from ..graphs.search.metric import median_width
 from ..graphs.search.pair_matrices import Asymmetry, PairTolerance, averaged
+from ..graphs.search.squares import gaussian, moved, origin_of
 from ..input.x import KernelValues
 
 Array = NDArray[np.float64]
@@ -109,9 +110,13 @@ class KernelRows:
         if callable(self.kernel):
             return kernel_values(self.kernel(X, self.points), X.shape[0], self.points.shape[0])
         Z = self.points
+        if self.kernel == "rbf":
+            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below, in words
+                K = gaussian(X, Z, self.parameters["gamma"], self.centre)
+            return kernel_values(K, X.shape[0], Z.shape[0])
         if self.centre is not None:  # far from the origin products would lose the digits that tell points apart
-            moved = X - self.centre
-            X, Z = moved, moved if Z is X else Z - self.centre  # one array is at distance zero from itself
+            near = moved(X, self.centre)
+            X, Z = near, near if Z is X else moved(Z, self.centre)  # one array is at distance zero from itself
         if self.kernel in _WRITING:
             same, X = Z is X, _writable(X)
             Z = X if same else _writable(Z)
@@ -196,7 +201,8 @@ def kernel_rows(kernel: Any, X: Any, *, centred: bool = False) -> Any:
     elif spec.gamma is None:
         values["gamma"] = 1.0 / X.shape[1]  # scikit-learn's default, except for chi2 where it is 1 there
     free = spec.name in _INVARIANT or (centred and spec.name == "linear")
-    centre = X.mean(axis=0) if free and not sp.issparse(X) else None
+    # scikit-learn takes sparse rows by differences for the Laplacian kernel, so these can stay where they are
+    centre = origin_of(X) if free and not (sp.issparse(X) and spec.name == "laplacian") else None
     return KernelRows(spec.name, {p: values[p] for p in _PARAMETERS.get(spec.name, ())}, X, centre=centre)
 
 

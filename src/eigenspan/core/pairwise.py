@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._resources import in_threads, workers
+from ..graphs.search.squares import EPS, measure_again, square_lengths
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -17,6 +19,8 @@ Index = NDArray[np.intp]
 #: Rows and columns of a block: its few copies stay in the cache of one core.
 _ROWS, _COLUMNS = 256, 2048
 
+#: Error of an exponent that does not show.
+_EXPONENT = 1e-10
 #: Pieces that threads share out, whatever their number: sums come out the same. Numbers that the products of all pieces may hold.
 _PIECES, _HELD = 16, 2**26
 
@@ -41,7 +45,7 @@ class Pairwise:
     Attributes
     ----------
     points : ndarray of shape (n, D)
-        Best near the origin: distances are taken from products.
+        Best near the origin: distances are taken from products, and from differences where products are not accurate enough.
     sigma : ndarray of shape (n,)
         Local scales, positive.
     mass : ndarray of shape (n,)
@@ -62,6 +66,16 @@ class Pairwise:
     def n(self) -> int:
         return self.points.shape[0]
 
+    @cached_property
+    def _lengths(self) -> Array:
+        return square_lengths(self.points)
+
+    @cached_property
+    def _near(self) -> bool:
+        """Some scales are so short next to the points' distance from the origin that rounding in the expansion would show."""
+        bound = 2 * (self.points.shape[1] + 4) * EPS * float(self._lengths.max(initial=0.0))
+        return bound > _EXPONENT * float(self.sigma.min(initial=np.inf)) ** 2
+
     def _pieces(self) -> list[list[tuple[Index, Index]]]:
         """Blocks (rows, columns) on and above the diagonal, dealt out in equal parts."""
         blocks = [
@@ -76,10 +90,13 @@ class Pairwise:
         """The upper triangle, its diagonal halved: the matrix is the sum of this and its transpose."""
         for rows, columns in piece:
             A, B = self.points[rows], self.points[columns]
+            a, b = self._lengths[rows], self._lengths[columns]
             w = A @ (-2.0 * B.T)
-            w += np.einsum("ij,ij->i", A, A)[:, None]
-            w += np.einsum("ij,ij->i", B, B)
+            w += a[:, None]
+            w += b
             np.maximum(w, 0.0, out=w)
+            if self._near:
+                measure_again(w, A, B, a, b, (A.shape[1] + 4) * EPS)
             w *= -1.0 / self.sigma[rows][:, None]
             w *= 1.0 / self.sigma[columns]
             np.exp(w, out=w)

@@ -7,7 +7,6 @@ from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_random_state
@@ -19,6 +18,7 @@ from ..errors import GraphError, InputError
 from ..solvers import dense
 from ..solvers.pivoted import first_largest, pivoted_cholesky
 from .search.metric import median_width, point_distances
+from .search.squares import moved, origin_of
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -28,6 +28,8 @@ KernelBlock = Callable[[Index, Index], Array]
 #: Numbers of kernel values held at once.
 _BLOCK = 2**22
 
+
+#: Relative difference of distances that rounding can make.
 
 #: How landmarks are chosen.
 Choice = Literal["random", "maxmin", "cholesky", "kmeans++", "leverage"]
@@ -118,7 +120,7 @@ def choose_landmarks(
     if how == "kmeans++":
         from sklearn.cluster import kmeans_plusplus
 
-        return np.unique(kmeans_plusplus(X if sp.issparse(X) else X - X.mean(axis=0), m, random_state=rng)[1])
+        return np.unique(kmeans_plusplus(moved(X, origin_of(X)), m, random_state=rng)[1])
     return _maxmin(X, m, rng, precomputed)
 
 

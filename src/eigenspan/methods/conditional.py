@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
-from sklearn.metrics.pairwise import rbf_kernel
 
 from .._resources import one_blas_thread, require
 from ..graphs.search.metric import median_width
+from ..graphs.search.squares import gaussian as gaussian_of
 from ..input import Classes
 from ..solvers import dense
 from ..solvers.pivoted import pivoted_cholesky
@@ -64,7 +64,7 @@ def median_distance(X: Array) -> float:
 
 def gaussian(X: Array, Z: Array, sigma: float) -> Array:
     """``exp(−‖x − z‖²/2σ²)`` of all pairs of rows."""
-    return np.asarray(rbf_kernel(X, Z, gamma=0.5 / sigma**2))
+    return gaussian_of(X, Z, 0.5 / sigma**2)
 
 
 @dataclass(frozen=True, eq=False)

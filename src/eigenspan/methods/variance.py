@@ -10,7 +10,6 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -37,6 +36,7 @@ from ..errors import IndefiniteWarning, KernelError, warn
 from ..extend import GramExtension
 from ..graphs.landmarks import suggested_landmarks
 from ..graphs.search.metric import median_width
+from ..graphs.search.squares import gaussian
 from ..input import Input, Sample
 from ..solvers import dense
 from .base import (
@@ -247,7 +247,7 @@ class KernelPCA(SpectralReducer):
             f"The {n}×{n} matrix of the regression behind inverse_transform",
             "Leave preimage= out, or fit on fewer points.",
         )
-        K = rbf_kernel(Y, Y, gamma=1.0 / width**2)
+        K = gaussian(Y, Y, 1.0 / width**2)
         K[np.diag_indices_from(K)] += self.alpha
         points = points.toarray() if sp.issparse(points) else points
         mean = points.mean(axis=0)
@@ -272,8 +272,7 @@ class KernelPCA(SpectralReducer):
         Y = check_embedded(Y, self.embedding_.shape[1]).astype(np.float64)
         if self.dual_coef_ is not None:
             return (
-                rbf_kernel(Y, np.asarray(self.embedding_, dtype=np.float64), gamma=self.preimage_gamma_)
-                @ self.dual_coef_
+                gaussian(Y, np.asarray(self.embedding_, dtype=np.float64), self.preimage_gamma_) @ self.dual_coef_
                 + self.preimage_mean_
             )
         rows = self.map_.rows
@@ -283,7 +282,7 @@ class KernelPCA(SpectralReducer):
         gamma = Y @ self.map_.coef.T + 1.0 / points.shape[0]  # coefficients of the projection of the image
         Z = points[_nearest(Y, self.embedding_)].copy()
         for _ in range(iterations):
-            S = gamma * rbf_kernel(Z, points, gamma=rows.parameters["gamma"])
+            S = gamma * gaussian(Z, points, rows.parameters["gamma"])
             total = S.sum(axis=1, keepdims=True)
             new = np.where(np.abs(total) > 1e-12, S @ points / np.where(total == 0, 1.0, total), Z)
             moved = np.abs(new - Z).max(initial=0.0)

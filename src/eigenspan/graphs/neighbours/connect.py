@@ -215,10 +215,19 @@ def _in_rounds(graph: NeighbourGraph, X: Any, labels: Index, precomputed: bool) 
     return edges
 
 
+def ends(i: Index, j: Index) -> tuple[Index, Index]:
+    """The larger and the smaller end of edges, as keys for `lexsort`: with them no two edges are equally short.
+
+    By length, then by the smaller and by the larger index there is one shortest edge and one minimum spanning tree, whichever way
+    it was found.
+    """
+    return np.maximum(i, j), np.minimum(i, j)
+
+
 def joined(labels: Index, count: int, i: Index, j: Index, d: Array) -> tuple[Index, int, Index]:
     """Which of the edges between components count, and the components that they leave: a spanning forest, shortest edges first."""
     rank = np.empty(d.size)
-    rank[np.argsort(d, kind="stable")] = np.arange(1, d.size + 1)  # neither ties nor zeros among the weights
+    rank[np.lexsort((*ends(i, j), d))] = np.arange(1, d.size + 1)  # neither ties nor zeros among the weights
     links = sp.coo_array((rank, (labels[i], labels[j])), shape=(count, count))
     kept = np.flatnonzero(np.isin(rank, minimum_spanning_tree(links.tocsr()).data))
     fewer, merged = connected_components(links, directed=False)
@@ -239,7 +248,7 @@ def _ways_out(graph: NeighbourGraph, X: Any, labels: Index, precomputed: bool) -
         nearest, d = _in_shared_index(engine, X, labels, points, sizes)
     if not np.isfinite(d).any():  # components are large, or an approximate index knows no way out
         nearest, d = by_halves(X, labels, points, graph.finder.metric or "euclidean")
-    order = np.lexsort((d, labels[points]))
+    order = np.lexsort((*ends(points, nearest), d, labels[points]))
     first = order[np.unique(labels[points][order], return_index=True)[1]]
     first = first[np.isfinite(d[first])]
     return points[first], nearest[first], d[first]
@@ -293,6 +302,6 @@ def by_halves(
                 distances = np.where(used.has(points[asking, None], there[indices]), np.inf, distances)
             at = distances.argmin(axis=1)[:, None]
             distances, indices = (np.take_along_axis(v, at, axis=1)[:, 0] for v in (distances, indices))
-            closer = distances < d[asking]
+            closer = (distances < d[asking]) | ((distances == d[asking]) & (there[indices] < nearest[asking]))
             d[asking[closer]], nearest[asking[closer]] = distances[closer], there[indices[closer]]
     return nearest, d

@@ -20,8 +20,7 @@ from ..._parameters import Count, Metric, parameter
 from ...errors import GraphError
 from ..search.finders import NearestRows
 from ..search.lists import canonical
-from ..search.metric import paired_distances
-from .connect import by_halves, joined
+from .connect import by_halves, ends, joined
 from .graph import Jobs, NeighbourGraph, check_n_neighbors, searchable
 
 Array = NDArray[np.float64]
@@ -148,8 +147,6 @@ class _Trees:
             trees.append(self._tree())
             self.used = self.used.adding(*trees[-1][:2])
         i, j, d = (np.concatenate(part) for part in zip(*trees, strict=True))
-        if sp.issparse(self.X) and self.finder.metric == "euclidean":  # products leave 1e-8 where there is 0
-            d = paired_distances(self.X[i], self.X, j[:, None])[:, 0]
         return i, j, d
 
     def _tree(self) -> Edges:
@@ -182,7 +179,7 @@ class _Trees:
         if asking.size and k < self.n - 1:
             search = self.finder.metric, self.finder.search, self.used
             nearest[asking], best[asking] = by_halves(self.X, labels, asking, *search)
-        order = np.lexsort((best, labels))
+        order = np.lexsort((*ends(np.arange(self.n), nearest), best, labels))
         first = order[np.unique(labels[order], return_index=True)[1]]
         first = first[np.isfinite(best[first]) & proven[first]]
         return first, nearest[first], best[first]
@@ -197,7 +194,7 @@ class _Trees:
     @staticmethod
     def _doubtful(labels: Index, count: int, best: Array, reach: Array) -> tuple[Array, NDArray[np.bool_]]:
         """The shortest edge out of every component that is known, and the points that may know of a shorter one: their lists end before
-        it, and have nobody outside."""
+        it or at the same distance, and have nobody outside."""
         shortest = np.full(count, np.inf)
         np.minimum.at(shortest, labels, best)
-        return shortest, np.isinf(best) & (reach < shortest[labels])
+        return shortest, np.isinf(best) & (reach <= shortest[labels])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..._resources import one_blas_thread
 from .exact import cost
+from .squares import pair_squares
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -71,17 +72,16 @@ class Groups:
         group = list(range(len(self.members)))
         edges: list[tuple[int, int, float]] = []
         near = np.array([self.least[rows].min(axis=0) for rows in self.members])
-        queue: list[tuple[float, int, int, tuple[int, int] | None]] = [
-            (max(near[a, b], near[b, a]), a, b, None) for a, b in itertools.combinations(group, 2)
-        ]
+        unknown = (-1, -1)  # of equally long edges those that are not known yet come first, and then the lower indices
+        queue = [(max(near[a, b], near[b, a]), unknown, a, b) for a, b in itertools.combinations(group, 2)]
         heapq.heapify(queue)
         while len(edges) + 1 < len(self.members):
-            d, a, b, edge = heapq.heappop(queue)
+            d, edge, a, b = heapq.heappop(queue)
             if group[a] == group[b]:
                 continue
-            if edge is None:
+            if edge == unknown:
                 i, j, d = self._closest(a, b)
-                heapq.heappush(queue, (d, a, b, (i, j)))
+                heapq.heappush(queue, (d, (i, j), a, b))
                 continue
             edges.append((*edge, d))
             group = [group[a] if g == group[b] else g for g in group]
@@ -95,7 +95,8 @@ class Groups:
         return self._measure(rows[self.least[rows, b] <= limit], others[self.least[others, a] <= limit])
 
     def _measure(self, rows: Index, others: Index) -> tuple[int, int, float]:
-        """The closest pair of a point among `rows` and one among `others`, and their distance: by products, then by differences."""
+        """The closest pair of a point among `rows` and one among `others`, lower index first, and their distance: by products, then by
+        differences. Of equally close pairs the one with the lowest indices."""
         P, Q = self.points[rows] - self.centre, self.points[others] - self.centre
         p, q = np.einsum("ij,ij->i", P, P), np.einsum("ij,ij->i", Q, Q)
         rounding = 4e-16 * (self.centre.size + 8) * (p.max() + q.max())
@@ -110,7 +111,7 @@ class Groups:
                 if lowest <= low + rounding:
                     left.append(np.argwhere(low + rounding >= S) + np.array((i, j)))
         pairs = np.concatenate(left)
-        i, j = rows[pairs[:, 0]], others[pairs[:, 1]]
-        lengths = np.linalg.norm(self.points[i] - self.points[j], axis=1)
-        first = int(lengths.argmin())
-        return int(i[first]), int(j[first]), float(lengths[first])
+        i, j = np.sort(np.column_stack([rows[pairs[:, 0]], others[pairs[:, 1]]]), axis=1).T
+        squares = pair_squares(self.points, i, self.points, j)
+        first = np.lexsort((j, i, squares))[0]
+        return int(i[first]), int(j[first]), float(np.sqrt(squares[first]))

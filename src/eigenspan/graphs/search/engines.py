@@ -34,10 +34,13 @@ from ..._resources import (
 )
 from ...errors import GraphError, SearchWarning, warn
 from .exact import BlockSearch
+from .expanded import nearest_by_products, within_by_products
 from .indexes import index_of
 from .lists import Lists, empty_lists, leave_out_self
-from .metric import explaining, search_arguments
+from .metric import Metric, explaining, is_euclidean, point_distances, search_arguments
 from .plan import seconds
+from .squares import EPS, pair_squares, square_lengths
+from .ties import rounding, settled_in_rows, settled_in_tree, tied_rows
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -55,6 +58,8 @@ _SLICE = 1024
 _SPARE = 8
 #: Neighbours that an exact search is planned for, as long as nobody has said how many.
 _NEIGHBOURS = 10
+#: Distances in another metric that are equal up to rounding, relative to the largest of them or to one; doubt at the very radius.
+_ROUNDING = 1e-12
 #: Points added to an approximate index at once.
 _PART = 4096
 #: Recall below which approximate neighbours are not to be trusted, and the points it is measured on.
@@ -64,7 +69,7 @@ _RECALL, _SAMPLE = 0.95, 1000
 def choose(X: Any, metric: Any, search: str, n_jobs: int | None, work: float = 0.0) -> Any:
     """The engine for the training points X; `work` is the cost of all the searches that this is one of."""
     refuse_lazy(X)
-    euclidean = isinstance(metric, str) and metric in ("euclidean", "l2") and not sp.issparse(X)
+    euclidean = is_euclidean(metric) and not sp.issparse(X)
     if not euclidean or search == "sklearn":
         if search not in ("auto", "sklearn"):
             raise GraphError(
@@ -126,20 +131,33 @@ class TreeSearch:
 
     @property
     def tree(self) -> cKDTree:
-        return index_of(self, lambda: cKDTree(self.points, balanced_tree=False))
+        return index_of(self, lambda: cKDTree(self.points, self._leaf, balanced_tree=False))
+
+    @property
+    def _leaf(self) -> int:
+        """Points to a leaf, as measured: boxes tell little in more than three dimensions, and long leaves are then quicker."""
+        return 20 if self.points.shape[1] <= 3 else 32
 
     def near(self, X: Array | None, k: int) -> Lists:
-        tree = self.tree
+        tree, (n, D) = self.tree, self.points.shape
+        queries, among = (self.points, True) if X is None else (X, False)
         order = tree.indices  # points of one leaf after another: their neighbours are still in the cache
-        distances, indices = empty_lists(len(self.points if X is None else X), k)
+        distances, indices = empty_lists(len(queries), k)
+        wanted = np.arange(1, min(k + 1 + among, n) + 1)  # one more than asked for shows a tie with the last
+        share = rounding(D)
 
         def search(rows: slice) -> None:
-            if X is not None:
-                distances[rows], indices[rows] = tree.query(X[rows], np.arange(1, k + 1))
-            else:
-                own = order[rows]
-                found, which = tree.query(self.points[own], np.arange(1, k + 2))
-                distances[own], indices[own] = leave_out_self(found, which, own)
+            at = order[rows] if among else np.arange(rows.start, rows.stop)
+            # `take` is several times as fast as an index for short contiguous rows, which the tree has
+            found, which = tree.query(np.take(tree.data, at, axis=0) if among else queries[rows], wanted)
+            if among:
+                found, which = leave_out_self(found, which, at)
+            distances[at], indices[at] = found[:, :k], which[:, :k]
+            tied = at[tied_rows(found, share)]
+            if tied.size and np.isfinite(distances[tied]).all():
+                own = tied if among else np.full(tied.size, -1)
+                some = np.asarray(queries[tied], dtype=np.float64)
+                distances[tied], indices[tied] = settled_in_tree(tree, self.points, some, own, k)
 
         # The tree has threads of its own, but Ctrl-C leaves them writing to arrays that are gone: it is asked a slice at a time.
         in_slices(search, len(distances), _SLICE, workers(self.n_jobs))
@@ -270,28 +288,77 @@ class LibrarySearch:
         )
 
     def near(self, X: Any, k: int) -> Lists:
-        fitted = self.fitted
-        if X is not None:
-            return self._asked(lambda rows: fitted.kneighbors(self._moved(X[rows]), k), X.shape[0])
-        own = np.arange(self.points.shape[0])
-        lists = self._asked(lambda rows: fitted.kneighbors(self._moved(self.points[rows]), k + 1), own.size)
-        return leave_out_self(*lists, own)
+        if self._euclidean and sp.issparse(self.points):
+            return nearest_by_products(self.points, X, k, self.n_jobs)
+        fitted, n = self.fitted, self.points.shape[0]
+        queries, own = (self.points, np.arange(n)) if X is None else (X, np.full(X.shape[0], -1))
+        wanted = min(k + 1 + (X is None), n)  # one more than asked for shows a tie with the last
+        found, which = self._asked(lambda rows: fitted.kneighbors(self._moved(queries[rows]), wanted), queries.shape[0])
+        if X is None:
+            found, which = leave_out_self(found, which, own)
+        distances, indices = found[:, :k], which[:, :k]
+        tied = tied_rows(found, rounding(self.points.shape[1]), self._slack(queries, found))
+        if tied.size and np.isfinite(distances[tied]).all():
+            distances, indices = distances.copy(), indices.copy()
+            distances[tied], indices[tied] = self._settled(queries[tied], own[tied], k, _equal(found))
+        return distances, indices
+
+    @property
+    def _euclidean(self) -> bool:
+        return self.fitted.effective_metric_ == "euclidean"
+
+    def _slack(self, queries: Any, found: Array) -> Array | None:
+        """Differences of distances that rounding can make, for each query; None where distances are taken by differences."""
+        if not self._euclidean:
+            return np.full(len(found), _equal(found))
+        if self.centre is None:
+            return None
+        sizes = square_lengths(self._moved(queries)) + square_lengths(self._moved(self.points)).max()
+        # products leave an error in the squares, which is largest in the shortest distance
+        return np.sqrt(4 * EPS * (self.points.shape[1] + 4) * sizes)
+
+    def _settled(self, queries: Any, own: Index, k: int, slack: float) -> Lists:
+        """The nearest by distance, then by index, for queries with points that are equally near up to rounding."""
+        n = self.points.shape[0]
+        if self._euclidean:
+            among = bool(own.size) and own[0] >= 0
+            lists = BlockSearch(self.points, self.n_jobs).near(queries, min(k + among, n))
+            return leave_out_self(*lists, own) if among else lists
+        metric = Metric(self.fitted.effective_metric_, self.fitted.effective_metric_params_ or {})
+        return settled_in_rows(lambda rows: point_distances(queries[rows], self.points, metric), own, k, n, slack)
 
     def within(self, X: Any, radius: float) -> tuple[Any, Any]:
         """Ragged lists of all points at most `radius` away."""
+        if self._euclidean and (self.centre is not None or sp.issparse(self.points)):
+            return within_by_products(self.points, X, radius, self.n_jobs)
         queries, fitted = self.points if X is None else X, self.fitted
+        wider = radius * (1 + _ROUNDING) if self._euclidean else radius
 
         def search(rows: slice) -> tuple[Any, Any]:
-            distances, indices = fitted.radius_neighbors(self._moved(queries[rows]), radius=radius)
-            for i in range(len(indices)):
-                if X is None:
-                    other = indices[i] != rows.start + i
-                    distances[i], indices[i] = distances[i][other], indices[i][other]
-                if self.centre is not None:  # products leave 1e-8 where coincident rows have 0
-                    distances[i] = np.linalg.norm(self.points[indices[i]] - queries[rows.start + i], axis=1)
+            distances, indices = fitted.radius_neighbors(queries[rows], radius=wider)
+            if wider > radius:
+                self._decide_at(radius, queries, rows.start, distances, indices)
+            for i in range(len(indices)) if X is None else ():
+                other = indices[i] != rows.start + i
+                distances[i], indices[i] = distances[i][other], indices[i][other]
             return distances, indices
 
         return self._asked(search, queries.shape[0])
+
+    def _decide_at(self, radius: float, queries: Any, start: int, distances: Any, indices: Any) -> None:
+        """Measure the points at the very radius as every other search does, and drop those beyond it, in place."""
+        counts = [len(row) for row in distances]
+        rows, places = np.repeat(np.arange(len(counts)), counts), np.concatenate([np.arange(count) for count in counts])
+        edge = np.flatnonzero(np.concatenate(distances) >= radius * (1 - _ROUNDING))
+        if not edge.size:
+            return
+        rows, places, found = rows[edge], places[edge], np.concatenate(indices)[edge]
+        lengths = np.sqrt(pair_squares(queries, start + rows, self.points, found))
+        for i in np.unique(rows):
+            at = places[rows == i]
+            distances[i][at] = lengths[rows == i]
+            near = distances[i] <= radius
+            distances[i], indices[i] = distances[i][near], indices[i][near]
 
     def _moved(self, X: Any) -> Any:
         return X if self.centre is None else X - self.centre
@@ -300,3 +367,8 @@ class LibrarySearch:
         """Its answers for one slice of queries after another, on our threads: its own do not all survive a fork or Ctrl-C."""
         distances, indices = zip(*in_slices(search, n, _SLICE, workers(self.n_jobs)), strict=True)
         return np.concatenate(distances), np.concatenate(indices)
+
+
+def _equal(distances: Array) -> float:
+    """Difference of two distances in any metric that rounding can make."""
+    return _ROUNDING * max(1.0, float(distances.max(initial=0.0)))

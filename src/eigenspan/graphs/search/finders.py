@@ -14,8 +14,8 @@ from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
 from ...errors import GraphError
 from .engines import choose
 from .indexes import index_of
-from .lists import ragged, regular
-from .metric import paired_distances, refuse_undefined
+from .lists import lowest, ragged, regular
+from .metric import is_euclidean, refuse_undefined
 
 Index = NDArray[np.intp]
 
@@ -101,15 +101,12 @@ class NearestRows(Finder):
     def _lists(self, X: Any) -> sp.csr_array:
         if self.radius is None:
             distances, indices = self.engine.near(X, self.n_neighbors)
-            euclidean = isinstance(self.metric, str) and self.metric in ("euclidean", "l2")
             if not np.isfinite(distances).all():  # then the indices mean nothing
-                if not euclidean:
+                if not is_euclidean(self.metric):
                     refuse_undefined(distances, self.metric)
                 raise GraphError(
                     "Distances between the points overflow: the values are too large to be squared. Divide X by a constant first."
                 )
-            if sp.issparse(self.engine.points) and euclidean:  # products leave 1e-8 where there is 0
-                distances = paired_distances(self.engine.points if X is None else X, self.engine.points, indices)
             return regular(distances, indices, self.n)
         distances, indices = self.engine.within(X, self.radius)
         alone = np.array([X is not None and len(row) == 0 for row in indices], dtype=bool)
@@ -158,9 +155,7 @@ class DistanceRows(Finder):
         D = np.asarray(X, dtype=np.float64)
         D = D if self.columns is None else D[:, self.columns]
         k = min(self.n_neighbors, self.n)
-        indices = np.argpartition(D, k - 1, axis=1)[:, :k]
-        order = np.argsort(np.take_along_axis(D, indices, axis=1), axis=1, kind="stable")
-        indices = np.take_along_axis(indices, order, axis=1)
+        indices = lowest(D, k)
         return regular(np.take_along_axis(D, indices, axis=1), indices, self.n)
 
 

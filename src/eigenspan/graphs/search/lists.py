@@ -70,12 +70,18 @@ def regular(distances: Array, indices: Index, n: int) -> sp.csr_array:
     m, k = indices.shape
     columns, data = np.empty((m, k), index_type(n, m * k)), np.empty((m, k))
     bits = (k - 1).bit_length()
+    short: Any = np.int32 if n < 2 ** (31 - bits) else np.int64  # sorted twice as fast
+    places: NDArray[Any] = np.arange(k, dtype=short)
 
     def sort(rows: slice) -> None:
-        keys = (indices[rows].astype(np.int64) << bits) + np.arange(k)  # of equal columns the first comes first
+        keys: NDArray[Any] = indices[rows].astype(short)
+        keys <<= bits
+        keys += places  # of equal columns the first comes first
         keys.sort(axis=1)
-        columns[rows] = keys >> bits
-        data[rows] = np.take_along_axis(distances[rows], keys & ((1 << bits) - 1), axis=1)
+        np.right_shift(keys, bits, out=columns[rows], casting="unsafe")
+        keys &= (1 << bits) - 1
+        at = keys + np.arange(0, k * len(keys), k)[:, None]
+        np.take(distances[rows], at, out=data[rows], mode="clip")  # no index is out of range, and "raise" would copy
 
     in_slices(sort, m, _ROWS, workers())
     return sp.csr_array((data.ravel(), columns.ravel(), np.arange(0, m * k + 1, k, dtype=columns.dtype)), shape=(m, n))
@@ -99,6 +105,20 @@ def nearest_first(squares: Array, indices: Index, k: int) -> Lists:
     """The k nearest of each row's candidates by distance, then by index."""
     order = np.lexsort((indices, squares), axis=1)[:, :k]
     return np.sqrt(np.take_along_axis(squares, order, axis=1)), np.take_along_axis(indices, order, axis=1)
+
+
+def lowest(D: Array, k: int) -> Index:
+    """Columns of the k smallest entries of every row, by value, then by column."""
+    found = np.argpartition(D, k - 1, axis=1)[:, :k]
+    found.sort(axis=1)
+    values = np.take_along_axis(D, found, axis=1)
+    found = np.take_along_axis(found, np.argsort(values, axis=1, kind="stable"), axis=1)
+    last = values.max(axis=1)
+    # Where more entries equal the largest than are kept, the partition keeps any of them.
+    for i in np.flatnonzero(np.count_nonzero(last[:, None] >= D, axis=1) > k):
+        near = np.flatnonzero(last[i] >= D[i])
+        found[i] = near[np.argsort(D[i, near], kind="stable")[:k]]
+    return found
 
 
 def empty_lists(rows: int, k: int) -> Lists:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances
 
@@ -17,6 +16,7 @@ from ..._checks import LEAST, MOST
 from ..._parameters import accepts
 from ..._resources import one_blas_thread
 from ...errors import EigenspanError, GraphError
+from .squares import pair_squares, squared_distances
 
 #: Rounding may take a distance of zero this far below it, as in one minus a cosine.
 _ROUNDING = 1e-9
@@ -90,6 +90,11 @@ def as_metric(name: Any, parameters: dict[str, Any] | None = None) -> Any:
     return Metric(name, dict(parameters))
 
 
+def is_euclidean(metric: Any) -> bool:
+    """Whether distances are Euclidean, without parameters."""
+    return isinstance(metric, str) and metric in ("euclidean", "l2")
+
+
 def search_arguments(metric: Any) -> dict[str, Any]:
     """The metric as arguments of scikit-learn's NearestNeighbors."""
     if not isinstance(metric, Metric):
@@ -102,16 +107,16 @@ def search_arguments(metric: Any) -> dict[str, Any]:
 def point_distances(X: Any, Z: Any = None, metric: Any = "euclidean") -> NDArray[np.float64]:
     """The matrix of distances from the rows of X to those of Z (default: X), by any metric of scikit-learn.
 
-    Euclidean distances are computed about the mean of the points: far from the origin their expansion into products would
-    lose its digits.
+    Euclidean distances are accurate to nine digits wherever the points lie.
     """
-    if isinstance(metric, str) and metric == "euclidean" and not sp.issparse(X):
-        origin = (X if Z is None else Z).mean(axis=0)
-        X, Z = X - origin, None if Z is None else Z - origin
     metric = as_metric(metric)
     name, parameters = (metric.name, metric.parameters) if isinstance(metric, Metric) else (metric, {})
-    with explaining(name):
-        D = pairwise_distances(X, Z, metric=name, **parameters)
+    if is_euclidean(metric):
+        with np.errstate(over="ignore", invalid="ignore"):
+            D = squared_distances(X, Z, then=lambda part: np.sqrt(part, out=part))
+    else:
+        with explaining(name):
+            D = pairwise_distances(X, Z, metric=name, **parameters)
     if not np.isfinite(D.sum()):  # nothing cancels in a sum of distances
         refuse_undefined(D, metric)
     return D
@@ -155,13 +160,8 @@ def check_largest(d: float, what: str) -> None:
 
 def paired_distances(X: Any, Z: Any, columns: NDArray[np.intp]) -> NDArray[np.float64]:
     """Euclidean distances from every row of a sparse X to its rows `columns` (m, k) of Z, by differences: zero where rows coincide."""
-    m, k = columns.shape
-    out, step = np.empty((m, k)), max(1, 2**16 // k)
-    for i in range(0, m, step):
-        near = columns[i : i + step]
-        difference = X[np.repeat(np.arange(i, i + len(near)), k)] - Z[near.ravel()]
-        out[i : i + step] = np.sqrt(np.asarray(difference.multiply(difference).sum(axis=1))).reshape(near.shape)
-    return out
+    rows = np.repeat(np.arange(len(columns)), columns.shape[1])
+    return np.sqrt(pair_squares(X, rows, Z, columns.ravel())).reshape(columns.shape)
 
 
 def tiles(n: int, step: int = 512) -> Iterator[tuple[slice, slice]]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..._diagnostics import stage
 from ...solvers.dense import local_eigenpairs
 from ..neighbours.graph import neighbourhoods
+from ..search.squares import EPS, EXACT, square_lengths, whole_numbers
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -24,6 +25,8 @@ _BLOCK_BYTES = 64 * 2**20
 _SMALL = 3e8
 #: Ridges below this are left to LAPACK: a Gram this nearly singular can lose a pivot to rounding.
 _LEAST_RIDGE = 1e-10
+#: Error of a local Gram, relative to its mean diagonal, up to which inner products will do.
+_GRAM_ERROR = 1e-9
 #: Ridges from which the weights are found among few coordinates: the digits lost there are those of one over the ridge.
 _LOSSLESS = 1e-4
 
@@ -65,17 +68,35 @@ def gather(points: Any, columns: Index, centres: Any) -> Array:
 
 
 def _sparse_grams(points: Any, columns: Index, centres: Any, step: int = 100) -> Array:
-    """Local Grams (b, k, k) of sparse points from their inner products, some neighbourhoods at a time."""
-    out = np.empty((*columns.shape, columns.shape[1]))
+    """Local Grams (b, k, k) of sparse points from their inner products, some neighbourhoods at a time.
+
+    Inner products of points far from the origin lose the digits that differences have; where the bound on that error shows, the
+    Gram is taken from differences.
+    """
+    out, k = np.empty((*columns.shape, columns.shape[1])), columns.shape[1]
+    exact = whole_numbers(points) and whole_numbers(centres)
     for i in range(0, len(columns), step):
         used, c = np.unique(columns[i : i + step], return_inverse=True)
-        c = c.reshape(-1, columns.shape[1])
+        c = c.reshape(-1, k)
         P, x = points[used], centres[i : i + step]
         K, cross = (P @ P.T).toarray(), (x @ P.T).toarray()
-        own = np.asarray(x.multiply(x).sum(axis=1)).ravel()[:, None, None]
+        own, sizes = square_lengths(x), square_lengths(P)
         to = np.take_along_axis(cross, c, axis=1)
-        out[i : i + step] = K[c[:, :, None], c[:, None, :]] - to[:, :, None] - to[:, None, :] + own
+        G = K[c[:, :, None], c[:, None, :]] - to[:, :, None] - to[:, None, :] + own[:, None, None]
+        most = own + sizes[c].max(axis=1)
+        if not (exact and most.max() < EXACT):
+            terms = 4 + max(np.diff(P.indptr).max(initial=0), np.diff(x.indptr).max(initial=0))
+            for b in np.flatnonzero(terms * EPS * most > _GRAM_ERROR * np.einsum("ikk->i", G) / k):
+                G[b] = _gram_of_differences(P[c[b]], x[[b]])
+        out[i : i + step] = G
     return out
+
+
+def _gram_of_differences(near: Any, centre: Any) -> Array:
+    """Gram of a few sparse rows about a centre, over the features that any of them has."""
+    used = np.union1d(near.indices, centre.indices)
+    E = near[:, used].toarray() - centre[:, used].toarray()
+    return np.asarray(E @ E.T)
 
 
 def solve_weights(G: Array, reg: float) -> Array:
