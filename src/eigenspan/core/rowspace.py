@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import scipy.linalg as la
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._resources import require
+from ..errors import PrecisionWarning, warn
+from ..input.source import blocks
 from ..solvers import dense
 from ..solvers.centred import Centred, Partners, right_partners
+from .roots import NEED, ROUNDING
 
 Array = NDArray[np.float64]
 
@@ -17,6 +23,8 @@ Array = NDArray[np.float64]
 _SURE = 1e-10
 #: The least that products of standardised columns tell from rounding.
 _NONE = 1e-12
+#: Singular value of standardised columns, relative to the largest, above which a direction that is left out is more than rounding.
+_LOST = 1e-13
 _REDUCE = "Pass reduce=r to keep r principal axes first."
 
 
@@ -74,6 +82,53 @@ def row_space(
     return _turned(C, np.where(live, unit, 0.0)[:, None] * axes[:, :most])
 
 
+class FactorAxes(NamedTuple):
+    """The row space of a factor in its principal axes, (D, r), and the singular values along them."""
+
+    axes: Array
+    sizes: Array
+
+
+def factor_axes(R: Array, n: int, size: Array, rtol: float, lost: Array | None = None) -> FactorAxes:
+    """The same from the triangular factor R of n centred rows, whose columns are of the given size. Cost O(D³).
+
+    Directions count by the singular values of the standardised columns, as in `row_space`. Warns where those that count, or those that
+    are left out, are so small that the factor knows few of their digits. `lost` is the size of what R does not know of each column.
+    """
+    spread = np.linalg.norm(R, axis=0) / np.sqrt(max(n, 1))
+    live = spread > 1e-13 * size
+    if not live.any():
+        return FactorAxes(np.zeros((R.shape[1], 0)), np.zeros(0))
+    unit = np.where(live, np.maximum(spread, np.finfo(float).eps / rtol * size), np.inf)
+    _, s, axes = dense.principal_axes(R / unit, 0.0)
+    rounding = 2 * rounding_of(n, size / unit)
+    count = int(np.sum(s > max(rtol * s[0], rounding)))
+    left = s[count:][s[count:] > max(_LOST * s[0], 4 * rounding)]
+    if left.size:
+        warn(
+            f"{left.size} of {s.size} directions were left out: the standardised columns vary along them by {left[0] / s[0]:.0e} of the "
+            f"largest and less, and directions count from {rtol:.0e} on. Combine or drop columns that nearly repeat each other.",
+            PrecisionWarning,
+        )
+    elif count:
+        unknown = 0.0 if lost is None else float(np.sum((lost / unit) ** 2)) / s[count - 1] ** 2
+        warn_of_digits(ROUNDING * s[0] / s[count - 1] + unknown, s[0] / s[count - 1])
+    Q = la.qr(np.where(live, unit, 0.0)[:, None] * axes[:, :count], mode="economic")[0]
+    _, sizes, turn = dense.principal_axes(R @ Q, rtol=0.0)
+    return FactorAxes(Q @ turn, sizes)
+
+
+def warn_of_digits(bound: float, condition: float, squared: str = "") -> None:
+    """Say that results have a relative error of up to `bound` in their smallest direction, where that matters."""
+    if bound > NEED:
+        warn(
+            f"The smallest direction that counts is known to a relative error of up to {min(bound, 1.0):.0e} only: directions vary by a "
+            f"factor of {condition:.0e}{squared}. Scale the columns alike, leave out columns that nearly repeat others, or ask for fewer "
+            "components.",
+            PrecisionWarning,
+        )
+
+
 def _is_sure(values: Array, least: float) -> bool:
     """All of these eigenvalues are more than rounding, largest first."""
     return bool(values.size and values[-1] > max(_SURE * values[0], least))
@@ -111,3 +166,29 @@ def _turned(C: Centred, axes: Array) -> tuple[Array, Array]:
     Q = la.qr(axes, mode="economic")[0]
     U, s, turn = dense.principal_axes(C.forward(Q), rtol=0.0)
     return Q @ turn, U * s
+
+
+def scatter_axes(moments: Any) -> Array:
+    """Orthonormal basis of the row space from a scatter whose rows are gone, turned to its principal axes; warns of what that loses."""
+    live, spread = moments.live(), moments.spread()
+    values, Q = dense.eigenpairs(dense.symmetric(moments.correlations()), None, "max")
+    count = int(np.sum(values > moments.none * values[0]))
+    bound, condition = ROUNDING * values[0] / values[count - 1], np.sqrt(values[0] / values[count - 1])
+    if bound > NEED or count < min(values.size, moments.n - 1):
+        warn(
+            f"The sums of products over the rows tell {count} of {values.size} directions from rounding, the last to a relative error of "
+            f"up to {bound:.0e}: the standardised columns vary by a factor of {condition:.0e} or more, and the rows are not at hand to be "
+            "read again. Fit to all rows at once, or leave out columns that nearly repeat others.",
+            PrecisionWarning,
+        )
+    axes = np.zeros((live.size, count))
+    axes[live] = spread[live, None] * Q[:, :count]
+    axes = dense.orthonormal(axes, rtol=0.0)
+    return axes @ dense.eigenpairs(dense.symmetric(axes.T @ moments.pooled().scatter @ axes), None, "max")[1]
+
+
+def weighted_sum(weights: Array, X: Any) -> Array:
+    """``X' weights`` in double precision."""
+    if sp.issparse(X) or X.dtype == np.float64:
+        return np.asarray(weights @ X).ravel()
+    return np.sum([weights[part] @ X[part].astype(np.float64) for part in blocks(*X.shape)], axis=0)

@@ -39,6 +39,16 @@ def _are_cheap(tables: list[Any]) -> bool:
     return narrow and float(np.sum(np.square(entries))) <= _PRODUCTS
 
 
+def _is_wide(X: Any) -> bool:
+    """Sparse rows, no more than their columns: these are not made dense for rows that may never come."""
+    return sp.issparse(X) and X.shape[0] <= X.shape[1]
+
+
+def kept_sums(X: Any, codes: Any, classes: int) -> Sums:
+    """Sums over all rows of a fit, for more rows to be added."""
+    return Sums.of(X, codes, classes) if _is_wide(X) else Sums.read(X, codes, classes)
+
+
 def _has_gaps(X: Any) -> bool:
     return not np.isfinite(X.data if sp.issparse(X) else X).all()
 
@@ -92,8 +102,23 @@ class Streaming:
 
     def _sums_in(self, sample: Sample) -> dict[str, Any]:
         """Attributes that hold the sums over all rows of a fit, for more rows to be added."""
-        sums = self._sums_of(sample.x.values, sample.given)
+        X = sample.x.values
+        sums = self._sums_of(X, sample.given)
+        sums = sums if _is_wide(X) else self._more(None, sums, X)
         return {"moments_": sums, "n_samples_seen_": sums.n}
+
+    def _keeps_digits(self, sums: Any) -> bool:
+        """The products of the rows hold what the fit needs of them to all digits that matter."""
+        return bool(sums.is_full)
+
+    def _more(self, before: Any, sums: Any, X: Any, codes: Any = None) -> Any:
+        """Sums with those of rows X, which are at hand, added: products as long as they hold what is needed, and factors before they
+        do not."""
+        total = sums if before is None else before + sums
+        if not isinstance(sums, Sums) or self._keeps_digits(total):
+            return total.without_roots() if isinstance(sums, Sums) else total
+        more = sums.factored(X, np.zeros(X.shape[0], dtype=np.intp) if codes is None else codes)
+        return more if before is None else before.rooted() + more
 
     def _with_sums(self, fitted: Fitted, sample: Sample) -> Fitted:
         """The fit with sums of its rows, if it was made without them and they are cheap: `partial_fit` may go on from them."""
@@ -127,15 +152,14 @@ class Streaming:
         self
         """
         X, seen = read_block(self, X)
-        sums, before = self._sums_of(X, y), vars(self).get("moments_")
-        return _set_sums(self, sums if before is None else before + sums, seen)
+        return _set_sums(self, self._more(vars(self).get("moments_"), self._sums_of(X, y), X), seen)
 
 
 class LabelledStreaming(Streaming):
     """The same for classes, which may turn up in any part."""
 
     def _sums_in(self, sample: Sample) -> dict[str, Any]:
-        sums = Sums.of(sample.x.values, sample.y.codes, sample.y.count)
+        sums = kept_sums(sample.x.values, sample.y.codes, sample.y.count)
         return {"moments_": sums, "n_samples_seen_": sums.n}
 
     def _pose_scatters(self, scatters: Scatters) -> Posed:
@@ -270,10 +294,9 @@ def codes_among(estimator: Any, X: Any, y: Any, classes: Any, known: Any) -> tup
 
 def add_labelled(estimator: Any, X: Any, codes: Any, count: int, places: Any, seen: dict[str, Any]) -> Any:
     """Add rows of `count` classes, among which those known before have these places."""
-    sums, before = Sums.of(X, codes, count), vars(estimator).get("moments_")
-    if before is not None:
-        sums = before.regrouped(places, count) + sums
-    return _set_sums(estimator, sums, seen)
+    before = vars(estimator).get("moments_")
+    before = before if before is None else before.regrouped(places, count)
+    return _set_sums(estimator, estimator._more(before, Sums.of(X, codes, count), X, codes), seen)
 
 
 def _set_sums(estimator: Any, sums: Sums, seen: dict[str, Any]) -> Any:

@@ -90,7 +90,7 @@ def spherical_rows(estimator: Any, sample: Sample) -> Spherical:
         )
     covariance = basis.restrict(centring(n)) * (1.0 / n)
     unit = with_ridge(covariance, estimator.ridge, relative)
-    T, _, _ = dense.whitener(unit.to_dense())
+    T = dense.scaled_whitener(unit.to_dense())
     W = basis.Z[known] @ T
     plain = bool(known.all()) and estimator.kernel is None and not estimator.ridge and not relative
     return Spherical(basis, unit, unit.to_dense() @ T, W - W.mean(axis=0), plain)
@@ -100,8 +100,8 @@ def spherical_sums(estimator: Any, everyone: Moments, all_known: bool) -> tuple[
     """The same from the moments of all rows, and the matrix that takes centred features to spherical coordinates."""
     basis = Features.of_moments(everyone)
     bounded(None, basis, 1, None)
-    unit = with_ridge(basis.compress(everyone.pooled().scatter * (1.0 / everyone.n)), estimator.ridge)
-    T, _, _ = dense.whitener(unit.to_dense())
+    unit = with_ridge(basis.total() * (1.0 / everyone.n), estimator.ridge)
+    T = dense.scaled_whitener(unit.to_dense())
     seen = Spherical(basis, unit, unit.to_dense() @ T, plain=all_known and not estimator.ridge)
     return seen, basis.lifted(T)
 
