@@ -158,7 +158,7 @@ class Features:
             return Form(self.dim, dense=M.quadratic(self.Z), psd=M.psd)
         if not sp.issparse(self.raw) or self.sizes is not None:
             # along axes whose variances differ much, products of the features would lose the digits of the small ones
-            axes = None if self.sizes is None else self.lift
+            axes = None if self.sizes is None else np.asarray(self.lift)
             G = M.quadratic(Rows(self.raw, self.offset, axes))
             return self.compress(G, psd=M.psd) if axes is None else Form(self.dim, dense=G, psd=M.psd)
         C, m1 = Centred.of(self.raw, self.offset), M.ones()  # implicit centring: (X − 1c')'M(X − 1c')

@@ -33,7 +33,7 @@ _ROWS, _DEEP = 2048, 4
 
 def triangular(rows: Array) -> Array:
     """The factor R with ``R'R = rows'rows``; the rows themselves where they are no more than their columns."""
-    return rows if rows.shape[0] <= rows.shape[1] else np.linalg.qr(rows, mode="r")
+    return rows if rows.shape[0] <= rows.shape[1] else np.asarray(np.linalg.qr(rows, mode="r"))
 
 
 @dataclass(frozen=True, eq=False)

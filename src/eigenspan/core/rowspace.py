@@ -25,6 +25,12 @@ _SURE = 1e-10
 _NONE = 1e-12
 #: Singular value of standardised columns, relative to the largest, above which a direction that is left out is more than rounding.
 _LOST = 1e-13
+#: The same beside the rounding of data far from the origin: sums of columns may be off by a good part of it.
+_DOUBT = 0.02
+_FEWER = (
+    "Leave out columns that nearly repeat others, move data that lie far from zero before they are rounded, "
+    "or ask for fewer components."
+)
 _REDUCE = "Pass reduce=r to keep r principal axes first."
 
 
@@ -61,12 +67,9 @@ def row_space(
     if n > D:
         S = C.scatter()
         R = np.where(np.outer(live, live), S / (n * np.outer(unit, unit)), 0.0)
-        values, Q = dense.eigenpairs(dense.symmetric(R), None, "max")
+        values = dense.eigenpairs(dense.symmetric(R), None, "max")[0]
         if live.all() and values[-1] > 1e-9 * values[0]:
             return None, None
-        if C.is_sparse:
-            lift = la.qr(unit[:, None] * Q[:, values > _NONE * values[0]], mode="economic")[0]
-            return lift @ dense.eigenpairs(dense.symmetric(lift.T @ S @ lift), None, "max")[1], None
     # columns of few digits count for less, or the others would have to rise above their rounding
     unit = np.where(live, np.maximum(unit, np.finfo(float).eps / rtol * size), np.inf)
     standard, rounding = C.divided(unit), 2 * rounding_of(n, size / unit)
@@ -101,30 +104,44 @@ def factor_axes(R: Array, n: int, size: Array, rtol: float, lost: Array | None =
         return FactorAxes(np.zeros((R.shape[1], 0)), np.zeros(0))
     unit = np.where(live, np.maximum(spread, np.finfo(float).eps / rtol * size), np.inf)
     _, s, axes = dense.principal_axes(R / unit, 0.0)
-    rounding = 2 * rounding_of(n, size / unit)
-    count = int(np.sum(s > max(rtol * s[0], rounding)))
-    left = s[count:][s[count:] > max(_LOST * s[0], 4 * rounding)]
-    if left.size:
-        warn(
-            f"{left.size} of {s.size} directions were left out: the standardised columns vary along them by {left[0] / s[0]:.0e} of the "
-            f"largest and less, and directions count from {rtol:.0e} on. Combine or drop columns that nearly repeat each other.",
-            PrecisionWarning,
-        )
-    elif count:
-        unknown = 0.0 if lost is None else float(np.sum((lost / unit) ** 2)) / s[count - 1] ** 2
-        warn_of_digits(ROUNDING * s[0] / s[count - 1] + unknown, s[0] / s[count - 1])
+    count = directions_that_count(s, n, size / unit, rtol, None if lost is None else lost / unit)
     Q = la.qr(np.where(live, unit, 0.0)[:, None] * axes[:, :count], mode="economic")[0]
     _, sizes, turn = dense.principal_axes(R @ Q, rtol=0.0)
     return FactorAxes(Q @ turn, sizes)
 
 
-def warn_of_digits(bound: float, condition: float, squared: str = "") -> None:
-    """Say that results have a relative error of up to `bound` in their smallest direction, where that matters."""
-    if bound > NEED:
+def directions_that_count(s: Array, n: int, size: Array, rtol: float, lost: Array | None = None) -> int:
+    """How many of the singular values of n rows of standardised columns are neither negligible nor rounding of columns of this size.
+
+    Warns where those that count, or those that are left out, are so small that few of their digits are known.
+    """
+    rounding = 2 * rounding_of(n, size)
+    count = int(np.sum(s > max(rtol * s[0], rounding)))
+    left = s[count:][s[count:] > max(_LOST * s[0], _DOUBT * rounding)]
+    if left.size:
         warn(
-            f"The smallest direction that counts is known to a relative error of up to {min(bound, 1.0):.0e} only: directions vary by a "
-            f"factor of {condition:.0e}{squared}. Scale the columns alike, leave out columns that nearly repeat others, or ask for fewer "
-            "components.",
+            f"{left.size} of {s.size} directions were left out: the standardised columns vary along them by {left[0] / s[0]:.0e} of the "
+            f"largest, and directions count from {max(rtol, rounding / s[0]):.0e} on: of smaller ones, data of this size hold few digits. "
+            f"{_FEWER}",
+            PrecisionWarning,
+        )
+    elif count:
+        unknown = 0.0 if lost is None else float(np.sum(lost**2)) / s[count - 1] ** 2
+        bound = (ROUNDING * s[0] + rounding) / s[count - 1] + unknown
+        warn_of_digits(bound, s[0] / s[count - 1], float(size.max(initial=0.0)))
+    return count
+
+
+def warn_of_digits(bound: float, condition: float, ratio: float = 0.0) -> None:
+    """Say that results have a relative error of up to `bound` in their smallest direction, where that matters.
+
+    `condition` is the ratio of the largest spread to the smallest, `ratio` that of the means to the spreads of the columns.
+    """
+    if bound > NEED:
+        far = f", and the columns lie up to {ratio:.0e} times their spread from zero" if ratio > 1e3 else ""
+        warn(
+            f"The smallest direction that counts is known to a relative error of up to {min(bound, 1.0):.0e} only: the standardised "
+            f"columns vary along the largest {condition:.0e} times as much{far}. {_FEWER}",
             PrecisionWarning,
         )
 

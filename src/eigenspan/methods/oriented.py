@@ -64,6 +64,11 @@ class Signals:
     def n(self) -> int:
         return self.signal.n
 
+    is_full: ClassVar[bool] = True  # what `of` returns has factors where they are needed
+
+    def without_roots(self) -> Signals:
+        return self
+
     def __add__(self, other: Signals) -> Signals:
         return Signals(self.signal + other.signal, self.noise + other.noise)
 

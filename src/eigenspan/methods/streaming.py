@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -104,21 +105,26 @@ class Streaming:
         """Attributes that hold the sums over all rows of a fit, for more rows to be added."""
         X = sample.x.values
         sums = self._sums_of(X, sample.given)
-        sums = sums if _is_wide(X) else self._more(None, sums, X)
+        sums = sums if _is_wide(X) else self._more(None, sums, lambda: self._factored(sums, X, sample.given))
         return {"moments_": sums, "n_samples_seen_": sums.n}
+
+    def _factored(self, sums: Any, X: Any, y: Any) -> Any:
+        """The sums over some of the rows with their factors."""
+        return sums.factored(X, np.zeros(X.shape[0], dtype=np.intp))
 
     def _keeps_digits(self, sums: Any) -> bool:
         """The products of the rows hold what the fit needs of them to all digits that matter."""
         return bool(sums.is_full)
 
-    def _more(self, before: Any, sums: Any, X: Any, codes: Any = None) -> Any:
-        """Sums with those of rows X, which are at hand, added: products as long as they hold what is needed, and factors before they
-        do not."""
+    def _more(self, before: Any, sums: Any, factored: Callable[[], Any]) -> Any:
+        """Sums with those of more rows added: products as long as they hold what is needed, and factors before they do not.
+
+        ``factored()`` returns the sums of these rows with their factors.
+        """
         total = sums if before is None else before + sums
-        if not isinstance(sums, Sums) or self._keeps_digits(total):
-            return total.without_roots() if isinstance(sums, Sums) else total
-        more = sums.factored(X, np.zeros(X.shape[0], dtype=np.intp) if codes is None else codes)
-        return more if before is None else before.rooted() + more
+        if self._keeps_digits(total):
+            return total.without_roots()
+        return factored() if before is None else before.rooted() + factored()
 
     def _with_sums(self, fitted: Fitted, sample: Sample) -> Fitted:
         """The fit with sums of its rows, if it was made without them and they are cheap: `partial_fit` may go on from them."""
@@ -152,7 +158,9 @@ class Streaming:
         self
         """
         X, seen = read_block(self, X)
-        return _set_sums(self, self._more(vars(self).get("moments_"), self._sums_of(X, y), X), seen)
+        sums = self._sums_of(X, y)
+        total = self._more(vars(self).get("moments_"), sums, lambda: self._factored(sums, X, y))
+        return _set_sums(self, total, seen)
 
 
 class LabelledStreaming(Streaming):
@@ -261,8 +269,11 @@ class SmoothedStreaming(LabelledStreaming):
         with stage("moments"):
             scatters = Scatters.of_classes(sample.x.values, sample.y)
         self._check_scatters(scatters, sample)
-        G = lazy_quadratic(L.sparse, sample.x.values, scatters.basis.offset)
-        return self._fit_scatters(replace(scatters, smooth=scatters.basis.compress(G, psd=L.psd)))
+        basis = scatters.basis
+        along = None if basis.sizes is None else np.asarray(basis.lift)
+        G = lazy_quadratic(L.sparse, sample.x.values, basis.offset, along)
+        smooth = basis.compress(G, psd=L.psd) if along is None else Form(basis.dim, dense=G, psd=L.psd)
+        return self._fit_scatters(replace(scatters, smooth=smooth))
 
 
 def read_block(estimator: Any, X: Any) -> tuple[Any, dict[str, Any]]:
@@ -296,7 +307,8 @@ def add_labelled(estimator: Any, X: Any, codes: Any, count: int, places: Any, se
     """Add rows of `count` classes, among which those known before have these places."""
     before = vars(estimator).get("moments_")
     before = before if before is None else before.regrouped(places, count)
-    return _set_sums(estimator, estimator._more(before, Sums.of(X, codes, count), X, codes), seen)
+    sums = Sums.of(X, codes, count)
+    return _set_sums(estimator, estimator._more(before, sums, lambda: sums.factored(X, codes)), seen)
 
 
 def _set_sums(estimator: Any, sums: Sums, seen: dict[str, Any]) -> Any:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .._diagnostics import note, stage
 from .._parameters import Count, Tolerance, Whole, parameter
 from .._resources import require
-from ..core import Features, Form, Posed, TraceProblem, with_ridge
+from ..core import Features, Form, Map, Posed, Raw, TraceProblem, with_ridge
 from ..core.moments import Moments
 from ..core.spectrum import seed_of
 from ..errors import InputError, RidgeWarning, warn
@@ -106,11 +106,20 @@ def spherical_sums(estimator: Any, everyone: Moments, all_known: bool) -> tuple[
     return seen, basis.lifted(T)
 
 
+def in_coordinates(rows: LazyRows, T: Array, origin: Array) -> LazyRows:
+    """Combinations T of the features of rows that stay where they are, about an origin."""
+    return rows.mapped(Map(Raw(), T, offset=origin), T.shape[1])
+
+
 def spherical_slices(estimator: Any, sample: Sample) -> tuple[Spherical, SliceMoments]:
     """Of rows that stay where they are, in one pass once the slices of the response are known: what each slice is like."""
     y = sliced(sample.y, estimator.n_slices, type(estimator).__name__)
-    sums = y.sums(sample.x.values, SliceSums.of)
-    seen, T = spherical_sums(estimator, sums.everyone, sums.rest.n == 0)
+    rows = sample.x.values
+    sums = y.sums(rows, SliceSums.of)
+    everyone = sums.everyone if sums.everyone.is_full else sums.everyone.factored(rows)
+    seen, T = spherical_sums(estimator, everyone, sums.rest.n == 0)
+    if everyone.root is not None:  # products of the features have lost what products of the coordinates hold
+        sums, T = y.sums(in_coordinates(rows, T, everyone.mean), SliceSums.of), np.eye(T.shape[1])
     counts = np.array([part.n for part in sums.slices])
     means = np.array([part.mean for part in sums.slices])
     inside = [T.T @ part.scatter @ T / max(part.n - 1, 1) for part in sums.slices]
