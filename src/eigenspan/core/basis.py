@@ -33,7 +33,8 @@ from ..solvers.centred import Centred, Partners, column_means, leading_axes
 from .form import Form
 from .kernels import gram_matrix, kernel_rows, schur_share, warn_of_lost_digits
 from .map import Map, Raw
-from .moments import Moments, Rows
+from .moments import Moments
+from .projected import Rows
 from .rowspace import factor_axes, row_space, row_space_memory, scatter_axes, weighted_sum
 from .spectrum import Spectrum, seed_of
 
@@ -177,11 +178,10 @@ class Features:
         return Form(self.dim, dense=F.T @ F, psd=psd)
 
     def total(self) -> Form:
-        """The scatter of the rows about their mean over the coordinates, where it is known without them."""
-        if self.sizes is not None:
-            return Form(self.dim, dense=np.diag(self.sizes**2), psd=True)
-        assert self.scatter is not None
-        return self.compress(self.scatter)
+        """The scatter of the rows about their mean over the coordinates, where it was summed."""
+        if self.sizes is None:
+            return self.compress(np.asarray(self.scatter))
+        return Form(self.dim, dense=np.diag(self.sizes**2), psd=True)
 
     def constant(self) -> None:
         return None
@@ -269,16 +269,17 @@ class Features:
         return Features(Raw(), X, found.vectors, C.origin, scores=found.scores)
 
     @staticmethod
-    def of_moments(moments: Moments, X: Any = None, *, rtol: float = 1e-10, full: bool | None = None) -> Features:
+    def of_moments(
+        moments: Moments, X: Any = None, *, rtol: float = 1e-10, full: bool | None = None, wanted: int | None = None
+    ) -> Features:
         """The same from the moments of the rows X, which need not be at hand. Cost O(D³).
 
         Where the products may lose digits of some direction, the root of the moments, or else of the rows, decides which directions
-        there are. Without both, directions whose variance, the features standardised, is below 1e-12 of the largest (1e-5 in single
-        precision) count as none, with a warning. `full` says that no digits are lost, where that is known.
+        there are; without both, products do, with a warning. `full` says that no digits are lost, where that is known; `wanted`, that
+        no more axes of largest variance count.
         """
-        live, whole = moments.live(), moments.pooled()
+        live, whole, sizes = moments.live(), moments.pooled(), None
         lift: Any
-        sizes = None
         if moments.is_full if full is None else full:
             lift = None if live.all() else np.eye(live.size)[:, live]
         else:
@@ -287,7 +288,7 @@ class Features:
             if whole.root is None:
                 lift = scatter_axes(whole)
             else:
-                lift, sizes = factor_axes(whole.root, whole.n, np.abs(whole.mean), rtol, whole.lost)
+                lift, sizes = factor_axes(whole.root, whole.n, np.abs(whole.mean), rtol, whole.lost, wanted)
         return Features(Raw(), X, _noted(lift), moments.mean, scatter=whole.scatter, count=moments.n, sizes=sizes)
 
     @staticmethod

@@ -19,7 +19,7 @@ from .._resources import human_bytes, require, threads
 from ..input.cluster import client_of_dask, compute, folded, large_graph
 from ..input.lazy import LazyRows, block_numbers, block_rows
 from .form import Form
-from .moments import Rows
+from .projected import Rows
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

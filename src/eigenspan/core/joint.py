@@ -81,7 +81,7 @@ class JointMoments:
 
     def without_roots(self) -> JointMoments:
         """The products alone."""
-        return self if self.moments.root is None else replace(self, moments=replace(self.moments, root=None))
+        return self if self.moments.root is None else replace(self, moments=self.moments.products())
 
     @property
     def is_full(self) -> bool:
@@ -108,7 +108,8 @@ class JointMoments:
         part, whole = self._columns(i), self.moments
         root = None if whole.root is None else triangular(whole.root[:, part])
         lost = None if whole.lost is None else whole.lost[part]
-        return Moments(whole.counts, whole.means[:, part], whole.scatter[part, part], whole.single, root, lost)
+        low = None if whole.low is None else whole.low[:, part]
+        return Moments(whole.counts, whole.means[:, part], whole.scatter[part, part], whole.single, root, lost, low)
 
     def covariance(self, i: int, j: int) -> Array:
         """Between two views."""

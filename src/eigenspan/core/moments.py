@@ -16,22 +16,15 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._resources import in_threads, require, threads_for, workers
+from .._resources import require, threads_for
 from ..input.lazy import LazyRows
 from ..solvers.centred import Centred
 from ..solvers.dense import square_root
 from .roots import NEED, ROUNDING, Root, Roots, joined_means, triangular
-from .strips import NEAR, grouped_scatter, pooled_means, strips_of
+from .strips import NEAR, grouped_scatter, pooled_means
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
-
-#: Rows that are projected at once: these and their images stay in the cache.
-_PLACED = 512
-#: Multiplications from which a second thread is worth starting.
-_WORTH = 2**24
-#: Columns from which a product with few axes is faster transposed, by a fifth at 784; of 100 it would be slower by a third.
-_WIDE = 400
 
 #: Eigenvalues, relative to the largest, down to which products hold a direction to about 1e-6 (a few eps over the eigenvalue); of products
 #: in single precision, to about 1e-3.
@@ -40,47 +33,6 @@ _SURE = {False: 1e-9, True: 2e-4}
 _FAR = ROUNDING / NEED
 #: Eigenvalues of the correlations, relative to the largest, that rounding of the products can explain.
 _NONE = {False: 1e-12, True: 1e-5}
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows of X about an origin, or their coordinates along some axes, handed out in double precision some at a time."""
-
-    X: Any
-    origin: Array
-    axes: Array | None = None
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.X.shape if self.axes is None else (self.X.shape[0], self.axes.shape[1])
-
-    def __getitem__(self, which: Any) -> Array:
-        rows = self.X[which]
-        rows = np.subtract(rows.toarray() if sp.issparse(rows) else rows, self.origin, dtype=np.float64)
-        return np.asarray(rows if self.axes is None else rows @ self.axes)
-
-    def project(self, V: Array, precision: Any = np.float64) -> Any:
-        """``(X − 1·origin') V`` a block at a time, multiplied in the precision of X and written down in another."""
-        out = np.empty((self.shape[0], V.shape[1]), precision)
-        dtype = self.X.dtype if self.X.dtype in (np.float32, np.float64) else np.float64
-        # zero in double precision, where X V − origin' V loses nothing that X had
-        near = np.zeros_like(self.origin) if dtype == np.float64 else self.origin.astype(dtype)
-        axes, shift = V.astype(dtype), ((self.origin - near) @ V).astype(precision)
-
-        wide = dtype == np.float64 and len(V) >= _WIDE
-
-        def place(strip: list[slice]) -> None:
-            space = np.empty((0 if dtype == np.float64 else 1 + strip[0].stop - strip[0].start, len(V)), dtype)
-            for part in strip:
-                rows = self.X[part]
-                if len(space):
-                    rows = np.subtract(rows, near, out=space[: len(rows)])
-                np.subtract((axes.T @ rows.T).T if wide else rows @ axes, shift, out=out[part])
-
-        # never on threads of the linear algebra: these would keep a processor from what comes next
-        (n, D), d = self.shape, V.shape[1]
-        in_threads(place, strips_of(n, D, rows=_PLACED), workers() if n * D * d > _WORTH else 1)
-        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +52,8 @@ class Moments:
         ``root'root`` is the scatter, with twice its digits (see `roots`); None where the products alone were summed.
     lost : ndarray of shape (D,) or None
         Size of what the root does not know of each column, where it is partly one of products.
+    low : ndarray of shape (g, D) or None
+        What rounding leaves of the means: far from the origin, their differences need it. None where it is not known.
     """
 
     counts: Array
@@ -108,6 +62,7 @@ class Moments:
     single: bool = False
     root: Array | None = None
     lost: Array | None = None
+    low: Array | None = None
 
     @staticmethod
     def of(X: Any, codes: Codes | None = None, groups: int = 1, *, single: bool = False) -> Moments:
@@ -146,8 +101,12 @@ class Moments:
     @staticmethod
     def of_root(root: Root, origin: Array) -> Moments:
         """Of rows that were factorised about this origin."""
-        means = np.where(root.counts[:, None] > 0, origin + root.means, 0.0)
-        return Moments(root.counts, means, root.factor.T @ root.factor, root=root.factor)
+        means, low = _two_parts(root.counts, origin, root.means)
+        return Moments(root.counts, means, root.factor.T @ root.factor, root=root.factor, low=low)
+
+    def products(self) -> Moments:
+        """The same without a root."""
+        return replace(self, root=None, lost=None, low=None)
 
     def rooted(self) -> Moments:
         """The same with a root: that of the scatter, where there is no better one."""
@@ -172,7 +131,19 @@ class Moments:
 
     @property
     def mean(self) -> Array:
-        return self.counts @ self.means / max(self.n, 1)
+        if self.low is None:
+            return self.counts @ self.means / max(self.n, 1)
+        origin = self._origin
+        return origin + self.counts @ self.about(origin) / max(self.n, 1)
+
+    @property
+    def _origin(self) -> Array:
+        """The mean of a group that has rows."""
+        return self.means[int(np.argmax(self.counts > 0))]
+
+    def about(self, origin: Array) -> Array:
+        """The means less an origin near them, with all digits that are known."""
+        return self.means - origin if self.low is None else (self.means - origin) + self.low
 
     def between(self) -> Array:
         """Scatter of the group means about the mean, every group counted with its rows."""
@@ -181,15 +152,22 @@ class Moments:
 
     def gaps(self) -> Array:
         """Rows whose products are `between`: the group means about the mean, times the root of the count."""
-        return (self.means - self.mean) * np.sqrt(self.counts)[:, None]
+        if self.low is None:
+            return (self.means - self.mean) * np.sqrt(self.counts)[:, None]
+        apart = self.about(self._origin)
+        return (apart - self.counts @ apart / max(self.n, 1)) * np.sqrt(self.counts)[:, None]
 
     def pooled(self) -> Moments:
         """The same rows as one group."""
         if self.counts.size == 1:
             return self
         root = None if self.root is None else triangular(np.vstack([self.root, self.gaps()]))
-        scatter = self.scatter + self.between()
-        return Moments(np.array([float(self.n)]), self.mean[None], scatter, self.single, root, self.lost)
+        scatter, counts = self.scatter + self.between(), np.array([float(self.n)])
+        mean, low = self.mean[None], None
+        if self.low is not None:
+            origin = self._origin
+            mean, low = _two_parts(counts, origin, (self.counts @ self.about(origin) / max(self.n, 1))[None])
+        return Moments(counts, mean, scatter, self.single, root, self.lost, low)
 
     def about_origin(self) -> Moments:
         """The same rows with all sums of squares about the origin, which stands for their mean."""
@@ -202,7 +180,10 @@ class Moments:
         """The same with group i at ``places[i]`` of `groups`."""
         counts, means = np.zeros(groups), np.zeros((groups, self.means.shape[1]))
         counts[places], means[places] = self.counts, self.means
-        return replace(self, counts=counts, means=means)
+        low = None if self.low is None else np.zeros_like(means)
+        if low is not None:
+            low[places] = self.low
+        return replace(self, counts=counts, means=means, low=low)
 
     def spread(self) -> Array:
         """Standard deviation of every column."""
@@ -243,7 +224,7 @@ class Moments:
         """They hold all directions of the scatter within the groups, in units of the spread of these rows and others. Cost O(D³)."""
         unit = np.where(whole.live(), whole.spread(), np.inf)
         D = int(np.isfinite(unit).sum())
-        inside = replace(self, counts=np.array([float(self.n)]), means=whole.mean[None])
+        inside = replace(self, counts=np.array([float(self.n)]), means=whole.mean[None], low=None)
         return inside._exceed(unit, D, float(D), whole._blur())
 
     def _blur(self) -> float:
@@ -331,7 +312,7 @@ class Sums:
         """The products alone."""
         if self.labelled.root is None and self.rest.root is None:
             return self
-        return Sums(replace(self.labelled, root=None), replace(self.rest, root=None))
+        return Sums(self.labelled.products(), self.rest.products())
 
     @cached_property
     def is_full(self) -> bool:
@@ -369,13 +350,22 @@ def _together(one: Moments, two: Moments) -> Moments:
     scatter += one.scatter
     scatter += two.scatter
     roots = [part.root if part.n else part.scatter[:0] for part in (one, two)]
-    whole = None
+    whole = low = None
     if (one.root is not None or two.root is not None) and all(root is not None for root in roots):
-        apart = joined_means((one.counts, one.means), (two.counts, two.means))[2]
+        origin = (one if one.n else two)._origin
+        _, away, apart = joined_means((one.counts, one.about(origin)), (two.counts, two.about(origin)))
         whole = triangular(np.vstack([*roots, apart]))  # type: ignore[list-item]
+        means, low = _two_parts(counts, origin, away)
     losses = [part.lost for part in (one, two) if part.lost is not None]
     lost = np.sqrt(np.sum(np.square(losses), axis=0)) if losses and whole is not None else None
-    return Moments(counts, means, scatter, one.single or two.single, whole, lost)
+    return Moments(counts, means, scatter, one.single or two.single, whole, lost, low)
+
+
+def _two_parts(counts: Array, origin: Array, away: Array) -> tuple[Array, Array]:
+    """``origin + away`` of groups with rows, and what rounding leaves of it."""
+    there = (counts > 0)[:, None]
+    means = np.where(there, origin + away, 0.0)
+    return means, np.where(there, (origin - means) + away, 0.0)
 
 
 def _of_sparse(X: Any, codes: Codes | None, groups: int) -> Moments:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +11,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._resources import require
+from .._resources import fits, require
 from ..errors import PrecisionWarning, warn
 from ..input.source import blocks
 from ..solvers import dense
@@ -20,13 +22,13 @@ Array = NDArray[np.float64]
 
 #: Eigenvalue of the scatter, relative to its largest, above which a dimension is there beyond doubt, whatever the units of the
 #: columns: dividing them by their spreads makes the condition no worse than by a factor of their number.
-_SURE = 1e-10
+_SURE = 1e-9
 #: The least that products of standardised columns tell from rounding.
 _NONE = 1e-12
 #: Singular value of standardised columns, relative to the largest, above which a direction that is left out is more than rounding.
 _LOST = 1e-13
 #: The same beside the rounding of data far from the origin: sums of columns may be off by a good part of it.
-_DOUBT = 0.02
+_DOUBT = 0.5
 _FEWER = (
     "Leave out columns that nearly repeat others, move data that lie far from zero before they are rounded, "
     "or ask for fewer components."
@@ -73,11 +75,18 @@ def row_space(
     # columns of few digits count for less, or the others would have to rise above their rounding
     unit = np.where(live, np.maximum(unit, np.finfo(float).eps / rtol * size), np.inf)
     standard, rounding = C.divided(unit), 2 * rounding_of(n, size / unit)
-    if not C.is_sparse:
-        axes = _standard_axes(standard.X, rtol, rounding)
-    else:
-        squares, U = _standard_rows(standard, rounding, most)
+    if C.is_sparse:
+        squares, U, nothing = _standard_rows(standard, rounding, most)
         values, turn = dense.eigenpairs(dense.symmetric(U.T @ C.gram() @ U), None, "max")
+        clear = nothing and squares[-1] > _SURE * squares[0]
+        if clear and _is_sure(values, least):
+            return _combined(C, values, U @ turn)
+    if not C.is_sparse or (not clear and fits(48.0 * n * D, 0.5)):
+        require((48.0 if C.is_sparse else 24.0) * n * D, f"The singular vectors of {n}×{D} data", _REDUCE)
+        _, s, axes = dense.principal_axes(standard.X.toarray() - standard.mean if C.is_sparse else standard.X, 0.0)
+        axes = axes[:, : directions_that_count(s, n, size / unit, rtol)]
+    else:
+        warn_of_digits(0.0 if clear else ROUNDING * squares[0] / squares[-1], float(np.sqrt(squares[0] / squares[-1])))
         if _is_sure(values, least):
             return _combined(C, values, U @ turn)
         require(40.0 * D * squares.size, f"The axes of {n}×{D} data of unlike units", _REDUCE)
@@ -92,11 +101,14 @@ class FactorAxes(NamedTuple):
     sizes: Array
 
 
-def factor_axes(R: Array, n: int, size: Array, rtol: float, lost: Array | None = None) -> FactorAxes:
+def factor_axes(
+    R: Array, n: int, size: Array, rtol: float, lost: Array | None = None, wanted: int | None = None
+) -> FactorAxes:
     """The same from the triangular factor R of n centred rows, whose columns are of the given size. Cost O(D³).
 
     Directions count by the singular values of the standardised columns, as in `row_space`. Warns where those that count, or those that
-    are left out, are so small that the factor knows few of their digits. `lost` is the size of what R does not know of each column.
+    are left out, are so small that the factor knows few of their digits; where only so many of largest variance are `wanted`, by these
+    alone. `lost` is the size of what R does not know of each column.
     """
     spread = np.linalg.norm(R, axis=0) / np.sqrt(max(n, 1))
     live = spread > 1e-13 * size
@@ -104,9 +116,15 @@ def factor_axes(R: Array, n: int, size: Array, rtol: float, lost: Array | None =
         return FactorAxes(np.zeros((R.shape[1], 0)), np.zeros(0))
     unit = np.where(live, np.maximum(spread, np.finfo(float).eps / rtol * size), np.inf)
     _, s, axes = dense.principal_axes(R / unit, 0.0)
-    count = directions_that_count(s, n, size / unit, rtol, None if lost is None else lost / unit)
+    with warnings.catch_warnings(action="ignore") if wanted is not None else nullcontext():
+        count = directions_that_count(s, n, size / unit, rtol, None if lost is None else lost / unit)
     Q = la.qr(np.where(live, unit, 0.0)[:, None] * axes[:, :count], mode="economic")[0]
     _, sizes, turn = dense.principal_axes(R @ Q, rtol=0.0)
+    if wanted is not None and 0 < wanted <= sizes.size:
+        least = sizes[wanted - 1]
+        unknown = 0.0 if lost is None else float(np.sum(lost**2)) / least**2
+        bound = ROUNDING * sizes[0] / least + (rounding_of(n, size) / least) ** 2 + unknown
+        warn_of_digits(bound, sizes[0] / least, float((size / unit).max()))
     return FactorAxes(Q @ turn, sizes)
 
 
@@ -116,6 +134,7 @@ def directions_that_count(s: Array, n: int, size: Array, rtol: float, lost: Arra
     Warns where those that count, or those that are left out, are so small that few of their digits are known.
     """
     rounding = 2 * rounding_of(n, size)
+    s = s[: max(n - 1, 1)] if size.any() else s  # centred rows sum to zero, up to the rounding of their mean
     count = int(np.sum(s > max(rtol * s[0], rounding)))
     left = s[count:][s[count:] > max(_LOST * s[0], _DOUBT * rounding)]
     if left.size:
@@ -127,7 +146,7 @@ def directions_that_count(s: Array, n: int, size: Array, rtol: float, lost: Arra
         )
     elif count:
         unknown = 0.0 if lost is None else float(np.sum(lost**2)) / s[count - 1] ** 2
-        bound = (ROUNDING * s[0] + rounding) / s[count - 1] + unknown
+        bound = ROUNDING * s[0] / s[count - 1] + (0.5 * rounding / s[count - 1]) ** 2 + unknown
         warn_of_digits(bound, s[0] / s[count - 1], float(size.max(initial=0.0)))
     return count
 
@@ -140,8 +159,8 @@ def warn_of_digits(bound: float, condition: float, ratio: float = 0.0) -> None:
     if bound > NEED:
         far = f", and the columns lie up to {ratio:.0e} times their spread from zero" if ratio > 1e3 else ""
         warn(
-            f"The smallest direction that counts is known to a relative error of up to {min(bound, 1.0):.0e} only: the standardised "
-            f"columns vary along the largest {condition:.0e} times as much{far}. {_FEWER}",
+            f"The smallest direction that counts is known to a relative error of up to {min(bound, 1.0):.0e} only: along the largest, "
+            f"the data vary {condition:.0e} times as much{far}. {_FEWER}",
             PrecisionWarning,
         )
 
@@ -161,19 +180,18 @@ def rounding_of(n: int, size: Array) -> float:
     return float(np.finfo(float).eps * (np.sqrt(n) * size.max(initial=0.0) + np.linalg.norm(size)) / 2)
 
 
-def _standard_axes(X: Array, rtol: float, rounding: float) -> Array:
-    """Orthonormal basis of the row space of standardised columns, largest first, without what may be rounding of the data."""
-    n, D = X.shape
-    require(24.0 * n * D, f"The singular vectors of {n}×{D} data", _REDUCE)
-    _, s, axes = dense.principal_axes(X, rtol)
-    return axes[:, s > rounding]
+def _standard_rows(S: Centred, rounding: float, most: int) -> tuple[Array, Array, bool]:
+    """Orthonormal basis of the column space of standardised columns, largest first, by the products of sparse rows; and their squares.
 
-
-def _standard_rows(S: Centred, rounding: float, most: int) -> tuple[Array, Array]:
-    """The same of the column space, which is that of the columns in their own units, by the products of sparse rows; and their squares."""
+    Besides, whether there is nothing along the rest but rounding, which products with the rows tell, and their squares do not.
+    """
     values, U = dense.eigenpairs(dense.symmetric(S.gram()), None, "max")
-    keep = np.flatnonzero(values > max(_NONE * values[0], rounding**2))[:most]
-    return values[keep], U[:, keep]
+    keep = values > max(_NONE * values[0], rounding**2)
+    keep[most:] = False
+    squares = sum(
+        (np.einsum("ij,ij->j", V, V) for V in S.backward_parts(U[:, ~keep][:, : most - keep.sum()])), np.zeros(1)
+    )
+    return values[keep], U[:, keep], bool(np.all(squares <= max(1e-12 * np.sqrt(values[0]), rounding) ** 2))
 
 
 def _turned(C: Centred, axes: Array) -> tuple[Array, Array]:

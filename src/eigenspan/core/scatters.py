@@ -81,7 +81,7 @@ class Scatters:
 
 def _over(basis: Features, sums: Sums, kept: Sums | None) -> Scatters:
     """Sums over the features, turned to the coordinates."""
-    means = sums.labelled.means - basis.offset
+    means = sums.labelled.about(basis.offset)
     means = means if basis.lift is None else means @ np.asarray(basis.lift)
     if basis.lift is None or sums.everyone.root is None:
         between, within, everyone = (basis.compress(S) for S in _parts(sums))

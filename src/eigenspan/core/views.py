@@ -252,7 +252,7 @@ class Views:
 
     def clear_enough(self) -> Views:
         """Itself, with a warning where the scatter of nearly dependent columns leaves few digits."""
-        if self.clarity < 1e-2 * _CLEAR:
+        if self.clarity < 1e-3 * _CLEAR:
             warn(
                 f"Columns of a view are nearly dependent: eigenvalues of their correlations differ by a factor of {1 / self.clarity:.0e}, "
                 f"and sums over the rows tell about {max(0, int(15.6 + np.log10(self.clarity)))} digits of what belongs to the smallest. "

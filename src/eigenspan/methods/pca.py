@@ -14,6 +14,8 @@ from .._diagnostics import stage
 from .._parameters import parameter
 from ..core import Features, Fitted, Form, Posed, Raw, TraceProblem, Unit, Whitened
 from ..core.moments import Moments, Sums
+from ..core.roots import ROUNDING
+from ..core.rowspace import warn_of_digits
 from ..core.rules import likeliest_number
 from ..core.wide import SpreadScatter
 from ..errors import DimensionError, InputError
@@ -80,7 +82,10 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
             scatter = SpreadScatter.of(X, self.center)
         form = Form(X.width, pairs=((1.0, scatter),), psd=True)
         basis = Features(Raw(), None, None, scatter.origin, count=X.shape[0])
-        return self._conclude(Posed(TraceProblem(form, None, "max"), basis), X.shape[0], X.width, scatter.bound())
+        fitted = self._conclude(Posed(TraceProblem(form, None, "max"), basis), X.shape[0], X.width, scatter.bound())
+        values = fitted.attributes["eigenvalues_"]
+        warn_of_digits(ROUNDING * values[0] / values[-1], float(np.sqrt(values[0] / values[-1])))
+        return fitted
 
     def _features(self, sample: Sample) -> Features:
         if self.center:
@@ -121,7 +126,8 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
             basis = Features(Raw(), X, None, about.mean)
             squares = basis.compress(about.scatter)
         else:
-            basis = Features.of_moments(about, X, full=False)
+            wanted = int(self.n_components) if isinstance(self.n_components, Integral) else None
+            basis = Features.of_moments(about, X, full=False, wanted=wanted)
             squares = basis.total()
         if basis.dim < at_least:
             return None
