@@ -8,7 +8,8 @@ import pytest
 
 from eigenspan._resources import threads
 from eigenspan.core import strips
-from eigenspan.core.moments import Moments, Rows
+from eigenspan.core.moments import Moments
+from eigenspan.core.projected import Rows
 
 
 def rows(dtype: Any) -> np.ndarray:

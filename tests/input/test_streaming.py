@@ -18,7 +18,8 @@ from sklearn.exceptions import NotFittedError
 
 import eigenspan as es
 from eigenspan.core import Features, Form, diagonal, factor_gram
-from eigenspan.core.moments import Moments, Rows, Sums
+from eigenspan.core.moments import Moments, Sums
+from eigenspan.core.projected import Rows
 from eigenspan.core.strips import strips_of
 from eigenspan.errors import DimensionError, InputError, LabelError
 from eigenspan.forms import laplacian, total

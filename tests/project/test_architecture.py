@@ -157,7 +157,7 @@ def test_the_rules_bite(tmp_path: Path) -> None:
         assert EIGEN.search(call)
     for other in ("np.linalg.norm(X)", "eigenpairs(A)", "self.eigenvalues_(x)", "weigh(d)"):
         assert not EIGEN.search(other)
-    found = {there for there, _ in _imports(ROOT / "methods" / "pca.py")}
+    found = {there for there, _ in _imports(ROOT / "methods" / "reconstruction.py")}
     assert {"core", "errors", "methods", "forms"} <= found
 
 

@@ -25,23 +25,21 @@ from .._diagnostics import note, stage
 from .._resources import human_bytes, require
 from ..errors import ConvergenceError, DegenerateWarning, IndefiniteWarning, InputError, KernelError, warn
 from ..graphs.landmarks import choose_landmarks, suggested_landmarks
-from ..input.source import blocks, is_tall, on_disk
+from ..input.source import is_tall, on_disk
 from ..input.x import KernelValues
 from ..solvers import dense
 from ..solvers.centred import Centred, Partners, column_means, leading_axes
 from .form import Form
 from .kernels import gram_matrix, kernel_rows, schur_share, warn_of_lost_digits
 from .map import Map, Raw
-from .moments import Moments, Rows
+from .moments import Moments
 from .orientation import TIED, relative_gap
-from .rowspace import row_space, row_space_memory
+from .projected import Rows
+from .rowspace import factor_axes, row_space, row_space_memory, scatter_axes, weighted_sum
 from .spectrum import Spectrum, seed_of
 
 Array = NDArray[np.float64]
 Extension = Callable[[Array, Spectrum], Map]
-
-#: Numbers in a data matrix up to which the rank of redundant features is found from the data instead of their scatter.
-_SMALL = 2**22
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +103,8 @@ class Features:
         ``Z``, where it is known without another pass over the rows.
     count : int
         Rows behind the scatter.
+    sizes : ndarray of shape (r,) or None
+        Singular values of the centred rows along the coordinates, where these are the principal axes and known to all digits.
     """
 
     rows: Callable[[Any], Any]
@@ -115,6 +115,7 @@ class Features:
     scatter: Array | None = None
     scores: Array | None = None
     count: int = 0
+    sizes: Array | None = None
 
     @cached_property
     def Z(self) -> Array:
@@ -122,8 +123,7 @@ class Features:
         if self.scores is not None:
             return self.scores
         if sp.issparse(self.raw) and self.lift is not None:
-            axes = np.asarray(self.lift)
-            return np.asarray(self.raw @ axes - self.offset @ axes)
+            return Centred.of(self.raw, self.offset).forward(np.asarray(self.lift))
         raw = self.raw.toarray() if sp.issparse(self.raw) else np.asarray(self.raw, dtype=np.float64)
         Z = raw - self.offset
         return Z if self.lift is None else Z @ np.asarray(self.lift)
@@ -134,7 +134,7 @@ class Features:
 
     @property
     def _is_plain(self) -> bool:
-        """The rows are in memory, dense and in double precision: a centred copy is the fastest."""
+        """Rows in memory, dense and in double precision: a centred copy is the fastest."""
         return not sp.issparse(self.raw) and self.raw.dtype == np.float64 and not on_disk(self.raw)
 
     def lifted(self, V: Array) -> Array:
@@ -150,24 +150,38 @@ class Features:
         if abs(total) <= 1e-12 * max(float(np.abs(weights).sum()), np.finfo(float).tiny):
             weights, total = np.ones(n), float(n)
         scores = None if self.scores is None else self.scores - weights @ self.scores / total
-        return replace(self, offset=_weighted_sum(weights, self.raw) / total, scores=scores)
+        return replace(self, offset=weighted_sum(weights, self.raw) / total, scores=scores)
 
     def restrict(self, M: Form) -> Form:
         """``Z'MZ`` as a dense form over the coordinates."""
         n, D = self.raw.shape
         if self.scores is not None or self._is_plain or (self.lift is not None and n * self.dim <= D**2):
             return Form(self.dim, dense=M.quadratic(self.Z), psd=M.psd)
-        if not sp.issparse(self.raw):
-            return self.compress(M.quadratic(Rows(self.raw, self.offset)), psd=M.psd)
-        m1, c = M.ones(), self.offset  # implicit centring: (X − 1c')'M(X − 1c')
-        x1 = self.raw.T @ m1
-        G = M.quadratic(self.raw) - np.outer(x1, c) - np.outer(c, x1) + m1.sum() * np.outer(c, c)
+        if not sp.issparse(self.raw) or self.sizes is not None:
+            # along axes whose variances differ much, products of the features would lose the digits of the small ones
+            axes = None if self.sizes is None else np.asarray(self.lift)
+            G = M.quadratic(Rows(self.raw, self.offset, axes))
+            return self.compress(G, psd=M.psd) if axes is None else Form(self.dim, dense=G, psd=M.psd)
+        C, m1 = Centred.of(self.raw, self.offset), M.ones()  # implicit centring: (X − 1c')'M(X − 1c')
+        x1, c = C.X.T @ m1, C.mean
+        G = M.quadratic(C.X) - np.outer(x1, c) - np.outer(c, x1) + m1.sum() * np.outer(c, c)
         return self.compress(dense.symmetric(G), psd=M.psd)
 
     def compress(self, G: Array, *, psd: bool = True) -> Form:
         """A symmetric D×D matrix over the centred raw features as a form over the coordinates."""
         G = G if self.lift is None else dense.symmetric(self.lift.T @ G @ np.asarray(self.lift))
         return Form(self.dim, dense=G, psd=psd)
+
+    def compress_root(self, F: Array, *, psd: bool = True) -> Form:
+        """``F'F`` over the centred raw features as a form over the coordinates: small directions keep the digits that F has of them."""
+        F = F if self.lift is None else F @ np.asarray(self.lift)
+        return Form(self.dim, dense=F.T @ F, psd=psd)
+
+    def total(self) -> Form:
+        """The scatter of the rows about their mean over the coordinates, where it was summed."""
+        if self.sizes is None:
+            return self.compress(np.asarray(self.scatter))
+        return Form(self.dim, dense=np.diag(self.sizes**2), psd=True)
 
     def constant(self) -> None:
         return None
@@ -177,8 +191,7 @@ class Features:
         if self.scores is not None:
             return self.scores @ V
         if sp.issparse(self.raw):
-            coef = self.lifted(V)
-            return np.asarray(self.raw @ coef - self.offset @ coef)
+            return Centred.of(self.raw, self.offset).forward(self.lifted(V))
         if self.lift is None or not self._is_plain:
             return Rows(self.raw, self.offset).project(self.lifted(V), precision)
         return self.Z @ V
@@ -251,9 +264,8 @@ class Features:
         needed = row_space_memory(n, D) if n <= D else 48.0 * D**2 + (0 if sp.issparse(X) or in_blocks else 8.0 * n * D)
         require(needed, f"The products of {n}×{D} data", "Pass reduce=r to keep r principal axes first.")
         note(feature_memory=human_bytes(needed))
-        if is_tall(X):
-            moments = Moments.of(X)
-            return Features.of_moments(moments if center else moments.about_origin(), X, rtol=rtol)
+        if is_tall(X) or n > D:
+            return Features.of_moments(Moments.read(X, center), X, rtol=rtol)
         with stage("row space"):
             mean = column_means(X, center)
             lift, scores = row_space(Centred.of(X, mean), np.abs(mean), rtol, center=center)
@@ -281,21 +293,27 @@ class Features:
         return Features(Raw(), X, found.vectors, C.origin, scores=found.scores)
 
     @staticmethod
-    def of_moments(moments: Moments, X: Any = None, *, rtol: float = 1e-10) -> Features:
+    def of_moments(
+        moments: Moments, X: Any = None, *, rtol: float = 1e-10, full: bool | None = None, wanted: int | None = None
+    ) -> Features:
         """The same from the moments of the rows X, which need not be at hand. Cost O(D³).
 
-        Where features are redundant, a small X in memory is looked at again; else directions whose variance, the features
-        standardised, is below 1e-12 of the largest (1e-5 in single precision) count as none.
+        Where the products may lose digits of some direction, the root of the moments, or else of the rows, decides which directions
+        there are; without both, products do, with a warning. `full` says that no digits are lost, where that is known; `wanted`, that
+        no more axes of largest variance count.
         """
-        live = moments.live()
+        live, whole, sizes = moments.live(), moments.pooled(), None
         lift: Any
-        if moments.spans(int(live.sum())):
+        if moments.is_full if full is None else full:
             lift = None if live.all() else np.eye(live.size)[:, live]
-        elif X is not None and X.size <= _SMALL and not on_disk(X):
-            lift = row_space(Centred.of(X, moments.mean), np.abs(moments.mean), rtol)[0]
         else:
-            lift = _scatter_axes(moments)
-        return Features(Raw(), X, _noted(lift), moments.mean, scatter=moments.pooled().scatter, count=moments.n)
+            if whole.root is None and X is not None:
+                whole = whole.factored(X)
+            if whole.root is None:
+                lift = scatter_axes(whole)
+            else:
+                lift, sizes = factor_axes(whole.root, whole.n, np.abs(whole.mean), rtol, whole.lost, wanted)
+        return Features(Raw(), X, _noted(lift), moments.mean, scatter=whole.scatter, count=moments.n, sizes=sizes)
 
     @staticmethod
     def kernel(
@@ -365,19 +383,3 @@ def _noted(lift: Any) -> Any:
     if lift is not None:
         note(rank=lift.shape[1])
     return lift
-
-
-def _weighted_sum(weights: Array, X: Any) -> Array:
-    if sp.issparse(X) or X.dtype == np.float64:
-        return np.asarray(weights @ X).ravel()
-    return np.sum([weights[part] @ X[part].astype(np.float64) for part in blocks(*X.shape)], axis=0)
-
-
-def _scatter_axes(moments: Moments) -> Array:
-    """Orthonormal basis of the row space from the scatter alone, turned to its principal axes."""
-    live, spread = moments.live(), moments.spread()
-    values, Q = dense.eigenpairs(dense.symmetric(moments.correlations()), None, "max")
-    axes = np.zeros((live.size, int(np.sum(values > moments.none * values[0]))))
-    axes[live] = spread[live, None] * Q[:, : axes.shape[1]]
-    axes = dense.orthonormal(axes, rtol=0.0)
-    return axes @ dense.eigenpairs(dense.symmetric(axes.T @ moments.pooled().scatter @ axes), None, "max")[1]

@@ -19,14 +19,15 @@ from .._resources import human_bytes, require, threads
 from ..input.cluster import client_of_dask, compute, folded, large_graph
 from ..input.lazy import LazyRows, block_numbers, block_rows
 from .form import Form
-from .moments import Rows
+from .projected import Rows
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 
-def lazy_quadratic(M: sp.csr_array, X: LazyRows, origin: Array) -> Array:
-    """``(X − 1·origin')'M(X − 1·origin')`` for symmetric M, (D, D). Every block is made once; borders are held until they are used.
+def lazy_quadratic(M: sp.csr_array, X: LazyRows, origin: Array, axes: Array | None = None) -> Array:
+    """``Z'MZ`` for symmetric M and Z = X − 1·origin', or its coordinates along some axes. Every block is made once; borders are held
+    until they are used.
 
     Cost O(nnz D + nD²) time, the entries of M sent to the workers once.
     """
@@ -42,13 +43,14 @@ def lazy_quadratic(M: sp.csr_array, X: LazyRows, origin: Array) -> Array:
         )
     note(border_memory=human_bytes(size))
     pick, inside, across = (dask.delayed(work, pure=False) for work in (block_rows, _inside, _across))
-    rule = dask.delayed((origin, X.dtype, X.name), pure=False)
+    rule = dask.delayed((origin, axes, X.dtype, X.name), pure=False)
     borders = {i: pick(X.parts[i], rows, X.dtype) for i, rows in cut.rows().items()}
     level = [
         inside(X.parts[i], S, rule) if i == j else across(borders[i], borders[j], S, rule) for i, j, S in cut.pieces
     ]
     with stage("neighbours of blocks"), large_graph():
-        return compute(folded(level))[1] if level else np.zeros((X.width, X.width))
+        width = X.width if axes is None else axes.shape[1]
+        return compute(folded(level))[1] if level else np.zeros((width, width))
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,14 +100,17 @@ class _Cut:
 
 
 # ---------------------------------------------------------------------- what workers do
-def _inside(block: Any, S: sp.csr_array, rule: tuple[Array, Any, str]) -> tuple[int, Array]:
-    origin, dtype, name = rule
+_Rule = tuple[Array, Array | None, Any, str]
+
+
+def _inside(block: Any, S: sp.csr_array, rule: _Rule) -> tuple[int, Array]:
+    origin, axes, dtype, name = rule
     with threads(1):
-        return 0, Form(S.shape[0], sparse=S).quadratic(Rows(block_numbers(block, dtype, name), origin))
+        return 0, Form(S.shape[0], sparse=S).quadratic(Rows(block_numbers(block, dtype, name), origin, axes))
 
 
-def _across(one: Any, two: Any, S: sp.csr_array, rule: tuple[Array, Any, str]) -> tuple[int, Array]:
+def _across(one: Any, two: Any, S: sp.csr_array, rule: _Rule) -> tuple[int, Array]:
     """Both halves, above the diagonal and below it."""
     with threads(1):
-        G = (one - rule[0]).T @ (S @ (two - rule[0]))
+        G = Rows(one, *rule[:2])[:].T @ (S @ Rows(two, *rule[:2])[:])
     return 0, G + G.T

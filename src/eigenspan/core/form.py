@@ -25,8 +25,8 @@ from ..errors import InputError
 from ..input.source import blocks
 from ..solvers.cholesky import permuted
 from ..solvers.dense import is_singular, symmetric_product
-from .moments import Rows
 from .pairwise import PairsPart
+from .projected import Rows
 
 Array = NDArray[np.float64]
 

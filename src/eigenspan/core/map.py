@@ -70,6 +70,8 @@ class Map:
         if self.dense and sp.issparse(X):
             X = X.toarray()
         R = self.rows(X)
+        if sp.issparse(R) and self.offset is not None and 2 * R.nnz > R.shape[0] * R.shape[1]:
+            R = R.toarray()  # hardly larger, and far from the origin differences keep their digits
         if self.offset is None:
             Y = R @ self.coef
         elif sp.issparse(R):

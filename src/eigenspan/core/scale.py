@@ -72,7 +72,7 @@ class Whitened:
     n: int
 
     def __call__(self, spectrum: Spectrum) -> Array:
-        floor = 1e-12 * max(abs(spectrum.values[0]), np.finfo(float).tiny)
+        floor = 1e-20 * max(abs(spectrum.values[0]), np.finfo(float).tiny)  # 1e-10 of standard deviations
         if spectrum.values[-1] <= floor:
             raise DimensionError(f"Axis {spectrum.values.size} has no variance to whiten. Use fewer components.")
         return np.sqrt((self.n - 1) / spectrum.values)

@@ -48,12 +48,13 @@ class Scatters:
     @staticmethod
     def of_sums(sums: Sums, X: Any = None) -> Scatters:
         """From sums over the rows, which need not be at hand."""
-        return _over(Features.of_moments(sums.everyone, X), sums, sums)
+        full = True if sums.is_full else None if sums.everyone.root is None else False
+        return _over(Features.of_moments(sums.everyone, X, full=full), sums, sums)
 
     @staticmethod
     def of_rows(X: Any, codes: Codes, classes: int) -> Scatters:
         """In one pass over many rows of few features, which stay where they are."""
-        return Scatters.of_sums(Sums.of(X, codes, classes), None if on_disk(X) else X)
+        return Scatters.of_sums(Sums.read(X, codes, classes), None if on_disk(X) else X)
 
     @staticmethod
     def of_classes(X: Any, y: Any) -> Scatters:
@@ -70,7 +71,8 @@ class Scatters:
     def of_basis(basis: Features, codes: Codes, classes: int) -> Scatters:
         """Of samples whose coordinates are at hand; sparse ones stay sparse."""
         if sp.issparse(basis.raw) and basis.scores is None:
-            return _over(basis, Sums.of(basis.raw, codes, classes), None)
+            sums = Sums.of(basis.raw, codes, classes)
+            return _over(basis, sums if basis.lift is None else sums.factored(basis.raw, codes), None)
         basis = basis.centred(np.ones(basis.raw.shape[0]))
         own = Sums.of(basis.Z, codes, classes)
         between, within, everyone = (Form(basis.dim, dense=S, psd=True) for S in _parts(own))
@@ -79,9 +81,14 @@ class Scatters:
 
 def _over(basis: Features, sums: Sums, kept: Sums | None) -> Scatters:
     """Sums over the features, turned to the coordinates."""
-    means = sums.labelled.means - basis.offset
-    means = means if basis.lift is None else means @ basis.lift
-    between, within, everyone = (basis.compress(S) for S in _parts(sums))
+    means = sums.labelled.about(basis.offset)
+    means = means if basis.lift is None else means @ np.asarray(basis.lift)
+    if basis.lift is None or sums.everyone.root is None:
+        between, within, everyone = (basis.compress(S) for S in _parts(sums))
+    else:
+        roots: Any = (sums.labelled.gaps(), sums.labelled.root, sums.everyone.root)
+        between, within, everyone = (basis.compress_root(F) for F in roots)
+        everyone = everyone if basis.sizes is None else basis.total()
     return Scatters(basis, sums.labelled.counts, means, between, within, everyone, kept)
 
 

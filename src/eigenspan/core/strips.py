@@ -24,7 +24,7 @@ _PILOT, _STRIPS = 64, 8
 _CACHED = 2**18
 
 #: Squared mean over variance of a column that costs no digits worth a subtraction, by bytes of a number.
-_NEAR = {4: 1.0, 8: 100.0}
+NEAR = {4: 1.0, 8: 100.0}
 
 
 def grouped_scatter(X: Any, codes: Codes | None, groups: int, single: bool) -> tuple[Array, Array, Array]:
@@ -143,7 +143,7 @@ def _origin(rows: Any, dtype: Any) -> Array:
     """Zero where the rows lie about it, and nothing need be subtracted; else their mean."""
     with np.errstate(all="ignore"):
         mean = rows.mean(axis=0, dtype=np.float64)
-        near = np.all(mean**2 <= _NEAR[np.dtype(dtype).itemsize] * rows.var(axis=0, dtype=np.float64))
+        near = np.all(mean**2 <= NEAR[np.dtype(dtype).itemsize] * rows.var(axis=0, dtype=np.float64))
     return np.zeros_like(mean, dtype=dtype) if near else mean.astype(dtype)
 
 

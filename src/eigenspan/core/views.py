@@ -8,10 +8,8 @@ tells all.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,15 +18,15 @@ from numpy.typing import NDArray
 
 from .._diagnostics import note, stage
 from .._resources import require
-from ..errors import DimensionError, InputError, PrecisionWarning, warn
-from ..input.lazy import LazyRows
-from ..input.source import Elsewhere, Joined, on_disk, refuse_non_finite, refuse_out_of_range
+from ..errors import DimensionError, PrecisionWarning, warn
+from ..input.source import Elsewhere, on_disk, refuse_non_finite, refuse_out_of_range
 from ..solvers import dense
 from ..solvers.centred import Centred, column_means
 from .basis import Features
+from .joint import JointMoments, listed_numbers
 from .map import Map, Raw
 from .moments import Moments
-from .rowspace import rounding_of, row_space_memory
+from .rowspace import directions_that_count, rounding_of, row_space_memory
 
 Array = NDArray[np.float64]
 
@@ -38,69 +36,6 @@ _SMALL = 2**22
 _RTOL = 1e-10
 #: Eigenvalue of a view's correlations, relative to the largest, down to which products of the rows keep ten digits of its directions.
 _CLEAR = 1e-6
-
-
-@dataclass(frozen=True, eq=False)
-class JointMoments:
-    """Mean and scatter of all views side by side. Those of parts of the rows add up to those of the whole.
-
-    Attributes
-    ----------
-    moments : Moments
-        Of rows of all columns, one group.
-    widths : tuple of int
-        Columns of each view.
-    flat : bool
-        The last view came as a vector.
-    """
-
-    moments: Moments
-    widths: tuple[int, ...]
-    flat: bool = False
-
-    @staticmethod
-    def of(tables: Sequence[Any], names: Sequence[str]) -> JointMoments:
-        """In one pass over the rows of all tables; raises where they hold NaN or infinity."""
-        if isinstance(tables[0], LazyRows):
-            return tables[0].reduce(partial(_joint, tuple(names)), operator.add, *tables[1:])
-        whole: Any = Joined(tuple(tables))
-        dense_ones = [(table, name) for table, name in zip(tables, names, strict=True) if not sp.issparse(table)]
-        if len(dense_ones) < len(tables):
-            for table, name in dense_ones:  # sums over sparse rows do not look for NaN
-                refuse_non_finite(table, name=name)
-            whole = sp.csr_array(sp.hstack([sp.csr_array(table, dtype=np.float64) for table in tables]))
-        try:
-            with stage("moments"):
-                moments = Moments.of(whole)
-        except InputError:
-            for table, name in dense_ones:
-                refuse_non_finite(table, name=name)
-            raise
-        return JointMoments(moments, tuple(table.shape[1] for table in tables))
-
-    @property
-    def n(self) -> int:
-        return self.moments.n
-
-    def __add__(self, other: JointMoments) -> JointMoments:
-        if self.widths != other.widths:
-            raise InputError(
-                f"The views had {_listed(self.widths)} columns so far and have {_listed(other.widths)} now: parts of the same tables have "
-                "the same columns."
-            )
-        return replace(self, moments=self.moments + other.moments)
-
-    def _columns(self, i: int) -> slice:
-        return slice(sum(self.widths[:i]), sum(self.widths[: i + 1]))
-
-    def alone(self, i: int) -> Moments:
-        """Of one view."""
-        part, whole = self._columns(i), self.moments
-        return Moments(whole.counts, whole.means[:, part], whole.scatter[part, part], whole.single)
-
-    def covariance(self, i: int, j: int) -> Array:
-        """Between two views."""
-        return self.moments.scatter[self._columns(i), self._columns(j)] / (self.n - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,10 +101,23 @@ class View:
         S = Z / unit
         S -= S.mean(axis=0)  # far from the origin the mean is rounded too
         with stage("row space"):
-            U, s, V = dense.principal_axes(S, _RTOL)
-        keep = np.flatnonzero(s > 2 * rounding_of(n, size / unit))[: n - 1]
+            U, s, V = dense.principal_axes(S, 0.0)
+        keep = slice(0, min(n - 1, _counted(s, n, size / unit, ridge)))
         view = _white(basis, unit, s[keep] ** 2 / (n - 1), V[:, keep], ridge, n, name)
         return replace(view, scores=U[:, keep] * np.sqrt((n - 1) * view.kept), clarity=1.0)
+
+    @staticmethod
+    def of_root(basis: Features, own: Moments, ridge: float, name: str) -> View:
+        """The same from the triangular factor of the rows."""
+        assert own.root is not None
+        n, size = own.n, np.abs(own.mean)
+        spread = np.linalg.norm(own.root, axis=0) / np.sqrt(n)
+        unit = _units(own.live(), np.maximum(spread, np.finfo(float).eps / _RTOL * size), ridge)
+        with stage("row space"):
+            _, s, V = dense.principal_axes(own.root / unit, 0.0)
+        keep = slice(0, min(n - 1, _counted(s, n, size / unit, ridge, None if own.lost is None else own.lost / unit)))
+        view = _white(basis, unit, s[keep] ** 2 / (n - 1), V[:, keep], ridge, n, name)
+        return replace(view, clarity=1.0)
 
     @staticmethod
     def of_covariance(
@@ -197,6 +145,13 @@ def _of_principal(basis: Features, ridge: float, name: str) -> View | None:
         return None
     view = _white(basis, np.ones(m), s**2 / (n - 1), np.eye(m), ridge, n, name)
     return replace(view, scores=U * np.sqrt((n - 1) * view.kept), clarity=1.0)
+
+
+def _counted(s: Array, n: int, size: Array, ridge: float, lost: Array | None = None) -> int:
+    """Singular values that count; beside a ridge the digits of small ones do not matter."""
+    if ridge or not s.size or not s[0] > 0:
+        return int(np.sum(s > max(_RTOL * s.max(initial=0.0), 2 * rounding_of(n, size))))
+    return directions_that_count(s, n, size, _RTOL, lost)
 
 
 def _units(live: NDArray[np.bool_], spread: Array, ridge: float) -> Array:
@@ -244,7 +199,7 @@ class Views:
         if one.scores is not None and two.scores is not None:
             return one.scores.T @ two.scores / (self.n - 1)
         assert self.joint is not None
-        return one.axes.T @ self.joint.covariance(i, j) @ two.axes
+        return self.joint.cross(i, one.axes, j, two.axes)
 
     @staticmethod
     def of(
@@ -259,7 +214,7 @@ class Views:
         tables = [view.values for view in points]
         joint, held = None, not any(on_disk(table) for table in tables)
         if reduce is None and all(isinstance(table, Elsewhere) or table.shape[0] > table.shape[1] for table in tables):
-            joint = JointMoments.of(tables, names)
+            joint = JointMoments.read(tables, names)
             rows_would_do = held and not any(sp.issparse(table) for table in tables)
             if not rows_would_do or sum(table.size for table in tables) > _SMALL:
                 found = Views.of_moments(joint, names, ridges, tables if held else None)
@@ -285,7 +240,10 @@ class Views:
             own, C = joint.alone(i), joint.covariance(i, i)
             basis = Features(Raw(), None if tables is None else tables[i], None, own.mean)
             epsilon = ridge and ridge * float(np.diagonal(C)[own.live()].mean())
-            views.append(View.of_covariance(basis, C, own.live(), own.none, epsilon, joint.n, name))
+            if own.root is not None:
+                views.append(View.of_root(basis, own, epsilon, name))
+            else:
+                views.append(View.of_covariance(basis, C, own.live(), own.none, epsilon, joint.n, name))
         return Views(tuple(views), joint.n, joint)
 
     @property
@@ -294,7 +252,7 @@ class Views:
 
     def clear_enough(self) -> Views:
         """Itself, with a warning where the scatter of nearly dependent columns leaves few digits."""
-        if self.clarity < 1e-2 * _CLEAR:
+        if self.clarity < 1e-3 * _CLEAR:
             warn(
                 f"Columns of a view are nearly dependent: eigenvalues of their correlations differ by a factor of {1 / self.clarity:.0e}, "
                 f"and sums over the rows tell about {max(0, int(15.6 + np.log10(self.clarity)))} digits of what belongs to the smallest. "
@@ -302,11 +260,6 @@ class Views:
                 PrecisionWarning,
             )
         return self
-
-
-def _joint(names: tuple[str, ...], *tables: Any) -> JointMoments:
-    """Of one block of all views."""
-    return JointMoments.of(tables, names)
 
 
 def _require(tables: Sequence[Any], reduce: int | None) -> None:
@@ -319,7 +272,7 @@ def _require(tables: Sequence[Any], reduce: int | None) -> None:
     pairs = 8.0 * sum(ranks) ** 2
     require(
         kept + max(way, pairs),
-        f"{n} rows of {len(widths)} views with {_listed(widths)} columns, in white coordinates together,",
+        f"{n} rows of {len(widths)} views with {listed_numbers(widths)} columns, in white coordinates together,",
         "Pass reduce=r to keep r principal axes of each view first.",
     )
 
@@ -336,7 +289,3 @@ def _mean_variance(table: Any) -> float:
     spread = Centred.of(table, mean).spread()
     live = spread > 1e-13 * np.abs(mean)
     return float(np.mean(spread[live] ** 2)) * n / (n - 1) if live.any() else 0.0
-
-
-def _listed(numbers: Sequence[int]) -> str:
-    return " and ".join(map(str, numbers))

@@ -29,8 +29,6 @@ KernelBlock = Callable[[Index, Index], Array]
 _BLOCK = 2**22
 
 
-#: Relative difference of distances that rounding can make.
-
 #: How landmarks are chosen.
 Choice = Literal["random", "maxmin", "cholesky", "kmeans++", "leverage"]
 

@@ -21,7 +21,7 @@ from ..input.lazy import LazyRows
 from ..solvers import dense
 from .responses import Response, SliceMoments, Slices
 from .streaming import reads_once
-from .sufficient import InverseRegression, spherical_sums
+from .sufficient import InverseRegression, in_coordinates, spherical_sums
 from .table import method
 
 Array = NDArray[np.float64]
@@ -92,7 +92,14 @@ class PHD(InverseRegression):
         D = rows.width
         one, rest = sums.labelled, sums.rest
         own = Moments(one.counts, one.means[:, :D], one.scatter[:D, :D])
-        seen, T = spherical_sums(self, own + rest, rest.n == 0)
+        everyone = own + rest
+        everyone = everyone if everyone.is_full else everyone.factored(rows)
+        seen, T = spherical_sums(self, everyone, rest.n == 0)
+        if everyone.root is not None:  # products of the features have lost what products of the coordinates hold
+            rows, D, T = in_coordinates(rows, T, everyone.mean), T.shape[1], np.eye(T.shape[1])
+            with stage("moments"):
+                one = rows.reduce(_joint_sums, add, column).labelled
+            own = Moments(one.counts, one.means[:, :D], one.scatter[:D, :D])
         b = np.zeros(T.shape[1])
         if self.response == "residual":
             b = np.linalg.lstsq(T.T @ own.scatter @ T, T.T @ one.scatter[:D, D], rcond=None)[0]

@@ -24,7 +24,7 @@ from ..input.y import Responses
 from ..solvers import dense
 from .lazy_slices import sliced
 from .responses import Response, SliceMoments, Slices, check_slices, responses_of, table_of
-from .streaming import LabelledStreaming, add_labelled, from_sums, read_block, reads_once
+from .streaming import LabelledStreaming, add_labelled, from_sums, kept_sums, read_block, reads_once
 from .sufficient import ComparedSlices, SlicedRegression, Spherical
 from .table import method
 
@@ -114,7 +114,7 @@ class SIR(LabelledStreaming, SlicedRegression):
             return {}
         codes, (response,) = np.full(sample.n, -1), responses
         codes[sample.y.known] = response.codes
-        sums = Sums.of(sample.x.values, codes, response.count)
+        sums = kept_sums(sample.x.values, codes, response.count)
         edges = {} if response.edges is None else {"slice_edges_": response.edges}
         return {"moments_": sums, "n_samples_seen_": sums.n, **edges}
 
@@ -136,7 +136,7 @@ class SIR(LabelledStreaming, SlicedRegression):
         sums: Any = scatters.sums
         n, labelled, h = sums.n, sums.labelled.n, scatters.counts.size
         unit = with_ridge(scatters.everyone * (1.0 / n), self.ridge)
-        T, _, _ = dense.whitener(unit.to_dense())
+        T = dense.scaled_whitener(unit.to_dense())
         M = dense.symmetric(T.T @ scatters.between.to_dense() @ T) / labelled
         seen = Spherical(scatters.basis, unit, unit.to_dense() @ T)
         plain = labelled == n and not self.ridge

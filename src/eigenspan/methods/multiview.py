@@ -14,10 +14,11 @@ from .._diagnostics import note
 from .._parameters import ArrayLike, Count, NotNegative, Seed, parameter
 from ..core.fitted import Fitted
 from ..core.form import Form
+from ..core.joint import JointMoments
 from ..core.map import Map
 from ..core.orientation import orientation_of
 from ..core.problem import TraceProblem, solve
-from ..core.views import JointMoments, Views
+from ..core.views import Views
 from ..errors import ConvergenceWarning, DegenerateWarning, DimensionError, InputError, warn
 from ..input import Input, Sample
 from ..input.source import in_precision_of
@@ -222,6 +223,10 @@ class MultiviewCCA(Streaming, Reducer):
     def _sums_of(self, X: Any, y: Any) -> JointMoments:
         others = _other_views(self).read(y, X.shape[0], name=type(self).__name__, unlabeled=None)
         return JointMoments.of((X, *(view.values for view in others)), view_names(1 + len(others)))
+
+    def _factored(self, sums: JointMoments, X: Any, y: Any) -> JointMoments:
+        others = _other_views(self).read(y, X.shape[0], name=type(self).__name__, unlabeled=None)
+        return sums.factored((X, *(view.values for view in others)))
 
     def _fit_sums(self, sums: JointMoments, X: Any = None) -> Fitted | None:
         p = len(sums.widths)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal, NoReturn
 
@@ -14,6 +15,7 @@ from .._diagnostics import note, stage
 from .._parameters import ArrayLike, Function
 from ..core import Features, Fitted, Form, Posed, Raw, TraceProblem, identity, with_ridge
 from ..core.moments import Moments
+from ..core.roots import triangular
 from ..core.spectrum import seed_of
 from ..errors import DimensionError, InputError
 from ..input import Input, Sample
@@ -37,21 +39,35 @@ class Signals:
 
     @staticmethod
     def of(X: Any, given: Copies, functions: Sequence[Distortion], rng: np.random.Generator) -> Signals:
-        """In one pass. Functions see all rows at once, and those of a file a block at a time. Cost O((N + 1) n D²) for N copies."""
+        """In one pass, and a second where the products lose digits that matter. Functions see all rows at once, and those of a file a
+        block at a time. Cost O((N + 1) n D²) for N copies."""
+        again = deepcopy(rng)  # the same copies once more
+        found = Signals._read(X, given, functions, rng, None)
+        return found if found.spanned().is_full else Signals._read(X, given, functions, again, found)
+
+    @staticmethod
+    def _read(X: Any, given: Copies, functions: Sequence[Distortion], rng: Any, before: Signals | None) -> Signals:
+        """One pass; with roots about the means of a pass before."""
         (n, D), whole = X.shape, sp.issparse(X) or bool(functions and not on_disk(X))
         signal = noise = Moments.nothing(1, D)
         for part in [slice(0, n)] if whole else blocks(n, D, rows=2**16, numbers=2**22):
             rows = X[part]
             if not sp.issparse(rows):
                 refuse_non_finite(rows, part.start)
-            signal = signal + Moments.of(rows)
+            signal = signal + (Moments.of(rows) if before is None else before.signal.factored(rows))
             for copy in copies_of(rows, given.take(part), functions, rng, part.start):
-                noise = noise + Moments.of(_less(copy, rows))
+                gap = _less(copy, rows)
+                noise = noise + (Moments.of(gap) if before is None else before.noise.factored(gap))
         return Signals(signal, noise)
 
     @property
     def n(self) -> int:
         return self.signal.n
+
+    is_full: ClassVar[bool] = True  # what `of` returns has factors where they are needed
+
+    def without_roots(self) -> Signals:
+        return self
 
     def __add__(self, other: Signals) -> Signals:
         return Signals(self.signal + other.signal, self.noise + other.noise)
@@ -77,7 +93,11 @@ class Signals:
         if R is None:
             return self.signal
         S = self.signal.scatter
-        return replace(self.signal, scatter=S + R * (np.trace(S) / np.trace(R)))
+        share = np.trace(S) / np.trace(R)
+        root = None
+        if self.signal.root is not None and self.noise.root is not None:
+            root = triangular(np.vstack([self.signal.root, np.sqrt(share) * _root_about_zero(self.noise)]))
+        return replace(self.signal, scatter=S + R * share, root=root)
 
 
 def _refuse_silence(rows: int) -> NoReturn:
@@ -89,6 +109,11 @@ def _refuse_silence(rows: int) -> NoReturn:
 
 def _about_zero(moments: Moments) -> Array:
     return moments.scatter / max(moments.n, 1) + np.outer(moments.mean, moments.mean)
+
+
+def _root_about_zero(moments: Moments) -> Array:
+    assert moments.root is not None
+    return np.vstack([moments.root / np.sqrt(max(moments.n, 1)), moments.mean])
 
 
 def _less(copy: Any, rows: Any) -> Any:
@@ -234,7 +259,7 @@ class OrientedPCA(Streaming, FeatureReducer):
             self._refuse_axes_without_signal(_rank(sums.signal, X) if sums.noise.n else None)
             basis = Features.of_moments(sums.spanned(), None if sums.noise.n else X)
             basis = replace(basis, raw=X, scatter=sums.signal.scatter, count=sums.n)
-        fitted = axes(self).fit(self._weigh(basis, sums, basis.compress))
+        fitted = axes(self).fit(self._weigh(basis, sums, basis.compress, basis.compress_root))
         return fitted.having(moments_=sums, n_samples_seen_=sums.n)
 
     def _pose(self, sample: Sample) -> Posed:
@@ -266,20 +291,21 @@ class OrientedPCA(Streaming, FeatureReducer):
         stack = sp.csr_array(sp.vstack(rows)) if any(map(sp.issparse, rows)) else np.vstack(rows)
         return replace(Features.linear(stack), raw=X, scatter=None, scores=None)
 
-    def _weigh(self, basis: Features, sums: Signals, form: Callable[..., Form]) -> Posed:
-        """Signal against noise, given how a matrix becomes a form over the coordinates."""
+    def _weigh(self, basis: Features, sums: Signals, form: Callable[..., Form], rooted: Any = None) -> Posed:
+        """Signal against noise, given how a matrix, and the root of one, becomes a form over the coordinates."""
         R = sums.correlation
         note(noise="isotropic" if R is None else f"{sums.noise.n} distorted rows")
         if self.extractor == "difference":
             against = np.eye(sums.signal.means.shape[1]) if R is None else R
             A = form(_about_zero(sums.signal) - against, psd=False)
             return Posed(TraceProblem(A, None, "max"), basis)
-        B = (
-            with_ridge(identity(basis.dim), self.ridge)
-            if R is None
-            else with_ridge(form(R), self.ridge, basis.relative_ridge)
-        )
-        return Posed(TraceProblem(form(sums.covariance), B, "max"), basis)
+        A = form(sums.covariance)
+        B = identity(basis.dim) if R is None else form(R)
+        if rooted is not None and sums.signal.root is not None:
+            A = rooted(sums.signal.root / np.sqrt(max(sums.n, 1)))
+            B = B if R is None or sums.noise.root is None else rooted(_root_about_zero(sums.noise))
+        B = with_ridge(B, self.ridge, 0.0 if R is None else basis.relative_ridge)
+        return Posed(TraceProblem(A, B, "max"), basis)
 
     def _refuse_axes_without_signal(self, rank: int | None) -> None:
         if rank is not None and rank < self.n_components:

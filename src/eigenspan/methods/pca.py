@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from .._compat import Interval, RealNotInt
 from .._diagnostics import stage
 from .._parameters import parameter
-from ..core import Features, Fitted, Form, Posed, Raw, TraceProblem, Unit, Whitened, diagonal
+from ..core import Features, Fitted, Form, Posed, Raw, TraceProblem, Unit, Whitened
 from ..core.moments import Moments, Sums
+from ..core.roots import ROUNDING
+from ..core.rowspace import warn_of_digits
 from ..core.rules import likeliest_number
 from ..core.wide import SpreadScatter
 from ..errors import DimensionError, InputError
-from ..forms import centring
 from ..input import Input, Sample
 from ..input.source import is_tall, on_disk
 from ..solvers import dense
@@ -30,6 +31,8 @@ from .table import method
 Array = NDArray[np.float64]
 #: Columns from which the scatter of rows on a cluster is known by its products alone: 128 MB, several times.
 _WIDE = 4000
+#: Variance along an axis, relative to the largest, that counts as none: of standard deviations, 1e-10.
+_NONE = 1e-20
 #: A share of the variance.
 _Part = Annotated[float, Interval(RealNotInt, 0, 1, closed="neither")]
 
@@ -50,19 +53,28 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
         if sample.x.lazy and X.width > _WIDE and isinstance(self.n_components, Integral):
             return self._fit_wide(X)
         if reads_once(self) and is_tall(X):
-            with stage("moments"):
-                # blocks that others have cut are multiplied in double precision: the cut must not show in the result
-                moments = Moments.of(X, single=X.dtype == np.float32 and isinstance(X, np.ndarray))
-                sure = self._is_sure(self._about(moments))
-                if moments.single and not sure:
-                    moments = Moments.of(X)
-                    sure = self._is_sure(self._about(moments))
-            return self._fit_moments(moments, None if on_disk(X) else X, sure)
+            return self._fit_tall(X, single=X.dtype == np.float32 and isinstance(X, np.ndarray))
         C, n = Centred.of(X, column_means(X, self.center)), sample.n
+        basis = self._few_axes(X, C)
+        if basis is None and self.reduce is None and n > X.shape[1]:
+            return self._fit_tall(X, single=False)
+        basis = basis or self._features(sample)
+        squares = Form(basis.dim, dense=np.diag(np.einsum("ij,ij->j", basis.Z, basis.Z)), psd=True)  # principal axes
         scatter = n * float(np.sum(C.spread() ** 2))
-        basis = self._few_axes(X, C) or self._features(sample)
-        squares = basis.restrict(centring(n) if self.center else diagonal(np.ones(n)))
         return self._conclude(Posed(TraceProblem(squares, None, "max"), basis), n, X.shape[1], scatter)
+
+    def _fit_tall(self, X: Any, single: bool) -> Fitted:
+        """The fit to more rows than columns, from the products of the columns, or from a factor where these lose digits that matter."""
+        with stage("moments"):
+            # blocks that others have cut are multiplied in double precision: the cut must not show in the result
+            moments = Moments.of(X, single=single)
+            suffice, number = self._products_suffice(moments)
+            if single and not suffice:
+                moments = Moments.of(X)
+                suffice, number = self._products_suffice(moments)
+            if not suffice:
+                moments = moments.factored(X)
+        return self._fit_moments(moments, None if on_disk(X) else X, number)
 
     def _fit_wide(self, X: Any) -> Fitted:
         """The fit to rows on a cluster with more columns than a matrix of them can have: a pass over the rows for every block of axes."""
@@ -70,7 +82,10 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
             scatter = SpreadScatter.of(X, self.center)
         form = Form(X.width, pairs=((1.0, scatter),), psd=True)
         basis = Features(Raw(), None, None, scatter.origin, count=X.shape[0])
-        return self._conclude(Posed(TraceProblem(form, None, "max"), basis), X.shape[0], X.width, scatter.bound())
+        fitted = self._conclude(Posed(TraceProblem(form, None, "max"), basis), X.shape[0], X.width, scatter.bound())
+        values = fitted.attributes["eigenvalues_"]
+        warn_of_digits(ROUNDING * values[0] / values[-1], float(np.sqrt(values[0] / values[-1])))
+        return fitted
 
     def _features(self, sample: Sample) -> Features:
         if self.center:
@@ -81,21 +96,42 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
         """Sums of squares about the mean, or about the origin."""
         return moments if self.center else moments.about_origin()
 
+    def _keeps_digits(self, sums: Sums) -> bool:
+        return self._products_suffice(sums.everyone)[0]
+
     def _fit_sums(self, sums: Sums, X: Any = None) -> Fitted | None:
         moments = sums.everyone
         wanted = self.n_components if isinstance(self.n_components, Integral) else 1
         D = moments.means.shape[1]
         if moments.n <= (D if self.n_components in ("mle", "auto") else 1):
             return None
-        return self._fit_moments(moments, None, self._is_sure(self._about(moments)), at_least=min(wanted, D))
+        return self._fit_moments(moments, None, at_least=min(wanted, D))
 
-    def _fit_moments(self, moments: Moments, X: Any, sure: bool, at_least: int = 0) -> Any:
+    def _products_suffice(self, moments: Moments) -> tuple[bool, int | None]:
+        """The products of the rows hold all axes that count to all digits that matter; and how many these are, where that was found."""
+        about, d = self._about(moments), self.n_components
+        number = None
+        if isinstance(d, Integral):
+            number = int(d)
+        elif isinstance(d, float) and (scatter := float(np.trace(about.scatter))) > 0:
+            number = self._number(
+                dense.eigenpairs(about.scatter, None, "max")[0], moments.n, len(about.scatter), scatter
+            )
+        return about.leads(len(about.scatter) if number is None else number), number
+
+    def _fit_moments(self, moments: Moments, X: Any, number: int | None = None, at_least: int = 0) -> Any:
         """The fit to rows of which these moments are left; None where they span fewer dimensions than they must."""
         about = self._about(moments)
-        basis = Features(Raw(), X, None, about.mean) if sure else Features.of_moments(about, X)
+        if about.root is None:
+            basis = Features(Raw(), X, None, about.mean)
+            squares = basis.compress(about.scatter)
+        else:
+            wanted = int(self.n_components) if isinstance(self.n_components, Integral) else None
+            basis = Features.of_moments(about, X, full=False, wanted=wanted)
+            squares = basis.total()
         if basis.dim < at_least:
             return None
-        posed = Posed(TraceProblem(basis.compress(about.scatter), None, "max"), basis)
+        posed = Posed(TraceProblem(squares, None, "max"), basis, axes=number if about.root is None else None)
         fitted = self._conclude(posed, moments.n, moments.means.shape[1], float(np.trace(about.scatter)))
         return fitted.having(moments_=Sums.without_classes(moments), n_samples_seen_=moments.n)
 
@@ -108,11 +144,7 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
         basis = Features.principal(X, C, r, spare=1, random_state=self.random_state)
         sizes = np.einsum("ij,ij->j", basis.Z, basis.Z)
         # a variance that may be rounding: the rank decides, and looks at features in tiny units too
-        return basis if sizes.size >= k and sizes[k - 1] > 1e-10 * sizes[0] else None
-
-    def _is_sure(self, moments: Moments) -> bool:
-        """As many axes as wanted are there beyond doubt: the rank of the features does not matter."""
-        return isinstance(self.n_components, Integral) and moments.spans(int(self.n_components))
+        return basis if sizes.size >= k and sizes[k - 1] > 1e-9 * sizes[0] else None
 
     def _conclude(self, posed: Posed, n: int, D: int, scatter: float) -> Fitted:
         """Solve, and describe the axes, given the number of rows and features and the total scatter."""
@@ -261,7 +293,7 @@ class PCA(PrincipalAxes):
         if values.size == 0:
             return 1  # all rows coincide: one axis is already too many, and the solver says so
         if wanted is None:
-            return max(1, int(np.sum(values > 1e-12 * values[0])))
+            return max(1, int(np.sum(values > _NONE * values[0])))
         shares = np.cumsum(values) / scatter
         if shares[-1] < float(wanted) - 1e-9:
             raise DimensionError(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._parameters import NotNegative, Weights, parameter
 from ..core import AxisWeights, Form, Posed, Scatters, TraceProblem, pose, with_ridge
-from ..core.moments import Rows
+from ..core.projected import Rows
 from ..forms import between, laplacian, total
 from ..graphs import affinity
 from ..graphs.neighbours.accept import given_graph

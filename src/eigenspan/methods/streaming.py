@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -37,6 +38,16 @@ def _are_cheap(tables: list[Any]) -> bool:
     )
     narrow = sum(X.shape[1] for X in tables) <= _WIDEST and not any(map(on_disk, tables))
     return narrow and float(np.sum(np.square(entries))) <= _PRODUCTS
+
+
+def _is_wide(X: Any) -> bool:
+    """Sparse rows, no more than their columns: these are not made dense for rows that may never come."""
+    return sp.issparse(X) and X.shape[0] <= X.shape[1]
+
+
+def kept_sums(X: Any, codes: Any, classes: int) -> Sums:
+    """Sums over all rows of a fit, for more rows to be added."""
+    return Sums.of(X, codes, classes) if _is_wide(X) else Sums.read(X, codes, classes)
 
 
 def _has_gaps(X: Any) -> bool:
@@ -92,8 +103,28 @@ class Streaming:
 
     def _sums_in(self, sample: Sample) -> dict[str, Any]:
         """Attributes that hold the sums over all rows of a fit, for more rows to be added."""
-        sums = self._sums_of(sample.x.values, sample.given)
+        X = sample.x.values
+        sums = self._sums_of(X, sample.given)
+        sums = sums if _is_wide(X) else self._more(None, sums, lambda: self._factored(sums, X, sample.given))
         return {"moments_": sums, "n_samples_seen_": sums.n}
+
+    def _factored(self, sums: Any, X: Any, y: Any) -> Any:
+        """The sums over some of the rows with their factors."""
+        return sums.factored(X, np.zeros(X.shape[0], dtype=np.intp))
+
+    def _keeps_digits(self, sums: Any) -> bool:
+        """The products of the rows hold what the fit needs of them to all digits that matter."""
+        return bool(sums.is_full)
+
+    def _more(self, before: Any, sums: Any, factored: Callable[[], Any]) -> Any:
+        """Sums with those of more rows added: products as long as they hold what is needed, and factors before they do not.
+
+        ``factored()`` returns the sums of these rows with their factors.
+        """
+        total = sums if before is None else before + sums
+        if self._keeps_digits(total):
+            return total.without_roots()
+        return factored() if before is None else before.rooted() + factored()
 
     def _with_sums(self, fitted: Fitted, sample: Sample) -> Fitted:
         """The fit with sums of its rows, if it was made without them and they are cheap: `partial_fit` may go on from them."""
@@ -127,15 +158,16 @@ class Streaming:
         self
         """
         X, seen = read_block(self, X)
-        sums, before = self._sums_of(X, y), vars(self).get("moments_")
-        return _set_sums(self, sums if before is None else before + sums, seen)
+        sums = self._sums_of(X, y)
+        total = self._more(vars(self).get("moments_"), sums, lambda: self._factored(sums, X, y))
+        return _set_sums(self, total, seen)
 
 
 class LabelledStreaming(Streaming):
     """The same for classes, which may turn up in any part."""
 
     def _sums_in(self, sample: Sample) -> dict[str, Any]:
-        sums = Sums.of(sample.x.values, sample.y.codes, sample.y.count)
+        sums = kept_sums(sample.x.values, sample.y.codes, sample.y.count)
         return {"moments_": sums, "n_samples_seen_": sums.n}
 
     def _pose_scatters(self, scatters: Scatters) -> Posed:
@@ -237,8 +269,11 @@ class SmoothedStreaming(LabelledStreaming):
         with stage("moments"):
             scatters = Scatters.of_classes(sample.x.values, sample.y)
         self._check_scatters(scatters, sample)
-        G = lazy_quadratic(L.sparse, sample.x.values, scatters.basis.offset)
-        return self._fit_scatters(replace(scatters, smooth=scatters.basis.compress(G, psd=L.psd)))
+        basis = scatters.basis
+        along = None if basis.sizes is None else np.asarray(basis.lift)
+        G = lazy_quadratic(L.sparse, sample.x.values, basis.offset, along)
+        smooth = basis.compress(G, psd=L.psd) if along is None else Form(basis.dim, dense=G, psd=L.psd)
+        return self._fit_scatters(replace(scatters, smooth=smooth))
 
 
 def read_block(estimator: Any, X: Any) -> tuple[Any, dict[str, Any]]:
@@ -270,10 +305,10 @@ def codes_among(estimator: Any, X: Any, y: Any, classes: Any, known: Any) -> tup
 
 def add_labelled(estimator: Any, X: Any, codes: Any, count: int, places: Any, seen: dict[str, Any]) -> Any:
     """Add rows of `count` classes, among which those known before have these places."""
-    sums, before = Sums.of(X, codes, count), vars(estimator).get("moments_")
-    if before is not None:
-        sums = before.regrouped(places, count) + sums
-    return _set_sums(estimator, sums, seen)
+    before = vars(estimator).get("moments_")
+    before = before if before is None else before.regrouped(places, count)
+    sums = Sums.of(X, codes, count)
+    return _set_sums(estimator, estimator._more(before, sums, lambda: sums.factored(X, codes)), seen)
 
 
 def _set_sums(estimator: Any, sums: Sums, seen: dict[str, Any]) -> Any:

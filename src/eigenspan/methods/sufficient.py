@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .._diagnostics import note, stage
 from .._parameters import Count, Tolerance, Whole, parameter
 from .._resources import require
-from ..core import Features, Form, Posed, TraceProblem, with_ridge
+from ..core import Features, Form, Map, Posed, Raw, TraceProblem, with_ridge
 from ..core.moments import Moments
 from ..core.spectrum import seed_of
 from ..errors import InputError, RidgeWarning, warn
@@ -90,7 +90,7 @@ def spherical_rows(estimator: Any, sample: Sample) -> Spherical:
         )
     covariance = basis.restrict(centring(n)) * (1.0 / n)
     unit = with_ridge(covariance, estimator.ridge, relative)
-    T, _, _ = dense.whitener(unit.to_dense())
+    T = dense.scaled_whitener(unit.to_dense())
     W = basis.Z[known] @ T
     plain = bool(known.all()) and estimator.kernel is None and not estimator.ridge and not relative
     return Spherical(basis, unit, unit.to_dense() @ T, W - W.mean(axis=0), plain)
@@ -100,17 +100,26 @@ def spherical_sums(estimator: Any, everyone: Moments, all_known: bool) -> tuple[
     """The same from the moments of all rows, and the matrix that takes centred features to spherical coordinates."""
     basis = Features.of_moments(everyone)
     bounded(None, basis, 1, None)
-    unit = with_ridge(basis.compress(everyone.pooled().scatter * (1.0 / everyone.n)), estimator.ridge)
-    T, _, _ = dense.whitener(unit.to_dense())
+    unit = with_ridge(basis.total() * (1.0 / everyone.n), estimator.ridge)
+    T = dense.scaled_whitener(unit.to_dense())
     seen = Spherical(basis, unit, unit.to_dense() @ T, plain=all_known and not estimator.ridge)
     return seen, basis.lifted(T)
+
+
+def in_coordinates(rows: LazyRows, T: Array, origin: Array) -> LazyRows:
+    """Combinations T of the features of rows that stay where they are, about an origin."""
+    return rows.mapped(Map(Raw(), T, offset=origin), T.shape[1])
 
 
 def spherical_slices(estimator: Any, sample: Sample) -> tuple[Spherical, SliceMoments]:
     """Of rows that stay where they are, in one pass once the slices of the response are known: what each slice is like."""
     y = sliced(sample.y, estimator.n_slices, type(estimator).__name__)
-    sums = y.sums(sample.x.values, SliceSums.of)
-    seen, T = spherical_sums(estimator, sums.everyone, sums.rest.n == 0)
+    rows = sample.x.values
+    sums = y.sums(rows, SliceSums.of)
+    everyone = sums.everyone if sums.everyone.is_full else sums.everyone.factored(rows)
+    seen, T = spherical_sums(estimator, everyone, sums.rest.n == 0)
+    if everyone.root is not None:  # products of the features have lost what products of the coordinates hold
+        sums, T = y.sums(in_coordinates(rows, T, everyone.mean), SliceSums.of), np.eye(T.shape[1])
     counts = np.array([part.n for part in sums.slices])
     means = np.array([part.mean for part in sums.slices])
     inside = [T.T @ part.scatter @ T / max(part.n - 1, 1) for part in sums.slices]

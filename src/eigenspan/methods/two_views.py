@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._parameters import ArrayLike, Count, NotNegative, Seed
 from .._resources import is_lazy
 from ..core.fitted import Fitted
+from ..core.joint import JointMoments
 from ..core.map import Map
-from ..core.views import JointMoments, View, Views
+from ..core.views import View, Views
 from ..errors import InputError
 from ..input import Input, Sample, read
 from ..input.source import in_precision_of
@@ -146,6 +147,10 @@ class CCA(Streaming, TwoViews):
     def _sums_of(self, X: Any, y: Any) -> JointMoments:
         Y = _other_view(self).read(y, X.shape[0], name=type(self).__name__, unlabeled=None).values
         return replace(JointMoments.of((X, Y), "Xy"), flat=_is_vector(y))
+
+    def _factored(self, sums: JointMoments, X: Any, y: Any) -> JointMoments:
+        Y = _other_view(self).read(y, X.shape[0], name=type(self).__name__, unlabeled=None).values
+        return sums.factored((X, Y))
 
     def _fit_sums(self, sums: JointMoments, X: Any = None) -> Fitted | None:
         ridges = ridges_of(self.ridge, 2)

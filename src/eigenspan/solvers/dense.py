@@ -87,6 +87,20 @@ def whitener(B: Array, rtol: float = 1e-10) -> tuple[Array, Array, Array]:
     return Q[:, keep] / np.sqrt(values[keep]), Q[:, ~keep], values
 
 
+def square_root(A: Array, noise: float = 0.0) -> Array:
+    """F with ``F'F`` = A for a symmetric PSD matrix, whose eigenvalues up to `noise` are rounding and left out. Cost O(n³)."""
+    values, Q = eigenpairs(symmetric(A))
+    keep = values > noise
+    return np.sqrt(values[keep])[:, None] * Q.T[keep]
+
+
+def scaled_whitener(B: Array) -> Array:
+    """T with ``T'BT = I`` on the range of B, judged with unit diagonal: the unit of a coordinate does not decide whether it counts."""
+    d = np.sqrt(np.maximum(np.diagonal(B), 0.0))
+    s = 1.0 / np.where(d > 1e-150, d, 1.0)
+    return s[:, None] * whitener(symmetric(B * np.outer(s, s)))[0]
+
+
 def is_singular(B: Array, rtol: float = 1e-10) -> bool:
     """An eigenvalue of a PSD matrix is at or below ``rtol`` times its largest, or very nearly."""
     return la.lapack.dpotrf(B - rtol * np.abs(B).sum(axis=0).max(initial=0.0) * np.eye(len(B)))[1] != 0

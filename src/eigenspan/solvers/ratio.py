@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ConvergenceError, InputError, UnitError
+from ..errors import ConvergenceError, InputError, PrecisionWarning, UnitError, warn
 from . import dense
 from .select import Auto, Dense, Solver, as_solver
 
 Array = NDArray[np.float64]
+
+#: Relative rounding of a trace, and the error of the ratio that is worth a word.
+_ROUNDING, _NEED = 4 * np.finfo(float).eps, 1e-6
 
 
 def trace_ratio(
@@ -44,9 +47,20 @@ def trace_ratio(
                 "reduce the features first, or add a ridge to the denominator."
             )
         new = float(np.sum(V * (A @ V))) / length
-        if abs(new - rho) <= tol * size:
+        rounding = _ROUNDING * (np.linalg.norm(A) + abs(new) * np.linalg.norm(B)) / length
+        if abs(new - rho) <= tol * size + rounding:
+            _warn_of_digits(rounding / max(abs(new), np.finfo(float).tiny), length / float(np.trace(B)))
             return new * (above / below), V, values * above
         rho = new
     raise ConvergenceError(
         f"The trace ratio still moved after {iterations} steps (ratio {rho * (above / below):.6g}): B may be singular."
     )
+
+
+def _warn_of_digits(bound: float, share: float) -> None:
+    if bound > _NEED:
+        warn(
+            f"The trace ratio is known to a relative error of up to {min(bound, 1.0):.0e} only: the best axes hold {share:.0e} of its "
+            "denominator, whose entries are rounded. Standardise features of unlike units, keep fewer of them (reduce=), or add a ridge.",
+            PrecisionWarning,
+        )
