@@ -6,6 +6,7 @@ import importlib.util
 import json
 import pickle
 import shutil
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +68,15 @@ def test_every_method_and_kind_has_a_file() -> None:
     assert {*templates(), *specifications()} == {path.stem for path in FILES}
     stored = {kind for path in FILES for kind in stored_kinds(path)}
     assert kinds().keys() - stored == ELSEWHERE
+
+
+def test_no_field_is_forgotten() -> None:
+    """Every argument of a stored dataclass is a field of its kind."""
+    stored = [kind for kind in kinds().values() if is_dataclass(kind.cls)]
+    assert len(stored) > 40
+    assert {k.name: {f.name for f in fields(k.cls) if f.init} - k.fields.keys() for k in stored} == {
+        k.name: set() for k in stored
+    }
 
 
 def test_a_file_of_its_time_needs_no_warning(recwarn: pytest.WarningsRecorder) -> None:

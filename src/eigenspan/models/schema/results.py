@@ -150,6 +150,9 @@ SUMS = [
             "means": Floats("g", "D"),
             "scatter": Floats("D", "D"),
             "single": Flag(),
+            "root": Maybe(Floats(None, "D")),
+            "lost": Maybe(Floats("D")),
+            "low": Maybe(Floats("g", "D")),
         },
     ),
     Kind(
@@ -159,7 +162,7 @@ SUMS = [
     ),
     Kind(
         "moments.views",
-        "core.views:JointMoments",
+        "core.joint:JointMoments",
         {"moments": Object("moments", D="D"), "widths": Many(Whole(1), container=tuple), "flat": Flag()},
         _joint,
     ),
