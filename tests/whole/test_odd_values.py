@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +23,12 @@ import eigenspan as es
 from eigenspan.cli import main
 from eigenspan.cli.bundle import load
 from eigenspan.core import Form
-from eigenspan.errors import EigenspanError, EigenspanWarning
+from eigenspan.errors import EigenspanError, EigenspanWarning, ModelError
+from eigenspan.models.archive import OBJECTS
 from eigenspan.models.files import write_model
 from eigenspan.quality import continuity, trustworthiness
 from helpers import pairwise, relative
+from model_files import entries, forged
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((30, 5))
@@ -183,7 +187,7 @@ def test_unfoldings_do_not_depend_on_the_unit(method: Any) -> None:
 # ---------------------------------------------------------------------- the command line
 @pytest.mark.parametrize(
     "change",
-    [{"estimator": None}, {"columns": 5}, {"center": np.zeros(2)}, {"medians": None}, {"label": 3}],
+    [{"estimator": None}, {"columns": 5}, {"columns": ["a"]}, {"medians": None}, {"label": 3}],
     ids=lambda change: next(iter(change)),
 )
 def test_models_whose_parts_do_not_fit_are_told_of(change: dict[str, Any], tmp_path: Path) -> None:
@@ -193,7 +197,13 @@ def test_models_whose_parts_do_not_fit_are_told_of(change: dict[str, Any], tmp_p
     told = CliRunner().invoke(main, ["embed", *places, "--model", f"{tmp_path}/m"])
     assert told.exit_code == 0, told.output
     bundle = load(tmp_path / "m")
-    write_model(vars(bundle) | change, tmp_path / "x", bundle.estimator)
+    with pytest.raises(ModelError, match="cannot be saved: table"):
+        write_model(replace(bundle, **change), tmp_path / "x", bundle.estimator)
+    whole = (tmp_path / "m").read_bytes()
+    objects = json.loads(entries(whole)[OBJECTS])
+    (node,) = [node for node in objects["objects"] if node["kind"] == "table"]
+    node.update(change)
+    (tmp_path / "x").write_bytes(forged(whole, objects))
     told = CliRunner().invoke(main, ["transform", f"{tmp_path}/x", *places])
     assert told.exit_code == 3, told.exception
-    assert "do not belong together" in " ".join(told.output.split())
+    assert "is malformed: table." in " ".join(told.output.split())
