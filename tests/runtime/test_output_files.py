@@ -61,6 +61,17 @@ def test_errors_of_the_block_pass_and_the_draft_is_removed(failure: BaseExceptio
     assert os.listdir(tmp_path) == ["a"]
 
 
+def test_what_is_buffered_is_dropped_after_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[Any] = []
+    monkeypatch.setattr("eigenspan._files._Raw.write", lambda _, data: written.append(bytes(data)) or len(data))
+    with pytest.raises(KeyboardInterrupt), writing(tmp_path / "a") as file:
+        file.write(b"new")
+        raise KeyboardInterrupt
+    assert written == []
+    put(tmp_path / "a")
+    assert written == [b"new"]
+
+
 def test_names_of_drafts_differ_and_fit(tmp_path: Path) -> None:
     path, names = tmp_path / ("é" * 120), []
     for _ in range(2):

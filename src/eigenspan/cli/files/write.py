@@ -219,8 +219,13 @@ def _as_text(file: IO[bytes]) -> Iterator[IO[str]]:
 
 def write_figure(figure: Any, path: Path, dpi: int) -> None:
     """Write a picture in the format that the ending names."""
-    with _refusing(path), writing(path) as file:
-        figure.savefig(file, dpi=dpi, format=path.suffix[1:].lower() or "png")
+    whole = (
+        BytesIO()
+    )  # a PDF that is cut short fails again when it is closed, with an error that says nothing of the disk
+    with _refusing(path):
+        figure.savefig(whole, dpi=dpi, format=path.suffix[1:].lower() or "png")
+        with writing(path) as file:
+            file.write(whole.getbuffer())
 
 
 def write_anndata(path: Path, source: Path, estimators: dict[str, Any], data: Any, beside: Any) -> None:
