@@ -69,6 +69,12 @@ def test_gradients_of_kernel_dimension_reduction_beyond_the_fourth_root_of_the_r
     assert angle(one.T, other.T) <= 1.0  # descent ends within its tolerance
 
 
+def test_conformal_maps_near_the_boundary_raise_no_warning_of_scipy() -> None:
+    """The best combination may have fewer dimensions than eigenvectors: iterates are singular up to rounding, as they should be."""
+    X = np.append(cloud(12, 1), [[1e4]], axis=0)
+    assert quietly(lambda: es.ConformalEigenmaps(2, tol=0.05, reg=0.0).fit(X)).embedding_.shape == (13, 2)
+
+
 def test_conformal_eigenmaps_measure_triangles_in_their_own_unit() -> None:
     """The graph may hold lengths of another metric than those of the triangles, 1e100 times as small."""
     X = np.abs(cloud(40, 4))

@@ -76,7 +76,8 @@ def _has_ties(case: Case) -> bool:
     if not (case.by_neighbours or case.method == "ContourRegression" or "spaced_rows" in case.text):
         return False
     lattice = case.geometry in TIED or (case.columns == 1 and "cosine" in case.text)
-    far = case.geometry in ("clusters", "outlier", "heavy_tails", "huge", "wide") and bool(case.get("kernel"))
+    by_kernel = bool(case.get("kernel")) or case.method in _GAUSSIAN
+    far = by_kernel and case.geometry in ("clusters", "outlier", "heavy_tails", "huge", "wide")
     far |= case.get("kernel") in ("'rbf'", "'laplacian'")  # of a width of their own, whatever the extent of the points
     return lattice or far
 
