@@ -15,6 +15,7 @@ from eigenspan.graphs import Landmarks
 from eigenspan.graphs.landmarks import choose_landmarks
 from eigenspan.solvers.pivoted import pivoted_cholesky
 from helpers import angle, cloud, pairwise, quietly, reports, says
+from metamorphic.data import outlier
 
 
 @pytest.mark.parametrize(
@@ -67,6 +68,12 @@ def test_gradients_of_kernel_dimension_reduction_beyond_the_fourth_root_of_the_r
     one = es.make(name, n_components=1, **params).fit(X, y).components_
     other = es.make(name, n_components=1, **params).fit(scale * X, y).components_
     assert angle(one.T, other.T) <= 1.0  # descent ends within its tolerance
+
+
+def test_conformal_maps_near_the_boundary_raise_no_warning_of_scipy() -> None:
+    """The best combination may have fewer dimensions than eigenvectors: iterates are singular up to rounding, as they should be."""
+    X = outlier(26, 1, seed=655)[::2]
+    assert quietly(lambda: es.ConformalEigenmaps(2, tol=0.05, reg=0.0).fit(X)).embedding_.shape == (13, 2)
 
 
 def test_conformal_eigenmaps_measure_triangles_in_their_own_unit() -> None:

@@ -162,7 +162,9 @@ class _Quadratic:
     def advance(self) -> bool:
         """One predictor–corrector step; False where none leads on."""
         try:
-            inverse = dense.symmetric(la.inv(self.P))
+            inverse = dense.symmetric(
+                np.linalg.inv(self.P)
+            )  # scipy's warns of iterates near the boundary, where optima are
             self._factorise(inverse)
             mu = float(np.sum(self.P * self.S)) / len(self.P)
             dP, dS = self._step(0.0 * inverse)

@@ -70,13 +70,17 @@ _PATHS = Unless(
     lambda case: ("PathSimilarity" in case.text or "'path'" in case.text) and case.basis == "samples",
 )
 
+#: Methods whose kernel is Gaussian, of a width of its own, where kernel= is left out.
+_GAUSSIAN = ("KernelPCA", "KernelCCA", "SupervisedNonlinearLocalEmbedding", "KernelLearner")
+
 
 def _has_ties(case: Case) -> bool:
     """Distances, in the space in which neighbours are sought, are equal but for rounding."""
     if not (case.by_neighbours or case.method == "ContourRegression" or "spaced_rows" in case.text):
         return False
     lattice = case.geometry in TIED or (case.columns == 1 and "cosine" in case.text)
-    far = case.geometry in ("clusters", "outlier", "heavy_tails", "huge", "wide") and bool(case.get("kernel"))
+    by_kernel = bool(case.get("kernel")) or case.method in _GAUSSIAN
+    far = by_kernel and case.geometry in ("clusters", "outlier", "heavy_tails", "huge", "wide")
     far |= case.get("kernel") in ("'rbf'", "'laplacian'")  # of a width of their own, whatever the extent of the points
     return lattice or far
 
@@ -102,8 +106,6 @@ _CHANCE = Unless("probabilities that tie up to rounding are drawn from", says(r"
 _SUMS = Unless("an iteration ends within its tolerance, elsewhere for another order of the sums", ITERATED)
 _ORIGIN = r"'cosine'|'poly'|'polynomial'|'sigmoid'|'chi2'|'additive_chi2'|center=False|es\.Cosine|Kernel\('poly'"
 _FIXED_WIDTH = r"'rbf'(?!, gamma)|'laplacian'|'poly'|'polynomial'|'sigmoid'|'chi2'|gamma=\d"
-#: Methods whose kernel is Gaussian, of a width of its own, where kernel= is left out.
-_GAUSSIAN = ("KernelPCA", "KernelCCA", "SupervisedNonlinearLocalEmbedding", "KernelLearner")
 _RIDGE = Unless("a ridge is added as it is, in the unit of the objective", says(r"ridge=(?!0\.0)"))
 
 UNLESS: dict[str, tuple[Unless, ...]] = {
@@ -227,9 +229,7 @@ UNLESS: dict[str, tuple[Unless, ...]] = {
         Unless("it has no partial_fit", lambda case: case.method not in IN_PARTS),
         _SUMS,
         Unless("a distortion sees the rows of a part only", says("dimmed")),
-        Unless(
-            "slices of a numeric response are those of the first part", lambda case: case.labels.startswith("numbers")
-        ),
+        Unless("slices of the response are those of the first part", method("SIR")),
     ),
     "inverse": (
         Unless(
