@@ -27,6 +27,8 @@ Index = NDArray[np.intp]
 
 #: Rows among which those near a line are looked for.
 _CROWD = 1000
+#: Relative difference of numbers that are equal but for rounding.
+_EQUAL = 1e-10
 #: Eigenvalue of a slice's covariance, relative to its largest, that is no extent; shrinkage at least where there is such a slice.
 _FLAT, _LEAST = 1e-10, 0.01
 
@@ -111,7 +113,7 @@ class ContourRegression(InverseRegression):
         spread = np.empty(len(U))
         for part in blocks(len(U), len(crowd)):
             spread[part] = _variance_near(W[i[part]], U[part] / length[part, None], W[crowd], Y[crowd], near)
-        return U[spread <= np.quantile(spread, self.contour)]
+        return U[spread <= np.quantile(spread, self.contour) * (1 + _EQUAL)]
 
 
 def _pairs(m: int, most: int, rng: np.random.Generator) -> tuple[Index, Index]:
@@ -126,7 +128,11 @@ def _variance_near(origin: Array, U: Array, crowd: Array, Y: Array, near: int) -
     """Of the responses Y of the points of the crowd that are nearest to each line ``origin + t U``."""
     along = U @ crowd.T - np.sum(U * origin, axis=1)[:, None]
     away = np.sum(crowd**2, axis=1) - 2 * origin @ crowd.T - along**2  # but for what a line has in common
-    found = Y[np.argpartition(away, near - 1, axis=1)[:, :near]]
+    last = np.partition(away, near - 1, axis=1)[:, near - 1 : near]
+    rounding = _EQUAL * (np.abs(away).max(initial=0.0) + np.sum(origin**2, axis=1, keepdims=True))
+    # Nearer points first, and by index those as far as the last up to rounding: with whole numbers there are many.
+    place = (away >= last - rounding).astype(np.uint8) + (away > last + rounding)
+    found = Y[np.argsort(place, axis=1, kind="stable")[:, :near]]
     return found.var(axis=1).sum(axis=1)
 
 
