@@ -11,7 +11,7 @@ DOCS := .venv-docs
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-kernels test-oldest test-runtime test-sklearn test-browser lint format types doctest unit gallery bench bench-full docs clean
+.PHONY: help setup demo test test-kernels test-oldest test-runtime test-sklearn test-browser test-routes lint format types doctest unit gallery bench bench-full docs clean
 
 help: ## this list
 	@echo "make <target>, with PYTHON=python3.12 to choose the interpreter"
@@ -50,6 +50,9 @@ unit: $(READY)
 
 test-kernels: $(READY) ## the tests with the BLAS kernels of other processors, one after the other
 	$(BIN)/python tests/kernels.py --workers $(WORKERS)
+
+test-routes: $(READY) ## every linear method by array, sparse rows, file, Dask and parts, over all conditions and offsets
+	EIGENSPAN_ROUTES=all $(BIN)/python -m pytest -q -s tests/whole/test_routes.py
 
 $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))' || { echo "The oldest versions have no wheels for this Python: choose 3.11 or 3.12 with make test-oldest PYTHON=..."; exit 1; }

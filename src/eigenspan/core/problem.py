@@ -248,8 +248,7 @@ def as_solved(problem: TraceProblem | TraceRatio, spectrum: Spectrum) -> TracePr
 
 def _run(standard: _Standard, sense: Sense, k: int, wanted: int, solver: Solver, rng: np.random.Generator) -> Spectrum:
     A, chain = standard.A, solver.chain(standard.A, wanted, sense)
-    norm = max(A.norm(), np.finfo(float).tiny)
-    trouble = ""
+    norm, trouble = max(A.norm(), np.finfo(float).tiny), ""
     for position, attempt in enumerate(chain):
         name = type(attempt).__name__
         if trouble:
@@ -274,7 +273,8 @@ def _run(standard: _Standard, sense: Sense, k: int, wanted: int, solver: Solver,
             f"{trouble} Its eigenvectors cannot be trusted: use another solver, or fewer components."
         )
     beyond = float(values[k]) if values.size > k else np.nan
-    gap = relative_gap(values[k - 1], beyond, norm) if values.size > k else np.inf
+    known = A.dense is not None and dense.is_diagonal(A.dense)  # to all digits, not to rounding of the largest
+    gap = relative_gap(values[k - 1], beyond, 0.0 if known else norm) if values.size > k else np.inf
     note(solver=name, **standard.facts)
     return Spectrum(values[:k], standard.back(U[:, :k]), residuals[:k], gap, beyond, name, norm, standard.facts)
 
