@@ -15,7 +15,7 @@ FUZZ_MINUTES ?=
 FUZZ_RESUME ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-kernels test-arrays test-oldest test-runtime test-faults test-sklearn test-browser lint format types doctest unit gallery bench bench-full docs clean
+.PHONY: help setup demo test test-kernels test-arrays test-oldest test-runtime test-faults test-sklearn test-browser test-routes lint format types doctest unit gallery bench bench-full docs clean
 
 help: ## this list
 	@echo "make <target>, with PYTHON=python3.12 to choose the interpreter"
@@ -57,6 +57,9 @@ test-kernels: $(READY) ## the tests with the BLAS kernels of other processors, o
 
 test-arrays: $(READY) ## 650 embeddings with the BLAS kernels of other processors, compared (two minutes)
 	$(BIN)/python tests/kernels.py --arrays
+
+test-routes: $(READY) ## every linear method by array, sparse rows, file, Dask and parts, over all conditions and offsets
+	EIGENSPAN_ROUTES=all $(BIN)/python -m pytest -q -s tests/whole/test_routes.py
 
 $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))' || { echo "The oldest versions have no wheels for this Python: choose 3.11 or 3.12 with make test-oldest PYTHON=..."; exit 1; }

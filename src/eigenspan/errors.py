@@ -28,7 +28,7 @@
     ├── SearchWarning                    neighbours that are approximate, or take long to find
     ├── LocalisationWarning              an axis that lives on a handful of points
     ├── FlatWarning                      an axis along which the points hardly vary
-    ├── PrecisionWarning                 rounding shows in the result: the data lie far from the origin, or hardly differ
+    ├── PrecisionWarning                 rounding shows in the result: the data lie far from the origin, or hardly differ along a direction
     ├── MissingWarning                   rows of which no entry was observed
     ├── FitWarning                       some of several fits failed, and figures are those of the others
     ├── ModelWarning                     a model that another version has saved

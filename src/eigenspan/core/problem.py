@@ -255,8 +255,7 @@ def _run(
     standard: Standard, sense: Sense, k: int, wanted: int, solver: Solver, rng: np.random.Generator, size: float
 ) -> Spectrum:
     A, chain = standard.A, solver.chain(standard.A, wanted, sense)
-    norm = max(A.norm(), np.finfo(float).tiny)
-    trouble = ""
+    norm, trouble = max(A.norm(), np.finfo(float).tiny), ""
     for position, attempt in enumerate(chain):
         name = type(attempt).__name__
         if trouble:
@@ -281,9 +280,11 @@ def _run(
             f"{trouble} Its eigenvectors cannot be trusted: use another solver, or fewer components."
         )
     beyond = float(values[k]) if values.size > k else np.nan
-    gap = relative_gap(values[k - 1], beyond, max(norm, size)) if values.size > k else np.inf
+    known = A.dense is not None and dense.is_diagonal(A.dense)  # to all digits, not to rounding of the largest
+    level = 0.0 if known else max(norm, size)
+    gap = relative_gap(values[k - 1], beyond, level) if values.size > k else np.inf
     note(solver=name, **standard.facts)
-    return Spectrum(values[:k], standard.back(U[:, :k]), residuals[:k], gap, beyond, name, norm, standard.facts, size)
+    return Spectrum(values[:k], standard.back(U[:, :k]), residuals[:k], gap, beyond, name, norm, standard.facts, level)
 
 
 def _refine(A: Form, U: Array, sense: Sense, N: Array | None, norm: float) -> tuple[Array, Array, Array]:
@@ -317,7 +318,7 @@ def _solve_ratio(
     note(solver="TraceRatio", **facts)
     beyond = float(values[k]) if values.size > k else np.nan
     V = V if T is None else T @ V
-    spectrum = Spectrum(values[:k], V, residuals, gap, beyond, "TraceRatio", norm, facts, size)
+    spectrum = Spectrum(values[:k], V, residuals, gap, beyond, "TraceRatio", norm, facts, max(norm, size))
     spectrum.warn_if_degenerate(advice)
     return spectrum.oriented()
 

@@ -50,9 +50,9 @@ class Spectrum:
         A bound on ‖A‖: what eigenvalues and residuals are small against.
     facts : dict
         What happened on the way (rank kept, ridge added, iterations).
-    size : float
-        What the eigenvalues of this objective can be as large as, where the problem does not show it: ‖A‖ is rounding where the objective
-        vanishes on all that the basis spans. Eigenvalues that differ by 1e-14 of it, or of ‖A‖, are equal.
+    size : float or None
+        Eigenvalues that differ by 1e-14 of this are equal. None is `norm`. It is more where the objective vanishes on all that the basis spans,
+        so that ‖A‖ is rounding itself, and zero where each eigenvalue is known to its own digits.
     """
 
     values: Array
@@ -63,7 +63,7 @@ class Spectrum:
     solver: str = "dense"
     norm: float = 0.0
     facts: dict = field(default_factory=dict)
-    size: float = 0.0
+    size: float | None = None
 
     def without_first(self, skip: int) -> Spectrum:
         """The same without its first axes."""
@@ -71,7 +71,11 @@ class Spectrum:
 
     def ties(self) -> list[slice]:
         """The groups of axes that share an eigenvalue, two or more."""
-        return ties_of(self.values, max(self.norm, self.size))
+        return ties_of(self.values, self._level)
+
+    @property
+    def _level(self) -> float:
+        return self.norm if self.size is None else self.size
 
     def oriented(self, witness: Callable[[Array], Array] | None = None) -> Spectrum:
         """The same eigenvectors with the signs, and within equal eigenvalues the rotation, that the rule of `orientation` gives them.
@@ -87,7 +91,7 @@ class Spectrum:
         seen = self.vectors if witness is None else witness(self.vectors)
         if not self.ties():
             return replace(self, vectors=self.vectors * sign_of(seen))
-        R = orientation_of(self.values, seen, max(self.norm, self.size))
+        R = orientation_of(self.values, seen, self._level)
         apart = (self.values[:, None] - self.values) / (self.norm or 1.0)
         residuals = np.hypot(np.abs(R.T) @ self.residuals, np.linalg.norm(R * apart, axis=0))
         return replace(self, vectors=self.vectors @ R, residuals=residuals)

@@ -179,8 +179,8 @@ class PCA(PrincipalAxes):
 
     Cost: one pass over X, O(nD²) time and O(D²) memory beyond the data for D < n, and by the products of the
     rows, O(n²D), for D ≥ n. A few axes are found there by Lanczos iteration on products with X, which is centred implicitly and
-    stays sparse. float32 is multiplied as it is and summed in double precision: axes and variances are then right to about 1e-6 of
-    the largest variance.
+    stays sparse. float32 is multiplied as it is and summed in double precision while variances are right to about 1e-3, and multiplied in
+    double precision otherwise. Where products of the rows would lose digits of the axes asked for, the rows are read again and factorised.
 
     X may be a `numpy.memmap`: it is read once, in blocks, and the fit then holds no ``embedding_``; ``transform`` and
     ``fit_transform`` return one, reading in blocks too. `partial_fit` takes the rows in parts.
