@@ -247,3 +247,11 @@ def test_a_diagonal_unit_is_measured_by_its_own_size() -> None:
     with pytest.warns(DegenerateWarning):
         solve(TraceProblem(1e-30 * diagonal([1.0, 2.0, 4.0]), None, "min"), 2, size=1.0)
     assert solve(TraceProblem(1e-30 * diagonal([1.0, 2.0, 4.0]), None, "min"), 2).gap > 0.4
+
+
+@pytest.mark.parametrize("ridge", [1.0, 1e10, 1e20])
+@pytest.mark.parametrize("method", ["LDA", "SDA", "SSFDA"])
+def test_a_large_ridge_makes_no_ties(method: str, ridge: float) -> None:
+    table = tables()["wine"]
+    found = es.make(method, n_components=2, ridge=ridge).fit(table.X, table.y)  # a warning would be an error
+    assert "tied_axes" not in found.diagnostics_

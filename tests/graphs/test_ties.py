@@ -157,7 +157,7 @@ def test_bridges_by_length_then_index(gap: float) -> None:
     """Equal grids side by side: many pairs are equally close."""
     grid = np.array(list(itertools.product(range(4), range(4))), dtype=float)
     X = np.vstack([grid, grid + [gap, 0], grid + [0, gap], grid + [gap, gap]])[np.random.default_rng(0).permutation(64)]
-    labels = np.unique((X >= gap) @ [1, 2], return_inverse=True)[1]
+    labels = np.unique((gap <= X) @ [1, 2], return_inverse=True)[1]
     expected = kruskal(X, labels)
     for search, points in ways(X):
         graph = KNN(4, search=search).build(points)

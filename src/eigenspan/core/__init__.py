@@ -12,7 +12,7 @@ from .map import Map, Raw
 from .nystrom import NystromFeatures
 from .orientation import orientation_of, sign_of
 from .pairwise import Pairwise
-from .problem import Posed, TraceProblem, TraceRatio, as_solved, pose, solve, with_ridge
+from .problem import Posed, TraceProblem, TraceRatio, as_solved, pose, share_of, solve, with_ridge
 from .scale import AxisWeights, Diffusion, InverseSqrt, SqrtEigenvalue, Unit, UnitCovariance, UnitVariance, Whitened
 from .scatters import Scatters
 from .spectrum import Spectrum
@@ -53,6 +53,7 @@ __all__ = [
     "kernel_rows",
     "orientation_of",
     "pose",
+    "share_of",
     "sign_of",
     "solve",
     "spectral_attributes",

@@ -18,8 +18,6 @@ their sign or, where they share an eigenvalue, their rotation.
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,7 +36,7 @@ def sign_of(Y: Array) -> Array:
     if Y.shape[0] == 0:
         return np.ones(Y.shape[1])
     size = np.abs(Y)
-    first = np.argmax(size >= (1 - EQUAL) * size.max(axis=0), axis=0)
+    first = (size >= (1 - EQUAL) * size.max(axis=0)).argmax(axis=0)
     return np.where(Y[first, np.arange(Y.shape[1])] < 0, -1.0, 1.0)
 
 
@@ -81,7 +79,10 @@ def relative_gap(last: float, beyond: float, norm: float) -> float:
 
 def ties_of(values: Array, norm: float) -> list[slice]:
     """The groups of two or more neighbouring eigenvalues of a matrix of this norm that coincide."""
-    tied = np.array([relative_gap(a, b, norm) < TIED for a, b in pairwise(values)], dtype=bool)
+    sizes, apart = np.abs(values), np.abs(np.diff(values))  # `relative_gap` of all neighbours at once
+    tied = (apart <= 1e-14 * norm) | (apart < TIED * np.maximum(sizes[1:], sizes[:-1]))
+    if not tied.any():
+        return []
     groups = np.split(np.arange(values.size), np.flatnonzero(~tied) + 1)
     return [slice(int(group[0]), int(group[-1]) + 1) for group in groups if group.size > 1]
 

@@ -165,7 +165,8 @@ def pose(
         if sense == "min" and form.psd:
             A = with_ridge(A, ridge, relative)
         else:
-            B = with_ridge(B, ridge, relative)
+            plain, B = B, with_ridge(B, ridge, relative)
+            size *= share_of(plain, B)
     exclude = basis.constant() if form.kills_constant else None
     return Posed(TraceProblem(A, B, sense, exclude), basis, scale or Unit(), skip, size=size)
 
@@ -175,7 +176,14 @@ def _size(form: Form, M: Form) -> float:
 
     Those of the few functions that a basis spans may all be zero, and are then rounding of this.
     """
-    return float(np.abs(form.diagonal()).sum()) / max(float(np.abs(M.diagonal()).sum()), np.finfo(float).tiny)
+    unit = float(np.abs(M.diagonal()).sum())
+    return float(np.abs(form.diagonal()).sum()) / unit if unit > np.finfo(float).tiny else 0.0
+
+
+def share_of(plain: Form, ridged: Form) -> float:
+    """What a unit measures of itself with a ridge, in the mean: eigenvalues are smaller by this factor."""
+    whole = float(ridged.diagonal().sum())
+    return max(float(plain.diagonal().sum()), 0.0) / whole if whole > np.finfo(float).tiny else 1.0
 
 
 def _masses(M: Form) -> Array:

@@ -51,8 +51,8 @@ class Spectrum:
     facts : dict
         What happened on the way (rank kept, ridge added, iterations).
     size : float or None
-        Eigenvalues that differ by 1e-14 of this are equal. None is `norm`. It is more where the objective vanishes on all that the basis spans,
-        so that ‖A‖ is rounding itself, and zero where each eigenvalue is known to its own digits.
+        Eigenvalues that differ by 1e-14 of this are equal. None is `norm`. It is larger where the objective vanishes on all that the basis
+        spans, so that ‖A‖ is rounding itself, and zero where each eigenvalue is known to its own digits.
     """
 
     values: Array

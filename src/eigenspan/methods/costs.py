@@ -15,7 +15,18 @@ from numpy.typing import NDArray
 
 from .._diagnostics import note
 from .._parameters import Count, NotNegative, Positive, Verbose
-from ..core import AxisWeights, Features, Form, Posed, Spectrum, TraceProblem, TraceRatio, diagonal, with_ridge
+from ..core import (
+    AxisWeights,
+    Features,
+    Form,
+    Posed,
+    Spectrum,
+    TraceProblem,
+    TraceRatio,
+    diagonal,
+    share_of,
+    with_ridge,
+)
 from ..errors import DimensionError, GraphError, LabelError, LabelWarning, RidgeWarning, warn
 from ..forms import laplacian, local_fisher, pair_affinity
 from ..graphs import LocalScaling, NeighbourGraph, Powered, affinity, allies, as_graph, check_n_neighbors
@@ -109,8 +120,9 @@ class PairCosts(FeatureReducer):
             share = 1.0 if raw else unlabelled_unit(A, smooth)
             note(gamma_factor=share, effective_gamma=self.gamma * share)
             A = A + self.gamma * share * smooth
-        problem = TraceProblem(A, None if B is None else self._unit(basis, A, B), "min")
-        return Posed(problem, basis, AxisWeights(self.axes), size=0.0 if B is None else _LEAST)
+        unit = None if B is None else self._unit(basis, A, B)
+        size = 0.0 if B is None or unit is None else _LEAST * share_of(B, unit)
+        return Posed(TraceProblem(A, unit, "min"), basis, AxisWeights(self.axes), size=size)
 
     def _unit(self, basis: Features, A: Form, B: Form) -> Form:
         """B, with a ridge where one is given or needed."""

@@ -14,7 +14,19 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._diagnostics import note
 from .._parameters import ArrayLike, Share, parameter
-from ..core import AxisWeights, Features, Fitted, Posed, Scatters, TraceProblem, TraceRatio, Unit, solve, with_ridge
+from ..core import (
+    AxisWeights,
+    Features,
+    Fitted,
+    Posed,
+    Scatters,
+    TraceProblem,
+    TraceRatio,
+    Unit,
+    share_of,
+    solve,
+    with_ridge,
+)
 from ..core.moments import Sums
 from ..errors import DimensionError, InputError, LabelError, LabelWarning, warn
 from ..graphs import class_indicator
@@ -214,7 +226,8 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
         unit = with_ridge(A + (1 - s) * W, given, basis.relative_ridge)
         free = self.n_components in (None, "auto") or self.criterion == "one-against-rest"
         most = min(scatters.counts.size - 1, max(A.n, 1)) if free else None
-        size = 1.0 / scatters.counts.max()  # what one row of a class has of its mean: less is rounding
+        # what one row of a class has of its mean: less is rounding
+        size = share_of(A + W, unit) / scatters.counts.max()
         if self.criterion == "trace-ratio":
             ratio = TraceRatio(A, unit)
             return Posed(ratio, basis, RatioWeights(ratio, self.axes), axes=most, size=size * unit.norm())

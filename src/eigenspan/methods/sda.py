@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._parameters import NotNegative, Weights, parameter
-from ..core import AxisWeights, Form, Posed, Scatters, TraceProblem, pose, with_ridge
+from ..core import AxisWeights, Form, Posed, Scatters, TraceProblem, pose, share_of, with_ridge
 from ..core.projected import Rows
 from ..forms import between, laplacian, total
 from ..graphs import affinity
@@ -116,9 +116,9 @@ class SDA(SmoothedStreaming, GraphProjection):
         unit = A + scatters.within
         if scatters.smooth is not None:
             unit = unit + self.mu * scatters.smooth
-        unit = with_ridge(unit, self.ridge, scatters.basis.relative_ridge)
-        scale = AxisWeights(self.axes, signed=False)
-        return Posed(TraceProblem(A, unit, "max"), scatters.basis, scale, axes=d, size=1.0 / scatters.counts.max())
+        plain, unit = unit, with_ridge(unit, self.ridge, scatters.basis.relative_ridge)
+        scale, size = AxisWeights(self.axes, signed=False), share_of(plain, unit) / scatters.counts.max()
+        return Posed(TraceProblem(A, unit, "max"), scatters.basis, scale, axes=d, size=size)
 
     def _pose(self, sample: Sample) -> Posed:
         codes, c = sample.y.codes, sample.y.count
