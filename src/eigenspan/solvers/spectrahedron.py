@@ -162,9 +162,8 @@ class _Quadratic:
     def advance(self) -> bool:
         """One predictor–corrector step; False where none leads on."""
         try:
-            inverse = dense.symmetric(
-                np.linalg.inv(self.P)
-            )  # scipy's warns of iterates near the boundary, where optima are
+            # scipy's inverse would warn of iterates near the boundary, where optima are
+            inverse = dense.symmetric(np.asarray(np.linalg.inv(self.P), dtype=np.float64))
             self._factorise(inverse)
             mu = float(np.sum(self.P * self.S)) / len(self.P)
             dP, dS = self._step(0.0 * inverse)
