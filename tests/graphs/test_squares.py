@@ -52,7 +52,8 @@ def test_squared_distances_have_nine_digits(X: Any, form: Any) -> None:
     Z, exact = X[::3] + 0.0, true_squares(X, X)
     found = squared_distances(form(X))
     assert np.all(np.abs(found - exact) <= 1e-9 * exact)
-    assert np.array_equal(found, found.T) and not np.diagonal(found).any()
+    assert np.array_equal(found, found.T)
+    assert not np.diagonal(found).any()
     assert np.all(np.abs(squared_distances(form(X), form(Z)) - exact[:, ::3]) <= 1e-9 * exact[:, ::3])
     np.testing.assert_allclose(point_distances(form(X)), cdist(X, X), rtol=1e-9)
 
@@ -97,7 +98,8 @@ def test_widths_do_not_depend_on_the_container(X: Any) -> None:
 def test_sparse_rows_are_moved_in_full_columns_only() -> None:
     X = TABLES["sparse columns beside offsets"]
     origin = origin_of(sp.csr_array(X))
-    assert origin is not None and np.array_equal(np.flatnonzero(origin), [40, 41])
+    assert origin is not None
+    assert np.array_equal(np.flatnonzero(origin), [40, 41])
     near = moved(sp.csr_array(X), origin)
     assert near.nnz == np.count_nonzero(X)
     np.testing.assert_array_equal(near.toarray(), X - origin)

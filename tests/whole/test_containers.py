@@ -27,7 +27,6 @@ _ITERATIVE = {
     "LAD",
     "OrdinalIsomap",
 }
-#: Gaussian mixtures and the like, whose graph or kernel is none of rows.
 GRAPHS = [
     case
     for case in estimators()
@@ -77,7 +76,8 @@ def embedded(case: Case, X: Any) -> tuple[Any, bool]:
         try:
             fitted = case.make().fit(X, Y)
         except (TypeError, ValueError) as refusal:
-            assert "sparse" in str(refusal).lower() or "dense" in str(refusal).lower(), refusal
+            if "sparse" not in str(refusal).lower() and "dense" not in str(refusal).lower():
+                raise
             return None, False
         try:
             found = fitted.embedding_
@@ -102,24 +102,11 @@ def compare(case: Case, X: Any, others: dict[str, Any]) -> None:
 @over(GRAPHS)
 @pytest.mark.parametrize("table", ["counts", "grid"])
 def test_ties_are_broken_alike(case: Case, table: str, tmp_path: Path) -> None:
-    others = containers(TABLES[table], tmp_path)
-    kept = ("csr", "single", "fortran") if table == "counts" else ("csr",)
-    compare(case, TABLES[table], {name: others[name] for name in kept})
+    compare(case, TABLES[table], containers(TABLES[table], tmp_path))
 
 
 @over(BY_DISTANCE)
 def test_distances_keep_their_digits_far_from_the_origin(case: Case, tmp_path: Path) -> None:
     if case.id in ("ONPP-kernel", "LLTSA-kernel"):
         pytest.skip("a polynomial of points this far away has no digits left, which is refused")
-    compare(case, TABLES["offset of 1e7"], {"csr": containers(TABLES["offset of 1e7"], tmp_path)["csr"]})
-
-
-@over(
-    [case for case in GRAPHS if case.id in ("LLE", "Isomap", "KernelPCA", "LaplacianEigenmaps", "LPP", "ClassicalMDS")]
-)
-@pytest.mark.parametrize("table", ["counts", "grid", "offset of 1e7"])
-def test_every_container(case: Case, table: str, tmp_path: Path) -> None:
-    others = containers(TABLES[table], tmp_path)
-    if case.linear and table == "offset of 1e7":
-        others = {name: other for name, other in others.items() if not sp.issparse(other)}
-    compare(case, TABLES[table], others)
+    compare(case, TABLES["offset of 1e7"], containers(TABLES["offset of 1e7"], tmp_path))

@@ -138,7 +138,7 @@ class KNN(Spec):
     search : {"auto", "tree", "exact", "hnsw", "sklearn"}, default="auto"
         How neighbours are found: by a k-d tree, by bounds on all pairs (exact, any dimension), by a navigable graph
         (approximate, needs ``eigenspan[ann]``), or by scikit-learn. The choice and, where it is approximate, the measured recall
-        are in ``diagnostics_``.
+        are in ``diagnostics_``. Of equally near points the one with the lower row comes first, whatever the search.
     n_jobs : int or None, default=None
         Threads; None means all. It has no effect on the result.
 

@@ -9,8 +9,9 @@ Euclidean, where that is expected to be quicker        ``"hnsw"``: a navigable g
 sparse, or another metric                              ``"sklearn"``: scikit-learn's NearestNeighbors
 =====================================================  ===========================================================
 
-The first two are exact and find the same neighbours; coincident points are at distance zero exactly. ``search="auto"`` takes
-the third only where faiss is installed.
+All but the third are exact and find the same neighbours, the k nearest by distance, then by index (`ties`); coincident points are at
+distance zero exactly. ``search="auto"`` takes the third only where faiss is installed. Sparse Euclidean points are searched by products
+whose error is bounded (`expanded`).
 """
 
 from __future__ import annotations
@@ -260,8 +261,8 @@ def _faiss() -> Any:
 class LibrarySearch:
     """scikit-learn's search, for any metric and for sparse points.
 
-    Euclidean distances that it takes from products are taken about the median point: far from the origin they would lose their
-    digits. (Whole numbers stay whole, and points at the very radius stay within it.)
+    Neighbours that scikit-learn finds equally near, up to the rounding of its distances, are searched for again by distance, then by
+    index. Euclidean distances of sparse points, and of all points within a radius in many dimensions, come from `expanded` instead.
     """
 
     name: ClassVar[str] = "sklearn"
@@ -347,12 +348,12 @@ class LibrarySearch:
 
     def _decide_at(self, radius: float, queries: Any, start: int, distances: Any, indices: Any) -> None:
         """Measure the points at the very radius as every other search does, and drop those beyond it, in place."""
-        counts = [len(row) for row in distances]
-        rows, places = np.repeat(np.arange(len(counts)), counts), np.concatenate([np.arange(count) for count in counts])
         edge = np.flatnonzero(np.concatenate(distances) >= radius * (1 - _ROUNDING))
         if not edge.size:
             return
-        rows, places, found = rows[edge], places[edge], np.concatenate(indices)[edge]
+        ends = np.cumsum([len(row) for row in distances])
+        rows = np.searchsorted(ends, edge, side="right")
+        places, found = edge - np.concatenate([[0], ends])[rows], np.concatenate(indices)[edge]
         lengths = np.sqrt(pair_squares(queries, start + rows, self.points, found))
         for i in np.unique(rows):
             at = places[rows == i]
