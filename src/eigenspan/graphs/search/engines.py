@@ -301,7 +301,7 @@ class LibrarySearch:
         tied = tied_rows(found, rounding(self.points.shape[1]), self._slack(queries, found))
         if tied.size and np.isfinite(distances[tied]).all():
             distances, indices = distances.copy(), indices.copy()
-            distances[tied], indices[tied] = self._settled(queries[tied], own[tied], k, _equal(found))
+            distances[tied], indices[tied] = self._settled(queries[tied], own[tied], k, self._equal(found))
         return distances, indices
 
     @property
@@ -311,12 +311,15 @@ class LibrarySearch:
     def _slack(self, queries: Any, found: Array) -> Array | None:
         """Differences of distances that rounding can make, for each query; None where distances are taken by differences."""
         if not self._euclidean:
-            return np.full(len(found), _equal(found))
+            return np.full(len(found), self._equal(found))
         if self.centre is None:
             return None
         sizes = square_lengths(self._moved(queries)) + square_lengths(self._moved(self.points)).max()
         # products leave an error in the squares, which is largest in the shortest distance
         return np.sqrt(4 * EPS * (self.points.shape[1] + 4) * sizes)
+
+    def _equal(self, found: Array) -> float:
+        return _equal(found, self.fitted.effective_metric_)
 
     def _settled(self, queries: Any, own: Index, k: int, slack: float) -> Lists:
         """The nearest by distance, then by index, for queries with points that are equally near up to rounding."""
@@ -370,6 +373,7 @@ class LibrarySearch:
         return np.concatenate(distances), np.concatenate(indices)
 
 
-def _equal(distances: Array) -> float:
-    """Difference of two distances in any metric that rounding can make."""
-    return _ROUNDING * max(1.0, float(distances.max(initial=0.0)))
+def _equal(distances: Array, metric: Any) -> float:
+    """Difference of two distances that rounding can make: relative to the largest, or to the one that a similarity is subtracted from."""
+    least = 1.0 if metric in ("cosine", "correlation") else 0.0
+    return _ROUNDING * max(least, float(distances.max(initial=0.0)))
