@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+
 from ..._resources import available_memory, human_bytes
 from ...errors import MemoryLimitError
 from ..console import Unfit, how, say
@@ -95,8 +97,7 @@ def scan(path: Path, most: float = math.inf, *, rows: bool = True) -> Scan:
 
 
 def _scan(path: Path, most: float, rows: bool) -> Scan:
-    size, lines, tail = 0, 0, 0
-    longest = max(_LONGEST, _SHARE * available_memory()) if rows else math.inf
+    size, lines, tail, longest = 0, 0, 0, float(_LONGEST) if rows else math.inf
     checks: _Checks | None = None
     with open_bytes(path) as file:
         while size <= most and (block := file.read(_BLOCK)):
@@ -104,10 +105,13 @@ def _scan(path: Path, most: float, rows: bool) -> Scan:
                 refuse_packed(path, block)
                 checks = _Checks(block)
             size += len(block)
-            lines += block.count(b"\n") or block.count(b"\r")
-            last = max(block.rfind(b"\n"), block.rfind(b"\r"))
+            end = b"\n" if b"\n" in block else b"\r"
+            lines += int(
+                np.count_nonzero(np.frombuffer(block, np.uint8) == end[0])
+            )  # faster than bytes.count for short lines
+            last = block.rfind(end)
             tail = len(block) - last - 1 if last >= 0 else tail + len(block)
-            if tail > longest:
+            if tail > longest and tail > (longest := max(longest, _SHARE * available_memory())):
                 raise MemoryLimitError(
                     f"{str(path)!r} has a line of more than {human_bytes(longest)}, which is no row of a table that fits in memory. Check "
                     "that it is text, with one row on a line."

@@ -18,7 +18,7 @@ from ..._resources import available_memory, human_bytes, require
 from ...errors import MemoryLimitError
 from ..console import Unfit, listed, say
 from .cells import numbers_in
-from .encoding import Scan, open_text, scan
+from .encoding import OPENERS, Scan, open_text, scan
 from .source import Reading
 
 #: Bytes that pandas needs for a cell at the peak of reading, besides the text itself, and more for a cell of text (measured).
@@ -62,7 +62,7 @@ def text_columns(path: Path) -> int:
 
 def require_text(path: Path) -> None:
     """Refuse a text file that does not fit in memory; a compressed one is unpacked until that is known."""
-    most = available_memory()
+    most = available_memory() if path.suffix.lower() in OPENERS else math.inf
     needed = text_bytes(path, most)
     if math.isinf(needed):
         raise MemoryLimitError(
@@ -183,7 +183,7 @@ def with_plain_cells(frame: Any) -> Any:
 
 def _require_cells(path: Path, held: Any) -> None:
     """Refuse objects that hardly share a name: every name is a column of as many cells as there are objects."""
-    if isinstance(held, list) and len(held) > 1 and all(isinstance(entry, dict) for entry in held):
+    if isinstance(held, list) and set(map(type, held)) == {dict}:
         columns = len(set().union(*held))
         what = f"The table in {str(path)!r}, {len(held)} objects with {columns} different names,"
         require(2.0 * 8 * len(held) * columns, what, "Give all objects the same names.")
