@@ -172,6 +172,13 @@ def is_special(path: Path) -> bool:
     return found is not None and not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode)
 
 
+class Memory(io.BytesIO):
+    """File in memory that is never closed: an archive that is cut short writes its end when it is collected, in any order."""
+
+    def close(self) -> None:
+        """Do nothing; the memory is freed with the object."""
+
+
 class DraftFolder:
     """Folder under way; `open` adds a file."""
 

@@ -33,7 +33,7 @@ WRITERS = _words(
     "write_csvs write ExcelWriter ParquetWriter ZipFile TarFile GzipFile FileIO TextIOWrapper"
 )
 #: Where files to write to come from: of these, and of functions that take one (`IO[bytes]`), every writer may have any.
-SOURCES = {"writing", "replacing", "BytesIO", "StringIO", "TextIOWrapper", "ExcelWriter"}
+SOURCES = {"writing", "replacing", "Memory", "BytesIO", "StringIO", "TextIOWrapper", "ExcelWriter"}
 #: Methods of this library that have the name of a writer, and hand a name on to `_files`.
 OWN = {"full_report(self, title, **given).write", "third.write", "result.write", "write", "write_table", "save"}
 #: Parts of an archive that is itself written to a file of `_files`.

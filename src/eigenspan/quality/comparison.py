@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from .._diagnostics import logger
-from .._files import make_folder, writing
+from .._files import Memory, make_folder, writing
 from ..errors import EigenspanError, FitWarning, InputError, warn
 from ..input.y import label_array
 from ..methods.registry import make
@@ -339,7 +338,7 @@ class Shelf:
                 "method": repr(estimator),
             }
         )
-        whole = BytesIO()
+        whole = Memory()
         np.savez_compressed(whole, embedding=found.embedding, facts=np.array(facts))
         with writing(self._file(name)) as file:
             file.write(whole.getbuffer())

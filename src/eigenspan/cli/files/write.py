@@ -6,12 +6,12 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from io import BytesIO, TextIOWrapper
+from io import TextIOWrapper
 from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
-from ..._files import DraftFolder, is_special, writing, writing_folder
+from ..._files import DraftFolder, Memory, is_special, writing, writing_folder
 from ...errors import OutputError
 from ..console import Failed, Usage, listed, print_table, warn
 from .spreadsheet import neutralised, write_workbook
@@ -182,7 +182,7 @@ def _write(frame: Any, file: IO[bytes], ending: str, axes: list[str]) -> None:
     elif ending == ".feather":
         frame.reset_index(drop=True).to_feather(file)
     elif ending == ".xlsx":
-        whole = BytesIO()  # an archive that is cut short prints a traceback when it is collected
+        whole = Memory()
         write_workbook(frame, whole)
         file.write(whole.getbuffer())
     elif ending in (".json", ".jsonl", ".ndjson"):
@@ -219,9 +219,8 @@ def _as_text(file: IO[bytes]) -> Iterator[IO[str]]:
 
 def write_figure(figure: Any, path: Path, dpi: int) -> None:
     """Write a picture in the format that the ending names."""
-    whole = (
-        BytesIO()
-    )  # a PDF that is cut short fails again when it is closed, with an error that says nothing of the disk
+    # In memory first: a PDF that is cut short fails again when it is closed, with an error that does not name the disk.
+    whole = Memory()
     with _refusing(path):
         figure.savefig(whole, dpi=dpi, format=path.suffix[1:].lower() or "png")
         with writing(path) as file:
@@ -262,6 +261,6 @@ def _write_numpy(frame: Any, file: IO[bytes], ending: str, axes: list[str]) -> N
         raise Usage(
             f"A column is called 'X', the name of the embedding in a {ending} file: the columns are {listed(frame.columns)}."
         )
-    whole = BytesIO()  # as for a workbook
+    whole = Memory()
     np.savez(whole, X=Y, axes=np.array(axes), **beside)
     file.write(whole.getbuffer())
