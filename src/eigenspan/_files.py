@@ -131,10 +131,7 @@ def together() -> Iterator[None]:
 
 
 def copy_of_stream(stream: Any, name: str) -> Path:
-    """Private copy of a stream in the system's temporary folder, removed when the process ends.
-
-    It takes at most nine tenths of what is free there: an endless stream must not fill the disk.
-    """
+    """Private copy of a stream in the temporary folder, of at most 90 % of what is free there; removed when the process ends."""
     with _telling(Path("the temporary folder")):
         folder = Path(tempfile.mkdtemp(prefix="eigenspan-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -145,7 +142,7 @@ def copy_of_stream(stream: Any, name: str) -> Path:
                 file.write(block)
                 if file.tell() > most:
                     raise OutputError(
-                        f"The pipe holds more than {human_bytes(most)}, nearly all that the temporary folder has free. Name a file instead."
+                        f"The pipe holds more than {human_bytes(most)}, nearly all free temporary space. Name a file."
                     )
     except OutputError as failure:
         shutil.rmtree(folder, ignore_errors=True)
