@@ -51,12 +51,10 @@ _ADVICE = {
     errno.ENOSPC: "Free some space on that disk, or choose another folder.",
     errno.EDQUOT: "Free some space within your quota, or choose another folder.",
     errno.EFBIG: "It would exceed the largest file that this process (see ulimit -f) or file system allows: choose another folder.",
-    errno.EACCES: "Choose a file and a folder that you may write to.",
-    errno.EPERM: "Choose a file and a folder that you may write to.",
+    **dict.fromkeys((errno.EACCES, errno.EPERM), "Choose a file and a folder that you may write to."),
     errno.EROFS: "That disk is read-only: choose another folder.",
     errno.EBUSY: "It is in use, or a mount point: choose another name.",
-    errno.ENOTEMPTY: "The folder holds files by now: choose another name.",
-    errno.EEXIST: "The folder holds files by now: choose another name.",
+    **dict.fromkeys((errno.ENOTEMPTY, errno.EEXIST), "The folder holds files by now: choose another name."),
     errno.ENAMETOOLONG: "Choose a shorter name.",
 }
 
