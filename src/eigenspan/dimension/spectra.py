@@ -24,6 +24,15 @@ Array = NDArray[np.float64]
 _ALL_PAIRS = 2000
 
 
+def _rounding(X: Any) -> float:
+    """Variance that rounding the entries of X may have made: to single precision, where that holds all of them."""
+    entries = X.data if sp.issparse(X) else X
+    with np.errstate(over="ignore"):
+        single = bool(np.all(entries.astype(np.float32) == entries))
+    eps = np.finfo(np.float32 if single else np.float64).eps
+    return (float(eps) * float(np.abs(entries).max(initial=0.0))) ** 2
+
+
 @dataclass(frozen=True, eq=False)
 class Variances:
     """Along the principal axes, largest first, of n points with columns of this spread."""
@@ -37,6 +46,7 @@ class Variances:
         X = data.coordinates(method)
         with stage("eigenproblem"):
             values = PCA(None).fit(X).explained_variance_
+        values = values[values > _rounding(X)]  # what lies below is there, and an artefact of the precision of X
         spread = np.sqrt(X.multiply(X).mean(axis=0) - X.mean(axis=0) ** 2) if sp.issparse(X) else X.std(axis=0)
         return cls(values, np.asarray(spread).ravel() * np.sqrt(data.n / (data.n - 1)), data.n)
 

@@ -142,16 +142,10 @@ def moved(X: Any, origin: Array | None) -> Any:
         return X if sp.issparse(X) or X.dtype == np.float64 else X.astype(np.float64)
     if not sp.issparse(X):
         return np.subtract(X, origin, dtype=np.float64)
-    columns = np.flatnonzero(origin)
+    columns = np.flatnonzero(origin).astype(X.indices.dtype if hasattr(X, "indices") else np.int32)
     n = X.shape[0]
-    shift = sp.csr_array(
-        (
-            np.tile(origin[columns], n),
-            np.tile(columns, n),
-            np.arange(0, n * columns.size + 1, max(columns.size, 1))[: n + 1],
-        ),
-        shape=X.shape,
-    )
+    starts = np.arange(0, n * columns.size + 1, max(columns.size, 1), dtype=columns.dtype)[: n + 1]
+    shift = sp.csr_array((np.tile(origin[columns], n), np.tile(columns, n), starts), shape=X.shape)
     return sp.csr_array(X - shift)
 
 
