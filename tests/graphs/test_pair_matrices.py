@@ -19,6 +19,7 @@ import eigenspan as es
 from eigenspan.errors import GraphError, KernelError
 from eigenspan.graphs import KNN, as_graph
 from eigenspan.graphs.neighbours.accept import accept_distances
+from eigenspan.graphs.search.pair_matrices import settled_rows
 from helpers import angle
 
 DIGITS = load_digits().data[:150]
@@ -235,3 +236,14 @@ def test_an_infinite_radius_joins_all_pairs() -> None:
     for radius in (0.0, -1.0, np.nan):
         with pytest.raises(GraphError, match="radius must be"):
             es.Radius(radius).build(DIGITS)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_one_far_point_does_not_bring_the_others_together(form: Any) -> None:
+    """Distances are small beside the largest of their row where one point is far away, and are not rounding errors for that."""
+    X = np.vstack([np.random.default_rng(0).normal(size=(29, 3)), [[1e4, 0, 0]]])
+    D = pairwise_distances(X).astype(np.float32).astype(np.float64)
+    settled = settled_rows(form(D), distances=True)
+    np.testing.assert_array_equal(settled.toarray() if sp.issparse(settled) else settled, D)
+    fitted = es.ClassicalMDS(2, metric="precomputed").fit(D)
+    np.testing.assert_allclose(fitted.transform(D), fitted.embedding_, atol=1e-4 * np.abs(fitted.embedding_[:29]).max())

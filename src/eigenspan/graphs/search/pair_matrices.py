@@ -9,7 +9,8 @@ asymmetry      accepted up to ``max(1e-6, r)`` of the largest entry, and average
 negative       set to zero down to ``−max(1e-6, r)`` of the largest affinity, ``−max(1e-6, √r)`` of the largest distance
 diagonal       of distances: zero, and set to zero up to ``max(1e-3, √r)`` of the largest. Affinities: self-loops,
                which random walks count and Laplacians do not see. Kernels: data like any other entry
-new rows       a distance of at most √r of the largest in its row is zero: the new point is that training point
+new rows       a distance of at most √r of the median of its row is zero: the new point is that training point. (The largest says
+               nothing of it: one far point would bring all others together)
 =============  ==========================================================================================================
 
 Whatever lies beyond is refused with the numbers found.
@@ -137,19 +138,24 @@ def settled_rows(rows: Any, *, distances: bool) -> Any:
     """Rows of new points with rounding errors set to zero: a copy where there were any. Each row is judged by itself alone."""
     if not sp.issparse(rows):
         single = _are_single(rows).all(axis=1) & (rows != np.rint(rows)).any(axis=1)
-        return _settled(rows, single[:, None], rows.max(axis=1, initial=0.0)[:, None], distances)
+        typical = np.median(rows, axis=1) if distances and rows.size else np.zeros(len(rows))
+        return _settled(rows, single[:, None], rows.max(axis=1, initial=0.0)[:, None], typical[:, None], distances)
     at, counts = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), np.diff(rows.indptr)
     other, fraction = (
         np.bincount(at[test], minlength=rows.shape[0]) > 0
         for test in (~_are_single(rows.data), rows.data != np.rint(rows.data))
     )
-    data = _settled(rows.data, np.repeat(~other & fraction, counts), np.repeat(row_max(rows), counts), distances)
+    middle = rows.indptr[:-1] + counts // 2
+    ordered = np.append(rows.data[np.lexsort((rows.data, at))], 0.0)  # an empty last row has no middle
+    typical = np.where(counts > 0, ordered[np.minimum(middle, rows.nnz)], 0.0)
+    single, size, typical = (np.repeat(each, counts) for each in (~other & fraction, row_max(rows), typical))
+    data = _settled(rows.data, single, size, typical, distances)
     return rows if data is rows.data else sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
 
-def _settled(values: Any, single: Any, size: Any, distances: bool) -> Any:
+def _settled(values: Any, single: Any, size: Any, typical: Any, distances: bool) -> Any:
     rounding = _ERRORS * np.where(single, np.finfo(np.float32).eps, np.finfo(np.float64).eps)
     error = np.sqrt(rounding) if distances else rounding
     below = (values < 0) & (values >= -np.maximum(_DIFFERENCE, error) * size)
-    tiny = below | ((values > 0) & (values <= error * size)) if distances else below
+    tiny = below | ((values > 0) & (values <= error * typical)) if distances else below
     return np.where(tiny, values.dtype.type(0), values) if tiny.any() else values
