@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 
 import eigenspan as es
 from eigenspan.core.moments import Moments, Sums
-from eigenspan.errors import PrecisionWarning
+from eigenspan.errors import EigenspanWarning, PrecisionWarning
 from helpers import same_subspace
 from routes import ROUTES, by_route, problem
 
@@ -162,3 +163,15 @@ def test_factors_of_groups_add_up() -> None:
         a, b = (np.linalg.svd(each.root, compute_uv=False) for each in (one, two))
         np.testing.assert_allclose(a, b, rtol=1e-8)
     np.testing.assert_allclose(whole.labelled.scatter, Moments.of(X, codes, 3).scatter, rtol=1e-6, atol=1e-9)
+
+
+def test_single_precision_does_not_show_where_coefficients_cancel() -> None:
+    """A direction of spread 1e-7 has coefficients of 1e7: products in single precision would be of the size of the result."""
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(40, 2)) @ rng.normal(size=(2, 3))).astype(np.float32)
+    y = rng.normal(size=40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EigenspanWarning)
+        fitted = es.PHD(3).fit(X, y)
+    assert np.abs(fitted.components_).max() > 1e5
+    np.testing.assert_allclose(fitted.transform(X), fitted.embedding_, atol=1e-4 * np.abs(fitted.embedding_).max())
