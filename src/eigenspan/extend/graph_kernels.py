@@ -236,7 +236,7 @@ class CommuteTimeKernel(_LaplacianKernel):
     --------
     >>> from sklearn.datasets import make_moons
     >>> from eigenspan import LDA, CommuteTimeKernel
-    >>> X, y = make_moons(200, noise=0.05, random_state=0)
+    >>> X, y = make_moons(200, noise=0.15, random_state=0)
     >>> LDA(1, kernel=CommuteTimeKernel(n_neighbors=8)).fit(X, y).transform(X[:3]).shape
     (3, 1)
 
