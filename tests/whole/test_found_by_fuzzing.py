@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import eigenspan as es
-from eigenspan.errors import DegenerateWarning, DimensionError, InputError
+from eigenspan.errors import DegenerateWarning, DimensionError, GraphError, InputError
 from eigenspan.forms import alignment
 from eigenspan.graphs import Landmarks
 from eigenspan.graphs.landmarks import choose_landmarks
@@ -159,3 +159,12 @@ def test_neighbours_do_not_depend_on_the_unit(metric: str, scale: float) -> None
 def test_rows_that_coincide_have_no_axes_to_keep_first(name: str) -> None:
     with pytest.raises(DimensionError, match="All 20 rows coincide"):
         es.make(name, reduce=3).fit(np.zeros((20, 4)), np.arange(20) % 3)
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf])
+@pytest.mark.parametrize("spec", [es.KNN(6), es.KNN(6, metric="cityblock"), es.Radius(1.0)], ids=repr)
+def test_a_graph_of_points_with_gaps_is_refused_in_words(spec: Any, odd: float) -> None:
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    X[3, 1] = odd
+    with pytest.raises(GraphError, match="1 values that are NaN or infinite"):
+        spec.build(X)

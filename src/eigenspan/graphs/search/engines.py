@@ -70,6 +70,7 @@ _RECALL, _SAMPLE = 0.95, 1000
 def choose(X: Any, metric: Any, search: str, n_jobs: int | None, work: float = 0.0) -> Any:
     """The engine for the training points X; `work` is the cost of all the searches that this is one of."""
     refuse_lazy(X)
+    _refuse_gaps(X)
     euclidean = is_euclidean(metric) and not sp.issparse(X)
     if not euclidean or search == "sklearn":
         if search not in ("auto", "sklearn"):
@@ -85,6 +86,16 @@ def choose(X: Any, metric: Any, search: str, n_jobs: int | None, work: float = 0
     if search == "exact":
         return BlockSearch(X, n_jobs, work)
     return TreeSearch(X, n_jobs) if search == "tree" else HnswSearch(X, n_jobs)
+
+
+def _refuse_gaps(X: Any) -> None:
+    entries = np.asarray(X.data if sp.issparse(X) else X)
+    if entries.dtype.kind != "f" or np.isfinite([np.min(entries, initial=0.0), np.max(entries, initial=0.0)]).all():
+        return
+    raise GraphError(
+        f"X holds {int(np.sum(~np.isfinite(entries)))} values that are NaN or infinite, and such points have no neighbours: fill or drop "
+        "them first."
+    )
 
 
 def _automatic(X: Array, n_jobs: int | None, work: float) -> Any:
