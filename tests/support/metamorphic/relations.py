@@ -139,7 +139,11 @@ def subset_transform(t: Trial) -> Found:
     shift = 0.01 * (np.roll(t.X, 1, axis=0) - t.X) if t.case.given == "X" else None
     A = t.given if shift is None else t.X + shift
     held = CONTAINERS[t.case.container]
-    whole, part = t.places(t.base, held(A)), t.places(t.base, held(A[rows]))
+    full = held(A)
+    some = (
+        type(full)(sp.csr_array(full)[rows]) if sp.issparse(full) else held(A[rows])
+    )  # zeros that are stored stay stored
+    whole, part = t.places(t.base, full), t.places(t.base, some)
     if isinstance(whole, str) or isinstance(part, str):
         return HOLDS if type(whole) is type(part) else (np.inf, "some of the rows are refused, and all are not")
     off = _apart(t, whole[rows], part)
@@ -328,14 +332,17 @@ def parts(t: Trial) -> Found:
     made = t.case.make_estimator(t.X)
     if not hasattr(made, "partial_fit"):
         return HOLDS
-    pieces = np.array_split(np.arange(len(t.X)), 3)
+    pieces = np.array_split(np.arange(len(t.X)), min(3, len(t.X)))
 
     def run() -> Any:
         for rows in pieces:
             made.partial_fit(t.X[rows], taken(t.y, rows))
-        return made.transform(t.X)
+        waits = isinstance(made, es.CCA | es.MultiviewCCA) and not hasattr(made, "map_")
+        return None if waits else made.transform(t.X)
 
     found, refusal = t.quietly(run)
+    if found is None and not refusal:
+        return HOLDS  # it waits for more rows than columns, where fit warns of correlations that mean nothing
     if refusal:
         return np.inf, f"refused, and fit is not: {refusal}"
     off = difference(t.plain().embedding, found)
