@@ -9,9 +9,10 @@ import pytest
 import scipy.sparse as sp
 
 import eigenspan as es
+from eigenspan.core import Kernel, kernel_rows
 from eigenspan.errors import DegenerateWarning, DimensionError, GraphError, InputError
 from eigenspan.forms import alignment
-from eigenspan.graphs import Landmarks
+from eigenspan.graphs import Landmarks, affinity
 from eigenspan.graphs.landmarks import choose_landmarks
 from eigenspan.solvers.pivoted import pivoted_cholesky
 from helpers import angle, cloud, pairwise, quietly, reports, says
@@ -168,3 +169,21 @@ def test_a_graph_of_points_with_gaps_is_refused_in_words(spec: Any, odd: float) 
     X[3, 1] = odd
     with pytest.raises(GraphError, match="1 values that are NaN or infinite"):
         spec.build(X)
+
+
+@pytest.mark.parametrize("size", [1e-100, 1e-16, 1e120])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_cosines_do_not_depend_on_lengths(form: Any, size: float) -> None:
+    X = np.abs(np.random.default_rng(0).normal(size=(40, 3)))
+    X[::3] = np.where(X[::3] > 0.5, X[::3], 0)
+    X[:, 0] += 0.1
+    lengths = np.where(np.arange(40) % 2, 1.0, size)[:, None]
+    plain, scaled = form(X), form(lengths * X)
+    for points in (es.KNN(5, metric="cosine"), es.Radius(0.05, metric="cosine")):
+        a, b = points.build(plain).distances, points.build(scaled).distances
+        np.testing.assert_array_equal(a.indices, b.indices)
+        np.testing.assert_allclose(a.data, b.data, atol=1e-12)
+    K, L = (kernel_rows(Kernel("cosine"), rows)(rows) for rows in (plain, scaled))
+    np.testing.assert_allclose(K, L, atol=1e-12)
+    weighed = [affinity(es.KNN(5, metric="cosine").build(rows), "cosine", rows).W for rows in (plain, scaled)]
+    np.testing.assert_allclose(weighed[0].toarray(), weighed[1].toarray(), atol=1e-12)

@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from .._checks import Spec, real_numbers
 from .._parameters import Finite, NotNegative, Positive, parameter
 from ..errors import KernelError, PrecisionWarning, warn
-from ..graphs.search.metric import median_width
+from ..graphs.search.metric import median_width, visible_rows
 from ..graphs.search.pair_matrices import Asymmetry, PairTolerance, averaged
 from ..graphs.search.squares import gaussian, moved, origin_of
 from ..input.x import KernelValues
@@ -117,6 +117,8 @@ class KernelRows:
         if self.centre is not None:  # far from the origin products would lose the digits that tell points apart
             near = moved(X, self.centre)
             X, Z = near, near if Z is X else moved(Z, self.centre)  # one array is at distance zero from itself
+        if self.kernel == "cosine":
+            X, Z = visible_rows(X), visible_rows(Z)
         if self.kernel in _WRITING:
             same, X = Z is X, _writable(X)
             Z = X if same else _writable(Z)

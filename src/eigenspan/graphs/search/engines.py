@@ -38,7 +38,7 @@ from .exact import BlockSearch
 from .expanded import nearest_by_products, within_by_products
 from .indexes import index_of
 from .lists import Lists, empty_lists, leave_out_self
-from .metric import Metric, explaining, is_euclidean, point_distances, search_arguments
+from .metric import Metric, explaining, is_euclidean, point_distances, search_arguments, visible_rows
 from .plan import seconds
 from .squares import EPS, pair_squares, square_lengths
 from .ties import rounding, settled_in_rows, settled_in_tree, tied_rows
@@ -285,7 +285,8 @@ class LibrarySearch:
     @classmethod
     def of(cls, X: Any, metric: Any, n_jobs: int | None) -> LibrarySearch:
         arguments = search_arguments(metric)
-        fitted, model = NearestNeighbors(**arguments).fit(X), NearestNeighbors(**arguments)
+        fitted, model = NearestNeighbors(**arguments), NearestNeighbors(**arguments)
+        fitted.fit(visible_rows(X) if model.metric == "cosine" else X)
         if sp.issparse(X) or fitted.effective_metric_ != "euclidean" or fitted._fit_method != "brute":
             engine = cls(model, X, n_jobs=n_jobs)
             index_of(engine, lambda: fitted)
@@ -350,7 +351,7 @@ class LibrarySearch:
         wider = radius * (1 + _ROUNDING) if self._euclidean else radius
 
         def search(rows: slice) -> tuple[Any, Any]:
-            distances, indices = fitted.radius_neighbors(queries[rows], radius=wider)
+            distances, indices = fitted.radius_neighbors(self._moved(queries[rows]), radius=wider)
             if wider > radius:
                 self._decide_at(radius, queries, rows.start, distances, indices)
             for i in range(len(indices)) if X is None else ():
@@ -376,6 +377,8 @@ class LibrarySearch:
             distances[i], indices[i] = distances[i][near], indices[i][near]
 
     def _moved(self, X: Any) -> Any:
+        if self.model.metric == "cosine":
+            return visible_rows(X)
         return X if self.centre is None else X - self.centre
 
     def _asked(self, search: Any, n: int) -> tuple[Any, Any]:

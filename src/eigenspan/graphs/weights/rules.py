@@ -18,7 +18,7 @@ from ..._diagnostics import note, stage
 from ..._parameters import Count, Positive, Weights, parameter
 from ...errors import GraphError
 from ..neighbours.graph import NeighbourGraph
-from ..search.metric import median_width
+from ..search.metric import median_width, visible_rows
 
 Array = NDArray[np.float64]
 
@@ -358,4 +358,4 @@ def _kth_distance(D: sp.csr_array, k: int) -> Array:
 def _unit_rows(X: Any) -> Any:
     from sklearn.preprocessing import normalize
 
-    return normalize(X)
+    return normalize(visible_rows(X))
