@@ -255,7 +255,6 @@ _SPECIAL: dict[str, dict[str, Any]] = {
     "PDDP": {"relation": _splits},
     "KernelLearner": {"relation": _scores, "unstored": ("svm_",)},
     "LDA": {"relation": _scores},
-    "LabelledOnly": {},
 }
 
 

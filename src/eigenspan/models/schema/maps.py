@@ -5,6 +5,7 @@ Lengths: ``D`` features of a new point, ``n`` training points, ``r`` columns of 
 
 from __future__ import annotations
 
+from ...core.map import Raw
 from .kind import Kind, Parts
 from .searches import METRIC
 from .types import (
@@ -26,13 +27,11 @@ from .types import (
     agree,
 )
 
-_FINDER = ("finder.",)
-
 
 # ---------------------------------------------------------------------- relations
 def _columns_of_map(parts: Parts, sizes: Sizes) -> None:
     """Rows of raw features have one column a feature; a place in `known` is a row of the training embedding."""
-    if type(parts["rows"]).__name__ == "Raw":
+    if isinstance(parts["rows"], Raw):
         agree(sizes, "D", sizes["r"])
     if (parts.get("known") is None) != (parts.get("embedding") is None):
         raise SchemaError("known and embedding go together")
@@ -172,7 +171,7 @@ ROWS = [
         "rows.geodesics",
         "extend.gram:GeodesicGram",
         {
-            "joining": Object(*_FINDER, n="n", D="D"),
+            "joining": Object("finder.", n="n", D="D"),
             "geodesics": Either(Object("geodesics", n="n", r="n"), Floats("n", "r")),
             "conformal": Maybe(Floats("n")),
             "added": Number(),
@@ -199,7 +198,7 @@ ROWS = [
         "rows.walk",
         "extend.walk:WalkRows",
         {
-            "joining": Object(*_FINDER, n="n", D="D"),
+            "joining": Object("finder.", n="n", D="D"),
             "affinity": Object("affinity", n="n", D="D"),
             "density": Maybe(Floats("n")),
             "masses": Maybe(Floats("n")),
@@ -215,20 +214,20 @@ ROWS = [
     Kind(
         "rows.barycentric",
         "extend.barycentric:BarycentricRows",
-        {"finder": Object(*_FINDER, n="n", D="D"), "points": Points("n", "D"), "reg": Number(0)},
+        {"finder": Object("finder.", n="n", D="D"), "points": Points("n", "D"), "reg": Number(0)},
         _once,
     ),
     Kind(
         "rows.bumps",
         "extend.smoother:BumpRows",
-        {"finder": Object(*_FINDER, n="n", D="D"), "widths": Floats("n")},
+        {"finder": Object("finder.", n="n", D="D"), "widths": Floats("n")},
         _twice,
     ),
     Kind(
         "rows.smooth",
         "extend.smoother:SmoothRows",
         {
-            "finder": Object(*_FINDER, n="n", D="D"),
+            "finder": Object("finder.", n="n", D="D"),
             "kernel": Text(),
             "width": Number(0),
             "weights": Maybe(Floats("n")),

@@ -103,10 +103,12 @@ class Array(Type):
 
 
 def Floats(*lengths: Length, least: float | None = None, finite: bool = False) -> Array:
+    """Array of floating-point numbers with these lengths."""
     return Array(lengths, "f", least=least, finite=finite)
 
 
 def Index(*lengths: Length, below: float | str | None = None, least: float = 0) -> Array:
+    """Array of row or column numbers, from `least` up to but not including `below`, which may be a length."""
     return Array(lengths, "i", least=least, below=below)
 
 
@@ -212,6 +214,7 @@ class Text(Type):
 
 
 def Word(*words: str) -> Text:
+    """One of these words."""
     return Text(words)
 
 
@@ -240,18 +243,6 @@ class Either(Type):
 
     def __str__(self) -> str:
         return " or ".join(map(str, self.options))
-
-
-@dataclass(frozen=True)
-class Nothing(Type):
-    """No value."""
-
-    def check(self, value: Any, sizes: Sizes, known: Known) -> None:
-        if value is not None:
-            raise SchemaError("is given where none is taken")
-
-    def __str__(self) -> str:
-        return "null"
 
 
 @dataclass(frozen=True)
