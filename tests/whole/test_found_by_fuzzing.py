@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.cluster import kmeans_plusplus
 
 import eigenspan as es
 from eigenspan.core import Kernel, kernel_rows
@@ -16,7 +17,7 @@ from eigenspan.graphs import Landmarks, affinity
 from eigenspan.graphs.landmarks import choose_landmarks
 from eigenspan.solvers.pivoted import pivoted_cholesky
 from helpers import angle, cloud, pairwise, quietly, reports, says
-from metamorphic.data import outlier
+from metamorphic.data import grid, outlier
 
 
 @pytest.mark.parametrize(
@@ -187,3 +188,21 @@ def test_cosines_do_not_depend_on_lengths(form: Any, size: float) -> None:
     np.testing.assert_allclose(K, L, atol=1e-12)
     weighed = [affinity(es.KNN(5, metric="cosine").build(rows), "cosine", rows).W for rows in (plain, scaled)]
     np.testing.assert_allclose(weighed[0].toarray(), weighed[1].toarray(), atol=1e-12)
+
+
+@pytest.mark.parametrize("choice", ["kmeans++", "leverage"])
+def test_rounding_does_not_choose_among_landmarks_that_tie(choice: Any) -> None:
+    """On a lattice candidates are equally good, and points equally near to several landmarks."""
+    X = grid(36, 2, seed=0)
+    turned = X @ np.linalg.qr(np.random.default_rng(0).standard_normal((2, 2)))[0]
+    for state in range(20):
+        rows = [choose_landmarks(A, Landmarks(10, choice=choice), random_state=state) for A in (X, turned, 3.7e-3 * X)]
+        np.testing.assert_array_equal(rows[1], rows[0])
+        np.testing.assert_array_equal(rows[2], rows[0])
+
+
+def test_kmeans_seeds_are_those_of_scikit_learn_where_none_tie() -> None:
+    X = cloud(60, 3)
+    for state in range(5):
+        rows = choose_landmarks(X, Landmarks(12, choice="kmeans++"), random_state=state)
+        np.testing.assert_array_equal(rows, np.sort(kmeans_plusplus(X, 12, random_state=state)[1]))

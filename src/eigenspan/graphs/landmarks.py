@@ -16,9 +16,8 @@ from .._parameters import Count, parameter
 from .._resources import require
 from ..errors import GraphError, InputError
 from ..solvers import dense
-from ..solvers.pivoted import first_largest, pivoted_cholesky
+from ..solvers.pivoted import EQUAL, first_largest, pivoted_cholesky
 from .search.metric import median_width, point_distances
-from .search.squares import moved, origin_of
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -115,11 +114,7 @@ def choose_landmarks(
     if precomputed and (how == "kmeans++" or kernel is not None):
         have, use = ("kernel values", "leverage") if kernel is not None else ("distances", "maxmin")
         raise InputError(f'Landmarks by "{how}" need coordinates; with precomputed {have} use "{use}" or "random".')
-    if how == "kmeans++":
-        from sklearn.cluster import kmeans_plusplus
-
-        return np.unique(kmeans_plusplus(moved(X, origin_of(X)), m, random_state=rng)[1])
-    return _maxmin(X, m, rng, precomputed)
+    return _seeds(X, m, rng) if how == "kmeans++" else _maxmin(X, m, rng, precomputed)
 
 
 def check_landmarks(landmarks: Any, n: int, how: str = "random") -> Landmarks | Index:
@@ -145,6 +140,24 @@ def _maxmin(X: Any, m: int, rng: Any, precomputed: bool) -> Index:
         nearest = np.minimum(nearest, column.ravel())
         walk.append(first_largest(nearest))
     return np.array(list(dict.fromkeys(walk)), dtype=np.intp)
+
+
+def _seeds(X: Any, m: int, rng: Any) -> Index:
+    """Greedy k-means++ seeding with scikit-learn's draws; of candidates that are equal but for rounding the first is taken."""
+    n, trials = X.shape[0], 2 + int(np.log(m))
+    chosen = [int(rng.choice(n, p=np.full(n, 1.0 / n)))]
+    far = point_distances(X, X[chosen])
+    unit = float(far.max()) or 1.0  # squares of distances in it neither overflow nor vanish
+    nearest = np.square(far[:, 0] / unit)
+    while len(chosen) < m and nearest.max() > EQUAL**2:  # else each point left repeats a chosen one
+        along = np.cumsum(nearest)
+        drawn = np.minimum(np.searchsorted(along, rng.uniform(size=trials) * along[-1]), n - 1)
+        left = np.minimum(nearest[:, None], np.square(point_distances(X, X[drawn]) / unit))
+        sums = left.sum(axis=0)
+        best = int(np.argmax(sums <= (1 + EQUAL) * sums.min()))
+        chosen.append(int(drawn[best]))
+        nearest = left[:, best]
+    return np.sort(np.array(chosen, dtype=np.intp))
 
 
 def _pivots(kernel: KernelBlock, n: int, m: int) -> Index:
@@ -208,9 +221,10 @@ def _leverage(kernel: KernelBlock, rows: Index, sample: Index, weights: Array, k
     step = max(1, _BLOCK // sample.size)
     for i in range(0, rows.size, step):
         K = kernel(rows[i : i + step], sample)
-        P = K @ T
+        P, top = K @ T, K.max(axis=1, keepdims=True)
         scores[i : i + step] = _diagonal(kernel, rows[i : i + step]) - np.einsum("ij,ij->i", P, P)
-        cells[i : i + step] = K.argmax(axis=1)
+        # ties go to the first, so that rounding does not decide the order in which points are drawn
+        cells[i : i + step] = np.argmax(top - EQUAL * np.abs(top) <= K, axis=1)
     return np.clip(scores / ridge, 0.0, 1.0), cells
 
 
@@ -242,7 +256,7 @@ def _inclusion(scores: Array, m: int) -> Array:
     sure = np.zeros(p.size, dtype=bool)
     while True:
         share = (m - int(sure.sum())) / float(p[~sure].sum())
-        over = ~sure & (share * p >= 1.0)
+        over = ~sure & (share * p >= 1.0 - EQUAL)
         if not over.any():
             return np.where(sure, 1.0, share * p)
         sure |= over

@@ -102,7 +102,6 @@ _EQUAL_PARTS = Unless(
     "components of equal size: their order decides which is the largest",
     lambda case: "largest" in case.text and case.geometry in ("clusters", *TIED),
 )
-_CHANCE = Unless("probabilities that tie up to rounding are drawn from", says(r"kmeans\+\+|leverage"))
 _SUMS = Unless("an iteration ends within its tolerance, elsewhere for another order of the sums", ITERATED)
 _ORIGIN = r"'cosine'|'poly'|'polynomial'|'sigmoid'|'chi2'|'additive_chi2'|center=False|es\.Cosine|Kernel\('poly'"
 _FIXED_WIDTH = r"'rbf'(?!, gamma)|'laplacian'|'poly'|'polynomial'|'sigmoid'|'chi2'|gamma=\d"
@@ -151,20 +150,18 @@ UNLESS: dict[str, tuple[Unless, ...]] = {
         Unless(
             "pairs of points at equal distances", lambda case: case.method == "ContourRegression" and _has_ties(case)
         ),
-        _CHANCE,
         Unless("rows of a Dask array are drawn block by block", lambda case: case.container == "dask" and DRAWN(case)),
     ),
-    "last digits": (TIES, _SUMS, _CHANCE),
+    "last digits": (TIES, _SUMS),
     "row order": (
         TIES,
         _SUMS,
-        _CHANCE,
         Unless("rows are drawn by their number", DRAWN),
         Unless(
             "its rows are a sequence", either(method("ActionRespectingEmbedding"), says(r"frames=|lengths=|alignment="))
         ),
     ),
-    "column order": (TIES, _SUMS, _CHANCE),
+    "column order": (TIES, _SUMS),
     "scale by two": (
         Unless("the kernel has a width of its own", says(_FIXED_WIDTH)),
         Unless(
@@ -193,7 +190,6 @@ UNLESS: dict[str, tuple[Unless, ...]] = {
     "rotation": (
         TIES,
         _SUMS,
-        _CHANCE,
         Unless("the metric compares columns", says(r"'cityblock'|'chebyshev'|'minkowski'|largest_difference")),
         Unless("the kernel compares columns", says(r"'laplacian'|'chi2'|'additive_chi2'")),
         Unless("columns of counts are categories", method("ContingencySDR")),
@@ -205,7 +201,6 @@ UNLESS: dict[str, tuple[Unless, ...]] = {
     "translation": (
         TIES,
         _SUMS,
-        _CHANCE,
         Unless("the kernel, the metric or the weights depend on the origin", says(_ORIGIN)),
         Unless("counts have an origin", method("ContingencySDR")),
         Unless("signals are measured from the origin", says("extractor='difference'")),
@@ -238,7 +233,7 @@ UNLESS: dict[str, tuple[Unless, ...]] = {
         ),
     ),
 }
-UNLESS["scale"] = (TIES, _CHANCE, *UNLESS["scale by two"])
+UNLESS["scale"] = (TIES, *UNLESS["scale by two"])
 
 #: Methods that are functions of sums over rows, or of distinct rows with masses.
 DOUBLED = frozenset({
