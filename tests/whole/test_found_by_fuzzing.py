@@ -13,7 +13,7 @@ import eigenspan as es
 from eigenspan.core import Kernel, kernel_rows
 from eigenspan.errors import DegenerateWarning, DimensionError, GraphError, InputError
 from eigenspan.forms import alignment
-from eigenspan.graphs import Landmarks, affinity
+from eigenspan.graphs import Landmarks, affinity, reconstruction_weights
 from eigenspan.graphs.landmarks import choose_landmarks
 from eigenspan.solvers.pivoted import pivoted_cholesky
 from helpers import angle, cloud, pairwise, quietly, reports, says
@@ -206,3 +206,20 @@ def test_kmeans_seeds_are_those_of_scikit_learn_where_none_tie() -> None:
     for state in range(5):
         rows = choose_landmarks(X, Landmarks(12, choice="kmeans++"), random_state=state)
         np.testing.assert_array_equal(rows, np.sort(kmeans_plusplus(X, 12, random_state=state)[1]))
+
+
+@pytest.mark.parametrize("k", [6, 8], ids=["as many as columns", "more"])
+def test_weights_without_a_ridge_keep_their_digits_beside_an_outlier(k: int) -> None:
+    """Gram matrices of its neighbourhood, 10,000 times as long as wide, would hold half of them."""
+    X = outlier(25, 6, seed=361)
+    turned = X @ np.linalg.qr(np.random.default_rng(0).standard_normal((6, 6)))[0]
+    one, other = (reconstruction_weights(A, es.KNN(k).build(A).lists(), reg=0.0).toarray() for A in (X, turned))
+    np.testing.assert_allclose(other, one, atol=1e-6 * np.abs(one).max())
+
+
+def test_compiled_weights_without_a_ridge_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, maps = outlier(25, 3, seed=361), []
+    for small in (np.inf, -1.0):
+        monkeypatch.setattr(alignment, "_SMALL", small)
+        maps.append(quietly(lambda: es.ModifiedLLE(2, n_neighbors=8, reg=0.0).fit(X)).embedding_)
+    np.testing.assert_allclose(pairwise(maps[1]), pairwise(maps[0]), atol=1e-6 * np.abs(maps[0]).max())

@@ -288,6 +288,34 @@ def _reconstructors(first, last, starts, d, reg, eta, values, out, used):  # typ
 
 
 @spliced
+def _without_ridge(values, V, w):  # type: ignore[no-untyped-def]
+    """The twin of `eigenspan.graphs.weights.barycentric.weights_without_ridge`."""
+    k, r = w.size, values.size
+    w[:] = 1.0
+    for _ in range(2):
+        for j in range(r):
+            if values[j] > 1e-14 * values[0]:
+                total = 0.0
+                for p in range(k):
+                    total += V[p, j] * w[p]
+                for p in range(k):
+                    w[p] -= total * V[p, j]
+    length = 0.0
+    for p in range(k):
+        length += w[p] * w[p]
+    if length > 1e-16 * k:
+        return
+    w[:] = 0.0
+    for j in range(r):
+        if values[j] > 1e-14 * values[0]:
+            total = 0.0
+            for p in range(k):
+                total += V[p, j]
+            for p in range(k):
+                w[p] += total * values[0] / values[j] * V[p, j]
+
+
+@spliced
 def _reconstructor(values, c, reg, w, u, F):  # type: ignore[no-untyped-def]
     """Keep the c leading columns of F and fill the last two, as the twin in `eigenspan.forms.alignment` explains."""
     k, r = w.size, values.size
@@ -296,27 +324,15 @@ def _reconstructor(values, c, reg, w, u, F):  # type: ignore[no-untyped-def]
     for j in range(r):
         trace += values[j]
     ridge = reg * (trace if trace > 0 else 1.0)
-    full = ridge == 0
-    if full:  # unless part of 1 is in the null space of the local Gram
-        exact = float(k)
-        for j in range(r):
-            if values[j] > 1e-14 * values[0]:
-                total = 0.0
-                for p in range(k):
-                    total += F[p + 1, j]
-                exact -= total * total
-        full = exact <= 1e-8 * k
+    if ridge == 0:
+        _without_ridge(values, F[1:], w)
     for p in range(k):
-        w[p], u[p] = 0.0 if full else 1.0, 1.0
+        w[p], u[p] = 1.0 if ridge > 0 else w[p], 1.0
     for j in range(r):
         total = 0.0
         for p in range(k):
             total += F[p + 1, j]
-        share = 0.0
-        if ridge > 0:
-            share = total * values[j] / (values[j] + ridge)
-        elif values[j] > 1e-14 * values[0]:
-            share = -total * values[0] / values[j] if full else total
+        share = total * values[j] / (values[j] + ridge) if ridge > 0 else 0.0
         for p in range(k):
             w[p] -= share * F[p + 1, j]
             if j < c:

@@ -20,7 +20,7 @@ from .._diagnostics import stage
 from ..core.form import Form
 from ..errors import DimensionError, GraphError
 from ..graphs.neighbours.graph import neighbourhoods
-from ..graphs.weights.barycentric import blocks, gather, local_work, width
+from ..graphs.weights.barycentric import ROUNDING, blocks, gather, local_work, weights_without_ridge, width
 from ..solvers import dense
 from .planes import OpenPlanes
 
@@ -31,10 +31,6 @@ Index = NDArray[np.intp]
 _SMALL = 1.2e7
 #: Up to this many triplets scipy is done before the compiled loops are loaded.
 _TRIPLETS = 5_000_000
-#: A share of a neighbourhood's variance that is only rounding.
-_ROUNDING = 1e-14
-#: Share of the vector of ones in the null space of a local Gram from which on neighbours rebuild a point exactly.
-_EXACT = 1e-8
 #: A share this little above the median is the median: of an odd number of points one has it, and rounding must not decide.
 _MIDDLE = 1.0 + 1e-10
 #: What to do where the local planes are not determined.
@@ -244,7 +240,7 @@ def modified_alignment(
             from ..compiled.local import reconstructors
 
             starts, members = _lists(graph)
-            F, squares, used = reconstructors(points, starts, members, d, reg, _ROUNDING, _MIDDLE)
+            F, squares, used = reconstructors(points, starts, members, d, reg, ROUNDING, _MIDDLE)
             planes.look(squares, used)
             M = _assemble_compiled(starts, members, F, _modified_blocks(F.shape[1] - 2), masses)
     planes.warn("modified LLE", _OTHER_PLANES)
@@ -279,31 +275,25 @@ def _reconstructors(
     for _, values, _ in local:  # column c: all but the d + c largest eigenvalues, over these
         tails = np.pad(np.cumsum(values[:, ::-1], axis=1)[:, ::-1], [(0, 0), (0, 1)])
         shares.append(tails[:, d:] / np.maximum(np.cumsum(values, axis=1)[:, d - 1 :], tiny))
-    eta = max(_MIDDLE * float(np.median(np.concatenate([share[:, 0] for share in shares]))), _ROUNDING)
+    eta = max(_MIDDLE * float(np.median(np.concatenate([share[:, 0] for share in shares]))), ROUNDING)
     pieces = []
     for (members, values, V), share in zip(local, shares, strict=True):
         k, r = V.shape[1:]
         above = np.sum(share[:, : min(k - 1, r) - d] > eta, axis=1)
         used = np.arange(r) < (d + above)[:, None]
-        used &= values > _ROUNDING * values[:, :1]
+        used &= values > ROUNDING * values[:, :1]
         planes.look(values, used.sum(axis=1))
         pieces.append((members, _reconstructor(values, V, used, reg)))
     return pieces
 
 
 def _ridge_weights(values: Array, V: Array, sums: Array, reg: float) -> Array:
-    """``(G + ridge)⁻¹ 1`` times the ridge, of a ridge relative to the trace of G; its limit where `reg` is zero.
-
-    The limit is the part of 1 in the null space of G, which rebuilds the point exactly, or ``G⁻¹ 1`` where there is none.
-    """
+    """``(G + ridge)⁻¹ 1`` times the ridge, of a ridge relative to the trace of G; its limit where `reg` is zero."""
+    if reg == 0:
+        return weights_without_ridge(values, V)
     trace = values.sum(axis=1, keepdims=True)
-    if reg > 0:
-        ridge = reg * np.where(trace > 0, trace, 1.0)
-        return np.asarray(1.0 - np.einsum("bkj,bj->bk", V, sums * values / (values + ridge)))
-    real = values > _ROUNDING * values[:, :1]
-    exact = 1.0 - np.einsum("bkj,bj->bk", V, sums * real)
-    least = np.einsum("bkj,bj->bk", V, np.divide(sums * values[:, :1], values, out=np.zeros_like(values), where=real))
-    return np.where(exact.sum(axis=1, keepdims=True) > _EXACT * V.shape[1], exact, least)
+    ridge = reg * np.where(trace > 0, trace, 1.0)
+    return np.asarray(1.0 - np.einsum("bkj,bj->bk", V, sums * values / (values + ridge)))
 
 
 def _reconstructor(values: Array, V: Array, used: NDArray[np.bool_], reg: float) -> Array:

@@ -12,13 +12,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._diagnostics import stage
-from ...solvers.dense import local_eigenpairs
+from ...solvers.dense import local_axes, local_eigenpairs
 from ..neighbours.graph import neighbourhoods
 from ..search.squares import EPS, EXACT, square_lengths, whole_numbers
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
+#: Share of a neighbourhood's variance that is only rounding.
+ROUNDING = 1e-14
+#: Share of the vector of ones in the null space of a local Gram from which on neighbours rebuild a point exactly.
+_EXACT = 1e-16
 #: Bytes of gathered neighbour coordinates held at once.
 _BLOCK_BYTES = 64 * 2**20
 #: Up to this much `local_work` numpy is done before the compiled loop is loaded: 130,000 rows of 12 neighbours in 3 dimensions.
@@ -100,17 +104,27 @@ def _gram_of_differences(near: Any, centre: Any) -> Array:
 
 
 def solve_weights(G: Array, reg: float) -> Array:
-    """Weights from a stack of local Grams (b, k, k); equal weights where all neighbours coincide with the point."""
+    """Weights from a stack of local Grams (b, k, k) and a positive ridge; equal weights where all neighbours coincide with the point."""
     k = G.shape[1]
     trace = np.einsum("ikk->i", G)
-    if reg > 0:
-        ridge = reg * np.where(trace > 0, trace, 1.0)
-        w = np.linalg.solve(G + ridge[:, None, None] * np.eye(k), np.ones((G.shape[0], k, 1)))[..., 0]
-    else:  # the limit of a vanishing ridge: an exact reconstruction of least norm where there is one
-        w = np.linalg.pinv(G, rcond=1e-12, hermitian=True) @ np.ones(k)
-        exact = 1.0 - np.einsum("ikl,il->ik", G, w)  # the part of 1 in the null space of G
-        w = np.where(exact.sum(axis=1, keepdims=True) > 1e-8 * k, exact, w)
+    ridge = reg * np.where(trace > 0, trace, 1.0)
+    w = np.linalg.solve(G + ridge[:, None, None] * np.eye(k), np.ones((G.shape[0], k, 1)))[..., 0]
     return w / w.sum(axis=1, keepdims=True)
+
+
+def weights_without_ridge(values: Array, U: Array) -> Array:
+    """The limit of the weights for a vanishing ridge, not normalised, from eigenpairs (b, r), (b, k, r) of the local Grams, largest first.
+
+    It is the part of 1 in the null space of the Gram, which rebuilds the point exactly, or ``G⁻¹ 1`` where there is none.
+    """
+    real = values > ROUNDING * values[:, :1]
+    U = U * real[:, None, :]
+    sums, exact = U.sum(axis=1), np.ones(U.shape[:2])
+    for _ in range(2):  # of a small part the first projection leaves rounding of the whole
+        exact -= np.einsum("bkj,bj->bk", U, np.einsum("bkj,bk->bj", U, exact))
+    inverse = np.divide(values[:, :1], values, out=np.zeros_like(values), where=real)
+    least = np.einsum("bkj,bj->bk", U, sums * inverse)
+    return np.where(np.sum(exact**2, axis=1, keepdims=True) > _EXACT * U.shape[1], exact, least)
 
 
 def _weights_of_few(X: Array, reg: float) -> Array:
@@ -155,7 +169,11 @@ def _weights(points: Any, targets: Any, graph: sp.csr_array, reg: float) -> Arra
     data = np.empty(graph.nnz)
     for rows, columns in neighbourhoods(graph):
         for r, c in blocks(rows, columns, width(points, columns.shape[1])):
-            if _is_wide(points, c.shape[1]):
+            if reg == 0:  # singular values of the coordinates have twice the digits that eigenvalues of the Grams have
+                U, s = local_axes(gather(points, c, targets[r]))
+                w = weights_without_ridge(s**2, U)
+                w /= w.sum(axis=1, keepdims=True)
+            elif _is_wide(points, c.shape[1]):
                 w = solve_weights(_sparse_grams(points, c, targets[r]), reg)
             else:
                 X = gather(points, c, targets[r])
