@@ -11,7 +11,7 @@ from sklearn.cluster import kmeans_plusplus
 
 import eigenspan as es
 from eigenspan.core import Kernel, kernel_rows
-from eigenspan.errors import DegenerateWarning, DimensionError, GraphError, InputError
+from eigenspan.errors import DegenerateWarning, DimensionError, GraphError, InputError, PrecisionWarning
 from eigenspan.forms import alignment
 from eigenspan.graphs import Landmarks, affinity, reconstruction_weights
 from eigenspan.graphs.landmarks import choose_landmarks
@@ -223,3 +223,13 @@ def test_compiled_weights_without_a_ridge_are_those_of_numpy(monkeypatch: pytest
         monkeypatch.setattr(alignment, "_SMALL", small)
         maps.append(quietly(lambda: es.ModifiedLLE(2, n_neighbors=8, reg=0.0).fit(X)).embedding_)
     np.testing.assert_allclose(pairwise(maps[1]), pairwise(maps[0]), atol=1e-6 * np.abs(maps[0]).max())
+
+
+@pytest.mark.parametrize("landmarks", [None, 12])
+def test_directions_that_a_linear_kernel_leaves_out_are_reported(landmarks: Any) -> None:
+    """Its matrix holds squares: what is 1e-6 of the largest is lost there, and not without the kernel."""
+    X, y = cloud(30, 3) * [1.0, 1.0, 1e-6], np.arange(30) % 3
+    with reports(PrecisionWarning, "1 of 3 directions were left out", "linear kernel"):
+        es.LDA(1, kernel="linear", landmarks=landmarks).fit(X, y)
+    es.LDA(1).fit(X, y)
+    es.LDA(1, kernel="linear", landmarks=landmarks).fit(X * [1.0, 1.0, 0.0], y)

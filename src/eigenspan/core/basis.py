@@ -23,7 +23,15 @@ from numpy.typing import NDArray
 
 from .._diagnostics import note, stage
 from .._resources import human_bytes, require
-from ..errors import ConvergenceError, DegenerateWarning, IndefiniteWarning, InputError, KernelError, warn
+from ..errors import (
+    ConvergenceError,
+    DegenerateWarning,
+    IndefiniteWarning,
+    InputError,
+    KernelError,
+    PrecisionWarning,
+    warn,
+)
 from ..graphs.landmarks import choose_landmarks, suggested_landmarks
 from ..input.source import is_tall, on_disk
 from ..input.x import KernelValues
@@ -337,9 +345,8 @@ class Features:
             )
             K = gram_matrix(rows, X)
             warn_of_lost_digits(rows, K)
-            lift = _feature_axes(
-                K - K.mean(axis=0) - (K.mean(axis=1) - K.mean())[:, None], rtol, float(np.abs(K).max())
-            )
+            centred = K - K.mean(axis=0) - (K.mean(axis=1) - K.mean())[:, None]
+            lift = feature_axes(rows, centred, float(np.abs(K).max()), rtol)
             # zero sums, as centring has it: rounding lets small axes lean on 1, where K itself is large
             lift -= lift.mean(axis=0)
         else:
@@ -351,7 +358,7 @@ class Features:
             rows = rows.among(chosen)
             K, among = rows(X), gram_matrix(rows, X[chosen])
             warn_of_lost_digits(rows, among)
-            axes = _feature_axes(among, rtol, float(np.abs(among).max()))
+            axes = feature_axes(rows, among, float(np.abs(among).max()), rtol)
             Z = K @ axes
             note(nystrom_error=schur_share(rows, X, float(np.sum(Z**2))))
             inner = row_space(Centred.of(Z, Z.mean(axis=0)), np.abs(Z.mean(axis=0)), rtol)[0]
@@ -364,8 +371,11 @@ class Features:
         return Features(rows, K, lift, K.mean(axis=0), relative_ridge=relative_ridge)
 
 
-def _feature_axes(K: Array, rtol: float, size: float) -> Array:
-    """Coefficients of orthonormal axes of the feature space spanned by the points with Gram matrix K, rounded at `size`."""
+def feature_axes(rows: Any, K: Array, size: float, rtol: float = 1e-10) -> Array:
+    """Coefficients of orthonormal axes of the feature space spanned by the points with Gram matrix K, rounded at `size`.
+
+    `rows` is the kernel: directions of the linear one do not fade out, and a warning says how many of them K does not hold.
+    """
     values, U = dense.eigenpairs(dense.symmetric(K), None, "max")
     top = max(values[0], np.finfo(float).tiny)
     rounding = 1e-14 * K.shape[0] * size
@@ -376,6 +386,14 @@ def _feature_axes(K: Array, rtol: float, size: float) -> Array:
             IndefiniteWarning,
         )
     keep = values > max(rtol * top, rounding)
+    left = values[~keep][values[~keep] > rounding] if getattr(rows, "kernel", None) == "linear" else np.zeros(0)
+    if left.size:
+        warn(
+            f"{left.size} of {left.size + int(keep.sum())} directions were left out: the points vary along them by "
+            f"{np.sqrt(left[0] / top):.0e} of the largest, and the linear kernel, which holds squares, counts directions from "
+            f"{np.sqrt(rtol):.0e} on. Standardise the columns first (StandardScaler), leave kernel= out, or drop points that lie far away.",
+            PrecisionWarning,
+        )
     return U[:, keep] / np.sqrt(values[keep])
 
 

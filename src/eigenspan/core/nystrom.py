@@ -20,7 +20,7 @@ from ..input.pool import lazy_landmarks
 from ..input.source import refuse_non_finite
 from ..input.x import KernelValues, as_rows
 from ..solvers import dense
-from .basis import _feature_axes
+from .basis import feature_axes
 from .kernels import DataKernel, KernelRows, gram_matrix, kernel_rows, schur_share, warn_of_lost_digits
 from .map import Map
 from .spectrum import Spectrum
@@ -74,7 +74,7 @@ class NystromFeatures:
         """Two GEMMs of n×m×m in all; 32 MB of kernel rows and a few m×m arrays at a time."""
         rows, among = landmark_kernel(kernel, X, landmarks, random_state=random_state)
         X, m = X.values if isinstance(X, KernelValues) else X, len(among)
-        axes = _feature_axes(among, rtol, float(np.abs(among).max()))
+        axes = feature_axes(rows, among, float(np.abs(among).max()), rtol)
         with stage("moments"):
             offset, scatter = _moments(rows, X, axes, among.mean(axis=0))
         if not isinstance(X, LazyRows):
@@ -109,7 +109,7 @@ class NystromRows:
     def of(cls, kernel: Any, X: Any, landmarks: Any, *, random_state: Any = 0, rtol: float = 1e-10) -> NystromRows:
         """On landmarks of X, wherever it lies."""
         rows, among = landmark_kernel(kernel, X, landmarks, random_state=random_state)
-        return cls(rows, _feature_axes(among, rtol, float(np.abs(among).max())))
+        return cls(rows, feature_axes(rows, among, float(np.abs(among).max()), rtol))
 
     def __call__(self, X: Any) -> Array:
         return self.rows(X) @ self.axes

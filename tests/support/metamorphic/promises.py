@@ -202,6 +202,10 @@ UNLESS: dict[str, tuple[Unless, ...]] = {
         TIES,
         _SUMS,
         Unless("the kernel, the metric or the weights depend on the origin", says(_ORIGIN)),
+        Unless(
+            "the features of a linear kernel on landmarks are those of a plane through the origin",
+            lambda case: "landmarks" in dict(case.params) and "linear" in case.get("kernel"),
+        ),
         Unless("counts have an origin", method("ContingencySDR")),
         Unless("signals are measured from the origin", says("extractor='difference'")),
     ),
