@@ -17,7 +17,7 @@ import eigenspan as es
 from dense_definitions import Graph, aligned, barycentres, nearest, square
 from eigenspan.errors import DegenerateWarning, DisconnectedError, DisconnectedWarning, InputError
 from eigenspan.graphs import ClosedClasses
-from eigenspan.graphs.neighbours.closed import with_one_closed_class
+from eigenspan.graphs.neighbours.closed import largest_part, with_one_closed_class
 from helpers import angle, external_data, quietly, reports, same_subspace, says
 
 
@@ -102,8 +102,8 @@ def test_the_repaired_embedding_is_that_of_the_dense_definition() -> None:
 
 def test_largest_embeds_the_largest_strongly_connected_component() -> None:
     X = load_digits().data[:600]
-    classes = ClosedClasses.of(es.KNN(5).build(X).distances)
-    rows = classes.largest_component()
+    D = es.KNN(5).build(X).distances
+    rows = largest_part(ClosedClasses.of(D).labels, D)
     with reports(DisconnectedWarning, "closed classes", f"with {rows.size} of 600 points"):
         fitted = es.LLE(2, n_neighbors=5, disconnected="largest").fit(X)
     np.testing.assert_array_equal(fitted.graph_.rows, rows)
@@ -116,7 +116,8 @@ def test_largest_embeds_the_largest_strongly_connected_component() -> None:
 def test_largest_of_the_largest_component() -> None:
     X = two_ends(5)
     island = 100 + 0.1 * np.random.default_rng(1).standard_normal((10, 5))
-    rows = ClosedClasses.of(es.KNN(4).build(X).distances).largest_component()
+    D = es.KNN(4).build(X).distances
+    rows = largest_part(ClosedClasses.of(D).labels, D)
     fitted = quietly(lambda: es.LLE(1, n_neighbors=4, disconnected="largest").fit(np.vstack([island, X])))
     np.testing.assert_array_equal(fitted.graph_.rows, 10 + rows)
     assert (fitted.diagnostics_["components"], fitted.diagnostics_["closed_classes"]) == (2, 2)

@@ -17,7 +17,7 @@ from eigenspan.graphs import Landmarks, affinity, reconstruction_weights
 from eigenspan.graphs.landmarks import choose_landmarks
 from eigenspan.solvers.pivoted import pivoted_cholesky
 from helpers import angle, cloud, pairwise, quietly, reports, says
-from metamorphic.data import grid, outlier
+from metamorphic.data import clusters, grid, outlier
 
 
 @pytest.mark.parametrize(
@@ -233,3 +233,13 @@ def test_directions_that_a_linear_kernel_leaves_out_are_reported(landmarks: Any)
         es.LDA(1, kernel="linear", landmarks=landmarks).fit(X, y)
     es.LDA(1).fit(X, y)
     es.LDA(1, kernel="linear", landmarks=landmarks).fit(X * [1.0, 1.0, 0.0], y)
+
+
+@pytest.mark.parametrize("name", ["LaplacianEigenmaps", "LLE"])
+def test_the_order_of_rows_does_not_choose_among_components_that_are_equally_large(name: str) -> None:
+    X, order = clusters(36, 3, seed=1), np.random.default_rng(0).permutation(36)
+    one, other = (
+        quietly(lambda A=A: es.make(name, n_components=2, n_neighbors=5, disconnected="largest").fit(A)).graph_.rows
+        for A in (X, X[order])
+    )
+    np.testing.assert_array_equal(np.sort(order[other]), one)

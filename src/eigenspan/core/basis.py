@@ -26,10 +26,8 @@ from .._resources import human_bytes, require
 from ..errors import (
     ConvergenceError,
     DegenerateWarning,
-    IndefiniteWarning,
     InputError,
     KernelError,
-    PrecisionWarning,
     warn,
 )
 from ..graphs.landmarks import choose_landmarks, suggested_landmarks
@@ -38,7 +36,7 @@ from ..input.x import KernelValues
 from ..solvers import dense
 from ..solvers.centred import Centred, Partners, column_means, leading_axes
 from .form import Form
-from .kernels import gram_matrix, kernel_rows, schur_share, warn_of_lost_digits
+from .kernels import feature_axes, gram_matrix, kernel_rows, schur_share, warn_of_lost_digits
 from .map import Map, Raw
 from .moments import Moments
 from .orientation import TIED, relative_gap
@@ -369,32 +367,6 @@ class Features:
                 f"{K.max():.6g}, and nothing positive is left of them after centring."
             )
         return Features(rows, K, lift, K.mean(axis=0), relative_ridge=relative_ridge)
-
-
-def feature_axes(rows: Any, K: Array, size: float, rtol: float = 1e-10) -> Array:
-    """Coefficients of orthonormal axes of the feature space spanned by the points with Gram matrix K, rounded at `size`.
-
-    `rows` is the kernel: directions of the linear one do not fade out, and a warning says how many of them K does not hold.
-    """
-    values, U = dense.eigenpairs(dense.symmetric(K), None, "max")
-    top = max(values[0], np.finfo(float).tiny)
-    rounding = 1e-14 * K.shape[0] * size
-    if values[-1] < -max(1e-6 * top, rounding):
-        warn(
-            f"The kernel matrix is not positive semidefinite: its eigenvalues run from {values[-1]:.3g} to {values[0]:.3g}. The negative "
-            "part has no feature space and is left out; use a positive definite kernel if it matters.",
-            IndefiniteWarning,
-        )
-    keep = values > max(rtol * top, rounding)
-    left = values[~keep][values[~keep] > rounding] if getattr(rows, "kernel", None) == "linear" else np.zeros(0)
-    if left.size:
-        warn(
-            f"{left.size} of {left.size + int(keep.sum())} directions were left out: the points vary along them by "
-            f"{np.sqrt(left[0] / top):.0e} of the largest, and the linear kernel, which holds squares, counts directions from "
-            f"{np.sqrt(rtol):.0e} on. Standardise the columns first (StandardScaler), leave kernel= out, or drop points that lie far away.",
-            PrecisionWarning,
-        )
-    return U[:, keep] / np.sqrt(values[keep])
 
 
 def _noted(lift: Any) -> Any:

@@ -12,11 +12,12 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from .._checks import Spec, real_numbers
 from .._parameters import Finite, NotNegative, Positive, parameter
-from ..errors import KernelError, PrecisionWarning, warn
+from ..errors import IndefiniteWarning, KernelError, PrecisionWarning, warn
 from ..graphs.search.metric import median_width, visible_rows
 from ..graphs.search.pair_matrices import Asymmetry, PairTolerance, averaged
 from ..graphs.search.squares import gaussian, moved, origin_of
 from ..input.x import KernelValues
+from ..solvers import dense
 
 Array = NDArray[np.float64]
 
@@ -303,3 +304,29 @@ def gram_matrix(rows: KernelRows, X: Any) -> Array:
             "symmetric kernel, or (K + K.T) / 2 if that is what you mean."
         )
     return averaged(given)
+
+
+def feature_axes(rows: Any, K: Array, size: float, rtol: float = 1e-10) -> Array:
+    """Coefficients of orthonormal axes of the feature space spanned by the points with Gram matrix K, rounded at `size`.
+
+    `rows` is the kernel: directions of the linear one do not fade out, and a warning says how many of them K does not hold.
+    """
+    values, U = dense.eigenpairs(dense.symmetric(K), None, "max")
+    top = max(values[0], np.finfo(float).tiny)
+    rounding = 1e-14 * K.shape[0] * size
+    if values[-1] < -max(1e-6 * top, rounding):
+        warn(
+            f"The kernel matrix is not positive semidefinite: its eigenvalues run from {values[-1]:.3g} to {values[0]:.3g}. The negative "
+            "part has no feature space and is left out; use a positive definite kernel if it matters.",
+            IndefiniteWarning,
+        )
+    keep = values > max(rtol * top, rounding)
+    left = values[~keep][values[~keep] > rounding] if getattr(rows, "kernel", None) == "linear" else np.zeros(0)
+    if left.size:
+        warn(
+            f"{left.size} of {left.size + int(keep.sum())} directions were left out: the points vary along them by "
+            f"{np.sqrt(left[0] / top):.0e} of the largest, and the linear kernel, which holds squares, counts directions from "
+            f"{np.sqrt(rtol):.0e} on. Standardise the columns first (StandardScaler), leave kernel= out, or drop points that lie far away.",
+            PrecisionWarning,
+        )
+    return U[:, keep] / np.sqrt(values[keep])

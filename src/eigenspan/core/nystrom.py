@@ -20,8 +20,7 @@ from ..input.pool import lazy_landmarks
 from ..input.source import refuse_non_finite
 from ..input.x import KernelValues, as_rows
 from ..solvers import dense
-from .basis import feature_axes
-from .kernels import DataKernel, KernelRows, gram_matrix, kernel_rows, schur_share, warn_of_lost_digits
+from .kernels import DataKernel, KernelRows, feature_axes, gram_matrix, kernel_rows, schur_share, warn_of_lost_digits
 from .map import Map
 from .spectrum import Spectrum
 

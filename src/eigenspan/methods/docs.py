@@ -54,8 +54,8 @@ _ENTRIES = {
         as they are; with ``graph="precomputed"`` X is the matrix of affinities. Their diagonal counts in the walk of `DiffusionMap`
         only: L = D − W does not depend on it, and elsewhere the degrees D leave it out, as scikit-learn does.""",
     "disconnected": """disconnected : {"connect", "largest", "raise"}, default="connect"
-        What to do if the graph is not connected: add the shortest bridging edges and warn; embed the largest component, place
-        the other points by the map and warn; or raise.""",
+        What to do if the graph is not connected: add the shortest bridging edges and warn; embed the largest component (of
+        several as large, that with the shortest edges), place the other points by the map and warn; or raise.""",
     "weights_reconstruction": """weights : "barycentric", name or weight specification, default=None
         None means barycentric and, with ``graph="class"``, the class averages 1/n_k. ``"barycentric"`` rebuilds a point from its
         neighbours, with ``graph="class"`` from all others of its class (O(n_k⁴) for a class of n_k points). Other weights average.""",

@@ -98,10 +98,6 @@ _SPARSE_PAIRS = Unless(
     "a sparse matrix of distances is a graph, whose edges are its entries",
     lambda case: case.given != "X" and case.container in ("csr", "csc"),
 )
-_EQUAL_PARTS = Unless(
-    "components of equal size: their order decides which is the largest",
-    lambda case: "largest" in case.text and case.geometry in ("clusters", *TIED),
-)
 _SUMS = Unless("an iteration ends within its tolerance, elsewhere for another order of the sums", ITERATED)
 _ORIGIN = r"'cosine'|'poly'|'polynomial'|'sigmoid'|'chi2'|'additive_chi2'|center=False|es\.Cosine|Kernel\('poly'"
 _FIXED_WIDTH = r"'rbf'(?!, gamma)|'laplacian'|'poly'|'polynomial'|'sigmoid'|'chi2'|gamma=\d"
@@ -215,7 +211,6 @@ UNLESS: dict[str, tuple[Unless, ...]] = {
         Unless("a graph that is given names rows", says(r"build\(|neighbour_")),
         Unless("landmarks are rows", says("landmarks=")),
         Unless("neighbours of unlabelled points are not read as masses", says("gamma=")),
-        _EQUAL_PARTS,
         Unless("the width and the ridge of a kernel depend on pairs of rows", lambda case: bool(case.get("kernel"))),
         Unless("a constant is added to distances other than zero", says("correction=")),
         Unless("shrinkage depends on the number of rows", says("shrinkage=")),

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
+from ...solvers.pivoted import EQUAL
 from ..search.lists import canonical
 from .graph import NeighbourGraph
 
@@ -54,9 +55,15 @@ class ClosedClasses:
         """Number of points in each closed class, largest first."""
         return np.sort(np.bincount(self.labels)[self.closed])[::-1]
 
-    def largest_component(self) -> Index:
-        """Points of the largest strongly connected component: the graph among them has one closed class."""
-        return np.flatnonzero(self.labels == np.bincount(self.labels).argmax())
+
+def largest_part(labels: Index, D: sp.csr_array) -> Index:
+    """Rows of the largest part of a graph; of several as large, of the one whose edges are the shortest in all."""
+    sizes = np.bincount(labels)
+    found = sizes == sizes.max()
+    if found.sum() > 1:
+        lengths = np.bincount(np.repeat(labels, np.diff(D.indptr)), weights=D.data, minlength=sizes.size)
+        found &= lengths <= (1 + EQUAL) * lengths[found].min()
+    return np.flatnonzero(labels == labels[np.argmax(found[labels])])  # if these tie as well, the first row decides
 
 
 def constant_axes(Y: NDArray[np.float64], classes: ClosedClasses) -> Index:

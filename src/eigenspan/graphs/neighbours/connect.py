@@ -22,7 +22,7 @@ from ..search.closest import Groups
 from ..search.engines import choose
 from ..search.finders import AffinityRows
 from ..search.lists import canonical
-from .closed import ClosedClasses, with_one_closed_class
+from .closed import ClosedClasses, largest_part, with_one_closed_class
 from .graph import NeighbourGraph
 
 Array = NDArray[np.float64]
@@ -96,7 +96,7 @@ def _one_component(
             f'{found}: distances between them are undefined. {_ADVICE} Or pass disconnected="connect".'
         )
     if policy == "largest":
-        kept = np.flatnonzero(labels == np.argmax(np.bincount(labels)))
+        kept = largest_part(labels, graph.lists())
         warn(f"{found}: {_only_some('component', kept.size, graph.n)}", DisconnectedWarning)
         return graph, kept
     with stage("bridging"):
@@ -125,7 +125,7 @@ def _one_closed_class(graph: NeighbourGraph, kept: Index | None, policy: str) ->
     if policy == "raise":
         raise DisconnectedError(f'{found}. {_ADVICE} Or pass disconnected="connect".')
     if policy == "largest":
-        rows = classes.largest_component()
+        rows = largest_part(classes.labels, graph_of_kept.distances)
         rows = rows if kept is None else kept[rows]
         warn(f"{found}; {_only_some('strongly connected component', rows.size, graph.n)}", DisconnectedWarning)
         return graph.subset(rows), rows
