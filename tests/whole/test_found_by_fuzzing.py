@@ -17,7 +17,7 @@ from eigenspan.graphs import Landmarks, affinity, reconstruction_weights
 from eigenspan.graphs.landmarks import choose_landmarks
 from eigenspan.solvers.pivoted import pivoted_cholesky
 from helpers import angle, cloud, pairwise, quietly, reports, says
-from metamorphic.data import clusters, grid, outlier
+from metamorphic.data import clusters, duplicates, grid, outlier
 
 
 @pytest.mark.parametrize(
@@ -243,3 +243,13 @@ def test_the_order_of_rows_does_not_choose_among_components_that_are_equally_lar
         for A in (X, X[order])
     )
     np.testing.assert_array_equal(np.sort(order[other]), one)
+
+
+def test_the_heat_width_on_a_cluster_is_that_of_the_distinct_rows() -> None:
+    da = pytest.importorskip("dask.array")
+    X = duplicates(40, 4, seed=261)
+    one, other = (es.LaplacianEigenmaps(3).fit(A) for A in (X, da.from_array(X, chunks=(13, 4))))
+    assert other.diagnostics_["sigma"] == pytest.approx(one.diagnostics_["sigma"], rel=1e-12)
+    np.testing.assert_allclose(
+        pairwise(other.embedding_), pairwise(one.embedding_), atol=1e-9 * np.abs(one.embedding_).max()
+    )

@@ -15,6 +15,7 @@ from ..errors import DisconnectedError, InputError
 from ..extend import Barycentric, BarycentricRows
 from ..graphs import KNN, NeighbourGraph, RowIndex
 from ..graphs.search.finders import Finder, NearestRows
+from ..graphs.search.metric import drawn_rows
 from ..graphs.shards.matrix import spread_laplacian
 from ..graphs.weights.rules import Binary, Heat, as_weights
 from ..input import Sample
@@ -31,7 +32,7 @@ _SOLVER = 1600.0
 
 def fit_spread(estimator: Any, sample: Sample) -> Fitted:
     """Laplacian eigenmaps of all rows: neighbours, weights and products on the workers, n×d numbers here."""
-    k, rule = _neighbours(estimator), _rule(estimator, sample)
+    k, spec = _neighbours(estimator), _weights(estimator)
     require(
         _SOLVER * sample.n,
         f"The eigenvectors of {sample.n} points",
@@ -39,6 +40,8 @@ def fit_spread(estimator: Any, sample: Sample) -> Fitted:
     )
     graph = spread_neighbours(sample.x.values, k)
     with stage("weights"):
+        few = graph.first[drawn_rows(graph.n)]  # of the distinct rows, as in memory
+        rule = spec.bind(NeighbourGraph(None, Finder()), sample.x.values[few].astype(np.float64))
         L, degrees, pieces = spread_laplacian(graph, rule)
     note(components=pieces)
     if pieces > 1:
@@ -72,14 +75,14 @@ def _neighbours(estimator: Any) -> int:
     return int(spec.n_neighbors)
 
 
-def _rule(estimator: Any, sample: Sample) -> Any:
+def _weights(estimator: Any) -> Heat | Binary:
     spec = as_weights(estimator.weights)
     if not isinstance(spec, Heat | Binary):
         raise InputError(
             f'weights={estimator.weights!r:.60} need more than the lengths of edges: on a cluster use "heat" or "binary", or say '
             "landmarks=m to fit m rows in one place."
         )
-    return spec.bind(NeighbourGraph(None, Finder()), sample.x.values)
+    return spec
 
 
 def _map(estimator: Any, sample: Sample, Y: Array, k: int) -> Map:

@@ -66,6 +66,8 @@ def taken(y: Any, rows: Any) -> Any:
 def _compared(t: Trial, other: Fit, rows: Any = None, *, up_to_scale: bool = False) -> Found:
     """The embedding of another fit against that of the case, whose row `rows[i]` is its row i."""
     base = t.plain()
+    if other.refusal and base.refusal:
+        return HOLDS  # rounded to single precision the points may be fitted nevertheless
     if other.refusal or base.refusal:
         return np.inf, f"only one of the two fits is refused: {other.refusal or base.refusal}"
     Y = base.embedding if rows is None else base.embedding[rows]

@@ -73,6 +73,13 @@ class SpreadGraph:
         """Rows of every node; None where each is one."""
         return None if self.rows.size == self.n else np.bincount(self.nodes, minlength=self.n).astype(np.float64)
 
+    @property
+    def first(self) -> Index:
+        """The first row of every node, in the order of the rows."""
+        first = np.full(self.n, self.rows.size)
+        np.minimum.at(first, self.nodes, self.rows)
+        return np.sort(first)
+
     def back(self, Y: Array) -> Array:
         """What belongs to the nodes, for all rows of X in their order."""
         out = np.empty((self.rows.size, Y.shape[1]))
