@@ -17,7 +17,7 @@ from eigenspan.graphs import Landmarks, affinity, reconstruction_weights
 from eigenspan.graphs.landmarks import choose_landmarks
 from eigenspan.solvers.pivoted import pivoted_cholesky
 from helpers import angle, cloud, pairwise, quietly, reports, says
-from metamorphic.data import clusters, duplicates, grid, outlier
+from metamorphic.data import clusters, duplicates, grid, heavy_tails, outlier
 
 
 @pytest.mark.parametrize(
@@ -253,3 +253,12 @@ def test_the_heat_width_on_a_cluster_is_that_of_the_distinct_rows() -> None:
     np.testing.assert_allclose(
         pairwise(other.embedding_), pairwise(one.embedding_), atol=1e-9 * np.abs(one.embedding_).max()
     )
+
+
+def test_points_whose_edge_weights_vanish_have_no_digits_in_a_normalised_cut() -> None:
+    """The weights of outliers are 1e-40 of the largest; eigenvectors, divided by the roots of their sums, hold rounding there."""
+    X = heavy_tails(22, 3, seed=903)
+    with reports(PrecisionWarning, "edge weights of", "vanish", "drop the outliers"):
+        es.SpectralClustering(3, cut="normalized").fit(X)
+    es.SpectralClustering(3, cut="normalized", weights="binary").fit(X)
+    es.SpectralClustering(3, cut="normalized").fit(cloud(30, 3))

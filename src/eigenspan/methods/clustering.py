@@ -15,7 +15,8 @@ from .._diagnostics import note, stage
 from .._parameters import Count, Metric, Seed, Verbose, Weights, parameter
 from .._resources import one_thread
 from ..core import Fitted, Spectrum, TraceProblem, sign_of, solve, spectral_attributes
-from ..errors import DegenerateWarning, DimensionError, InputError, warn
+from ..core.roots import NEED
+from ..errors import DegenerateWarning, DimensionError, InputError, PrecisionWarning, warn
 from ..extend import Walk, walk_rows
 from ..forms import counted, degree, degrees, laplacian
 from ..graphs import affinity, components
@@ -28,6 +29,9 @@ from .rounding import Rotation, Threshold, UnitRows, cut_value, masses, unit_len
 from .table import SPARSE, method
 
 Array = NDArray[np.float64]
+
+#: Entries of a unit eigenvector are known to so much, a few units in the last place.
+_ROUNDING = 4 * float(np.finfo(np.float64).eps)
 
 
 @method("laplacian", "min L", "degree or embedding", SPARSE, "S0 eqs. 52, 54")
@@ -169,6 +173,7 @@ class SpectralClustering(ClusterMixin, Reducer):
             note(solver="Components")  # the indicators of the components are the answer: nothing to solve
             return problem, Spectrum(np.zeros(count), N, np.zeros(count))
         rest = solve(problem, more, solver=self.solver, random_state=self.random_state)
+        _warn_of_lost_points(rest.vectors, mass)
         return problem, Spectrum(
             np.concatenate([np.zeros(count), rest.values]),
             np.hstack([N, rest.vectors]),
@@ -246,6 +251,19 @@ def _unit(W: Any, mass: Array, cut: str) -> Any:
     if cut == "ratio":
         return None if np.all(mass == 1) else diagonal(mass)
     return degree(W) if np.array_equal(degrees(W), mass) else diagonal(mass)
+
+
+def _warn_of_lost_points(V: Array, mass: Array) -> None:
+    """Warn where eigenvectors, known to rounding of √mass V, have no digits left at points of vanishing mass."""
+    error = _ROUNDING / np.sqrt(mass)
+    lost = int(np.sum(error > NEED * np.abs(V).max()))
+    if lost:
+        warn(
+            f"The edge weights of {lost} of {mass.size} points vanish next to the largest: their sums run from {mass.min():.1g} to "
+            f"{mass.max():.1g}, and rounding places these points by up to {min(1.0, error.max() / np.abs(V).max()):.0e} of the extent of "
+            'the embedding. Use weights="binary", a larger Heat(sigma=...), or drop the outliers.',
+            PrecisionWarning,
+        )
 
 
 def _warn_of_few_places(Y: Array, clusters: int) -> None:
