@@ -60,6 +60,26 @@ def test_modified_lle_without_a_ridge_does_not_depend_on_the_unit(
     assert angle(one, limit) <= 1e-3
 
 
+@pytest.mark.parametrize(
+    "params",
+    [{"axes": "norm"}, {"axes": "eigenvalue-norm"}, {"scale": "unit-variance", "criterion": "trace-ratio"}],
+    ids=str,
+)
+def test_lengths_of_axes_with_equal_eigenvalues_do_not_depend_on_their_rotation(params: dict[str, Any]) -> None:
+    """Fewer rows than columns: all three eigenvalues are 1, and any rotation of the axes solves the problem."""
+    X, y = cloud(20, 30), np.arange(20) % 4
+    turn = np.linalg.qr(cloud(30, 30, 1))[0]
+    one, other = (quietly(lambda A=A: es.LDA(3, **params).fit(A, y)).embedding_ for A in (X, X @ turn))
+    np.testing.assert_allclose(pairwise(other), pairwise(one), rtol=1e-9, atol=1e-9 * pairwise(one).max())
+
+
+@pytest.mark.parametrize("name", ["MVU", "SMVU1"])
+def test_a_price_of_slack_that_rounding_exceeds_is_refused(name: str) -> None:
+    X, y = cloud(20, 3), np.arange(20) % 2
+    with pytest.raises(InputError, match=says("The price 500 of squared slack is too high", 'price="auto"')):
+        es.make(name, n_components=2, constraint="slack", price=500.0).fit(1e100 * X, y)
+
+
 @pytest.mark.parametrize("name", ["KDR", "GradientKDR"])
 @pytest.mark.parametrize("scale", [1e-100, 1e100])
 def test_gradients_of_kernel_dimension_reduction_beyond_the_fourth_root_of_the_range(name: str, scale: float) -> None:
