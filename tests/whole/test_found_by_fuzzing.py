@@ -73,6 +73,35 @@ def test_lengths_of_axes_with_equal_eigenvalues_do_not_depend_on_their_rotation(
     np.testing.assert_allclose(pairwise(other), pairwise(one), rtol=1e-9, atol=1e-9 * pairwise(one).max())
 
 
+@pytest.mark.parametrize("shift", [0.0, 3e4])
+@pytest.mark.parametrize("columns", [4, 60], ids=["few columns", "many columns"])
+def test_small_noise_beside_large_noise_keeps_its_digits(shift: float, columns: int) -> None:
+    """Along one direction the noise is 10⁷ times as large as along others: products of the noise lose these, and those of signals none."""
+    rng = np.random.default_rng(0)
+    turn = np.linalg.qr(rng.standard_normal((columns, columns)))[0]
+    X = rng.standard_normal((40, columns)) * np.where(np.arange(columns) == 0, 1e3, 1.0)
+    noise = rng.standard_normal((3, 40, columns)) * np.where(
+        np.arange(columns) == 0, 1e4, np.linspace(1e-3, 2e-3, columns)
+    )
+    one = es.OrientedPCA(2).fit(X, X + noise)
+    X, noise = X @ turn + shift, noise @ turn
+    other = es.OrientedPCA(2).fit(X, X + noise)
+    np.testing.assert_allclose(other.eigenvalues_, one.eigenvalues_, rtol=1e-4)
+    parts = es.OrientedPCA(2)
+    for rows in np.array_split(np.arange(40), 3):
+        quietly(lambda rows=rows: parts.partial_fit(X[rows], X[rows] + noise[:, rows]))  # the first have too few copies
+    np.testing.assert_allclose(parts.eigenvalues_, one.eigenvalues_, rtol=1e-4)
+
+
+def test_functions_that_distort_see_rows_in_double_precision() -> None:
+    X = (cloud(30, 4) + 1e6).astype(np.float32)
+    one, other = (
+        es.OrientedPCA(1, distortions=lambda A: 0.9 * A + 0.1 * A.mean(axis=0)).fit(rows)
+        for rows in (X, X.astype(float))
+    )
+    np.testing.assert_allclose(one.eigenvalues_, other.eigenvalues_, rtol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["MVU", "SMVU1"])
 def test_a_price_of_slack_that_rounding_exceeds_is_refused(name: str) -> None:
     X, y = cloud(20, 3), np.arange(20) % 2
