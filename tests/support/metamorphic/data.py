@@ -204,10 +204,10 @@ def distances(X: Any) -> Any:
 
 
 def spread(X: Any) -> float:
-    """Median distance between rows."""
+    """Median distance between rows that differ by more than rounding."""
     unit, scale = _unit(X)
     found = pdist(unit)
-    found = found[found > 0]
+    found = found[found > 1e-9 * found.max(initial=0.0)]
     return float(np.median(found)) * scale if found.size else 1.0
 
 
