@@ -102,6 +102,19 @@ def test_functions_that_distort_see_rows_in_double_precision() -> None:
     np.testing.assert_allclose(one.eigenvalues_, other.eigenvalues_, rtol=1e-6)
 
 
+@pytest.mark.parametrize("factor", [1e-4, 1e4])
+@pytest.mark.parametrize("kernel", [None, es.Kernel(gamma="median")], ids=["features", "kernel"])
+def test_the_width_of_weights_is_in_the_unit_of_a_given_graph(factor: float, kernel: Any) -> None:
+    """Lengths that are not distances of the points, among kernel features or in another unit, have a width of their own."""
+    X = cloud(40, 3)
+    graph = es.KNN(6).build(X).distances
+    one, other = (es.LPP(2, graph=f * graph, kernel=kernel).fit(X).embedding_ for f in (2.0, factor))
+    np.testing.assert_allclose(pairwise(other), pairwise(one), atol=1e-9 * np.abs(one).max())
+    if kernel is None:
+        plain, given = (es.LPP(2, graph=each).fit(X).embedding_ for each in (es.KNN(6), graph))
+        np.testing.assert_allclose(given, plain, atol=1e-9)
+
+
 @pytest.mark.parametrize("name", ["MVU", "SMVU1"])
 def test_a_price_of_slack_that_rounding_exceeds_is_refused(name: str) -> None:
     X, y = cloud(20, 3), np.arange(20) % 2
