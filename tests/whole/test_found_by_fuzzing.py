@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
 import eigenspan as es
 from eigenspan.core import Kernel, kernel_rows
@@ -113,6 +114,22 @@ def test_the_width_of_weights_is_in_the_unit_of_a_given_graph(factor: float, ker
     if kernel is None:
         plain, given = (es.LPP(2, graph=each).fit(X).embedding_ for each in (es.KNN(6), graph))
         np.testing.assert_allclose(given, plain, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [es.SupervisedPCA(2), es.SDA(2, mu=0.0), es.SDA(np.int64(2), mu=0.0), es.LDA(2), es.SIR(2), es.SIR("test")],
+    ids=str,
+)
+def test_parts_with_few_of_the_classes_are_waited_for(estimator: Any) -> None:
+    X, y = cloud(60, 3), np.array(list("abc"))[np.arange(60) % 3]
+    y[:20] = np.where(y[:20] == "c", "a", y[:20])
+    X[y == "b", 0] += 3
+    X[y == "c", 1] += 3
+    whole, parts = (quietly(lambda: estimator.fit(X, y).transform(X)), clone(estimator))
+    for rows in np.array_split(np.arange(60), 3):
+        quietly(lambda rows=rows: parts.partial_fit(X[rows], y[rows]))
+    np.testing.assert_allclose(pairwise(parts.transform(X)), pairwise(whole), atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["MVU", "SMVU1"])
