@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.cluster import kmeans_plusplus
+from sklearn.base import clone
 
 import eigenspan as es
 from eigenspan.core import Kernel, kernel_rows
@@ -59,6 +60,84 @@ def test_modified_lle_without_a_ridge_does_not_depend_on_the_unit(
         )
     limit = es.ModifiedLLE(2, n_neighbors=8, reg=1e-9).fit(X).embedding_
     assert angle(one, limit) <= 1e-3
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{"axes": "norm"}, {"axes": "eigenvalue-norm"}, {"scale": "unit-variance", "criterion": "trace-ratio"}],
+    ids=str,
+)
+def test_lengths_of_axes_with_equal_eigenvalues_do_not_depend_on_their_rotation(params: dict[str, Any]) -> None:
+    """Fewer rows than columns: all three eigenvalues are 1, and any rotation of the axes solves the problem."""
+    X, y = cloud(20, 30), np.arange(20) % 4
+    turn = np.linalg.qr(cloud(30, 30, 1))[0]
+    one, other = (quietly(lambda A=A: es.LDA(3, **params).fit(A, y)).embedding_ for A in (X, X @ turn))
+    np.testing.assert_allclose(pairwise(other), pairwise(one), rtol=1e-9, atol=1e-9 * pairwise(one).max())
+
+
+@pytest.mark.parametrize("shift", [0.0, 3e4])
+@pytest.mark.parametrize("columns", [4, 60], ids=["few columns", "many columns"])
+def test_small_noise_beside_large_noise_keeps_its_digits(shift: float, columns: int) -> None:
+    """Along one direction the noise is 10⁷ times as large as along others: products of the noise lose these, and those of signals none."""
+    rng = np.random.default_rng(0)
+    turn = np.linalg.qr(rng.standard_normal((columns, columns)))[0]
+    X = rng.standard_normal((40, columns)) * np.where(np.arange(columns) == 0, 1e3, 1.0)
+    noise = rng.standard_normal((3, 40, columns)) * np.where(
+        np.arange(columns) == 0, 1e4, np.linspace(1e-3, 2e-3, columns)
+    )
+    one = es.OrientedPCA(2).fit(X, X + noise)
+    X, noise = X @ turn + shift, noise @ turn
+    other = es.OrientedPCA(2).fit(X, X + noise)
+    np.testing.assert_allclose(other.eigenvalues_, one.eigenvalues_, rtol=1e-4)
+    parts = es.OrientedPCA(2)
+    for rows in np.array_split(np.arange(40), 3):
+        quietly(lambda rows=rows: parts.partial_fit(X[rows], X[rows] + noise[:, rows]))  # the first have too few copies
+    np.testing.assert_allclose(parts.eigenvalues_, one.eigenvalues_, rtol=1e-4)
+
+
+def test_functions_that_distort_see_rows_in_double_precision() -> None:
+    def stretched(A: Any) -> Any:
+        return A + (A - A.mean(axis=0)) * [0.1, 0.2, 0.3, 0.4]
+
+    X = (cloud(30, 4) + 1e6).astype(np.float32)
+    one, other = (es.OrientedPCA(1, distortions=stretched).fit(rows) for rows in (X, X.astype(float)))
+    np.testing.assert_allclose(one.eigenvalues_, other.eigenvalues_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("factor", [1e-4, 1e4])
+@pytest.mark.parametrize("kernel", [None, es.Kernel(gamma="median")], ids=["features", "kernel"])
+def test_the_width_of_weights_is_in_the_unit_of_a_given_graph(factor: float, kernel: Any) -> None:
+    """Lengths that are not distances of the points, among kernel features or in another unit, have a width of their own."""
+    X = cloud(40, 3)
+    graph = es.KNN(6).build(X).distances
+    one, other = (es.LPP(2, graph=f * graph, kernel=kernel).fit(X).embedding_ for f in (2.0, factor))
+    np.testing.assert_allclose(pairwise(other), pairwise(one), atol=1e-9 * np.abs(one).max())
+    if kernel is None:
+        plain, given = (es.LPP(2, graph=each).fit(X).embedding_ for each in (es.KNN(6), graph))
+        np.testing.assert_allclose(given, plain, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [es.SupervisedPCA(2), es.SDA(2, mu=0.0), es.SDA(np.int64(2), mu=0.0), es.LDA(2), es.SIR(2), es.SIR("test")],
+    ids=str,
+)
+def test_parts_with_few_of_the_classes_are_waited_for(estimator: Any) -> None:
+    X, y = cloud(60, 3), np.array(list("abc"))[np.arange(60) % 3]
+    y[:20] = np.where(y[:20] == "c", "a", y[:20])
+    X[y == "b", 0] += 3
+    X[y == "c", 1] += 3
+    whole, parts = (quietly(lambda: estimator.fit(X, y).transform(X)), clone(estimator))
+    for rows in np.array_split(np.arange(60), 3):
+        quietly(lambda rows=rows: parts.partial_fit(X[rows], y[rows]))
+    np.testing.assert_allclose(pairwise(parts.transform(X)), pairwise(whole), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["MVU", "SMVU1"])
+def test_a_price_of_slack_that_rounding_exceeds_is_refused(name: str) -> None:
+    X, y = cloud(20, 3), np.arange(20) % 2
+    with pytest.raises(InputError, match=says("The price 500 of squared slack is too high", 'price="auto"')):
+        es.make(name, n_components=2, constraint="slack", price=500.0).fit(1e100 * X, y)
 
 
 @pytest.mark.parametrize("name", ["KDR", "GradientKDR"])

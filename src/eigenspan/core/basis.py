@@ -71,12 +71,11 @@ class Samples:
     def embed(self, V: Array) -> Array:
         return V
 
-    def variances(self, V: Array) -> Array:
-        """Along each axis."""
-        if self.masses is None:
-            return np.var(V, axis=0)
-        share = self.masses / self.masses.sum()
-        return share @ (V - share @ V) ** 2
+    def covariance(self, V: Array) -> Array:
+        """Of the samples along these axes."""
+        share = np.full(self.n, 1 / self.n) if self.masses is None else self.masses / self.masses.sum()
+        centred = V - share @ V
+        return np.asarray(centred.T @ (share[:, None] * centred))
 
     def map(self, V: Array, spectrum: Spectrum) -> Map:
         if self.extension is None:
@@ -226,12 +225,14 @@ class Features:
             )
         return replace(self, lift=np.asarray(self.lift)[:, :r], scores=self.scores[:, :r])
 
-    def variances(self, V: Array) -> Array:
-        """Of the samples along each axis."""
+    def covariance(self, V: Array) -> Array:
+        """Of the samples along these axes."""
         if self.raw is not None:
-            return np.var(self.embed(V), axis=0)
+            Y = self.embed(V)
+            Y = Y - Y.mean(axis=0)
+            return np.asarray(Y.T @ Y / len(Y))
         axes, scatter = self.lifted(V), np.asarray(self.scatter)
-        return np.einsum("ij,ij->j", axes, scatter @ axes) / self.count
+        return np.asarray(axes.T @ (scatter @ axes) / self.count)
 
     def shares_of_variance(self, V: Array) -> Array:
         """Along each of the unit vectors V, of all the variance in the features."""

@@ -68,10 +68,12 @@ class Axes:
             size=posed.size,
         )
         spectrum = spectrum.without_first(posed.skip)
-        if spectrum.ties():
-            spectrum = spectrum.oriented(posed.witness or partial(_in_common_coordinates, posed.basis, spectrum))
-        warn_of_flat_axes(posed, spectrum)
         scale = UnitVariance(posed.basis) if self.unit_variance else posed.scale
+        if spectrum.ties():
+            witness = posed.witness or partial(_in_common_coordinates, posed.basis, spectrum)
+            products = scale.products(spectrum.vectors) if hasattr(scale, "products") else None
+            spectrum = spectrum.oriented(witness) if products is None else spectrum.settled(products, witness)
+        warn_of_flat_axes(posed, spectrum)
         return spectrum.vectors * scale(spectrum), spectrum
 
     def fit(self, posed: Posed) -> Fitted:

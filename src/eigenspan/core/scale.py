@@ -1,6 +1,8 @@
 """The length of each axis: the one place where a root of an eigenvalue is taken.
 
-A scale is a picklable callable ``spectrum -> factors``; the embedding is ``Z V diag(factors)``.
+A scale is a picklable callable ``spectrum -> factors``; the embedding is ``Z V diag(factors)``. Where the factors are not functions of the
+eigenvalues alone, its method ``products`` returns the Gram matrix of the axes on whose diagonal they depend, or None: axes of equal
+eigenvalues are turned until they are orthogonal in it, or the embedding would depend on the rotation that the solver returned.
 """
 
 from __future__ import annotations
@@ -87,8 +89,11 @@ class UnitVariance:
 
     basis: Any
 
+    def products(self, V: Array) -> Array:
+        return self.basis.covariance(V)
+
     def __call__(self, spectrum: Spectrum) -> Array:
-        spread = roots(self.basis.variances(spectrum.vectors))
+        spread = roots(np.diagonal(self.basis.covariance(spectrum.vectors)))
         flat = np.flatnonzero(spread <= 1e-12 * spread.max(initial=np.finfo(float).tiny))
         if flat.size:
             raise DimensionError(
@@ -128,6 +133,9 @@ class AxisWeights:
 
     kind: str = "unit"
     signed: bool = True
+
+    def products(self, V: Array) -> Array | None:
+        return V.T @ V if self.kind.endswith("norm") else None
 
     def __call__(self, spectrum: Spectrum) -> Array:
         factors = np.ones(spectrum.values.size)

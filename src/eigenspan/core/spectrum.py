@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .._diagnostics import note
 from ..errors import DegenerateWarning, LocalisationWarning, warn
+from ..solvers import dense
 from .orientation import TIED, orientation_of, sign_of, ties_of
 
 Array = NDArray[np.float64]
@@ -91,7 +92,23 @@ class Spectrum:
         seen = self.vectors if witness is None else witness(self.vectors)
         if not self.ties():
             return replace(self, vectors=self.vectors * sign_of(seen))
-        R = orientation_of(self.values, seen, self._level)
+        return self._turned(orientation_of(self.values, seen, self._level))
+
+    def settled(self, products: Array, witness: Callable[[Array], Array]) -> Spectrum:
+        """The same eigenvectors, those of equal eigenvalues turned until `products` is diagonal among them.
+
+        `products` is a Gram matrix of the vectors. A factor of each axis that is a function of its diagonal would otherwise depend on
+        the rotation that the solver returned. Signs, and rotations among equal values of the diagonal, are those of `oriented`.
+        """
+        seen = witness(self.vectors)
+        R = np.diag(sign_of(seen))
+        for group in self.ties():
+            values, turn = dense.eigenpairs(dense.symmetric(products[group, group]), None, "max")
+            R[group, group] = turn @ orientation_of(values, seen[:, group] @ turn)
+        return self._turned(R)
+
+    def _turned(self, R: Array) -> Spectrum:
+        """The vectors times an orthogonal R that mixes those of equal eigenvalues only."""
         apart = (self.values[:, None] - self.values) / (self.norm or 1.0)
         residuals = np.hypot(np.abs(R.T) @ self.residuals, np.linalg.norm(R * apart, axis=0))
         return replace(self, vectors=self.vectors @ R, residuals=residuals)

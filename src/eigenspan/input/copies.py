@@ -64,7 +64,9 @@ def copies_of(
         yield _checked(table, X, f"Distorted copy {k} in y", "holds", first)
     for function in functions:
         name = f"The distortion {getattr(function, '__name__', repr(function)):.60}"
-        rows = X.copy()  # a function may write on what it is given
+        rows = X.astype(
+            np.float64
+        )  # a copy, which the function may write on; in single precision its noise would be rounded
         try:
             copy = function(rows) if accepts(function, rows) else function(rows, rng)
         except EigenspanError:

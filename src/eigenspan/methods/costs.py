@@ -59,6 +59,9 @@ class RatioWeights:
     problem: TraceRatio
     kind: str
 
+    def products(self, V: Array) -> Array | None:
+        return V.T @ (self.problem.B @ V) if self.kind.startswith("eigenvalue") else None
+
     def __call__(self, spectrum: Spectrum) -> Array:
         V = spectrum.vectors
         above, below = (np.einsum("ij,ij->j", V, M @ V) for M in (self.problem.A, self.problem.B))

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_consistent_length
 from .._compat import fit_context
 from .._diagnostics import stage
 from ..core import Fitted, Posed, Scatters, with_ridge
-from ..core.moments import Sums
 from ..errors import DimensionError, InputError, LabelError
 from ..graphs.labels import slices
 from ..input import Classes, Input, Sample
@@ -81,6 +80,7 @@ class SIR(LabelledStreaming, SlicedRegression):
     """
 
     _input: ClassVar[Input] = replace(SlicedRegression._input, one_pass=reads_once)
+    _among_means: ClassVar[bool] = True
     unlabeled = None  # a class fact, not a parameter: NaN and None are marks enough
     _needs_rows = SlicedRegression._needs_rows
 
@@ -126,10 +126,6 @@ class SIR(LabelledStreaming, SlicedRegression):
         check_slices(SliceMoments(counts, scatters.means, np.empty(0), y.edges), "SIR", covariances=False)
         fitted = self._fit_scatters(scatters)
         return fitted if y.edges is None else fitted.having(slice_edges_=y.edges)
-
-    def _fit_sums(self, sums: Sums, X: Any = None) -> Fitted | None:
-        few = isinstance(self.n_components, int) and sums.labelled.counts.size <= self.n_components
-        return None if few else super()._fit_sums(sums, X)
 
     def _pose_scatters(self, scatters: Scatters) -> Posed:
         """The same from sums over the rows."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, NoReturn
 
 import numpy as np
@@ -39,11 +40,32 @@ class Signals:
 
     @staticmethod
     def of(X: Any, given: Copies, functions: Sequence[Distortion], rng: np.random.Generator) -> Signals:
-        """In one pass, and a second where the products lose digits that matter. Functions see all rows at once, and those of a file a
-        block at a time. Cost O((N + 1) n D²) for N copies."""
-        again = deepcopy(rng)  # the same copies once more
-        found = Signals._read(X, given, functions, rng, None)
-        return found if found.spanned().is_full else Signals._read(X, given, functions, again, found)
+        """In one pass. Functions see all rows at once, and those of a file a block at a time. Cost O((N + 1) n D²) for N copies."""
+        return Signals._read(X, given, functions, rng, None)
+
+    @staticmethod
+    def read(X: Any, given: Copies, functions: Sequence[Distortion], rng: np.random.Generator) -> Signals:
+        """The same, with roots from another pass where the products lose digits that matter."""
+        again = deepcopy(rng)
+        sums = Signals.of(X, given, functions, rng)
+        return sums if sums.is_full else sums.factored(X, given, functions, again)
+
+    def factored(self, X: Any, given: Copies, functions: Sequence[Distortion], rng: np.random.Generator) -> Signals:
+        """The same rows and copies, which are read again, with the roots of their scatters."""
+        return Signals._read(X, given, functions, rng, self)
+
+    def rooted(self) -> Signals:
+        """The same with roots: those of the scatters, where there are no better ones."""
+        return Signals(self.signal.rooted(), self.noise.rooted())
+
+    def without_roots(self) -> Signals:
+        """The products alone."""
+        return Signals(self.signal.products(), self.noise.products())
+
+    @cached_property
+    def is_full(self) -> bool:
+        """The products hold all directions of signal and noise together, and those of the noise, which is inverted, by themselves."""
+        return self.spanned().is_full and (not self.noise.n or self.noise.about_origin().is_full)
 
     @staticmethod
     def _read(X: Any, given: Copies, functions: Sequence[Distortion], rng: Any, before: Signals | None) -> Signals:
@@ -63,11 +85,6 @@ class Signals:
     @property
     def n(self) -> int:
         return self.signal.n
-
-    is_full: ClassVar[bool] = True  # what `of` returns has factors where they are needed
-
-    def without_roots(self) -> Signals:
-        return self
 
     def __add__(self, other: Signals) -> Signals:
         return Signals(self.signal + other.signal, self.noise + other.noise)
@@ -92,12 +109,14 @@ class Signals:
         R = self.correlation
         if R is None:
             return self.signal
-        S = self.signal.scatter
-        share = np.trace(S) / np.trace(R)
+        S, count = self.signal.scatter, float(self.n + self.noise.n)  # so many dimensions they may have together
+        share, more = np.trace(S) / np.trace(R), count / max(self.n, 1)
         root = None
         if self.signal.root is not None and self.noise.root is not None:
-            root = triangular(np.vstack([self.signal.root, np.sqrt(share) * _root_about_zero(self.noise)]))
-        return replace(self.signal, scatter=S + R * share, root=root)
+            root = np.sqrt(more) * triangular(
+                np.vstack([self.signal.root, np.sqrt(share) * _root_about_zero(self.noise)])
+            )
+        return replace(self.signal, counts=np.array([count]), scatter=more * (S + R * share), root=root)
 
 
 def _refuse_silence(rows: int) -> NoReturn:
@@ -229,19 +248,23 @@ class OrientedPCA(Streaming, FeatureReducer):
         if not reads_once(self) or not is_tall(X):
             return axes(self).fit(self._pose(sample))
         with stage("moments"):
-            sums = Signals.of(X, given, functions_of(self.distortions), self._generator())
+            sums = Signals.read(X, given, functions_of(self.distortions), self._generator())
         return self._fit_signals(sums, None if on_disk(X) else X)
 
     def _sums_of(self, X: Any, y: Any) -> Signals:
-        return self._signals(X, y, vars(self).get("n_samples_seen_", 0))
+        return Signals.of(X, *self._distorted(X, y, vars(self).get("n_samples_seen_", 0)))
 
     def _sums_in(self, sample: Sample) -> dict[str, Any]:
-        sums = self._signals(sample.x.values, sample.given, 0)
+        sums = Signals.read(sample.x.values, *self._distorted(sample.x.values, sample.given, 0))
         return {"moments_": sums, "n_samples_seen_": sums.n}
 
-    def _signals(self, X: Any, y: Any, seen: int) -> Signals:
+    def _factored(self, sums: Any, X: Any, y: Any) -> Signals:
+        return sums.factored(X, *self._distorted(X, y, vars(self).get("n_samples_seen_", 0)))
+
+    def _distorted(self, X: Any, y: Any, seen: int) -> tuple[Copies, Sequence[Distortion], np.random.Generator]:
+        """What makes the copies of rows that follow those seen so far."""
         given = DistortedCopies().read(y, X.shape[0], name=type(self).__name__, unlabeled=None).of_shape(X.shape)
-        return Signals.of(X, given, functions_of(self.distortions), self._generator(seen))
+        return given, functions_of(self.distortions), self._generator(seen)
 
     def _fit_sums(self, sums: Any, X: Any = None) -> Fitted | None:
         enough = sums.n > 1 and _rank(sums.signal, None) >= min(self.n_components, sums.signal.means.shape[1])
@@ -257,7 +280,7 @@ class OrientedPCA(Streaming, FeatureReducer):
             basis = Features(Raw(), X, None, np.zeros(D), scatter=sums.signal.scatter, count=sums.n)
         else:
             self._refuse_axes_without_signal(_rank(sums.signal, X) if sums.noise.n else None)
-            basis = Features.of_moments(sums.spanned(), None if sums.noise.n else X)
+            basis = Features.of_moments(sums.spanned(), None if sums.noise.n else X, full=sums.is_full)
             basis = replace(basis, raw=X, scatter=sums.signal.scatter, count=sums.n)
         fitted = axes(self).fit(self._weigh(basis, sums, basis.compress, basis.compress_root))
         return fitted.having(moments_=sums, n_samples_seen_=sums.n)
@@ -277,8 +300,10 @@ class OrientedPCA(Streaming, FeatureReducer):
         origin = None if self.extractor == "difference" else np.ones(X.shape[0])
         basis = self._coordinates(sample, copies).centred(origin)
         place = basis.map(np.eye(basis.dim), None)  # type: ignore[arg-type]
-        sums = Signals.of(place(X), Copies(tuple(map(place, copies))), (), rng)
-        return self._weigh(basis, sums, lambda G, psd=True: Form(basis.dim, dense=G, psd=psd))
+        sums = Signals.read(place(X), Copies(tuple(map(place, copies))), (), rng)
+        return self._weigh(
+            basis, sums, lambda G, psd=True: Form(basis.dim, dense=G, psd=psd), lambda F: Form(basis.dim, dense=F.T @ F)
+        )
 
     def _coordinates(self, sample: Sample, copies: list[Any]) -> Features:
         """The span of the signals and, without a kernel, of what their copies add: noise there may cancel noise elsewhere."""
@@ -291,7 +316,9 @@ class OrientedPCA(Streaming, FeatureReducer):
         stack = sp.csr_array(sp.vstack(rows)) if any(map(sp.issparse, rows)) else np.vstack(rows)
         return replace(Features.linear(stack), raw=X, scatter=None, scores=None)
 
-    def _weigh(self, basis: Features, sums: Signals, form: Callable[..., Form], rooted: Any = None) -> Posed:
+    def _weigh(
+        self, basis: Features, sums: Signals, form: Callable[..., Form], rooted: Callable[[Array], Form]
+    ) -> Posed:
         """Signal against noise, given how a matrix, and the root of one, becomes a form over the coordinates."""
         R = sums.correlation
         note(noise="isotropic" if R is None else f"{sums.noise.n} distorted rows")
@@ -301,7 +328,7 @@ class OrientedPCA(Streaming, FeatureReducer):
             return Posed(TraceProblem(A, None, "max"), basis)
         A = form(sums.covariance)
         B = identity(basis.dim) if R is None else form(R)
-        if rooted is not None and sums.signal.root is not None:
+        if sums.signal.root is not None:
             A = rooted(sums.signal.root / np.sqrt(max(sums.n, 1)))
             B = B if R is None or sums.noise.root is None else rooted(_root_about_zero(sums.noise))
         B = with_ridge(B, self.ridge, 0.0 if R is None else basis.relative_ridge)

@@ -98,6 +98,7 @@ class SDA(SmoothedStreaming, GraphProjection):
     _input: ClassVar[Input] = replace(
         FeatureReducer._input, y=ClassLabels(), one_pass=reads_once, blocks=over_given_graph
     )
+    _among_means: ClassVar[bool] = True
 
     def _needs_rows(self) -> str | None:
         return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None, mu=self.mu > 0)

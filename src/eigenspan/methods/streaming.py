@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -166,6 +166,9 @@ class Streaming:
 class LabelledStreaming(Streaming):
     """The same for classes, which may turn up in any part."""
 
+    #: The criterion is about the means of the classes, and zero but for one direction fewer than there are classes.
+    _among_means: ClassVar[bool] = False
+
     def _sums_in(self, sample: Sample) -> dict[str, Any]:
         sums = kept_sums(sample.x.values, sample.y.codes, sample.y.count)
         return {"moments_": sums, "n_samples_seen_": sums.n}
@@ -195,7 +198,8 @@ class LabelledStreaming(Streaming):
 
     def _fit_sums(self, sums: Sums, X: Any = None) -> Fitted | None:
         counts, wanted = sums.labelled.counts, getattr(self, "n_components", None) or 1
-        if counts.size < 2 or not np.all(counts > 0):
+        wanted = 1 if isinstance(wanted, str) else wanted
+        if counts.size < (1 + wanted if self._among_means else 2) or not np.all(counts > 0):
             return None
         scatters = Scatters.of_sums(sums, X)
         enough = scatters.basis.dim >= min(wanted, sums.labelled.means.shape[1])

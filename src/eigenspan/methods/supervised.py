@@ -149,6 +149,7 @@ class SupervisedPCA(LabelledStreaming, _LabelKernel):
     """
 
     _input: ClassVar[Input] = replace(_LabelKernel._input, one_pass=reads_once)
+    _among_means: ClassVar[bool] = True
 
     def _needs_rows(self) -> str | None:
         return asks_for_rows(

@@ -48,6 +48,10 @@ class Case:
         return int(found[1]) if found else 0
 
     @property
+    def has_constant_columns(self) -> bool:
+        return bool(np.any(np.ptp(self.make_points(), axis=0) == 0))
+
+    @property
     def family(self) -> str:
         return ROWS[self.method].family if self.method in ROWS else "by hand"
 

@@ -191,7 +191,7 @@ UNLESS: dict[str, tuple[Unless, ...]] = {
         Unless("columns of counts are categories", method("ContingencySDR")),
         Unless(
             "the ridge of a view is relative to the mean variance of the columns that vary",
-            lambda case: case.family == "two views" and bool(case.get("ridge")) and case.geometry == "constant_columns",
+            lambda case: case.family == "two views" and bool(case.get("ridge")) and case.has_constant_columns,
         ),
     ),
     "translation": (

@@ -18,9 +18,12 @@ from ..._diagnostics import note, stage
 from ..._parameters import Count, Positive, Weights, parameter
 from ...errors import GraphError
 from ..neighbours.graph import NeighbourGraph
-from ..search.metric import median_width, visible_rows
+from ..search.metric import drawn_rows, median_width, point_distances, visible_rows
 
 Array = NDArray[np.float64]
+
+#: Edges whose lengths are compared with distances of points, and the share of the largest distance up to which they are equal.
+_SAMPLE, _SAME = 64, 1e-3
 
 
 class WeightRule(Protocol):
@@ -85,7 +88,8 @@ class Heat(WeightSpec):
     Parameters
     ----------
     sigma : float or None, default=None
-        Width; None takes half the median distance among at most 1000 points, of more drawn at random.
+        Width; None takes half the median distance among at most 1000 points, of more drawn at random; for a graph that was given and
+        holds other lengths than the distances of the points, the median of these lengths.
 
     Examples
     --------
@@ -103,8 +107,10 @@ class Heat(WeightSpec):
     def bind(self, graph: NeighbourGraph, X: Any) -> Heat:
         if self.sigma is None:
             metric = graph.finder.metric or "euclidean"  # the width must be in the units of the edges
-            known = graph.finder.width
-            width = median_width(X, metric=metric) if X is not None else known or float(np.median(graph.distances.data))
+            if X is not None and _are_distances(graph.distances, X, metric):
+                width = median_width(X, metric=metric)
+            else:
+                width = graph.finder.width or float(np.median(graph.distances.data))
             if not width > 0:
                 raise GraphError("The median edge of the graph has length zero: give Heat(sigma=...).")
         else:
@@ -353,6 +359,17 @@ def _kth_distance(D: sp.csr_array, k: int) -> Array:
     order = np.lexsort((D.data, rows))
     last = D.indptr[:-1] + np.minimum(k, np.maximum(counts, 1)) - 1
     return np.where(counts > 0, D.data[order][np.minimum(last, max(D.nnz - 1, 0))] if D.nnz else 0.0, 0.0)
+
+
+def _are_distances(lengths: sp.csr_array | None, X: Any, metric: Any) -> bool:
+    """The lengths are distances of the points, told by a sample of them. A graph may have been built over other features or units."""
+    if lengths is None or lengths.nnz == 0:
+        return True
+    edges = drawn_rows(lengths.nnz, _SAMPLE)
+    rows = np.searchsorted(lengths.indptr, edges, side="right") - 1
+    ends, places = np.unique(np.concatenate([rows, lengths.indices[edges]]), return_inverse=True)
+    found = point_distances(X[ends], metric=metric)[tuple(places.reshape(2, -1))]
+    return bool(np.all(np.abs(found - lengths.data[edges]) <= _SAME * found.max(initial=0.0)))
 
 
 def _unit_rows(X: Any) -> Any:

@@ -26,6 +26,8 @@ Array = NDArray[np.float64]
 
 #: Up to this order the eigenvalues are found densely.
 _SMALL = 200
+#: Price of squared slack, times the mean bound, at which a bound that is broken by its rounding costs as much as the bound itself.
+_DEAREST = 1.0 / np.finfo(float).eps ** 2
 #: Margin of the proof by inertia.
 _MARGIN = 1e-6
 
@@ -144,11 +146,14 @@ def shrink(program: Program, F: Array) -> float:
 
 def _best_scale(program: Program, left: Array, variance: float) -> float:
     """Maximiser of the concave ``α·variance − ν Σ (α·left − b)₊^p``, by bisection of its slope."""
-    slack, equations = program.slack, program.equations
+    assert program.slack is not None
+    size = float(np.abs(program.bounds).mean()) or 1.0  # squares of squared distances may overflow
+    scaled, left, variance = program.scaled(size), left / size, variance / size
+    slack, equations = scaled.slack, program.equations
     assert slack is not None
 
     def slope(a: float) -> float:
-        over = a * left - program.bounds
+        over = a * left - scaled.bounds
         active = over if slack.power == 2 else np.sign(over)
         active = np.where(equations, active, np.maximum(active, 0.0))
         return variance - slack.power * float((slack.price * active) @ left)
@@ -290,9 +295,17 @@ def _dense_proof(program: Program, w: Array, margin: float) -> bool:
 
 
 def check_price(program: Program) -> None:
-    """Refuse a linear price of slack at which it pays to break every bound without end."""
+    """Refuse a price of slack at which rounding costs more than there is to gain, or a linear one at which breaking all bounds pays."""
     slack = program.slack
-    if slack is None or slack.power == 2 or np.any(program.signs == 0):  # rows of both signs have no largest weights
+    if slack is None:
+        return
+    size = float(np.abs(program.bounds).mean()) or 1.0
+    if slack.power == 2 and slack.price > (most := _DEAREST / size):
+        raise InputError(
+            f"The price {slack.price:.4g} of squared slack is too high for squared distances of {size:.3g} in the mean: rounding alone breaks "
+            f'them by so much that the price exceeds the variance. Use price <= {most:.3g} (its unit is 1/length²), or price="auto".'
+        )
+    if slack.power == 2 or np.any(program.signs == 0):  # rows of both signs have no largest weights
         return
     ratio = largest_ratio(program, np.where(program.signs > 0, slack.price, 0.0))[0]
     if ratio >= 1.0:

@@ -38,8 +38,9 @@ class Slack:
 
     def cost(self, excess: Array) -> float:
         size = np.abs(excess)
-        # in this order: squares of squared distances may overflow
-        return float(np.sum((self.price * size) * size ** (self.power - 1)))
+        # in this order: squares of squared distances may overflow, and beyond that range no bound is proved
+        with np.errstate(over="ignore"):
+            return float(np.sum((self.price * size) * size ** (self.power - 1)))
 
 
 @dataclass(frozen=True, eq=False)
