@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.cluster import kmeans_plusplus
 from sklearn.base import clone
+from sklearn.cluster import kmeans_plusplus
 
 import eigenspan as es
 from eigenspan.core import Kernel, kernel_rows

@@ -302,8 +302,8 @@ def check_price(program: Program) -> None:
     size = float(np.abs(program.bounds).mean()) or 1.0
     if slack.power == 2 and slack.price > (most := _DEAREST / size):
         raise InputError(
-            f"The price {slack.price:.4g} of squared slack is too high for squared distances of {size:.3g} in the mean: rounding alone breaks "
-            f'them by so much that the price exceeds the variance. Use price <= {most:.3g} (its unit is 1/length²), or price="auto".'
+            f"The price {slack.price:.4g} of squared slack is too high for squared distances of {size:.3g} in the mean: rounding alone "
+            f'breaks them by so much that the price exceeds the variance. Use price <= {most:.3g} (its unit is 1/length²), or price="auto".'
         )
     if slack.power == 2 or np.any(program.signs == 0):  # rows of both signs have no largest weights
         return
