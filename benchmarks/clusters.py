@@ -112,7 +112,7 @@ def compare(client: Any, n: int, step: int, only: list[str], repeats: int) -> No
 
 def _seconds(client: Any, estimator: Any, given: Any, other: Any, arrays: Any) -> tuple[float, float, float]:
     """Of processors: a fit on the workers without making the rows, making them, and a fit in memory."""
-    from eigenspan.input.lazy import lazy_table
+    from eigenspan.data.rows.dask_rows import lazy_table
 
     begun = processor_seconds(client)
     rows = lazy_table(given[0])  # each time: a busy machine works slower

@@ -33,7 +33,7 @@ import numpy as np
 
 from eigenspan import LDA, LFDA, LPP, PCA, SELF, SSFDA, SSLFDA, LocalScaling, RegularizedSearch
 from eigenspan.errors import EigenspanWarning
-from eigenspan.forms import pair_affinity
+from eigenspan.problem.forms import pair_affinity
 
 AFFINITY = LocalScaling(3)
 GAMMAS = [0.01, 0.1, 1.0, 10.0, 100.0]

@@ -238,7 +238,7 @@ def _pytest(tests: Sequence[Path | str], sources: Path, seconds: float) -> tuple
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("packages", nargs="+", help="folders of src/eigenspan, such as core or graphs/search")
+    parser.add_argument("packages", nargs="+", help="folders of src/eigenspan, such as problem or numerics/nearest")
     parser.add_argument("--count", type=int, default=20, help="mutants to draw")
     parser.add_argument("--seed", type=int, default=0, help="of the draw")
     parser.add_argument("--limit", type=float, default=1200.0, help="seconds per mutant")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from eigenspan.models.schema import described
-from eigenspan.models.schema.estimators import ATTRIBUTES
+from eigenspan.models.schema.estimator_kinds import ATTRIBUTES
 
 PAGE = Path(__file__).parents[1] / "model-format.md"
 START, END = "<!-- tables: written by docs/_site/model_format.py -->", "<!-- end of tables -->"

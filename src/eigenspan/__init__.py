@@ -40,55 +40,46 @@ Other libraries
 
 from typing import TYPE_CHECKING
 
-from .core import Kernel
-from .extend import (
-    CommuteTimeKernel,
-    HeatKernel,
-    NormalizedKernels,
-    ReconstructionKernel,
-    SmoothedEigenfunctions,
-)
 from .graphs import KNN, MST, Binary, Cosine, Heat, Landmarks, LocalScaling, Powered, Radius
-from .graphs.weights.paths import PathSimilarity
+from .graphs.weights.path_similarity import PathSimilarity
 from .learning import AffinityLearner, KernelLearner, LowRankKernel, complete_kernel, low_rank_kernel
 from .methods.alignment import LLTSA, LTSA, GeodesicNullspaceAnalysis, HessianLLE, ModifiedLLE
-from .methods.anchored import Anchored
-from .methods.clustering import SpectralClustering
-from .methods.compose import TraceReducer
-from .methods.conformal import ConformalEigenmaps
-from .methods.contingency import ContingencySDR
-from .methods.contours import LAD, ContourRegression
-from .methods.costs import LFDA
-from .methods.dda import DistortionDiscriminantAnalysis
-from .methods.discriminant import LDA
-from .methods.distances import ClassicalMDS
-from .methods.divisive import PDDP
+from .methods.discriminant import DNE, LDA, LDE, LFDA, MFA, RoweisDA, SupervisedNonlinearLocalEmbedding, SupervisedPCA
+from .methods.discriminant.margins import SSDNE, SSMFA
+from .methods.distances import ClassicalMDS, Isomap, KernelIsomap, LandmarkIsomap, LandmarkMDS, OrdinalIsomap
 from .methods.external import External
-from .methods.geodesics import Isomap, LandmarkIsomap
-from .methods.hessian import PHD
-from .methods.inverse import SAVE, SIR, DirectionalRegression
-from .methods.kdr import KDR, GradientKDR
-from .methods.kernel_cca import KernelCCA
-from .methods.kernel_isomap import KernelIsomap
-from .methods.laplacian import LPP, OLPP, LaplacianEigenmaps
-from .methods.links import SSDR
-from .methods.manifold_kdr import ManifoldKDR
-from .methods.margins import DNE, LDE, MFA, SSDNE, SSMFA
-from .methods.mixture import MixturePPCA
-from .methods.multiview import MultiviewCCA
-from .methods.nonlinear import SupervisedNonlinearLocalEmbedding
-from .methods.on_eigenmaps import EigenmapClassifier, EigenmapRegressor
-from .methods.ordinal import OrdinalIsomap
-from .methods.oriented import OrientedPCA
-from .methods.probabilistic import PPCA
-from .methods.propagation import SDACCCP, SODA
-from .methods.reconstruction import LLE, NPP, ONPP
+from .methods.laplacian import LPP, OLPP, CommuteTimeEmbedding, DiffusionMap, LaplacianEigenmaps, SpectralClustering
+from .methods.reconstruction import LLE, NPP, ONPP, ConformalEigenmaps
 from .methods.registry import make
-from .methods.sda import SDA
-from .methods.semisupervised import MMC, SELF, SELFDA, SSFDA, SSLFDA, SSMMC
-from .methods.supervised import RoweisDA, SupervisedPCA
-from .methods.triangulation import LandmarkMDS
-from .methods.two_views import CCA
+from .methods.semi_supervised import (
+    MMC,
+    SDA,
+    SDACCCP,
+    SELF,
+    SELFDA,
+    SODA,
+    SSDR,
+    SSFDA,
+    SSLFDA,
+    SSMMC,
+    Anchored,
+    EigenmapClassifier,
+    EigenmapRegressor,
+)
+from .methods.sufficient import (
+    KDR,
+    LAD,
+    PHD,
+    SAVE,
+    SIR,
+    ContingencySDR,
+    ContourRegression,
+    DirectionalRegression,
+    GradientKDR,
+    ManifoldKDR,
+)
+from .methods.trace_reducer import TraceReducer
+from .methods.two_views import CCA, KernelCCA, MultiviewCCA
 from .methods.unfolding import (
     MVU,
     SMVU1,
@@ -102,8 +93,15 @@ from .methods.unfolding import (
     SupervisedMVU,
     UnfoldingCertificate,
 )
-from .methods.variance import PCA, KernelPCA
-from .methods.walks import CommuteTimeEmbedding, DiffusionMap
+from .methods.variance import PCA, PDDP, PPCA, DistortionDiscriminantAnalysis, KernelPCA, MixturePPCA, OrientedPCA
+from .problem import Kernel
+from .problem.extensions import (
+    CommuteTimeKernel,
+    HeatKernel,
+    NormalizedKernels,
+    ReconstructionKernel,
+    SmoothedEigenfunctions,
+)
 
 if TYPE_CHECKING:
     from .dimension import intrinsic_dimension

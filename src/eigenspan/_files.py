@@ -35,8 +35,8 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any
 
-from ._resources import human_bytes
 from .errors import OutputError
+from .numerics.memory import human_bytes
 
 #: Bytes of the target's name that the name of a draft repeats: names are limited to 255 bytes.
 _NAMED = 100

@@ -15,7 +15,7 @@ import eigenspan
 from cli_helpers import refused, run
 from eigenspan.errors import ModelError
 from eigenspan.models import describe
-from eigenspan.models.files import write_model
+from eigenspan.models.model_files import write_model
 
 TABLE = "\n".join(["a,b,c", *(",".join(map(str, row)) for row in np.random.default_rng(0).standard_normal((300, 3)))])
 PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}

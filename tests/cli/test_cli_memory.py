@@ -32,7 +32,7 @@ LARGE = 1000 * 2**20
 
 SCRIPT = """
 import json, re, resource, sys, traceback
-import numpy, pandas, scipy.sparse, pyarrow.parquet, pyarrow.feather, openpyxl, numba, eigenspan.core
+import numpy, pandas, scipy.sparse, pyarrow.parquet, pyarrow.feather, openpyxl, numba, eigenspan.problem
 from cli_helpers import invoke
 from pathlib import Path
 pyarrow.set_cpu_count(1)

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from cli_helpers import invoke, refused, run
-from eigenspan.cli.files.cells import numbers_in
+from eigenspan.cli.files.number_cells import numbers_in
 from eigenspan.cli.roles import identifiers, words_in
 from eigenspan.cli.words import in_words
 

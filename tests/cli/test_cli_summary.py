@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-import eigenspan.quality.neighbours as neighbours
+import eigenspan.quality.neighbour_measures as neighbours
 from cli_helpers import invoke, run
 from eigenspan.quality import trustworthiness
 
@@ -46,7 +46,7 @@ def test_the_pairs_compared_are_bounded(tmp_path, compared, n):
 
 
 def test_a_sample_is_named_with_its_size_and_seed(tmp_path, monkeypatch):
-    monkeypatch.setattr("eigenspan.cli.results._PAIRS", 200_000)
+    monkeypatch.setattr("eigenspan.cli.outputs._PAIRS", 200_000)
     np.save(tmp_path / "t.npy", np.random.default_rng(0).standard_normal((1000, 3)))
     said = run("embed", tmp_path / "t.npy", "-o", tmp_path / "o.npy", "--seed", 5)
     assert "averaged over 200 of 1000 rows drawn with --seed 5" in said

@@ -5,10 +5,10 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 
 from eigenspan import intrinsic_dimension
-from eigenspan.compiled.pairs import N_BINS, bin_numbers, bins_of, pair_histogram
 from eigenspan.dimension import correlation
 from eigenspan.dimension._data import read_data
 from eigenspan.errors import DimensionError, InputError, PrecisionWarning
+from eigenspan.numerics.nearest.pair_counts import N_BINS, bin_numbers, bins_of, pair_histogram
 
 
 def sphere(n, seed=0, d=3):

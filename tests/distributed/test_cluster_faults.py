@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 import eigenspan as es
+from eigenspan.data.rows import cluster as module
 from eigenspan.errors import ClusterError, ClusterWarning, MemoryLimitError
-from eigenspan.input import cluster as module
 from lazy_data import block, fatal_block, lazily, telling_block
 
 BLOCKS = 24
@@ -154,7 +154,7 @@ def _missing(number: int) -> Any:
 
 def test_the_limit_of_a_worker_counts(cluster: Any) -> None:
     """What a worker may use, not what the machine has."""
-    from eigenspan._resources import available_memory
+    from eigenspan.numerics.memory import available_memory
 
     left = cluster.submit(available_memory, pure=False).result()
     assert 0 < left < 700e6

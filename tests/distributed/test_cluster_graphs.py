@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
 from eigenspan import KNN, PCA, PPCA, Heat, LaplacianEigenmaps
-from eigenspan.core import Form
+from eigenspan.data.rows.executor import Here
 from eigenspan.errors import DisconnectedError, InputError
-from eigenspan.graphs.shards.cells import Cells
-from eigenspan.graphs.shards.matrix import SpreadMatrix, spread_laplacian
-from eigenspan.graphs.shards.search import SpreadGraph, dealt, spread_graph
-from eigenspan.input.hands import Here
-from eigenspan.methods import pca
-from eigenspan.solvers import chebyshev
+from eigenspan.graphs.distributed.cells import Cells
+from eigenspan.graphs.distributed.laplacian_products import SpreadMatrix, spread_laplacian
+from eigenspan.graphs.distributed.shard_search import SpreadGraph, dealt, spread_graph
+from eigenspan.methods.variance import pca
+from eigenspan.numerics.eigen import chebyshev
+from eigenspan.problem import Form
 from helpers import angle
 
 da = pytest.importorskip("dask.array")
@@ -172,7 +172,7 @@ def test_eigenmaps_count_equal_rows_as_one() -> None:
 
 
 def test_the_map_of_some_rows_places_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eigenspan.methods.spread._HELD", 8 * 1500)
+    monkeypatch.setattr("eigenspan.methods.laplacian.distributed_eigenmaps._HELD", 8 * 1500)
     X = clouds(4000)
     found = LaplacianEigenmaps(2, n_neighbors=10).fit(da.from_array(X, chunks=(900, -1)))
     assert found.diagnostics_["map_rows"] == 2250

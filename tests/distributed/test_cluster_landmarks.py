@@ -28,10 +28,10 @@ from eigenspan import (
     Landmarks,
     LaplacianEigenmaps,
 )
+from eigenspan.data.rows.dask_rows import lazy_table
 from eigenspan.errors import GraphError, InputError, KernelError
-from eigenspan.input.lazy import lazy_table
-from eigenspan.input.pool import candidates
-from eigenspan.methods.neighbourhood import GraphEmbedding
+from eigenspan.graphs.distributed.landmark_pool import candidates
+from eigenspan.methods.base.graph_embedding import GraphEmbedding
 from eigenspan.methods.registry import TABLE
 
 da = pytest.importorskip("dask.array")
@@ -108,7 +108,7 @@ def test_draws_follow_squared_distances() -> None:
     """Of a group at distance 0 nobody is drawn, of one at 3 nine times as many as of one at 1."""
     P = np.zeros((3000, 1))
     P[1000:2000], P[2000:] = 1.0, 3.0
-    from eigenspan.input.pool import _best, _drawn
+    from eigenspan.graphs.distributed.landmark_pool import _best, _drawn
 
     counts = np.zeros(3)
     for seed in range(20):

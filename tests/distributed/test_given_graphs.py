@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import eigenspan as es
-from eigenspan.core.borders import lazy_quadratic
+from eigenspan.data.rows.dask_rows import lazy_table
 from eigenspan.errors import GraphError, InputError, MemoryLimitError
-from eigenspan.input.lazy import lazy_table
+from eigenspan.problem.distributed_quadratic import lazy_quadratic
 from lazy_data import table
 
 X, CODES, _ = table(1200)
@@ -90,7 +90,7 @@ def test_only_borders_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = lazy_table(da.concatenate(parts))
     chain = sp.diags_array([np.ones(1199), np.ones(1199)], offsets=[-1, 1], format="csr")
     asked: list[float] = []
-    monkeypatch.setattr("eigenspan.core.borders.require", lambda size, *words: asked.append(size))
+    monkeypatch.setattr("eigenspan.problem.distributed_quadratic.require", lambda size, *words: asked.append(size))
     with dask.config.set(scheduler="sync"):
         lazy_quadratic(chain, rows, np.zeros(X.shape[1]))
     assert sorted(calls) == list(range(6))

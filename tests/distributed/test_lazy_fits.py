@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 
 import eigenspan as es
+from eigenspan.data.rows.dask_rows import lazy_table
 from eigenspan.errors import InputError, LabelError, MemoryLimitError
-from eigenspan.input.lazy import lazy_table
 from lazy_data import table
 
 X, CODES, NUMBERS = table()
@@ -246,7 +246,7 @@ def test_no_container_gathers_the_rows() -> None:
 
 
 def test_large_maps_are_sent_once_or_refused(running: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from eigenspan.input import cluster as module
+    from eigenspan.data.rows import cluster as module
 
     pca, rows = es.PCA(3).fit(X), cut(X, 700)
     monkeypatch.setattr(module, "_SMALL", 100)  # the map is scattered
@@ -278,7 +278,7 @@ def test_order_statistics_are_exact() -> None:
     )
     ranks = np.array([0, 1, 1999, 2000, 2400, 3100, 3999])
     with dask.config.set(scheduler="threads"):
-        from eigenspan.input.y import Responses
+        from eigenspan.data.y import Responses
 
         lazy = Responses().read_lazy(cut(values, 333), lazy_table(cut(X, 700)), name="SIR", unlabeled=None)
         np.testing.assert_array_equal(lazy.ranked(ranks), np.sort(values)[ranks])

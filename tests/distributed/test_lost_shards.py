@@ -14,11 +14,11 @@ import dask
 import numpy as np
 
 from eigenspan import Heat
+from eigenspan.data.rows.executor import Here, Workers
 from eigenspan.errors import ClusterWarning, EigenspanWarning
-from eigenspan.graphs.shards.cells import Cells
-from eigenspan.graphs.shards.matrix import SpreadMatrix, spread_laplacian
-from eigenspan.graphs.shards.search import dealt, spread_graph
-from eigenspan.input.hands import Here, Workers
+from eigenspan.graphs.distributed.cells import Cells
+from eigenspan.graphs.distributed.laplacian_products import SpreadMatrix, spread_laplacian
+from eigenspan.graphs.distributed.shard_search import dealt, spread_graph
 
 N = 400
 

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components, floyd_warshall, minimum_s
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer, kneighbors_graph
 
-from eigenspan import _resources
+from eigenspan.data.pair_tables import accept_distances
 from eigenspan.errors import (
     DisconnectedError,
     DisconnectedWarning,
@@ -28,9 +28,6 @@ from eigenspan.graphs import (
     NeighbourGraph,
     Powered,
     Radius,
-    RowIndex,
-    ZeroDistance,
-    accept_distances,
     affinity,
     as_graph,
     as_weights,
@@ -42,13 +39,15 @@ from eigenspan.graphs import (
     distance_graph,
     ensure_connected,
     geodesic_distances,
-    median_width,
     reconstruction_weights,
     slice_edges,
     slices,
 )
-from eigenspan.graphs.neighbours import rows
-from eigenspan.graphs.search.lists import without_self
+from eigenspan.numerics import memory as _resources
+from eigenspan.numerics.nearest import row_lookup as rows
+from eigenspan.numerics.nearest.metric import median_width
+from eigenspan.numerics.nearest.neighbour_lists import without_self
+from eigenspan.numerics.nearest.row_lookup import RowIndex, ZeroDistance
 from helpers import cloud, encode_labels
 
 

@@ -16,13 +16,13 @@ from sklearn.metrics import pairwise_distances
 
 import eigenspan as es
 from against import wrong_with
-from eigenspan.core import Features, NystromFeatures, gram_matrix, kernel_rows, pose, solve
+from eigenspan.data import KernelValues
 from eigenspan.errors import EigenspanWarning, GraphError, InputError, KernelError, MemoryLimitError
-from eigenspan.forms import centring
 from eigenspan.graphs import choose_landmarks
 from eigenspan.graphs.landmarks import _systematic
-from eigenspan.graphs.search.pair_matrices import Asymmetry
-from eigenspan.input import KernelValues
+from eigenspan.numerics.nearest.pair_matrices import Asymmetry
+from eigenspan.problem import Features, NystromFeatures, gram_matrix, kernel_rows, pose, solve
+from eigenspan.problem.forms import centring
 from helpers import assert_allclose_up_to_sign, assert_healthy, disparity, pairwise
 
 CHOICES = ("random", "maxmin", "cholesky", "kmeans++", "leverage")
@@ -285,7 +285,7 @@ def test_landmarks_in_pieces(islands: Any) -> None:
 # ---------------------------------------------------------------------- kernel PCA in blocks
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "cosine", "linear", "precomputed"])
 def test_blocks_give_the_nystrom_features(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eigenspan.core.nystrom._BLOCK_BYTES", 8 * 60 * 37)  # 37 rows at a time
+    monkeypatch.setattr("eigenspan.problem.nystrom._BLOCK_BYTES", 8 * 60 * 37)  # 37 rows at a time
     X = np.random.default_rng(0).standard_normal((500, 6)) + 1
     X = X @ X.T if kernel == "precomputed" else X
     fitted = es.KernelPCA(3, kernel=kernel, landmarks=60).fit(X)
@@ -301,7 +301,7 @@ def test_blocks_give_the_nystrom_features(kernel: str, monkeypatch: pytest.Monke
 
 def test_kernel_pca_on_landmarks_never_holds_all_kernel_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("nystrom", "map"):
-        monkeypatch.setattr(f"eigenspan.core.{module}._BLOCK_BYTES", 2**21)
+        monkeypatch.setattr(f"eigenspan.problem.{module}._BLOCK_BYTES", 2**21)
     X = np.random.default_rng(0).standard_normal((60_000, 5))
     tracemalloc.start()
     fitted = es.KernelPCA(2, landmarks=150).fit(X)
@@ -364,9 +364,9 @@ def test_isomap_keeps_one_square_array() -> None:
 
 
 def test_geodesics_are_recovered_from_the_gram_matrix() -> None:
-    from eigenspan.core import gram
     from eigenspan.graphs import geodesic_distances
-    from eigenspan.methods.geodesics import KeptGeodesics
+    from eigenspan.methods.distances.isomap import KeptGeodesics
+    from eigenspan.problem import gram
 
     X, _ = make_swiss_roll(300, random_state=0)
     D = geodesic_distances(es.KNN(12).build(X).undirected())

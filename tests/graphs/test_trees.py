@@ -14,7 +14,7 @@ from sklearn.datasets import make_blobs, make_swiss_roll
 import eigenspan as es
 from eigenspan.errors import DisconnectedWarning, GraphError
 from eigenspan.graphs import KNN, MST, components
-from eigenspan.graphs.neighbours import trees
+from eigenspan.graphs.neighbours import spanning_trees as trees
 from helpers import assert_healthy, disparity, says
 
 RNG = np.random.default_rng(0)

@@ -51,7 +51,7 @@ def test_against_a_convex_solver(seed: int) -> None:
 
 
 def test_the_gradient_is_that_of_the_divergence() -> None:
-    from eigenspan.learning.cuts import _Walk
+    from eigenspan.learning.affinity_learner import _Walk
 
     X, y = groups(40, 0)
     walk, at, step = _Walk(X, y), np.array([0.3, 0.1, 0.2, 0.05, 0.4]), 1e-6

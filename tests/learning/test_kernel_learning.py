@@ -16,8 +16,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenspan import Kernel
 from eigenspan.errors import ConvergenceWarning, InputError, KernelError, LabelError
-from eigenspan.learning.kernels import KernelLearner
-from eigenspan.solvers.sdp import margin as solver
+from eigenspan.learning.kernel_learner import KernelLearner
+from eigenspan.numerics.sdp import margin as solver
 from helpers import external_data
 
 MARGINS = {"hard": (np.inf, 0.0), "l1": (2.0, 0.0), "l2": (np.inf, 0.5)}

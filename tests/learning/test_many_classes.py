@@ -11,8 +11,8 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 
 from eigenspan import Kernel
-from eigenspan.learning.kernels import KernelLearner
-from eigenspan.solvers.sdp.margin import learn_weights
+from eigenspan.learning.kernel_learner import KernelLearner
+from eigenspan.numerics.sdp.margin import learn_weights
 
 MARGINS = {"hard": (np.inf, 0.0), "l1": (2.0, 0.0), "l2": (np.inf, 0.5)}
 every = pytest.mark.parametrize("margin", MARGINS)

@@ -17,8 +17,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_checks as checks
 
 import eigenspan as es
-from eigenspan.errors import DegenerateWarning, DisconnectedError, DisconnectedWarning, GraphError, InputError
-from eigenspan.methods.anchored import Anchored
+from eigenspan.errors import (
+    DegenerateWarning,
+    DisconnectedError,
+    DisconnectedWarning,
+    GraphError,
+    InputError,
+)
+from eigenspan.methods.semi_supervised.anchored import Anchored
 from helpers import ROOT, assert_scikit_learn_agrees, relative
 
 NEIGHBOUR_FORMS = [

@@ -6,8 +6,8 @@ from sklearn.neighbors import NearestNeighbors
 
 from eigenspan import LLE, ConformalEigenmaps, LaplacianEigenmaps
 from eigenspan.errors import ConvergenceWarning, DegenerateWarning, DimensionError, InputError
-from eigenspan.methods.conformal import triangle_form
-from eigenspan.solvers.spectrahedron import from_half, minimise_quadratic, squares_as_halves, to_half
+from eigenspan.methods.reconstruction.conformal_eigenmaps import triangle_form
+from eigenspan.numerics.sdp.spectrahedron import from_half, minimise_quadratic, squares_as_halves, to_half
 from helpers import angle, quietly, reports, says
 
 
@@ -224,6 +224,6 @@ def test_bad_parameters_are_refused():
 
 
 def test_what_is_left_to_gain_is_told(monkeypatch):
-    monkeypatch.setattr("eigenspan.methods.conformal._STEPS", 2)
+    monkeypatch.setattr("eigenspan.methods.reconstruction.conformal_eigenmaps._STEPS", 2)
     with reports(ConvergenceWarning, "left to gain after", "n_eigenvectors"):
         ConformalEigenmaps(2).fit(bent(200))

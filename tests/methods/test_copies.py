@@ -16,10 +16,17 @@ from sklearn.neighbors import KNeighborsTransformer
 import eigenspan as es
 from cases import Case, estimators, over
 from eigenspan import KNN, Heat, Radius
-from eigenspan.core.spectrum import participation, warn_if_localised
 from eigenspan.errors import DuplicateWarning, EigenspanWarning, GraphError, InputError, LocalisationWarning
-from eigenspan.forms import alignment, hessian_alignment, modified_alignment, tangent_alignment
 from eigenspan.graphs import reconstruction_weights
+from eigenspan.problem.forms import (
+    hessian_alignment,
+    modified_alignment,
+    tangent_alignment,
+)
+from eigenspan.problem.forms import (
+    local_alignment as alignment,
+)
+from eigenspan.problem.spectrum import participation, warn_if_localised
 from helpers import assert_allclose_up_to_sign, relative
 
 NAMES = {

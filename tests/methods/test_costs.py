@@ -17,10 +17,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import eigenspan as es
-from eigenspan.core import Form, Pairwise
 from eigenspan.errors import DimensionError, GraphError, LabelError, LabelWarning, RidgeWarning
-from eigenspan.forms import costs, laplacian, local_fisher, other_class, pair_affinity, same_class
 from eigenspan.graphs import allies, rivals
+from eigenspan.problem import Form, Pairwise
+from eigenspan.problem.forms import (
+    all_pairs as costs,
+)
+from eigenspan.problem.forms import (
+    laplacian,
+    local_fisher,
+    other_class,
+    pair_affinity,
+    same_class,
+)
 from helpers import angle, relative
 
 IRIS, SPECIES = load_iris(return_X_y=True)

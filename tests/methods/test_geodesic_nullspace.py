@@ -10,9 +10,9 @@ from scipy.spatial.distance import pdist
 
 import eigenspan as es
 from eigenspan.errors import GraphError
-from eigenspan.forms import alignment as alignment_module
-from eigenspan.forms import tangent_alignment
-from eigenspan.forms.charts import geodesic_charts, tangent_charts
+from eigenspan.problem.forms import local_alignment as alignment_module
+from eigenspan.problem.forms import tangent_alignment
+from eigenspan.problem.forms.charts import geodesic_charts, tangent_charts
 from eigenspan.quality import procrustes
 
 

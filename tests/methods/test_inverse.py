@@ -12,10 +12,10 @@ from sklearn.datasets import load_iris, load_wine
 from statsmodels.regression import dimred
 
 import eigenspan as es
+from eigenspan.data import Numbers
 from eigenspan.errors import DimensionError, LabelError, LabelWarning, RidgeWarning
-from eigenspan.input import Numbers
-from eigenspan.methods.contours import _Likelihood
-from eigenspan.methods.responses import responses_of, slices_by_default
+from eigenspan.methods.sufficient.contours import _Likelihood
+from eigenspan.methods.sufficient.response_slices import responses_of, slices_by_default
 from helpers import angle, quietly
 
 SLICED = [es.SIR, es.SAVE, es.DirectionalRegression, es.LAD]

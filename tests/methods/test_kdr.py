@@ -7,10 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 from eigenspan import KDR, PCA, GradientKDR, Landmarks
+from eigenspan.data.y import Classes, Numbers
 from eigenspan.errors import ConvergenceWarning, DimensionError, LabelError, PrecisionWarning, RidgeWarning
-from eigenspan.input.y import Classes, Numbers
-from eigenspan.methods.conditional import Regression, response_features
-from eigenspan.methods.kdr import orders
+from eigenspan.methods.sufficient.conditional_covariance import Regression, response_features
+from eigenspan.methods.sufficient.kdr import orders
 from helpers import angle, cloud, quietly, reports, same_subspace, says
 
 BOTH = pytest.mark.parametrize("method", [GradientKDR, KDR])
@@ -108,7 +108,7 @@ def test_the_matrix_of_gradients_is_that_of_the_paper(all_rows):
 def test_blocks_change_nothing(monkeypatch):
     model = regression_of()
     whole = model.gradients(1.0)
-    monkeypatch.setattr("eigenspan.methods.conditional._BLOCK", 60)
+    monkeypatch.setattr("eigenspan.methods.sufficient.conditional_covariance._BLOCK", 60)
     np.testing.assert_allclose(model.gradients(1.0), whole, rtol=1e-12)
 
 

@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 import eigenspan as es
 from eigenspan.errors import InputError, KernelError, MemoryLimitError
-from eigenspan.solvers import dense
+from eigenspan.numerics.eigen import dense
 from helpers import assert_allclose_up_to_sign, centred, says
 
 RNG = np.random.default_rng(0)

@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 
 import eigenspan as es
 from eigenspan.errors import DimensionError, MemoryLimitError
-from eigenspan.methods.distances import cailliez
+from eigenspan.methods.distances.classical_mds import cailliez
 from helpers import angle, cloud, relative
 
 X, T = make_swiss_roll(150, noise=0.1, random_state=0)

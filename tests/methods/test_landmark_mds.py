@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits, make_swiss_roll
 
 import eigenspan as es
 from eigenspan.errors import DimensionError
-from eigenspan.methods import triangulation
+from eigenspan.methods.distances import landmark_mds as triangulation
 from helpers import disparity
 
 CHOICES = ("random", "maxmin", "cholesky", "kmeans++", "leverage")

@@ -11,8 +11,8 @@ from scipy.spatial.distance import pdist, squareform
 
 import eigenspan as es
 from eigenspan.errors import DegenerateWarning
-from eigenspan.forms import Sparse
-from eigenspan.methods.latent import gaps
+from eigenspan.methods.variance import missing_entries as gaps
+from eigenspan.problem.forms import Sparse
 from helpers import assert_allclose_up_to_sign, reports
 
 

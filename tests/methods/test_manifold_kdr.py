@@ -5,10 +5,16 @@ import pytest
 from sklearn.datasets import make_swiss_roll
 
 from eigenspan import LaplacianEigenmaps, ManifoldKDR
-from eigenspan.errors import ConvergenceWarning, DimensionError, DisconnectedError, DisconnectedWarning, LabelError
-from eigenspan.input.y import Numbers
-from eigenspan.methods.conditional import response_features
-from eigenspan.methods.manifold_kdr import Unexplained
+from eigenspan.data.y import Numbers
+from eigenspan.errors import (
+    ConvergenceWarning,
+    DimensionError,
+    DisconnectedError,
+    DisconnectedWarning,
+    LabelError,
+)
+from eigenspan.methods.sufficient.conditional_covariance import response_features
+from eigenspan.methods.sufficient.manifold_kdr import Unexplained
 from helpers import cloud, quietly, reports, says
 
 

@@ -14,7 +14,7 @@ from sklearn.preprocessing import scale
 
 import eigenspan as es
 from eigenspan.errors import ConvergenceWarning, DegenerateWarning, DimensionError, InputError
-from eigenspan.methods.latent import planes
+from eigenspan.methods.variance import mixture_em as planes
 from helpers import angle, quietly, relative, reports, says
 
 
@@ -78,12 +78,12 @@ def test_one_dimension_less_than_features_is_a_gaussian_mixture(
     n, D = data.shape
     labels = np.random.default_rng(1).integers(k, size=n)
     labels[:k] = np.arange(k)
-    monkeypatch.setattr("eigenspan.methods.mixture.start", lambda X, n_clusters, seed: np.eye(k)[labels])
+    monkeypatch.setattr("eigenspan.methods.variance.mixture_ppca.start", lambda X, n_clusters, seed: np.eye(k)[labels])
     for steps in (1, 5, 400):
         tol = 1e-10 if steps == 400 else 1e-300
         ours = es.MixturePPCA(D - 1, n_clusters=k, n_init=1, tol=tol, max_iter=steps, noise_floor=1e-14)
         with pytest.MonkeyPatch.context() as quiet:
-            quiet.setattr("eigenspan.methods.mixture.warn", lambda *_: None)  # one step is no convergence
+            quiet.setattr("eigenspan.methods.variance.mixture_ppca.warn", lambda *_: None)  # one step is no convergence
             ours.fit(data)
         parts = [data[labels == j] for j in range(k)]
         theirs = GaussianMixture(
@@ -184,7 +184,7 @@ def test_empty_components_are_begun_anew(monkeypatch: pytest.MonkeyPatch) -> Non
         R[:, 0] = 1.0  # the others have nothing
         return R
 
-    monkeypatch.setattr("eigenspan.methods.mixture.start", lopsided)
+    monkeypatch.setattr("eigenspan.methods.variance.mixture_ppca.start", lopsided)
     with reports(DegenerateWarning, "Components ran empty", "2 were begun anew", "leaves 3"):
         found = es.MixturePPCA(2, n_clusters=3, n_init=1).fit(X)
     assert found.weights_.size == 3

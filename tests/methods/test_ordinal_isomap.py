@@ -13,8 +13,8 @@ from sklearn.manifold import smacof
 
 import eigenspan as es
 from eigenspan.errors import ConvergenceWarning, InputError
+from eigenspan.numerics.descent.smacof import ordinal_scaling
 from eigenspan.quality import procrustes
-from eigenspan.solvers.smacof import ordinal_scaling
 
 
 @pytest.fixture

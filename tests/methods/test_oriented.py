@@ -206,7 +206,8 @@ def test_rows_in_a_file_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.M
         return rows / 2
 
     monkeypatch.setattr(
-        "eigenspan.methods.oriented.blocks", lambda n, D, **_: (slice(i, min(i + 50, n)) for i in range(0, n, 50))
+        "eigenspan.methods.variance.oriented_pca.blocks",
+        lambda n, D, **_: (slice(i, min(i + 50, n)) for i in range(0, n, 50)),
     )
     filed = es.OrientedPCA(2, distortions=halved).fit(signals, copies)
     assert seen == [50, 50, 20]

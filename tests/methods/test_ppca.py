@@ -20,7 +20,7 @@ from eigenspan.errors import (
     InputError,
     MissingWarning,
 )
-from eigenspan.methods.latent.em import least
+from eigenspan.methods.variance.em import least
 from helpers import angle, quietly, relative, reports, says
 
 DATA = {load.__name__[5:]: load(return_X_y=True)[0] for load in (load_iris, load_wine, load_breast_cancer, load_digits)}
@@ -264,7 +264,7 @@ def test_patterns_that_repeat_are_solved_once() -> None:
 
 
 def test_pieces_of_rows_do_not_matter(fitted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eigenspan.methods.latent.gaps._STACK", 16 * 37)
+    monkeypatch.setattr("eigenspan.methods.variance.missing_entries._STACK", 16 * 37)
     small = es.PPCA(3, tol=1e-9, max_iter=2000).fit(GAPS)
     assert relative(small.get_covariance(), fitted.get_covariance()) < 1e-8
     np.testing.assert_allclose(small.transform(GAPS), fitted.transform(GAPS), atol=1e-7)

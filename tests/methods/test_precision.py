@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 import eigenspan as es
-from eigenspan.core.moments import Moments, Sums
+from eigenspan.data.rows.moments import Moments, Sums
 from eigenspan.errors import EigenspanWarning, PrecisionWarning
 from helpers import same_subspace
 from routes import ROUTES, by_route, problem

@@ -18,7 +18,7 @@ from sklearn.neighbors import kneighbors_graph
 
 import eigenspan as es
 from eigenspan.errors import GraphError, InputError, MemoryLimitError
-from eigenspan.methods import distances
+from eigenspan.methods.distances import classical_mds as distances
 from helpers import assert_allclose_up_to_sign, assert_healthy, relative
 
 ROLL = make_swiss_roll(300, random_state=0)[0]
@@ -301,7 +301,7 @@ def test_isomap_is_refused_before_the_search(estimator: Any, words: str, monkeyp
     def searched(*_: Any, **__: Any) -> Any:
         raise AssertionError("The neighbours were searched for first.")
 
-    monkeypatch.setattr("eigenspan.input.x.as_graph", searched)
+    monkeypatch.setattr("eigenspan.data.x.as_graph", searched)
     monkeypatch.setenv("EIGENSPAN_MEMORY", "20M")
     X = np.random.default_rng(0).standard_normal((3000, 3))
     y = np.full((3000, 2), np.nan)

@@ -19,7 +19,6 @@ from sklearn.neighbors import NearestCentroid
 from sklearn.utils import estimator_checks as checks
 
 import eigenspan as es
-from eigenspan.core import Features, Form, Raw, TraceProblem, TraceRatio
 from eigenspan.errors import (
     ConvergenceWarning,
     DimensionError,
@@ -32,12 +31,13 @@ from eigenspan.errors import (
     RidgeWarning,
 )
 from eigenspan.graphs import KNN, Heat
-from eigenspan.graphs.weights.paths import MergeTree, PathSimilarity, merge_tree, robustness
-from eigenspan.methods.links import SSDR
-from eigenspan.methods.propagation import SDACCCP, SODA, assign, propagate, soft_scatters
+from eigenspan.graphs.weights.path_similarity import MergeTree, PathSimilarity, merge_tree, robustness
+from eigenspan.methods.discriminant.label_kernels import RoweisDA, SupervisedPCA
 from eigenspan.methods.registry import TABLE
-from eigenspan.methods.sda import SDA
-from eigenspan.methods.supervised import RoweisDA, SupervisedPCA
+from eigenspan.methods.semi_supervised.label_propagation import SDACCCP, SODA, assign, propagate, soft_scatters
+from eigenspan.methods.semi_supervised.sda import SDA
+from eigenspan.methods.semi_supervised.ssdr import SSDR
+from eigenspan.problem import Features, Form, Raw, TraceProblem, TraceRatio
 from helpers import angle, assert_scikit_learn_agrees, labelled, pairwise, quietly
 
 #: −1 marks a missing label throughout this file, in supervised methods too.
@@ -159,8 +159,8 @@ def test_rbf_labels_of_many_points_are_never_n_by_n(data: Any, monkeypatch: pyte
     X, _ = data
     t = X @ np.arange(8.0)
     before = SupervisedPCA(3, labels="rbf").fit(X, t)
-    monkeypatch.setattr("eigenspan.forms.costs._SMALL", 0)
-    monkeypatch.setattr("eigenspan.core.pairwise.Pairwise.to_dense", lambda self: pytest.fail("n×n"))
+    monkeypatch.setattr("eigenspan.problem.forms.all_pairs._SMALL", 0)
+    monkeypatch.setattr("eigenspan.problem.pairwise.Pairwise.to_dense", lambda self: pytest.fail("n×n"))
     blockwise = SupervisedPCA(3, labels="rbf").fit(X, t)
     assert angle(before.components_.T, blockwise.components_.T) < 1e-6
 
@@ -373,7 +373,9 @@ def test_paths_of_many_points_are_never_n_by_n(data: Any, monkeypatch: pytest.Mo
     X, y = data
     before = SDA(weights="path").fit(X, some(y))
     monkeypatch.setattr(MergeTree, "to_dense", lambda self: pytest.fail("n×n"))
-    monkeypatch.setattr("eigenspan.graphs.weights.paths._NUMBERS", 50)  # a few merges, a few neighbourhoods at a time
+    monkeypatch.setattr(
+        "eigenspan.graphs.weights.path_similarity._NUMBERS", 50
+    )  # a few merges, a few neighbourhoods at a time
     again = SDA(weights="path").fit(X, some(y))
     assert angle(before.components_.T, again.components_.T) < 1e-6
     assert before.diagnostics_["seconds"]["paths"] > 0

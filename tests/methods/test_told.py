@@ -102,7 +102,7 @@ def test_isomap_of_rolls(seed, k):
 
 
 def test_a_large_gram_matrix_is_told_by_its_first_eigenvalues(monkeypatch):
-    from eigenspan.methods import distances
+    from eigenspan.methods.distances import classical_mds as distances
 
     whole = es.Isomap("auto").fit(ROLL[:500])
     monkeypatch.setattr(distances, "_WHOLE", 10)

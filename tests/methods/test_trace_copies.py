@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from sklearn.datasets import make_swiss_roll
 
 import eigenspan as es
-from eigenspan.core import Form, identity
 from eigenspan.errors import DuplicateWarning, EigenspanWarning
-from eigenspan.forms import between, centring, laplacian, within
+from eigenspan.problem import Form, identity
+from eigenspan.problem.forms import between, centring, laplacian, within
 from helpers import assert_allclose_up_to_sign, relative
 
 RNG = np.random.default_rng(0)

@@ -20,8 +20,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import eigenspan as es
-from eigenspan.core import views
 from eigenspan.errors import DegenerateWarning, DimensionError, InputError
+from eigenspan.problem import white_views as views
 from helpers import angle, assert_allclose_up_to_sign, centred, peak_beside_prediction, quietly, reports, says
 
 
@@ -114,7 +114,7 @@ def test_a_ridge_is_that_of_the_stated_problem(ridge: tuple[float, float]) -> No
     values, vectors = brute_force(X, Y, ridge)
     for small in (2**22, 0):  # both roads
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("eigenspan.core.views._SMALL", small)
+            patch.setattr("eigenspan.problem.white_views._SMALL", small)
             cca = es.CCA(3, ridge=ridge).fit(X, Y)
         np.testing.assert_allclose(cca.eigenvalues_, values[:3], atol=1e-10)
         assert_allclose_up_to_sign(np.vstack([cca.x_weights_, cca.y_weights_]), vectors[:, :3], atol=1e-8)
@@ -269,7 +269,7 @@ def test_sums_over_rows_tell_all(ridge: float, tmp_path: Path, monkeypatch: pyte
     with pytest.raises(AttributeError, match="call transform"):
         _ = mapped.embedding_
     np.testing.assert_allclose(es.CCA(2, ridge=ridge).fit_transform(*files)[0], whole.embedding_, atol=1e-8)
-    monkeypatch.setattr("eigenspan.core.views._SMALL", 0)
+    monkeypatch.setattr("eigenspan.problem.white_views._SMALL", 0)
     summed = es.CCA(2, ridge=ridge).fit(X, Y)
     same(summed, whole)
     np.testing.assert_allclose(summed.embedding_, whole.embedding_, atol=1e-8)
@@ -277,7 +277,7 @@ def test_sums_over_rows_tell_all(ridge: float, tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_file_is_read_once_and_never_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from eigenspan.core import joint
+    from eigenspan.data.rows import joint_moments as joint
 
     read: list[Any] = []
 
@@ -305,7 +305,7 @@ def test_nearly_dependent_columns_of_a_file_keep_their_digits(tmp_path: Path, ap
     np.testing.assert_allclose(es.CCA(4).fit(mapped, Y).correlations_, exact(near, Y), atol=1e-7)
     np.testing.assert_allclose(es.CCA(4).fit(near, Y).correlations_, exact(near, Y), atol=1e-9)
     with pytest.MonkeyPatch.context() as patch:  # many rows in memory are looked at again
-        patch.setattr("eigenspan.core.views._SMALL", 0)
+        patch.setattr("eigenspan.problem.white_views._SMALL", 0)
         np.testing.assert_allclose(es.CCA(4).fit(near, Y).correlations_, exact(near, Y), atol=1e-10)
 
 

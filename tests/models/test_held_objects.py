@@ -15,8 +15,8 @@ from sklearn.datasets import load_iris
 from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
 
 import eigenspan as es
-from eigenspan.graphs.search.engines import TreeSearch
 from eigenspan.methods.registry import BESIDES, TABLE
+from eigenspan.numerics.nearest.engines import TreeSearch
 from helpers import quietly
 
 #: Modules of search structures: k-d and ball trees, navigable graphs.
@@ -104,7 +104,7 @@ def test_the_tests_of_directions_are_a_data_frame_again() -> None:
 
 
 def test_a_tree_is_built_once_and_again_in_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
-    from eigenspan.graphs.search import engines
+    from eigenspan.numerics.nearest import engines
 
     built = []
 

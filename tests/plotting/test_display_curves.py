@@ -14,7 +14,6 @@ from sklearn.preprocessing import StandardScaler
 
 import eigenspan.plotting as plotting
 from eigenspan import CCA, LPP, MVU, PCA, LaplacianEigenmaps, intrinsic_dimension, quality
-from eigenspan.core.rules import suggested_dimension
 from eigenspan.dimension import Curve, Dimension
 from eigenspan.errors import InputError
 from eigenspan.plotting import (
@@ -30,6 +29,7 @@ from eigenspan.plotting import (
     StabilityDisplay,
 )
 from eigenspan.plotting._colours import FEW
+from eigenspan.problem.dimension_rules import suggested_dimension
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 5)) * [5, 4, 3, 2, 1]

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from eigenspan import LDA, PCA, Isomap, KernelPCA, LaplacianEigenmaps
 from eigenspan.errors import InputError
 from eigenspan.plotting import BiplotDisplay, DistortionDisplay, GraphDisplay
-from eigenspan.plotting.graphs import MOST_EDGES
+from eigenspan.plotting.graph_plot import MOST_EDGES
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4)) * [3, 2, 1, 0.5]

@@ -1,9 +1,10 @@
-"""The layers, and the one home of each thing, enforced on the source text."""
+"""The rooms of the library, their order, and the one home of each thing, enforced on the source text."""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,32 +15,61 @@ import eigenspan
 ROOT = Path(eigenspan.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 
-#: A package may import from itself and from those before it; those on one line not from each other.
+#: A room may import from itself and from those before it; rooms on one line do not import from each other.
 ORDER = [
     {"errors"},
-    {"_compat", "_csgraph", "_resources", "_diagnostics"},
-    {"_files"},
+    {"_compat", "_diagnostics"},
     {"_parameters"},
     {"_checks"},
-    {"compiled"},
-    {"solvers"},
+    {"numerics"},
+    {"_files"},
+    {"data"},
     {"graphs"},
-    {"input"},
-    {"core"},
-    {"forms"},
-    {"extend"},
+    {"problem"},
     {"methods"},
     {"selection", "learning"},
-    {"quality", "datasets", "dimension", "theory", "models", "interop"},
+    {"quality", "dimension", "theory", "models", "interop"},
     {"plotting"},
     {"report"},
-    {"distributed", "explore"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(ORDER) for name in names}
+#: The order inside a room. What is not named here belongs to the part called "".
+PARTS = {
+    "numerics": ["memory threads", "jit", "small_matrices ranks", "factor", "eigen", "paths descent nearest", "sdp"],
+    "data": ["rows", ""],
+    "graphs": ["landmarks", "neighbours", "class_graphs weights", "distributed", "sample_graph"],
+    "problem": ["", "forms", "extensions"],
+    "methods": [
+        "base",
+        "variance distances laplacian reconstruction alignment discriminant two_views unfolding external",
+        "",
+    ],
+}
+#: Families that build on other families, and parts that reach them.
+BUILDS_ON = {
+    "semi_supervised": {"discriminant", "distances", "unfolding", "laplacian"},
+    "sufficient": {"discriminant", "laplacian"},
+    "discriminant": {"two_views"},
+    "unfolding": {"two_views"},
+    "reconstruction": {"laplacian"},
+    "alignment": {"reconstruction"},
+}
 #: Results draw themselves: their `plot` imports the pictures when called, which import the measures.
 SIDEWAYS = {("quality", "plotting"), ("dimension", "plotting"), ("theory", "plotting"), ("quality", "report")}
 EIGEN = re.compile(r"\b(eigsh?|eigh|lobpcg|svds|eigvals|eigvalsh|svd|svdvals)\s*\(")
+#: Code lines of a function, and of one that poses a problem. Compiled loops may be longer.
+LONGEST, LONGEST_POSE = 40, 16
+#: Functions that pose a problem in more lines than that; none may be added.
+LONG_POSES = {
+    "methods/discriminant/lda.py:_pose_shrunk",
+    "methods/distances/classical_mds.py:_pose",
+    "methods/semi_supervised/label_propagation.py:_pose",
+    "methods/semi_supervised/ssdr.py:_pose",
+    "methods/sufficient/phd.py:_pose_lazily",
+    "methods/variance/kernel_pca.py:_pose",
+    "methods/variance/oriented_pca.py:_pose",
+}
 
 files = pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 
@@ -70,9 +100,14 @@ def _imports(path: Path) -> Iterator[tuple[str, int]]:
         yield target[0], line
 
 
-@files
-def test_files_are_short(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+def test_the_order_names_the_rooms_that_exist() -> None:
+    there = {path.relative_to(ROOT).with_suffix("").parts[0] for path in FILES}
+    assert there - {"__init__", "__main__"} == set(LEVEL)
+
+
+def test_modules_have_names_of_their_own() -> None:
+    names = Counter(path.stem if path.stem != "__init__" else path.parent.name for path in FILES)
+    assert [name for name, count in names.items() if count > 1 and name != "__main__"] == []
 
 
 @files
@@ -90,26 +125,84 @@ def test_imports_point_one_way(path: Path) -> None:
         assert LEVEL[there] < LEVEL[here], f"line {line} imports {there}, which lies above {here}"
 
 
-#: The rooms of `graphs`, in the same way.
-ROOMS = {
-    name: level
-    for level, names in enumerate(["search", "landmarks", "neighbours", "labels weights", "shards"])
-    for name in names.split()
-}
+def _part(room: str, parts: tuple[str, ...]) -> str:
+    """Return the part of a room that a module belongs to."""
+    named = " ".join(PARTS[room]).split()
+    return parts[1] if len(parts) > 1 and parts[1] in named else ""
 
 
-@pytest.mark.parametrize(
-    "path", sorted({*(ROOT / "graphs").rglob("*.py")} - {ROOT / "graphs" / "__init__.py"}), ids=lambda p: p.stem
-)
-def test_rooms_of_graphs_look_one_way(path: Path) -> None:
-    here = path.relative_to(ROOT).with_suffix("").parts[1]
-    for there, line in [(target[1], line) for target, line in _targets(path) if target[0] == "graphs"]:
-        assert there == here or ROOMS[there] < ROOMS[here], f"line {line} imports {there}, which lies above {here}"
+def _rank(room: str, part: str) -> int:
+    """Return the position of a part in the order of its room; the last one for a part that is not named."""
+    return next(
+        (level for level, names in enumerate(PARTS[room]) if part in names.split() or (not part and not names)), 99
+    )
+
+
+@pytest.mark.parametrize("room", [room for room in PARTS if room != "methods"])
+def test_parts_of_a_room_import_one_way(room: str) -> None:
+    wrong = []
+    for path in sorted((ROOT / room).rglob("*.py")):
+        inside = path.relative_to(ROOT).with_suffix("").parts
+        if inside[1] == "__init__":
+            continue
+        here = _part(room, inside)
+        for target, line in _targets(path):
+            there = _part(room, target) if target[0] == room and len(target) > 1 else here
+            if there != here and _rank(room, there) >= _rank(room, here):
+                wrong.append(f"{path.relative_to(ROOT)}:{line} imports {'.'.join(target)}")
+    assert wrong == []
+
+
+def test_families_of_methods_import_one_way() -> None:
+    wrong = []
+    for path in sorted((ROOT / "methods").rglob("*.py")):
+        inside = path.relative_to(ROOT / "methods").with_suffix("").parts
+        if len(inside) == 1:  # the registry and the wrappers around all families
+            continue
+        for target, line in _targets(path):
+            there = target[1] if target[0] == "methods" and len(target) > 1 else inside[0]
+            if there not in {inside[0], "base"} | BUILDS_ON.get(inside[0], set()):
+                wrong.append(f"{path.relative_to(ROOT)}:{line} imports {'.'.join(target)}")
+    assert wrong == []
+
+
+def _code_lines(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str]) -> int:
+    """Return the number of lines of a function without its signature, docstring, comments and blank lines."""
+    body = node.body[1:] if ast.get_docstring(node) else node.body
+    if not body:
+        return 0
+    texts = (line.strip() for line in lines[body[0].lineno - 1 : body[-1].end_lineno])
+    return sum(1 for text in texts if text and not text.startswith("#"))
+
+
+def _compiled_loops(tree: ast.AST) -> set[str]:
+    """Return the names of the functions that numba compiles."""
+    marks = ("compiled", "spliced", "summed")
+    return {
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        and any(any(mark in ast.unparse(d) for mark in marks) for d in node.decorator_list)
+    }
 
 
 @files
-def test_eigensolvers_are_called_in_solvers_only(path: Path) -> None:
-    if _package(path) == "solvers":
+def test_functions_are_short(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    tree, lines = ast.parse(text), text.splitlines()
+    loops, wrong = _compiled_loops(tree), []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name not in loops:
+            name = f"{path.relative_to(ROOT).as_posix()}:{node.name}"
+            limit = LONGEST_POSE if node.name.startswith("_pose") and name not in LONG_POSES else LONGEST
+            if (size := _code_lines(node, lines)) > limit:
+                wrong.append(f"{node.name} (line {node.lineno}): {size} code lines, at most {limit}")
+    assert wrong == []
+
+
+@files
+def test_eigensolvers_are_called_in_numerics_only(path: Path) -> None:
+    if _package(path) == "numerics":
         return
     code = _without_strings(path)
     assert [match.group() for match in EIGEN.finditer(code)] == []
@@ -157,8 +250,8 @@ def test_the_rules_bite(tmp_path: Path) -> None:
         assert EIGEN.search(call)
     for other in ("np.linalg.norm(X)", "eigenpairs(A)", "self.eigenvalues_(x)", "weigh(d)"):
         assert not EIGEN.search(other)
-    found = {there for there, _ in _imports(ROOT / "methods" / "reconstruction.py")}
-    assert {"core", "errors", "methods", "forms"} <= found
+    found = {there for there, _ in _imports(ROOT / "methods" / "reconstruction" / "lle.py")}
+    assert {"problem", "errors", "methods", "data"} <= found
 
 
 # ---------------------------------------------------------------------- the estimator layer
@@ -176,14 +269,14 @@ def _compared_with(path: Path, word: str) -> list[int]:
 @files
 def test_what_x_holds_is_asked_once(path: Path) -> None:
     """Where X is read it is told whether it holds points or pairs; below, the types of what was read know it."""
-    if path == ROOT / "input" / "read.py":
+    if path == ROOT / "data" / "read.py":
         assert _compared_with(path, "precomputed")
         return
     assert _compared_with(path, "precomputed") == []
 
 
 def _reducers() -> list[type]:
-    import eigenspan.methods.base as base
+    import eigenspan.methods.base.contract as base
 
     found, todo = [], [base.Reducer]
     while todo:

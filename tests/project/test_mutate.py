@@ -26,7 +26,7 @@ def f(é, k: int = 3) -> int:
 @pytest.fixture
 def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[mutate.Mutant]:
     monkeypatch.setattr(mutate, "SOURCES", tmp_path)
-    folder = tmp_path / "eigenspan" / "core"
+    folder = tmp_path / "eigenspan" / "problem"
     folder.mkdir(parents=True)
     (folder / "sums.py").write_text(SOURCE, encoding="utf-8")
     return mutate.mutants(folder / "sums.py")
@@ -72,17 +72,17 @@ def test_a_change_is_made_in_its_place(found: list[mutate.Mutant]) -> None:
 
 
 def test_draws_depend_on_the_seed_alone(found: list[mutate.Mutant]) -> None:
-    first = mutate.draw(["core"], 8, seed=1)
-    assert first == mutate.draw(["core"], 8, seed=1) != mutate.draw(["core"], 8, seed=2)
+    first = mutate.draw(["problem"], 8, seed=1)
+    assert first == mutate.draw(["problem"], 8, seed=1) != mutate.draw(["problem"], 8, seed=2)
     assert len({mutant.id for mutant in first}) == 8
     assert len({mutant.kind for mutant in first}) == 8  # a kind comes again after all others
 
 
 def test_tests_of_the_module_and_its_package_come_first() -> None:
-    mutant = mutate.Mutant("eigenspan/graphs/search/plain.py", 1, 0, 0, "constant", "", "")
+    mutant = mutate.Mutant("eigenspan/numerics/nearest/numpy_loops.py", 1, 0, 0, "constant", "", "")
     stages = mutate.stages(mutant)
-    assert ROOT / "tests" / "graphs" / "test_first_fit.py" in stages[0]
-    assert {path.parent.name for path in stages[1]} == {"graphs"}
+    assert ROOT / "tests" / "numerics" / "nearest" / "test_first_fit.py" in stages[0]
+    assert {path.parent.name for path in stages[1]} == {"numerics", "sdp"}
     assert {path.parent.name for path in stages[2]} == {"whole"}
     every = [path for stage in stages for path in stage]
     assert len(set(every)) == len(every)
@@ -94,14 +94,14 @@ def test_tests_of_the_module_and_its_package_come_first() -> None:
 def test_a_mutant_is_killed_by_a_test_that_fails(
     change: str, outcome: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tests, package = tmp_path / "tests", tmp_path / "src" / "eigenspan" / "core"
+    tests, package = tmp_path / "tests", tmp_path / "src" / "eigenspan" / "problem"
     tests.mkdir()
     package.mkdir(parents=True)
     for folder in (package, package.parent):
         (folder / "__init__.py").write_text("")
     (package / "order.py").write_text("def less(left, right):\n    return left < right\n")
     (tests / "test_order.py").write_text(
-        "from eigenspan.core.order import less\n\n\ndef test_less():\n    assert less(1, 2)\n    assert not less(1, 1)\n"
+        "from eigenspan.problem.order import less\n\n\ndef test_less():\n    assert less(1, 2)\n    assert not less(1, 1)\n"
     )
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     for name, value in (("TESTS", tests), ("ROOT", tmp_path), ("SOURCES", tmp_path / "src")):

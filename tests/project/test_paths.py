@@ -41,14 +41,14 @@ def test_errors_of_other_libraries_are_not_refusals_in_a_folder_called_eigenspan
 
 
 def test_an_error_of_the_library_is_a_refusal() -> None:
-    assert on_purpose(raised(Path(eigenspan.__file__).parent / "core" / "problem.py"))
+    assert on_purpose(raised(Path(eigenspan.__file__).parent / "problem" / "pose.py"))
 
 
 def test_frames_belong_to_the_package_whose_directory_holds_their_file(tmp_path: Path) -> None:
     package = Path(eigenspan.__file__).parent
     assert raised_in(str(package / "graphs" / "any.py"))
     assert raised_in(str(package / "errors.py"), eigenspan, "errors.py")
-    assert not raised_in(str(package / "core" / "form.py"), eigenspan, "errors.py")
+    assert not raised_in(str(package / "problem" / "form.py"), eigenspan, "errors.py")
     assert not raised_in(np.__file__)
     assert not raised_in(f"{package}_more/any.py")
     link = tmp_path / "link"

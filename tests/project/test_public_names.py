@@ -7,17 +7,15 @@ import eigenspan
 
 
 def test_the_package_of_methods_can_be_imported_and_called() -> None:
-    import eigenspan.methods.base as base
+    import eigenspan.methods.base.contract as base
     from eigenspan import methods
 
-    assert base.Reducer.__module__ == "eigenspan.methods.base"
+    assert base.Reducer.__module__ == "eigenspan.methods.base.contract"
     assert methods is eigenspan.methods
     assert eigenspan.methods().equals(eigenspan.methods.registry.methods())
 
 
 def test_in_a_new_process() -> None:
-    code = (
-        "import eigenspan.methods.pca as m, eigenspan; assert m.PCA is eigenspan.PCA; print(len(eigenspan.methods()))"
-    )
+    code = "import eigenspan.methods.variance.pca as m, eigenspan; assert m.PCA is eigenspan.PCA; print(len(eigenspan.methods()))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) == len(eigenspan.methods())

@@ -79,13 +79,13 @@ def test_what_methods_warn_of_is_kept_and_said():
 def fits(monkeypatch):
     """The names of the classes that are fitted."""
     seen = []
-    plain = eigenspan.methods.base.Reducer.fit
+    plain = eigenspan.methods.base.contract.Reducer.fit
 
     def fit(self, X, y=None):
         seen.append(type(self).__name__)
         return plain(self, X, y)
 
-    monkeypatch.setattr(eigenspan.methods.base.Reducer, "fit", fit)
+    monkeypatch.setattr(eigenspan.methods.base.contract.Reducer, "fit", fit)
     return seen
 
 

@@ -17,7 +17,8 @@ import eigenspan as es
 from dense_quality import Brute, distances
 from eigenspan import quality
 from eigenspan.errors import InputError, LabelError
-from eigenspan.quality import _blocks, _check, _ranks, table
+from eigenspan.quality import _blocks, _check, _ranks
+from eigenspan.quality import measure_table as table
 
 COLUMNS = ["embedding", "measure", "value", "error", "n_neighbors", "better", "exact", "n_rows"]
 K = 8

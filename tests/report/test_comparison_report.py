@@ -16,7 +16,7 @@ from eigenspan import LDA, PCA, Isomap, make
 from eigenspan.errors import DisconnectedWarning
 from eigenspan.quality import trustworthiness
 from eigenspan.report import report_of
-from eigenspan.report.comparison import correlation, versions
+from eigenspan.report.comparison_report import correlation, versions
 
 
 def compared(X, y, methods, failures=None, **changes):

@@ -13,14 +13,14 @@ import eigenspan
 SCRIPT = """
 import importlib, pkgutil, warnings
 import numpy as np
-import eigenspan, eigenspan.compiled
+import eigenspan, eigenspan.numerics.jit
 from eigenspan.cli.doctor import compile_all
-from eigenspan.compiled import jit
-from eigenspan.graphs.search import engines
+from eigenspan.numerics.jit import jit
+from eigenspan.numerics.nearest import engines
 
 compile_all()
-for module in pkgutil.iter_modules(eigenspan.compiled.__path__):
-    importlib.import_module(f"eigenspan.compiled.{module.name}")
+for module in pkgutil.iter_modules(eigenspan.numerics.jit.__path__):
+    importlib.import_module(f"eigenspan.numerics.jit.{module.name}")
 ready = {loop: set(loop.overloads) for loop in jit.loops}
 
 # every choice between numpy and compiled loops falls on these, however small the data
@@ -34,9 +34,9 @@ for name in (
         continue
     if hasattr(module, "_SMALL"):
         module._SMALL = (0.0,) * len(module._SMALL) if isinstance(module._SMALL, tuple) else 0.0
-importlib.import_module("eigenspan.solvers.fill").LARGE = 0.0
+importlib.import_module("eigenspan.numerics.factor.fill").LARGE = 0.0
 engines._automatic = engines.BlockSearch
-importlib.import_module("eigenspan.solvers.select").Auto.dense_below = 10
+importlib.import_module("eigenspan.numerics.eigen.auto").Auto.dense_below = 10
 
 from awkward_subjects import NEW, SUBJECTS, X
 

@@ -14,7 +14,7 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 from eigenspan._diagnostics import logger
 from eigenspan.cli.console import working
-from eigenspan.compiled import jit
+from eigenspan.numerics.jit import compiler as jit
 
 
 def loop(n: int) -> int:
@@ -138,5 +138,5 @@ def test_the_command_line_says_it_on_a_line_of_its_own(capfd: pytest.CaptureFixt
 def test_numba_is_used_through_one_home() -> None:
     folder = Path(jit.__file__).parent
     assert [path.name for path in folder.parent.rglob("*.py") if "njit" in path.read_text(encoding="utf-8")] == [
-        "jit.py"
+        "compiler.py"
     ]

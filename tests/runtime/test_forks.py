@@ -18,7 +18,7 @@ import os, signal, sys, time, warnings
 import numpy as np
 import eigenspan as es
 from eigenspan import quality
-from eigenspan.graphs.search import engines as search
+from eigenspan.numerics.nearest import engines as search
 
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import eigenspan as es
-from eigenspan import _resources
-from eigenspan._resources import available_memory, human_bytes
 from eigenspan.errors import InputError, MemoryLimitError
-from eigenspan.graphs.search import exact as search
+from eigenspan.numerics import memory as _resources
+from eigenspan.numerics.memory import available_memory, human_bytes
+from eigenspan.numerics.nearest import exact as search
 from eigenspan.quality import knn_accuracy
 
 V2, V1 = (
@@ -72,7 +72,7 @@ def test_the_least_of_all_limits_counts(monkeypatch: pytest.MonkeyPatch) -> None
 LIMITED = """
 import resource, sys, warnings
 import numpy as np, eigenspan as es
-from eigenspan._resources import _kilobytes
+from eigenspan.numerics.memory import _kilobytes
 from eigenspan.errors import MemoryLimitError
 
 warnings.simplefilter("ignore")

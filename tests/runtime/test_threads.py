@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from eigenspan import PCA, TraceReducer, _resources
+from eigenspan import PCA, TraceReducer
 from eigenspan._diagnostics import collect, note
-from eigenspan._resources import in_slices, in_threads
-from eigenspan.forms import centring
+from eigenspan.numerics import memory as _resources
+from eigenspan.numerics.threads import in_slices, in_threads
+from eigenspan.problem.forms import centring
 
 
 def slowly(n: int, seen: list[int]) -> Iterator[int]:

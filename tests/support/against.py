@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg as la
 
 from dense_methods import definition
-from eigenspan.core import TraceRatio
+from eigenspan.problem import TraceRatio
 
 
 def wrong_with(estimator: Any, X: Any, y: Any = None) -> str:

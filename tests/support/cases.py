@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.decomposition import FactorAnalysis
 
 import eigenspan as es
-from eigenspan.methods.base import LinearReducer
+from eigenspan.methods.base.contract import LinearReducer
 from eigenspan.methods.registry import TABLE
 from helpers import quietly
 

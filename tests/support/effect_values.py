@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.neighbors import KNeighborsTransformer
 
 import eigenspan as es
-from eigenspan.solvers import Dense
+from eigenspan.numerics.eigen import Dense
 from parameter_values import KERNELS, METRICS, VALUES, WEIGHTS, N, Values, X, plain
 
 _RNG = np.random.default_rng(8)

@@ -43,7 +43,7 @@ from sklearn.preprocessing import (
 
 import eigenspan as es
 from eigenspan.methods.registry import all_rows
-from eigenspan.models.schema.estimators import SPECS
+from eigenspan.models.schema.estimator_kinds import SPECS
 
 _IRIS, _LABELS = load_iris(return_X_y=True)
 X = np.round(_IRIS[::5] + 0.04 * np.sin(np.arange(120).reshape(30, 4) ** 2), 6)

@@ -144,7 +144,7 @@ def connected_neighbours(X: Array, start: int = 10) -> int:
 
 def encode_labels(y: Any, X: Any, **rule: Any) -> tuple[Any, Any]:
     """Class codes of labels for the rows of X, and the names of the classes."""
-    from eigenspan.input.y import read_classes
+    from eigenspan.data.y import read_classes
 
     read = read_classes(y, X.shape[0], **rule)
     return read.codes, read.names

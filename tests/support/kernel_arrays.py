@@ -148,7 +148,7 @@ def use_loops() -> None:
     for name in LOOPS:
         module = importlib.import_module(f"eigenspan.{name}")
         module._SMALL = 0.0  # type: ignore[attr-defined]
-    importlib.import_module("eigenspan.graphs.search.exact")._MEDIUM = 0.0  # type: ignore[attr-defined]
+    importlib.import_module("eigenspan.numerics.nearest.exact")._MEDIUM = 0.0  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.neighbors import KNeighborsTransformer
 
 import eigenspan as es
-from eigenspan.core import Form
 from eigenspan.methods.registry import TABLE
-from eigenspan.solvers import Dense
+from eigenspan.numerics.eigen import Dense
+from eigenspan.problem import Form
 
 N = 40
 _RNG = np.random.default_rng(3)

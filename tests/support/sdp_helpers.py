@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import cdist
 
-from eigenspan.solvers.sdp.program import Program, Slack
+from eigenspan.numerics.sdp.program import Program, Slack
 
 Array = NDArray[np.float64]
 

@@ -12,9 +12,9 @@ from sklearn.datasets import load_iris, make_swiss_roll
 
 from eigenspan import TheoremReport, TheoremResult, check_theorems
 from eigenspan.errors import InputError, LabelError
-from eigenspan.theory.data import Data
 from eigenspan.theory.measure import cut
 from eigenspan.theory.theorem import Measured, Theorem, UnmetError, all_theorems
+from eigenspan.theory.theorem_data import Data
 from helpers import ROOT, cloud, says
 
 X, Y = load_iris(return_X_y=True)

@@ -16,7 +16,6 @@ from sklearn.utils import estimator_checks
 import eigenspan as es
 from against import wrong_with
 from cases import Case, estimators, over, own
-from eigenspan.core import Form, TraceProblem, diagonal, solve
 from eigenspan.errors import (
     DimensionError,
     DisconnectedError,
@@ -31,6 +30,7 @@ from eigenspan.errors import (
     RidgeWarning,
     UnitError,
 )
+from eigenspan.problem import Form, TraceProblem, diagonal, solve
 from helpers import angle, assert_allclose_up_to_sign, assert_healthy, pairwise, quietly, reports, says
 
 InvalidParameterError = estimator_checks.InvalidParameterError

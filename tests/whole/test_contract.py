@@ -209,7 +209,9 @@ def test_many_rows_are_transformed_in_blocks(name: str, roll: Any, monkeypatch: 
     fitted = es.make(name).fit(roll.X)
     new = np.vstack([roll.X, roll.X[:100] + 0.1])
     whole = fitted.transform(new)
-    monkeypatch.setattr("eigenspan.core.map._BLOCK_BYTES", 8 * 240 * 7)  # seven rows against the training set at once
+    monkeypatch.setattr(
+        "eigenspan.problem.map._BLOCK_BYTES", 8 * 240 * 7
+    )  # seven rows against the training set at once
     np.testing.assert_allclose(fitted.transform(new), whole, atol=1e-9 * np.abs(whole).max())
 
 

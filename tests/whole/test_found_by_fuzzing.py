@@ -11,12 +11,12 @@ from sklearn.base import clone
 from sklearn.cluster import kmeans_plusplus
 
 import eigenspan as es
-from eigenspan.core import Kernel, kernel_rows
 from eigenspan.errors import DegenerateWarning, DimensionError, GraphError, InputError, PrecisionWarning
-from eigenspan.forms import alignment
 from eigenspan.graphs import Landmarks, affinity, reconstruction_weights
 from eigenspan.graphs.landmarks import choose_landmarks
-from eigenspan.solvers.pivoted import pivoted_cholesky
+from eigenspan.numerics.factor.pivoted import pivoted_cholesky
+from eigenspan.problem import Kernel, kernel_rows
+from eigenspan.problem.forms import local_alignment as alignment
 from helpers import angle, cloud, pairwise, quietly, reports, says
 from metamorphic.data import clusters, duplicates, grid, heavy_tails, outlier
 

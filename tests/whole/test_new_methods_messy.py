@@ -14,9 +14,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 import eigenspan as es
-from eigenspan.core import Form, TraceProblem, diagonal
 from eigenspan.errors import DimensionError, DuplicateWarning, EigenspanError, InputError, LabelError
-from eigenspan.methods.rounding import Threshold
+from eigenspan.methods.laplacian.cluster_assignment import Threshold
+from eigenspan.problem import Form, TraceProblem, diagonal
 from helpers import relative, reports, says
 
 RNG = np.random.default_rng(3)

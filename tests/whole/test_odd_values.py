@@ -22,10 +22,10 @@ from sklearn.utils._param_validation import InvalidParameterError
 import eigenspan as es
 from eigenspan.cli import main
 from eigenspan.cli.bundle import load
-from eigenspan.core import Form
 from eigenspan.errors import EigenspanError, EigenspanWarning, ModelError
 from eigenspan.models.archive import OBJECTS
-from eigenspan.models.files import write_model
+from eigenspan.models.model_files import write_model
+from eigenspan.problem import Form
 from eigenspan.quality import continuity, trustworthiness
 from helpers import pairwise, relative
 from model_files import entries, forged

@@ -41,7 +41,6 @@ from eigenspan import (
     SpectralClustering,
     TraceReducer,
 )
-from eigenspan.core import Features
 from eigenspan.errors import (
     DegenerateWarning,
     DimensionError,
@@ -50,9 +49,17 @@ from eigenspan.errors import (
     IndefiniteWarning,
     InputError,
 )
-from eigenspan.forms import class_graph, hessian_alignment, laplacian, modified_alignment, tangent_alignment
-from eigenspan.graphs import affinity, median_width, reconstruction_weights
-from eigenspan.solvers import dense
+from eigenspan.graphs import affinity, reconstruction_weights
+from eigenspan.numerics.eigen import dense
+from eigenspan.numerics.nearest.metric import median_width
+from eigenspan.problem import Features
+from eigenspan.problem.forms import (
+    class_graph,
+    hessian_alignment,
+    laplacian,
+    modified_alignment,
+    tangent_alignment,
+)
 from helpers import angle, centred, connected_neighbours, disparity, inner_products, labelled, relative
 
 #: Real data have outliers, and axes of implicit methods that sit on them: what is tested here holds for these too.

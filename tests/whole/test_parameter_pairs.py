@@ -37,8 +37,8 @@ import eigenspan as es
 from against import against, against_problem
 from covering import Cover
 from dense_methods import definition
-from eigenspan._csgraph import dijkstra
 from eigenspan.errors import EigenspanError, EigenspanWarning, PrecisionWarning
+from eigenspan.numerics.paths.csgraph import dijkstra
 from helpers import raised_in
 from parameter_values import AFFINITIES, ALONE, DEFAULT, ROUTES, N, X, build, groups, template, values_of
 

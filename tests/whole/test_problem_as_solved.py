@@ -13,9 +13,9 @@ from sklearn.datasets import load_digits, load_wine, make_swiss_roll
 
 import eigenspan as es
 from cases import own
-from eigenspan.core import Features, Form, TraceProblem, TraceRatio, as_solved, solve
 from eigenspan.errors import EigenspanWarning, FlatWarning, RidgeWarning
-from eigenspan.forms import within
+from eigenspan.problem import Features, Form, TraceProblem, TraceRatio, as_solved, solve
+from eigenspan.problem.forms import within
 
 DIGITS, NUMBERS = load_digits(return_X_y=True)
 WIDE, WIDE_Y = DIGITS[:45] + 0.01 * np.random.default_rng(0).standard_normal((45, 64)), NUMBERS[:45] % 3

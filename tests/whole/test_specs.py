@@ -14,11 +14,10 @@ from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsTransformer
 
 import eigenspan as es
-from eigenspan.core.kernels import gram_matrix, kernel_rows
+from eigenspan.data import KernelValues
+from eigenspan.data.pair_tables import accept_distances
 from eigenspan.errors import DimensionError, EigenspanError, GraphError, InputError, KernelError, LabelError
-from eigenspan.forms import pair_affinity
 from eigenspan.graphs import (
-    accept_distances,
     affinity,
     allies,
     as_graph,
@@ -27,7 +26,8 @@ from eigenspan.graphs import (
     distance_graph,
     rivals,
 )
-from eigenspan.input import KernelValues
+from eigenspan.problem.forms import pair_affinity
+from eigenspan.problem.kernels import gram_matrix, kernel_rows
 from helpers import encode_labels
 
 X = np.random.default_rng(0).standard_normal((40, 4))

@@ -51,7 +51,9 @@ from eigenspan import (
     TraceReducer,
     check_theorems,
 )  # fmt: skip
-from eigenspan.core import (
+from eigenspan.errors import EigenspanWarning, IndefiniteWarning
+from eigenspan.graphs.class_graphs import slice_edges, slices
+from eigenspan.problem import (
     DirectSum,
     Features,
     Form,
@@ -64,14 +66,13 @@ from eigenspan.core import (
     pose,
     solve,
 )
-from eigenspan.errors import EigenspanWarning, IndefiniteWarning
-from eigenspan.extend import DistanceGram, GramExtension, half_squares
-from eigenspan.forms import class_average
-from eigenspan.graphs.labels import slice_edges, slices
-from eigenspan.theory import kernels, projections
-from eigenspan.theory.data import Data
-from eigenspan.theory.laplacian import normalised
+from eigenspan.problem.extensions import DistanceGram, GramExtension, half_squares
+from eigenspan.problem.forms import class_average
+from eigenspan.theory import kernel_theorems as kernels
+from eigenspan.theory import projection_theorems as projections
+from eigenspan.theory.laplacian_theorems import normalised
 from eigenspan.theory.theorem import all_theorems
+from eigenspan.theory.theorem_data import Data
 from helpers import angle, centred, connected_neighbours, external_data, inner_products, labelled, relative
 
 #: Real data have outliers, and axes of implicit methods that sit on them: what is tested here holds for these too.

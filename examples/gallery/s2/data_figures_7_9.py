@@ -18,7 +18,7 @@ import numpy as np
 from beside import Beside, data, scatter
 
 from eigenspan import PCA, LocalScaling, Powered
-from eigenspan.forms import pair_affinity
+from eigenspan.problem.forms import pair_affinity
 
 X, y = data("ionosphere")
 rows, columns = np.triu_indices(len(X), 1)

@@ -9,14 +9,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..models.table import TableModel as Bundle
+from ..models.table_model import TableModel as Bundle
 from .console import Failed, Unfit, Usage
 
 
 def save(bundle: Bundle, path: Path, provenance: dict[str, Any] | None = None) -> None:
     """Write a model file; `provenance` is what `eigenspan.models.describe` is to tell of it."""
     from ..errors import ModelError
-    from ..models.files import write_model
+    from ..models.model_files import write_model
 
     read = {name: getattr(bundle, name) for name in ("columns", "label", "identifier")}
     try:
@@ -28,7 +28,7 @@ def save(bundle: Bundle, path: Path, provenance: dict[str, Any] | None = None) -
 def load(path: Path) -> Bundle:
     """Read a model file, or say what is wrong with it."""
     from ..errors import ModelError
-    from ..models.files import read_model
+    from ..models.model_files import read_model
 
     if not path.exists():
         raise Usage(f"There is no model file {str(path)!r}: eigenspan embed --model writes one.")

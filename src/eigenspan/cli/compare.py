@@ -69,7 +69,7 @@ def run(o: SimpleNamespace) -> None:
 
 def _estimators(o: SimpleNamespace) -> dict[str, Any]:
     """By name; those that need labels only where there are some."""
-    from ..quality.comparison import USUAL
+    from ..quality.method_comparison import USUAL
     from .embed import methods_of
 
     if not o.methods:
@@ -80,7 +80,7 @@ def _estimators(o: SimpleNamespace) -> dict[str, Any]:
 
 def _check_places(o: SimpleNamespace) -> None:
     from .files.write import check_table
-    from .results import check_plot
+    from .outputs import check_plot
 
     refuse_two_results(o.output)
     check_plot(o.plot)
@@ -93,7 +93,7 @@ def _check_places(o: SimpleNamespace) -> None:
 def _deliver(o: SimpleNamespace, found: Any, frame: Any, data: Any) -> None:
     from .._files import together
     from .files.write import write_figure, write_table
-    from .results import literal_labels
+    from .outputs import literal_labels
 
     with together():
         if o.plot is not None:

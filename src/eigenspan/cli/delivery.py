@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from .console import how, print_json, say, show
-from .results import Summary, announce, dimensions_said, draw, warn_of_single_columns
+from .outputs import Summary, announce, dimensions_said, draw, warn_of_single_columns
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,7 +53,8 @@ def facts_of() -> dict[str, Any]:
     from threadpoolctl import threadpool_info
 
     from .. import __version__
-    from .._resources import available_memory, human_bytes, workers
+    from ..numerics.memory import available_memory, human_bytes
+    from ..numerics.threads import workers
 
     libraries = {}
     for pool in threadpool_info():
@@ -88,7 +89,7 @@ def _cache() -> str:
     """Where compiled loops are kept, and how many there are."""
     from pathlib import Path
 
-    from ..compiled.pairs import _count_pairs
+    from ..numerics.nearest.pair_counts import _count_pairs
 
     place = getattr(_count_pairs._cache, "cache_path", None)
     if not place:

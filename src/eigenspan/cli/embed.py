@@ -107,7 +107,7 @@ def methods_of(o: SimpleNamespace, several: bool = False) -> list[tuple[Any, Any
 def _check_places(o: SimpleNamespace, names: list[str]) -> None:
     """Where results go, before any work."""
     from .files.write import check_outputs, check_table
-    from .results import check_plot
+    from .outputs import check_plot
 
     if o.output is None:
         stem = "stdin" if str(o.table) == "-" else o.table.name.split(".")[0]
@@ -122,7 +122,7 @@ def _result(o: SimpleNamespace, estimators: dict[str, Any], read: Any) -> Result
     """Results of fits to a table in memory."""
     from .files import write_table
     from .files.write import is_folder, write_anndata
-    from .results import axes_of, frame_of, summary_of
+    from .outputs import axes_of, frame_of, summary_of
 
     data = read.data
     summaries = [summary_of(name, e, read.X, data.columns, o.seed) for name, e in estimators.items()]

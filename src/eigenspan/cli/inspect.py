@@ -123,7 +123,7 @@ def _dimension(X: Any) -> dict[str, Any]:
 
 def _show(facts: dict[str, Any]) -> None:
     """The same for people."""
-    from .._resources import human_bytes
+    from ..numerics.memory import human_bytes
 
     show(f"{facts['table']}: {plural(facts['rows'], 'row')}, {plural(len(facts['columns']), 'column')}.")
     show()

@@ -9,13 +9,13 @@ from typing import Any
 
 import click
 
-from .._resources import available_memory, human_bytes
 from ..errors import EigenspanError, OutputError, ParameterError
+from ..numerics.memory import available_memory, human_bytes
 from .catalogue import info, methods
 from .compare import compare
 from .console import Failed, Refusal, Unfit, Usage, any_encoding, how, plain_tracebacks, remark
 from .demo import demo
-from .dimension import dimension
+from .dimension_command import dimension
 from .doctor import doctor
 from .embed import embed
 from .escape import escaped

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .._resources import available_memory
 from ..errors import EigenspanError
+from ..numerics.memory import available_memory
 
 #: Rows of the larger of the two trial fits.
 _ROWS = 1000

@@ -25,7 +25,7 @@ def _graph() -> sp.csr_array:
 
 
 def _neighbours() -> None:
-    from ..graphs.search.engines import choose
+    from ..numerics.nearest.engines import choose
 
     X = _points(_MANY)
     engine = choose(X, "euclidean", "exact", None, work=np.inf)
@@ -34,7 +34,8 @@ def _neighbours() -> None:
 
 
 def _local_models() -> None:
-    from ..compiled import assemble, local
+    from ..graphs.weights import local_models as local
+    from ..numerics.factor import assemble
 
     members = (np.arange(_N)[:, None] + np.arange(_K)).ravel().astype(np.int32) % np.int32(_N)
     starts = np.arange(_N + 1, dtype=np.int64) * _K
@@ -46,8 +47,8 @@ def _local_models() -> None:
 
 
 def _shortest_paths() -> None:
-    from ..compiled.paths import ShortestPaths
-    from ..compiled.steps import first_steps
+    from ..numerics.paths.first_steps import first_steps
+    from ..numerics.paths.shortest_paths import ShortestPaths
 
     G, some = _graph(), np.arange(3)
     ShortestPaths(G)(some)
@@ -59,9 +60,9 @@ def _shortest_paths() -> None:
 
 
 def _eigenproblems() -> None:
-    from ..core import Form
-    from ..solvers.chebyshev import smallest_by_filter
-    from ..solvers.cholesky import Analysis
+    from ..numerics.eigen.chebyshev import smallest_by_filter
+    from ..numerics.factor import Analysis
+    from ..problem import Form
 
     W = _graph()
     A = sp.csr_array(sp.diags_array(W.sum(axis=1) + 1.0) - W)
@@ -73,8 +74,8 @@ def _eigenproblems() -> None:
 
 
 def _measures() -> None:
-    from ..compiled.pairs import pair_histogram
-    from ..compiled.ranks import order_rows, tally_rows
+    from ..numerics.nearest.pair_counts import pair_histogram
+    from ..numerics.ranks import order_rows, tally_rows
 
     order = order_rows(np.abs(_points(_N)), np.arange(_N))
     counts, rows = np.zeros((5, _N), np.int64), np.zeros((_N, 4))

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core.moments import Moments
+from ..data.rows.moments import Moments
 from .console import Unfit, Usage, listed, plural, say, working
 from .delivery import Result
 from .files.write import is_folder, writing_chunks
-from .results import axes_of, frame_of, summary_of_chunks
+from .outputs import axes_of, frame_of, summary_of_chunks
 
 #: Rows that the picture shows, at most.
 _SHOWN = 50_000

@@ -67,7 +67,7 @@ def run(o: SimpleNamespace) -> None:
 
 def _deliver(o: SimpleNamespace, bundle: Any, ids: Any, Y: Any, label: Any, clusters: dict[str, Any]) -> None:
     from .files import write_table
-    from .results import axes_of, frame_of
+    from .outputs import axes_of, frame_of
 
     axes = axes_of(bundle.estimator)
     write_table(frame_of(ids, {axis: Y[:, j] for j, axis in enumerate(axes)}, label, clusters), o.output, axes)

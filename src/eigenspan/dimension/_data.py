@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_array
 
-from .._resources import refuse_lazy, require
+from ..data.pair_tables import accept_distances
+from ..data.read import is_precomputed, refuse_disguised
 from ..errors import DimensionError, InputError, PrecisionWarning, warn
-from ..graphs import accept_distances
-from ..graphs.neighbours.rows import RowIndex
-from ..graphs.search.engines import choose
-from ..graphs.search.metric import as_metric, check_largest, paired_distances, point_distances
-from ..input.read import is_precomputed, refuse_disguised
+from ..numerics.memory import refuse_lazy, require
+from ..numerics.nearest.engines import choose
+from ..numerics.nearest.metric import as_metric, check_largest, paired_distances, point_distances
+from ..numerics.nearest.row_lookup import RowIndex
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

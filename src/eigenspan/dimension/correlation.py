@@ -98,7 +98,7 @@ def correlation(data: Data, fit_range: Any, window: float, rng: np.random.Genera
 
 def integral_of(data: Data) -> PairCounts:
     """All pairs, counted in sixteen bins to an octave. Cost O(n²D) time, O(n) memory."""
-    from ..compiled.pairs import pair_histogram
+    from ..numerics.nearest.pair_counts import pair_histogram
 
     if data.plain and float(data.n) ** 2 * (data.X.shape[1] + 20) > _SMALL:
         edges, counts = pair_histogram(data.X)
@@ -110,7 +110,7 @@ def integral_of(data: Data) -> PairCounts:
 
 def _by_blocks(data: Data) -> tuple[Array, NDArray[np.int64]]:
     """What `pair_histogram` returns, from distances in double precision."""
-    from ..compiled.pairs import N_BINS, bin_numbers, bins_of
+    from ..numerics.nearest.pair_counts import N_BINS, bin_numbers, bins_of
 
     found, scale = np.zeros(N_BINS, np.int64), 0.0
     for rows, block in data.blocks():

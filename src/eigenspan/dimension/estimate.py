@@ -11,13 +11,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._diagnostics import collect
-from .._resources import threads
-from ..core.spectrum import seed_of
 from ..errors import InputError
-from . import spectra
+from ..numerics.threads import threads
+from ..problem.spectrum import seed_of
+from . import spectral_estimators as spectra
 from ._data import Data, read_data
 from .correlation import correlation
-from .neighbours import likelihood, local_planes, two_nearest
+from .neighbour_estimators import likelihood, local_planes, two_nearest
 from .result import Dimension, Dimensions
 
 #: Points up to which "all" includes the semidefinite program of MVU.

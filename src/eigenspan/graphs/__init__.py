@@ -1,16 +1,14 @@
 """From points and labels to sparse graphs: neighbours, weights, components, geodesics, landmarks."""
 
-from .labels import allies, class_indicator, class_pairs, rivals, slice_edges, slices
+from .class_graphs import allies, class_indicator, class_pairs, rivals, slice_edges, slices
 from .landmarks import Landmarks, choose_landmarks, suggested_landmarks
-from .neighbours.accept import accept_distances, affinity_graph, as_graph, distance_graph
+from .neighbours.accept import affinity_graph, as_graph, distance_graph
 from .neighbours.closed import ClosedClasses
 from .neighbours.connect import Needs, Policy, check_weights_connect, components, ensure_connected
 from .neighbours.geodesics import conformal_distances, geodesic_distances, geodesic_table, require_geodesics
 from .neighbours.graph import KNN, NeighbourGraph, Radius, check_n_neighbors
-from .neighbours.rows import RowIndex, ZeroDistance
-from .neighbours.trees import MST
-from .search.metric import median_width
-from .weights.barycentric import reconstruction_weights
+from .neighbours.spanning_trees import MST
+from .weights.reconstruction_weights import reconstruction_weights
 from .weights.rules import (
     Affinity,
     Binary,
@@ -39,9 +37,6 @@ __all__ = [
     "Policy",
     "Powered",
     "Radius",
-    "RowIndex",
-    "ZeroDistance",
-    "accept_distances",
     "affinity",
     "affinity_graph",
     "allies",
@@ -58,7 +53,6 @@ __all__ = [
     "ensure_connected",
     "geodesic_distances",
     "geodesic_table",
-    "median_width",
     "reconstruction_weights",
     "require_geodesics",
     "rivals",

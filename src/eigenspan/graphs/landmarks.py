@@ -13,11 +13,11 @@ from sklearn.utils import check_random_state
 
 from .._checks import Spec
 from .._parameters import Count, parameter
-from .._resources import require
 from ..errors import GraphError, InputError
-from ..solvers import dense
-from ..solvers.pivoted import EQUAL, first_largest, pivoted_cholesky
-from .search.metric import median_width, point_distances
+from ..numerics.eigen import dense
+from ..numerics.factor.pivoted import EQUAL, first_largest, pivoted_cholesky
+from ..numerics.memory import require
+from ..numerics.nearest.metric import median_width, point_distances
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

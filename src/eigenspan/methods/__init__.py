@@ -1,4 +1,4 @@
-"""The methods, one file per form, each a few lines over `eigenspan.core`; called, ``eigenspan.methods()``, the table of them all.
+"""The methods, one file per form, each a few lines over `eigenspan.problem`; called, ``eigenspan.methods()``, the table of them all.
 
 See `eigenspan.methods.registry.methods`.
 """

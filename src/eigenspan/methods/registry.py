@@ -16,35 +16,21 @@ from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from .._compat import NONMETRIC
 from .._parameters import bound
 from ..errors import InputError
-from . import (  # noqa: F401 -- their classes add themselves to the table
+from . import (  # noqa: F401 -- importing a family adds its methods to ROWS
     alignment,
-    clustering,
-    conformal,
-    dda,
     discriminant,
     distances,
-    geodesics,
-    kdr,
-    kernel_cca,
-    kernel_isomap,
-    links,
-    manifold_kdr,
-    multiview,
-    nonlinear,
-    ordinal,
-    oriented,
-    propagation,
-    sda,
-    semisupervised,
-    supervised,
-    triangulation,
+    laplacian,
+    reconstruction,
+    semi_supervised,
+    sufficient,
+    trace_reducer,
     two_views,
     unfolding,
     variance,
-    walks,
 )
-from .external import External
-from .table import BESIDES, FAMILIES, ROWS, Method
+from .base.table import BESIDES, FAMILIES, ROWS, Method
+from .external.wrappers import External
 
 
 def _external(cls: Any, **fixed: Any) -> Callable[..., Any]:

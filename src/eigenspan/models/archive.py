@@ -22,8 +22,8 @@ from typing import IO, Any
 import numpy as np
 
 from .._files import is_special, writing
-from .._resources import require
 from ..errors import ModelError, OutputError
+from ..numerics.memory import require
 from .tree import plain_dtype
 
 FORMAT, VERSION = "eigenspan-model", 2

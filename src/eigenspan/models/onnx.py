@@ -12,8 +12,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import RobustScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.map import Map, Raw
 from ..errors import InputError, ModelError
+from ..problem.map import Map, Raw
 from .archive import replacing
 
 #: Operators as of ONNX 1.2, which every runtime since knows.

@@ -24,8 +24,8 @@ import scipy.sparse as sp
 
 from ..errors import ModelError
 from .schema import kind_of, kinds
-from .schema.storage import storable
-from .schema.types import DEEPEST, SchemaError, Sizes
+from .schema.field_types import DEEPEST, SchemaError, Sizes
+from .schema.matrix_kinds import storable
 
 #: Kinds of NumPy types that a file may hold: truth values, numbers, texts and times, but no Python objects.
 KINDS = "biufcSUMm"

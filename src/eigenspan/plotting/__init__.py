@@ -24,13 +24,13 @@ from .biplot import BiplotDisplay
 from .deviations import plot_deviations
 from .dimensions import DimensionDisplay
 from .distortion import DistortionDisplay
-from .graphs import GraphDisplay
+from .graph_plot import GraphDisplay
 from .pairs import PairsDisplay
 from .panels import GalleryDisplay, grid
-from .points import EmbeddingDisplay, scatter
-from .ranks import RankCurvesDisplay
-from .spectra import SpectrumDisplay, spectrum
-from .stability import StabilityDisplay
+from .point_cloud import EmbeddingDisplay, scatter
+from .rank_curves import RankCurvesDisplay
+from .spectrum_plots import SpectrumDisplay, spectrum
+from .stability_plot import StabilityDisplay
 
 __all__ = [
     "BiplotDisplay",

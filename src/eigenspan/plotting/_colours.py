@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.labels import is_missing, label_array
 from ..errors import LabelError
-from ..input.labels import is_missing, label_array
 
 #: Okabe & Ito's colours, told apart with any colour vision; their black goes last.
 FEW = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442", "#000000")

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import real_numbers
 from ..errors import InputError
-from ..methods.table import ROWS
+from ..methods.base.table import ROWS
 
 Array = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from ..errors import InputError
 from ._canvas import ink, note
 from ._labels import place_labels
 from ._read import Array, attribute, column_names, embedding_of, fitted_part, read_embedding
-from .points import EmbeddingDisplay, told_by
+from .point_cloud import EmbeddingDisplay, told_by
 
 #: How far the longest arrow reaches, as a share of the way to the farthest point.
 _REACH = 0.85

@@ -13,7 +13,7 @@ from ._cloud import as_plane, colour_bar, draw
 from ._colours import FEW, Colours
 from ._labels import place_labels
 from ._read import embedding_of, names_of, one_of, read_embedding, values_of
-from .points import told_by
+from .point_cloud import told_by
 
 
 class DistortionDisplay:

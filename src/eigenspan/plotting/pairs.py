@@ -12,7 +12,7 @@ from ._canvas import MID, frame, ink, new_figure
 from ._cloud import colour_bar, draw, legend_style
 from ._colours import Colours, colours_of
 from ._read import embedding_of, key_title, names_of, read_embedding
-from .points import told_by
+from .point_cloud import told_by
 
 #: More classes than this would lie on each other beyond recognition where they are counted along an axis.
 _FEW_CLASSES = 6

@@ -30,18 +30,18 @@ How good is a method on these data?
     stability             whether other rows would have given the same axes
 """
 
-from .alignment import Procrustes, procrustes
-from .comparison import Comparison
-from .comparison import compare as compare
+from .axis_stability import Stability, stability
 from .coranks import CoRanking, coranking, coranking_matrix
-from .distances import geodesic_correlation, residual_variance, stress
-from .labels import knn_accuracy, knn_r2, neighbourhood_hit
+from .distance_measures import geodesic_correlation, residual_variance, stress
+from .label_measures import knn_accuracy, knn_r2, neighbourhood_hit
 from .leave_out import MapError, leave_one_out_error
-from .neighbours import continuity, trustworthiness
-from .points import distortion
+from .measure_table import evaluate as evaluate
+from .method_comparison import Comparison
+from .method_comparison import compare as compare
+from .neighbour_measures import continuity, trustworthiness
+from .point_measures import distortion
+from .procrustes_fit import Procrustes, procrustes
 from .residual import unexplained_residual
-from .stability import Stability, stability
-from .table import evaluate as evaluate
 
 __all__ = [
     "CoRanking",

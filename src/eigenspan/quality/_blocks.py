@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 
-from .._resources import human_bytes, in_slices, require, workers
+from ..data.read import is_precomputed
 from ..errors import InputError
 from ..graphs import KNN, distance_graph, ensure_connected, geodesic_distances
-from ..graphs.search.metric import as_metric, explaining, refuse_undefined
-from ..graphs.search.pair_matrices import PairTolerance
-from ..input.read import is_precomputed
+from ..numerics.memory import human_bytes, require
+from ..numerics.nearest.metric import as_metric, explaining, refuse_undefined
+from ..numerics.nearest.pair_matrices import PairTolerance
+from ..numerics.threads import in_slices, workers
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from .._resources import refuse_lazy
 from ..errors import InputError
+from ..numerics.memory import refuse_lazy
 
 #: Up to this many points, results that carry their error look at every row; beyond, at so many that the work stays the same.
 EXACT = 20_000

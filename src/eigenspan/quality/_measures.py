@@ -17,8 +17,8 @@ from ._pooled import Pooled
 from ._ranks import RankTally, area_of_chance, ordered, ranked
 from ._targets import Target
 from .coranks import worst
-from .distances import refuse_one_place
-from .labels import explained, hits, near_others, told_right
+from .distance_measures import refuse_one_place
+from .label_measures import explained, hits, near_others, told_right
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

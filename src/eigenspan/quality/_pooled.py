@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.isotonic import IsotonicRegression
 
-from .._resources import require
+from ..numerics.memory import require
 from ._blocks import Distances, in_blocks
 from ._pairs import guessed_line, jackknife, unexplained
 

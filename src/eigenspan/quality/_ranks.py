@@ -22,7 +22,7 @@ _SMALL = 2_000
 def ordered(D: Array, own: Index) -> NDArray[np.integer]:
     """The columns of every row by distance, equal ones by number, the row's own point first."""
     if D.shape[1] > _SMALL:
-        from ..compiled.ranks import order_rows
+        from ..numerics.ranks import order_rows
 
         return order_rows(D, own)
     D = D.copy()
@@ -77,7 +77,7 @@ class RankTally:
         """Count rows `where` of those compared: ranks in the data, and the order in the embedding."""
         counts, squares = np.zeros_like(self.counts), np.zeros_like(self.squares)
         if self.n > _SMALL:
-            from ..compiled.ranks import tally_rows as count
+            from ..numerics.ranks import tally_rows as count
         else:
             count = tally
         count(first, order, self.k, self._weights, counts, squares, self.rows[where])

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..data.y import label_array, names_classes, read_classes, read_numbers
 from ..errors import InputError, LabelError
-from ..input.y import label_array, names_classes, read_classes, read_numbers
 from ._check import as_points
 
 Array = NDArray[np.float64]

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._resources import require, threads
+from ..numerics.memory import require
+from ..numerics.threads import threads
 from ._blocks import BlockDistances, in_blocks
 from ._check import affordable, check_neighbours, chosen_rows, compared, standard_error
 from ._ranks import RankTally, area_of_chance, ordered, ranked

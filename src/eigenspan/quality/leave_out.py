@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from .._checks import whole_number
 from ..errors import InputError
-from .alignment import procrustes
+from .procrustes_fit import procrustes
 from .refits import Array, Rows, embedded, training_embedding
 
 

@@ -13,8 +13,8 @@ from sklearn.utils import get_tags
 
 from .._compat import rows_of
 from .._diagnostics import logger
+from ..data.read import refuse_disguised
 from ..errors import EigenspanError, EigenspanWarning, FitWarning, InputError, warn
-from ..input.read import refuse_disguised
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from .._checks import check_parameter
 from .._parameters import Count
-from .._resources import require
 from ..errors import InputError
-from ..solvers.dense import eigenvalues
+from ..numerics.eigen.dense import eigenvalues
+from ..numerics.memory import require
 from ._check import as_points
 
 Array = NDArray[np.float64]

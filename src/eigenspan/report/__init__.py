@@ -9,7 +9,7 @@
     formulas    the formulas of docstrings as MathML and as Unicode
 """
 
-from .comparison import report_of
+from .comparison_report import report_of
 from .full import full_report
 from .page import Report
 from .sections import Curves, Formulas, Picture, Prose, Spectra, Table

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from ..dimension import Dimensions, intrinsic_dimension
 from ..errors import EigenspanError
 from ..quality import coranking, distortion
-from .comparison import report_of
+from .comparison_report import report_of
 from .page import Report
 from .sections import Curves, Section, Table
 

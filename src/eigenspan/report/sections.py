@@ -11,9 +11,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .charts import line_chart, series_key, spectrum_chart
 from .formulas import to_mathml
 from .pictures import data_uri
+from .svg_charts import line_chart, series_key, spectrum_chart
 
 
 class Section(Protocol):

@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import HasMethods, Interval, fit_context, rows_of
 from .._parameters import Declared, Seed, parameter
+from ..data.read import refuse_disguised
+from ..data.y import read_classes
 from ..errors import InputError, LabelError
-from ..input.read import refuse_disguised
-from ..input.y import read_classes
 
 Index = NDArray[np.intp]
 

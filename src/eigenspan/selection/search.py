@@ -17,13 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import HasMethods, Interval, fit_context
 from .._diagnostics import collect
 from .._parameters import Count, Declared, Seed, parameter
-from .._resources import threads
+from ..data import read
+from ..data.y import read_classes
 from ..errors import EigenspanWarning, InputError, LabelError, RidgeWarning, warn
-from ..input import read
-from ..input.y import read_classes
-from ..methods.base import FeatureReducer, Reducer, axes, features_of
-from ..methods.costs import PairCosts, checked_points, mean_on_range, unit_over, warn_of_a_mark
-from ..methods.projection import GraphProjection
+from ..methods.base.contract import FeatureReducer, Reducer, axes, features_of
+from ..methods.base.graph_projection import GraphProjection
+from ..methods.discriminant.pair_costs import PairCosts, checked_points, mean_on_range, unit_over, warn_of_a_mark
+from ..numerics.threads import threads
 from .folds import SemiSupervisedKFold, sized
 
 Array = NDArray[np.float64]

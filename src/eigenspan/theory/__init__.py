@@ -1,12 +1,12 @@
 """Why methods agree: the kernel behind each, and the theorems that join them."""
 
 from .check import check_theorems
+from .complete_tables import dot_products
 from .equivalent import EquivalentKernel
+from .kernel_of_method import equivalent_kernel
 from .psd import nearest_psd
-from .report import TheoremReport, TheoremResult
-from .tables import dot_products
 from .theorem import Theorem
-from .which import equivalent_kernel
+from .theorem_report import TheoremReport, TheoremResult
 
 __all__ = [
     "EquivalentKernel",

@@ -14,13 +14,13 @@ import scipy.sparse as sp
 
 from .._checks import real_numbers, whole_number
 from .._diagnostics import collect, stage
-from .._resources import refuse_lazy
+from ..data.rows.storage import refuse_out_of_range
+from ..data.y import read_classes
 from ..errors import EigenspanError, EigenspanWarning, InputError
-from ..input.source import refuse_out_of_range
-from ..input.y import read_classes
-from .data import Data
-from .report import TheoremReport, TheoremResult
+from ..numerics.memory import refuse_lazy
 from .theorem import Theorem, UnmetError, all_theorems
+from .theorem_data import Data
+from .theorem_report import TheoremReport, TheoremResult
 
 #: Rows that are kept of more.
 _ROWS = 2000

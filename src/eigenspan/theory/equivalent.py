@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from .._checks import check_parameter
 from .._parameters import Count
-from .._resources import require
-from ..core import Spectrum, SqrtEigenvalue, TraceProblem, solve
-from ..core.functions import FunctionOf, Operator
+from ..data import read_new
 from ..errors import EigenspanWarning, InputError
-from ..input import read_new
-from ..solvers import dense
-from .extension import Extension, carried
+from ..numerics.eigen import dense
+from ..numerics.memory import require
+from ..problem import Spectrum, SqrtEigenvalue, TraceProblem, solve
+from ..problem.matrix_functions import FunctionOf, Operator
+from .data_dependent_kernels import Extension, carried
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import solve
-from ..solvers import dense
+from ..numerics.eigen import dense
+from ..problem import solve
 from .equivalent import largest_angle
 from .theorem import UnmetError
 

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._checks import real_numbers
-from .._resources import refuse_lazy, require
 from ..errors import InputError
-from ..solvers import dense
+from ..numerics.eigen import dense
+from ..numerics.memory import refuse_lazy, require
 
 Array = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 
-from .data import Data
+from .theorem_data import Data
 
 
 class UnmetError(Exception):
@@ -74,16 +74,16 @@ class Theorem:
 
 #: Modules whose theorems make up the table, in its order. They are imported when it is asked for.
 _HOMES = (
-    "variance",
-    "oriented",
-    "graphs",
-    "laplacian",
-    "projections",
-    "labels",
-    "views",
-    "kernels",
-    "unfolding",
-    "behind",
+    "variance_theorems",
+    "oriented_theorems",
+    "graph_theorems",
+    "laplacian_theorems",
+    "projection_theorems",
+    "label_theorems",
+    "view_theorems",
+    "kernel_theorems",
+    "unfolding_theorems",
+    "unification_theorems",
 )
 _TABLE: dict[str, Theorem] = {}
 

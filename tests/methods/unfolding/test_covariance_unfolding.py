@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from eigenspan import KNN, MVU, MaximumCovarianceUnfolding, equivalent_kernel
 from eigenspan.errors import DimensionError, DisconnectedWarning, GraphError, InputError
-from eigenspan.methods.unfolding.covariance import joined
+from eigenspan.methods.unfolding.covariance_unfolding import joined
 from helpers import quietly, reports, says
 from sdp_helpers import clarabel_tolerances
 

@@ -14,10 +14,16 @@ from sklearn.datasets import make_swiss_roll
 from sklearn.neighbors import kneighbors_graph
 
 from eigenspan import Landmarks
-from eigenspan.core import Form
-from eigenspan.errors import ConvergenceWarning, DimensionError, DisconnectedWarning, InputError, RidgeWarning
+from eigenspan.errors import (
+    ConvergenceWarning,
+    DimensionError,
+    DisconnectedWarning,
+    InputError,
+    RidgeWarning,
+)
 from eigenspan.methods.unfolding import MVU, LandmarkMVU, LaplacianMVU
-from eigenspan.methods.unfolding.landmarks import interpolation
+from eigenspan.methods.unfolding.landmark_mvu import interpolation
+from eigenspan.problem import Form
 from helpers import disparity, pairwise, relative
 from sdp_helpers import cloud
 

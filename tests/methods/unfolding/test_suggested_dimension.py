@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import make_swiss_roll
 
 from eigenspan import MVU
-from eigenspan.core.rules import suggested_dimension
+from eigenspan.problem.dimension_rules import suggested_dimension
 
 
 @pytest.mark.parametrize(

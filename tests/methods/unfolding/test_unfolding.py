@@ -21,8 +21,8 @@ from eigenspan.errors import (
     GraphError,
     InputError,
 )
-from eigenspan.methods.unfolding.sdp import SDP
-from eigenspan.solvers.sdp import Certificate, Solution
+from eigenspan.methods.unfolding.solver_settings import SDP
+from eigenspan.numerics.sdp import Certificate, Solution
 from helpers import pairwise
 
 

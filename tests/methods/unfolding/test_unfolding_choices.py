@@ -6,8 +6,8 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs, make_swiss_roll
 
 from eigenspan import MVU, SMVU1, SMVU2, NormalizedKernels, SmoothedEigenfunctions
-from eigenspan.extend import eigenfunctions, kernel_map
-from eigenspan.methods.unfolding.supervised import representatives
+from eigenspan.methods.unfolding.supervised_mvu import representatives
+from eigenspan.problem.extensions import eigenfunctions, kernel_map
 from helpers import quietly
 
 X = make_swiss_roll(120, random_state=0)[0]

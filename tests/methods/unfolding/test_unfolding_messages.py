@@ -7,8 +7,8 @@ import pytest
 
 from eigenspan import MVU, KernelLearner, LandmarkMVU
 from eigenspan.errors import ConvergenceWarning, InputError
-from eigenspan.methods.unfolding.sdp import SDP
-from eigenspan.solvers.sdp import Certificate, Solution
+from eigenspan.methods.unfolding.solver_settings import SDP
+from eigenspan.numerics.sdp import Certificate, Solution
 
 X = np.random.default_rng(0).standard_normal((30, 3))
 y = np.where(X[:, 0] > 0, 1, 0)

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 
 from eigenspan import MVU, ColoredMVU, LandmarkMVU
 from eigenspan.errors import InputError
-from eigenspan.methods.unfolding.base import Unfolding, fit_unfolding, string_graph
-from eigenspan.methods.unfolding.sdp import SDP
+from eigenspan.methods.unfolding.solver_settings import SDP
 from eigenspan.methods.unfolding.task import Bounds, Held, Whole, unfold
-from eigenspan.solvers.sdp import Program
+from eigenspan.methods.unfolding.unfolding_base import Unfolding, fit_unfolding, string_graph
+from eigenspan.numerics.sdp import Program
 from sdp_helpers import cloud
 
 SETTINGS = SDP.of(MVU(1, tol=1e-6))

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from sklearn.neighbors import kneighbors_graph
 
 from eigenspan import KNN
+from eigenspan.data.y import read_actions
 from eigenspan.errors import DisconnectedError, DisconnectedWarning, InputError, LabelError
-from eigenspan.input.y import read_actions
 from eigenspan.methods.unfolding import MVU, ActionRespectingEmbedding, RelaxedMVU
-from eigenspan.methods.unfolding.actions import equal_pairs
-from eigenspan.methods.unfolding.relaxed import edge_deviations, knee
+from eigenspan.methods.unfolding.action_respecting import equal_pairs
+from eigenspan.methods.unfolding.relaxed_mvu import edge_deviations, knee
 from eigenspan.plotting.deviations import plot_deviations
 from helpers import disparity, pairwise
 from sdp_helpers import clarabel_tolerances, cloud

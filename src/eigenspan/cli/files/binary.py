@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._resources import available_memory, require
+from ...numerics.memory import available_memory, require
 from ..console import Unfit, Usage, listed, say
 from ..escape import shortened
 from .columnar import feather_bytes, parquet_columns, repeated_text_bytes

@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..._resources import fits
+from ...numerics.memory import fits
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..._resources import available_memory, human_bytes
 from ...errors import MemoryLimitError
+from ...numerics.memory import available_memory, human_bytes
 from ..console import Unfit, how, say
 
 #: Compressed text.

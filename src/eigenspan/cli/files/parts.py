@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._resources import available_memory
+from ...numerics.memory import available_memory
 from ..console import Unfit, listed
 from .columnar import parquet_columns
 from .sizes import npy_array

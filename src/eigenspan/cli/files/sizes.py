@@ -15,7 +15,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..._resources import human_bytes
+from ...numerics.memory import human_bytes
 from ..console import Unfit
 
 #: Characters of a header of NumPy, as NumPy allows.

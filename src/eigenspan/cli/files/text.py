@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ..._resources import available_memory, human_bytes, require
 from ...errors import MemoryLimitError
+from ...numerics.memory import available_memory, human_bytes, require
 from ..console import Unfit, listed, say
-from .cells import numbers_in
 from .encoding import OPENERS, Scan, open_text, scan
+from .number_cells import numbers_in
 from .source import Reading
 
 #: Bytes that pandas needs for a cell at the peak of reading, besides the text itself, and more for a cell of text (measured).

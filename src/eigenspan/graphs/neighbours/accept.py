@@ -12,19 +12,16 @@ from sklearn.base import clone
 
 from ..._checks import real_numbers, refuse_unless_sizes
 from ..._diagnostics import note, stage
-from ...errors import DimensionError, GraphError
-from ..search.finders import AffinityRows, DistanceRows, Finder, NearestRows, TransformerRows
-from ..search.lists import canonical, without_self
-from ..search.metric import check_largest, median_width
-from ..search.pair_matrices import Asymmetry, PairTolerance, averaged
+from ...data.pair_tables import accept_distances, lengths, symmetric_lengths
+from ...data.read import refuse_two_metrics
+from ...errors import GraphError
+from ...numerics.nearest.finders import AffinityRows, DistanceRows, Finder, NearestRows, TransformerRows
+from ...numerics.nearest.metric import median_width
+from ...numerics.nearest.neighbour_lists import canonical, without_self
+from ...numerics.nearest.pair_matrices import PairTolerance
 from .graph import KNN, NeighbourGraph, check_n_neighbors
 
 Index = NDArray[np.intp]
-
-_SIMILARITIES = (
-    "If X holds similarities, methods with edge weights (LaplacianEigenmaps, DiffusionMap, CommuteTimeEmbedding, SpectralClustering) take "
-    'them as graph="precomputed", weights="precomputed"; for others convert them to distances first.'
-)
 
 
 def as_graph(
@@ -91,7 +88,7 @@ def _given(graph: Any, n: int, X: Any, names: tuple[str, ...]) -> NeighbourGraph
         if len(graph) != 2:
             raise GraphError(_not_understood(graph, names))
         graph = _listed(*graph, n)
-    whole = _symmetric_lengths(sp.csr_array(graph))
+    whole = symmetric_lengths(sp.csr_array(graph))
     D = without_self(whole)
     degree = int(np.diff(D.indptr).max(initial=1))
     finder = Finder() if X is None else NearestRows.build(X, n_neighbors=min(max(degree, 1), X.shape[0] - 1))
@@ -131,20 +128,6 @@ def _check_built(built: Any, graph: Any, n: int) -> None:
         )
 
 
-def refuse_two_metrics(graph: Any, metric: Any, parameters: dict[str, Any] | None) -> None:
-    if graph is None or (metric is None and parameters is None):
-        return
-    if isinstance(graph, str) and isinstance(metric, str) and graph == metric and parameters is None:
-        return
-    if getattr(graph, "metric", None) != metric or getattr(graph, "metric_params", None) != parameters:
-        given = f"metric={metric!r}" + ("" if parameters is None else f", metric_params={parameters!r}")
-        shown = repr(graph) if isinstance(graph, str) or hasattr(graph, "get_params") else f"a {type(graph).__name__}"
-        raise GraphError(
-            f"{given} and graph={shown} both say how points are compared, and not the same. Give the metric in the graph, as in "
-            "KNN(10, metric=...), or leave graph= out and set n_neighbors= and metric=."
-        )
-
-
 def _wanted(n_neighbors: int | None, X: Any) -> int:
     """So many neighbours of every row; None means ten, or all other rows where there are fewer."""
     k = max(1, min(10, X.shape[0] - 1)) if n_neighbors is None else n_neighbors
@@ -163,7 +146,7 @@ def _from_transformer(transformer: Any, X: Any) -> NeighbourGraph:
             f"{type(transformer).__name__} is no neighbours transformer: of {n} rows it made shape {found.shape}, not the {n}×{n} "
             "distances to neighbours."
         )
-    whole = _lengths(sp.csr_array(found))
+    whole = lengths(sp.csr_array(found))
     return NeighbourGraph(without_self(whole), TransformerRows.of(transformer, X), loops=_loops(whole))
 
 
@@ -233,74 +216,3 @@ def affinity_graph(X: Any) -> NeighbourGraph:
         )
     W = sp.csr_array((W + W.T) / 2) if skew else W
     return NeighbourGraph(without_self(W), AffinityRows(W.shape[0]), loops=_loops(W))
-
-
-def accept_distances(X: Any) -> Any:
-    """A square matrix of distances in double precision, rounding errors settled; a sparse one holds the distances that are known.
-
-    Returns X itself where nothing had to be settled. Raises where the diagonal, signs or the two halves differ from those of
-    distances by more than rounding (see `pair_matrices`).
-    """
-    if X.shape[0] != X.shape[1]:
-        raise GraphError(f"A precomputed distance matrix must be square; got shape {X.shape}.")
-    if sp.issparse(X):
-        X = sp.csr_array(X)
-        _refuse_diagonal(X.diagonal(), PairTolerance.of(X))
-        return _symmetric_lengths(X)
-    D = np.asarray(X, dtype=np.float64)
-    tolerance = PairTolerance.of(D)
-    if D.min(initial=0.0) < -tolerance.distance:
-        raise GraphError(f"Distances must not be negative; the smallest entry is {D.min():.3g}. {_SIMILARITIES}")
-    found = Asymmetry.of(D)
-    if not tolerance.same_length(found.skew, found.skew_of_squares):
-        raise GraphError(
-            f"The distance matrix is not symmetric: |d_ij − d_ji| reaches {found.skew:.3g} where d_ij reaches {found.size:.3g}."
-        )
-    diagonal = np.diagonal(D)
-    _refuse_diagonal(diagonal, tolerance)
-    if np.max(D, initial=0.0) <= 0:
-        raise DimensionError(
-            f"All {len(D)} points coincide: every distance is zero, and there are no dimensions to show."
-        )
-    check_largest(tolerance.size, "The distances")
-    if found.skew == 0 and not diagonal.any() and D.min() >= 0:
-        return D
-    D = averaged(D, out=D if D.dtype != X.dtype else None)
-    np.fill_diagonal(D, 0.0)
-    return np.maximum(D, 0.0, out=D)
-
-
-def _refuse_diagonal(diagonal: Any, tolerance: PairTolerance) -> None:
-    largest = float(np.abs(diagonal).max(initial=0.0))
-    if largest > tolerance.diagonal:
-        raise GraphError(
-            f"The diagonal of a distance matrix must be zero; it reaches {largest:.3g}. Up to {tolerance.diagonal:.2g} would count as "
-            f"rounding. {_SIMILARITIES}"
-        )
-
-
-def _lengths(D: sp.csr_array) -> sp.csr_array:
-    """Edges in double precision, if their numbers are lengths; negative ones within rounding become zero."""
-    if D.shape[0] != D.shape[1]:
-        raise GraphError(f"A precomputed graph must be square; got shape {D.shape}.")
-    data = real_numbers(D.data, "The distances of a precomputed graph", GraphError)
-    bad, least = int(np.sum(~np.isfinite(data))), float(data.min(initial=0.0))
-    if bad or least < -PairTolerance.of(data).distance:
-        raise GraphError(
-            f"A precomputed graph must hold finite distances that are not negative; {bad} of {data.size} are NaN or infinite, and the "
-            f"smallest is {least:.3g}. Leave absent edges out of the matrix."
-        )
-    check_largest(float(data.max(initial=0.0)), "The numbers on the edges")
-    return sp.csr_array((data if least >= 0 else np.maximum(data, 0.0), D.indices, D.indptr), shape=D.shape)
-
-
-def _symmetric_lengths(D: sp.csr_array) -> sp.csr_array:
-    """The same where an edge that is given in both directions must have one length."""
-    D = _lengths(D)
-    found = Asymmetry.of(D)
-    if not PairTolerance.of(D).same_length(found.skew, found.skew_of_squares):
-        raise GraphError(
-            f"The precomputed graph gives an edge two lengths: |d_ij − d_ji| reaches {found.skew:.3g} where d_ij reaches "
-            f"{found.size:.3g}. Distances must be symmetric."
-        )
-    return D

@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from ...solvers.pivoted import EQUAL
-from ..search.lists import canonical
+from ...numerics.factor.pivoted import EQUAL
+from ...numerics.nearest.neighbour_lists import canonical
 from .graph import NeighbourGraph
 
 Index = NDArray[np.intp]

@@ -15,13 +15,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from ..._csgraph import minimum_spanning_tree
 from ..._diagnostics import note, stage
 from ...errors import DisconnectedError, DisconnectedWarning, GraphError, warn
-from ..search.closest import Groups
-from ..search.engines import choose
-from ..search.finders import AffinityRows
-from ..search.lists import canonical
+from ...numerics.nearest.closest_groups import Groups
+from ...numerics.nearest.engines import choose
+from ...numerics.nearest.finders import AffinityRows
+from ...numerics.nearest.neighbour_lists import canonical
+from ...numerics.paths.csgraph import minimum_spanning_tree
 from .closed import ClosedClasses, largest_part, with_one_closed_class
 from .graph import NeighbourGraph
 

@@ -8,10 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..._csgraph import dijkstra
 from ..._diagnostics import stage
-from ..._resources import require, workers
 from ...errors import DisconnectedError
+from ...numerics.memory import require
+from ...numerics.paths.csgraph import dijkstra
+from ...numerics.threads import workers
 from ..landmarks import suggested_landmarks
 from .graph import NeighbourGraph
 
@@ -43,7 +44,7 @@ def geodesic_table(graph: sp.csr_array, sources: NDArray[np.intp]) -> Any:
     with stage("geodesics"):
         if n * q <= _SMALL:
             return np.ascontiguousarray(_reached(_shortest(graph, sources)(sources)).T)
-        from ...compiled.paths import ShortestPaths
+        from ...numerics.paths.shortest_paths import ShortestPaths
 
         ShortestPaths(graph, single=dtype == np.float32, together=_together(n, q)).into(table, sources)
     return _reached(table)
@@ -70,7 +71,7 @@ def _shortest(graph: sp.csr_array, sources: NDArray[np.intp]) -> Any:
     """Two exact ways: a library call for small graphs, compiled code where its second of loading pays."""
     if graph.shape[0] * len(sources) <= _SMALL:
         return lambda some: np.atleast_2d(dijkstra(graph, directed=True, indices=some))
-    from ...compiled.paths import ShortestPaths
+    from ...numerics.paths.shortest_paths import ShortestPaths
 
     return ShortestPaths(graph, together=_together(graph.shape[0], len(sources)))
 

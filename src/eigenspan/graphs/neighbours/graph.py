@@ -19,11 +19,11 @@ from ..._checks import Spec, check_parameter
 from ..._compat import HasMethods, Interval
 from ..._diagnostics import note
 from ..._parameters import Count, Metric, parameter
-from ..._resources import require
 from ...errors import GraphError
-from ..search.finders import Finder, NearestRows
-from ..search.lists import canonical, keep_zeros, restore_zeros, row_max
-from ..search.metric import as_metric
+from ...numerics.memory import require
+from ...numerics.nearest.finders import Finder, NearestRows
+from ...numerics.nearest.metric import as_metric
+from ...numerics.nearest.neighbour_lists import canonical, keep_zeros, restore_zeros, row_max
 from .joining import Joining
 
 Array = NDArray[np.float64]

@@ -16,11 +16,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from ..._resources import one_blas_thread
-from ..search.finders import Finder
-from ..search.indexes import index_of
-from ..search.lists import TINY, keep_zeros, restore_zeros
-from ..search.metric import point_distances
+from ...numerics.nearest.finders import Finder
+from ...numerics.nearest.indexes import index_of
+from ...numerics.nearest.metric import point_distances
+from ...numerics.nearest.neighbour_lists import TINY, keep_zeros, restore_zeros
+from ...numerics.threads import one_blas_thread
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -17,8 +17,8 @@ from ..._checks import Spec, real_numbers, refuse_unless_sizes
 from ..._diagnostics import note, stage
 from ..._parameters import Count, Positive, Weights, parameter
 from ...errors import GraphError
+from ...numerics.nearest.metric import drawn_rows, median_width, point_distances, visible_rows
 from ..neighbours.graph import NeighbourGraph
-from ..search.metric import drawn_rows, median_width, point_distances, visible_rows
 
 Array = NDArray[np.float64]
 

@@ -4,16 +4,16 @@ A method is a class of parameters that states a `Task`: the pairs that it holds,
 function, `unfold`, solves it as `SDP` says, reports and certifies; another, `fit_unfolding`, makes the embedding and its map of that.
 """
 
-from .actions import ActionRespectingEmbedding
-from .base import Unfolding
-from .certificate import UnfoldingCertificate
-from .coloured import SMVU2, ColoredMVU
-from .covariance import MaximumCovarianceUnfolding
-from .landmarks import LandmarkMVU
-from .laplacian import LaplacianMVU
+from .action_respecting import ActionRespectingEmbedding
+from .coloured_mvu import SMVU2, ColoredMVU
+from .covariance_unfolding import MaximumCovarianceUnfolding
+from .landmark_mvu import LandmarkMVU
+from .laplacian_mvu import LaplacianMVU
 from .mvu import MVU
-from .relaxed import RelaxedMVU
-from .supervised import SMVU1, SupervisedMVU
+from .relaxed_mvu import RelaxedMVU
+from .supervised_mvu import SMVU1, SupervisedMVU
+from .unfolding_base import Unfolding
+from .unfolding_certificate import UnfoldingCertificate
 
 __all__ = [
     "MVU", "SMVU1", "SMVU2", "ActionRespectingEmbedding", "ColoredMVU", "LandmarkMVU", "LaplacianMVU", "MaximumCovarianceUnfolding",

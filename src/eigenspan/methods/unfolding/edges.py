@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from ...errors import InputError
 from ...graphs import NeighbourGraph
-from ...graphs.neighbours.contract import common_neighbours
-from ...graphs.search.lists import canonical
-from ..neighbourhood import pair_distances
+from ...graphs.neighbours.contraction import common_neighbours
+from ...numerics.nearest.neighbour_lists import canonical
+from ..base.graph_embedding import pair_distances
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

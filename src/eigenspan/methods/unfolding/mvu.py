@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ...core import Fitted
+from ...data import Sample
 from ...graphs import NeighbourGraph
-from ...input import Sample
-from ..table import method
-from .base import BoundedUnfolding, fit_unfolding, string_graph
+from ...problem import Fitted
+from ..base.table import method
 from .edges import with_common_neighbours
 from .task import Bounds, Held, Task
+from .unfolding_base import BoundedUnfolding, fit_unfolding, string_graph
 
 
 @method(

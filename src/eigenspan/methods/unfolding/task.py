@@ -10,15 +10,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._diagnostics import stage
-from ..._resources import require
-from ...core.spectrum import seed_of
 from ...errors import DimensionError, InputError
 from ...graphs import geodesic_table
-from ...graphs.neighbours.contract import Contraction, contract
-from ...solvers import dense
-from ...solvers.sdp import Program, Slack, Solution
-from .certificate import UnfoldingCertificate
-from .sdp import SDP
+from ...graphs.neighbours.contraction import contract
+from ...numerics.eigen import dense
+from ...numerics.memory import require
+from ...numerics.nearest.row_lookup import Contraction
+from ...numerics.sdp import Program, Slack, Solution
+from ...problem.spectrum import seed_of
+from .solver_settings import SDP
+from .unfolding_certificate import UnfoldingCertificate
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -5,8 +5,22 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from . import maps, preparations, results, searches, storage
-from .estimators import CERTIFICATES, SPECS, method_kinds
+from . import (
+    map_kinds as maps,
+)
+from . import (
+    matrix_kinds as storage,
+)
+from . import (
+    preparation_kinds as preparations,
+)
+from . import (
+    result_kinds as results,
+)
+from . import (
+    search_kinds as searches,
+)
+from .estimator_kinds import CERTIFICATES, SPECS, method_kinds
 from .kind import Kind
 
 __all__ = ["Kind", "kind_of", "kinds"]
@@ -14,9 +28,9 @@ __all__ = ["Kind", "kind_of", "kinds"]
 
 def _methods() -> dict[str, str]:
     """The classes of all methods, by their public names."""
-    from ...methods.compose import TraceReducer
-    from ...methods.external import External
+    from ...methods.external.wrappers import External
     from ...methods.registry import all_rows
+    from ...methods.trace_reducer import TraceReducer
     from ...selection.folds import LabelledOnly
     from ...selection.search import RegularizedSearch
 

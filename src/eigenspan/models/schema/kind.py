@@ -12,7 +12,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-from .types import Known, Maybe, SchemaError, Sizes, Type
+from .field_types import Known, Maybe, SchemaError, Sizes, Type
 
 Parts = dict[str, Any]
 #: Raises `SchemaError`, and adds lengths that follow from others.
@@ -29,7 +29,7 @@ class Kind:
     name : str
         In files, for ever.
     path : str
-        Where the class is now: ``"core.map:Map"`` within this package, or ``"sklearn.pipeline:Pipeline"``.
+        Where the class is now: ``"problem.map:Map"`` within this package, or ``"sklearn.pipeline:Pipeline"``.
     fields : dict of str to Type
         What a file stores; a field that may be null may be absent.
     relation : callable or None

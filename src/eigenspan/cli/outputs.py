@@ -1,0 +1,228 @@
+"""What comes out: the table, the picture, and what the fit has to say for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .console import Usage, listed, say, show, working
+from .escape import name_of, quoted
+
+#: Correlation beyond which one column is all that an axis shows.
+_ALONE = 0.95
+#: Columns named for each axis.
+_NAMED = 3
+#: Pairs of rows whose distances are ranked for the summary, at most: about a second.
+_PAIRS = 20_000_000
+#: Rows at least whose neighbours are compared; beyond 200,000 rows there is no budget for so many.
+_FEWEST = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """Of one fitted method, for people and for programs.
+
+    Parameters
+    ----------
+    method : str
+    axes : list of str
+        Names of the axes, as ``get_feature_names_out`` gives them.
+    seconds : float
+    solver : str
+    explained_variance : list of float
+        Shares, where the method has them.
+    trustworthiness : float or None
+    trustworthiness_rows : int
+        Rows whose neighbours were compared with all other rows: all, or a random sample.
+    correlations : dict
+        For each axis the columns that it goes with most, strongest first.
+    """
+
+    method: str
+    axes: list[str]
+    seconds: float
+    solver: str
+    explained_variance: list[float] = field(default_factory=list)
+    trustworthiness: float | None = None
+    trustworthiness_rows: int = 0
+    correlations: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def axes_of(estimator: Any) -> list[str]:
+    """The names of the axes, the same in files as in Python."""
+    return [str(name) for name in estimator.get_feature_names_out()]
+
+
+def summary_of(name: str, estimator: Any, X: Any, columns: list[str], seed: int = 0) -> Summary:
+    """Summarise a fit to X, which is in memory."""
+    from ..report.comparison_report import correlation
+
+    Y, axes = np.asarray(estimator.embedding_), axes_of(estimator)
+    complete = not np.isnan(X).any()
+    with working(f"Looking at the neighbours of {name}"):
+        trust, rows = _trustworthiness(X, Y, seed) if complete else (None, 0)
+    found = most_correlated(correlation(X, Y), columns, axes) if complete else {}
+    seconds = float(estimator.diagnostics_["seconds"]["total"])
+    return Summary(name, axes, *_facts(estimator, seconds), trust, rows, found)
+
+
+def summary_of_chunks(name: str, estimator: Any, seconds: float, R: Any, columns: list[str]) -> Summary:
+    """Summarise a fit to a table read in chunks, with the correlations R of its columns with the axes; neighbours are not compared."""
+    axes = axes_of(estimator)
+    return Summary(name, axes, *_facts(estimator, seconds), correlations=most_correlated(R, columns, axes))
+
+
+def _facts(estimator: Any, seconds: float) -> tuple[float, str, list[float]]:
+    """Seconds, solver and shares of the variance, for JSON."""
+    shares = getattr(estimator, "explained_variance_ratio_", None)
+    told = [] if shares is None else [round(float(share), 6) for share in shares]
+    return round(seconds, 4), str(estimator.diagnostics_.get("solver", "—")), told
+
+
+def _trustworthiness(X: Any, Y: Any, seed: int) -> tuple[float | None, int]:
+    """Trustworthiness, and the number of rows it was averaged over: as many as `_PAIRS` allows."""
+    from ..quality import trustworthiness
+
+    n = len(Y)
+    k, rows = min(5, (n - 1) // 2), min(n, _PAIRS // n)
+    if k < 1 or n < 3 or rows < min(n, _FEWEST):
+        return None, 0
+    found = trustworthiness(X, Y, k, sample=None if rows == n else rows, random_state=seed)
+    return round(float(found), 6), rows
+
+
+def most_correlated(R: Any, columns: list[str], axes: list[str]) -> dict[str, dict[str, float]]:
+    """For every axis the columns that it follows most, from the correlations R of all columns with all axes."""
+    found = {}
+    for j, axis in enumerate(axes):
+        order = np.argsort(-np.abs(R[:, j]), kind="stable")[:_NAMED]
+        found[axis] = {columns[i]: round(float(R[i, j]), 4) for i in order}
+    return found
+
+
+def announce(summary: Summary, n: int, scale: str, seed: int) -> None:
+    """A few lines: shape, time and solver, variance, neighbours, and the columns behind each axis."""
+    scaled = {"standard": "columns scaled to unit variance", "robust": "columns scaled by their quartiles"}
+    show(
+        f"{summary.method}: {n} × {len(summary.axes)} in {summary.seconds:.2f} s, solver {summary.solver}, "
+        f"{scaled.get(scale, 'columns not scaled')}."
+    )
+    if summary.explained_variance:
+        shares = ", ".join(f"{share:.1%}" for share in summary.explained_variance[:10])
+        show(f"  variance shown: {shares}; together {sum(summary.explained_variance):.1%}")
+    if summary.trustworthiness is not None:
+        rows = summary.trustworthiness_rows
+        sampled = "" if rows == n else f", averaged over {rows} of {n} rows drawn with --seed {seed}"
+        meaning = "(1 = every embedded neighbour is a true neighbour)"
+        show(f"  trustworthiness: {summary.trustworthiness:.3f} {meaning}{sampled}")
+    for axis, columns in summary.correlations.items():
+        said = ", ".join(f"{name_of(name)} {r:+.2f}" for name, r in columns.items())
+        show(f"  {axis} goes with: {said}")
+    warn_of_single_columns(summary)
+
+
+def warn_of_single_columns(summary: Summary) -> None:
+    """Say so where an axis is one column of the table and nothing else."""
+    for axis, columns in summary.correlations.items():
+        name, r = next(iter(columns.items()))
+        others = [abs(value) for value in list(columns.values())[1:]]
+        if abs(r) > _ALONE and others and max(others) <= _ALONE:
+            say(
+                f"The axis {axis} shows the column {quoted(name)} alone (correlation {r:+.2f}). If that is not what you look for, leave it "
+                "out with --columns, or name it with --label to colour by it."
+            )
+
+
+def frame_of(ids: Any, embeddings: dict[str, Any], label: Any, clusters: dict[str, Any] | None = None) -> Any:
+    """Identifier, one column for each axis, clusters where there are some, and the label; two columns never share a name."""
+    import pandas as pd
+
+    parts: dict[str, Any] = {}
+
+    def add(name: str, values: Any, kind: str) -> None:
+        parts[name if name not in parts else f"{name} ({kind})"] = values
+
+    for axis, values in embeddings.items():
+        parts[axis] = values
+    for name, values in (clusters or {}).items():
+        parts[name] = values
+    axes = dict(parts)
+    parts.clear()
+    add(str(ids.name) if str(ids.name) not in axes else f"{ids.name} (identifier)", ids.to_numpy(), "identifier")
+    parts |= axes
+    if label is not None:
+        add(str(label.name), label.to_numpy(), "label")
+    return pd.DataFrame(parts)
+
+
+def check_plot(path: Path | None) -> None:
+    """Refuse an impossible picture before the work, not after it."""
+    if path is None:
+        return
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError as failure:
+        raise Usage('--plot needs matplotlib: pip install "eigenspan[plot]"') from failure
+    known = FigureCanvasBase.get_supported_filetypes()
+    if path.suffix.lstrip(".").lower() not in known:
+        raise Usage(f"{path.name!r} is no kind of picture that can be written; use one of .png, .pdf or .svg.")
+
+
+@contextmanager
+def literal_labels() -> Iterator[None]:
+    """Draw dollar signs in names and labels as they are: matplotlib would read them as formulas, and fail on most."""
+    from matplotlib import rc_context
+
+    with rc_context({"text.parse_math": False}):
+        yield
+
+
+def draw(estimators: dict[str, Any], embeddings: dict[str, Any], n: int, label: Any, path: Path) -> None:
+    """Draw one embedding, or several side by side; the title says so where they are a sample of the n rows."""
+    from ..plotting import EmbeddingDisplay, GalleryDisplay
+    from ..plotting.point_cloud import told_by
+    from .files.write import write_figure
+
+    labels = None if label is None else _colours(label)
+    with working("Drawing"), literal_labels():
+        shown: Any
+        if len(estimators) == 1:
+            ((name, estimator),) = estimators.items()
+            Y, clusters = embeddings[name], getattr(estimator, "labels_", None)
+            coloured = labels if clusters is None else np.asarray(clusters).astype(str)
+            title = str(label.name) if clusters is None and label is not None else "cluster"
+            given = told_by(estimator, Y) | {"legend_title": title}
+            if len(Y) < n:
+                given["title"] += f", {len(Y)} of {n} rows"
+            shown = EmbeddingDisplay.from_embedding(Y, coloured, **given)
+        else:
+            shown = GalleryDisplay(embeddings, labels, legend_title=None if label is None else str(label.name)).plot()
+        write_figure(shown.figure_, path, dpi=150)
+
+
+def _colours(label: Any) -> Any:
+    """Numbers as numbers, everything else as text, None for missing."""
+    import pandas as pd
+
+    if pd.api.types.is_numeric_dtype(label) and not pd.api.types.is_bool_dtype(label):
+        return label.to_numpy()
+    return np.array([None if pd.isna(v) else str(v) for v in label], dtype=object)
+
+
+def dimensions_said(embeddings: dict[str, Any]) -> None:
+    """Say which axes a picture leaves out."""
+    from ..plotting._read import most_pairs
+
+    shown = 2 * most_pairs(len(embeddings))
+    deeper = [name for name, Y in embeddings.items() if np.shape(Y)[1] > shown]
+    if deeper:
+        say(f"The picture shows the first {shown} axes of {listed(deeper)}; the table has all of them.")

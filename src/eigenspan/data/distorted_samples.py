@@ -1,0 +1,137 @@
+"""Distorted copies of the points: given as tables beside X, or made from it by functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._parameters import accepts
+from ..errors import EigenspanError, InputError
+from ..numerics.memory import refuse_lazy
+
+Distortion = Callable[..., Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """Tables that hold a distorted copy of every point, row by row; none where there are no such tables."""
+
+    tables: tuple[Any, ...] = ()
+
+    def take(self, rows: Any) -> Copies:
+        return Copies(tuple(table[rows] for table in self.tables))
+
+    def of_shape(self, shape: tuple[int, int]) -> Copies:
+        """The same, where every table has the shape of X."""
+        for k, table in enumerate(self.tables):
+            if table.shape != shape:
+                raise InputError(
+                    f"Distorted copy {k} in y has shape {_spelled(table.shape)}, and X has {_spelled(shape)}: noise is a copy less its "
+                    "original, row by row, so both need the same shape. Pass y of the shape of X, or several such tables; labels, which "
+                    "are not read, are a vector."
+                )
+        return self
+
+
+@dataclass(frozen=True)
+class DistortedCopies:
+    """Copies of X as y: one table, or several, stacked or in a list. A vector, as labels are, is no copy and is not read."""
+
+    kind: ClassVar[str] = "none"
+    needed: bool = False
+
+    def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Copies:
+        refuse_lazy(y, "y")
+        if sp.issparse(y):
+            return Copies((sp.csr_array(y),))
+        if isinstance(y, list | tuple) and y and all(getattr(table, "ndim", 0) == 2 for table in y):
+            return Copies(tuple(sp.csr_array(t) if sp.issparse(t) else _array(t, f"y[{k}]") for k, t in enumerate(y)))
+        stack = _array(y, "y")
+        if stack.ndim > 3:
+            raise InputError(f"y has {stack.ndim} axes: {name} takes a distorted copy of X, or several, (N, n, D).")
+        return Copies(tuple(stack) if stack.ndim == 3 else (stack,) * (stack.ndim == 2))
+
+
+def copies_of(
+    X: Any, given: Copies, functions: Sequence[Distortion], rng: np.random.Generator, first: int = 0
+) -> Iterator[Any]:
+    """Every copy of the rows X, which are counted from `first`: those given, then those that the functions make."""
+    for k, table in enumerate(given.tables):
+        yield _checked(table, X, f"Distorted copy {k} in y", "holds", first)
+    for function in functions:
+        name = f"The distortion {getattr(function, '__name__', repr(function)):.60}"
+        rows = X.astype(
+            np.float64
+        )  # a copy, which the function may write on; in single precision its noise would be rounded
+        try:
+            copy = function(rows) if accepts(function, rows) else function(rows, rng)
+        except EigenspanError:
+            raise
+        except Exception as failure:
+            raise InputError(
+                f"{name} raised {type(failure).__name__} ({failure}): it is called with the {X.shape[0]} rows of {X.shape[1]} features, "
+                "and a numpy Generator where it needs a second value, and must return the rows distorted."
+            ) from failure
+        yield _checked(copy, X, name, "returned", first)
+
+
+def functions_of(distortions: Any) -> tuple[Distortion, ...]:
+    """The functions that a parameter of one, several or none stands for."""
+    if distortions is None:
+        return ()
+    functions = tuple(distortions) if isinstance(distortions, list | tuple | np.ndarray) else (distortions,)
+    odd = [function for function in functions if not callable(function)]
+    if odd or not functions:
+        raise InputError(
+            f"distortions= must be a function of the rows or a list of such functions; it holds {odd[0]!r:.60}. Copies that are there "
+            "already go to fit as y."
+            if odd
+            else "distortions=[] names no distortion: give at least one function, or None."
+        )
+    return functions
+
+
+def _array(values: Any, what: str) -> Any:
+    """An array of any number of axes, of numbers where it has more than one."""
+    try:
+        found = np.asarray(values)
+    except ValueError as refusal:
+        raise InputError(f"{what} cannot be read as a table ({refusal}).") from None
+    if found.ndim > 1 and np.ma.isMaskedArray(values):
+        raise InputError(
+            f"{what} is a masked array, and what lies under a mask would be taken for data: fill it in first."
+        )
+    return found
+
+
+def _checked(copy: Any, X: Any, what: str, verb: str, first: int) -> Any:
+    """A copy of the rows X as finite numbers of their shape."""
+    copy = sp.csr_array(copy) if sp.issparse(copy) else _array(copy, what)
+    if copy.shape != X.shape:
+        raise InputError(
+            f"{what} {verb} an array of shape {_spelled(copy.shape)} for {X.shape[0]} rows of {X.shape[1]} features: noise is a copy less "
+            "its original, row by row, so both need the same shape."
+        )
+    if copy.dtype.kind not in "buif":
+        try:
+            copy = copy.astype(np.float64) if copy.dtype.kind != "c" else None
+        except (TypeError, ValueError):
+            copy = None
+        if copy is None:
+            raise InputError(f"{what} {verb} no real numbers, which the noise is measured in.")
+    bad = ~np.isfinite(copy.data if sp.issparse(copy) else copy)
+    if bad.any():
+        where = "" if sp.issparse(copy) else ", first in row {}, column {}".format(*(np.argwhere(bad)[0] + [first, 0]))
+        raise InputError(
+            f"{what} {verb} {int(bad.sum())} values that are NaN or infinite{where}: the mean square of the noise has no value. Return "
+            "finite numbers, or leave such rows as they were."
+        )
+    return copy
+
+
+def _spelled(shape: Any) -> str:
+    return f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"

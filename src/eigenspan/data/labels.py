@@ -1,0 +1,179 @@
+"""Labels: a vector of one kind, or numbers; those missing are told apart and never guessed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import column_or_1d
+
+from .._checks import kinds_of, refuse_complex
+from ..errors import LabelError, LabelWarning, warn
+from .y_values import Classes
+
+Index = NDArray[np.intp]
+
+
+def read_classes(y: Any, n: int, *, unlabeled: Any = -1, name: str = "This method", at_least: int = 2) -> Classes:
+    """Class codes 0..c−1 with −1 for unlabelled points, and the class labels.
+
+    NaN and None mark unlabelled points, and so does `unlabeled`: −1 in semi-supervised methods, as in scikit-learn; None, no such
+    mark, in supervised ones.
+    """
+    if y is None:
+        raise LabelError(f"{name} requires y to be passed, but the target y is None.")
+    try:
+        y = label_array(y, warn=True)
+    except ValueError as refusal:
+        raise LabelError(f"{name} needs one label a sample. {refusal}") from None
+    if y.size != n:
+        raise LabelError(f"There are {y.size} labels for {n} samples: {name} needs one label a sample.")
+    codes, classes, marked = code_classes(y, unlabeled)
+    check_classes(classes, y.size, marked=marked, unlabeled=unlabeled, name=name, at_least=at_least)
+    return Classes(codes, classes, y)
+
+
+def code_classes(y: NDArray[Any], unlabeled: Any) -> tuple[Index, NDArray[Any], bool]:
+    """Codes of labels, −1 for those missing, the classes, and whether some were marked as missing by a label."""
+    missing, marked, known = _told_apart(y, unlabeled)
+    classes, codes = np.unique(known, return_inverse=True)
+    out = np.full(y.size, -1, dtype=np.intp)
+    out[~missing] = codes
+    return out, classes, bool(marked.any())
+
+
+def check_classes(classes: NDArray[Any], n: int, *, marked: bool, unlabeled: Any, name: str, at_least: int) -> None:
+    """Refuse classes, found among the labels of n samples, that are none or too few; warn of those that look like something else."""
+    if marked:
+        _refuse_plus_and_minus(classes, unlabeled)
+    if classes.size == 0:
+        marks = "NaN or None" if unlabeled is None else f"{unlabeled!r}, NaN or None"
+        raise LabelError(f"{name} needs labels, but all {n} of them are missing ({marks}). Use an unsupervised method.")
+    refuse_continuous(classes, n, name)
+    _warn_of_written_marks(classes, unlabeled)
+    if classes.size < at_least:
+        raise LabelError(
+            f"{name} needs at least {at_least} classes, but the labels contain only one class "
+            f"({classes[0]}): nothing can be told apart."
+        )
+    if n > 20 and 2 * classes.size > n and at_least > 1:
+        warn(
+            f"The labels name {classes.size} classes of {n} samples: are they identifiers, or numbers to be predicted? "
+            f"{name} takes them for classes.",
+            LabelWarning,
+        )
+
+
+def label_array(y: Any, *, warn: bool = False) -> NDArray[Any]:
+    """Labels as a vector, each of the kind it has: NaN beside text stays NaN, and numbers beside pandas' NA stay whole."""
+    refuse_masks(y)
+    if isinstance(y, list | tuple):
+        mixed = np.asarray(y).dtype.kind in "US" and not all(isinstance(label, str | bytes) for label in y)
+        y = np.array(y, dtype=object if mixed else None)
+    elif hasattr(y, "isna") and getattr(y, "ndim", 0) == 1:
+        holes = not isinstance(y.dtype, np.dtype) and y.isna().any()
+        y = np.asarray(y, dtype=object if holes else getattr(y.dtype, "numpy_dtype", None))
+    return column_or_1d(y, warn=warn)
+
+
+def refuse_masks(y: Any) -> None:
+    if np.ma.isMaskedArray(y):
+        raise LabelError(
+            f"y is a masked array, with {int(np.ma.count_masked(y))} of {y.size} values masked, and what lies under a mask would be taken "
+            "for a label: mark those unknown by None or NaN instead."
+        )
+    refuse_complex(kinds_of(y), "y", LabelError)
+
+
+def all_missing(y: Any, n: int, unlabeled: Any = -1) -> bool:
+    """There are n labels, and all of them are marks of unlabelled points."""
+    try:
+        y = label_array(y)
+    except ValueError:
+        return False
+    return y.size == n and bool(split_missing(y, unlabeled)[0].all())
+
+
+def _warn_of_written_marks(classes: NDArray[Any], unlabeled: Any) -> None:
+    """Marks that became text, in ``np.array(["a", np.nan])`` or in a file, are classes like any other."""
+    marks = ["nan", "NaN", "<NA>", "None", ""] + (["-1"] if unlabeled is not None else [])
+    found = [str(label) for label in classes if label in marks] if classes.dtype.kind == "U" else []
+    if found:
+        warn(
+            f"The labels are text, and {', '.join(map(repr, found))} among them counts as a class: text marks no unlabelled points. If it "
+            f"stands for missing labels, write None in a list or an array of objects, or pass unlabeled={found[0]!r}.",
+            LabelWarning,
+        )
+
+
+def refuse_continuous(classes: NDArray[Any], n: int, name: str) -> None:
+    """Numbers to be predicted are no classes."""
+    if classes.dtype.kind != "f":
+        return
+    parts = classes[~np.isfinite(classes) | (classes != np.floor(classes))]
+    if parts.size:
+        raise LabelError(
+            f"{name} needs class labels, but y is continuous: it has {classes.size} distinct values in {n} samples, such as "
+            f'{parts[0]:.6g}. Bin them into classes; SupervisedPCA(labels="rbf") and EigenmapRegressor take numbers as they are.'
+        )
+
+
+def split_missing(y: NDArray[Any], unlabeled: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+    """Where labels are missing, and the others, all of one kind."""
+    missing, marked, known = _told_apart(y, unlabeled)
+    if marked.any():
+        _refuse_plus_and_minus(known, unlabeled)
+    return missing, known
+
+
+def _told_apart(y: NDArray[Any], unlabeled: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[Any]]:
+    """Where labels are missing, where a mark says so, and the others, all of one kind."""
+    if np.ndim(unlabeled) or isinstance(unlabeled, dict | set):
+        raise LabelError(
+            f"unlabeled={unlabeled!r:.80} must be the one label that marks unlabelled points, or None for no such mark."
+        )
+    dates = y.dtype.kind in "mM"
+    missing = np.isnat(y) if dates else np.zeros(y.size, dtype=bool)
+    if y.dtype.kind in "Of":
+        missing = np.array([is_missing(label) for label in y.tolist()], dtype=bool)
+    marked = np.zeros(y.size, dtype=bool)
+    if not is_missing(unlabeled) and not (dates and isinstance(unlabeled, int)):
+        marked[~missing] = [label == unlabeled for label in y[~missing].tolist()]
+    known = y[~(missing | marked)]
+    return missing | marked, marked, _plain(known) if known.dtype.kind == "O" else known
+
+
+def _refuse_plus_and_minus(known: NDArray[Any], unlabeled: Any) -> None:
+    """What −1 means beside nothing but +1 cannot be told."""
+    if unlabeled == -1 and known.dtype.kind in "iuf" and known.size and np.all(known == 1):
+        raise LabelError(
+            "The labels are exactly {-1, +1}, which can mean two classes or one class with unlabelled points. If -1 is a class, pass "
+            "unlabeled=None; if it marks unlabelled points, there is only one class: pass labels 0..c-1 and -1."
+        )
+
+
+def is_missing(label: Any) -> bool:
+    """None, NaN, NaT and pandas' NA."""
+    return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)
+
+
+def _plain(labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels of one kind out of an array of objects."""
+    text = [isinstance(label, str) for label in labels]
+    if any(text) and not all(text):
+        word, other = labels[text.index(True)], labels[text.index(False)]
+        raise LabelError(
+            f"{sum(text)} of {len(text)} labels are text, such as {word!r}, and the others are not, such as {other!r}: write all of them "
+            "the same way, or NaN or None for those unknown."
+        )
+    return np.array(labels.tolist())
+
+
+def as_numbers(y: Any) -> NDArray[np.float64]:
+    """Floats, NaN where a date is missing: it would become a number."""
+    given = np.asarray(y)
+    if given.dtype.kind in "mM":
+        return np.where(np.isnat(given), np.nan, given.astype(np.float64))
+    T = np.asarray(y, dtype=np.float64)
+    return np.where(y.isna(), np.nan, T) if hasattr(y, "isna") else T

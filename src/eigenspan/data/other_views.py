@@ -1,0 +1,130 @@
+"""What y holds where it is another view of the points: a table of numbers over the same rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_array
+
+from .._checks import kinds_of, refuse_complex, refuse_no_table
+from ..errors import InputError
+from ..numerics.memory import refuse_lazy
+from .rows.dask_rows import LazyRows
+from .rows.storage import is_tall, refuse_non_finite, refuse_out_of_range
+from .x import KernelValues, Points
+
+
+@dataclass(frozen=True)
+class OtherView:
+    """Another table over the same points, for methods that bring two together.
+
+    Attributes
+    ----------
+    sparse : bool
+        It may be sparse.
+    one_pass : bool
+        Sums over the rows look for NaN in a tall one.
+    kernel : bool
+        It holds values of a kernel.
+    """
+
+    kind: ClassVar[str] = "other view"
+    needed: bool = True
+    sparse: bool = False
+    one_pass: bool = False
+    kernel: bool = False
+
+    def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Any:
+        if y is None:
+            raise InputError(f"{name} requires y to be passed, but the target y is None: the other view of the points.")
+        return self._table(y, n, name, "y")
+
+    def read_lazy(self, y: Any, rows: LazyRows, *, name: str, unlabeled: Any) -> Any:
+        if y is None:
+            raise InputError(f"{name} requires y to be passed, but the target y is None: the other view of the points.")
+        return Points(rows.beside(y, numbers=True), True)
+
+    def _table(self, y: Any, n: int, name: str, label: str) -> Any:
+        unseen = self.one_pass and is_tall(y)
+        Y = read_view(y, sparse=self.sparse, finite=not unseen, name=label)
+        if Y.shape[0] != n:
+            raise InputError(
+                f"The two views X and {label} have {n} and {Y.shape[0]} rows: {name} needs both of the same points."
+            )
+        return KernelValues(Y) if self.kernel else Points(Y, unseen)
+
+
+@dataclass(frozen=True)
+class OtherViews(OtherView):
+    """Any number of them, in a tuple; a table by itself is the only one."""
+
+    def read_lazy(self, y: Any, rows: LazyRows, *, name: str, unlabeled: Any) -> tuple[Any, ...]:
+        if not isinstance(y, tuple):
+            return (super().read_lazy(y, rows, name=name, unlabeled=unlabeled),)
+        names = view_names(len(y) + 1)[1:]
+        return tuple(Points(rows.beside(view, label, numbers=True), True) for view, label in zip(y, names, strict=True))
+
+    def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> tuple[Any, ...]:
+        if not isinstance(y, tuple):
+            return (super().read(y, n, name=name, unlabeled=unlabeled),)
+        return tuple(
+            self._table(view, n, name, label) for view, label in zip(y, view_names(len(y) + 1)[1:], strict=True)
+        )
+
+
+def view_names(count: int) -> list[str]:
+    """What messages call the views."""
+    return ["X", "y"] if count == 2 else ["X", *(f"X[{i}]" for i in range(1, count))]
+
+
+def _refuse_unless_numbers(y: Any, name: str) -> None:
+    """Refuse lazy collections, masked arrays, dates, complex numbers and text."""
+    refuse_lazy(y, name)
+    refuse_no_table(y, name)
+    if np.ma.isMaskedArray(y):
+        raise InputError(
+            f"{name} is a masked array, with {int(np.ma.count_masked(y))} of {y.size} values masked, and what lies under a mask would be "
+            f"taken for data: pass {name}.filled(np.nan), or fill the values in first."
+        )
+    refuse_complex(kinds_of(y), name, InputError)
+    given = np.empty(0) if sp.issparse(y) else np.asarray(y)
+    kind = given.dtype.kind
+    if kind in ("m", "M"):
+        raise InputError(
+            f"{name} holds dates or times, whose size depends on their unit: turn them into numbers first."
+        )
+    text = [value for value in given.ravel() if isinstance(value, str | bytes)] if kind in ("U", "S", "O") else []
+    if text:
+        raise InputError(
+            f"{name} holds text, such as {str(text[0])!r:.40}, and the other view must be numbers. If these are class labels, give one "
+            "column of zeros and ones a class (pandas.get_dummies, OneHotEncoder), or use a method that "
+            "takes classes, such as LDA."
+        )
+
+
+def read_view(y: Any, *, sparse: bool = False, finite: bool = True, name: str = "y") -> Any:
+    """Another view as a table of numbers; a vector is one column."""
+    _refuse_unless_numbers(y, name)
+    sparse_rule: Any = "csr" if sparse else False
+    with np.errstate(over="ignore", invalid="ignore"):
+        Y = check_array(
+            y,
+            dtype=[np.float64, np.float32],
+            accept_sparse=sparse_rule,
+            ensure_2d=False,
+            ensure_min_samples=0,
+            ensure_all_finite=finite and sp.issparse(y),
+            allow_nd=True,
+            input_name=name,
+        )
+    if Y.ndim not in (1, 2):
+        raise InputError(f"{name} has shape {Y.shape}: a view is a table with a row a point, or a vector.")
+    Y = Y[:, None] if Y.ndim == 1 else Y
+    if finite and not sp.issparse(Y):
+        refuse_non_finite(Y, name=name)
+    if finite:
+        refuse_out_of_range(Y, name)
+    return Y

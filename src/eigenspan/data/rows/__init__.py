@@ -1,0 +1,1 @@
+"""Rows of numbers in memory, in a file or on a cluster, and sums over them."""

@@ -1,0 +1,141 @@
+"""Counts, means and scatter of several tables of the same rows, side by side: all that two-view methods need of many rows."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..._diagnostics import stage
+from ...errors import InputError
+from .dask_rows import LazyRows
+from .moments import Moments
+from .storage import Joined, refuse_non_finite
+from .triangular import Root, triangular
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class JointMoments:
+    """Mean and scatter of all views side by side. Those of parts of the rows add up to those of the whole.
+
+    Attributes
+    ----------
+    moments : Moments
+        Of rows of all columns, one group.
+    widths : tuple of int
+        Columns of each view.
+    flat : bool
+        The last view came as a vector.
+    """
+
+    moments: Moments
+    widths: tuple[int, ...]
+    flat: bool = False
+
+    @staticmethod
+    def of(tables: Sequence[Any], names: Sequence[str]) -> JointMoments:
+        """In one pass over the rows of all tables; raises where they hold NaN or infinity."""
+        if isinstance(tables[0], LazyRows):
+            return tables[0].reduce(partial(_joint, tuple(names)), operator.add, *tables[1:])
+        whole: Any = Joined(tuple(tables))
+        dense_ones = [(table, name) for table, name in zip(tables, names, strict=True) if not sp.issparse(table)]
+        if len(dense_ones) < len(tables):
+            for table, name in dense_ones:  # sums over sparse rows do not look for NaN
+                refuse_non_finite(table, name=name)
+            whole = sp.csr_array(sp.hstack([sp.csr_array(table, dtype=np.float64) for table in tables]))
+        try:
+            with stage("moments"):
+                moments = Moments.of(whole)
+        except InputError:
+            for table, name in dense_ones:
+                refuse_non_finite(table, name=name)
+            raise
+        return JointMoments(moments, tuple(table.shape[1] for table in tables))
+
+    @staticmethod
+    def read(tables: Sequence[Any], names: Sequence[str]) -> JointMoments:
+        """The same, with the root from another pass where the products lose digits that matter."""
+        joint = JointMoments.of(tables, names)
+        return joint if joint.is_full else joint.factored(tables)
+
+    def factored(self, tables: Sequence[Any]) -> JointMoments:
+        """The same rows, which are read again, with the root of their scatter."""
+        origin = self.moments.mean
+        if isinstance(tables[0], LazyRows):
+            root = tables[0].reduce(partial(_joint_root, origin), operator.add, *tables[1:])
+        else:
+            root = _joint_root(origin, *tables)
+        return replace(self, moments=Moments.of_root(root, origin))
+
+    def rooted(self) -> JointMoments:
+        """The same with a root: that of the scatter, where there is no better one."""
+        return replace(self, moments=self.moments.rooted())
+
+    def without_roots(self) -> JointMoments:
+        """The products alone."""
+        return self if self.moments.root is None else replace(self, moments=self.moments.products())
+
+    @property
+    def is_full(self) -> bool:
+        """The products hold all directions of every view to about 1e-6."""
+        return all(self.alone(i).is_full for i in range(len(self.widths)))
+
+    @property
+    def n(self) -> int:
+        return self.moments.n
+
+    def __add__(self, other: JointMoments) -> JointMoments:
+        if self.widths != other.widths:
+            before, now = listed_numbers(self.widths), listed_numbers(other.widths)
+            raise InputError(
+                f"The views had {before} columns so far and have {now} now: parts of the same tables have the same columns."
+            )
+        return replace(self, moments=self.moments + other.moments)
+
+    def _columns(self, i: int) -> slice:
+        return slice(sum(self.widths[:i]), sum(self.widths[: i + 1]))
+
+    def alone(self, i: int) -> Moments:
+        """Of one view."""
+        part, whole = self._columns(i), self.moments
+        root = None if whole.root is None else triangular(whole.root[:, part])
+        lost = None if whole.lost is None else whole.lost[part]
+        low = None if whole.low is None else whole.low[:, part]
+        return Moments(whole.counts, whole.means[:, part], whole.scatter[part, part], whole.single, root, lost, low)
+
+    def covariance(self, i: int, j: int) -> Array:
+        """Between two views."""
+        return self.moments.scatter[self._columns(i), self._columns(j)] / (self.n - 1)
+
+    def cross(self, i: int, A: Array, j: int, B: Array) -> Array:
+        """Covariance between combinations A of the columns of one view and B of another."""
+        if self.moments.root is None:
+            return A.T @ self.covariance(i, j) @ B
+        root = self.moments.root
+        return (root[:, self._columns(i)] @ A).T @ (root[:, self._columns(j)] @ B) / (self.n - 1)
+
+
+def _joint_root(origin: Array, *tables: Any) -> Root:
+    """The factor of the rows of all views side by side."""
+    if any(map(sp.issparse, tables)):
+        return Root.of(
+            sp.csr_array(sp.hstack([sp.csr_array(table, dtype=np.float64) for table in tables])), None, 1, origin
+        )
+    return Root.of(Joined(tables), None, 1, origin)
+
+
+def _joint(names: tuple[str, ...], *tables: Any) -> JointMoments:
+    """Of one block of all views."""
+    return JointMoments.of(tables, names)
+
+
+def listed_numbers(numbers: Sequence[int]) -> str:
+    return " and ".join(map(str, numbers))

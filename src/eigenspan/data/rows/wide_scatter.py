@@ -1,0 +1,87 @@
+"""The scatter of rows on a cluster that have too many columns for a D×D matrix: known by its products with a few vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .dask_rows import LazyRows
+from .storage import blocks, refuse_non_finite
+
+Array = NDArray[np.float64]
+#: Rows, their mean, and the sums of squares of every column about it.
+Columns = tuple[int, Array, Array]
+
+
+@dataclass(frozen=True, eq=False)
+class SpreadScatter:
+    """``(X − 1·origin')'(X − 1·origin')``, D×D. Each product is one pass over the rows.
+
+    Attributes
+    ----------
+    rows : LazyRows
+    origin : ndarray of shape (D,)
+    squares : ndarray of shape (D,)
+        The diagonal.
+    """
+
+    rows: LazyRows
+    origin: Array
+    squares: Array
+
+    #: Never written out.
+    spread: ClassVar[bool] = True
+
+    @staticmethod
+    def of(rows: LazyRows, center: bool = True) -> SpreadScatter:
+        """About the mean of the rows, or about the origin; one pass."""
+        n, mean, squares = rows.reduce(_columns, _joined)
+        return SpreadScatter(rows, mean, squares) if center else SpreadScatter(rows, 0 * mean, squares + n * mean**2)
+
+    def __matmul__(self, Z: Array) -> Array:
+        found = self.rows.reduce(partial(_product, origin=self.origin, V=Z[:, None] if Z.ndim == 1 else Z))
+        return found.reshape(Z.shape)
+
+    def quadratic(self, Z: Array) -> Array:
+        return Z.T @ (self @ Z)
+
+    def diagonal(self) -> Array:
+        return self.squares
+
+    def bound(self) -> float:
+        """The trace: no eigenvalue of a scatter is larger."""
+        return float(self.squares.sum())
+
+    def scaled(self, s: Array) -> Any:
+        raise NotImplementedError
+
+    def to_dense(self) -> Array:
+        return self @ np.eye(self.squares.size)
+
+
+def _columns(X: Any) -> Columns:
+    refuse_non_finite(X)
+    found: Columns = (0, np.zeros(X.shape[1]), np.zeros(X.shape[1]))
+    for part in blocks(*X.shape):
+        some = X[part].astype(np.float64)
+        mean = some.mean(axis=0)
+        found = _joined(found, (len(some), mean, np.square(some - mean).sum(axis=0)))
+    return found
+
+
+def _joined(one: Columns, two: Columns) -> Columns:
+    n = one[0] + two[0]
+    gap, share = two[1] - one[1], two[0] / max(n, 1)
+    return n, one[1] + share * gap, one[2] + two[2] + one[0] * share * gap**2
+
+
+def _product(X: Any, origin: Array, V: Array) -> Array:
+    out = np.zeros(V.shape)
+    for part in blocks(*X.shape):
+        R = X[part] - origin
+        out += R.T @ (R @ V)
+    return out

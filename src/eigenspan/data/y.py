@@ -1,0 +1,219 @@
+"""Reading y: classes, numbers, actions or known coordinates; missing ones are told apart, never guessed."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array
+
+from .._checks import refuse_no_table
+from ..errors import InputError, LabelError
+from .dask_y import LazyClasses, LazyNumbers
+from .labels import all_missing, as_numbers, label_array, read_classes, refuse_masks, split_missing
+from .rows.dask_rows import LazyRows
+from .y_values import Actions, Classes, Coordinates, Numbers
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+class Reader(Protocol):
+    """Says what a method reads from y, and of which kind that is. `needed` tells scikit-learn whether y must be there at all."""
+
+    kind: ClassVar[str]
+
+    @property
+    def needed(self) -> bool: ...
+
+    def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Any:
+        """The value for n points, for the method of this name, whose mark of missing class labels is `unlabeled`."""
+
+    def read_lazy(self, y: Any, rows: LazyRows, *, name: str, unlabeled: Any) -> Any:
+        """The same beside rows that stay where they are; readers of methods that need all rows have none."""
+
+
+@dataclass(frozen=True)
+class ClassLabels:
+    """Class labels of at least so many classes. Where they are not needed, none at all are no classes."""
+
+    kind: ClassVar[str] = "labels"
+    at_least: int = 2
+    needed: bool = True
+
+    def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Classes:
+        if not self.needed and (y is None or all_missing(y, n, unlabeled)):
+            return Classes(np.full(n, -1), np.empty(0), np.full(n, None))
+        return read_classes(y, n, unlabeled=unlabeled, name=name, at_least=self.at_least)
+
+    def read_lazy(self, y: Any, rows: LazyRows, *, name: str, unlabeled: Any) -> LazyClasses:
+        if y is None:
+            raise LabelError(f"{name} requires y to be passed, but the target y is None.")
+        return LazyClasses(rows.beside(y), unlabeled=unlabeled, name=name, at_least=self.at_least)
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Numbers to be predicted."""
+
+    kind: ClassVar[str] = "numbers"
+    needed: bool = True
+
+    def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Numbers:
+        return Numbers(read_numbers(y, n, name))
+
+
+@dataclass(frozen=True)
+class Responses:
+    """What is to be explained: classes where it is text, a pandas category or true and false, numbers otherwise.
+
+    In a part of the rows all may be the same, if `part` says so.
+    """
+
+    kind: ClassVar[str] = "response"
+    needed: bool = True
+    part: bool = False
+
+    def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Classes | Numbers:
+        if names_classes(y):
+            return read_classes(y, n, name=name, unlabeled=None, at_least=1 if self.part else 2)
+        return Numbers(read_numbers(y, n, name, differ=not self.part))
+
+    def read_lazy(self, y: Any, rows: LazyRows, *, name: str, unlabeled: Any) -> LazyClasses | LazyNumbers:
+        if y is None:
+            raise LabelError(f"{name} requires y to be passed, but the target y is None.")
+        column = rows.beside(y)
+        if _is_plain_number(column.meta) or not column.reduce(names_classes, operator.or_):
+            return LazyNumbers.of(column, name)
+        return LazyClasses(column, unlabeled=None, name=name, at_least=2)
+
+
+@dataclass(frozen=True)
+class ActionLabels:
+    """Actions between rows."""
+
+    kind: ClassVar[str] = "actions"
+    needed: bool = True
+
+    def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Actions:
+        return read_actions(y, n, name)
+
+
+@dataclass(frozen=True)
+class KnownPlaces:
+    """Known coordinates in d dimensions."""
+
+    kind: ClassVar[str] = "coordinates"
+    d: int
+    needed: bool = True
+
+    def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Coordinates:
+        return Coordinates(read_coordinates(y, n, self.d, name))
+
+
+# ---------------------------------------------------------------------- numbers, actions, coordinates
+def read_numbers(y: Any, n: int, name: str, *, differ: bool = True) -> Array:
+    """Numbers to be predicted as an (n, q) array; a row with a NaN or None has none."""
+    if y is None:
+        raise LabelError(f"{name} requires y to be passed, but the target y is None.")
+    refuse_masks(y)
+    if hasattr(y, "toarray"):
+        raise LabelError(f"y is a sparse matrix of shape {y.shape}: pass y.toarray().")
+    try:
+        T = as_numbers(y)
+    except (TypeError, ValueError) as refusal:
+        raise LabelError(
+            f'y cannot be read as numbers ({refusal}): pass numbers. Of classes there are labels="delta", where a method has that, and '
+            "EigenmapClassifier."
+        ) from None
+    T = T[:, None] if T.ndim == 1 else T
+    if T.ndim != 2 or T.shape[0] != n:
+        raise LabelError(f"y has shape {np.shape(y)} for {n} samples: {name} needs one row a sample.")
+    if np.any(np.isinf(T)):
+        raise LabelError(
+            f"{int(np.sum(np.isinf(T)))} targets are infinite: {name} needs numbers, or NaN for those unknown."
+        )
+    known = T[~np.isnan(T).any(axis=1)]
+    if len(known) == 0:
+        raise LabelError(
+            f"{name} needs labels, but all {len(T)} of them are missing (NaN or None). Use an unsupervised method."
+        )
+    if differ and np.all(known == known[0]):
+        raise LabelError(f"{name} needs targets that differ, but all {len(known)} of them are {known[0].tolist()}.")
+    return T
+
+
+def names_classes(y: Any) -> bool:
+    """One column of words, of categories or of yes and no: what has no order of its own."""
+    if str(getattr(y, "dtype", "")).lower().startswith(("categor", "enum")):
+        return True
+    given = np.asarray(y)
+    words = given.dtype.kind == "O" and any(isinstance(value, str) for value in given.ravel())
+    return given.dtype.kind in "bUS" or words
+
+
+def _is_plain_number(meta: Any) -> bool:
+    """Of an empty block: its type alone says that it holds numbers."""
+    kinds = list(meta.dtypes) if hasattr(meta, "dtypes") and meta.ndim == 2 else [meta.dtype]
+    return all(getattr(kind, "kind", "O") in "iufmM" for kind in kinds)
+
+
+def read_actions(y: Any, n: int, name: str) -> Actions:
+    """Codes of the n − 1 actions, −1 where none is known, and the actions."""
+    if y is None:
+        raise LabelError(f"{name} requires y to be passed, but the target y is None: the actions between rows.")
+    y = label_array(y, warn=True)
+    if y.size not in (n - 1, n):
+        raise LabelError(
+            f"There are {y.size} actions for {n} rows: an action leads from one row to the next, so give {n - 1}, or {n} of which the "
+            "last is ignored."
+        )
+    y = y[: n - 1]
+    missing, known = split_missing(y, None)
+    codes = np.full(n - 1, -1, dtype=np.intp)
+    classes, codes[~missing] = np.unique(known, return_inverse=True)
+    return Actions(codes, classes)
+
+
+def read_coordinates(y: Any, n: int, d: int, name: str) -> Array:
+    """The given coordinates, (n, d), with rows of NaN for unknown points."""
+    if y is None:
+        raise InputError(
+            f"{name} requires y to be passed, but the target y is None. Pass an array of shape ({n}, {d}): the known coordinates, and "
+            "rows of NaN for the other points."
+        )
+    refuse_no_table(y, "y")
+    refuse_masks(y)
+    rule: Any = {"dtype": np.float64, "ensure_2d": False, "ensure_all_finite": False, "ensure_min_samples": 0}
+    try:
+        G = np.array(check_array(y, input_name="y", **rule))
+    except ValueError as refusal:
+        raise InputError(
+            f"y cannot be read as coordinates ({refusal}): pass an array of numbers of shape ({n}, {d}), rows of NaN for the points that "
+            "are not known."
+        ) from None
+    shape, G = G.shape, G[:, None] if G.ndim == 1 and d == 1 else G
+    if G.shape != (n, d):
+        raise InputError(
+            f"The known coordinates have shape {shape}, but there are {n} points with n_components={d} coordinates each: pass shape "
+            f"({n}, {d}), rows of NaN for the points that are not known."
+        )
+    if np.isinf(G).any():
+        raise InputError(
+            f"{np.isinf(G).any(axis=1).sum()} rows of known coordinates hold infinity. Unknown points are NaN."
+        )
+    missing = np.isnan(G)
+    partly = np.flatnonzero(missing.any(axis=1) & ~missing.all(axis=1))
+    if partly.size:
+        raise InputError(
+            f"{partly.size} rows of coordinates (first: {partly[0]}) are NaN in part: a point is known in all its {d} coordinates or in "
+            "none. Fill them in, or make them NaN altogether."
+        )
+    if missing.all():
+        raise InputError(
+            f"None of the {n} points has known coordinates: all rows of y are NaN. Fit the wrapped method itself, without y."
+        )
+    return G

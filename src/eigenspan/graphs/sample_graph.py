@@ -1,0 +1,54 @@
+"""Neighbour graphs and landmarks of X, whatever X holds: points, distances, affinities or kernel values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.x import Affinities, Distances, Pairs, Points
+from ..errors import InputError
+from .distributed.landmark_pool import lazy_landmarks
+from .landmarks import Landmarks, choose_landmarks
+from .neighbours.accept import affinity_graph, as_graph, distance_graph
+from .neighbours.connect import Needs, ensure_connected
+from .neighbours.graph import NeighbourGraph
+
+Index = NDArray[np.intp]
+
+
+def neighbour_graph(
+    x: Points | Pairs, graph: Any, *, n_neighbors: int | None = None, **settings: Any
+) -> NeighbourGraph:
+    """Return the neighbour graph of X: the one that ``graph=`` asks for or, where X is a table of pairs, the one it holds."""
+    if isinstance(x, Points):
+        return as_graph(graph, x.values, n_neighbors=n_neighbors, **settings)
+    if isinstance(x, Distances):
+        built = distance_graph(x.values, n_neighbors, accepted=True)
+    elif isinstance(x, Affinities):
+        built = affinity_graph(x.values)
+    else:
+        raise InputError(f"A graph cannot be built from {x.noun}: pass points, distances or affinities.")
+    finder: Any = built.finder
+    return built if x.rows is None else replace(built, finder=replace(finder, columns=x.rows))
+
+
+def connect(
+    x: Points | Pairs, graph: NeighbourGraph, policy: str, needs: Needs = "connected"
+) -> tuple[NeighbourGraph, Index | None]:
+    """Apply the policy for disconnected graphs. Return the graph and the rows that it covers (None for all)."""
+    return ensure_connected(graph, x.values, policy, precomputed=isinstance(x, Pairs), needs=needs)
+
+
+def landmark_rows(x: Points | Pairs, wanted: Any, *, how: str = "random", random_state: Any = 0) -> Index:
+    """Return the rows of the landmarks, which are given as a number, a specification or row numbers."""
+    if isinstance(x, Points) and x.lazy:
+        return lazy_landmarks(x.values, wanted, how=how, random_state=random_state)
+    if isinstance(x, Affinities) and isinstance(wanted, Landmarks) and wanted.choice != "random":
+        raise InputError(
+            f'Landmarks(choice="{wanted.choice}") needs coordinates or distances, and X holds affinities. Use choice="random", or pass the '
+            "row numbers of the landmarks."
+        )
+    return choose_landmarks(x.values, wanted, how=how, random_state=random_state, precomputed=isinstance(x, Pairs))

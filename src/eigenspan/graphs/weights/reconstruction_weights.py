@@ -1,0 +1,190 @@
+"""Reconstruction weights: each point as an affine combination of its neighbours [S0, §3.1].
+
+Local Gram ``G_jl = (x_i − x_j)·(x_i − x_l)``, ``G += reg·tr(G)·I``, ``G w = 1``, ``w /= Σw``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..._diagnostics import stage
+from ...numerics.eigen.dense import local_axes, local_eigenpairs
+from ...numerics.nearest.squares import EPS, EXACT, square_lengths, whole_numbers
+from ..neighbours.graph import neighbourhoods
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: Share of a neighbourhood's variance that is only rounding.
+ROUNDING = 1e-14
+#: Share of the vector of ones in the null space of a local Gram from which on neighbours rebuild a point exactly.
+_EXACT = 1e-16
+#: Bytes of gathered neighbour coordinates held at once.
+_BLOCK_BYTES = 64 * 2**20
+#: Up to this much `local_work` numpy is done before the compiled loop is loaded: 130,000 rows of 12 neighbours in 3 dimensions.
+_SMALL = 3e8
+#: Ridges below this are left to LAPACK: a Gram this nearly singular can lose a pivot to rounding.
+_LEAST_RIDGE = 1e-10
+#: Error of a local Gram, relative to its mean diagonal, up to which inner products will do.
+_GRAM_ERROR = 1e-9
+#: Ridges from which the weights are found among few coordinates: the digits lost there are those of one over the ridge.
+_LOSSLESS = 1e-4
+
+
+def blocks(rows: Index, columns: Index, D: int) -> Any:
+    """Cut a group of neighbourhoods into pieces whose gathered coordinates fit in a modest buffer."""
+    step = max(1, int(_BLOCK_BYTES / (8 * max(columns.shape[1], 1) * max(D, 1))))
+    for i in range(0, rows.size, step):
+        yield rows[i : i + step], columns[i : i + step]
+
+
+def local_work(graph: sp.csr_array, D: int) -> float:
+    """Σ k²(D + k): multiplications in the local Grams and their factorisations."""
+    counts = np.diff(graph.indptr).astype(np.float64)
+    return float(np.sum(counts**2 * (D + counts)))
+
+
+def width(points: Any, k: int) -> int:
+    """Coordinates that `gather` makes of k neighbours: of sparse points with many columns no more than there are neighbours."""
+    return k if _is_wide(points, k) else int(points.shape[1])
+
+
+def _is_wide(points: Any, k: int) -> bool:
+    return sp.issparse(points) and points.shape[1] > 4 * k
+
+
+def gather(points: Any, columns: Index, centres: Any) -> Array:
+    """Neighbour coordinates relative to their centre: (b, k, D); of wide sparse points (b, k, k) others with the same inner products."""
+    if _is_wide(points, columns.shape[1]):
+        values, V = local_eigenpairs(_sparse_grams(points, columns, centres))
+        return V * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+    if sp.issparse(points):
+        near = points[columns.ravel()].toarray().reshape(*columns.shape, -1)
+        return near - centres.toarray()[:, None]
+    # short rows are taken five times as fast as by an index
+    near = np.take(np.asarray(points, dtype=np.float64), columns, axis=0)
+    near -= np.asarray(centres, dtype=np.float64)[:, None]
+    return near
+
+
+def _sparse_grams(points: Any, columns: Index, centres: Any, step: int = 100) -> Array:
+    """Local Grams (b, k, k) of sparse points from their inner products, some neighbourhoods at a time.
+
+    Inner products of points far from the origin lose the digits that differences have; where the bound on that error shows, the
+    Gram is taken from differences.
+    """
+    out, k = np.empty((*columns.shape, columns.shape[1])), columns.shape[1]
+    exact = whole_numbers(points) and whole_numbers(centres)
+    for i in range(0, len(columns), step):
+        used, c = np.unique(columns[i : i + step], return_inverse=True)
+        c = c.reshape(-1, k)
+        P, x = points[used], centres[i : i + step]
+        K, cross = (P @ P.T).toarray(), (x @ P.T).toarray()
+        own, sizes = square_lengths(x), square_lengths(P)
+        to = np.take_along_axis(cross, c, axis=1)
+        G = K[c[:, :, None], c[:, None, :]] - to[:, :, None] - to[:, None, :] + own[:, None, None]
+        most = own + sizes[c].max(axis=1)
+        if not (exact and most.max() < EXACT):
+            terms = 4 + max(np.diff(P.indptr).max(initial=0), np.diff(x.indptr).max(initial=0))
+            for b in np.flatnonzero(terms * EPS * most > _GRAM_ERROR * np.einsum("ikk->i", G) / k):
+                G[b] = _gram_of_differences(P[c[b]], x[[b]])
+        out[i : i + step] = G
+    return out
+
+
+def _gram_of_differences(near: Any, centre: Any) -> Array:
+    """Gram of a few sparse rows about a centre, over the features that any of them has."""
+    used = np.union1d(near.indices, centre.indices)
+    E = near[:, used].toarray() - centre[:, used].toarray()
+    return np.asarray(E @ E.T)
+
+
+def solve_weights(G: Array, reg: float) -> Array:
+    """Weights from a stack of local Grams (b, k, k) and a positive ridge; equal weights where all neighbours coincide with the point."""
+    k = G.shape[1]
+    trace = np.einsum("ikk->i", G)
+    ridge = reg * np.where(trace > 0, trace, 1.0)
+    w = np.linalg.solve(G + ridge[:, None, None] * np.eye(k), np.ones((G.shape[0], k, 1)))[..., 0]
+    return w / w.sum(axis=1, keepdims=True)
+
+
+def weights_without_ridge(values: Array, U: Array) -> Array:
+    """The limit of the weights for a vanishing ridge, not normalised, from eigenpairs (b, r), (b, k, r) of the local Grams, largest first.
+
+    It is the part of 1 in the null space of the Gram, which rebuilds the point exactly, or ``G⁻¹ 1`` where there is none.
+    """
+    real = values > ROUNDING * values[:, :1]
+    U = U * real[:, None, :]
+    sums, exact = U.sum(axis=1), np.ones(U.shape[:2])
+    for _ in range(2):  # of a small part the first projection leaves rounding of the whole
+        exact -= np.einsum("bkj,bj->bk", U, np.einsum("bkj,bk->bj", U, exact))
+    inverse = np.divide(values[:, :1], values, out=np.zeros_like(values), where=real)
+    least = np.einsum("bkj,bj->bk", U, sums * inverse)
+    return np.where(np.sum(exact**2, axis=1, keepdims=True) > _EXACT * U.shape[1], exact, least)
+
+
+def _weights_of_few(X: Array, reg: float) -> Array:
+    """The same from coordinates (b, k, D) fewer than neighbours: ``w ∝ 1 − X(X'X + rI)⁻¹X'1``, r the ridge, by Woodbury's identity."""
+    C = X.transpose(0, 2, 1) @ X
+    trace = np.einsum("idd->i", C)
+    C += (reg * np.where(trace > 0, trace, 1.0))[:, None, None] * np.eye(X.shape[2])
+    w = 1.0 - (X @ np.linalg.solve(C, np.einsum("ikd->id", X)[..., None]))[..., 0]
+    return w / w.sum(axis=1, keepdims=True)
+
+
+def reconstruction_weights(points: Any, graph: sp.csr_array, *, targets: Any = None, reg: float = 1e-3) -> sp.csr_array:
+    """Affine reconstruction weights of the targets (default: the points themselves) from their graph neighbours.
+
+    Parameters
+    ----------
+    points : array of shape (n, D)
+    graph : csr_array of shape (m, n)
+        Its pattern says which points reconstruct which target.
+    targets : array of shape (m, D), optional
+    reg : float, default=1e-3
+        Ridge on the local Gram, relative to its trace.
+
+    Returns
+    -------
+    csr_array of shape (m, n)
+        Rows sum to one. Cost O(m (k²D + k³)).
+    """
+    targets = points if targets is None else targets
+    if sp.issparse(points) and not sp.issparse(targets):
+        targets = sp.csr_array(targets)  # new points may be dense where the training rows are sparse
+    with stage("local weights"):
+        dense = not sp.issparse(points) and not sp.issparse(targets)
+        if dense and reg >= _LEAST_RIDGE and local_work(graph, points.shape[1]) > _SMALL:
+            data = _compiled_weights(points, targets, graph, reg)
+        else:
+            data = _weights(points, targets, graph, reg)
+    return sp.csr_array((data, graph.indices, graph.indptr), shape=graph.shape)
+
+
+def _weights(points: Any, targets: Any, graph: sp.csr_array, reg: float) -> Array:
+    data = np.empty(graph.nnz)
+    for rows, columns in neighbourhoods(graph):
+        for r, c in blocks(rows, columns, width(points, columns.shape[1])):
+            if reg == 0:  # singular values of the coordinates have twice the digits that eigenvalues of the Grams have
+                U, s = local_axes(gather(points, c, targets[r]))
+                w = weights_without_ridge(s**2, U)
+                w /= w.sum(axis=1, keepdims=True)
+            elif _is_wide(points, c.shape[1]):
+                w = solve_weights(_sparse_grams(points, c, targets[r]), reg)
+            else:
+                X = gather(points, c, targets[r])
+                few = 2 * X.shape[2] <= X.shape[1] and reg >= _LOSSLESS
+                w = _weights_of_few(X, reg) if few else solve_weights(X @ X.transpose(0, 2, 1), reg)
+            data[(graph.indptr[r][:, None] + np.arange(c.shape[1])).ravel()] = w.ravel()
+    return data
+
+
+def _compiled_weights(points: Any, targets: Any, graph: sp.csr_array, reg: float) -> Array:
+    from .local_models import reconstruction_weights as compiled
+
+    starts, members = graph.indptr.astype(np.int64), graph.indices.astype(np.int32, copy=False)
+    return compiled(points, targets, starts, members, float(reg))

@@ -1,0 +1,320 @@
+"""Alignment forms, local models glued together: modified LLE, Hessian LLE, LTSA and its linear version."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from ..._diagnostics import stage
+from ...data import Input, Sample
+from ...errors import DimensionError, InputError
+from ...graphs import NeighbourGraph
+from ...numerics.eigen import dense
+from ...problem import Fitted, Form, Posed, Samples, UnitCovariance, orientation_of, pose
+from ...problem.forms import hessian_alignment, modified_alignment, tangent_alignment
+from ...problem.forms.charts import Charts, geodesic_charts, tangent_charts
+from ..base.contract import axes, features_of, points_of
+from ..base.graph_embedding import GraphEmbedding, barycentric
+from ..base.graph_projection import GraphProjection, by_class, graph_attribute, projection_graph
+from ..base.table import NEIGHBOURS_AND_FEATURES, SPARSE, method
+from ..reconstruction.lle import LLE
+
+
+class _Alignment(GraphEmbedding):
+    """Implicit methods that differ in their alignment form only."""
+
+    _input: ClassVar[Input] = replace(GraphEmbedding._input, sparse=True)
+    _takes_masses: ClassVar[bool] = True
+
+    def _form(self, graph: NeighbourGraph, x: Any) -> Form:
+        raise NotImplementedError
+
+    def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
+        basis = Samples(graph.n, barycentric(graph, x), x.masses)
+        return pose(basis, minimise=self._form(graph, x), scale=UnitCovariance(x.count))
+
+
+@method("alignment", "min Σ S N Nᵀ Sᵀ, tangent spaces", "embedding", SPARSE, "Zhang & Zha 2004")
+class LTSA(_Alignment):
+    """Local tangent space alignment.
+
+    .. math:: \\min_Y \\sum_i \\lVert (I - 11^T/m - U_i U_i^T) Y_i \\rVert_F^2 \\quad \\text{s.t. } \\tfrac1n Y^T Y = I,\\; Y^T 1 = 0
+
+    with U_i the tangent coordinates of neighbourhood i (the point included): the embedding is locally affine in them. Flattens
+    developable sheets, holes and uneven borders included. The output has unit covariance.
+
+    Cost: neighbours, O(n(k²D + k³)) for the local models, one sparse factorisation and a Lanczos run.
+
+    Parameters
+    ----------
+    $n_components
+    $n_neighbors
+    $graph
+    $landmark_fit
+    $disconnected
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $graph_attribute
+    $landmarks_attribute
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_s_curve
+    >>> from eigenspan import LTSA
+    >>> X, _ = make_s_curve(400, random_state=0)
+    >>> LTSA(2, n_neighbors=12).fit_transform(X).shape
+    (400, 2)
+
+    References
+    ----------
+    Zhang & Zha (2004).
+    """
+
+    def _form(self, graph: NeighbourGraph, x: Any) -> Form:
+        return tangent_alignment(x.points, graph.lists(), self.n_components, masses=x.masses)
+
+
+@method(
+    "alignment",
+    "min Σ S N Nᵀ Sᵀ, local Hessians",
+    "embedding",
+    SPARSE,
+    "Donoho & Grimes 2003",
+    "hlle",
+    "hessianeigenmaps",
+)
+class HessianLLE(_Alignment):
+    """Hessian locally linear embedding (Hessian eigenmaps).
+
+    .. math:: \\min_Y \\sum_i \\lVert \\mathcal{H}_i Y \\rVert_F^2 \\quad \\text{s.t. } \\tfrac1n Y^T Y = I,\\; Y^T 1 = 0
+
+    with 𝓗_i the Hessian in the tangent coordinates of neighbourhood i: its null space is spanned by the constant and by
+    isometric coordinates, also of sheets that are not convex. Needs n_neighbors ≥ d(d+3)/2. The output has unit covariance.
+
+    Cost: neighbours, O(n(k²D + kd⁴)) for the local models, one sparse factorisation and a Lanczos run.
+
+    Parameters
+    ----------
+    $n_components
+    $n_neighbors
+    $graph
+    $landmark_fit
+    $disconnected
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $graph_attribute
+    $landmarks_attribute
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_s_curve
+    >>> from eigenspan import HessianLLE
+    >>> X, _ = make_s_curve(400, random_state=0)
+    >>> HessianLLE(2, n_neighbors=12).fit_transform(X).shape
+    (400, 2)
+
+    References
+    ----------
+    Donoho & Grimes (2003).
+    """
+
+    def _form(self, graph: NeighbourGraph, x: Any) -> Form:
+        return hessian_alignment(x.points, graph.lists(), self.n_components, masses=x.masses)
+
+
+@method("alignment", "min Σ S N Nᵀ Sᵀ, arc lengths", "embedding", SPARSE, "S1 §1.5; Brand 2004", "gna")
+class GeodesicNullspaceAnalysis(_Alignment):
+    """Geodesic nullspace analysis: a flat sheet unrolled to its true lengths.
+
+    .. math:: \\min_U \\sum_i \\lVert (I - \\tilde T_i \\tilde T_i^+) U_i \\rVert_F^2 \\quad \\text{s.t. }
+       \\tfrac1n U^T U = I,\\; U^T 1 = 0, \\qquad \\min_{R,\\, Q_i^T Q_i = I} \\sum_i \\lVert H U_i R - T_i Q_i \\rVert_F^2, \\qquad Y = U R
+
+    T_i is an isometric chart of neighbourhood i, :math:`\\tilde T_i = [1\\; T_i]`. Near each point a sheet that unrolls is a product of
+    parabolas, and lengths along these take the place of tangent coordinates. All flat coordinates lie in the null space of what
+    is not affine in the charts; it knows them up to an affine map, as `LTSA` does, and the linear map R that brings every neighbourhood
+    nearest to its chart, turned, makes them an isometry. The axes are uncorrelated, the longest first, in the units of X. Use it for a
+    densely sampled sheet without much noise, holes and uneven borders included, where lengths matter: `Isomap` stands more noise and no
+    holes. Look at ``isometry_error_``: where it is large, no flat picture has these lengths, or the graph has short cuts.
+
+    Cost: neighbours, O(n(k²D + kd⁴)) for the charts, one sparse factorisation and a Lanczos run.
+
+    Parameters
+    ----------
+    $n_components
+    charts : {"geodesic", "tangent"}, default="geodesic"
+        Lengths along parabolas, right to third order, which need ``n_neighbors ≥ d(d+3)/2``; or coordinates in the tangent plane.
+    $n_neighbors
+    $graph
+    $landmark_fit
+    $disconnected
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    isometry_error_ : float
+        Distance of the neighbourhoods from their charts, root mean square over the charts' own extent: 0 for an isometry.
+    $graph_attribute
+    $landmarks_attribute
+    $spectral_attributes
+
+    Examples
+    --------
+    A roll of 89 to 21, unrolled:
+
+    >>> import numpy as np
+    >>> from eigenspan import GeodesicNullspaceAnalysis
+    >>> rng = np.random.default_rng(0)
+    >>> t, height = 1.5 * np.pi * (1 + 2 * rng.random(2000)), 21 * rng.random(2000)
+    >>> X = np.column_stack([t * np.cos(t), height, t * np.sin(t)])
+    >>> Y = GeodesicNullspaceAnalysis(2, n_neighbors=10).fit_transform(X)
+    >>> np.ptp(Y, axis=0).round()
+    array([89., 21.])
+
+    References
+    ----------
+    [S1] §1.5; Brand (2004), From subspaces to submanifolds; Zhang & Zha (2004).
+    """
+
+    charts: Literal["geodesic", "tangent"] = "geodesic"
+
+    def _embed(self, graph: NeighbourGraph, sample: Sample) -> Fitted:
+        x, make = sample.x, geodesic_charts if self.charts == "geodesic" else tangent_charts
+        basis = Samples(graph.n, barycentric(graph, x), x.masses)
+        charts = make(x.points, graph.lists(), self.n_components, x.masses)
+        posed = pose(basis, minimise=charts.alignment(), scale=UnitCovariance(x.count))
+        return _at_true_lengths(axes(self).fit(posed), charts)
+
+
+def _at_true_lengths(fitted: Fitted, charts: Charts) -> Fitted:
+    """With the linear map that brings neighbourhoods nearest to their charts, on uncorrelated axes."""
+    Y: Any = fitted.embedding
+    with stage("isometry"):
+        R, error = charts.isometry(Y)
+    P, s, _ = dense.singular_vectors(R)
+    if len(s) < charts.d or not s[-1] > 1e-8 * s[0]:
+        flat = charts.d - int(np.sum(s > 1e-8 * s[:1]))
+        raise DimensionError(
+            f"The neighbourhoods have no extent along {flat} of the {charts.d} axes of the embedding: the points lie on something "
+            "of lower dimension. Use fewer components, or other neighbours."
+        )
+    T = P * s
+    T = T @ orientation_of(s, Y @ T)
+    return replace(fitted, embedding=Y @ T, map=fitted.map.then(T)).having(isometry_error_=error)
+
+
+@method("alignment", "min Σ S N Nᵀ Sᵀ, several weight vectors", "embedding", SPARSE, "Zhang & Wang 2006", "mlle")
+class ModifiedLLE(LLE):
+    """Modified locally linear embedding.
+
+    .. math:: \\min_Y \\sum_i \\sum_{\\ell=1}^{s_i} \\lVert y_i - \\textstyle\\sum_j w_{ij}^{(\\ell)} y_j \\rVert^2
+       \\quad \\text{s.t. } \\tfrac1n Y^T Y = I,\\; Y^T 1 = 0
+
+    LLE with several independent weight vectors per point, which cures its distortion when k > d. The output has unit covariance.
+
+    Cost: neighbours, O(n(k²D + k³)) for the local models, one sparse factorisation and a Lanczos run.
+
+    Parameters
+    ----------
+    $n_components
+    $n_neighbors
+    $graph
+    $reg
+    $landmark_fit
+    $disconnected_lists
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $graph_attribute
+    $landmarks_attribute
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_s_curve
+    >>> from eigenspan import ModifiedLLE
+    >>> X, _ = make_s_curve(400, random_state=0)
+    >>> ModifiedLLE(2, n_neighbors=12).fit_transform(X).shape
+    (400, 2)
+
+    References
+    ----------
+    Zhang & Wang (2006).
+    """
+
+    def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
+        basis = Samples(graph.n, barycentric(graph, x, self.reg), x.masses)
+        form = modified_alignment(x.points, graph.lists(), self.n_components, self.reg, masses=x.masses)
+        return pose(basis, minimise=form, scale=UnitCovariance(x.count))
+
+
+@method("alignment", "min Σ S N Nᵀ Sᵀ, tangent spaces", "embedding", NEIGHBOURS_AND_FEATURES, "Zhang et al. 2007")
+class LLTSA(GraphProjection):
+    """Linear local tangent space alignment.
+
+    .. math:: \\min_V \\operatorname{Tr}(V^T X^T B_{\\text{LTSA}} X V) \\quad \\text{s.t. } V^T X^T X V = I
+
+    LTSA restricted to linear functions of the features; with ``kernel=`` its kernel form.
+
+    Cost: neighbours, O(n(k²D + k³)) for the local models, O(nk²D + nD² + D³) for the rest.
+
+    Parameters
+    ----------
+    $n_components
+    $n_neighbors
+    $graph_supervised
+    $metric_of_rows
+    $kernel
+    $landmarks
+    $reduce
+    $ridge
+    $unlabeled_graph
+    $scale
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenspan import LLTSA
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> LLTSA(2).fit(X).transform(X[:3]).shape
+    (3, 2)
+
+    References
+    ----------
+    Zhang, Yang, Zhao, Ge (2007).
+    """
+
+    def _pose(self, sample: Sample) -> Posed:
+        if by_class(self):
+            raise InputError(
+                'LLTSA models neighbourhoods: use graph=KNN(k, within_class=True) instead of graph="class".'
+            )
+        basis = features_of(self, sample)
+        points = points_of(self, basis, sample)
+        graph = projection_graph(self, points, sample.y)
+        form = tangent_alignment(points, graph.lists(), self.n_components)
+        return pose(basis, minimise=form, ridge=self.ridge).having(**graph_attribute(graph))

@@ -1,0 +1,1 @@
+"""The contract of estimators, and what families of methods share."""

@@ -1,0 +1,385 @@
+"""The estimator contract.
+
+`Reducer` is the outer contract, ``_fit(sample) -> Fitted``, and says nothing about eigenvalues. `SpectralReducer` is the inner one,
+``_pose(sample) -> Posed``: one trace problem, solved, scaled and mapped the same way for every method. X and y are read before,
+by what the class declares in ``_input``; a fit returns what it has found, and only then, in one place, it is set on the estimator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from ..._compat import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    TakesCallbacks,
+    container_of,
+    fit_context,
+    make_constraint,
+    reporting,
+)
+from ..._diagnostics import aloud, collect
+from ..._parameters import ArrayLike, Count, Declared, Function, NotNegative, Seed, parameter
+from ...data import (
+    Actions,
+    Classes,
+    Input,
+    LazyClasses,
+    Sample,
+    is_pairwise,
+    read,
+    read_new,
+    read_new_lazy,
+)
+from ...data.rows.dask_rows import LazyRows, lazy_table
+from ...data.rows.storage import in_precision_of, refuse_non_finite
+from ...data.x import as_rows
+from ...errors import DimensionError, InputError
+from ...graphs import Landmarks
+from ...numerics.eigen.auto import NAMES as SOLVERS
+from ...numerics.memory import explained, human_bytes, is_lazy
+from ...numerics.threads import threads, threads_for
+from ...problem import Axes, Features, Fitted, Map, Posed
+
+Array = NDArray[np.float64]
+
+#: Types of parameters that several families share.
+Components = Annotated[Any, Interval(Integral, 1, None, closed="left")]
+#: The same where a spectrum tells the number.
+ToldComponents = Components | Literal["auto"]
+Solving = Annotated[Any, StrOptions(set(SOLVERS)), HasMethods("pairs")]
+Kernels = Annotated[Any, str, Function(), HasMethods("get_params")]
+LandmarkRows = Count | ArrayLike | Landmarks | None
+Scale = Literal["unit-variance"] | None
+
+
+class _NotHeld:
+    """Stands for ``embedding_`` on the class: what a fit to a file or in parts does not set is missed with a reason."""
+
+    def __get__(self, estimator: Any, cls: Any) -> Any:
+        fitted = estimator is not None and "map_" in vars(estimator)
+        raise AttributeError(
+            f"This {cls.__name__} read its rows from a file or in parts and holds no embedding of them: call transform(X), which works a "
+            "block of rows at a time."
+            if fitted
+            else f"{cls.__name__!r} object has no attribute 'embedding_'"
+        )
+
+
+class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declared):
+    """Outer contract of every method: ``_fit(sample) -> Fitted``.
+
+    Fitted attributes: ``embedding_`` (n, d), ``map_`` (a picklable function of new points), ``diagnostics_`` (seconds per stage,
+    solver, graph components, memory).
+    """
+
+    #: What the method reads from X and y.
+    _input: ClassVar[Input] = Input()
+    #: Why the spectrum does not say how many axes there are, where it does not.
+    _untold: ClassVar[str] = (
+        "its eigenvalues measure its criterion along an axis, not how much of the data the axis holds"
+    )
+    embedding_ = _NotHeld()
+
+    def _validate_params(self) -> None:
+        if isinstance(n_components := getattr(self, "n_components", None), str) and n_components == "auto":
+            choices = self._parameter_constraints["n_components"]
+            if not any(make_constraint(choice).is_satisfied_by("auto") for choice in choices):
+                raise InputError(
+                    f'{type(self).__name__} cannot tell n_components="auto": {self._untold}. Give a number; '
+                    "eigenspan.intrinsic_dimension(X) estimates one from the data."
+                )
+        super()._validate_params()
+
+    @explained
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Fit the embedding and its map.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), optional
+            Class labels where the method uses them (NaN or None for unlabelled points, and −1 in the semi-supervised methods), or what
+            else it says that it reads; ignored elsewhere.
+
+        Returns
+        -------
+        self
+        """
+        with (
+            reporting(self, X, y) as report,
+            collect(self._telling(report)) as record,
+            threads(getattr(self, "n_jobs", None)),
+        ):
+            sample, seen = read(self, X, y)
+            with threads_for(self._order(sample)):
+                fitted = self._with_sums(_for_dense_rows(self._fit(sample), sample.x), sample)
+            if isinstance(sample.y, Classes | LazyClasses | Actions) and sample.y.names.size:
+                seen["classes_"] = sample.y.names
+        return self._set(fitted, seen, record, sample.table)
+
+    def _set(self, fitted: Fitted, seen: dict[str, Any], record: dict[str, Any], X: Any = None) -> Any:
+        """Forget all that an earlier fit has found, and remember this one: the only place where fitted attributes are set."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        found = {**seen, **fitted.attributes, "diagnostics_": record}
+        if fitted.map is not None:
+            found["map_"] = fitted.map
+        if fitted.embedding is not None:
+            record["embedding_memory"] = human_bytes(fitted.embedding.nbytes)
+            # the map answers for training points from their places, which the caller must not be able to write on
+            held = getattr(fitted.map, "embedding", None) is fitted.embedding
+            found["embedding_"] = in_precision_of(X, fitted.embedding.copy() if held else fitted.embedding)
+        for name, value in found.items():
+            setattr(self, name, value)
+        return self
+
+    def _telling(self, report: Any) -> Any:
+        return aloud(type(self).__name__, report) if getattr(self, "verbose", 0) else report
+
+    def _fit(self, sample: Sample) -> Fitted:
+        """What there is to find; nothing is set here."""
+        raise NotImplementedError
+
+    def _with_sums(self, fitted: Fitted, sample: Sample) -> Fitted:
+        """The fit with sums that ``partial_fit`` can add to, where a method has it."""
+        return fitted
+
+    def _order(self, sample: Sample) -> int:
+        """Of the largest dense matrix, by which the threads of the linear algebra are chosen."""
+        X = sample.x.values
+        return X.width if isinstance(X, LazyRows) else max(X.shape)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit and return the embedding of the training points.
+
+        It is ``embedding_`` itself: copy it before writing on it, if ``embedding_`` is to stay.
+        """
+        self.fit(X, y)
+        return self.embedding_ if "embedding_" in vars(self) else self.transform(X)
+
+    def transform(self, X: Any) -> Any:
+        """Embed new points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_points, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_components)
+        """
+        return self._mapped(X)
+
+    def _mapped(self, X: Any) -> Any:
+        """What ``transform`` returns, before it is put into the container that the user has chosen."""
+        check_is_fitted(self)
+        if is_lazy(X):
+            return self._mapped_lazily(X)
+        X, rows = read_new(self, X)
+        with np.errstate(over="ignore", invalid="ignore"):  # new points may be anywhere
+            Y = self.map_(rows)
+        return in_precision_of(X, Y)
+
+    def _mapped_lazily(self, X: Any) -> Any:
+        """The same of rows that stay where they are, as a Dask array of the same blocks: the map is sent to them."""
+        if (container := container_of(self)) != "default":
+            raise InputError(
+                f'set_output(transform="{container}") asks for a data frame in memory, and X is a Dask collection that is not computed '
+                'yet: use set_output(transform="default"), or pass X.compute().'
+            )
+        declared = self._input.of(self)
+        rows = read_new_lazy(self, X)
+        return rows.map(
+            Placed(self.map_, declared.linear, declared.missing == "allow"), self._n_features_out, rows.dtype
+        )
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.map_.width)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "map_" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        declared = self._input.of(self)
+        tags.input_tags.sparse = declared.sparse
+        tags.input_tags.allow_nan = declared.missing == "allow"
+        tags.input_tags.pairwise = is_pairwise(self)
+        tags.target_tags.required = declared.y is not None and declared.y.needed
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """The map of an estimator, for blocks of rows that were not looked at yet; picklable, and all that is sent of the estimator."""
+
+    map: Any
+    linear: bool = False
+    gaps: bool = False
+
+    def __call__(self, X: Any) -> Any:
+        if not (self.linear or self.gaps):
+            refuse_non_finite(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return in_precision_of(X, self.map(as_rows(X, self.linear)))
+
+
+def _for_dense_rows(fitted: Fitted, x: Any) -> Fitted:
+    """With a map that makes sparse rows of new points dense, as those are that they are compared with."""
+    if x.pairs or sp.issparse(x.values) or not isinstance(fitted.map, Map):
+        return fitted
+    return replace(fitted, map=replace(fitted.map, dense=True))
+
+
+class SpectralReducer(Reducer):
+    """Inner contract: ``_pose(sample) -> Posed``. Adds ``eigenvalues_``, ``residuals_``, ``gap_`` and ``problem_``."""
+
+    n_components: Components = parameter(default=2, kw_only=False)
+    solver: Solving = "auto"
+    random_state: Seed = 0
+
+    def _fit(self, sample: Sample) -> Fitted:
+        return axes(self).fit(self._pose(sample))
+
+    def _pose(self, sample: Sample) -> Posed:
+        raise NotImplementedError
+
+
+def axes(estimator: Any) -> Axes:
+    """How this estimator wants its axes found."""
+    stretched = getattr(estimator, "scale", None) == "unit-variance"
+    return Axes(estimator.n_components, estimator.solver, estimator.random_state, stretched)
+
+
+def told(estimator: Any, posed: Posed, number: Callable[[], tuple[int, Array]]) -> Posed:
+    """With as many axes as are asked for or, for "auto", as a spectrum tells, which is kept: ``number() -> (axes, spectrum)``."""
+    if estimator.n_components != "auto":
+        return posed.having(n_components_=int(estimator.n_components))
+    d, spectrum = number()
+    return replace(posed, axes=d).having(n_components_=d, spectrum_=spectrum)
+
+
+def _is_linear(estimator: Any) -> bool:
+    if getattr(estimator, "kernel", None) is not None:
+        raise AttributeError(
+            f"{type(estimator).__name__} with a kernel has no axes in the input space: it has no inverse_transform."
+        )
+    return True
+
+
+def check_embedded(Y: Any, d: int) -> Array:
+    """Points of the embedding space as a finite array of width d."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        Y = check_array(Y, dtype=[np.float64, np.float32], ensure_2d=False, input_name="Y")
+    if Y.ndim != 2 or Y.shape[1] != d:
+        raise InputError(f"Y must have shape (n_points, {d}); got {Y.shape}.")
+    return Y
+
+
+def _without_kernel(estimator: Any) -> bool:
+    return estimator.kernel is None
+
+
+def refuse_idle(estimator: Any) -> None:
+    if estimator.kernel is None and estimator.landmarks is not None:
+        raise InputError("landmarks= stand for the points of a kernel: give kernel= too, or leave it out.")
+    if estimator.kernel is not None and estimator.reduce is not None:
+        raise InputError(
+            "reduce= keeps principal axes of the inputs and does not apply with kernel=: use landmarks= instead."
+        )
+    metric = getattr(estimator, "metric", None)
+    if estimator.kernel is not None and (metric, getattr(estimator, "metric_params", None)) not in (
+        (None, None),
+        ("euclidean", None),
+    ):
+        raise InputError(
+            f"metric={metric!r} compares coordinates, and the axes of a kernel's feature space have no order or direction of their own: "
+            "neighbours there are Euclidean. Leave metric= out, or kernel=."
+        )
+
+
+class LinearReducer(SpectralReducer):
+    """Methods whose map may be linear in the features: adds ``components_`` (d, D), ``mean_`` and ``inverse_transform``."""
+
+    reduce: Count | None = None
+
+    @available_if(_is_linear)
+    def inverse_transform(self, Y: Any) -> Array:
+        """Points of the input space whose embedding is Y, of least distance from ``mean_``.
+
+        Parameters
+        ----------
+        Y : array-like of shape (n_points, n_components)
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_features)
+        """
+        check_is_fitted(self)
+        back = Linear(np.linalg.pinv(self.components_).T, self.mean_)
+        return back.lazily(Y) if is_lazy(Y) else back(check_embedded(Y, self.components_.shape[0]))
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """``Y -> Y T + shift``, in the precision of Y."""
+
+    T: Array
+    shift: Array
+
+    def __call__(self, Y: Any) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            X = Y @ self.T + self.shift
+        return np.asarray(in_precision_of(Y, X))
+
+    def lazily(self, Y: Any) -> Any:
+        """Of the blocks of a Dask collection."""
+        rows = lazy_table(Y, "Y", len(self.T))
+        return rows.map(self, self.T.shape[1], rows.dtype)
+
+
+class FeatureReducer(LinearReducer):
+    """Methods whose map is linear in the features or, through ``kernel=``, in a kernel's feature space.
+
+    ``components_``, ``mean_`` and ``inverse_transform`` are there when the features are the inputs themselves.
+    """
+
+    kernel: Kernels | None = None
+    landmarks: LandmarkRows = None
+    ridge: NotNegative | None = None
+    scale: Scale = None
+
+    _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, linear=_without_kernel, idle=refuse_idle)
+
+
+def features_of(estimator: Any, sample: Sample) -> Features:
+    """The coordinates that the axes of a `FeatureReducer` are combinations of."""
+    if sample.features is not None:
+        return sample.features
+    X, seed = sample.x.values, estimator.random_state
+    if estimator.kernel is None:
+        basis = Features.linear(X, reduce=estimator.reduce, random_state=seed)
+        if estimator.reduce is not None and basis.dim == 0:  # no principal axis is left to look for neighbours along
+            raise DimensionError(f"All {X.shape[0]} rows coincide: there are no dimensions to show.")
+        return basis
+    return Features.kernel(estimator.kernel, sample.x.under_kernel, landmarks=estimator.landmarks, random_state=seed)
+
+
+def points_of(estimator: Any, basis: Features, sample: Sample) -> Any:
+    """The points whose neighbours, distances and weights count: the inputs, their principal axes with ``reduce=``, or kernel features."""
+    return basis.Z if estimator.kernel is not None or estimator.reduce is not None else as_rows(sample.x.values)

@@ -1,0 +1,134 @@
+"""What projections over a graph share: the graph, its weights, and the class graph, which is the scatter within classes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..._diagnostics import stage
+from ..._parameters import Count, Metric, Verbose
+from ...data import Input, Sample
+from ...data.y import ClassLabels
+from ...errors import GraphError
+from ...graphs import Needs, NeighbourGraph, affinity, as_graph, class_pairs, ensure_connected
+from ...graphs.weights.path_similarity import PathSimilarity
+from ...graphs.weights.rules import refuse_found_edges
+from ...problem import Posed, Scatters, TraceProblem, with_ridge
+from ...problem.forms import AllPairs, ByClass, PairWeights, Paths, Sparse
+from .contract import FeatureReducer
+from .graph_embedding import Graph, pair_distances, warn_of_duplicates
+from .streaming import by_landmarks, kernel_scatters
+
+Array = NDArray[np.float64]
+
+
+def _labels_of_graph(estimator: Any) -> ClassLabels | None:
+    within = bool(getattr(estimator.graph, "within_class", False))
+    return ClassLabels() if within or by_class(estimator) else None
+
+
+def is_scatter(estimator: Any) -> bool:
+    """The class graph is all means: without weights of another kind, sums over the rows are all there is to know."""
+    return _is_averages(estimator) and estimator.kernel is None and estimator.reduce is None
+
+
+def _is_averages(estimator: Any) -> bool:
+    return by_class(estimator) and getattr(estimator, "weights", "heat") is None
+
+
+def _in_blocks(estimator: Any) -> bool:
+    return _is_averages(estimator) and by_landmarks(estimator)
+
+
+class GraphProjection(FeatureReducer):
+    """Projective and kernel methods over a graph, which is never bridged, and may be the graph of the classes.
+
+    ``graph="class"`` joins all points of a class [S0, §5.1]; ``graph=KNN(k, within_class=True)`` only near ones.
+    """
+
+    n_neighbors: Count | None = None
+    graph: Graph = None
+    metric: Metric | None = None
+    metric_params: dict[str, Any] | None = None
+    unlabeled: Any = None
+    n_jobs: int | None = None
+    verbose: Verbose = 0
+
+    #: What the axes are measured in where the graph is that of the classes: the points with labels, all points, or themselves.
+    _class_unit: ClassVar[str]
+
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=_labels_of_graph, one_pass=is_scatter, blocks=_in_blocks)
+
+    def _pose_classes(self, sample: Sample) -> Posed:
+        """The class graph from the moments of the classes: its Laplacian, and its reconstruction, is the scatter within them."""
+        with stage("moments"):
+            lazily = self.kernel is not None and sample.x.lazy
+            found = kernel_scatters(self, sample) if lazily else Scatters.of_classes(sample.x.values, sample.y)
+        A, unit, basis = found.within, found.everyone, found.basis
+        if self._class_unit == "projection":
+            return Posed(TraceProblem(A, None, "min"), basis)
+        if self._class_unit == "labelled":
+            assert found.sums is not None
+            unit, basis = found.between + found.within, replace(basis, offset=found.sums.labelled.mean)
+        return Posed(TraceProblem(with_ridge(A, self.ridge, basis.relative_ridge), unit, "min"), basis)
+
+
+def projection_graph(estimator: Any, points: Any, y: Any, needs: Needs = "connected") -> NeighbourGraph:
+    """The neighbour graph of a projection; of the class graph, all pairs of a class with their distances.
+
+    Methods that have ``disconnected=`` may ask for a graph that is connected, or has one closed class, as `needs` says.
+    """
+    if by_class(estimator):
+        return NeighbourGraph(_distances_on(class_pairs(y.codes), points))
+    graph = as_graph(
+        estimator.graph,
+        points,
+        n_neighbors=estimator.n_neighbors,
+        codes=None if y is None else y.codes,
+        n_jobs=estimator.n_jobs,
+        metric=estimator.metric,
+        metric_params=estimator.metric_params,
+        names=("class",),
+    )
+    warn_of_duplicates(graph)
+    policy = getattr(estimator, "disconnected", "keep")
+    return graph if policy == "keep" else ensure_connected(graph, points, policy, needs=needs)[0]
+
+
+def projection_weights(estimator: Any, points: Any, y: Any, weights: Any) -> PairWeights:
+    """The affinity: of a graph's edges, of all pairs, along paths, or of the classes when no other weights were asked for."""
+    refuse_found_edges(estimator.graph, weights)
+    if isinstance(estimator.graph, str) and estimator.graph == "all":
+        return AllPairs.of(points, weights or "heat", estimator.n_jobs)
+    if by_class(estimator) and weights is None:
+        return ByClass(y.codes)
+    paths = isinstance(weights, PathSimilarity) and weights.pairs == "all"
+    if paths and by_class(estimator):
+        raise GraphError(
+            'Path-based weights need a graph of neighbours, and in graph="class" every point is one: use KNN(k).'
+        )
+    graph = projection_graph(estimator, points, y)
+    if paths:
+        return Paths(weights.tree(graph, points), graph)
+    return Sparse(affinity(graph, weights or "heat", points).W, graph)
+
+
+def by_class(estimator: Any) -> bool:
+    """The graph joins all points of a class."""
+    return isinstance(estimator.graph, str) and estimator.graph == "class"
+
+
+def graph_attribute(graph: NeighbourGraph | None) -> dict[str, Any]:
+    """``graph_``, where neighbours were searched for: it can then be reused."""
+    return {"graph_": graph} if graph is not None and graph.searched else {}
+
+
+def _distances_on(pattern: sp.csr_array, points: Any) -> sp.csr_array:
+    """Euclidean distances on the edges of a pattern."""
+    rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
+    data = pair_distances(points, rows, pattern.indices)
+    return sp.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)

@@ -1,0 +1,9 @@
+"""Supervised projections: LDA, local and margin-based discriminants, supervised PCA."""
+
+from .label_kernels import RoweisDA, SupervisedPCA
+from .lda import LDA
+from .margins import DNE, LDE, MFA
+from .nonlinear_local import SupervisedNonlinearLocalEmbedding
+from .pair_costs import LFDA
+
+__all__ = ["DNE", "LDA", "LDE", "LFDA", "MFA", "RoweisDA", "SupervisedNonlinearLocalEmbedding", "SupervisedPCA"]

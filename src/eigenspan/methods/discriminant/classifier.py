@@ -1,0 +1,157 @@
+"""Discriminant methods as classifiers: Gaussian classes that share one covariance, as scikit-learn's discriminant analysis has them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ..._checks import real_numbers
+from ...data import read_new
+from ...data.rows.storage import refuse_non_finite
+from ...errors import LabelError, LabelWarning, warn
+from ...problem import Fitted, Map, Posed, Scatters
+from ...problem.class_rule import ClassRule, class_rule
+
+Array = NDArray[np.float64]
+
+
+def _checked_priors(given: Any, counts: Array, names: Any) -> Array:
+    if given is None:
+        return counts / counts.sum()
+    priors = real_numbers(given, "priors", LabelError)
+    if priors.shape != counts.shape:
+        listed = "" if names is None else f" ({', '.join(map(str, names[:10]))})"
+        raise LabelError(
+            f"priors has shape {priors.shape}, but there are {counts.size} classes{listed}: give one probability for each, in this order."
+        )
+    if not np.all(priors >= 0) or not np.isfinite(priors).all() or not priors.any():
+        raise LabelError(
+            f"The priors must be non-negative numbers, not all zero; got {priors}: they are probabilities of classes."
+        )
+    if abs(priors.sum() - 1.0) > 1e-5:
+        warn(
+            f"The priors sum to {priors.sum():.6g}, not to 1: they were divided by it. Give probabilities.",
+            LabelWarning,
+        )
+    return priors / priors.sum()
+
+
+def class_rule_of(estimator: Any, posed: Posed, scatters: Scatters, names: Any) -> ClassRule:
+    """Bayes' rule over the coordinates of the basis."""
+    unit: Any = posed.problem.B
+    priors = _checked_priors(estimator.priors, scatters.counts, names)
+    return class_rule(unit.to_dense(), scatters.means, scatters.counts, priors)
+
+
+def rule_attributes(
+    estimator: Any, posed: Posed, fitted: Fitted, scatters: Scatters, rule: ClassRule
+) -> dict[str, Any]:
+    """What an estimator with this rule has besides its axes."""
+    basis: Any = posed.basis
+    decision = replace(basis.map(rule.weights, None), shift=rule.intercepts)
+    found: dict[str, Any] = {"priors_": rule.priors, "decision_": decision, "collapsed_": rule.collapsed}
+    if estimator.criterion == "ratio-trace":
+        found["explained_variance_ratio_"] = rule.shares[: fitted.attributes["eigenvalues_"].size]
+    if estimator.criterion == "trace-ratio":
+        ratio = fitted.attributes["trace_ratio_"]
+        found["between_to_within_"] = ratio / (1.0 - ratio) if ratio < 1.0 else np.inf
+    if estimator.kernel is not None:
+        return found
+    coef = decision.coef.T
+    intercept = rule.intercepts - coef @ decision.offset
+    if intercept.size == 2:  # one function tells two classes apart
+        coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+    found |= {"coef_": coef, "intercept_": intercept}
+    if estimator.store_covariance:
+        unit: Any = posed.problem.B
+        C = (unit.to_dense() - posed.problem.A.to_dense()) / scatters.counts.sum()
+        found["covariance_"] = basis.lifted(basis.lifted(C).T)
+    return found
+
+
+def mean_attributes(means: Array, fitted: Fitted) -> dict[str, Any]:
+    """Means of the classes, over the features."""
+    return {"means_": means, "xbar_": fitted.attributes["priors_"] @ means}
+
+
+class ScoredClassifier(ClassifierMixin):
+    """Classes by their scores: ``_scores(X)``, of shape (n_points, n_classes)."""
+
+    classes_: Any
+
+    def _scores(self, X: Any) -> Array:
+        raise NotImplementedError
+
+    def decision_function(self, X: Any) -> Array:
+        """Score of every class, in Bayes' rule its log posterior up to what all share; of two, how much the second exceeds the first.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_points, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_classes), or (n_points,) for two classes
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of largest score of each point.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_points, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_points,)
+        """
+        best = self._scores(X).argmax(axis=1)
+        return self.classes_[best]
+
+
+class DiscriminantClassifier(ScoredClassifier):
+    """Bayes' rule for Gaussian classes of equal covariance; all discriminant directions count, whatever `n_components`."""
+
+    decision_: Map
+    collapsed_: int
+
+    def _scores(self, X: Any) -> Array:
+        check_is_fitted(self)
+        X, rows = read_new(self, X)
+        if not sp.issparse(X):
+            refuse_non_finite(X)
+        return self.decision_(rows)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of ``predict_proba``."""
+        scores = self._scores(X)
+        if self.collapsed_:
+            warn(
+                f"Along {self.collapsed_} of the discriminant directions the training classes have no extent (fewer samples than features, "
+                "or classes that an exact function of the features tells apart): their probabilities are 0 or 1, which says nothing "
+                'about new points. Use shrinkage="auto" or ridge=.',
+                LabelWarning,
+            )
+        return np.asarray(log_softmax(scores, axis=1))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probability of every class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_points, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_classes)
+        """
+        return np.exp(self.predict_log_proba(X))

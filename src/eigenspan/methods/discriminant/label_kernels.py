@@ -1,0 +1,261 @@
+"""Projections that follow a kernel of the labels: supervised PCA and Roweis discriminant analysis."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..._diagnostics import note
+from ..._parameters import Positive, Share, parameter
+from ...data import Classes, Input, Sample
+from ...data.y import ClassLabels, Targets, read_classes
+from ...errors import DimensionError, LabelError
+from ...graphs import Heat
+from ...numerics.eigen import as_solver
+from ...numerics.nearest.metric import median_width
+from ...problem import AxisWeights, Features, Form, Posed, Scatters, TraceProblem, pose
+from ...problem.forms import centring, pair_affinity, same_class, within
+from ..base.contract import Components, FeatureReducer, features_of
+from ..base.streaming import LabelledStreaming, asks_for_rows, reads_once
+from ..base.table import method
+from .pair_costs import AxisRule
+
+Array = NDArray[np.float64]
+
+
+def bounded(n_components: Any, basis: Features, most: int, why: str | None, default: int | None = None) -> int | None:
+    """How many axes where none was given: `default`, or `most` where they exist. More than `most` are refused, if there is a reason."""
+    if basis.dim == 0:
+        raise DimensionError(f"All {basis.raw.shape[0]} rows coincide: there are no dimensions to show.")
+    if why is not None and n_components is not None and n_components > most:
+        raise DimensionError(
+            f"n_components={n_components}, but {why}: the criterion has {most} directions and is zero on all others. "
+            f"Use n_components <= {most}."
+        )
+    return min(most, most if default is None else default, basis.dim) if n_components is None else None
+
+
+class LabelledProjection(FeatureReducer):
+    """Linear and kernel projections that need y and weigh their axes."""
+
+    n_components: Components | None = parameter(default=None, kw_only=False)
+    axes: AxisRule = "unit"
+    unlabeled: Any = None
+
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
+
+    @property
+    def _scale(self) -> AxisWeights:
+        return AxisWeights(self.axes, signed=False)
+
+
+def _centred(K: Form, known: Array) -> Form:
+    """``HKH`` with H centring over the points that have labels, the only ones in K. PSD where K is, kills the constant."""
+    m = known.sum()
+    w = (K @ known) / m
+    w -= known * (known @ w) / (2 * m)
+    U = sp.csr_array(np.column_stack([known + w, known - w]))  # w1' + 1w' as a difference of squares
+    return replace(K + Form(K.n, low_rank=(U, np.array([-0.5, 0.5]))), psd=True, kills_constant=True)
+
+
+def _labels_or_numbers(estimator: Any) -> Any:
+    return ClassLabels() if estimator.labels == "delta" else Targets()
+
+
+class _LabelKernel(LabelledProjection):
+    """Methods over ``H K_y H``."""
+
+    labels: Literal["delta", "rbf", "linear"] = "delta"
+    width: Positive | None = None
+
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=_labels_or_numbers)
+
+    def _label_kernel(self, y: Any) -> tuple[Form, int, str]:
+        """``H K_y H`` over the points with labels, a bound on its rank, and the reason for it."""
+        if self.labels == "delta":
+            codes, c = y.codes, y.count
+            return _centred(same_class(codes), (codes >= 0).astype(float)), c - 1, f"there are {c} classes"
+        T, known = y.values, y.known
+        if self.labels == "linear":
+            R = np.where(known[:, None], T - T[known].mean(axis=0), 0.0)
+            K = Form(known.size, low_rank=(R, np.ones(R.shape[1])), psd=True, kills_constant=True)
+            return K, R.shape[1], f"y has {R.shape[1]} target(s) for a linear kernel"
+        distinct = len(np.unique(T[known], axis=0))
+        width = median_width(T[known]) if self.width is None else float(self.width)
+        note(label_width=width)
+        K = pair_affinity(np.where(known[:, None], T, 0.0), Heat(width), codes=np.where(known, 0, -1))
+        return _centred(K, known.astype(float)), distinct - 1, f"y has {distinct} distinct values"
+
+
+@method("discriminant", "max H K_y H", "projection", "n D min(n, D)", "Barshan et al. 2011", "spca")
+class SupervisedPCA(LabelledStreaming, _LabelKernel):
+    """Supervised principal component analysis, for classes and for numbers.
+
+    .. math:: \\max_V \\operatorname{Tr}(V^T X^T H K_y H X V) \\quad \\text{s.t. } V^T V = I
+
+    The projection that depends most on the labels, by the Hilbert–Schmidt criterion. :math:`K_y` is the kernel of the labels and H
+    centres over the points that have one; the others only share the map. Unlike LDA it works for regression, and inverts no
+    scatter; unlike LDA it does not discount directions in which classes are wide. With ``kernel=`` it is kernel supervised PCA.
+
+    Cost: O(nD min(n, D) + D³) time; ``labels="rbf"`` adds O(n²D) in blocks, never n×n.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Number of axes. None means as many as the labels allow, c − 1 for classes and one a target for ``"linear"``; two for
+        ``"rbf"``, or fewer where there is no more.
+    labels : {"delta", "rbf", "linear"}, default="delta"
+        K_y: 1 within a class; exp(−(y_i − y_j)²/w²) or y_i·y_j for numbers (of several columns if need be).
+    width : float or None, default=None
+        w of ``"rbf"``; None means half the median distance of the targets. It has no effect on other `labels`.
+    $axes_orthonormal
+    $kernel
+    $landmarks
+    $reduce
+    $ridge_orthonormal
+    unlabeled : int, str or None, default=None
+        A class label that marks unlabelled points, besides NaN and None. It has no effect on numbers (``"rbf"``, ``"linear"``), among
+        which only NaN and None mark them.
+    $scale
+    $solver
+    $random_state
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The class labels (``labels="delta"``).
+    $streaming_attributes
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes, load_wine
+    >>> from eigenspan import SupervisedPCA
+    >>> X, y = load_wine(return_X_y=True)
+    >>> SupervisedPCA().fit(X, y).transform(X[:3]).shape
+    (3, 2)
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> SupervisedPCA(3, labels="rbf").fit(X, y).components_.shape
+    (3, 10)
+
+    References
+    ----------
+    Barshan, Ghodsi, Azimifar & Zolghadri Jahromi (2011), Supervised principal component analysis: visualization, classification
+    and regression on subspaces and submanifolds.
+    """
+
+    _input: ClassVar[Input] = replace(_LabelKernel._input, one_pass=reads_once)
+    _among_means: ClassVar[bool] = True
+
+    def _needs_rows(self) -> str | None:
+        return asks_for_rows(
+            kernel=self.kernel is not None, reduce=self.reduce is not None, labels=self.labels != "delta"
+        )
+
+    def _pose_scatters(self, scatters: Scatters) -> Posed:
+        """Of classes ``X'HK_yHX`` is the scatter of their sums about the mean of the labelled rows."""
+        counts, c = scatters.counts, scatters.counts.size
+        S = (scatters.means - counts @ scatters.means / counts.sum()) * counts[:, None]
+        A = Form(S.shape[1], dense=S.T @ S, psd=True)
+        d = bounded(self.n_components, scatters.basis, c - 1, f"there are {c} classes")
+        size = float(scatters.everyone.diagonal().sum()) / counts.sum()  # that of one row: less is rounding
+        return Posed(TraceProblem(A, None, "max"), scatters.basis, self._scale, axes=d, size=size)
+
+    def _pose(self, sample: Sample) -> Posed:
+        K, most, why = self._label_kernel(sample.y)
+        basis = features_of(self, sample)
+        d = bounded(self.n_components, basis, most, why, 2 if self.labels == "rbf" else None)
+        return replace(pose(basis, maximise=K, unit="projection", scale=self._scale), axes=d)
+
+
+@method("discriminant", "max r1 K_y + (1−r1) I", "r2 S_W + (1−r2) I", "n D min(n, D)", "Ghojogh et al. 2020", "rda")
+class RoweisDA(_LabelKernel):
+    """Roweis discriminant analysis: PCA, supervised PCA and Fisher's discriminant as corners of a square.
+
+    .. math:: \\max_V \\operatorname{Tr}\\bigl(V^T X^T H (r_1 K_y + (1 - r_1) I) H X V\\bigr)
+              \\quad \\text{s.t. } V^T (r_2 S_W + (1 - r_2) I) V = I
+
+    (0, 0) is PCA, (1, 0) supervised PCA, (0, 1) has the directions of LDA. :math:`K_y`, centred over the points with labels, is
+    divided by its largest eigenvalue, so that it counts no direction of sample space for more than I does: with classes of equal
+    size the numerator is :math:`r_1 S_B + (1 - r_1) S_T`. The identity beside :math:`S_W`, a sum over the samples, is in the units
+    of the features: standardise them.
+
+    Cost: as `SupervisedPCA`.
+
+    Parameters
+    ----------
+    $n_components
+    r1 : float in [0, 1], default=0.5
+        How much the labels count in what is maximised. With 1 there are as many directions as in `SupervisedPCA`.
+    r2 : float in [0, 1], default=0.5
+        How much the scatter within classes counts in the unit.
+    labels : {"delta", "rbf", "linear"}, default="delta"
+        K_y: 1 within a class; exp(−(y_i − y_j)²/w²) or y_i·y_j for numbers, whose distinct values are the classes of S_W.
+    width : float or None, default=None
+        w of ``"rbf"``; None means half the median distance of the targets. It has no effect on other `labels`.
+    $axes
+    $kernel
+    $landmarks
+    $reduce
+    ridge : float or None, default=None
+        Added to the 1 − r2 that stand beside S_W already. None means 0, and with r2 = 1 a small ridge for kernels.
+    unlabeled : int, str or None, default=None
+        A class label that marks unlabelled points, besides NaN and None. It has no effect on numbers (``"rbf"``, ``"linear"``), among
+        which only NaN and None mark them.
+    $scale
+    $solver
+    $random_state
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The class labels, where there are classes.
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenspan import RoweisDA
+    >>> X, y = load_iris(return_X_y=True)
+    >>> RoweisDA(2, r1=0.8, r2=0.9).fit(X, y).transform(X[:3]).shape
+    (3, 2)
+
+    References
+    ----------
+    Ghojogh, Karray & Crowley (2020), Generalized subspace learning by Roweis discriminant analysis.
+    """
+
+    n_components: Components = parameter(default=2, kw_only=False)
+    r1: Share = 0.5
+    r2: Share = 0.5
+
+    def _pose(self, sample: Sample) -> Posed:
+        K, most, why = self._label_kernel(sample.y)
+        basis = features_of(self, sample)
+        form = centring(sample.n) * (1.0 - self.r1)
+        bounded(self.n_components, basis, most, why if self.r1 == 1 else None)
+        if self.r1 > 0:
+            largest = as_solver("auto").pairs(K, 1, "max", None, np.random.default_rng(0))[0][0]
+            form = replace(form + K * (self.r1 / largest), psd=True)
+        classes = self._classes(sample) if self.r2 else None
+        unit: Any = "projection" if classes is None else self.r2 * within(classes.codes)
+        given = None if self.r2 == 1 and self.ridge is None else 1.0 - self.r2 + (self.ridge or 0.0)
+        posed = pose(basis, maximise=form, unit=unit, ridge=given, scale=self._scale)
+        return posed if classes is None else posed.having(classes_=classes.names)
+
+    def _classes(self, sample: Sample) -> Classes:
+        """The classes of S_W; those of numbers are their distinct values."""
+        if self.labels == "delta":
+            return sample.y
+        try:
+            return read_classes(sample.given, sample.n, unlabeled=None, name="RoweisDA")
+        except LabelError as refusal:
+            raise LabelError(
+                f"r2={self.r2} asks for a scatter within classes, but y has none ({refusal}): use r2=0."
+            ) from None

@@ -1,0 +1,360 @@
+"""Discriminant forms: class means against what is left around them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.covariance import ledoit_wolf_shrinkage
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+from ..._diagnostics import note
+from ..._parameters import ArrayLike, Share, parameter
+from ...data import Input, Sample
+from ...data.rows.moments import Sums
+from ...data.y import ClassLabels
+from ...errors import DimensionError, InputError, LabelError, LabelWarning, warn
+from ...graphs import class_indicator
+from ...problem import (
+    AxisWeights,
+    Features,
+    Fitted,
+    Posed,
+    Scatters,
+    TraceProblem,
+    TraceRatio,
+    Unit,
+    share_of,
+    solve,
+    with_ridge,
+)
+from ..base.contract import FeatureReducer, ToldComponents, axes
+from ..base.streaming import LabelledStreaming, asks_for_rows, by_landmarks, reads_once
+from ..base.table import method
+from ..two_views.significance import wilks
+from .classifier import DiscriminantClassifier, class_rule_of, mean_attributes, rule_attributes
+from .pair_costs import AxisRule, RatioWeights
+
+Array = NDArray[np.float64]
+
+#: Chance, above which a discriminant direction may be none, that "auto" takes.
+_LEVEL = 0.05
+
+
+@method("discriminant", "max S_B", "total scatter", "n D min(n, D)", "S0 eqs. 38–45", "fda", "kfda")
+class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
+    """Linear discriminant analysis, and through ``kernel=`` kernel Fisher discriminant analysis.
+
+    .. math:: \\max_V \\operatorname{Tr}(V^T S_B V) \\quad \\text{s.t. } V^T S_T V = I
+
+    [S0, eqs. 38–45]; with ``criterion="trace-ratio"`` instead :math:`\\max \\operatorname{Tr}(V^T S_B V)/\\operatorname{Tr}(V^T S_T V)`
+    over orthonormal V. The constraint is the total scatter, not the within-class scatter: the directions are the same, and data with
+    more features than samples need no special care. Use it to separate known classes.
+
+    It is a classifier too: ``predict`` and its relatives are Bayes' rule for Gaussian classes that share the within-class covariance
+    (shrunk and with the ridge, where asked for), in the feature space of the kernel if there is one. All discriminant directions
+    count there, whatever `n_components` is. Without shrinkage and kernel these are the values of scikit-learn's
+    ``LinearDiscriminantAnalysis``.
+
+    Cost: O(nD min(n, D) + min(n, D)³) time; for D ≥ n by the n×n products of the rows, and sparse X stays sparse. For D < n
+    without `kernel`, `reduce` or ``shrinkage="auto"`` it is one pass over X and O(D²) memory beyond the data: X may then be a
+    `numpy.memmap`, of which the fit holds no ``embedding_`` (``transform`` reads it in blocks), and `partial_fit` takes the rows in
+    parts.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None, default=None
+        Number of directions. None means c − 1, which is also the most the ratio trace of c classes has, or all there are in features
+        of lower rank. "auto" keeps those that are more than chance at the 5 % level, by Wilks' lambda of each and those after it
+        (Rao's F, exact for normal classes of equal covariance), one at least: for the classical criterion without kernel, ridge and
+        shrinkage, and more rows than features and classes.
+    criterion : {"ratio-trace", "trace-ratio", "one-against-rest"}, default="ratio-trace"
+        The classical criterion; the orthogonal one, which may have more than c − 1 directions (its value is ``trace_ratio_``, in units
+        of S_T, and ``between_to_within_``, in units of S_W); or for every class the direction that tells it best from all others
+        [S3, §3.7], positive on its side: c axes, each to be read by itself, in the span of the classical ones.
+    shrinkage : float in [0, 1], "auto" or None, default=None
+        Pull the within-class covariance towards a multiple of the identity; ``"auto"`` is Ledoit and Wolf's amount.
+    priors : array-like of shape (n_classes,) or None, default=None
+        Probabilities of the classes, in the order of ``classes_``, for ``predict`` and its relatives; None means their shares of the
+        labelled rows. The directions do not depend on them.
+    store_covariance : bool, default=False
+        Keep the D×D covariance of the classes as ``covariance_`` (not with a kernel).
+    $axes
+    $kernel
+    $landmarks
+    $reduce
+    $ridge
+    $unlabeled
+    $scale
+    $solver
+    $random_state
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The class labels.
+    priors_ : ndarray of shape (n_classes,)
+        Probabilities of the classes.
+    means_ : ndarray of shape (n_classes, n_features)
+        Class means (absent with a kernel, as are the next three).
+    xbar_ : ndarray of shape (n_features,)
+        Their mean under the priors.
+    coef_ : ndarray of shape (n_classes, n_features), or (1, n_features) for two classes
+        Weights of ``decision_function``.
+    intercept_ : ndarray of shape (n_classes,), or (1,) for two classes
+    covariance_ : ndarray of shape (n_features, n_features)
+        Of every class, as ``predict`` uses it: shrunk and with the ridge, within the span of the data. Where `store_covariance` asks.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        Share of each axis in the scatter between the classes, measured in that within them (with ``"ratio-trace"``).
+    trace_ratio_ : float
+        With ``"trace-ratio"``: the maximum Tr(VᵀS_BV)/Tr(VᵀS_TV), between 0 and 1. S_T = S_B + S_W is the total scatter, S_W shrunk and
+        with the ridge where asked for.
+    between_to_within_ : float
+        With ``"trace-ratio"``: Tr(VᵀS_BV)/Tr(VᵀS_WV) of the same axes and the same S_W. It is ρ/(1 − ρ) for ρ = ``trace_ratio_``, so that
+        both are largest for the same axes.
+    n_samples_seen_ : int
+        Rows so far, where `partial_fit` can add more.
+    moments_ : Sums
+        Counts, means and scatters of these rows, to which `partial_fit` adds.
+    n_components_ : int
+        Number of directions.
+    decision_ : Map
+        The function behind ``predict``: log posteriors up to what all classes share.
+    collapsed_ : int
+        Directions along which the training classes have no extent.
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from eigenspan import LDA
+    >>> X, y = load_wine(return_X_y=True)
+    >>> lda = LDA().fit(X, y)
+    >>> lda.transform(X[:3]).shape
+    (3, 2)
+    >>> float(lda.score(X, y)), lda.predict_proba(X).shape
+    (1.0, (178, 3))
+    >>> LDA(2, kernel="rbf").fit(X, y).embedding_.shape
+    (178, 2)
+
+    References
+    ----------
+    [S0] §5.2, §7.2; [S3] §3.7; Wang et al. (2007) for the trace ratio; Ledoit & Wolf (2004).
+    """
+
+    n_components: ToldComponents | None = parameter(default=None, kw_only=False)
+    criterion: Literal["ratio-trace", "trace-ratio", "one-against-rest"] = "ratio-trace"
+    shrinkage: Share | Literal["auto"] | None = None
+    priors: ArrayLike | None = None
+    store_covariance: bool = False
+    axes: AxisRule = "unit"
+    unlabeled: Any = None
+
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels(), one_pass=reads_once, blocks=by_landmarks)
+
+    def _needs_rows(self) -> str | None:
+        if self.shrinkage == "auto":
+            return 'shrinkage="auto"'
+        return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None)
+
+    @property
+    def _on_inputs(self) -> bool:
+        """The covariance is shrunk over the features of X, constant ones included."""
+        return self.kernel is None and self.reduce is None
+
+    def _fit(self, sample: Sample) -> Fitted:
+        if self.n_components == "auto":
+            self._refuse_untested()
+        if self.criterion == "one-against-rest" and self.axes != "unit":
+            raise InputError(
+                f'axes={self.axes!r} weighs axes of one problem, and criterion="one-against-rest" has several: leave it out.'
+            )
+        scatters = self._scatters(sample)
+        _check_axes(self.n_components, self.criterion, scatters.counts.size)
+        check_scatters(self, scatters, sample)
+        codes = sample.y.codes if self.shrinkage == "auto" else None
+        s = _amount(self.shrinkage, scatters.basis, codes, own=self._on_inputs)
+        fitted = self._conclude(scatters, s, sample.y.names)
+        if self.kernel is not None or scatters.sums is not None:
+            return fitted
+        return fitted.having(**mean_attributes(_class_means(sample.x.values, sample.y.codes), fitted))
+
+    def _fit_sums(self, sums: Sums, X: Any = None) -> Fitted | None:
+        counts = sums.labelled.counts
+        d: Any = self.n_components
+        auto: bool = d == "auto"
+        d = counts.size - 1 if d is None or auto else d
+        fewest = max(
+            2 if self.criterion == "trace-ratio" else max(d, 1) + 1,
+            np.size(self.priors) if self.priors is not None else 0,
+        )
+        if counts.size < fewest or not np.all(counts > 0):
+            return None
+        scatters = Scatters.of_sums(sums, X)
+        if scatters.between.n < min(d, sums.labelled.means.shape[1]):
+            return None
+        if auto:
+            self._refuse_untested()
+            if counts.sum() - 1 < scatters.between.n + counts.size - 1:
+                return None
+        return self._conclude(scatters, _amount(self.shrinkage, scatters.basis), None)
+
+    def _conclude(self, scatters: Scatters, s: float, names: Any) -> Fitted:
+        """Solve, and learn the classes, the covariance shrunk by s."""
+        posed = self._pose_shrunk(scatters, s)
+        if self.n_components == "auto":
+            posed = replace(posed, axes=_significant(posed, scatters.counts))
+        fitted = axes(self).fit(posed)
+        fitted = fitted.having(n_components_=int(fitted.map.width))
+        rule = class_rule_of(self, posed, scatters, names)
+        fitted = fitted.having(**rule_attributes(self, posed, fitted, scatters, rule))
+        if scatters.sums is None:
+            return fitted
+        fitted = fitted.having(moments_=scatters.sums, n_samples_seen_=scatters.sums.n)
+        return fitted.having(**mean_attributes(scatters.sums.labelled.means, fitted))
+
+    def _pose_shrunk(self, scatters: Scatters, s: float) -> Posed:
+        A, W, basis = scatters.between, scatters.within, scatters.basis
+        features = basis.offset.size if self._on_inputs else basis.dim
+        level = float(W.diagonal().sum()) / features
+        given = None if not s and self.ridge is None else s * level + (self.ridge or 0.0)
+        unit = with_ridge(A + (1 - s) * W, given, basis.relative_ridge)
+        free = self.n_components in (None, "auto") or self.criterion == "one-against-rest"
+        most = min(scatters.counts.size - 1, max(A.n, 1)) if free else None
+        # what one row of a class has of its mean: less is rounding
+        size = share_of(A + W, unit) / scatters.counts.max()
+        if self.criterion == "trace-ratio":
+            ratio = TraceRatio(A, unit)
+            return Posed(ratio, basis, RatioWeights(ratio, self.axes), axes=most, size=size * unit.norm())
+        scale = AxisWeights(self.axes, signed=False)
+        posed = Posed(TraceProblem(A, unit, "max"), basis, scale, axes=most, size=size)
+        if self.criterion == "ratio-trace":
+            return posed
+        means = scatters.means - scatters.counts @ scatters.means / scatters.counts.sum()
+        return replace(posed, scale=Unit(), turn=partial(_against_the_rest, means))
+
+    def _refuse_untested(self) -> None:
+        given = {
+            f"criterion={self.criterion!r}": self.criterion != "ratio-trace",
+            "kernel=": self.kernel is not None,
+            "ridge=": bool(self.ridge),
+            "shrinkage=": self.shrinkage not in (None, 0),
+        }
+        if reason := next((name for name, there in given.items() if there), None):
+            raise InputError(
+                f'n_components="auto" keeps the directions that Wilks\' lambda finds significant, whose distribution is not known with '
+                f"{reason}: leave that out, or give a number of directions."
+            )
+
+
+def _significant(posed: Posed, counts: Array) -> int:
+    """How many discriminant directions are more than chance, in turn until one is not; one at least."""
+    n, p, c = int(counts.sum()), posed.problem.A.n, counts.size
+    if n - 1 < p + c - 1:
+        raise DimensionError(
+            f'n_components="auto" tests directions, which takes more rows than there are features and classes: there are {n} labelled rows '
+            f"of {p} dimensions in {c} classes. Give a number, or keep fewer principal axes first (reduce=)."
+        )
+    squares = solve(posed.problem, min(c - 1, p)).values
+    chances = wilks(np.sqrt(np.clip(squares, 0.0, 1.0)), n, p, c - 1)["p_F"]
+    note(p_values=chances)
+    passed = int(np.argmax(np.append(chances, 1.0) > _LEVEL))
+    if not passed:
+        warn(
+            f"No discriminant direction is more than chance (p = {chances[0]:.2g} for all of them together, above {_LEVEL:g}): the one "
+            "that is shown may tell nothing of the classes.",
+            LabelWarning,
+        )
+    return max(1, passed)
+
+
+def _against_the_rest(means: Array, V: Array) -> Array:
+    """Fisher's direction of class k and all others is ``S_T⁻¹g``, g its centred mean: ``VV'g`` of axes V of unit total scatter."""
+    T = (means @ V).T
+    return T / np.maximum(np.linalg.norm(T, axis=0), np.finfo(float).tiny)
+
+
+def _check_axes(n_components: Any, criterion: str, c: int) -> None:
+    if n_components == "auto":
+        return
+    if criterion == "one-against-rest" and n_components not in (None, c):
+        raise DimensionError(
+            f'n_components={n_components}, but criterion="one-against-rest" has one direction for each of the {c} classes: leave '
+            "n_components out."
+        )
+    if criterion == "ratio-trace" and n_components is not None and n_components > c - 1:
+        raise DimensionError(
+            f"n_components={n_components}, but {c} classes have at most {c - 1} discriminant directions: the means "
+            "of c classes span c - 1 dimensions. "
+            f'Use n_components <= {c - 1}, or criterion="trace-ratio".'
+        )
+
+
+def _amount(shrinkage: Any, basis: Any, codes: Any = None, own: bool = True) -> float:
+    """The share of the identity in the shrunk covariance."""
+    if shrinkage is None:
+        return 0.0
+    if shrinkage == "auto":
+        if sp.issparse(basis.raw) and basis.raw.shape[0] * basis.dim > 2**27:
+            raise InputError('shrinkage="auto" needs the data dense: pass a number, or reduce= first.')
+        Z = _dense(basis.raw) if own else basis.Z
+        Z, G = Z[codes >= 0], class_indicator(codes[codes >= 0])
+        R = Z - G @ (G.T @ Z)
+        R = R / max(float(np.abs(R).max(initial=0.0)), np.finfo(float).tiny)  # its fourth powers would overflow
+        amount = float(ledoit_wolf_shrinkage(R, assume_centered=True))
+    else:
+        amount = float(shrinkage)
+    note(shrinkage=amount)
+    return amount
+
+
+def _class_means(R: Any, codes: Any) -> Array:
+    """The mean of every class."""
+    counts = np.bincount(codes[codes >= 0]).astype(np.float64)
+    sums = (class_indicator(codes) * np.sqrt(counts)).T @ R
+    return np.asarray(sums.toarray() if sp.issparse(sums) else sums, dtype=np.float64) / counts[:, None]
+
+
+def check_scatters(estimator: Any, scatters: Scatters, sample: Sample) -> None:
+    """`check_spread` of rows that were summed over, from the sums."""
+    if scatters.sums is None:
+        check_spread(estimator, scatters.basis, sample)
+    elif scatters.sums.rest.n:
+        everyone = scatters.sums.everyone
+        name = type(estimator).__name__
+        _refuse_coincident(scatters.sums.labelled.spread(), everyone.spread(), everyone.mean, name)
+
+
+def check_spread(estimator: Any, basis: Features, sample: Sample) -> None:
+    """Refuse labelled rows that all coincide where the others do not. Cost O(nD)."""
+    labelled = sample.y.codes >= 0
+    if not labelled.all():
+        X = sample.x.values if estimator.reduce is None else basis.Z
+        (inside, _), (everywhere, mean) = _deviations(X[labelled]), _deviations(X)
+        _refuse_coincident(inside, everywhere, mean, type(estimator).__name__)
+
+
+def _deviations(X: Any) -> tuple[Array, Array]:
+    """Standard deviation and mean of every column."""
+    if sp.issparse(X):
+        mean, variance = mean_variance_axis(sp.csr_matrix(X), axis=0)
+        return np.sqrt(variance), mean
+    return np.std(X, axis=0, dtype=np.float64), np.mean(X, axis=0, dtype=np.float64)
+
+
+def _refuse_coincident(inside: Array, everywhere: Array, mean: Array, name: str) -> None:
+    """The labelled rows vary in no column by more than rounding: what a discriminant would show of them is noise."""
+    if np.all(inside <= 1e-6 * everywhere + 1e-13 * np.abs(mean)):
+        raise LabelError(
+            f"{name} needs labelled samples that differ, but the labelled samples all coincide: they have classes and no directions that "
+            "tell these apart. Label other samples, or use an unsupervised method."
+        )
+
+
+def _dense(X: Any) -> Array:
+    return X.toarray() if sp.issparse(X) else np.asarray(X, dtype=np.float64)

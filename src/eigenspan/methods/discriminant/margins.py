@@ -1,0 +1,200 @@
+"""Margins between classes: points of a class near one another against the nearest points of other classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..._parameters import Count, NotNegative, Weights
+from ...graphs import affinity, allies, rivals
+from ...graphs.weights.rules import refuse_given
+from ...problem import Form
+from ...problem.forms import laplacian
+from ..base.table import NEIGHBOURS_AND_FEATURES, method
+from .pair_costs import PairCosts, ones_on
+
+
+class _Margins(PairCosts):
+    """Methods with a graph of allies and one of rivals."""
+
+    n_rivals: Count | None = None
+
+    def _weigh(self, graph: Any, points: Any) -> Form:
+        return ones_on(graph)
+
+    def _allies(self, points: Any, codes: Any) -> Form:
+        """``C_I``: every point and its nearest of the same class."""
+        return self._weigh(allies(points, codes, self._k, self.n_jobs), points)
+
+    def _rivals(self, points: Any, codes: Any) -> Form:
+        """``C_E``: every point and its nearest of other classes."""
+        return self._weigh(rivals(points, codes, self.n_rivals or self._k, self.n_jobs), points)
+
+
+@method("discriminant", "min L of allies − rivals", "projection", NEIGHBOURS_AND_FEATURES, "S2 §2.1.1")
+class DNE(_Margins):
+    """Discriminant neighbourhood embedding, supervised or semi-supervised.
+
+    .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T V = I
+
+    with :math:`C = C^I - C^E + \\gamma C^u` [S2, §2.1.1]: near points of a class are drawn together, near points of different
+    classes pushed apart, by an orthonormal projection. Each axis is worth as much as its eigenvalue is negative. With γ = 0 the
+    labelled points decide alone; `SSDNE` is the same with γ = 0.1.
+
+    Cost: neighbours within and across classes, then O(nkD + nD² + D³) time and O(nD + D²) memory; γ > 0 with ``graph="all"``
+    adds O(n²D) in blocks.
+
+    Parameters
+    ----------
+    $n_components
+    $n_rivals
+    $cost_parameters_orthonormal
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenspan import DNE
+    >>> X, y = load_iris(return_X_y=True)
+    >>> DNE(2).fit(X, y).transform(X[:3]).shape
+    (3, 2)
+
+    References
+    ----------
+    Zhang, Xue, Sun, Guo & Lu (2007), Optimal dimensionality of metric space for classification; [S2] §2.1.1.
+    """
+
+    def _labelled(self, points: Any, codes: Any) -> tuple[Form, None]:
+        return laplacian(self._allies(points, codes) - self._rivals(points, codes)), None
+
+
+@method("discriminant", "max L of rivals", "L of allies", NEIGHBOURS_AND_FEATURES, "S2 §2.1.1")
+class MFA(_Margins):
+    """Marginal Fisher analysis, supervised or semi-supervised.
+
+    .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T X^T (D^I - C^I) X V = I
+
+    with :math:`C = -C^E + \\gamma C^u` [S2, §2.1.1]: the nearest points of different classes as far apart as can be, in
+    units of the distance between near points of the same class. With γ = 0 the labelled points decide alone; `SSMFA` is the same
+    with γ = 0.1.
+
+    Cost: as `DNE`.
+
+    Parameters
+    ----------
+    $n_components
+    $n_rivals
+    $cost_parameters
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from eigenspan import MFA
+    >>> X, y = load_wine(return_X_y=True)
+    >>> MFA(2, n_neighbors=5, n_rivals=20).fit(X, y).transform(X[:3]).shape
+    (3, 2)
+
+    References
+    ----------
+    Yan et al. (2007), Graph embedding and extensions; [S2] §2.1.1.
+    """
+
+    def _labelled(self, points: Any, codes: Any) -> tuple[Form, Form]:
+        return -laplacian(self._rivals(points, codes)), laplacian(self._allies(points, codes))
+
+
+@method("discriminant", "max L of weighted rivals", "L of weighted allies", NEIGHBOURS_AND_FEATURES, "Chen et al. 2005")
+class LDE(MFA):
+    """Local discriminant embedding, supervised or semi-supervised.
+
+    .. math:: \\max_V \\operatorname{Tr}(V^T X^T L^E X V) \\quad \\text{s.t. } V^T X^T L^I X V = I
+
+    with the Laplacians of the weighted edges between near points of different classes and of the same class: `MFA` with
+    weights that fall off with distance. γ adds the neighbours of all points to the cost as there.
+
+    Cost: as `DNE`.
+
+    Parameters
+    ----------
+    $n_components
+    weights : {"heat", "local", "binary", "cosine"} or weight specification, default="heat"
+        Weights of the edges within and across classes, such as ``Heat(sigma)``.
+    $n_rivals
+    $cost_parameters
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from eigenspan import LDE
+    >>> X, y = load_wine(return_X_y=True)
+    >>> LDE(2, n_neighbors=5).fit(X, y).transform(X[:3]).shape
+    (3, 2)
+
+    References
+    ----------
+    Chen, Chang & Liu (2005), Local discriminant embedding and its variants; [S2] §2.1.1.
+    """
+
+    weights: Weights = "heat"
+
+    def _weigh(self, graph: Any, points: Any) -> Form:
+        refuse_given("LDE", self.weights)
+        if not graph.distances.nnz:
+            return ones_on(graph)
+        return Form(graph.n, sparse=affinity(graph, self.weights, points).W)
+
+
+@method("semi-supervised", "DNE + γ L of all points", "projection", "n² D, or " + NEIGHBOURS_AND_FEATURES, "S2 §2.1.2")
+class SSDNE(DNE):
+    """Semi-supervised discriminant neighbourhood embedding: `DNE` with γ = 0.1 [S2, §2.1.2].
+
+    .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T V = I,\\quad C = C^I - C^E + \\gamma C^u
+
+    Cost: as `DNE`.
+
+    Parameters
+    ----------
+    $n_components
+    $n_rivals
+    $cost_parameters_orthonormal
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from eigenspan import SSDNE
+    >>> X, y = load_digits(return_X_y=True)
+    >>> some = np.where(np.arange(len(y)) < 100, y, -1)  # the rest has no label
+    >>> SSDNE(10).fit(X, some).transform(X[:3]).shape
+    (3, 10)
+    """
+
+    gamma: NotNegative = 0.1
+    unlabeled: Any = -1
+
+
+@method("semi-supervised", "MFA + γ L of all points", "L of allies", "n² D, or " + NEIGHBOURS_AND_FEATURES, "S2 §2.1.2")
+class SSMFA(MFA):
+    """Semi-supervised marginal Fisher analysis: `MFA` with γ = 0.1 [S2, §2.1.2].
+
+    .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T X^T (D^I - C^I) X V = I,\\quad C = -C^E + \\gamma C^u
+
+    Cost: as `DNE`.
+
+    Parameters
+    ----------
+    $n_components
+    $n_rivals
+    $cost_parameters
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from eigenspan import SSMFA
+    >>> X, y = load_wine(return_X_y=True)
+    >>> some = np.where(np.arange(len(y)) % 3 == 0, y, -1)
+    >>> SSMFA(2).fit(X, some).transform(X[:3]).shape
+    (3, 2)
+    """
+
+    gamma: NotNegative = 0.1
+    unlabeled: Any = -1

@@ -1,0 +1,117 @@
+"""Locality within classes, in the feature space of a kernel."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..._parameters import Count, NotNegative, Verbose, Weights
+from ...data import Input, Sample
+from ...data.x import as_rows
+from ...data.y import ClassLabels
+from ...errors import LabelError
+from ...graphs import affinity, allies, check_n_neighbors
+from ...graphs.class_graphs import warn_of_single_labels
+from ...graphs.weights.rules import refuse_given
+from ...problem import Posed, diagonal, pose
+from ...problem.forms import AllPairs, PairWeights, Sparse, pair_affinity
+from ..base.contract import Kernels, LandmarkRows, Scale, SpectralReducer, features_of
+from ..base.table import method
+
+
+@method("discriminant", "min L of pairs of a class", "degree", "n³, or n² D + n m²", "S2 §2.1.1", "snle", "sklpp")
+class SupervisedNonlinearLocalEmbedding(SpectralReducer):
+    """Supervised nonlinear local embedding: kernel LPP over the pairs of a class.
+
+    .. math:: \\min_\\alpha \\operatorname{Tr}(\\alpha^T K L K \\alpha) \\quad \\text{s.t. } \\alpha^T K D K \\alpha = I, \\qquad
+              w_{ij} = e^{-\\lVert x_i - x_j \\rVert^2 / \\sigma^2} \\text{ within a class, } 0 \\text{ across}
+
+    L = D − W: rows of a class come to lie together, near ones before far ones, along functions that a kernel makes nonlinear. [S2, §2.1.1]
+    names the method as a choice of its :math:`C^\\ell` and gives no formula. What is solved here is the problem of the same authors'
+    supervised kernel locality preserving projections (2005), which puts class labels for the neighbourhoods of LPP.
+
+    Functions that are constant on every class cost nothing: the first c − 1 axes tell c classes apart, and the ridge decides how
+    smoothly; further ones show what varies within classes. Use it for classes that no plane separates, and choose kernel and ridge by
+    cross-validation. Rows without a label count for the kernel only, and are placed by the map.
+
+    Cost: O(n²D) for the weights, in blocks, or the neighbours within classes; O(n³) for the kernel, or O(nm²) with m landmarks.
+
+    Parameters
+    ----------
+    $n_components
+    n_neighbors : int or None, default=None
+        Nearest rows of its class that each row is tied to; None for all of them.
+    weights : {"heat", "local", "binary", "cosine"} or weight specification, default="heat"
+        Weights of pairs, from the rows of X themselves (from their images where X is a kernel matrix): ``Heat(sigma)``, σ half the median
+        distance unless given. Of all pairs they are "heat", "local" or powers of these.
+    kernel : str, Kernel or callable, default="rbf"
+        A name, ``Kernel("rbf", gamma="median")``, a kernel of a graph such as ``HeatKernel(t)``, a function of two arrays of rows,
+        or of two rows, or ``"precomputed"`` when X is the kernel matrix.
+    $landmarks
+    $ridge
+    $unlabeled
+    $scale
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $classes_attribute
+    $spectral_attributes
+
+    Examples
+    --------
+    Three rings, one around the other:
+
+    >>> import numpy as np
+    >>> from eigenspan import SupervisedNonlinearLocalEmbedding
+    >>> rng, y = np.random.default_rng(0), np.arange(300) % 3
+    >>> t, r = rng.uniform(0, 2 * np.pi, 300), y + 1 + 0.1 * rng.standard_normal(300)
+    >>> X = np.column_stack([r * np.cos(t), r * np.sin(t)])
+    >>> Y = SupervisedNonlinearLocalEmbedding(2).fit(X[:200], y[:200]).transform(X[200:])
+    >>> Y.shape
+    (100, 2)
+
+    References
+    ----------
+    Cheng, Liu, Lu & Chen (2004), A supervised nonlinear local embedding for face recognition; Cheng, Liu, Lu & Chen (2005), Supervised
+    kernel locality preserving projections for face recognition.
+    """
+
+    n_neighbors: Count | None = None
+    weights: Weights = "heat"
+    kernel: Kernels = "rbf"
+    landmarks: LandmarkRows = None
+    ridge: NotNegative | None = None
+    scale: Scale = None
+    unlabeled: Any = None
+    n_jobs: int | None = None
+    verbose: Verbose = 0
+
+    _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, y=ClassLabels())
+    _basis: ClassVar[str] = "kernel"
+
+    def _pose(self, sample: Sample) -> Posed:
+        basis = features_of(self, sample)
+        if self.n_neighbors is not None:
+            check_n_neighbors(self.n_neighbors, sample.x.values)
+        rows = sample.x.points
+        W = self._within(basis.Z if rows is None else as_rows(rows), sample.y.codes)
+        return pose(basis, minimise=W.laplacian(), unit=diagonal(W.degrees()), ridge=self.ridge)
+
+    def _within(self, points: Any, codes: Any) -> PairWeights:
+        """Weights of the pairs of a class, one on the diagonal of labelled rows."""
+        refuse_given(type(self).__name__, self.weights)
+        counts = np.bincount(codes[codes >= 0])
+        if counts.max() < 2:
+            raise LabelError(
+                f"None of the {counts.size} classes has two labelled rows, so that no pair says what belongs together: label more rows."
+            )
+        if self.n_neighbors is None:
+            warn_of_single_labels(codes)
+            return AllPairs(pair_affinity(points, self.weights, codes=codes, n_jobs=self.n_jobs))
+        graph = allies(points, codes, self.n_neighbors, self.n_jobs)
+        return Sparse(affinity(graph, self.weights, points).W + sp.diags_array((codes >= 0).astype(float)), graph)

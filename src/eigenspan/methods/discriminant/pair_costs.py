@@ -1,0 +1,298 @@
+"""Costs on pairs, labelled and unlabelled: ``min Σ c_ij ‖y_i − y_j‖²`` with ``C = C_ℓ + γ C_u`` [S2].
+
+A method is what its labels say, `_labelled`: a form and a unit. The neighbours of all points, γ times, come on top in one
+place, so that every supervised method here is semi-supervised too; the names that begin with SS only set γ, and take −1 for a
+missing label.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._diagnostics import note
+from ..._parameters import Count, NotNegative, Positive, Verbose
+from ...data import Input, Sample
+from ...data.y import ClassLabels
+from ...errors import DimensionError, GraphError, LabelError, LabelWarning, RidgeWarning, warn
+from ...graphs import (
+    LocalScaling,
+    NeighbourGraph,
+    Powered,
+    affinity,
+    allies,
+    as_graph,
+    check_n_neighbors,
+)
+from ...graphs.class_graphs import warn_of_single_labels
+from ...graphs.neighbours.accept import given_graph, is_given
+from ...graphs.neighbours.graph import GivenGraph
+from ...numerics.eigen import dense
+from ...problem import (
+    AxisWeights,
+    Features,
+    Form,
+    Posed,
+    Spectrum,
+    TraceProblem,
+    TraceRatio,
+    diagonal,
+    share_of,
+    with_ridge,
+)
+from ...problem.forms import laplacian, local_fisher, pair_affinity
+from ..base.contract import FeatureReducer, features_of, points_of
+from ..base.graph_embedding import check_given
+from ..base.table import NEIGHBOURS_AND_FEATURES, method
+
+Array = NDArray[np.float64]
+
+PairAffinity = Literal["neighbours", "local"]
+AxisRule = Literal["unit", "norm", "eigenvalue", "eigenvalue-norm"]
+#: The ridge of a singular unit, relative to the mean of its eigenvalues that are not zero.
+SINGULAR = 0.01
+#: Eigenvalues at or below this share of the largest count as zero.
+RANK = 1e-10
+#: What one pair of forms measures of the other at least, unless it is rounding: with equal class means there is nothing between classes.
+_LEAST = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class RatioWeights:
+    """The weightings of axes for a trace ratio, whose eigenvalues sum to zero: an axis v gains ``v'Av / v'Bv``."""
+
+    problem: TraceRatio
+    kind: str
+
+    def products(self, V: Array) -> Array | None:
+        return V.T @ (self.problem.B @ V) if self.kind.startswith("eigenvalue") else None
+
+    def __call__(self, spectrum: Spectrum) -> Array:
+        V = spectrum.vectors
+        above, below = (np.einsum("ij,ij->j", V, M @ V) for M in (self.problem.A, self.problem.B))
+        gains = np.divide(above, below, out=np.zeros_like(above), where=below > 1e-12 * below.max())
+        return AxisWeights(self.kind, signed=False)(replace(spectrum, values=gains))
+
+
+class PairCosts(FeatureReducer):
+    """The framework: ``min Tr(V'Z'(A_ℓ + γ s L_u)ZV)  s.t.  V'BV = I``, a subclass saying A_ℓ and B."""
+
+    gamma: NotNegative = 0.0
+    alpha: Positive = 4.0
+    gamma_scale: Literal["relative", "raw"] = "relative"
+    n_neighbors: Count | None = None
+    graph: Literal["all"] | GivenGraph = "all"
+    axes: AxisRule = "unit"
+    unlabeled: Any = None
+    n_jobs: int | None = None
+    verbose: Verbose = 0
+
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
+
+    @property
+    def _k(self) -> int:
+        """Neighbours, three as in [S2, §4.1] unless given."""
+        return 3 if self.n_neighbors is None else self.n_neighbors
+
+    def _labelled(self, points: Any, codes: Any) -> tuple[Form, Form | None]:
+        """What the labels say: the form to minimise, and the unit (None for orthonormal axes)."""
+        raise NotImplementedError
+
+    def _unlabelled(self, points: Any) -> Form:
+        """``L_u``: neighbouring points, labelled or not, stay close [S2, §2.1.2]."""
+        weights = Powered(LocalScaling(self._k), self.alpha)
+        if isinstance(self.graph, str) and self.graph == "all":
+            return laplacian(pair_affinity(points, weights, n_jobs=self.n_jobs))
+        if is_given(self.graph):  # the lengths of its edges are all that is asked for
+            graph = given_graph(self.graph, points.shape[0])
+        else:
+            graph = as_graph(self.graph, points, n_neighbors=None, n_jobs=self.n_jobs)
+        return laplacian(affinity(graph, weights, points).W)
+
+    def _pose(self, sample: Sample) -> Posed:
+        codes = sample.y.codes
+        warn_of_a_mark(self, sample.y.names)
+        basis = features_of(self, sample).centred(np.ones(sample.n))
+        points = checked_points(self, basis, sample)
+        refuse_class_graph(self)
+        if not self.gamma:
+            check_given(self.graph, points)
+        form, unit = self._labelled(points, codes)
+        A, B = basis.restrict(form), unit_over(basis, unit, codes)
+        return self._combined(basis, A, basis.restrict(self._unlabelled(points)) if self.gamma else None, B)
+
+    def _combined(self, basis: Features, A: Form, smooth: Form | None, B: Form | None) -> Posed:
+        """The problem over the coordinates from its parts: nothing here depends on the number of samples."""
+        raw = self.gamma_scale == "raw"
+        if smooth is not None:
+            share = 1.0 if raw else unlabelled_unit(A, smooth)
+            note(gamma_factor=share, effective_gamma=self.gamma * share)
+            A = A + self.gamma * share * smooth
+        unit = None if B is None else self._unit(basis, A, B)
+        size = 0.0 if B is None or unit is None else _LEAST * share_of(B, unit)
+        return Posed(TraceProblem(A, unit, "min"), basis, AxisWeights(self.axes), size=size)
+
+    def _unit(self, basis: Features, A: Form, B: Form) -> Form:
+        """B, with a ridge where one is given or needed."""
+        if not (self.gamma or self.ridge or B.diagonal().any()):
+            raise LabelError(
+                f"{type(self).__name__} measures in units of what varies within a class, but no class has two labelled samples that "
+                "differ: label more samples, use gamma > 0 with unlabelled ones, or give ridge=."
+            )
+        ridge = self.ridge
+        if ridge is None and B.is_singular:
+            if self.gamma_scale == "raw":
+                ridge = self.gamma or None  # [S2, §2.3]
+            else:
+                ridge = singular_ridge(A, B, quiet=bool(self.gamma or basis.relative_ridge))
+        return with_ridge(B, ridge, basis.relative_ridge)
+
+
+def refuse_class_graph(estimator: Any) -> None:
+    """Refuse a graph within classes, with gamma = 0 too, where it would be accepted unread."""
+    if getattr(estimator.graph, "within_class", False):
+        raise GraphError(
+            f"graph={estimator.graph!r} joins points of one class, but {type(estimator).__name__}(graph=) joins neighbours among all "
+            "points, labelled or not. Leave within_class out."
+        )
+
+
+def singular_ridge(A: Form, B: Form, quiet: bool) -> float | None:
+    """What to add to a singular B: 1 % of what it measures on average, where it measures at all; None where A does not ask for it.
+
+    The mean over all directions would fall with every feature in which only unlabelled points differ. Where B measures nothing the
+    ridge is 1: orthonormal axes.
+    """
+    values, Q = dense.eigenpairs(B.to_dense())
+    blind = values <= RANK * values[-1]
+    if blind.all():
+        return 1.0
+    size = max(A.norm(), np.finfo(float).tiny)  # divided by before squares are summed, which may overflow or vanish
+    if np.linalg.norm((A @ Q[:, blind]) / size) <= 1e-7:
+        return None
+    epsilon = SINGULAR * float(values[~blind].mean())
+    if not quiet:
+        warn(
+            f"No two labelled samples of a class that are near differ in {np.sum(blind)} of {B.n} directions: a ridge of {epsilon:.3g} "
+            f"was added to the unit, {SINGULAR:.0%} of what they differ by on average in the others. With few labels much depends on it: "
+            "choose ridge= by RegularizedSearch, or reduce the features first.",
+            RidgeWarning,
+        )
+    return epsilon
+
+
+def unit_over(basis: Features, unit: Form | None, codes: Any) -> Form | None:
+    """``Z'BZ``, exactly zero for features that vary among unlabelled points only, whose rounding would be taken for a tiny unit."""
+    if unit is None:
+        return None
+    B = basis.restrict(unit)
+    if np.all(codes >= 0):
+        return B
+    return without_rounding(B, basis.restrict(diagonal((codes >= 0).astype(float))).diagonal())
+
+
+def without_rounding(B: Form, size: Array) -> Form:
+    """B, exactly zero for features on whose squares, of this size, it is rounding."""
+    dead = B.diagonal() <= 1e-12 * size
+    return Form(B.n, dense=np.where(dead | dead[:, None], 0.0, B.to_dense()), psd=B.psd) if dead.any() else B
+
+
+def mean_on_range(B: Form) -> float:
+    """The mean of the eigenvalues of a PSD matrix that are not zero; 0 where all are."""
+    values = dense.eigenvalues(B.to_dense())
+    return float(values[values > RANK * values[-1]].mean()) if values[-1] > 0 else 0.0
+
+
+def unlabelled_unit(A: Form, smooth: Form) -> float:
+    """s with ``s Tr U = Σ max(−λ_i(A), 0)``: what all neighbours cost at γ = 1 is all that the labels can gain.
+
+    Where the labels can gain nothing, no eigenvalue of A being negative, their total cost ``Σ |λ_i(A)|`` stands in for it.
+    """
+    values = dense.eigenvalues(A.to_dense())
+    gain, cost = float(np.maximum(-values, 0.0).sum()), float(smooth.diagonal().sum())
+    if gain <= 1e-12 * np.abs(values).sum():
+        gain = float(np.abs(values).sum())
+    return gain / cost if gain > 0 and cost > 0 else 1.0
+
+
+def warn_of_a_mark(estimator: Any, classes: Any) -> None:
+    """−1 among several classes of a supervised method that is asked for unlabelled points: it rather stands for these."""
+    supervised = type(estimator)._parameters["unlabeled"].default is None
+    if estimator.gamma and supervised and estimator.unlabeled is None and classes.size > 2 and -1 in classes.tolist():
+        name = type(estimator).__name__
+        warn(
+            f"The labels contain -1, which {name} takes for a class like the {classes.size - 1} others, while gamma={estimator.gamma:g} "
+            f"counts unlabelled points. If -1 marks these, pass unlabeled=-1 or use SS{name}; if it is a class, name it otherwise.",
+            LabelWarning,
+        )
+
+
+def checked_points(estimator: Any, basis: Features, sample: Sample) -> Any:
+    """Where neighbours are looked for, if there can be any."""
+    if basis.dim == 0:
+        raise DimensionError(f"All {sample.n} rows coincide: there are no dimensions to show.")
+    if estimator.n_neighbors is not None:
+        check_n_neighbors(estimator.n_neighbors, sample.x.values)
+    return points_of(estimator, basis, sample)
+
+
+def ones_on(graph: NeighbourGraph) -> Form:
+    """Cost one on every undirected edge."""
+    S = graph.undirected()
+    S.data = np.ones(S.nnz)
+    return Form(graph.n, sparse=S)
+
+
+@method(
+    "discriminant", "min L of near pairs and −1/n across", "near pairs of a class", NEIGHBOURS_AND_FEATURES, "S2 §2.1.1"
+)
+class LFDA(PairCosts):
+    """Local Fisher discriminant analysis, supervised or semi-supervised.
+
+    .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T X^T (D^{wit} - C^{wit}) X V = I
+
+    with :math:`C = C^{bet} + \\gamma C^u` [S2, eq. 2 and §2.1.1]: classes apart, but only *near* points of a class together, so
+    that a class may be several clusters or a curved sheet, and there may be more than c − 1 axes. With γ = 0 the labelled
+    points decide alone; `SSLFDA` is the same with γ = 0.1.
+
+    Cost: neighbours class by class, then O(nkD + nD² + D³) time and O(nD + D²) memory, never n×n. ``affinity="local"`` and γ > 0
+    with ``graph="all"`` are O(n²D) time in blocks.
+
+    Parameters
+    ----------
+    $n_components
+    affinity : {"neighbours", "local"}, default="neighbours"
+        Which points of a class are near: its k nearest, all alike [S2]; or all pairs, weighed by exp(−d²/(σ_i σ_j)) with σ the
+        distance to the k-th neighbour in the class [Sugiyama 2007].
+    $cost_parameters
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from eigenspan import LFDA
+    >>> X, y = load_digits(return_X_y=True)
+    >>> LFDA(10, reduce=40).fit(X, y).transform(X[:3]).shape
+    (3, 10)
+
+    References
+    ----------
+    Sugiyama (2007), Dimensionality reduction of multimodal labeled data by local Fisher discriminant analysis; [S2] §2.1.1.
+    """
+
+    affinity: PairAffinity = "neighbours"
+
+    def _labelled(self, points: Any, codes: Any) -> tuple[Form, Form]:
+        bet, wit = local_fisher(nearness(self, points, codes), codes)
+        return laplacian(bet), laplacian(wit)
+
+
+def nearness(estimator: Any, points: Any, codes: Any) -> Form:
+    """Affinity of the points of a class, as ``affinity=`` says."""
+    k = estimator.n_neighbors
+    if estimator.affinity == "local":
+        warn_of_single_labels(codes)
+        return pair_affinity(points, LocalScaling(k or 7), codes=codes, n_jobs=estimator.n_jobs)
+    return ones_on(allies(points, codes, k or 3, estimator.n_jobs))

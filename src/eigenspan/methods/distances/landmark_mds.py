@@ -1,0 +1,249 @@
+"""Landmarks: distances to some of the points place all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ..._diagnostics import note, stage
+from ..._parameters import Metric, parameter
+from ...data import Input, Sample
+from ...data.rows.moments import Moments
+from ...errors import DegenerateWarning, DimensionError, warn
+from ...graphs.landmarks import Choice
+from ...graphs.sample_graph import landmark_rows
+from ...numerics.eigen import dense
+from ...numerics.memory import require
+from ...problem import (
+    Fitted,
+    Form,
+    Map,
+    Posed,
+    Samples,
+    Spectrum,
+    SqrtEigenvalue,
+    TraceProblem,
+    gram,
+    sign_of,
+    spectral_attributes,
+)
+from ...problem.dimension_rules import gram_dimension
+from ...problem.extensions import DistanceGram, GramExtension
+from ...problem.orientation import TIED, relative_gap
+from ..base.contract import LandmarkRows, SpectralReducer, ToldComponents, axes, told
+from ..base.table import method
+
+Array = NDArray[np.float64]
+
+#: Coordinates of all points on all axes of the landmarks that are kept (128 MB) instead of computed a second time.
+_HELD = 2**24
+#: Distances from points to landmarks at a time.
+_ENTRIES = 2**20
+
+
+class GramReducer(SpectralReducer):
+    """Methods whose axes are those of a Gram matrix, or of the points placed by one."""
+
+    def unexplained_residual(self) -> float:
+        """Share of the points' extent that the embedding leaves out: ``Σ_{a>d} λ_a / Σ_a λ_a`` over the positive eigenvalues.
+
+        The summed squared distances of the points that have the whole Gram matrix from their shadows on the axes shown, over those from
+        their mean [S3, eq. 4.11]; PCA's unexplained variance. Distances that no points have count by the nearest positive
+        semidefinite matrix; that takes all eigenvalues, O(n³).
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        form, unit = self.problem_.A, self.problem_.B
+        if unit is not None:  # points with masses
+            form = form.scaled(1.0 / np.sqrt(unit.diagonal()))
+        if form.psd:
+            total = float(form.diagonal().sum())
+        else:
+            n = form.n
+            require(24.0 * n**2, f"All eigenvalues of the {n}×{n} Gram matrix", "Fit with landmarks.")
+            total = float(np.sum(np.maximum(dense.eigenvalues(form.to_dense()), 0.0)))
+        return max(0.0, 1.0 - float(np.sum(self.eigenvalues_)) / total)
+
+
+class LandmarkReducer(GramReducer):
+    """MDS on landmarks, every other point triangulated from its distances to them [de Silva & Tenenbaum 2004].
+
+    Points are triangulated on *all* axes of the landmarks that stand above noise, and all points then decide which d directions are
+    shown. The first d axes of the landmarks alone are not those of the data, least of all for landmarks chosen for their spread.
+    """
+
+    n_components: ToldComponents = parameter(default=2, kw_only=False)
+
+    def _triangulate(
+        self,
+        H: Array,
+        rows: Any,
+        n: int,
+        place: Callable[[Map], Iterator[Array]],
+        masses: Array | None = None,
+        features: int | None = None,
+        lazy: Any = None,
+    ) -> Fitted:
+        """From `H`, −½ squared distances among the q landmarks; `place` takes all n points through a map, a block at a time.
+
+        Points that lie elsewhere are `lazy`, and are placed there when they are asked for.
+        """
+        with stage("eigenproblem"):
+            wide, near, error = self._on_all_axes(H, rows)
+        with stage("placing"):
+            held = np.vstack(list(place(wide))) if lazy is None and n * wide.coef.shape[1] <= _HELD else None
+            if lazy is None:
+                mean, scatter = _moments(place(wide) if held is None else iter([held]), masses)
+            else:
+                moments = Moments.of(lazy.mapped(wide, wide.width))
+                mean, scatter = moments.mean, moments.scatter
+        problem = TraceProblem(Form(mean.size, dense=scatter, psd=True), None, "max")
+        count = n if masses is None else int(masses.sum())
+        posed = told(
+            self,
+            Posed(problem, Samples(mean.size), witness=lambda V: (near - mean) @ V),
+            lambda: _of_scatter(scatter, count, error * count / H.shape[0], features),
+        )
+        V, spectrum = axes(self).of(posed)
+        map_ = wide.then(V, -mean @ V)
+        found = {**posed.attributes, **spectral_attributes(problem, spectrum)}
+        if lazy is not None:
+            return Fitted(None, map_.then(np.diag(sign_of(map_(rows.points)))), found)
+        with stage("placing"):
+            Y = np.vstack(list(place(map_))) if held is None else (held - mean) @ V
+        sign = sign_of(Y)
+        return Fitted(Y * sign, map_.then(np.diag(sign)), found)
+
+    def _on_all_axes(self, H: Array, rows: Any) -> tuple[Map, Array, float]:
+        """The triangulation on every axis of the landmarks that stands above noise, and on `n_components` at least.
+
+        Returns the map, the places of the landmarks, and the noise.
+        """
+        d, q = self.n_components, H.shape[0]
+        if (d := 1 if d == "auto" else d) > q - 1:
+            raise DimensionError(
+                f"n_components={d} exceeds {q - 1}, the dimension of the problem ({q} distinct landmark samples less the constant)"
+                + (f". Use n_components <= {q - 1}, or more landmarks." if q > 1 else ": one point has no extent.")
+            )
+        values, U = dense.eigenpairs(gram(H, psd=False).dense, None, "max")
+        error = max(0.0, -float(values[-1]))
+        if self.n_components == "auto":
+            d = gram_dimension(values, q, error, float(values.sum()))
+        m = max(d, int(np.sum(values > _noise(values, d))))
+        note(landmark_axes=m)
+        if m < values.size and relative_gap(float(values[m - 1]), float(values[m]), float(values[0])) < TIED:
+            warn(
+                f"Axes {m} and {m + 1} of the {q} landmarks have the same eigenvalue ({values[m - 1]:.6g} and {values[m]:.6g}), and the "
+                f"triangulation uses {m}: which is not determined, and another machine may return another embedding. Use other "
+                "landmarks, or another number of components.",
+                DegenerateWarning,
+            )
+        U = U[:, :m] - U[:, :m].mean(axis=0)  # what rounding leaves of the constant, divided by a small √λ, would show
+        found = Spectrum(values[:m], U, np.zeros(m))
+        near = U * SqrtEigenvalue()(found)
+        return GramExtension(rows, H.mean(axis=0))(near, found), near, error
+
+
+def _noise(values: Array, d: int) -> float:
+    """The eigenvalue of the landmarks' Gram matrix down to which its axes serve triangulation.
+
+    Distances that no points have show as eigenvalues down to −ν. The same error enters the distances from other points, and an axis
+    of eigenvalue λ divides by √λ: it carries noise of variance ν²/λ, in the units of the eigenvalues. That must not reach the
+    variance λ_d of the last axis shown, hence 2ν²/λ_d; below ν/3 an axis is made of noise itself.
+    """
+    error, last = max(0.0, -float(values[-1])), max(float(values[d - 1]), np.finfo(float).tiny)
+    return max(error * max(1 / 3, 2 * error / last), 1e-10 * float(values[0]))
+
+
+def _of_scatter(scatter: Array, n: int, error: float, features: int | None) -> tuple[int, Array]:
+    """How many axes n triangulated points have to show, and the eigenvalues of their scatter."""
+    values = dense.eigenvalues(scatter)[::-1]
+    return gram_dimension(values, n, error, float(np.trace(scatter)), features), values
+
+
+def _moments(blocks: Iterator[Array], masses: Array | None = None) -> tuple[Array, Array]:
+    """The mean of the rows and their scatter about it, a block at a time, each row as often as its mass says."""
+    seen, total, products = 0, np.zeros(1), np.zeros((1, 1))
+    for block in blocks:
+        counted = block if masses is None else block * masses[seen : seen + len(block), None]
+        seen, total, products = seen + len(block), total + counted.sum(axis=0), products + counted.T @ block
+    count = seen if masses is None else float(masses.sum())
+    mean = total / count
+    return mean, dense.symmetric(products - count * np.outer(mean, mean))
+
+
+@method("distances", "max −½HΔ²H on landmarks", "embedding", "n q", "S3 §4")
+class LandmarkMDS(LandmarkReducer):
+    """Landmark multidimensional scaling.
+
+    .. math:: y(x) = V^T \\left[\\tfrac12 \\Lambda^{-1/2} U^T (\\bar\\mu - \\delta^2(x)) - m\\right]
+
+    Classical MDS on q landmarks, all points triangulated from their squared distances to them, and the result, of mean m, brought to d
+    dimensions by PCA (V). The triangulation keeps every axis of the landmarks that stands above the error of distances which
+    no points have, −λ_min: ``λ > max(⅓, 2|λ_min|/λ_d)·|λ_min|`` (``diagnostics_["landmark_axes"]``). Of Euclidean distances these are all,
+    and landmarks that span the data give classical MDS itself. ``eigenvalues_`` are the sums of squares of all points along the axes
+    shown. The distance method for large n.
+
+    Cost: O(nqD + q³) time; 40q² bytes and at most 128 MB for coordinates of all points; distances are computed a block of rows at a time.
+
+    Parameters
+    ----------
+    $n_components_gram
+    landmarks : int, Landmarks, array of indices or None, default=None
+        How many, how, or which. None means 200, or all points where there are fewer.
+    choice : {"random", "maxmin", "cholesky", "kmeans++", "leverage"}, default="maxmin"
+        How landmarks are chosen when only their number is given (see `Landmarks`).
+    metric : str or callable, default="euclidean"
+        Any metric of scikit-learn's pairwise_distances, or ``"precomputed"``.
+    $solver
+    $random_state
+
+    Attributes
+    ----------
+    landmarks_ : ndarray of int
+        The rows chosen.
+    $told_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from eigenspan import LandmarkMDS
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> LandmarkMDS(2, landmarks=100).fit_transform(X).shape
+    (1797, 2)
+    """
+
+    landmarks: LandmarkRows = None
+    choice: Choice = "maxmin"
+    metric: Metric = "euclidean"
+
+    _input: ClassVar[Input] = Input(pairs=("metric",), blocks=True)
+
+    def _fit(self, sample: Sample) -> Fitted:
+        x = sample.x
+        wanted = min(200, x.n) if self.landmarks is None else self.landmarks
+        chosen = landmark_rows(x, wanted, how=self.choice, random_state=self.random_state)
+        X, q = x.arriving, chosen.size
+        near = X[chosen] if x.pairs else x.take(chosen).values
+        rows = DistanceGram(None if x.pairs else near, self.metric, columns=chosen if x.pairs else None)
+        require(40.0 * q**2, f"Distances among {q} landmarks", f"Use LandmarkMDS(landmarks={max(2, q // 2)}).")
+        with stage("distances"):
+            H = rows(near)
+        features = X.shape[1] if not x.pairs and self.metric == "euclidean" else None
+        place = partial(_in_blocks, X=X, step=max(1, _ENTRIES // q))
+        fitted = self._triangulate(H, rows, x.n, place, features=features, lazy=X if x.lazy else None)
+        return fitted.having(landmarks_=chosen)
+
+
+def _in_blocks(map_: Map, X: Any, step: int) -> Iterator[Array]:
+    for i in range(0, X.shape[0], step):
+        yield map_(X[i : i + step])

@@ -1,0 +1,189 @@
+"""Ordinal Isomap: the order of geodesic distances, not their lengths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist, squareform
+from sklearn.utils.validation import check_is_fitted
+
+from ..._diagnostics import note, stage
+from ..._parameters import Count, Tolerance
+from ...data import Sample
+from ...errors import ConvergenceWarning, warn
+from ...graphs import NeighbourGraph
+from ...numerics.descent.smacof import COINCIDENT, ordinal_scaling
+from ...numerics.eigen import dense
+from ...numerics.memory import require
+from ...problem import Fitted, Map, orientation_of
+from ...problem.extensions import GeodesicGram
+from ..base.graph_embedding import GraphEmbedding
+from ..base.table import method
+from .isomap import Isomap
+
+Array = NDArray[np.float64]
+
+#: Distances of new points to all others at a time, and steps by which each is placed.
+_ENTRIES, _STEPS = 2**21, 30
+
+
+@method("distances", "min stress of the order of geodesics", "—", "n² d a step", "S3 §4.3", "nonmetricisomap")
+class OrdinalIsomap(Isomap):
+    """Ordinal Isomap: non-metric scaling of geodesic distances.
+
+    .. math:: \\min_{Y,\\, f \\text{ increasing}} \\frac{\\sum_{i<j} (\\lVert y_i - y_j \\rVert - f(\\hat\\Delta_{ij}))^2}
+              {\\sum_{i<j} \\lVert y_i - y_j \\rVert^2}
+
+    with Δ̂ the lengths of shortest paths through the neighbour graph [S3, §4.3]. Only their order counts: longer paths shall be longer
+    distances. Use it where the lengths of paths are off in a way that grows with them (sparse or noisy samples, sheets that curve or
+    stretch) but their order can be trusted. It starts from `Isomap` and descends by majorisation (SMACOF) and isotonic
+    regression; the minimum found is a local one. The axes are principal ones, at the scale of the geodesics; ``problem_``,
+    ``eigenvalues_``, ``residuals_``, ``gap_`` and
+    ``unexplained_residual()`` are those of the start.
+
+    Cost: as Isomap, and O(n²d) time a step; 56n² bytes in all.
+
+    Parameters
+    ----------
+    $n_components_gram
+    $n_neighbors
+    $graph
+    $conformal
+    tol : float, default=1e-6
+        Stop when a step lowers the squared stress by no more than this.
+    max_iter : int, default=300
+        Steps at most; a warning tells when they did not suffice.
+    $geodesic_parameters
+
+    Attributes
+    ----------
+    stress_ : float
+        Kruskal's stress-1 of the embedding, the root of the above: 0.05 is good, 0.2 poor.
+    stress_path_ : ndarray of shape (n_steps + 1,)
+        The stress at the start, which is Isomap's, and after every step. It never increases.
+    n_iter_ : int
+    disparities_ : ndarray of shape (2, n_steps)
+        The increasing function f: geodesic lengths, and the distances that are wanted for them; straight lines between.
+    dist_matrix_ : ndarray of shape (n_samples, n_samples)
+        Geodesic distances between the points of ``graph_``, worked out anew each time they are asked for.
+    $geodesic_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_swiss_roll
+    >>> from eigenspan import OrdinalIsomap
+    >>> X, t = make_swiss_roll(300, random_state=0)
+    >>> ordinal = OrdinalIsomap(2, n_neighbors=8).fit(X)
+    >>> bool(ordinal.stress_ <= ordinal.stress_path_[0])
+    True
+    >>> ordinal.transform(X[:5] + 0.01).shape
+    (5, 2)
+
+    References
+    ----------
+    [S3] §4.2–4.3; Kruskal (1964); Tenenbaum (1998), Mapping a manifold of perceptual observations; de Leeuw (1977).
+    """
+
+    tol: Tolerance = 1e-6
+    max_iter: Count = 300
+
+    _landmark_rows = GraphEmbedding._landmark_rows
+    _takes_masses: ClassVar[bool] = True
+
+    def _wanted(self, n: int) -> None:
+        return None  # the order is of all pairs: landmarks are the sample that is fitted
+
+    def _graph(self, sample: Sample) -> NeighbourGraph:
+        if self.disconnected != "largest":
+            _require(sample.n)
+        return super()._graph(sample)
+
+    def _embed(self, graph: NeighbourGraph, sample: Sample) -> Fitted:
+        start = super()._embed(graph, sample)
+        _require(graph.n)
+        rows, masses, Y = start.map.rows, sample.x.masses, start.map.embedding
+        geodesics = squareform(rows.geodesics[np.arange(graph.n)], checks=False)
+        with stage("stress"):
+            found = ordinal_scaling(geodesics, Y, masses, tol=self.tol, steps=self.max_iter)
+        note(stress=found.stress[-1], steps=len(found.stress) - 1)
+        if not found.converged:
+            warn(
+                f"The stress still fell after {self.max_iter} steps, from {found.stress[-2]:.6g} to {found.stress[-1]:.6g}: raise "
+                "max_iter=, or tol= if that is near enough.",
+                ConvergenceWarning,
+            )
+        masses = np.ones(graph.n) if masses is None else masses
+        Y = _principal(found.Y, masses)
+        places = OrdinalPlaces(rows, Y, masses, found.given, found.wanted)
+        return Fitted(Y, Map(places, np.eye(Y.shape[1]), known=sample.x.known(), embedding=Y), start.attributes).having(
+            stress_=found.stress[-1],
+            stress_path_=np.array(found.stress),
+            n_iter_=len(found.stress) - 1,
+            disparities_=np.stack([found.given, found.wanted]),
+        )
+
+    def reconstruction_error(self) -> float:
+        """How far the embedding's inner products are from those of the geodesics: ``‖G − YYᵀ‖_F / n``, G the doubly centred −½Δ̂².
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        G, Y = self.problem_.A.dense, self.map_.embedding
+        m = np.ones(len(G)) if self.problem_.B is None else self.problem_.B.diagonal()
+        E = G / np.outer(m, m) - Y @ Y.T
+        return float(np.sqrt(m @ E**2 @ m) / m.sum())
+
+
+def _require(n: int) -> None:
+    require(56.0 * n**2, f"The order of the distances between {n} points", "Fit on landmarks=1000 of the points.")
+
+
+def _principal(Y: Array, masses: Array) -> Array:
+    """The points on their principal axes, about their mean."""
+    Y = Y - masses @ Y / masses.sum()
+    values, axes = dense.eigenpairs(dense.symmetric((Y.T * masses) @ Y), None, "max")
+    Y = Y @ axes
+    return Y @ orientation_of(values, Y)
+
+
+@dataclass(frozen=True, eq=False)
+class OrdinalPlaces:
+    """``x -> y`` of least stress from the points Y, which stay: the distances wanted are what f makes of the geodesics of x.
+
+    It is triangulated first, ``−½‖y − y_j‖² = −½‖y‖² + y·y_j − ½‖y_j‖²`` being linear in y but for a term that the centred Y takes to
+    zero, and then moved by the same majorisation as Y was. f begins at zero and goes on in proportion beyond the longest geodesic.
+    """
+
+    gram: GeodesicGram
+    Y: Array
+    masses: Array
+    given: Array
+    wanted: Array
+
+    @property
+    def geodesics(self) -> Any:
+        return self.gram.geodesics
+
+    def __call__(self, X: Any) -> Array:
+        step = max(1, _ENTRIES // len(self.Y))
+        return np.vstack([self._block(X[i : i + step]) for i in range(0, X.shape[0], step)])
+
+    def _block(self, X: Any) -> Array:
+        Y, m = self.Y, self.masses
+        lengths = np.sqrt(-2.0 * self.gram(X))
+        wanted = np.interp(lengths, np.append(0.0, self.given), np.append(0.0, self.wanted))
+        wanted *= np.maximum(lengths / self.given[-1], 1.0)
+        scatter = np.sum(m[:, None] * Y**2, axis=0)
+        y = 0.5 * (np.sum(Y**2, axis=1) - wanted**2) @ (m[:, None] * Y / scatter)
+        wanted *= m / m.sum()
+        for _ in range(_STEPS):
+            distances = cdist(y, Y)
+            apart = distances > COINCIDENT * distances.max(axis=1, keepdims=True)
+            pull = np.divide(wanted, distances, out=np.zeros_like(wanted), where=apart)
+            y = pull.sum(axis=1)[:, None] * y - pull @ Y
+        return y

@@ -1,0 +1,5 @@
+"""scikit-learn's reducers under this library's interface."""
+
+from .wrappers import External
+
+__all__ = ["External"]

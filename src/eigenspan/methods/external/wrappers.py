@@ -1,0 +1,168 @@
+"""Methods that scikit-learn has well made, under this library's interface: `embedding_`, a map for new points, diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.manifold import TSNE
+
+from ..._compat import HasMethods
+from ..._diagnostics import note, stage
+from ..._parameters import Count, accepts, parameter
+from ...data import Input, Sample
+from ...errors import ConvergenceError, EigenspanError, InputError, LabelError
+from ...graphs.sample_graph import neighbour_graph
+from ...problem import Fitted, Spectrum
+from ..base.contract import Reducer
+from ..base.graph_embedding import barycentric
+
+Array = NDArray[np.float64]
+
+#: Spread of the columns within which t-SNE's result does not depend on the unit of X.
+_SPREAD = (1e-11, 1e12)
+
+
+@dataclass(frozen=True)
+class _AsGiven:
+    """y goes to the other library as it is."""
+
+    needed: bool
+
+    def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> None:
+        if y is None and self.needed:
+            raise LabelError(f"{name} requires y to be passed, but the target y is None.")
+
+
+def _refuse_truth_values(external: Any) -> None:
+    """scikit-learn takes True for the number one."""
+    if isinstance(getattr(external.estimator, "n_components", None), bool):
+        raise InputError(
+            f"n_components={external.estimator.n_components} is a truth value: give the number of components."
+        )
+
+
+def _labels_of(external: Any) -> _AsGiven | None:
+    """How y is read; None where the estimator has no place for it."""
+    tags = getattr(external.estimator, "__sklearn_tags__", None)
+    needed = tags is not None and not isinstance(external.estimator, type) and tags().target_tags.required
+    return _AsGiven(needed) if needed or _takes_labels(external.estimator) else None
+
+
+def _takes_labels(estimator: Any) -> bool:
+    """Whether both ``fit`` and ``fit_transform`` can be called with y: the second may be scikit-learn's, which calls the first."""
+    ways = (getattr(estimator, name, None) for name in ("fit", "fit_transform"))
+    return all(accepts(way, None, None) for way in ways if way is not None)
+
+
+@contextmanager
+def _explaining(estimator: Any, X: Array) -> Iterator[None]:
+    """What another library says to values that it cannot work with, and what it was given."""
+    try:
+        yield
+    except EigenspanError:
+        raise
+    except (ArithmeticError, LookupError, TypeError, ValueError) as failure:
+        raise InputError(
+            f"{estimator!r:.200} could not be fitted to {X.shape[0]} rows of {X.shape[1]} columns ({type(failure).__name__}: {failure}). "
+            "Change its parameters, or the data, as that says."
+        ) from failure
+
+
+class External(Reducer):
+    """Another library's reducer under this library's interface.
+
+    An estimator that cannot place new points (t-SNE, non-metric MDS) gets the barycentric extension: new points are rebuilt from
+    their neighbours among the training points. y is passed on whenever it is given and the estimator's ``fit`` has a place for it, so
+    that ``External(umap.UMAP()).fit(X, y)`` is supervised. Of an estimator of two views, such as `CCA` or scikit-learn's
+    PLSRegression, ``fit_transform`` returns the scores of X alone: that is how it can stand before other steps of a pipeline.
+
+    Parameters
+    ----------
+    estimator : estimator with ``fit_transform``
+    n_neighbors : int or None, default=None
+        Neighbours for the extension. It has no effect on an estimator that has a ``transform`` of its own.
+    n_jobs : int or None, default=None
+        Threads at most for the extension; None means as many as there are processors. It has no effect on the result.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted clone.
+    embedding_ : ndarray of shape (n_samples, n_components)
+    map_ : callable
+    diagnostics_ : dict
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.decomposition import FactorAnalysis
+    >>> from eigenspan import External
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> External(FactorAnalysis(2)).fit(X).transform(X[:3]).shape
+    (3, 2)
+    """
+
+    estimator: Annotated[Any, HasMethods("fit_transform")] = parameter(kw_only=False)
+    n_neighbors: Count | None = None
+    n_jobs: int | None = None
+
+    _input: ClassVar[Input] = Input(y=_labels_of, idle=_refuse_truth_values)
+
+    def _fit(self, sample: Sample) -> Fitted:
+        X, estimator = sample.x.values, clone(self.estimator)
+        name = type(self.estimator).__name__
+        note(solver=f"sklearn.{name}")
+        sample.x.refuse_one_place()
+        if isinstance(self.estimator, TSNE):
+            _refuse_spread(X)
+        labels = () if sample.given is None or _labels_of(self) is None else (sample.given,)
+        with (
+            stage("external fit"),
+            _explaining(estimator, X),
+            config_context(skip_parameter_validation=False),  # ours says nothing of the estimator's
+        ):
+            found = estimator.fit_transform(X, *labels)
+            # methods of two views, such as PLSRegression, return the scores of both
+            Y = np.asarray(found[0] if isinstance(found, tuple) else found, dtype=np.float64)
+        if Y.ndim != 2 or Y.shape[1] == 0:
+            raise InputError(f"{name} returned an embedding of shape {Y.shape}: ask it for one component at least.")
+        if not np.isfinite(Y).all():
+            raise ConvergenceError(
+                f"{name} returned {np.count_nonzero(~np.isfinite(Y))} numbers that are not finite: scale X first."
+            )
+        if hasattr(estimator, "transform"):
+            return Fitted(Y, _Transform(estimator, Y.shape[1]), {"estimator_": estimator})
+        graph = neighbour_graph(sample.x, None, n_neighbors=self.n_neighbors, n_jobs=self.n_jobs)
+        map_ = barycentric(graph, sample.x)(Y, Spectrum(np.zeros(0), np.zeros((0, 0)), np.zeros(0)))
+        return Fitted(Y, map_, {"estimator_": estimator})
+
+
+def _refuse_spread(X: Array) -> None:
+    """Refuse rows whose squared distances single precision cannot hold: on some of them t-SNE's own tree ends the process."""
+    with np.errstate(over="ignore"):
+        spread = float(np.ptp(X, axis=0).max())
+    if not _SPREAD[0] <= spread <= _SPREAD[1]:
+        raise InputError(
+            f"The columns of X spread over {spread:.3g} at most. t-SNE squares distances in single precision and is right from "
+            f"{_SPREAD[0]:g} to {_SPREAD[1]:g}: multiply X by a constant first, which changes nothing else."
+            if np.isfinite(spread)
+            else "The columns of X spread so widely that their differences overflow: multiply X by a small constant."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Transform:
+    """The estimator's own map."""
+
+    estimator: Any
+    width: int
+
+    def __call__(self, X: Any) -> Array:
+        return np.asarray(self.estimator.transform(X), dtype=np.float64)

@@ -1,0 +1,104 @@
+"""Eigenmaps of rows that stay on a cluster: their graph is built there, and products with its Laplacian are made there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._diagnostics import note, stage
+from ...data import Sample
+from ...errors import DisconnectedError, InputError
+from ...graphs import KNN, NeighbourGraph
+from ...graphs.distributed.laplacian_products import spread_laplacian
+from ...graphs.distributed.neighbour_graph import spread_neighbours
+from ...graphs.weights.rules import Binary, Heat, as_weights
+from ...numerics.memory import require
+from ...numerics.nearest.finders import Finder, NearestRows
+from ...numerics.nearest.metric import drawn_rows
+from ...numerics.nearest.row_lookup import RowIndex
+from ...problem import Fitted, Form, Map, Samples, diagonal, pose, sign_of, spectral_attributes
+from ...problem.extensions import Barycentric, BarycentricRows
+from ...problem.spectrum import warn_if_localised
+from ..base.contract import axes
+
+Array = NDArray[np.float64]
+
+#: Numbers in the rows that the map holds, at most, and rows on which its error is measured.
+_HELD, _TESTED = 4_000_000, 1000
+#: Bytes that the solver holds here for every point.
+_SOLVER = 1600.0
+
+
+def fit_spread(estimator: Any, sample: Sample) -> Fitted:
+    """Laplacian eigenmaps of all rows: neighbours, weights and products on the workers, n×d numbers here."""
+    k, spec = _neighbours(estimator), _weights(estimator)
+    require(
+        _SOLVER * sample.n,
+        f"The eigenvectors of {sample.n} points",
+        "Say landmarks=m to fit m rows and place the others.",
+    )
+    graph = spread_neighbours(sample.x.values, k)
+    with stage("weights"):
+        few = graph.first[drawn_rows(graph.n)]  # of the distinct rows, as in memory
+        rule = spec.bind(NeighbourGraph(None, Finder()), sample.x.values[few].astype(np.float64))
+        L, degrees, pieces = spread_laplacian(graph, rule)
+    note(components=pieces)
+    if pieces > 1:
+        raise DisconnectedError(
+            f"The graph of the {sample.n} points falls into {pieces} pieces, and on a cluster nothing bridges them. Use more than {k} "
+            'neighbours, weights="binary" where weights vanish, or landmarks=m, which fits m rows in one place.'
+        )
+    form = Form(graph.n, pairs=((1.0, L),), psd=True, kills_constant=True)
+    posed = pose(Samples(graph.n, masses=graph.masses), minimise=form, unit=diagonal(degrees))
+    V, spectrum = axes(estimator).of(posed)
+    note(participation=warn_if_localised(V, graph.masses))
+    Y = graph.back(V * sign_of(V))
+    found = spectral_attributes(None, spectrum)
+    del found["problem_"]  # it lies on the cluster
+    return Fitted(Y, _map(estimator, sample, Y, k), found)
+
+
+def _neighbours(estimator: Any) -> int:
+    """How many neighbours are asked for, where nothing else is that only one process can find."""
+    spec = (
+        KNN(10 if estimator.n_neighbors is None else estimator.n_neighbors)
+        if estimator.graph is None
+        else estimator.graph
+    )
+    plain = isinstance(spec, KNN) and (spec.metric, spec.symmetry, spec.within_class) == ("euclidean", "union", False)
+    if not plain or estimator.metric not in (None, "euclidean") or estimator.metric_params or spec.metric_params:
+        raise InputError(
+            f"On a cluster {type(estimator).__name__} finds the nearest neighbours by Euclidean distance, joined where either counts the "
+            "other: say n_neighbors=k or graph=KNN(k). For another graph, landmarks=m fits m rows in one place."
+        )
+    return int(spec.n_neighbors)
+
+
+def _weights(estimator: Any) -> Heat | Binary:
+    spec = as_weights(estimator.weights)
+    if not isinstance(spec, Heat | Binary):
+        raise InputError(
+            f'weights={estimator.weights!r:.60} need more than the lengths of edges: on a cluster use "heat" or "binary", or say '
+            "landmarks=m to fit m rows in one place."
+        )
+    return spec
+
+
+def _map(estimator: Any, sample: Sample, Y: Array, k: int) -> Map:
+    """New points by reconstruction from the nearest of some of the rows; how far the others end up from their places is measured."""
+    rows = sample.x.values
+    drawn = rows.sample(min(sample.n, max(10 * k, _HELD // rows.width) + _TESTED), estimator.random_state)
+    tested = np.linspace(0, drawn.size - 1, min(_TESTED, drawn.size // 10)).astype(np.intp)
+    held = np.delete(np.arange(drawn.size), tested) if drawn.size < sample.n else np.arange(drawn.size)
+    X, Y = rows[drawn].astype(np.float64), Y[drawn]
+    points = X[held]
+    weights = BarycentricRows(NearestRows.build(points, n_neighbors=k), points, 1e-3)
+    found = Barycentric(weights, RowIndex.build(points))(Y[held], None)  # type: ignore[arg-type]
+    away = float(np.linalg.norm(found(X[tested]) - Y[tested])) if held.size < drawn.size else 0.0
+    note(
+        map_rows=held.size,
+        map_error=away / max(float(np.linalg.norm(Y[tested] - Y.mean(axis=0))), np.finfo(float).tiny),
+    )
+    return found

@@ -1,0 +1,160 @@
+"""Random walks on the graph: diffusion maps and commute times, other scales of the Laplacian form."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..._parameters import NotNegative, Share
+from ...data import Sample
+from ...graphs import Affinity, NeighbourGraph
+from ...problem import Diffusion, Fitted, InverseSqrt, Posed, pose
+from ...problem.forms import counted, degree, degrees, laplacian
+from ..base.table import SPARSE, method
+from .eigenmaps import WalkEmbedding
+
+Array = NDArray[np.float64]
+
+
+@method("laplacian", "min L of W_α", "degree", SPARSE, "S4 §2.2", "diffusionmaps")
+class DiffusionMap(WalkEmbedding):
+    """Diffusion map.
+
+    .. math:: P \\psi_i = \\mu_i \\psi_i, \\quad P = D_\\alpha^{-1} W_\\alpha, \\quad
+       W_\\alpha = Q^{-\\alpha} W Q^{-\\alpha}, \\qquad Y = [\\mu_i^t \\psi_i]
+
+    with Q the degrees of W [S4, eq. 15]. Euclidean distances in Y are diffusion distances after t steps of the walk. α = 1
+    removes the sampling density, α = 0 is the plain random walk. Solved as the Laplacian problem of W_α: λ = 1 − μ.
+
+    The diagonal of W is the probability of staying, so it changes the result. Weights made of distances have w_ii = 1, the weight of
+    distance zero. With ``weights="precomputed"`` W is taken as given, its diagonal included: a zero diagonal means that the walk always
+    moves, and multiplying W by a number changes nothing. Pass ``W + scipy.sparse.eye_array(n)`` for self-loops of weight one.
+
+    Cost: as Laplacian eigenmaps.
+
+    Parameters
+    ----------
+    $n_components
+    t : float, default=1
+        Diffusion time.
+    alpha : float, default=1
+        Density normalisation, between 0 and 1.
+    $n_neighbors
+    $graph
+    $weights
+    $landmark_fit
+    $disconnected
+    $extension
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $graph_attribute
+    $landmarks_attribute
+    affinity_ : Affinity
+        Edge weights before the density normalisation, without the diagonal.
+    walk_eigenvalues_ : ndarray of shape (n_components,)
+        μ = 1 − λ.
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_s_curve
+    >>> from eigenspan import DiffusionMap
+    >>> X, _ = make_s_curve(300, random_state=0)
+    >>> dm = DiffusionMap(2, t=2).fit(X)
+    >>> bool((dm.walk_eigenvalues_ < 1).all())
+    True
+
+    References
+    ----------
+    Coifman & Lafon (2006).
+    """
+
+    t: NotNegative = 1
+    alpha: Share = 1
+
+    def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
+        weighed = self._weigh(graph, x)
+        # A step may stay where it is, or go to an equal row.
+        W = counted(sp.csr_array(weighed.W + _self_loops(graph, weighed)), x.masses)
+        density = (degrees(W) if x.masses is None else degrees(W) / x.masses) ** self.alpha
+        S = sp.diags_array(1.0 / density)
+        W = sp.csr_array(S @ W @ S)
+        scale = Diffusion(self.t, float(degrees(W).sum()))
+        basis = self._samples(graph, weighed, x, density)
+        return pose(basis, minimise=laplacian(W), unit=degree(W), scale=scale).having(affinity_=weighed)
+
+    def _embed(self, graph: NeighbourGraph, sample: Sample) -> Fitted:
+        fitted = super()._embed(graph, sample)
+        return fitted.having(walk_eigenvalues_=1.0 - fitted.attributes["eigenvalues_"])
+
+
+def _self_loops(graph: NeighbourGraph, weighed: Affinity) -> sp.csr_array:
+    """Diagonal of the weights: 1 = exp(0) where they are made of distances, as given where they are given."""
+    if not weighed.given:
+        return sp.csr_array(sp.eye_array(graph.n))
+    loops = np.zeros(graph.n) if graph.loops is None else graph.loops
+    return weighed.rule.weigh(sp.csr_array(sp.diags_array(loops)), None)
+
+
+@method("laplacian", "max L†", "embedding", SPARSE, "S1 §1.4.2", "commutetime")
+class CommuteTimeEmbedding(WalkEmbedding):
+    """Commute-time embedding.
+
+    .. math:: \\max_Y \\operatorname{Tr}(Y^T L^\\dagger Y) \\quad \\text{s.t. } Y^T Y = I, \\qquad
+       Y = \\sqrt{\\operatorname{vol}}\\, U \\Lambda^{-1/2}
+
+    Squared distances approximate the expected steps of a random walk from i to j and back (exactly with n − 1 components) [S1, §1.4.2].
+    Robust against single short-cut edges, because it averages over all paths.
+
+    Cost: as Laplacian eigenmaps.
+
+    Parameters
+    ----------
+    $n_components
+    $n_neighbors
+    $graph
+    $weights
+    $landmark_fit
+    $disconnected
+    extension : {"harmonic", "barycentric"}, default="harmonic"
+        How new points are placed: weighted mean of their neighbours, or local reconstruction.
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $graph_attribute
+    $landmarks_attribute
+    affinity_ : Affinity
+        Edge weights.
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenspan import CommuteTimeEmbedding
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> CommuteTimeEmbedding(2, n_neighbors=60).fit_transform(X).shape
+    (150, 2)
+
+    References
+    ----------
+    Fouss et al. (2007); Qiu & Hancock (2007).
+    """
+
+    extension: Literal["harmonic", "barycentric"] = "harmonic"
+
+    def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
+        weighed = self._weigh(graph, x)
+        W = counted(weighed.W, x.masses)
+        scale = InverseSqrt(float(degrees(W).sum()))
+        basis = self._samples(graph, weighed, x)
+        return pose(basis, minimise=laplacian(W), scale=scale).having(affinity_=weighed)

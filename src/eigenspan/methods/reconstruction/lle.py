@@ -1,0 +1,302 @@
+"""The reconstruction form ``‖Y − WY‖²`` in every basis: LLE, NPP and ONPP."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._parameters import NotNegative, Weights, Whole
+from ...data import Input, Sample
+from ...data.rows.storage import is_tall
+from ...errors import DegenerateWarning, GraphError, InputError, warn
+from ...graphs import ClosedClasses, Needs, NeighbourGraph, reconstruction_weights
+from ...graphs.neighbours.closed import constant_axes
+from ...problem import Features, Fitted, Form, Posed, Samples, UnitCovariance, pose
+from ...problem.forms import reconstruction
+from ..base.contract import axes, features_of, points_of, refuse_idle
+from ..base.graph_embedding import GraphEmbedding, barycentric
+from ..base.graph_projection import (
+    GraphProjection,
+    by_class,
+    graph_attribute,
+    is_scatter,
+    projection_graph,
+    projection_weights,
+)
+from ..base.table import NEIGHBOURS_AND_FEATURES, SPARSE, method
+
+Array = NDArray[np.float64]
+
+#: What weights leave of the points, relative to these, that is no more than rounding.
+_EXACT = 1e-12
+
+
+@method("reconstruction", "min (I−W)ᵀ(I−W)", "embedding", SPARSE, "S0 eq. 12")
+class LLE(GraphEmbedding):
+    """Locally linear embedding.
+
+    .. math:: \\min_Y \\lVert Y - W Y \\rVert_F^2 \\quad \\text{s.t. } \\tfrac1n Y^T Y = I,\\; Y^T 1 = 0
+
+    [S0, eqs. 7–12], W the weights that best rebuild every point from its neighbours. Use it for a single well-sampled curved
+    sheet; it keeps angles and local shape, not distances. The output has unit covariance.
+
+    Cost: neighbours, O(n(k²D + k³)) for the weights, one sparse factorisation and a Lanczos run.
+
+    Parameters
+    ----------
+    $n_components
+    $n_neighbors
+    $graph
+    $reg
+    $landmark_fit
+    $disconnected_lists
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $graph_attribute
+    $landmarks_attribute
+    weights_ : csr_array of shape (n_samples, n_samples)
+        Reconstruction weights, rows summing to one.
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_s_curve
+    >>> from eigenspan import LLE
+    >>> X, _ = make_s_curve(400, random_state=0)
+    >>> LLE(2, n_neighbors=12).fit(X).transform(X[:2]).shape
+    (2, 2)
+
+    References
+    ----------
+    Roweis & Saul (2000); [S0] §3.1.
+    """
+
+    reg: NotNegative = 1e-3
+
+    _input: ClassVar[Input] = replace(GraphEmbedding._input, sparse=True)
+    _takes_masses: ClassVar[bool] = True
+    _needs: ClassVar[Needs] = "one closed class"
+
+    def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
+        extension = barycentric(graph, x, self.reg)
+        W = reconstruction_weights(x.points, graph.lists(), reg=self.reg)
+        basis = Samples(graph.n, extension, x.masses)
+        return pose(basis, minimise=reconstruction(W, x.masses), scale=UnitCovariance(x.count)).having(weights_=W)
+
+
+def _refuse_idle_policy(estimator: Any) -> None:
+    refuse_idle(estimator)
+    whole = isinstance(estimator.graph, str) and estimator.graph in ("class", "all")
+    if whole and estimator.disconnected != "keep":
+        raise InputError(
+            f'disconnected="{estimator.disconnected}" does not apply to graph="{estimator.graph}", which joins whole classes or all '
+            "points: leave it out, or use neighbours (n_neighbors=, KNN(...), Radius(...))."
+        )
+
+
+class _NeighbourhoodPreserving(GraphProjection):
+    """What NPP and ONPP share; they differ in their unit, and in `skip_smallest`."""
+
+    weights: Weights | None = None
+    reg: NotNegative = 1e-3
+    disconnected: Literal["keep", "connect", "raise"] = "keep"
+
+    _input: ClassVar[Input] = replace(GraphProjection._input, idle=_refuse_idle_policy)
+
+    def _fit(self, sample: Sample) -> Fitted:
+        posed, graph = self._pose_over(sample)
+        fitted = axes(self).fit(posed)
+        # A graph of the labels has a closed class for each label: there the axes are meant to separate them.
+        if graph is not None and sample.y is None and self._barycentric():
+            _warn_of_class_axes(fitted.embedding, graph, type(self).__name__)
+        return fitted
+
+    def _pose(self, sample: Sample) -> Posed:
+        return self._pose_over(sample)[0]
+
+    def _pose_over(self, sample: Sample) -> tuple[Posed, NeighbourGraph | None]:
+        """The problem, and the neighbour graph that it is stated over, if any."""
+        if sample.x.lazy or (is_scatter(self) and is_tall(sample.x.values)):
+            return self._pose_classes(sample), None
+        basis = features_of(self, sample)
+        form, graph = self._reconstruction(points_of(self, basis, sample), sample.y)
+        return self._posed(basis, form).having(**graph_attribute(graph)), graph
+
+    def _posed(self, basis: Features, form: Form) -> Posed:
+        raise NotImplementedError
+
+    def _reconstruction(self, points: Any, y: Any) -> tuple[Form, NeighbourGraph | None]:
+        """The form of the chosen weights. None means barycentric ones; for the class graph, class averages."""
+        if not self._barycentric():
+            W = projection_weights(self, points, y, self.weights)
+            return W.reconstruction(), W.graph
+        if isinstance(self.graph, str) and self.graph == "all":
+            raise GraphError(
+                f'{type(self).__name__}(graph="all") needs weights that fall off with distance, such as weights="heat": barycentric ones '
+                "rebuild a point from a few neighbours, and all others at once rebuild it in too many ways."
+            )
+        graph = projection_graph(self, points, y, "one closed class")
+        W = reconstruction_weights(points, graph.lists(), reg=self.reg)
+        if self.reg == 0:
+            _warn_of_exact_weights(W, points, type(self).__name__)
+        return reconstruction(W), graph
+
+    def _barycentric(self) -> bool:
+        if self.weights is None:
+            return not by_class(self)
+        return isinstance(self.weights, str) and self.weights == "barycentric"
+
+
+def _warn_of_exact_weights(W: Any, points: Any, name: str) -> None:
+    """Warn where weights without a ridge rebuild all points exactly: every axis then costs nothing, and rounding chooses."""
+    size, left = (float(abs(A).max()) for A in (points, W @ points - points))
+    if left <= _EXACT * size * float(abs(W).sum(axis=1).max()):
+        k, D = int(np.diff(W.indptr).max()), points.shape[1]
+        warn(
+            f"reg=0 lets {k} neighbours rebuild every point of {D} features exactly: all axes of {name} cost the same, nothing, and "
+            "rounding decides between them. Use reg > 0 (1e-3, say), or no more neighbours than the points have dimensions.",
+            DegenerateWarning,
+        )
+
+
+def _warn_of_class_axes(Y: Any, graph: NeighbourGraph, name: str) -> None:
+    """Warn of axes that only tell closed classes of the neighbour lists apart, which the features can do if there are many of them."""
+    classes = ClosedClasses.of(graph.lists())
+    if classes.count == 1:
+        return
+    constant = constant_axes(np.asarray(Y, dtype=np.float64), classes)
+    if constant.size:
+        warn(
+            f"Axis {', '.join(str(axis + 1) for axis in constant)} is constant on each of the {classes.count} closed classes of the "
+            f"neighbour lists (sets of points whose neighbours all lie in the same set): it costs nothing, and shows the sets as single "
+            f'points. Use more neighbours, fewer features (reduce=), or {name}(disconnected="connect"), which ties the '
+            "sets together.",
+            DegenerateWarning,
+        )
+
+
+@method("reconstruction", "min (I−W)ᵀ(I−W)", "embedding", NEIGHBOURS_AND_FEATURES, "S0 eq. 34", "npe")
+class NPP(_NeighbourhoodPreserving):
+    """Neighbourhood preserving projections (also known as NPE).
+
+    .. math:: \\min_V \\lVert X V - W X V \\rVert_F^2 \\quad \\text{s.t. } V^T X^T X V = I
+
+    [S0, eq. 34]: LLE restricted to linear functions of the features, so that new points have an exact map. With
+    ``graph="class"`` it is LDA's relative [S0, §7.2]; with ``kernel=`` it is kernel NPP, its weights computed in feature space.
+
+    Cost: neighbours, O(n(k²D + k³)) for the weights, O(nD² + D³) for the rest. The class graph needs no neighbours: for D < n it is one
+    pass over X, which may be a `numpy.memmap`, as `LDA`.
+
+    Parameters
+    ----------
+    $n_components
+    $n_neighbors
+    $graph_pairs
+    $metric_of_rows
+    $weights_reconstruction
+    $reg_projection
+    $disconnected_keep
+    $kernel
+    $landmarks
+    $reduce
+    $ridge
+    $unlabeled_graph
+    $scale
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from eigenspan import NPP
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> NPP(2).fit(X).transform(X[:3]).shape
+    (3, 2)
+
+    References
+    ----------
+    He et al. (2005); [S0] §4.5, §5.1, §8.
+    """
+
+    _class_unit: ClassVar[str] = "embedding"
+
+    def _posed(self, basis: Features, form: Form) -> Posed:
+        return pose(basis, minimise=form, unit="embedding", ridge=self.ridge)
+
+
+@method("reconstruction", "min (I−W)ᵀ(I−W)", "projection", NEIGHBOURS_AND_FEATURES, "S0 eq. 32")
+class ONPP(_NeighbourhoodPreserving):
+    """Orthogonal neighbourhood preserving projections.
+
+    .. math:: \\min_V \\lVert X V - W X V \\rVert_F^2 \\quad \\text{s.t. } V^T V = I
+
+    [S0, eq. 32]: LLE's cost under an orthogonal projection. [S0, §4.4] observes that ignoring the smallest eigenvalues can help:
+    `skip_smallest`.
+
+    Cost: as NPP.
+
+    Parameters
+    ----------
+    $n_components
+    skip_smallest : int, default=0
+        Leave out this many of the smallest eigenpairs.
+    $n_neighbors
+    $graph_pairs
+    $metric_of_rows
+    $weights_reconstruction
+    $reg_projection
+    $disconnected_keep
+    $kernel
+    $landmarks
+    $reduce
+    ridge : float or None, default=None
+        Has no effect under an orthogonal unit; accepted so that NPP and ONPP can be exchanged.
+    $unlabeled_graph
+    $scale
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenspan import ONPP
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> V = ONPP(2).fit(X).components_
+    >>> bool(np.allclose(V @ V.T, np.eye(2)))
+    True
+
+    References
+    ----------
+    Kokiopoulou & Saad (2007); [S0] §4.4, §8.4.
+    """
+
+    skip_smallest: Whole = 0
+
+    _class_unit: ClassVar[str] = "projection"
+
+    def _pose_over(self, sample: Sample) -> tuple[Posed, NeighbourGraph | None]:
+        posed, graph = super()._pose_over(sample)
+        return replace(posed, skip=self.skip_smallest), graph
+
+    def _posed(self, basis: Features, form: Form) -> Posed:
+        return pose(basis, minimise=form, unit="projection")

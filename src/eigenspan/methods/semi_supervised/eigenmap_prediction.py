@@ -1,0 +1,217 @@
+"""Prediction from few labels: least squares over the smoothest functions on the graph of all points."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ..._diagnostics import note, stage
+from ..._parameters import NotNegative, parameter
+from ...data import Input, Sample
+from ...data.y import ClassLabels, Targets
+from ...errors import DimensionError
+from ...problem import Fitted
+from ..base.contract import Components
+from ..base.smooth_functions import distinct_rows
+from ..base.table import SPARSE, besides
+from ..discriminant.classifier import ScoredClassifier
+from ..laplacian.eigenmaps import LaplacianEigenmaps
+
+Array = NDArray[np.float64]
+
+#: Functions for each labelled point, unless their number is given.
+_SHARE = 0.2
+
+
+class _OnEigenmaps(LaplacianEigenmaps):
+    """``f(x) = a'y(x) + b`` over the eigenmaps y of all points, fitted to the labelled ones."""
+
+    n_components: Components | None = parameter(default=None, kw_only=False)
+    ridge: NotNegative = 0.0
+
+    coef_: Array
+    intercept_: Array
+
+    def _targets(self, sample: Sample) -> Array:
+        """Numbers (n, q) that the functions are fitted to where they are known."""
+        raise NotImplementedError
+
+    def _fit(self, sample: Sample) -> Fitted:
+        known = sample.y.known
+        d = self._number(int(known.sum()), sample)
+        own = {name: getattr(self, name) for name in LaplacianEigenmaps._parameters}
+        fitted: Any = LaplacianEigenmaps(**{**own, "n_components": d})._fit(replace(sample, y=None))
+        with stage("regression"):
+            coef, intercept = least_squares(
+                fitted.embedding[known], self._targets(sample)[known], self.ridge, fitted.embedding
+            )
+        note(labelled=int(known.sum()))
+        values = fitted.embedding @ coef + intercept
+        return fitted.having(
+            coef_=coef, intercept_=intercept, n_components_=d, transduction_=self._answer(values, sample)
+        )
+
+    def _number(self, labelled: int, sample: Sample) -> int:
+        if self.n_components is None:
+            return max(1, min(int(_SHARE * labelled), distinct_rows(sample, self._landmark_rows(sample)) - 1))
+        if self.ridge == 0 and self.n_components >= labelled:
+            raise DimensionError(
+                f"n_components={self.n_components} functions and the constant fit {labelled} labelled points in many ways. Use "
+                f"n_components <= {labelled - 1}, or ridge > 0."
+            )
+        return int(self.n_components)
+
+    def _values(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return np.asarray(np.asarray(self._mapped(X), dtype=np.float64) @ self.coef_ + self.intercept_)
+
+    def _answer(self, values: Array, sample: Sample) -> Any:
+        raise NotImplementedError
+
+
+def least_squares(Y: Array, T: Array, ridge: float, everyone: Array) -> tuple[Array, Array]:
+    """The coefficients (d, q) and the constant (q,) of least squares, the former penalised by `ridge` for functions of variance one."""
+    spread = everyone.std(axis=0)
+    unit = np.where(spread > 0, spread, 1.0)
+    mean, level = Y.mean(axis=0), T.mean(axis=0)
+    A, d = (Y - mean) / unit, Y.shape[1]
+    below = np.sqrt(ridge * len(Y)) * np.eye(d)
+    coef = np.linalg.lstsq(np.vstack([A, below]), np.vstack([T - level, np.zeros((d, T.shape[1]))]), rcond=None)[0]
+    coef = coef / unit[:, None]
+    return coef, level - mean @ coef
+
+
+@besides("semi-supervised", "min squares over eigenmaps", "degree", "samples", "numbers", SPARSE, "S1 §1.5")
+class EigenmapRegressor(RegressorMixin, _OnEigenmaps):
+    """Semi-supervised regression on Laplacian eigenmaps.
+
+    .. math:: \\min_{a, b} \\; \\frac1l \\sum_{i \\text{ labelled}} \\bigl(a^T y(x_i) + b - t_i\\bigr)^2 + \\varepsilon \\lVert a \\rVert^2
+
+    where y are the eigenmaps of all points, labelled or not: the functions that vary least along the graph, so that few labels tell which
+    of them the target follows [S1, §1.5]. New points have the values of the extended functions at them. Use it where many rows but
+    few targets are known, and rows that hang together have similar targets; where all are labelled, other regressions serve better.
+
+    Cost: as `LaplacianEigenmaps`, then O(l d²).
+
+    Parameters
+    ----------
+    $eigenmap_functions
+
+    Attributes
+    ----------
+    coef_, intercept_ : ndarray of shape (n_components, n_targets) and (n_targets,)
+        a and b.
+    n_components_ : int
+        The number of functions.
+    transduction_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        The values at the training points, labelled or not.
+    $eigenmap_attributes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_swiss_roll
+    >>> from eigenspan import EigenmapRegressor
+    >>> X, t = make_swiss_roll(1000, random_state=0)
+    >>> some = np.where(np.arange(1000) % 25 == 0, t, np.nan)
+    >>> fitted = EigenmapRegressor(n_neighbors=8).fit(X, some)
+    >>> fitted.n_components_, bool(fitted.score(X, t) > 0.9)
+    (8, True)
+
+    References
+    ----------
+    Belkin & Niyogi (2004), Semi-supervised learning on Riemannian manifolds.
+    """
+
+    _input: ClassVar[Input] = replace(LaplacianEigenmaps._input, y=Targets())
+
+    def _targets(self, sample: Sample) -> Array:
+        return sample.y.values
+
+    def _answer(self, values: Array, sample: Sample) -> Array:
+        return values[:, 0] if np.asarray(sample.given).ndim == 1 else values
+
+    def predict(self, X: Any) -> Array:
+        """The number at each point.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_points, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_points,) or (n_points, n_targets)
+        """
+        values = self._values(X)
+        return values[:, 0] if self.transduction_.ndim == 1 else values
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        # of few rows, all of them labelled, a fifth as many functions tell little
+        tags.regressor_tags.poor_score = True
+        return tags
+
+
+@besides("semi-supervised", "min squares over eigenmaps", "degree", "samples", "some labels", SPARSE, "S1 §1.5")
+class EigenmapClassifier(ScoredClassifier, _OnEigenmaps):
+    """Semi-supervised classification on Laplacian eigenmaps.
+
+    .. math:: \\min_{A, b} \\; \\frac1l \\sum_{i \\text{ labelled}} \\bigl\\lVert A^T y(x_i) + b - e_{c(i)} \\bigr\\rVert^2
+              + \\varepsilon \\lVert A \\rVert^2
+
+    with the indicator :math:`e_c` of each class, and the class of largest value: the regression of `EigenmapRegressor` on the smoothest
+    functions of the graph of all points, labelled or not [S1, §1.5]. Use it where few rows of many are labelled and classes hang
+    together.
+
+    Cost: as `LaplacianEigenmaps`, then O(l d²).
+
+    Parameters
+    ----------
+    $eigenmap_functions
+    $unlabeled
+
+    Attributes
+    ----------
+    $classes_attribute
+    coef_, intercept_ : ndarray of shape (n_components, n_classes) and (n_classes,)
+        A and b.
+    n_components_ : int
+        The number of functions.
+    transduction_ : ndarray of shape (n_samples,)
+        The classes of the training points, labelled or not.
+    $eigenmap_attributes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from eigenspan import EigenmapClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> some = np.where(np.arange(len(y)) < 100, y, -1)
+    >>> fitted = EigenmapClassifier().fit(X, some)
+    >>> fitted.n_components_, bool(fitted.score(X, y) > 0.9)
+    (20, True)
+
+    References
+    ----------
+    Belkin & Niyogi (2004), Semi-supervised learning on Riemannian manifolds.
+    """
+
+    unlabeled: Any = -1
+
+    _input: ClassVar[Input] = replace(LaplacianEigenmaps._input, y=ClassLabels())
+
+    def _targets(self, sample: Sample) -> Array:
+        return (sample.y.codes[:, None] == np.arange(sample.y.count)).astype(np.float64)
+
+    def _answer(self, values: Array, sample: Sample) -> Any:
+        return sample.y.names[values.argmax(axis=1)]
+
+    def _scores(self, X: Any) -> Array:
+        return self._values(X)

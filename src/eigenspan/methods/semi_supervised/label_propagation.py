@@ -1,0 +1,320 @@
+"""Labels for the points that have none, and the discriminants these give: SDA by CCCP, and SODA by label propagation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Real
+from typing import Annotated, Any, ClassVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from ..._compat import Interval
+from ..._diagnostics import note, stage
+from ..._parameters import Count, Share, Weights, parameter
+from ...data import Input, Sample
+from ...data.y import ClassLabels
+from ...errors import ConvergenceWarning, warn
+from ...graphs import class_indicator
+from ...numerics.eigen import dense
+from ...numerics.eigen.linear_systems import solve_by_products
+from ...numerics.memory import require
+from ...problem import Features, Form, Posed, TraceRatio, diagonal, pose, with_ridge
+from ...problem.forms import between, centring, total
+from ..base.contract import Components, FeatureReducer, features_of, points_of
+from ..base.graph_projection import GraphProjection, graph_attribute, projection_weights
+from ..base.table import NEIGHBOURS_AND_FEATURES, method
+from ..discriminant.label_kernels import LabelledProjection, bounded
+from ..discriminant.pair_costs import AxisRule, RatioWeights
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+_Trust = Annotated[float, Interval(Real, 0, 1, closed="right")]
+
+
+@method("semi-supervised", "max S_B of labels found by CCCP", "total scatter", "n D min(n, D)", "S0 §6.1")
+class SDACCCP(LabelledProjection):
+    """Semi-supervised discriminant analysis that finds the missing labels by the concave–convex procedure.
+
+    .. math:: \\max_{\\text{labels of unlabelled points}} \\operatorname{tr}\\bigl((S_T + \\varepsilon I)^{-1} S_B\\bigr)
+
+    with the scatters of all points. The criterion is convex in the class indicators, so each step maximises its linearisation,
+    which puts every unlabelled point to the nearest class mean where :math:`S_T + \\varepsilon I = I`; it never decreases, and labels
+    stop changing. Points whose label is then sure, by the posterior of normal classes of one covariance, join those that were
+    labelled, and the directions are those of LDA on them. Labels that are given stay.
+
+    Cost: O(nD min(n, D) + D³) time, and O(ncD) a step; O(nD) memory.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Number of directions. None means c − 1, which is also the most that c classes have.
+    threshold : float in [0, 1], default=0.9
+        Posterior above which an estimated label counts: 0 takes all of them, 1 none, which is LDA of the labelled points.
+    max_iter : int, default=100
+        Steps at most.
+    $axes
+    $kernel
+    $landmarks
+    $reduce
+    ridge : float or None, default=None
+        ε of the criterion and of LDA's unit. None means 0, and 1e-3 of the mean eigenvalue for kernels; in the criterion it means the
+        mean eigenvalue itself where features outnumber half the samples, as almost any labelling looks good there.
+    $unlabeled
+    $scale
+    $solver
+    $random_state
+
+    Attributes
+    ----------
+    $classes_attribute
+    transduction_ : ndarray of shape (n_samples,)
+        The labels, given or found.
+    confidence_ : ndarray of shape (n_samples,)
+        Posterior of the label found; 1 where it was given.
+    criterion_ : ndarray of shape (n_steps,)
+        The criterion at the beginning of each step.
+    n_iter_ : int
+        Steps taken, the last of which changes nothing.
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from eigenspan import SDACCCP
+    >>> X, y = load_wine(return_X_y=True)
+    >>> some = np.where(np.arange(len(y)) % 10 == 0, y, -1)
+    >>> fitted = SDACCCP().fit(X, some)
+    >>> fitted.embedding_.shape, bool(np.mean(fitted.transduction_ == y) > 0.9)
+    ((178, 2), True)
+
+    References
+    ----------
+    Zhang & Yeung (2008), Semi-supervised discriminant analysis via CCCP; [S0] §6.1.
+    """
+
+    threshold: Share = 0.9
+    max_iter: Count = 100
+    unlabeled: Any = -1
+
+    def _pose(self, sample: Sample) -> Posed:
+        given, c = sample.y.codes, sample.y.count
+        basis = features_of(self, sample)
+        d = bounded(self.n_components, basis, c - 1, f"there are {c} classes")
+        with stage("labels"):
+            Z = self._whitened(basis)
+            found, criterion = assign(Z, given, self.max_iter)
+            confidence = np.where(given >= 0, 1.0, posterior(Z, found))
+        sure = (given >= 0) | (confidence > self.threshold) | (self.threshold == 0)
+        note(labels_added=int(sure.sum() - np.sum(given >= 0)))
+        codes = np.where(sure, found, -1)
+        posed = pose(basis, maximise=between(codes), unit=total(codes), ridge=self.ridge, scale=self._scale)
+        return replace(posed, axes=d).having(
+            criterion_=np.array(criterion),
+            n_iter_=len(criterion),
+            transduction_=sample.y.names[found],
+            confidence_=confidence,
+        )
+
+    def _whitened(self, basis: Features) -> Array:
+        """Coordinates of all points in which their total scatter, the ridge included, is I."""
+        n = basis.raw.shape[0]
+        require(
+            16.0 * n * basis.dim,
+            f"The {n}×{basis.dim} whitened features",
+            "Pass reduce=r, or landmarks= with a kernel.",
+        )
+        basis = basis.centred(np.ones(n))
+        relative = 1.0 if 2 * basis.dim > n else basis.relative_ridge
+        S = with_ridge(basis.restrict(centring(n)), self.ridge, relative)
+        return basis.embed(dense.whitener(S.to_dense())[0])
+
+
+def assign(Z: Array, given: Index, max_iter: int) -> tuple[Index, list[float]]:
+    """Labels of all points that no step of the concave–convex procedure improves, and the criterion before each step."""
+    free = given < 0
+    means, _ = _means(Z, given)
+    codes = given.copy()
+    codes[free] = np.argmin(_squares(Z[free], means), axis=1)
+    criterion = []
+    for _ in range(max_iter):
+        means, counts = _means(Z, codes)
+        criterion.append(float(counts @ np.sum(means**2, axis=1)))
+        d = _squares(Z[free], means)
+        best, own = np.argmin(d, axis=1), np.arange(d.shape[0])
+        better = d[own, best] < d[own, codes[free]] - 1e-12 * np.abs(d).max(initial=0.0)
+        if not better.any():
+            return codes, criterion
+        codes[free] = np.where(better, best, codes[free])
+    warn(
+        f"{int(better.sum())} of {int(free.sum())} labels still changed in step {max_iter}: raise max_iter, or accept them.",
+        ConvergenceWarning,
+    )
+    return codes, criterion
+
+
+def _means(Z: Array, codes: Index) -> tuple[Array, Index]:
+    """Class means (c, r) and class sizes; points without a class do not count."""
+    G, counts = class_indicator(codes), np.bincount(codes[codes >= 0])
+    return (G.T @ Z) / np.sqrt(counts)[:, None], counts
+
+
+def _squares(Z: Array, means: Array) -> Array:
+    """``‖z − m‖² − ‖z‖²``: what the gradient of the criterion knows of a point and a class."""
+    return np.sum(means**2, axis=1) - 2.0 * (Z @ means.T)
+
+
+def posterior(Z: Array, codes: Index) -> Array:
+    """Of each point's class, for normal classes with one covariance and equal shares, in whitened coordinates Z.
+
+    There the scatter within classes is I − M'M, M the class means times √n_k: along the axes of M it is 1 − λ.
+    """
+    means, counts = _means(Z, codes)
+    M = means * np.sqrt(counts)[:, None]
+    values, Q = dense.eigenpairs(dense.symmetric(M @ M.T), None, "max")
+    keep = values > 1e-10
+    inside = np.maximum(1.0 - values[keep], 1e-12) / max(codes.size - counts.size, 1)
+    axes = (M.T @ Q[:, keep]) / np.sqrt(values[keep] * inside)
+    shares = softmax(-0.5 * _squares(Z @ axes, means @ axes), axis=1)
+    return shares[np.arange(codes.size), codes]
+
+
+@method("semi-supervised", "max soft S_B / soft S_T", "projection", NEIGHBOURS_AND_FEATURES, "S0 §6.1")
+class SODA(GraphProjection):
+    """Semi-supervised orthogonal discriminant analysis via label propagation.
+
+    .. math:: \\max_V \\frac{\\operatorname{Tr}(V^T \\tilde S_B V)}{\\operatorname{Tr}(V^T (\\tilde S_T + \\varepsilon I) V)}
+              \\quad \\text{s.t. } V^T V = I
+
+    Labels spread over the graph, :math:`F = (I - I_\\alpha D^{-1} W)^{-1} (I - I_\\alpha) Y`, with a last column of Y for points
+    that belong to none of the classes, where all unlabelled points begin: rows of F sum to one, and a point that no label reaches
+    has no class. The scatters :math:`\\tilde S_B, \\tilde S_T` count every point with its shares in F. Orthonormal axes keep
+    distances honest, and there may be more than c − 1 of them; with the scatter within classes below the line they are the same.
+
+    Cost: neighbours, a conjugate-gradient run for each class, then O(nD min(n, D) + D³) time; O(n(k + c + D)) memory.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Number of axes. None means c − 1.
+    trust : float in (0, 1], default=1.0
+        1 − α of labelled points: how much they hold to their label. With 1 they keep it. It has no effect on a graph within classes,
+        over which no label reaches a point without it.
+    novelty : float in (0, 1], default=0.01
+        1 − α of unlabelled points: how much they hold to having none. With 1 only the labelled points count. It has no effect on a
+        graph within classes, over which no label reaches them.
+    $n_neighbors
+    $graph_pairs
+    $metric_of_rows
+    $weights
+    axes : {"unit", "norm", "eigenvalue", "eigenvalue-norm"}, default="unit"
+        Weights of the axes [S2, §2.3], which all have length one: as they are, or times the root of what each of them gains,
+        :math:`v^T \\tilde S_B v / v^T (\\tilde S_T + \\varepsilon I) v`. The choice between "unit" and "norm", and between the other
+        two, has no effect; with ``scale="unit-variance"`` none of them has.
+    $kernel
+    $landmarks
+    $reduce
+    ridge : float or None, default=None
+        ε added to the total scatter. None means its mean eigenvalue, reported in ``diagnostics_``: with 0, the published criterion,
+        the ratio is best served by a few good axes and others along which nothing varies (`reduce` is the other remedy).
+    $unlabeled
+    $scale
+    $solver_ratio
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $classes_attribute
+    label_distributions_ : ndarray of shape (n_samples, c + 1)
+        Shares of the classes, and last of none of them.
+    transduction_ : ndarray of shape (n_samples,)
+        The class with the largest share; where no label reaches, what stood in y.
+    trace_ratio_ : float
+        The maximum Tr(VᵀS̃_BV)/Tr(Vᵀ(S̃_T + εI)V).
+    $graph_attribute
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from eigenspan import SODA
+    >>> X, y = load_digits(return_X_y=True)
+    >>> some = np.where(np.arange(len(y)) < 100, y, -1)
+    >>> soda = SODA().fit(X, some)
+    >>> soda.embedding_.shape, bool(np.mean(soda.transduction_ == y) > 0.9)
+    ((1797, 9), True)
+
+    References
+    ----------
+    Nie, Xiang, Jia & Zhang (2009), Semi-supervised orthogonal discriminant analysis via label propagation; [S0] §6.1.
+    """
+
+    n_components: Components | None = parameter(default=None, kw_only=False)
+    trust: _Trust = 1.0
+    novelty: _Trust = 0.01
+    weights: Weights = "heat"
+    axes: AxisRule = "unit"
+    unlabeled: Any = -1
+
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
+
+    def _pose(self, sample: Sample) -> Posed:
+        codes, c = sample.y.codes, sample.y.count
+        basis = features_of(self, sample)
+        d = bounded(self.n_components, basis, c - 1, None)
+        weights = projection_weights(self, points_of(self, basis, sample), sample.y, self.weights)
+        with stage("propagation"):
+            F = propagate(weights.between_points(), codes, c, trust=self.trust, novelty=self.novelty)
+        reached = F[:, :c].max(axis=1) > 0
+        labels = sample.y.names[np.argmax(F[:, :c], axis=1)]
+        if not reached.all():
+            labels = np.where(reached, labels, sample.y.given)
+        S_B, S_T = soft_scatters(F[:, :c])
+        posed = pose(basis, maximise=S_B, unit=S_T, ridge=self.ridge, relative_ridge=1.0)
+        ratio = TraceRatio(posed.problem.A, cast("Form", posed.problem.B))
+        # no scatter between classes exceeds the total: where the means coincide, it is rounding beside that
+        size = ratio.B.norm() * posed.size
+        return Posed(ratio, posed.basis, RatioWeights(ratio, self.axes), axes=d, size=size).having(
+            label_distributions_=F, transduction_=labels, **graph_attribute(weights.graph)
+        )
+
+
+def propagate(W: Form, codes: Index, n_classes: int, *, trust: float, novelty: float) -> Array:
+    """Shares (n, c + 1) of the classes, and last of none, in every point: ``F = I_α D⁻¹W F + (I − I_α) Y``.
+
+    Points that hold to what they have, and those without edges, are put on the right-hand side; the rest, times D/α, is a
+    symmetric positive definite system, as well conditioned as ``2/(1 − α)``.
+    """
+    degrees = W.ones()
+    Y = np.zeros((codes.size, n_classes))
+    Y[codes >= 0, codes[codes >= 0]] = 1.0
+    own = np.where(degrees > 0, np.where(codes >= 0, trust, novelty), 1.0)
+    free, F = own < 1, Y.copy()
+    if free.any():
+        held = own[free]
+        d = degrees[free] / (1.0 - held)
+        right = (d * held)[:, None] * Y[free] + (W @ np.where(free[:, None], 0.0, Y))[free]
+
+        def apply(Z: Array) -> Array:
+            whole = np.zeros((codes.size, Z.shape[1]))
+            whole[free] = Z
+            return d[:, None] * Z - (W @ whole)[free]
+
+        F[free] = solve_by_products(apply, d, right)
+    F = np.clip(F, 0.0, 1.0)
+    return np.column_stack([F, np.maximum(1.0 - F.sum(axis=1), 0.0)])
+
+
+def soft_scatters(F: Array) -> tuple[Form, Form]:
+    """Scatter between classes and total scatter of points that belong to class k with share F_ik. PSD, kill the constant."""
+    n, weight = F.shape[0], F.sum(axis=1)
+    mean = Form(n, low_rank=(weight[:, None], np.array([1.0 / weight.sum()])), psd=True)
+    classes = Form(n, low_rank=(F / np.sqrt(F.sum(axis=0)), np.ones(F.shape[1])), psd=True)
+    return tuple(replace(M - mean, psd=True, kills_constant=True) for M in (classes, diagonal(weight)))  # type: ignore[return-value]

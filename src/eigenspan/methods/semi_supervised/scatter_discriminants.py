@@ -1,0 +1,294 @@
+"""Semi-supervised discriminants: class scatters, local or not, with what the unlabelled points say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from ..._parameters import Count, NotNegative, Share, Verbose
+from ...data import Input, Sample
+from ...data.y import ClassLabels
+from ...graphs import check_n_neighbors
+from ...problem import AxisWeights, Form, Posed, Scatters, pose
+from ...problem.forms import between, centring, laplacian, local_fisher, within
+from ..base.contract import FeatureReducer, features_of
+from ..base.graph_embedding import check_given
+from ..base.streaming import SmoothedStreaming, asks_for_rows, over_given_graph, reads_once
+from ..base.table import NEIGHBOURS_AND_FEATURES, method
+from ..discriminant.pair_costs import (
+    LFDA,
+    AxisRule,
+    PairAffinity,
+    PairCosts,
+    checked_points,
+    nearness,
+    refuse_class_graph,
+    warn_of_a_mark,
+    without_rounding,
+)
+
+
+@method(
+    "semi-supervised",
+    "LFDA + γ L of all points",
+    "near pairs of a class",
+    "n² D, or " + NEIGHBOURS_AND_FEATURES,
+    "S2 §2.1.2",
+)
+class SSLFDA(LFDA):
+    """Semi-supervised local Fisher discriminant analysis: `LFDA` with γ = 0.1 [S2, §2.1.2].
+
+    .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T X^T (D^{wit} - C^{wit}) X V = I
+
+    with :math:`C = C^{bet} + \\gamma C^u`: labelled points of different classes apart, near points of a class and near points
+    without labels together.
+
+    Cost: as `LFDA`; ``graph="all"`` is O(n²D) time in blocks, ``graph=KNN(k)`` the sparse choice for many points.
+
+    Parameters
+    ----------
+    $n_components
+    affinity : {"neighbours", "local"}, default="neighbours"
+        Which labelled points of a class are near: see `LFDA`.
+    $cost_parameters
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from eigenspan import SSLFDA
+    >>> X, y = load_digits(return_X_y=True)
+    >>> some = np.where(np.arange(len(y)) < 100, y, -1)  # the rest has no label
+    >>> SSLFDA(10).fit(X, some).transform(X[:3]).shape
+    (3, 10)
+    """
+
+    gamma: NotNegative = 0.1
+    unlabeled: Any = -1
+
+
+@method("discriminant", "max S_B − S_W", "projection", "n D² + D³", "S2 §3.2")
+class MMC(SmoothedStreaming, PairCosts):
+    """Maximum margin criterion, supervised or semi-supervised.
+
+    .. math:: \\max_V \\operatorname{Tr}(V^T (S_B - w S_W) V) \\quad \\text{s.t. } V^T V = I
+
+    Class means apart and classes tight, by an orthonormal projection: no scatter is inverted, so small samples need no care. γ
+    takes off the Laplacian of the neighbours of all points, which is Song et al.'s SS-MMC [S2, eq. 12]; see `SSMMC` for the γ of that
+    equation.
+
+    Cost: O(nD² + D³) time; γ > 0 with ``graph="all"`` adds O(n²D) in blocks.
+
+    Parameters
+    ----------
+    $n_components
+    weight : float, default=1.0
+        w, the weight of the scatter within classes.
+    $cost_parameters_orthonormal
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from eigenspan import MMC
+    >>> X, y = load_wine(return_X_y=True)
+    >>> MMC(2).fit(X, y).transform(X[:3]).shape
+    (3, 2)
+
+    References
+    ----------
+    Li, Jiang & Zhang (2006), Efficient and robust feature extraction by maximum margin criterion; [S2] §3.2.
+    """
+
+    weight: NotNegative = 1.0
+
+    _input: ClassVar[Input] = replace(PairCosts._input, one_pass=reads_once, blocks=over_given_graph)
+
+    def _needs_rows(self) -> str | None:
+        return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None, gamma=self.gamma > 0)
+
+    def _check_scatters(self, scatters: Scatters, sample: Sample) -> None:
+        if self.n_neighbors is not None:
+            check_n_neighbors(self.n_neighbors, sample.x.values)
+        refuse_class_graph(self)
+        if self.gamma:
+            warn_of_a_mark(self, sample.y.names)
+        else:
+            check_given(self.graph, sample.x.values)
+
+    def _given_laplacian(self, sample: Sample) -> Form:
+        return self._unlabelled(sample.x.values)
+
+    def _pose_scatters(self, scatters: Scatters) -> Posed:
+        return self._combined(scatters.basis, self.weight * scatters.within - scatters.between, scatters.smooth, None)
+
+    def _labelled(self, points: Any, codes: Any) -> tuple[Form, None]:
+        return self.weight * within(codes) - between(codes), None
+
+
+@method("semi-supervised", "MMC − γ L of all points", "projection", "n² D, or " + NEIGHBOURS_AND_FEATURES, "S2 eq. 12")
+class SSMMC(MMC):
+    """Semi-supervised maximum margin criterion: `MMC` with γ = 0.1 [S2, eq. 12].
+
+    .. math:: \\min_V \\operatorname{Tr}(V^T (w S_W - S_B + \\gamma X^T L^u X) V) \\quad \\text{s.t. } V^T V = I
+
+    With ``gamma_scale="raw"`` γ is twice the γ of [S2, eq. 12]: there
+    :math:`f^u` adds up all ordered pairs, :math:`2 \\operatorname{Tr}(V^T X^T L^u X V)`, and the scatters stand once (of them §3.2 says
+    :math:`\\sum c^w \\lVert \\cdot \\rVert^2 = \\operatorname{tr} S_W`, but it is twice that).
+
+    Cost: as `MMC`.
+
+    Parameters
+    ----------
+    $n_components
+    weight : float, default=1.0
+        w, the weight of the scatter within classes.
+    $cost_parameters_orthonormal
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from eigenspan import SSMMC
+    >>> X, y = load_wine(return_X_y=True)
+    >>> SSMMC(2).fit(X, np.where(np.arange(len(y)) % 3 == 0, y, -1)).transform(X[:3]).shape
+    (3, 2)
+    """
+
+    gamma: NotNegative = 0.1
+    unlabeled: Any = -1
+
+
+@method("semi-supervised", "min γ L of all points − S_B", "S_W", "n² D, or " + NEIGHBOURS_AND_FEATURES, "S2 §3.2")
+class SSFDA(SmoothedStreaming, PairCosts):
+    """Semi-supervised Fisher discriminant analysis.
+
+    .. math:: \\min_V \\operatorname{Tr}(V^T (\\gamma X^T L^u X - S_B) V) \\quad \\text{s.t. } V^T S_W V = I
+
+    Fisher's criterion on the labelled points, with the neighbours of all points kept close [S2, §3.2]. Classes must be one cluster
+    each: `SSLFDA` is the one for several. As for `SSMMC`, with ``gamma_scale="raw"`` γ is twice the γ of [S2, §3.2], whose
+    :math:`f^u` adds up all ordered pairs while the scatters stand once.
+
+    Cost: O(nD² + D³) time; ``graph="all"`` adds O(n²D) in blocks.
+
+    Parameters
+    ----------
+    $n_components
+    $cost_parameters
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from eigenspan import SSFDA
+    >>> X, y = load_wine(return_X_y=True)
+    >>> SSFDA(2).fit(X, np.where(np.arange(len(y)) % 3 == 0, y, -1)).transform(X[:3]).shape
+    (3, 2)
+
+    References
+    ----------
+    Song, Nie, Zhang & Xiang (2008), A unified framework for semi-supervised dimensionality reduction; [S2] §3.2.
+    """
+
+    gamma: NotNegative = 0.1
+    unlabeled: Any = -1
+
+    _input: ClassVar[Input] = replace(PairCosts._input, one_pass=reads_once, blocks=over_given_graph)
+    _needs_rows = MMC._needs_rows
+    _check_scatters = MMC._check_scatters
+    _given_laplacian = MMC._given_laplacian
+
+    def _pose_scatters(self, scatters: Scatters) -> Posed:
+        size = scatters.within.diagonal() + scatters.counts @ scatters.means**2
+        B = without_rounding(scatters.within, size)
+        return self._combined(scatters.basis, -1.0 * scatters.between, scatters.smooth, B)
+
+    def _labelled(self, points: Any, codes: Any) -> tuple[Form, Form]:
+        return -between(codes), within(codes)
+
+
+@method(
+    "semi-supervised",
+    "max (1−β) local S_B + β variance",
+    "(1−β) local S_W + β I",
+    NEIGHBOURS_AND_FEATURES,
+    "S2 eq. 11",
+    "self",
+)
+class SELFDA(FeatureReducer):
+    """SELF, the semi-supervised local Fisher discriminant analysis of Sugiyama et al.: between `LFDA` and `PCA`.
+
+    .. math:: \\max_V \\operatorname{Tr}(V^T ((1 - \\beta) S^{lb} + \\beta S^t) V)
+        \\quad \\text{s.t. } V^T ((1 - \\beta) S^{lw} + \\beta I) V = I
+
+    The labelled points speak through LFDA's local scatters, all points through their variance; β = 0 is LFDA and β = 1 PCA. Use it
+    where directions of large variance matter; where the unlabelled points lie on curved sheets or in clusters, `SSLFDA`
+    follows them better [S2, §3.1].
+
+    Cost: as `LFDA`.
+
+    Parameters
+    ----------
+    $n_components
+    beta : float in [0, 1], default=0.5
+        The share of the unlabelled points.
+    affinity : {"neighbours", "local"}, default="local"
+        Which labelled points of a class are near: see `LFDA`.
+    $pair_neighbors
+    $axes
+    $kernel
+    $landmarks
+    $reduce
+    ridge : float or None, default=None
+        Added to β, which keeps the axes short.
+    $unlabeled
+    $scale
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $classes_attribute
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from eigenspan import SELF
+    >>> X, y = load_wine(return_X_y=True)
+    >>> SELF(2).fit(X, np.where(np.arange(len(y)) % 3 == 0, y, -1)).transform(X[:3]).shape
+    (3, 2)
+
+    References
+    ----------
+    Sugiyama, Idé, Nakajima & Sese (2010), Semi-supervised local Fisher discriminant analysis for dimensionality reduction;
+    [S2] eq. 11 with γ = 2β/(1 − β) and the unit S^{lw} + (γ/2) I: its sum over ordered pairs counts every pair twice.
+    """
+
+    beta: Share = 0.5
+    affinity: PairAffinity = "local"
+    n_neighbors: Count | None = None
+    axes: AxisRule = "unit"
+    unlabeled: Any = -1
+    n_jobs: int | None = None
+    verbose: Verbose = 0
+
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
+
+    def _pose(self, sample: Sample) -> Posed:
+        codes = sample.y.codes
+        basis = features_of(self, sample)
+        bet, wit = local_fisher(nearness(self, checked_points(self, basis, sample), codes), codes)
+        return pose(
+            basis,
+            maximise=self.beta * centring(sample.n) - (1 - self.beta) * laplacian(bet),
+            unit=(1 - self.beta) * laplacian(wit),
+            ridge=self.beta + (self.ridge or 0.0) if self.beta else self.ridge,
+            scale=AxisWeights(self.axes, signed=False),
+        )
+
+
+#: Its name in the papers. A class of that name would be the step "self" of a pipeline, which scikit-learn cannot hold.
+SELF = SELFDA

@@ -1,0 +1,136 @@
+"""Discriminant analysis smoothed over a graph of all points, labelled or not: SDA."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._parameters import NotNegative, Weights, parameter
+from ...data import Input, Sample
+from ...data.rows.projected import Rows
+from ...data.y import ClassLabels
+from ...graphs import affinity
+from ...graphs.neighbours.accept import given_graph
+from ...graphs.weights.path_similarity import PathSimilarity
+from ...problem import AxisWeights, Form, Posed, Scatters, TraceProblem, pose, share_of, with_ridge
+from ...problem.forms import between, laplacian, total
+from ..base.contract import Components, FeatureReducer, features_of, points_of
+from ..base.graph_embedding import warn_of_duplicates
+from ..base.graph_projection import GraphProjection, graph_attribute, projection_weights
+from ..base.streaming import SmoothedStreaming, asks_for_rows, over_given_graph, reads_once
+from ..base.table import NEIGHBOURS_AND_FEATURES, method
+from ..discriminant.label_kernels import bounded
+from ..discriminant.lda import check_scatters, check_spread
+from ..discriminant.pair_costs import AxisRule
+
+Array = NDArray[np.float64]
+
+
+@method("semi-supervised", "max S_B", "S_T + μ L", NEIGHBOURS_AND_FEATURES, "S0 eq. 47")
+class SDA(SmoothedStreaming, GraphProjection):
+    """Semi-supervised discriminant analysis.
+
+    .. math:: \\max_V \\operatorname{Tr}(V^T S_B V) \\quad \\text{s.t. } V^T (S_T + \\mu X^T L X + \\varepsilon I) V = I
+
+    [S0, eq. 47]: LDA of the points with labels, whose directions must not tear apart neighbours among *all* points. L is the graph
+    Laplacian, so that μ multiplies :math:`a^T X^T L X a = \\tfrac12 \\sum_{ij} W_{ij} (a^T x_i - a^T x_j)^2`; [S0] prints the
+    regulariser without the ½ and the eigenproblem with L, so its μ in the one is half of that in the other. The scatters are those
+    of the labelled points, L sums over all edges: with few labels μ weighs more. Use it when labels are few and classes follow the
+    shape of the data.
+
+    Cost: neighbours, then O(nkD + nD² + D³) time and O(nD + D²) memory; path-based weights of all pairs are O(nD²) too.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Number of directions. None means c − 1, which is also the most that c classes have.
+    mu : float, default=0.1
+        μ, the weight of the neighbours of all points. 0 is LDA of the labelled points.
+    $n_neighbors
+    $graph_pairs
+    $metric_of_rows
+    weights : {"binary", "heat", "local", "cosine", "path", "precomputed"} or weight specification, default="binary"
+        Edge weights; 1 on every edge is what [S0] has. ``"path"`` is `PathSimilarity`: all pairs, robust to outliers.
+    $axes
+    $kernel
+    $landmarks
+    $reduce
+    $ridge
+    $unlabeled
+    $scale
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    $classes_attribute
+    $graph_attribute
+    $streaming_attributes
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from eigenspan import SDA
+    >>> X, y = load_digits(return_X_y=True)
+    >>> some = np.where(np.arange(len(y)) < 100, y, -1)  # the rest has no label
+    >>> SDA(mu=0.01).fit(X, some).transform(X[:3]).shape
+    (3, 9)
+
+    References
+    ----------
+    Cai, He & Han (2007), Semi-supervised discriminant analysis; [S0] §6.1; for ``"path"`` Zhang & Yeung (2008), Semi-supervised
+    discriminant analysis using robust path-based similarity.
+    """
+
+    n_components: Components | None = parameter(default=None, kw_only=False)
+    mu: NotNegative = 0.1
+    weights: Weights = "binary"
+    axes: AxisRule = "unit"
+    unlabeled: Any = -1
+
+    _input: ClassVar[Input] = replace(
+        FeatureReducer._input, y=ClassLabels(), one_pass=reads_once, blocks=over_given_graph
+    )
+    _among_means: ClassVar[bool] = True
+
+    def _needs_rows(self) -> str | None:
+        return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None, mu=self.mu > 0)
+
+    def _check_scatters(self, scatters: Scatters, sample: Sample) -> None:
+        check_scatters(self, scatters, sample)
+
+    def _given_laplacian(self, sample: Sample) -> Form:
+        graph, X = given_graph(self.graph, sample.n), sample.x.values
+        warn_of_duplicates(graph)
+        return laplacian(affinity(graph, self.weights, Rows(X, np.zeros(X.width))).W)
+
+    def _pose_scatters(self, scatters: Scatters) -> Posed:
+        c, A = scatters.counts.size, scatters.between
+        d = bounded(self.n_components, scatters.basis, c - 1, f"there are {c} classes")
+        unit = A + scatters.within
+        if scatters.smooth is not None:
+            unit = unit + self.mu * scatters.smooth
+        plain, unit = unit, with_ridge(unit, self.ridge, scatters.basis.relative_ridge)
+        scale, size = AxisWeights(self.axes, signed=False), share_of(plain, unit) / scatters.counts.max()
+        return Posed(TraceProblem(A, unit, "max"), scatters.basis, scale, axes=d, size=size)
+
+    def _pose(self, sample: Sample) -> Posed:
+        codes, c = sample.y.codes, sample.y.count
+        basis = features_of(self, sample)
+        check_spread(self, basis, sample)
+        d = bounded(self.n_components, basis, c - 1, f"there are {c} classes")
+        unit, graph = total(codes), None
+        if self.mu:
+            rule = PathSimilarity() if isinstance(self.weights, str) and self.weights == "path" else self.weights
+            W = projection_weights(self, points_of(self, basis, sample), sample.y, rule)
+            unit, graph = unit + self.mu * W.laplacian(), W.graph
+        scale = AxisWeights(self.axes, signed=False)
+        posed = pose(basis, maximise=between(codes), unit=unit, ridge=self.ridge, scale=scale)
+        return replace(posed, axes=d).having(**graph_attribute(graph))

@@ -1,0 +1,305 @@
+"""Directions along which the response stays as it is (contour regression), and those of largest likelihood (LAD)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._diagnostics import note, stage
+from ..._parameters import Count, Share, Tolerance
+from ...data import Sample
+from ...data.rows.storage import blocks
+from ...errors import LabelError
+from ...numerics.descent.stiefel import minimise
+from ...numerics.eigen import dense
+from ...problem import Posed
+from ...problem.spectrum import seed_of
+from ..base.table import method
+from .inverse_regression import InverseRegression, SlicedRegression, Spherical, spherical_rows
+from .response_slices import Response, check_slices, slice_moments, table_of
+from .sir import directional_matrix, means_matrix
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: Rows among which those near a line are looked for.
+_CROWD = 1000
+#: Relative difference of numbers that are equal but for rounding.
+_EQUAL = 1e-10
+#: Eigenvalue of a slice's covariance, relative to its largest, that is no extent; shrinkage at least where there is such a slice.
+_FLAT, _LEAST = 1e-10, 0.01
+
+
+@method("sufficient", "min Cov[z − z′ | one contour]", "covariance", "pairs n D", "S3 §3.9.3", "gcr", "scr")
+class ContourRegression(InverseRegression):
+    """Contour regression.
+
+    .. math:: \\max_V \\operatorname{Tr}\\bigl(V^T \\Sigma^{1/2} (I - \\tfrac12 F) \\Sigma^{1/2} V\\bigr)
+              \\quad \\text{s.t. } V^T \\Sigma V = I,
+
+    .. math:: F = \\mathbb{E}\\bigl[(z - z')(z - z')^T \\bigm| \\text{z, z' on one contour}\\bigr]
+
+    over pairs of spherical rows :math:`z = \\Sigma^{-1/2}(x - \\bar x)`. Pairs on one contour differ little along the
+    directions that the response depends on. With ``form="general"`` a pair is on a contour where the response hardly varies near the line
+    through both points, and symmetric dependence, ``y = x²``, is found; with ``"simple"``, where their two responses are nearly the same:
+    that is `SIR` without slices, and as blind to symmetry as it is.
+
+    Cost: ``"general"`` O(pairs · min(n, 1000) · D) time in blocks; ``"simple"`` O(n log n + nD²), for sorted responses hold the pairs of a
+    contour side by side.
+
+    Parameters
+    ----------
+    $n_directions
+    form : {"general", "simple"}, default="general"
+        What a contour is.
+    contour : float in (0, 1), default=0.1
+        Share of the pairs that count as being on one contour: those that the response varies least on.
+    tube : float in (0, 1), default=0.05
+        Share of the rows that are near a line, of 1,000 of them where there are more. It has no effect with ``form="simple"``.
+    n_pairs : int, default=5000
+        Pairs that lines are drawn through, chosen at random where there are more. It has no effect with ``form="simple"``.
+    $level
+    $n_permutations_only
+    $direction_parameters
+
+    Attributes
+    ----------
+    $direction_attributes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenspan import ContourRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((500, 4))
+    >>> y = X[:, 0] ** 2 + 0.1 * rng.standard_normal(500)
+    >>> V = ContourRegression(1).fit(X, y).components_
+    >>> bool(abs(V[0, 0]) > 0.95)
+    True
+
+    References
+    ----------
+    [S3] §3.9.3; Li, Zha & Chiaromonte (2005), Contour regression: a general approach to dimension reduction.
+    """
+
+    form: Literal["general", "simple"] = "general"
+    contour: Tolerance = 0.1
+    tube: Tolerance = 0.05
+    n_pairs: Count = 5000
+
+    def _matrix(self, W: Array, response: Response) -> Array:
+        if self.form == "general":
+            U = self._along_lines(W, response.values)
+            F = U.T @ U / len(U)
+        elif response.classes:
+            F = 2 * np.tensordot(response.shares, slice_moments(W, response).covariances, 1)
+        else:
+            F = _near_in_order(W, response.values[:, 0], self.contour)
+        return np.eye(W.shape[1]) - F / 2
+
+    def _along_lines(self, W: Array, Y: Array) -> Array:
+        """Differences of the pairs on whose lines the response varies least."""
+        rng = np.random.default_rng(seed_of(self.random_state))
+        i, j = _pairs(len(W), self.n_pairs, rng)
+        crowd = np.arange(len(W)) if len(W) <= _CROWD else np.sort(rng.choice(len(W), _CROWD, replace=False))
+        near = int(min(len(crowd), max(3, round(self.tube * len(crowd)))))
+        U = W[j] - W[i]
+        length = np.linalg.norm(U, axis=1)
+        apart = length > 1e-12 * max(length.max(initial=0.0), np.finfo(float).tiny)
+        i, U, length = i[apart], U[apart], length[apart]
+        spread = np.empty(len(U))
+        for part in blocks(len(U), len(crowd)):
+            spread[part] = _variance_near(W[i[part]], U[part] / length[part, None], W[crowd], Y[crowd], near)
+        return U[spread <= np.quantile(spread, self.contour) * (1 + _EQUAL)]
+
+
+def _pairs(m: int, most: int, rng: np.random.Generator) -> tuple[Index, Index]:
+    """All pairs of m points, or as many as `most` of them."""
+    if m * (m - 1) // 2 <= most:
+        return np.triu_indices(m, 1)
+    i = rng.integers(m, size=most)
+    return i, (i + rng.integers(1, m, size=most)) % m
+
+
+def _variance_near(origin: Array, U: Array, crowd: Array, Y: Array, near: int) -> Array:
+    """Of the responses Y of the points of the crowd that are nearest to each line ``origin + t U``."""
+    along = U @ crowd.T - np.sum(U * origin, axis=1)[:, None]
+    away = np.sum(crowd**2, axis=1) - 2 * origin @ crowd.T - along**2  # but for what a line has in common
+    last = np.partition(away, near - 1, axis=1)[:, near - 1 : near]
+    rounding = _EQUAL * (np.abs(away).max(initial=0.0) + np.sum(origin**2, axis=1, keepdims=True))
+    # Nearer points first, and by index those as far as the last up to rounding: with whole numbers there are many.
+    place = (away >= last - rounding).astype(np.uint8) + (away > last + rounding)
+    found = Y[np.argsort(place, axis=1, kind="stable")[:, :near]]
+    return found.var(axis=1).sum(axis=1)
+
+
+def _near_in_order(W: Array, y: Array, share: float) -> Array:
+    """Mean of ``(w − w')(w − w')'`` over this share of the pairs, those of nearest responses: sorted, they lie side by side."""
+    order = np.argsort(y, kind="stable")
+    W, y, m = W[order], y[order], len(y)
+    low, high = 0.0, float(np.ptp(y))
+    for _ in range(60):  # the reach of the responses that as many pairs have
+        reach = (low + high) / 2
+        pairs = np.sum(np.searchsorted(y, y + reach, side="right") - np.arange(m) - 1)
+        low, high = (reach, high) if pairs < share * m * (m - 1) / 2 else (low, reach)
+    first, last = np.searchsorted(y, y - high, side="left"), np.searchsorted(y, y + high, side="right")
+    sums = np.vstack([np.zeros(W.shape[1]), np.cumsum(W, axis=0)])
+    degrees = (last - first).astype(float)
+    G = (W.T * degrees) @ W - W.T @ (sums[last] - sums[first])
+    return 2 * dense.symmetric(G) / max(degrees.sum() - m, 1.0)
+
+
+@method("sufficient", "min Σ p_h log det Cov[z | slice]", "covariance", "n D² + slices D² d a step", "S3 §3.9.3", "lad")
+class LAD(SlicedRegression):
+    """Likelihood-acquired directions.
+
+    .. math:: \\min_V \\sum_h p_h \\log\\det(V^T \\Sigma_h V) \\quad \\text{s.t. } V^T \\Sigma V = I
+
+    with :math:`\\Sigma_h` the covariance of the rows whose response falls in slice h, a share :math:`p_h` of all: the subspace of
+    largest likelihood where X is normal in each slice. Means and covariances of the slices both count, as in `DirectionalRegression`, but
+    by how well they are known: on few rows LAD is the best of them where its model holds. No eigenproblem solves it; the likelihood is
+    climbed over orthonormal matrices from the best of SIR, SAVE and directional regression. The axes within the subspace are those of
+    `SAVE` restricted to it, and so are ``eigenvalues_``; its tests by permutation are SAVE's.
+
+    Cost: O(nD min(n, D)) time for the covariances, and O(hD²d) a step for h slices.
+
+    Parameters
+    ----------
+    $n_directions
+    $n_slices
+    shrinkage : float in [0, 1] or "auto", default="auto"
+        Pull the covariances of slices, spherical, towards I, which says nothing. ``"auto"`` means 0 where each slice has more than 3D
+        rows and extent in all directions, 0.01 at least where one has none, and up to a half where slices have fewer rows;
+        ``diagnostics_`` has the amount.
+    $level
+    $n_permutations
+    $direction_parameters
+
+    Attributes
+    ----------
+    log_likelihood_gain_ : float
+        Of the subspace over none, for each row: −½ of the criterion.
+    $direction_attributes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenspan import LAD
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((1000, 5))
+    >>> y = X[:, 0] ** 2 + X[:, 1] + 0.1 * rng.standard_normal(1000)
+    >>> V = LAD(2).fit(X, y).components_
+    >>> bool(abs(V[:, 2:]).max() < 0.1)
+    True
+
+    References
+    ----------
+    [S3] §3.9.3; Cook & Forzani (2009), Likelihood-based sufficient dimension reduction.
+    """
+
+    shrinkage: Share | Literal["auto"] = "auto"
+
+    def _pose(self, sample: Sample) -> Posed:
+        responses, seen = self._responses(sample), spherical_rows(self, sample)
+        with stage("inverse moments"):
+            likelihood = _Likelihood.of(seen.rows, responses, self.shrinkage)
+        note(shrinkage=likelihood.shrinkage)
+        tests = self._ratio_tests(likelihood, len(seen.rows)) if self._has_theory(seen, likelihood) else None
+        tests = self._tests(seen, responses, likelihood.average) if tests is None else tests
+        d = self._wanted(seen, [response.count for response in responses], tests)
+        with stage("likelihood"):
+            V, cost = likelihood.climb(d)
+        M = V @ (V.T @ likelihood.average @ V) @ V.T
+        return self._posed(seen, M, d, tests).having(log_likelihood_gain_=-cost / 2)
+
+    def _matrix(self, W: Array, response: Response) -> Array:
+        return _Likelihood.of(W, [response], self.shrinkage).average
+
+    def _has_theory(self, seen: Spherical, likelihood: _Likelihood) -> bool:
+        asked = self.n_components == "test" and not self.n_permutations
+        return asked and seen.plain and len(likelihood.shares) == 1 and not likelihood.shrinkage
+
+    def _ratio_tests(self, likelihood: _Likelihood, m: int) -> Any:
+        """Likelihood ratios of d directions against all, d = 0, 1, …, up to the first that is not refused."""
+        (shares,), p = likelihood.shares, likelihood.average.shape[0]
+        h, all_of_them, found = shares.size, likelihood.at(np.eye(p))[0], []
+        for d in range(p):
+            cost = likelihood.climb(d)[1] if d else 0.0
+            degrees = (h - 1) * ((p - d) + (p * (p + 1) - d * (d + 1)) // 2) - d * (p - d)
+            found.append((m * (cost - all_of_them), degrees))
+            tests = table_of(*np.array(found).T)
+            if tests["p_value"].iloc[-1] > self.level:
+                break
+        return tests
+
+
+@dataclass(frozen=True, eq=False)
+class _Likelihood:
+    """``Σ p_h log det(V'C_h V)``, the mean over responses, of spherical rows: less is likelier.
+
+    Attributes
+    ----------
+    shares, covariances : list of ndarray
+        Of the slices of each response.
+    starts : list of ndarray of shape (D, D)
+        Matrices whose leading axes are worth a try.
+    average : ndarray of shape (D, D)
+        That of SAVE, by which axes within a subspace are told apart.
+    shrinkage : float
+    """
+
+    shares: list[Array]
+    covariances: list[Array]
+    starts: list[Array]
+    average: Array
+    shrinkage: float
+
+    @staticmethod
+    def of(W: Array, responses: list[Response], shrinkage: Any) -> _Likelihood:
+        for response in responses:
+            check_slices(response, "LAD", covariances=True)
+        p = W.shape[1]
+        least = min(int(response.counts.min()) for response in responses)
+        s = max(0.0, 0.5 * (1 - (least - 1) / (3 * p))) if shrinkage == "auto" else float(shrinkage)
+        likeliest = [_likeliest(W, response) for response in responses]
+        flat = sum(dense.is_singular(C, _FLAT) for each in likeliest for C in each)
+        if flat and shrinkage == "auto":
+            s = max(s, _LEAST)
+        elif flat and not s:
+            raise LabelError(
+                f"{flat} slices of the response have no extent in some direction, in which the likelihood has no bound: take fewer with "
+                "n_slices=, or pull their covariances towards I with shrinkage=0.05."
+            )
+        covariances = [(1 - s) * each + s * np.eye(p) for each in likeliest]
+        G = [np.eye(p) - C for C in covariances]
+        average = np.mean([np.tensordot(r.shares, g @ g, 1) for r, g in zip(responses, G, strict=True)], axis=0)
+        others = [
+            [means_matrix(W, response) for response in responses],
+            [directional_matrix(slice_moments(W, response)) for response in responses],
+        ]
+        starts = [average, *(np.mean(matrices, axis=0) for matrices in others)]
+        return _Likelihood([response.shares for response in responses], covariances, starts, average, s)
+
+    def at(self, V: Array) -> tuple[float, Array]:
+        """The criterion, and its gradient."""
+        cost, slope, q = 0.0, np.zeros_like(V), len(self.shares)
+        for shares, C in zip(self.shares, self.covariances, strict=True):
+            CV = C @ V
+            inner = V.T @ CV
+            cost += float(shares @ np.linalg.slogdet(inner)[1]) / q
+            slope += 2 / q * np.tensordot(shares, CV @ np.linalg.inv(inner), 1)
+        return cost, slope
+
+    def climb(self, d: int) -> tuple[Array, float]:
+        """The best orthonormal V of d columns that the starts lead to, and its cost."""
+        found = [minimise(self.at, dense.eigenpairs(M, d, "max")[1]) for M in self.starts]
+        best = min(found, key=lambda descent: descent.values[-1])
+        return best.V, float(best.values[-1])
+
+
+def _likeliest(W: Array, response: Response) -> Array:
+    """Covariances of the slices, divided by their numbers of rows."""
+    return slice_moments(W, response).covariances * (1 - 1 / response.counts)[:, None, None]

@@ -1,0 +1,253 @@
+"""Inverse regression: directions of X that a response tells of, found from what X is like given the response.
+
+All of them are ``max Tr(V'Σ^½MΣ^½V)  s.t.  V'ΣV = I`` with a matrix M over the spherical rows ``Σ^{−½}(x − mean)``, and differ in M alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._diagnostics import note, stage
+from ..._parameters import Count, Tolerance, Whole, parameter
+from ...data import Input, Sample
+from ...data.rows.dask_rows import LazyRows
+from ...data.rows.moments import Moments
+from ...data.y import Responses
+from ...errors import InputError, RidgeWarning, warn
+from ...numerics.eigen import dense
+from ...numerics.memory import require
+from ...problem import Features, Form, Map, Posed, Raw, TraceProblem, with_ridge
+from ...problem.forms import centring
+from ...problem.spectrum import seed_of
+from ..base.contract import Components, FeatureReducer, features_of
+from ..base.streaming import asks_for_rows, reads_once
+from ..discriminant.label_kernels import bounded
+from .distributed_slices import SliceSums, sliced
+from .response_slices import (
+    Response,
+    SliceMoments,
+    Slices,
+    check_slices,
+    direction_p_values,
+    directions_by,
+    responses_of,
+    slice_moments,
+    table_of,
+)
+
+Array = NDArray[np.float64]
+
+#: Ridge, relative to the mean variance, of data with no more rows than dimensions.
+_RIDGE = 0.01
+#: Permutations where a test is asked for and there is no other.
+_PERMUTATIONS = 199
+
+
+@dataclass(frozen=True, eq=False)
+class Spherical:
+    """The rows that have a response, in coordinates with covariance I.
+
+    Attributes
+    ----------
+    basis : Features
+    unit : Form
+        Σ, the covariance of all rows over the coordinates of the basis, with the ridge.
+    back : ndarray of shape (r, r')
+        A matrix M over the spherical coordinates is ``back M back'`` over those of the basis.
+    rows : ndarray of shape (m, r')
+    plain : bool
+        No ridge, kernel or missing response: the theory of the tests holds.
+    """
+
+    basis: Features
+    unit: Form
+    back: Array
+    rows: Array = field(default_factory=lambda: np.empty((0, 0)))
+    plain: bool = True
+
+
+def spherical_rows(estimator: Any, sample: Sample) -> Spherical:
+    """Of the estimator's features, whitened by the covariance of all rows. Cost O(nD min(n, D))."""
+    n, known = sample.n, sample.y.known
+    basis = features_of(estimator, sample).centred(np.ones(n))
+    bounded(None, basis, 1, None)
+    require(
+        16.0 * n * basis.dim, f"Two {n}×{basis.dim} matrices of coordinates", "Pass reduce=r to keep r principal axes."
+    )
+    relative = basis.relative_ridge
+    if estimator.ridge is None and estimator.kernel is None and basis.dim >= n - 1:
+        relative = _RIDGE
+        warn(
+            f"{n} rows span {basis.dim} dimensions, in which some direction fits any response: {100 * relative:g} % of the mean variance "
+            "were added to every direction. Choose it yourself with ridge=, or keep fewer dimensions with reduce=.",
+            RidgeWarning,
+        )
+    covariance = basis.restrict(centring(n)) * (1.0 / n)
+    unit = with_ridge(covariance, estimator.ridge, relative)
+    T = dense.scaled_whitener(unit.to_dense())
+    W = basis.Z[known] @ T
+    plain = bool(known.all()) and estimator.kernel is None and not estimator.ridge and not relative
+    return Spherical(basis, unit, unit.to_dense() @ T, W - W.mean(axis=0), plain)
+
+
+def spherical_sums(estimator: Any, everyone: Moments, all_known: bool) -> tuple[Spherical, Array]:
+    """The same from the moments of all rows, and the matrix that takes centred features to spherical coordinates."""
+    basis = Features.of_moments(everyone)
+    bounded(None, basis, 1, None)
+    unit = with_ridge(basis.total() * (1.0 / everyone.n), estimator.ridge)
+    T = dense.scaled_whitener(unit.to_dense())
+    seen = Spherical(basis, unit, unit.to_dense() @ T, plain=all_known and not estimator.ridge)
+    return seen, basis.lifted(T)
+
+
+def in_coordinates(rows: LazyRows, T: Array, origin: Array) -> LazyRows:
+    """Combinations T of the features of rows that stay where they are, about an origin."""
+    return rows.mapped(Map(Raw(), T, offset=origin), T.shape[1])
+
+
+def spherical_slices(estimator: Any, sample: Sample) -> tuple[Spherical, SliceMoments]:
+    """Of rows that stay where they are, in one pass once the slices of the response are known: what each slice is like."""
+    y = sliced(sample.y, estimator.n_slices, type(estimator).__name__)
+    rows = sample.x.values
+    sums = y.sums(rows, SliceSums.of)
+    everyone = sums.everyone if sums.everyone.is_full else sums.everyone.factored(rows)
+    seen, T = spherical_sums(estimator, everyone, sums.rest.n == 0)
+    if everyone.root is not None:  # products of the features have lost what products of the coordinates hold
+        sums, T = y.sums(in_coordinates(rows, T, everyone.mean), SliceSums.of), np.eye(T.shape[1])
+    counts = np.array([part.n for part in sums.slices])
+    means = np.array([part.mean for part in sums.slices])
+    inside = [T.T @ part.scatter @ T / max(part.n - 1, 1) for part in sums.slices]
+    return seen, SliceMoments(counts, (means - counts @ means / counts.sum()) @ T, np.array(inside), y.edges)
+
+
+class InverseRegression(FeatureReducer):
+    """Methods that say what M is, ``_matrix(W, response)``, and how its eigenvalues are distributed under few directions."""
+
+    n_components: Components | Literal["test"] | None = parameter(default=None, kw_only=False)
+    _untold: ClassVar[str] = 'how many directions the response needs is tested with n_components="test"'
+    level: Tolerance = 0.05
+    n_permutations: Whole = 0
+
+    _input: ClassVar[Input] = replace(FeatureReducer._input, y=Responses())
+
+    @property
+    def order_tests_(self) -> Any:
+        """The tests of d = 0, 1, … directions, a data frame.
+
+        The fit holds the numbers alone: pandas has objects that only pickle can store.
+        """
+        if "_order_tests_" not in vars(self):
+            raise AttributeError(f"This {type(self).__name__} has no order_tests_: it is not fitted, or tests nothing.")
+        return table_of(*self._order_tests_.T)
+
+    def _needs_rows(self) -> str | None:
+        return asks_for_rows(
+            kernel=self.kernel is not None, reduce=self.reduce is not None, n_permutations=self.n_permutations > 0
+        )
+
+    def _matrix(self, W: Array, response: Response) -> Array:
+        """M over the spherical rows W."""
+        raise NotImplementedError
+
+    def _most(self, slices: list[int], dim: int) -> tuple[int, str | None]:
+        """Directions that M can have when every response has so many slices, and why there are no more."""
+        return dim, None
+
+    def _chi2(self, M: Array, response: Slices, moments: Callable[[], SliceMoments]) -> tuple[Any, Any] | None:
+        """Statistics of "d directions are all", d = 0, 1, …, and their degrees of freedom, where these are known."""
+        return None
+
+    def _responses(self, sample: Sample) -> list[Response]:
+        return responses_of(sample.y, None, type(self).__name__)
+
+    def _pose(self, sample: Sample) -> Posed:
+        if isinstance(sample.x.values, LazyRows):
+            return self._pose_lazily(sample)
+        responses = self._responses(sample)
+        seen = spherical_rows(self, sample)
+        with stage("inverse moments"):
+            M = self._pooled(seen.rows, responses)
+        tests = self._tests(seen, responses, M)
+        return self._posed(seen, M, self._wanted(seen, [response.count for response in responses], tests), tests)
+
+    def _pose_lazily(self, sample: Sample) -> Posed:
+        """The same of rows that stay where they are."""
+        raise NotImplementedError
+
+    def _posed_lazily(self, seen: Spherical, M: Array, slices: int, known: tuple[Any, Any] | None) -> Posed:
+        """The problem, tested by chi-square where that holds; there are no rows here to permute."""
+        tests = table_of(*known) if seen.plain and known is not None else None
+        if tests is None and self.n_components == "test":
+            raise InputError(
+                f"{type(self).__name__} tests directions here by permuting rows, which rows that stay where they are cannot be: give the "
+                "number of directions."
+            )
+        return self._posed(seen, M, self._wanted(seen, [slices], tests), tests)
+
+    def _wanted(self, seen: Spherical, slices: list[int], tests: Any) -> int:
+        """As many axes as are asked for, as there are, or as the tests say."""
+        most, why = self._most(slices, seen.basis.dim)
+        if self.n_components == "test":
+            return max(1, min(most, directions_by(tests, self.level)))
+        return bounded(self.n_components, seen.basis, most, why, 2) or self.n_components  # type: ignore[return-value]
+
+    def _posed(self, seen: Spherical, M: Array, d: int, tests: Any) -> Posed:
+        """The problem over the features."""
+        A = Form(seen.basis.dim, dense=dense.symmetric(seen.back @ M @ seen.back.T))
+        posed = Posed(TraceProblem(A, seen.unit, "max"), seen.basis, axes=d)
+        return posed if tests is None else posed.having(_order_tests_=np.asarray(tests, dtype=np.float64))
+
+    def _pooled(self, W: Array, responses: list[Response]) -> Array:
+        """Of several responses the mean."""
+        return np.mean([self._matrix(W, response) for response in responses], axis=0)
+
+    def _tests(self, seen: Spherical, responses: list[Response], M: Array) -> Any:
+        """By chi-square where that holds and no permutations are asked for."""
+        told = partial(slice_moments, seen.rows, responses[0])
+        known = self._chi2(M, responses[0], told) if seen.plain and len(responses) == 1 else None
+        if known is not None and not self.n_permutations:
+            return table_of(*known)
+        times = self.n_permutations or (_PERMUTATIONS if self.n_components == "test" else 0)
+        if not times:
+            return None
+        rng = np.random.default_rng(seed_of(self.random_state))
+        with stage("permutations"):
+            found = direction_p_values(lambda W: self._pooled(W, responses), seen.rows, times, rng, self.level)
+        note(permutations=times)
+        return table_of(np.cumsum(dense.eigenvalues(M))[::-1][: found.size], np.nan, found)
+
+
+class SlicedRegression(InverseRegression):
+    """Methods that compare slices of the response."""
+
+    n_slices: Count | None = None
+
+    def _responses(self, sample: Sample) -> list[Response]:
+        return responses_of(sample.y, self.n_slices, type(self).__name__)
+
+
+class ComparedSlices(SlicedRegression):
+    """Those that means and covariances of the slices tell all: sums over the rows, slice by slice, are all they need."""
+
+    _input: ClassVar[Input] = replace(SlicedRegression._input, blocks=reads_once)
+
+    def _of_slices(self, slices: SliceMoments) -> Array:
+        """M from what the slices of the spherical rows are like."""
+        raise NotImplementedError
+
+    def _matrix(self, W: Array, response: Response) -> Array:
+        check_slices(response, type(self).__name__, covariances=True)
+        return self._of_slices(slice_moments(W, response))
+
+    def _pose_lazily(self, sample: Sample) -> Posed:
+        with stage("moments"):
+            seen, slices = spherical_slices(self, sample)
+        check_slices(slices, type(self).__name__, covariances=True)
+        M = self._of_slices(slices)
+        return self._posed_lazily(seen, M, slices.count, self._chi2(M, slices, lambda: slices))

@@ -1,0 +1,325 @@
+"""Sufficient dimension reduction with kernels: the projection after which a response depends on nothing else in X.
+
+`GradientKDR` finds it from the gradients of a kernel regression, an eigenproblem; `KDR` begins there and descends on what the projection
+leaves unexplained of the response.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._diagnostics import note, stage
+from ..._parameters import Count, NotNegative, Positive, Tolerance, Verbose
+from ...data import Input, Sample
+from ...data.y import ClassLabels, Responses, Targets
+from ...errors import ConvergenceWarning, DimensionError, PrecisionWarning, RidgeWarning, warn
+from ...graphs import choose_landmarks
+from ...numerics.descent.stiefel import Descent, minimise, retract
+from ...numerics.eigen import dense
+from ...problem import Features, Form, Posed, TraceProblem, solve
+from ...problem.spectrum import seed_of
+from ..base.contract import LandmarkRows, LinearReducer
+from ..base.table import method
+from ..discriminant.label_kernels import bounded
+from .conditional_covariance import Regression, median_distance, response_features
+
+Array = NDArray[np.float64]
+
+#: Above this number of points some of them stand for all, so many unless told.
+MANY, LANDMARKS = 2000, 500
+#: Where the directions kept on the way are not determined.
+_KEPT = "They are directions kept for the next step: use another steps=."
+
+
+def read_response(estimator: Any) -> Any:
+    """How y is read: as classes, as numbers, or as what it looks like."""
+    return {"delta": ClassLabels(), "rbf": Targets(), "auto": Responses()}[estimator.labels]
+
+
+def default_eps(n: int) -> float:
+    """ε for n points: it must fall with n, and more slowly than 1/√n [Fukumizu & Leng, theorem 3]."""
+    return float(2e-3 * n ** (-1 / 3))
+
+
+class KernelSufficient(LinearReducer):
+    """What both methods share: whitened points, features of the response, and the regression between them."""
+
+    labels: Literal["auto", "delta", "rbf"] = "auto"
+    width: Positive = 0.5
+    response_width: Positive = 1.0
+    eps: Positive | None = None
+    steps: Count | None = None
+    landmarks: LandmarkRows = None
+    whiten: bool = True
+    ridge: NotNegative | None = None
+    verbose: Verbose = 0
+
+    _input: ClassVar[Input] = Input(sparse=True, linear=True, y=read_response)
+
+    def _regression(self, sample: Sample) -> tuple[Features, Regression]:
+        """The points' coordinates, and the regression of the known responses on them."""
+        basis, rows = self._coordinates(sample), np.flatnonzero(sample.y.known)
+        R = response_features(sample.y, self.response_width)
+        eps = default_eps(rows.size) if self.eps is None else float(self.eps)
+        note(eps=eps, response_features=R.shape[1], known_responses=rows.size)
+        regression = Regression(basis.Z[rows], R, eps, self._landmark_points(basis.Z, rows.size))
+        regression.require_memory()
+        return basis, regression
+
+    def _coordinates(self, sample: Sample) -> Features:
+        """The features, of unit covariance unless told otherwise."""
+        basis = Features.linear(sample.x.values, reduce=self.reduce, random_state=self.random_state)
+        bounded(None, basis, 1, None)
+        if self.n_components > basis.dim:
+            raise DimensionError(
+                f"n_components={self.n_components} exceeds {basis.dim}, the rank of the centred features. Use n_components <= {basis.dim}."
+            )
+        return whitened(basis, self.ridge) if self.whiten else basis
+
+    def _landmark_points(self, Z: Array, known: int) -> Array | None:
+        """The points that stand for all, with responses or without; None where every one stands for itself."""
+        if self.landmarks is None and known <= MANY:
+            return None
+        wanted = LANDMARKS if self.landmarks is None else self.landmarks
+        chosen = choose_landmarks(Z, wanted, random_state=self.random_state)
+        note(landmarks=chosen.size)
+        return np.asarray(Z[chosen])
+
+    def _successive(self, regression: Regression) -> tuple[Array, Array]:
+        """Orthonormal directions that were kept step by step, and the gradients' M along them: what the last step solves."""
+        r, d = regression.Z.shape[1], self.n_components
+        B, M = np.eye(r), np.eye(r)
+        for order in orders(r, d, self.steps):
+            if order < B.shape[1]:
+                B = B @ solve(largest_gradients(M), order, advice=_KEPT).vectors
+            moved = regression.along(B)
+            with stage("gradients"):
+                M = moved.gradients(self.width * median_distance(moved.Z))
+        return B, M
+
+
+def orders(r: int, d: int, steps: int | None) -> list[int]:
+    """Sizes of the eigenproblems that lead from r directions to d: halved at each step, or so many between r and d + 1."""
+    last = min(r, d + 1)
+    count = 1 + int(np.ceil(np.log2(r / last))) if steps is None else steps
+    sizes = np.rint(np.geomspace(r, last, count)).astype(int) if count > 1 else np.array([r])
+    return [int(size) for size in np.unique(sizes)[::-1]]
+
+
+def whitened(basis: Features, ridge: float | None) -> Features:
+    """The same features in coordinates of unit covariance, ``(Σ + εI)^{−½}``, ε the ridge."""
+    n = basis.Z.shape[0]
+    C = basis.Z.T @ basis.Z / n
+    values, Q = dense.eigenpairs(dense.symmetric(C), None, "max")
+    epsilon = 0.0 if ridge is None else float(ridge)
+    if ridge is None and basis.dim >= n - 1:
+        epsilon = float(values.mean())
+        warn(
+            f"{n} rows span {basis.dim} dimensions, as many as they can: whitened, they would all be equally far from each other, whatever "
+            f"they are. A ridge of {epsilon:.3g}, the mean variance, was added to their covariance. Choose it yourself with ridge=, keep "
+            "fewer principal axes (reduce=), or pass whiten=False.",
+            RidgeWarning,
+        )
+    if epsilon > 0:
+        note(ridge=epsilon)
+    kept = values + epsilon > values.size * np.finfo(np.float64).eps * values[0]
+    if not kept.all():
+        warn(
+            f"{int(np.sum(~kept))} of {kept.size} directions vary so much less than the first (variance {values[0]:.3g}) that rounding "
+            "hides them, and are left out. Bring the columns to similar scales first (StandardScaler), or add a ridge=.",
+            PrecisionWarning,
+        )
+    return within(basis, Q[:, kept] / np.sqrt(values[kept] + epsilon))
+
+
+def within(basis: Features, T: Array) -> Features:
+    """The features in the coordinates ``Z T``."""
+    return replace(basis, lift=basis.lifted(T), scores=basis.Z @ T)
+
+
+def largest_gradients(M: Array) -> TraceProblem:
+    """``max Tr(V'MV) s.t. V'V = I``: where the predicted response changes most."""
+    return TraceProblem(Form(len(M), dense=M, psd=True), None, "max")
+
+
+@method("sufficient", "max gradients of E[k_y | x]", "projection", "n m² + n m D q", "Fukumizu & Leng 2014", "gkdr")
+class GradientKDR(KernelSufficient):
+    """Gradient-based kernel dimension reduction (gKDR).
+
+    .. math:: \\max_V \\operatorname{Tr}(V^T M V) \\;\\text{ s.t. } V^T V = I, \\quad
+              M = \\frac1n \\sum_i \\nabla k(x_i)^T (G_X + n\\varepsilon I)^{-1} G_Y (G_X + n\\varepsilon I)^{-1} \\nabla k(x_i)
+
+    over whitened points x, with centred kernel matrices. What is maximised is how fast the response, seen through the features of a
+    kernel, changes along V, as a kernel ridge regression predicts it: directions in which it does not change are not needed. Unlike the
+    inverse regressions it asks nothing of the distribution of X, and sees symmetric dependence and changes of spread. One eigenproblem, so
+    it is quick and has no local optima; `KDR` begins here and is more exact.
+
+    In many dimensions kernels see little. So M is computed again and again among fewer directions, those kept from before
+    (gKDR-i): as a rule each step halves their number.
+
+    Cost: O(n³ + n² D q) for n points with responses and q features of these (ten to forty for one number), or O(nm² + nmDq) with m
+    landmarks; O(nm) memory.
+
+    Parameters
+    ----------
+    $n_components
+    $response_labels
+    $response_width
+    $response_eps
+    steps : int or None, default=None
+        Eigenproblems on the way from all directions to `n_components`, each among fewer of them. None halves their number at each; 1
+        is plain gKDR.
+    $response_landmarks
+    $response_whiten
+    $reduce
+    $solver
+    $random_state
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The class labels, where y has classes.
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenspan import GradientKDR
+    >>> X = np.random.default_rng(0).standard_normal((400, 6))
+    >>> y = np.cos(2 * X[:, 0]) + 0.1 * X[:, 5] ** 2
+    >>> gkdr = GradientKDR(1).fit(X, y)
+    >>> bool(abs(gkdr.components_[0, 0]) > 0.9 * np.linalg.norm(gkdr.components_))
+    True
+
+    References
+    ----------
+    Fukumizu & Leng (2014), Gradient-based kernel dimension reduction for regression; [S3] §3.9.4.
+    """
+
+    def _pose(self, sample: Sample) -> Posed:
+        basis, regression = self._regression(sample)
+        B, M = self._successive(regression)
+        return Posed(largest_gradients(M), within(basis, B))
+
+
+@method("sufficient", "min Tr G_y (G_x + nεI)⁻¹", "projection", "n³ or n m² per step", "S3 eq. 3.64")
+class KDR(KernelSufficient):
+    """Kernel dimension reduction.
+
+    .. math:: \\min_B \\operatorname{Tr}\\bigl[G_Y (G_X^B + n\\varepsilon I)^{-1}\\bigr] \\quad \\text{s.t. } B^T B = I
+
+    [S3, eq. 3.64], with the centred Gaussian kernel matrices of the responses and of the projected (whitened) points :math:`B^T x`:
+    the projection that leaves least of the response, in the sense of a kernel, to be explained. The minimum is where the response is
+    independent of X given :math:`B^T X`: no distribution of X and no form of dependence is assumed. The most exact of
+    the sufficient reductions for a few thousand points, and the slowest.
+
+    The descent begins at `GradientKDR`, with a kernel four times as wide as the last one as a rule, which has fewer local
+    optima, and keeps B orthonormal; each step lowers the objective. The axes within the subspace are turned to where the predicted response
+    changes most, which gives `eigenvalues_`.
+
+    Cost: O(n³) a step, or O(nm²) with m landmarks, some twenty steps; O(nm) memory.
+
+    Parameters
+    ----------
+    $n_components
+    $response_labels
+    $response_width
+    $response_eps
+    stages : int, default=3
+        Descents, each with a kernel half as wide as the one before; the last has `width`.
+    n_starts : int, default=1
+        Descents from different starts: the first is `GradientKDR`'s answer, others are random. The lowest is kept.
+    steps : int or None, default=None
+        Of `GradientKDR`, where the descent begins.
+    tol : float, default=1e-5
+        The descent stops where the gradient of the unexplained share is below it.
+    max_iter : int, default=100
+        Steps of a stage at most; a `ConvergenceWarning` says where they were too few.
+    $response_landmarks
+    $response_whiten
+    $reduce
+    $solver
+    $random_state
+
+    Attributes
+    ----------
+    unexplained_ : float
+        The share of the response's features that the projection leaves unexplained, between 0 and 1: the objective over its value
+        for no projection at all. The ridge counts, so that it is above zero also where nothing is left.
+    n_iter_ : int
+        Steps of all stages.
+    paths_ : list of ndarray
+        The same at every step of each stage.
+    classes_ : ndarray
+        The class labels, where y has classes.
+    $linear_attributes
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenspan import KDR
+    >>> X = np.random.default_rng(0).standard_normal((200, 5))
+    >>> y = X[:, 0] / (0.5 + (X[:, 1] + 1.5) ** 2)
+    >>> kdr = KDR(2).fit(X, y)
+    >>> bool(np.abs(kdr.components_[:, 2:]).max() < 0.2)
+    True
+
+    References
+    ----------
+    Fukumizu, Bach & Jordan (2009), Kernel dimension reduction in regression; [S3] §3.9.4.
+    """
+
+    stages: Count = 3
+    n_starts: Count = 1
+    tol: Tolerance = 1e-5
+    max_iter: Count = 100
+
+    def _pose(self, sample: Sample) -> Posed:
+        basis, regression = self._regression(sample)
+        B, M = self._successive(regression)
+        first = B @ solve(largest_gradients(M), self.n_components).vectors
+        sigma = self.width * median_distance(regression.Z @ first)
+        with stage("descent"):
+            runs = [self._descend(regression, start, sigma) for start in self._starts(first)]
+        best = min(runs, key=lambda run: run[-1].values[-1])
+        _report(best[-1], self.tol, self.max_iter)
+        M = regression.along(best[-1].V).gradients(sigma)
+        posed = Posed(largest_gradients(M), within(basis, best[-1].V))
+        return posed.having(
+            unexplained_=float(best[-1].values[-1]), paths_=[run.values for run in best], n_iter_=_steps(best)
+        )
+
+    def _starts(self, first: Array) -> list[Array]:
+        rng = np.random.default_rng(seed_of(self.random_state))
+        return [first, *(retract(rng.standard_normal(first.shape)) for _ in range(self.n_starts - 1))]
+
+    def _descend(self, regression: Regression, B: Array, sigma: float) -> list[Descent]:
+        """Stage after stage; only the last one need settle."""
+        runs: list[Descent] = []
+        for wider in range(self.stages - 1, -1, -1):
+            loss, tol = partial(regression.loss, sigma=sigma * 2.0**wider), self.tol * (1 if wider == 0 else 100)
+            runs.append(minimise(loss, B, tol=tol, max_iter=self.max_iter))
+            B = runs[-1].V
+        return runs
+
+
+def _steps(runs: list[Descent]) -> int:
+    return max(1, sum(run.values.size - 1 for run in runs))
+
+
+def _report(last: Descent, tol: float, max_iter: int) -> None:
+    note(descent_steps=last.values.size - 1, slope=last.slope)
+    if not last.settled:
+        warn(
+            f"KDR's last descent stopped after max_iter={max_iter} steps with a gradient of {last.slope:.1e} (wanted tol={tol:g}): the "
+            "subspace is not a minimum yet. Raise max_iter, or tol if that will do; components that the response does not need leave the "
+            "objective flat, and fewer of them settle sooner.",
+            ConvergenceWarning,
+        )

@@ -1,0 +1,163 @@
+"""Principal Hessian directions: along which axes a response bends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from operator import add
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._diagnostics import stage
+from ...data import Input, LazyClasses, Sample
+from ...data.labels import code_classes, label_array
+from ...data.rows.dask_rows import LazyRows
+from ...data.rows.moments import Moments, Sums
+from ...errors import LabelError
+from ...numerics.eigen import dense
+from ...problem import Posed
+from ..base.streaming import reads_once
+from ..base.table import method
+from .inverse_regression import InverseRegression, in_coordinates, spherical_sums
+from .response_slices import Response, SliceMoments, Slices
+
+Array = NDArray[np.float64]
+
+
+@method("sufficient", "max (E y z zᵀ)²", "covariance", "n D min(n, D)", "S3 §3.9.3", "phd")
+class PHD(InverseRegression):
+    """Principal Hessian directions.
+
+    .. math:: \\max_V \\operatorname{Tr}(V^T \\Sigma^{1/2} S^2\\, \\Sigma^{1/2} V) \\quad \\text{s.t. } V^T \\Sigma V = I,
+              \\qquad S = \\frac{1}{n} \\sum_i r_i z_i z_i^T
+
+    over the spherical rows :math:`z = \\Sigma^{-1/2}(x - \\bar x)`; r is the centred response, or what a linear
+    regression leaves of it, at unit variance. For normal X, S is the mean Hessian of the regression of y on z (Stein's lemma): the axes
+    are those along which the response bends most, upwards or downwards, and ``eigenvalues_`` the squares of these curvatures. It needs
+    no slices and sees ``y = x²``; it does not see straight lines.
+
+    Cost: O(nD min(n, D) + D³) time, O(nD) memory.
+
+    Parameters
+    ----------
+    $n_directions
+    response : {"response", "residual"}, default="response"
+        What r is. Residuals are the better choice where there is a linear trend as well, which only adds noise to S.
+    $level
+    $n_permutations
+    $direction_parameters
+
+    Attributes
+    ----------
+    $direction_attributes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenspan import PHD
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((1000, 5))
+    >>> y = X[:, 0] + X[:, 1] ** 2 + 0.1 * rng.standard_normal(1000)
+    >>> V = PHD(1, response="residual").fit(X, y).components_
+    >>> int(abs(V[0]).argmax())
+    1
+
+    References
+    ----------
+    [S3] §3.9.3; Li (1992), On principal Hessian directions for data visualization and dimension reduction.
+    """
+
+    response: Literal["response", "residual"] = "response"
+
+    _input: ClassVar[Input] = replace(InverseRegression._input, blocks=reads_once)
+
+    def _matrix(self, W: Array, response: Response) -> Array:
+        if response.classes:
+            _refuse_classes(response.count)
+        y = response.values[:, 0] - response.values[:, 0].mean()
+        r = y - W @ np.linalg.lstsq(W, y, rcond=None)[0] if self.response == "residual" else y
+        _refuse_straight(float(np.linalg.norm(r)), float(np.linalg.norm(y)))
+        S = (W.T * (r / r.std())) @ W / len(W)
+        return S @ S
+
+    def _pose_lazily(self, sample: Sample) -> Posed:
+        """Two passes: means, covariances and the regression from the first; the second sums products about these."""
+        rows, y = sample.x.values, sample.y
+        column = _first_class(y) if isinstance(y, LazyClasses) else y.column
+        with stage("moments"):
+            sums = rows.reduce(_joint_sums, add, column)
+        D = rows.width
+        one, rest = sums.labelled, sums.rest
+        own = Moments(one.counts, one.means[:, :D], one.scatter[:D, :D])
+        everyone = own + rest
+        everyone = everyone if everyone.is_full else everyone.factored(rows)
+        seen, T = spherical_sums(self, everyone, rest.n == 0)
+        if everyone.root is not None:  # products of the features have lost what products of the coordinates hold
+            rows, D, T = in_coordinates(rows, T, everyone.mean), T.shape[1], np.eye(T.shape[1])
+            with stage("moments"):
+                one = rows.reduce(_joint_sums, add, column).labelled
+            own = Moments(one.counts, one.means[:, :D], one.scatter[:D, :D])
+        b = np.zeros(T.shape[1])
+        if self.response == "residual":
+            b = np.linalg.lstsq(T.T @ own.scatter @ T, T.T @ one.scatter[:D, D], rcond=None)[0]
+        with stage("inverse moments"):
+            about = partial(_hessian_sums, own.mean, float(one.mean[D]), T, b)
+            products = rows.reduce(about, add, column)
+        squares = float(products[-1, 0])
+        _refuse_straight(squares**0.5, float(one.scatter[D, D]) ** 0.5)
+        S = products[:-1] / (np.sqrt(squares / one.n) * one.n)
+        M = S @ S
+        return self._posed_lazily(seen, M, 1, _statistics(M, one.n))
+
+    def _chi2(self, M: Array, response: Slices, moments: Callable[[], SliceMoments]) -> tuple[Any, Any]:
+        return _statistics(M, int(response.counts.sum()))
+
+
+def _statistics(M: Array, m: int) -> tuple[Any, Any]:
+    """Of m rows: Li's test of normal X."""
+    sizes = np.arange(len(M), 0, -1)
+    return m / 2 * np.cumsum(dense.eigenvalues(M))[::-1], sizes * (sizes + 1) // 2
+
+
+def _refuse_classes(count: int) -> None:
+    if count > 2:
+        raise LabelError(
+            f"PHD needs a response in numbers, whose curvature it looks for, and this one has {count} classes: use SAVE or "
+            "DirectionalRegression."
+        )
+
+
+def _refuse_straight(left: float, all_of_it: float) -> None:
+    if left <= 1e-10 * all_of_it:
+        raise LabelError("The response is a linear function of X, and leaves no residuals to look at: use SIR.")
+
+
+def _first_class(y: LazyClasses) -> LazyRows:
+    """One for the rows of the first of two classes, zero for those of the other."""
+    _refuse_classes(y.count)
+    return y.labels.each(partial(_is_first, y.names), 1, None)
+
+
+def _is_first(names: Any, labels: Any) -> Array:
+    codes, found, _ = code_classes(label_array(labels), None)
+    return np.where(codes < 0, np.nan, np.isin(codes, np.flatnonzero(found == names[0])))[:, None].astype(np.float64)
+
+
+def _joint_sums(X: Any, y: Any) -> Sums:
+    """Of the rows with their response beside them, and of those without one."""
+    known = ~np.isnan(y[:, 0])
+    both = np.column_stack([X[known], y[known]]).astype(np.float64)
+    return Sums(Moments.of(both), Moments.of(X[~known]))
+
+
+def _hessian_sums(mean: Array, level: float, T: Array, b: Array, X: Any, y: Any) -> Array:
+    """``Σ r z z'`` over the spherical rows z about their mean, and below it the sum of the squares of r."""
+    known = ~np.isnan(y[:, 0])
+    Z = np.subtract(X[known], mean, dtype=np.float64) @ T
+    r = y[known, 0] - level - Z @ b
+    squares = np.zeros((1, T.shape[1]))
+    squares[0, 0] = r @ r
+    return np.vstack([(Z.T * r) @ Z, squares])

@@ -1,0 +1,201 @@
+"""A response cut into slices, and how many directions of X it tells of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtrc
+
+from ...data import Classes, LazyNumbers, Numbers
+from ...errors import LabelError, LabelWarning, warn
+from ...graphs.class_graphs import edges_among, slice_edges, slices
+from ...numerics.eigen import dense
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+class Slices:
+    """How many rows fall in each slice of a response; `edges` are None where the slices are classes."""
+
+    counts: Index
+    edges: Array | None
+
+    @property
+    def classes(self) -> bool:
+        return self.edges is None
+
+    @property
+    def count(self) -> int:
+        return self.counts.size
+
+    @property
+    def shares(self) -> Array:
+        return self.counts / self.counts.sum()
+
+
+@dataclass(frozen=True, eq=False)
+class SliceMoments(Slices):
+    """Means and covariances of rows in each slice, in some coordinates."""
+
+    counts: Index
+    means: Array
+    covariances: Array
+    edges: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Response(Slices):
+    """One response of the rows that have one.
+
+    Attributes
+    ----------
+    values : ndarray of shape (m, q)
+        Its numbers; of classes, one column for each that says who is in it.
+    codes : ndarray of int, shape (m,)
+        The slice of each row, 0..count−1, none of them empty.
+    edges : ndarray or None
+        Values at which slices begin, but for the first; None of classes.
+    """
+
+    values: Array
+    codes: Index
+    edges: Array | None = None
+
+    @cached_property
+    def counts(self) -> Index:  # type: ignore[override]
+        """Rows in each slice."""
+        return np.bincount(self.codes)
+
+
+def responses_of(y: Classes | Numbers, n_slices: int | None, name: str) -> list[Response]:
+    """Classes are one response, sliced by class; every column of numbers is one, sliced by value or at its quantiles."""
+    if isinstance(y, Classes):
+        codes = y.codes[y.known]
+        return [Response(np.eye(y.count)[codes], codes)]
+    columns = [column for column in y.values[y.known].T if np.ptp(column) > 0]
+    return [_sliced(column, _edges(column, n_slices, name)) for column in columns]
+
+
+def _sliced(values: Array, edges: Array) -> Response:
+    return Response(values[:, None], slices(values, edges), edges)
+
+
+def slices_by_default(m: int, levels: int = 0) -> int:
+    """Ten, or fewer, so that ten rows fall in each; as many as there are levels, if these are few and repeat."""
+    return max(2, min(10, m // 10), levels if levels <= min(10, m // 2) else 0)
+
+
+def _edges(values: Array, n_slices: int | None, name: str) -> Array:
+    return slice_edges(values, _wanted(values.size, np.unique(values).size, n_slices, name))
+
+
+def lazy_edges(y: LazyNumbers, n_slices: int | None, name: str) -> Array:
+    """Values at which slices of numbers that stay where they are begin: those of the same numbers in memory."""
+    wanted = _wanted(y.count, y.levels.size, n_slices, name)
+    if wanted > y.MOST:
+        raise LabelError(f"n_slices={wanted}: of a response that is not in memory take {y.MOST} or fewer.")
+    return edges_among(y.levels, y.count, wanted, y.ranked)
+
+
+def _wanted(m: int, levels: int, n_slices: int | None, name: str) -> int:
+    """Slices of m numbers with so many distinct values."""
+    wanted = slices_by_default(m, levels) if n_slices is None else n_slices
+    if wanted < 2:
+        raise LabelError(
+            f"n_slices={wanted}: {name} compares slices of the response with one another. Take two or more."
+        )
+    if wanted > m and levels > m // 2:
+        raise LabelError(
+            f"n_slices={wanted}, but only {m} rows have a response, of {levels} distinct values: most slices would hold one row. Take "
+            f"{slices_by_default(m)} or so."
+        )
+    return wanted
+
+
+def check_slices(response: Slices, name: str, *, covariances: bool) -> None:
+    """A slice of one row has no covariance, and its mean is noise."""
+    alone = int(np.sum(response.counts == 1))
+    if not alone:
+        return
+    what = "classes" if response.classes else "slices of the response"
+    do = "merge or leave out these classes" if response.classes else "take fewer with n_slices="
+    if covariances:
+        raise LabelError(
+            f"{alone} of {response.count} {what} have one row only, and so no covariance, which {name} compares: {do}."
+        )
+    warn(
+        f"{alone} of {response.count} {what} have one row only, whose value then stands for a mean: {do}.",
+        LabelWarning,
+    )
+
+
+def slice_moments(W: Array, response: Response) -> SliceMoments:
+    """Means and covariances of the rows W in each slice."""
+    order = np.argsort(response.codes, kind="stable")
+    parts = np.split(W[order], np.cumsum(response.counts)[:-1])
+    means = np.array([part.mean(axis=0) for part in parts])
+    inside = [part - mean for part, mean in zip(parts, means, strict=True)]
+    covariances = np.array([Z.T @ Z / (len(Z) - 1) for Z in inside])
+    return SliceMoments(response.counts, means, covariances, response.edges)
+
+
+# ---------------------------------------------------------------------- how many directions
+Matrix = Callable[[Array], Array]
+
+
+def spherical(W: Array) -> Array:
+    """Rows with mean zero and covariance I, each column turned as little as that takes."""
+    W = W - W.mean(axis=0)
+    T, _, _ = dense.whitener(W.T @ W / len(W))
+    return W @ T
+
+
+def direction_p_values(matrix: Matrix, W: Array, n_permutations: int, rng: np.random.Generator, level: float) -> Array:
+    """P-values of "d directions are all", d = 0, 1, …, up to the first that is not refused at the level.
+
+    The rows, turned to the axes of the matrix, are kept in the first d of them and permuted in the others, which under the
+    hypothesis have nothing to say of the response (Cook & Yin, 2001).
+    """
+    values, U = dense.eigenpairs(matrix(W), None, "max")
+    turned, p_values = W @ U, []
+    for d in range(values.size):
+        least = values[d:].sum()
+        beyond = 0
+        for _ in range(n_permutations):
+            mixed = np.hstack([turned[:, :d], turned[rng.permutation(len(W)), d:]])
+            other = dense.eigenpairs(matrix(spherical(mixed)), None, "max")[0]
+            beyond += other[d:].sum() >= least
+        p_values.append((beyond + 1) / (n_permutations + 1))
+        if p_values[-1] > level:
+            break
+    return np.array(p_values)
+
+
+def directions_by(tests: Any, level: float) -> int:
+    """The least number of directions that is not refused at the level."""
+    refused = np.asarray(tests["p_value"] <= level)
+    if not refused[0]:
+        warn(
+            f"No direction of X tells of the response at level {level:g}: the test of none has a p-value of "
+            f"{tests['p_value'].iloc[0]:.2g}. One is kept; do not read much into it.",
+            LabelWarning,
+        )
+    return refused.size if refused.all() else int(np.argmin(refused))
+
+
+def table_of(statistics: Any, degrees: Any, p_values: Any = None) -> Any:
+    """The tests of d = 0, 1, … directions as a data frame."""
+    import pandas as pd
+
+    if p_values is None:
+        p_values = chdtrc(degrees, statistics)
+    return pd.DataFrame(
+        {"statistic": statistics, "degrees": degrees, "p_value": p_values},
+        index=pd.RangeIndex(len(p_values), name="directions"),
+    )

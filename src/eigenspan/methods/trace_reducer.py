@@ -1,0 +1,287 @@
+"""Composition by hand: any form, in any basis, under any unit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._compat import StrOptions
+from .._parameters import Count, NotNegative, Verbose, Weights
+from ..data import Input, Sample
+from ..data.y import ClassLabels
+from ..errors import EigenspanError, InputError
+from ..graphs import Needs, affinity, as_graph, ensure_connected, reconstruction_weights
+from ..graphs.weights.rules import refuse_found_edges
+from ..problem import (
+    Features,
+    Fitted,
+    Form,
+    Posed,
+    Samples,
+    SqrtEigenvalue,
+    TraceRatio,
+    Unit,
+    UnitCovariance,
+    identity,
+    pose,
+)
+from ..problem.forms import (
+    between,
+    centring,
+    class_average,
+    class_graph,
+    counted,
+    degree,
+    hessian_alignment,
+    laplacian,
+    modified_alignment,
+    reconstruction,
+    tangent_alignment,
+    total,
+    within,
+)
+from .base.contract import Kernels, LandmarkRows, SpectralReducer, axes
+from .base.docs import documented
+from .base.duplicates import over_distinct
+from .base.graph_embedding import Graph, barycentric, check_given
+from .discriminant.pair_costs import RatioWeights
+
+Array = NDArray[np.float64]
+
+LABELLED = ("between", "within", "total", "class_average", "class_laplacian")
+OF_GRAPHS = ("laplacian", "degree", "reconstruction", "tangent", "hessian", "modified")
+NAMED = (*OF_GRAPHS, "variance", "identity", *LABELLED)
+Forms = Annotated[str, StrOptions(set(NAMED))] | Callable[[Array, Any], Form] | Form
+
+
+class _Forms:
+    """Forms over one set of points, the graph built when first asked for.
+
+    Where the points stand for rows that repeat, a graph joins the points, which count with their masses; all other forms are
+    over the rows of the whole sample, those that are equal summed.
+    """
+
+    def __init__(self, estimator: Any, points: Array, masses: Array | None, whole: Sample) -> None:
+        self.estimator, self.points, self.masses, self.whole = estimator, points, masses, whole
+        self._graph: Any = None
+
+    @property
+    def graph(self) -> Any:
+        if self._graph is None:
+            e = self.estimator
+            self._graph = as_graph(e.graph, self.points, n_neighbors=e.n_neighbors, n_jobs=e.n_jobs)
+            if e.basis == "samples":  # only implicit embeddings need a connected graph
+                named = [form for form in (e.minimise, e.maximise, e.over, e.unit) if isinstance(form, str)]
+                needs: Needs = "one closed class" if {"reconstruction", "modified"} & set(named) else "connected"
+                self._graph, _ = ensure_connected(self._graph, self.points, e.disconnected, needs=needs)
+        return self._graph
+
+    def get(self, form: Any) -> Form:
+        if isinstance(form, str) and form in OF_GRAPHS:
+            return self._of_graph(form)
+        built = self._of_rows(form) if isinstance(form, str) else self._given(form)
+        return built if self.masses is None else built.over_groups(self.whole.x.copies().members)
+
+    def _given(self, form: Any) -> Form:
+        points, n = self.points if self.masses is None else self.whole.x.values, self.whole.n
+        try:
+            built = form if isinstance(form, Form) else form(points, self.whole.given)
+        except EigenspanError:
+            raise
+        except Exception as failure:
+            raise InputError(
+                f"The form {form!r:.80} raised {type(failure).__name__} ({failure}): it is called with the {n} points and y, and must "
+                "return a Form over them."
+            ) from failure
+        if not isinstance(built, Form) or built.n != n:
+            raise InputError(f"A form must be a Form over the {n} samples; got {built!r:.80}.")
+        with np.errstate(invalid="ignore"):
+            unknown = int(np.sum(~np.isfinite(built.ones())))
+        if unknown:
+            raise InputError(
+                f"{unknown} of the {n} rows of a form hold values that are NaN or infinite: a form is made of numbers."
+            )
+        return built
+
+    def _of_rows(self, name: str) -> Form:
+        if name in ("variance", "identity"):
+            return centring(self.whole.n) if name == "variance" else identity(self.whole.n)
+        codes = self.whole.y.codes
+        if name == "class_laplacian":
+            return laplacian(class_graph(codes))
+        return {"between": between, "within": within, "total": total, "class_average": class_average}[name](codes)
+
+    def _of_graph(self, name: str) -> Form:
+        e, masses = self.estimator, self.masses
+        if name in ("laplacian", "degree"):
+            refuse_found_edges(e.graph, e.weights)
+            W = counted(affinity(self.graph, e.weights, self.points).W, masses)
+            return laplacian(W) if name == "laplacian" else degree(W)
+        if name == "reconstruction":
+            return reconstruction(reconstruction_weights(self.points, self.graph.lists()), masses)
+        local = {"tangent": tangent_alignment, "hessian": hessian_alignment, "modified": modified_alignment}[name]
+        return local(self.points, self.graph.lists(), e.n_components, masses=masses)
+
+
+def _kernel_of_basis(estimator: Any) -> tuple[str, ...]:
+    return ("kernel",) if estimator.basis == "kernel" else ()
+
+
+def _labels_of_forms(estimator: Any) -> ClassLabels | None:
+    forms = (estimator.minimise, estimator.maximise, estimator.over, estimator.unit)
+    return ClassLabels() if any(isinstance(form, str) and form in LABELLED for form in forms) else None
+
+
+def _refuse_idle(estimator: Any) -> None:
+    if estimator.ridge is not None and (
+        estimator.basis == "samples"
+        or (estimator.over is None and isinstance(estimator.unit, str) and estimator.unit == "projection")
+    ):
+        raise InputError(
+            "ridge= regularises features under a unit form, or the form over= of a trace ratio: it has no place with "
+            'basis="samples", or with unit="projection" alone.'
+        )
+    if estimator.minimise is not None and estimator.maximise is not None:
+        raise InputError("Give one of minimise= and maximise=, not both.")
+    if estimator.basis != "kernel" and (estimator.landmarks is not None or estimator.kernel != "rbf"):
+        raise InputError(f'kernel= and landmarks= belong to basis="kernel"; basis={estimator.basis!r} has no kernel.')
+    if estimator.basis == "samples" and isinstance(estimator.unit, str) and estimator.unit == "projection":
+        raise InputError('unit="projection" is about axes of features, and basis="samples" has none: use "embedding".')
+
+
+@documented
+class TraceReducer(SpectralReducer):
+    """Any trace problem, put together by hand.
+
+    .. math:: \\min \\text{ or } \\max_V \\operatorname{Tr}(V^T Z^T A Z V) \\quad \\text{s.t. } V^T B V = I
+
+    Choose the form A, the unit B and the basis Z, named or your own; the methods of the library are such choices, and the ones nobody
+    has named are here. With a second form, ``over=``, the ratio of two traces is sought instead [S0, eq. 5]:
+
+    .. math:: \\min \\text{ or } \\max_V \\frac{\\operatorname{Tr}(V^T Z^T A Z V)}{\\operatorname{Tr}(V^T Z^T B Z V)}
+       \\quad \\text{s.t. } V^T C V = I
+
+    with the unit as C. ``trace_ratio_`` is the best ratio ρ, ``eigenvalues_`` are those of A − ρB and sum to zero.
+
+    Cost: that of the forms, then O(nD² + D³) for linear features, O(n³) for a kernel, a sparse eigenproblem for samples.
+
+    Parameters
+    ----------
+    $n_components
+    minimise, maximise : str, Form or callable, default=None
+        One of them; ``minimise="laplacian"`` if neither is given. A name: ``"laplacian"``, ``"degree"``, ``"reconstruction"``,
+        ``"tangent"``, ``"hessian"``, ``"modified"``, ``"variance"``, ``"identity"``, and with labels ``"between"``, ``"within"``,
+        ``"total"``, ``"class_average"``, ``"class_laplacian"``; a `Form`; or a function ``(points, y) -> Form``.
+    over : str, Form or callable, default=None
+        Positive semidefinite: the denominator of a trace ratio. It takes the ridge.
+    unit : {"embedding", "projection"}, str, Form or callable, default="embedding"
+        ``Y'Y = I``, ``V'V = I``, or any form as above.
+    basis : {"linear", "kernel", "samples"}, default="linear"
+        The features, a kernel's feature space, or the embedding itself.
+    scale : {"unit", "covariance", "sqrt", "unit-variance"}, default="unit"
+        As solved; times √n, which is unit covariance under ``unit="embedding"``; times √λ, for a trace ratio the root of the ratio
+        along the axis; or each axis to variance one.
+    kernel : str, Kernel or callable, default="rbf"
+        For ``basis="kernel"``.
+    $landmarks
+    $n_neighbors
+    $graph_plain
+    $weights
+    disconnected : {"connect", "raise"}, default="connect"
+        For ``basis="samples"``: add edges to a graph that is not connected (for ``"reconstruction"`` and ``"modified"``: whose
+        neighbour lists have several closed classes) and warn, or raise.
+    $ridge
+    $unlabeled
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    graph_ : NeighbourGraph
+        That of ``basis="samples"``. Where rows of X repeat it is that of the distinct ones (``graph_.rows``), each of which counts as
+        often as it occurs: copies share one place.
+    trace_ratio_ : float
+        With `over`: the ratio ρ of the axes (also in ``diagnostics_``).
+    $spectral_attributes
+
+    Examples
+    --------
+    LPP by hand, and the class graph's Laplacian under unit total variance:
+
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenspan import TraceReducer
+    >>> X, y = load_iris(return_X_y=True)
+    >>> TraceReducer(2, minimise="laplacian", unit="degree").fit_transform(X).shape
+    (150, 2)
+    >>> TraceReducer(2, minimise="class_laplacian", unit="total").fit(X, y).transform(X[:3]).shape
+    (3, 2)
+
+    Means of classes apart over the scatter within, on orthonormal axes, and on axes that are uncorrelated:
+
+    >>> for unit in ("projection", "total"):
+    ...     found = TraceReducer(2, maximise="between", over="within", unit=unit).fit(X, y)
+    ...     print(f"{found.diagnostics_['trace_ratio']:.2f}")
+    23.76
+    1.47
+    """
+
+    minimise: Forms | None = None
+    maximise: Forms | None = None
+    over: Forms | None = None
+    unit: Literal["embedding", "projection"] | Forms = "embedding"
+    basis: Literal["linear", "kernel", "samples"] = "linear"
+    scale: Literal["unit", "covariance", "sqrt", "unit-variance"] = "unit"
+    kernel: Kernels = "rbf"
+    landmarks: LandmarkRows = None
+    n_neighbors: Count | None = None
+    graph: Graph = None
+    weights: Weights = "heat"
+    disconnected: Literal["connect", "raise"] = "connect"
+    ridge: NotNegative | None = None
+    unlabeled: Any = None
+    n_jobs: int | None = None
+    verbose: Verbose = 0
+
+    _input: ClassVar[Input] = Input(pairs=_kernel_of_basis, y=_labels_of_forms, idle=_refuse_idle)
+
+    def _fit(self, sample: Sample) -> Fitted:
+        if self.basis != "samples":
+            return super()._fit(sample)
+        sample.x.refuse_one_place()
+        return over_distinct(self, sample, lambda some: axes(self).fit(self._pose_samples(some, sample)))
+
+    def _pose_samples(self, some: Sample, whole: Sample) -> Posed:
+        """The embedding itself, of the distinct rows of the whole sample."""
+        forms = _Forms(self, some.x.values, some.x.masses, whole)
+        basis = Samples(some.n, barycentric(forms.graph, some.x), some.x.masses)
+        return self._posed(basis, forms).having(graph_=forms.graph)
+
+    def _pose(self, sample: Sample) -> Posed:
+        if self.basis == "kernel":
+            basis = Features.kernel(
+                self.kernel, sample.x.under_kernel, landmarks=self.landmarks, random_state=self.random_state
+            )
+        else:
+            basis = Features.linear(sample.x.values)
+        points = basis.Z if self.basis == "kernel" else sample.x.values
+        check_given(self.graph, points)
+        return self._posed(basis, _Forms(self, points, None, sample))
+
+    def _posed(self, basis: Any, forms: _Forms) -> Posed:
+        given = isinstance(self.unit, str) and self.unit in ("embedding", "projection")
+        unit: Any = self.unit if given else forms.get(self.unit)
+        scales: Any = {"covariance": UnitCovariance(forms.whole.n), "sqrt": SqrtEigenvalue()}
+        settings: Any = {"unit": unit, "ridge": self.ridge, "scale": scales.get(self.scale, Unit())}
+        settings["over"] = None if self.over is None else forms.get(self.over)
+        if self.maximise is not None:
+            posed = pose(basis, maximise=forms.get(self.maximise), **settings)
+        else:
+            posed = pose(basis, minimise=forms.get(self.minimise or "laplacian"), **settings)
+        if self.scale == "sqrt" and isinstance(posed.problem, TraceRatio):
+            return replace(posed, scale=RatioWeights(posed.problem, "eigenvalue"))
+        return posed

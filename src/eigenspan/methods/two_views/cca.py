@@ -1,0 +1,291 @@
+"""Two views of the same points: directions along which what one table says agrees with what the other says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ..._parameters import ArrayLike, Count, NotNegative, Seed
+from ...data import Input, Sample, read
+from ...data.other_views import OtherView
+from ...data.rows.joint_moments import JointMoments
+from ...data.rows.storage import in_precision_of
+from ...errors import InputError
+from ...numerics.memory import is_lazy
+from ...problem.fitted import Fitted
+from ...problem.map import Map
+from ...problem.white_views import View, Views
+from ..base.contract import Linear, check_embedded
+from ..base.streaming import Streaming, asks_for_rows, reads_once
+from ..base.table import method
+from .significance import pair_p_values, wilks_table
+from .variates import TwoViews, pairs_for, ridges_of
+
+Array = NDArray[np.float64]
+
+
+def _other_view(estimator: Any) -> OtherView:
+    return OtherView(sparse=True, one_pass=reads_once(estimator))
+
+
+_RIDGE = "Pass ridge= (0.1, say), keep few principal axes of each view with reduce=, or use more rows."
+
+
+@method("two views", "max X'Y", "covariance of each view", "n D² + D³", "S3 §3.6")
+class CCA(Streaming, TwoViews):
+    """Canonical correlation analysis.
+
+    .. math:: \\max_{w, v}\\; w^T C_{xy} v \\quad \\text{s.t. } w^T (C_{xx} + \\rho_x I) w = v^T (C_{yy} + \\rho_y I) v = 1
+
+    Pairs of directions, one in each of two tables over the same points, along which the tables agree best; each next pair is
+    uncorrelated with those before [S3, §3.6]. Without a ridge the variates do not change under any invertible affine map of either
+    table: neither scaling nor whitening them first makes a difference. Use it to find what two sets of measurements have in common, to
+    predict one from the other through few directions, or to find in one view what was seen in the other (`retrieve`).
+
+    Solved by the singular values of the cross-covariance of the two whitened tables, each in its own row space, for any number of rows
+    and columns. With as many dimensions in the two views together as there are rows, correlations of 1 are found in any data, and a warning
+    says so.
+
+    Cost: O(n(D_x² + D_y²)) for up to four million numbers in memory, by singular values of the tables; of more, of sparse tables and of
+    memory-mapped files one pass that sums their joint scatter, O((D_x + D_y)²) memory. `partial_fit` takes the rows in parts. A
+    table with at least as many columns as rows is known by the n×n products of its rows, and stays sparse if it is.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Pairs of variates, at most as many as the smaller view has dimensions. None means two, or one where there is one.
+    ridge : float or pair of floats, default=0.0
+        ρ of each view, relative to the mean variance of its columns that vary: 0.1 adds a tenth of that to the variance of every direction.
+        Columns of unlike units should then be standardised first.
+    reduce : int or None, default=None
+        Keep this many principal axes of each view first, as in a pipeline after PCA; `ridge` is then relative to the mean variance
+        along these axes.
+    $random_state
+
+    Attributes
+    ----------
+    correlations_ : ndarray of shape (n_components,)
+        Correlation of the two variates of each pair over the training points.
+    spectrum_ : ndarray
+        All canonical correlations, of which the first are kept (with a ridge, ``eigenvalues_`` of all pairs).
+    eigenvalues_ : ndarray of shape (n_components,)
+        What is maximised: ``correlations_``, or less where a ridge counts in the unit.
+    x_weights_, y_weights_ : ndarray of shape (n_features, n_components), (n_targets, n_components)
+        Variates are ``(X − x_mean_) @ x_weights_`` and ``(y − y_mean_) @ y_weights_``, of unit variance without a ridge. They are
+        also there as ``x_rotations_`` and ``y_rotations_``, scikit-learn's names for the same.
+    x_loadings_, y_loadings_ : ndarray of shape (n_features, n_components), (n_targets, n_components)
+        What a unit of each variate stands for in the columns of its own view: the least-squares patterns behind `inverse_transform`.
+    y_on_x_, x_on_y_ : ndarray of shape (n_components, n_targets), (n_components, n_features)
+        Least-squares coefficients of each view on the variates of the other, behind `predict` and `predict_x`.
+    x_mean_, y_mean_ : ndarray
+        Column means.
+    components_, mean_ : ndarray
+        ``x_weights_.T`` and ``x_mean_``, under the names that all linear methods here have.
+    ranks_ : tuple of int
+        Dimensions of the two views.
+    y_features_in_, y_ndim_ : int
+        Columns of y, and 1 if it was a vector.
+    n_samples_, n_samples_seen_ : int
+        Rows; the second where `partial_fit` can add more.
+    moments_ : JointMoments
+        Means and joint scatter of these rows.
+    embedding_, y_embedding_ : ndarray of shape (n_samples, n_components)
+        Variates of the training points (absent where they were read from a file or in parts).
+    map_, y_map_ : Map
+        The functions behind ``transform``.
+    diagnostics_ : dict
+        Seconds per stage, dimensions of the views, columns that are constant.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from eigenspan import CCA
+    >>> X, Y = load_linnerud(return_X_y=True)
+    >>> cca = CCA().fit(X, Y)
+    >>> cca.correlations_.round(3)
+    array([0.796, 0.201])
+    >>> x_scores, y_scores = cca.transform(X, Y)
+    >>> cca.significance()["p_F"].round(3).tolist()
+    [0.064, 0.949, 0.775]
+
+    References
+    ----------
+    Hotelling (1936), Relations between two sets of variates; Vinod (1976), Canonical ridge and econometrics of joint production.
+    """
+
+    ridge: NotNegative | ArrayLike = 0.0
+    reduce: Count | None = None
+    random_state: Seed = 0
+
+    _input: ClassVar[Input] = Input(y=_other_view, sparse=True, linear=True, one_pass=reads_once)
+
+    x_mean_: Array
+    y_mean_: Array
+    x_loadings_: Array
+    y_loadings_: Array
+    x_on_y_: Array
+    y_on_x_: Array
+    y_ndim_: int
+    spectrum_: Array
+    ranks_: tuple[int, int]
+    n_samples_: int
+
+    def _needs_rows(self) -> str | None:
+        return asks_for_rows(reduce=self.reduce is not None)
+
+    def _views(self, sample: Sample) -> Views:
+        ridges = ridges_of(self.ridge, 2)
+        return Views.of((sample.x, sample.y), "Xy", ridges, reduce=self.reduce, random_state=self.random_state)
+
+    def _fit(self, sample: Sample) -> Fitted:
+        return self._conclude(self._views(sample), _is_vector(sample.given), sample.y.values)
+
+    def _sums_of(self, X: Any, y: Any) -> JointMoments:
+        Y = _other_view(self).read(y, X.shape[0], name=type(self).__name__, unlabeled=None).values
+        return replace(JointMoments.of((X, Y), "Xy"), flat=_is_vector(y))
+
+    def _factored(self, sums: JointMoments, X: Any, y: Any) -> JointMoments:
+        Y = _other_view(self).read(y, X.shape[0], name=type(self).__name__, unlabeled=None).values
+        return sums.factored((X, Y))
+
+    def _fit_sums(self, sums: JointMoments, X: Any = None) -> Fitted | None:
+        ridges = ridges_of(self.ridge, 2)
+        if sums.n < 3 or not all(sums.alone(i).live().any() for i in range(2)):
+            return None
+        views = Views.of_moments(sums, "Xy", ridges)
+        early = (views.surplus and not any(ridges)) or min(views.ranks) < min(self.n_components or 1, *sums.widths)
+        return None if early else self._conclude(views.clear_enough(), sums.flat)
+
+    def _conclude(self, views: Views, flat: bool, Y: Any = None) -> Fitted:
+        fitted, U, V, values = self._fit_pairs(views, any(ridges_of(self.ridge, 2)), _RIDGE)
+        x, y = views[0], views[1]
+        C = views.cross(0, 1)
+        fitted = fitted.having(spectrum_=values, ranks_=views.ranks, y_features_in_=y.basis.offset.size)
+        if views.joint is not None:
+            fitted = fitted.having(moments_=replace(views.joint, flat=flat), n_samples_seen_=views.n)
+        two = y.embed(V)
+        if fitted.embedding is not None and two is not None and Y is not None:
+            fitted = fitted.having(y_embedding_=in_precision_of(Y, two))
+        named = {**_described("x", x, U, fitted.map), **_described("y", y, V, fitted.attributes["y_map_"])}
+        found = {"components_": fitted.map.coef.T, "mean_": fitted.map.offset}
+        found |= {"y_on_x_": _toward(x, U, C, y), "x_on_y_": _toward(y, V, C.T, x), "y_ndim_": 1 if flat else 2}
+        return fitted.having(**named, **found)
+
+    # ------------------------------------------------------------------ from one view to the other, and back
+    def predict(self, X: Any) -> Array:
+        """The other view, predicted from the first by least squares on its variates.
+
+        With all pairs and no ridge it is the linear regression of y on X; with fewer, that of reduced rank.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_points, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_targets), or (n_points,) where y was a vector
+        """
+        Z = self._mapped(X)
+        found = in_precision_of(Z, Z @ self.y_on_x_ + self.y_mean_)
+        return found[:, 0] if self.y_ndim_ == 1 else found
+
+    def predict_x(self, y: Any) -> Array:
+        """The first view, predicted from the other by least squares on its variates.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_points, n_targets) or (n_points,)
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_features)
+        """
+        Z = self._transform_other(y)
+        return in_precision_of(Z, Z @ self.x_on_y_ + self.x_mean_)
+
+    def inverse_transform(self, X: Any, y: Any = None) -> Any:
+        """Rows of a view, rebuilt from their variates by least squares over the training points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_points, n_components)
+            Variates of the first view.
+        y : array-like of shape (n_points, n_components), optional
+            Variates of the other.
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_features), or a pair of them where y is given
+        """
+        check_is_fitted(self)
+        sides = [(X, self.x_loadings_, self.x_mean_)] + ([] if y is None else [(y, self.y_loadings_, self.y_mean_)])
+        out = []
+        for Z, loadings, mean in sides:
+            back = Linear(loadings.T, mean)
+            out.append(back.lazily(Z) if is_lazy(Z) else back(check_embedded(Z, loadings.shape[1])))
+        return out[0] if y is None else tuple(out)
+
+    # ------------------------------------------------------------------ is there anything
+    def significance(self) -> Any:
+        """Tests of every pair and those after it, for normal variates: Wilks' lambda, Bartlett's χ² and Rao's F.
+
+        Row k asks whether pairs k, k + 1, … are more than chance; a small p says yes. Use `permutation_test` where there is a ridge,
+        where there are few rows or where tails are heavy.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each canonical correlation: ``correlation``, ``wilks_lambda``, ``chi2``, ``chi2_df``, ``p_chi2``, ``F``, ``df_num``,
+            ``df_den``, ``p_F``.
+        """
+        check_is_fitted(self)
+        if any(ridges_of(self.ridge, 2)):
+            raise InputError("Wilks' lambda has no known distribution with a ridge: use permutation_test(X, y).")
+        return wilks_table(self.spectrum_, self.n_samples_, *self.ranks_)
+
+    def permutation_test(self, X: Any, y: Any, n_permutations: int = 999, random_state: Any = 0) -> Array:
+        """How often chance does as well: p-values of the pairs from rows of y in random order.
+
+        For each pair those before it are taken out of both views first; the statistic is Wilks' lambda of what is left, and no p-value
+        is smaller than that of the pair before (Winkler et al. 2020). Rows must be exchangeable: no time series.
+
+        Parameters
+        ----------
+        X, y : array-like
+            The two views, of the same points.
+        n_permutations : int, default=999
+        random_state : int, RandomState or None, default=0
+
+        Returns
+        -------
+        ndarray of shape (n_components,)
+            At least 1/(n_permutations + 1).
+        """
+        views = self._views(read(self, X, y)[0])
+        if views.surplus and not any(ridges_of(self.ridge, 2)):
+            raise InputError(
+                f"The views have {views.ranks[0]} and {views.ranks[1]} dimensions and there are {views.n} rows: every order of the rows "
+                f"has correlations of 1, and no test can tell them apart. {_RIDGE}"
+            )
+        return pair_p_values(views, pairs_for(self.n_components, views.ranks), n_permutations, random_state)
+
+
+def _is_vector(y: Any) -> bool:
+    return int(y.ndim if hasattr(y, "ndim") else np.asarray(y).ndim) == 1
+
+
+def _described(side: str, view: View, U: Array, map_: Map) -> dict[str, Any]:
+    """Weights, loadings and mean of one view."""
+    loadings = view.patterns((view.kept[:, None] * U) @ np.linalg.inv(view.variances(U)))
+    weights = {f"{side}_{name}_": map_.coef for name in ("weights", "rotations")}
+    return {**weights, f"{side}_loadings_": loadings, f"{side}_mean_": map_.offset}
+
+
+def _toward(view: View, U: Array, C: Array, other: View) -> Array:
+    """Least-squares coefficients of the other view's columns on the variates U of one, whose white coordinates have covariance C."""
+    B = np.asarray(np.linalg.solve(view.variances(U), U.T @ C), dtype=np.float64)
+    return other.patterns(B.T).T

@@ -1,0 +1,141 @@
+"""Two views, each in the feature space of a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._parameters import NotNegative, Seed
+from ...data import Input, Sample
+from ...data.other_views import OtherView
+from ...data.read import is_precomputed
+from ...data.rows.storage import in_precision_of
+from ...data.x import as_rows
+from ...errors import InputError
+from ...graphs.landmarks import suggested_landmarks
+from ...numerics.memory import require
+from ...problem.basis import Features
+from ...problem.fitted import Fitted
+from ...problem.white_views import View, Views
+from ..base.contract import Kernels, LandmarkRows
+from ..base.table import method
+from .variates import TwoViews
+
+Array = NDArray[np.float64]
+
+
+def _other_kernel(estimator: Any) -> Any:
+    return estimator.kernel if estimator.kernel_y is None else estimator.kernel_y
+
+
+def _other_view(estimator: Any) -> OtherView:
+    return OtherView(sparse=True, kernel=is_precomputed(_other_kernel(estimator)))
+
+
+@method("two views", "max K_x K_y", "K² + κ tr(K) K of each view", "n³, or n m²", "S3 eq. 3.41", "kcca")
+class KernelCCA(TwoViews):
+    """Kernel canonical correlation analysis.
+
+    .. math:: \\max_{\\alpha, \\beta}\\; \\alpha^T K_x K_y \\beta \\quad \\text{s.t. }
+       \\alpha^T (K_x^2 + \\kappa \\operatorname{tr}(K_x) K_x) \\alpha = \\beta^T (K_y^2 + \\kappa \\operatorname{tr}(K_y) K_y) \\beta = 1
+
+    with both kernel matrices centred: canonical correlations in the feature spaces of two kernels [S3, §3.6.3], where the length of a
+    direction w = Φ'α is penalised, :math:`\\alpha^T K \\alpha = \\|w\\|^2`, by κ times the total variance. Use it where two views agree
+    along curves that linear directions miss.
+
+    A kernel whose matrix has full rank interpolates anything: without κ every correlation is 1, and such a fit is refused. κ neither
+    depends on the scale of the kernel nor on the number of points. As all kernel methods here it is the linear method, a regularised
+    `CCA`, over kernel-PCA coordinates: centring is part of the map, and landmarks give the incomplete Cholesky (Nyström) form for many
+    points.
+
+    Cost: O(n³) time and O(n²) memory; O(nm²) and O(nm) with m landmarks.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Pairs of variates. None means two, or one where there is one.
+    kernel : str, Kernel or callable, default="rbf"
+        Of both views, or of X where `kernel_y` is given: a name, ``Kernel("rbf", gamma="median")``, a function of two arrays of rows, or of
+        two rows, or ``"precomputed"`` when X (and y) are kernel matrices.
+    kernel_y : str, Kernel, callable or None, default=None
+        Of y; None means the same as `kernel`.
+    kappa : float, default=0.02
+        κ, the penalty on the length of directions as a share of the total variance in feature space. Larger values give smoother
+        variates and smaller correlations; ``score`` on held-out points tells which is right.
+    landmarks : int, Landmarks, array of indices or None, default=None
+        Approximate both feature spaces on this many (or these) training points. ``Landmarks(m, choice="cholesky")`` takes the
+        pivots of an incomplete Cholesky factorisation of each kernel.
+    $random_state
+
+    Attributes
+    ----------
+    correlations_ : ndarray of shape (n_components,)
+        Correlation of the two variates of each pair over the training points.
+    eigenvalues_ : ndarray of shape (n_components,)
+        What is maximised, α'K_xK_yβ: smaller, for κ counts in the unit.
+    ranks_ : tuple of int
+        Dimensions of the two feature spaces over the training points.
+    n_samples_ : int
+        Rows.
+    embedding_, y_embedding_ : ndarray of shape (n_samples, n_components)
+        Variates of the training points.
+    map_, y_map_ : Map
+        The functions behind ``transform``, centring included.
+    diagnostics_ : dict
+        Seconds per stage and other facts of the fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenspan import CCA, KernelCCA
+    >>> t = np.random.default_rng(0).uniform(0, 6, 300)
+    >>> X, Y = np.c_[np.cos(t), np.sin(t)], np.c_[t, t**2]
+    >>> bool(KernelCCA(1).fit(X, Y).correlations_[0] > CCA(1).fit(X, Y).correlations_[0])
+    True
+
+    References
+    ----------
+    Akaho (2001), A kernel method for canonical correlation analysis; Bach & Jordan (2002), Kernel independent component analysis;
+    Hardoon, Szedmak & Shawe-Taylor (2004), Canonical correlation analysis: an overview with application to learning methods.
+    """
+
+    kernel: Kernels = "rbf"
+    kernel_y: Kernels | None = None
+    kappa: NotNegative = 0.02
+    landmarks: LandmarkRows = None
+    random_state: Seed = 0
+
+    _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, y=_other_view)
+    _basis: ClassVar[str] = "kernel"
+
+    def _fit(self, sample: Sample) -> Fitted:
+        n = sample.n
+        if self.landmarks is None:
+            instead = f"Pass landmarks={suggested_landmarks(n)} to work with that many points instead."
+            require(130.0 * n**2, f"Two {n}×{n} kernel matrices and their features", instead)
+        # the map goes on comparing with the other view's rows too, on which the caller may write
+        other = sample.y if sample.y.pairs else replace(sample.y, values=as_rows(sample.y.values).copy())
+        views = Views(
+            tuple(self._view(*each) for each in (("X", self.kernel, sample.x), ("y", _other_kernel(self), other))),
+            n,
+        )
+        if views.surplus and not self.kappa:
+            raise InputError(
+                f"kappa=0, but the kernels have {views.ranks[0]} and {views.ranks[1]} dimensions over {n} points: together more "
+                f"than the {n - 1} of centred points, so that correlations of 1 are found in any data. Give kappa > 0 (0.02, say), "
+                "fewer landmarks=, or a kernel of lower rank."
+            )
+        fitted, _, V, _ = self._fit_pairs(views, bool(self.kappa), "", all_pairs=False)
+        table = sample.y.values
+        two = in_precision_of(table, np.asarray(views[1].embed(V)))
+        return fitted.having(y_embedding_=two, ranks_=views.ranks, y_features_in_=table.shape[1])
+
+    def _view(self, name: str, kernel: Any, x: Any) -> View:
+        """One view over its kernel-PCA coordinates, of which κ tr(K) is the ridge."""
+        basis = Features.kernel(kernel, x.under_kernel, landmarks=self.landmarks, random_state=self.random_state)
+        C, live = basis.Z.T @ basis.Z / (x.n - 1), np.ones(basis.dim, dtype=bool)
+        view = View.of_covariance(basis, C, live, 1e-12, self.kappa * float(np.trace(C)), x.n, name)
+        return replace(view, scores=basis.Z @ view.axes)

@@ -1,0 +1,229 @@
+"""What methods of several views share: variates in pairs, their maps, retrieval and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ..._diagnostics import note
+from ..._parameters import parameter
+from ...data.other_views import read_view
+from ...data.rows.dask_rows import lazy_rows
+from ...data.rows.storage import blocks, in_precision_of
+from ...errors import DegenerateWarning, DimensionError, InputError, warn
+from ...numerics.eigen import dense
+from ...numerics.memory import is_lazy
+from ...problem.fitted import Fitted
+from ...problem.map import Map, Raw
+from ...problem.orientation import orientation_of, relative_gap
+from ...problem.spectrum import Spectrum, report_resolution
+from ...problem.white_views import Views
+from ..base.contract import Components, Placed, Reducer
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: Canonical correlation that is rounding.
+_NONE = 1e-13
+
+
+class TwoViews(Reducer):
+    """What methods of two views share: pairs of variates, of which ``transform`` returns the first, or both."""
+
+    n_components: Components | None = parameter(default=None, kw_only=False)
+    _untold: ClassVar[str] = (
+        "which pairs are there is a question for a test: see significance and permutation_test of CCA"
+    )
+
+    y_map_: Map
+    y_features_in_: int
+    y_embedding_: Array
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Fit the pairs of variates.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            One view of the points.
+        y : array-like of shape (n_samples, n_targets) or (n_samples,)
+            The other view of the same points, in the same order.
+
+        Returns
+        -------
+        self
+        """
+        return super().fit(X, y)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit, and return the variates of both views, as ``transform(X, y)`` does.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            One view of the points.
+        y : array-like of shape (n_samples, n_targets) or (n_samples,)
+            The other view of the same points, in the same order.
+
+        Returns
+        -------
+        pair of ndarray of shape (n_samples, n_components)
+        """
+        first = super().fit_transform(X, y)
+        return first, self.y_embedding_ if hasattr(self, "y_embedding_") else self._transform_other(y)
+
+    def transform(self, X: Any, y: Any = None) -> Any:
+        """Variates of new points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_points, n_features)
+        y : array-like of shape (n_points, n_targets) or (n_points,), optional
+            The other view.
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_components), or a pair of them where y is given
+        """
+        first = self._mapped(X)
+        return first if y is None else (first, self._transform_other(y))
+
+    def _transform_other(self, y: Any) -> Array:
+        """Variates of the other view."""
+        check_is_fitted(self)
+        if is_lazy(y):
+            rows = lazy_rows(y, "y", numbers=True)
+            self._check_other(rows.width)
+            return rows.map(Placed(self.y_map_, linear=True), int(self.y_map_.width), rows.dtype)
+        Y = read_view(y, sparse=self._input.of(self).sparse)
+        self._check_other(Y.shape[1])
+        with np.errstate(over="ignore", invalid="ignore"):
+            return in_precision_of(Y, self.y_map_(Y))
+
+    def _check_other(self, width: int) -> None:
+        if width != self.y_features_in_:
+            raise InputError(
+                f"The other view had {self.y_features_in_} columns when {type(self).__name__} was fitted, and has {width} now."
+            )
+
+    def retrieve(self, X: Any, among: Any, k: int = 1, *, reverse: bool = False) -> tuple[Index, Array]:
+        """For each point of one view the nearest of the other: those of largest cosine between their variates.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_points, n_features)
+            What is looked for, as the first view shows it.
+        among : array-like of shape (n_candidates, n_targets)
+            What it is looked for among, as the other view shows it.
+        k : int, default=1
+            Candidates to return for every point.
+        reverse : bool, default=False
+            The points are given by the other view, and the candidates by the first.
+
+        Returns
+        -------
+        indices, cosines : ndarray of shape (n_points, k)
+            Rows of `among`, best first, and the cosines.
+        """
+        first, second = (self._transform_other, self._mapped) if reverse else (self._mapped, self._transform_other)
+        sought, candidates = _unit_rows(first(X)), _unit_rows(second(among))
+        if not isinstance(k, Integral) or not 1 <= k <= len(candidates):
+            raise InputError(f"k={k} must be a whole number between 1 and {len(candidates)}, the number of candidates.")
+        indices, cosines = np.empty((len(sought), k), dtype=np.intp), np.empty((len(sought), k))
+        for part in blocks(len(sought), len(candidates)):
+            similar = sought[part] @ candidates.T
+            best = np.argsort(-similar, axis=1, kind="stable")[:, :k]
+            indices[part], cosines[part] = best, np.take_along_axis(similar, best, axis=1)
+        return indices, cosines
+
+    def score(self, X: Any, y: Any) -> float:
+        """Mean correlation of the pairs of variates over these points: what a search over a ridge should maximise, on new points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_points, n_features)
+        y : array-like of shape (n_points, n_targets) or (n_points,)
+
+        Returns
+        -------
+        float
+        """
+        one, two = (np.asarray(part, dtype=np.float64) for part in (self._mapped(X), self._transform_other(y)))
+        if len(one) != len(two):
+            raise InputError(f"The two views have {len(one)} and {len(two)} rows: give both of the same points.")
+        one, two = one - one.mean(axis=0), two - two.mean(axis=0)
+        sizes = np.linalg.norm(one, axis=0) * np.linalg.norm(two, axis=0)
+        return float(np.mean(np.sum(one * two, axis=0) / np.maximum(sizes, np.finfo(float).tiny)))
+
+    # ------------------------------------------------------------------ from white coordinates to a fit
+    def _fit_pairs(self, views: Views, regularised: bool, advice: str, all_pairs: bool = True) -> Any:
+        """The fit, combinations of white coordinates for both views, and all canonical correlations, or those kept and the next."""
+        d, C = pairs_for(self.n_components, views.ranks), views.cross(0, 1)
+        few = min(d + 1, *C.shape)
+        U, s, V = dense.singular_vectors(C) if all_pairs else dense.leading_singular_vectors(C, few)
+        values = np.minimum(s, 1.0)
+        if views.surplus and not regularised:
+            warn(
+                f"The views have {views.ranks[0]} and {views.ranks[1]} dimensions, and {views.n} centred rows only {views.n - 1}: at least "
+                f"{views.surplus} canonical correlations are 1 whatever the data, and say nothing about them. {advice}",
+                DegenerateWarning,
+            )
+        else:
+            beyond = float(values[d]) if values.size > d else np.nan
+            gap = relative_gap(values[d - 1], beyond, 1.0) if values.size > d else np.inf
+            report_resolution(Spectrum(values[:d], U[:, :d], np.zeros(d), gap, beyond, "svd", 1.0))
+        note(ranks=views.ranks, solver="svd")
+        x, y = views[0], views[1]
+        U, V = U[:, :d], V[:, :d]
+        Y = x.embed(U)
+        turn = orientation_of(values[:d], _shown(x, U, Y), 1.0)
+        U, V = U @ turn, V @ turn
+        none = values[:d] <= _NONE  # such variates are no pairs: those of y have an orientation of their own
+        V[:, none] = V[:, none] @ orientation_of(values[:d][none], _shown(y, V[:, none], y.embed(V[:, none])), 1.0)
+        sizes = np.sqrt(np.diagonal(x.variances(U)) * np.diagonal(y.variances(V)))
+        found = {
+            "correlations_": np.minimum(values[:d] / sizes, 1.0),
+            "eigenvalues_": values[:d],
+            "y_map_": y.map(V),
+            "n_samples_": views.n,
+        }
+        return Fitted(None if Y is None else Y @ turn, x.map(U), found), U, V, values
+
+
+def _shown(view: Any, U: Array, Y: Array | None) -> Array:
+    """Combinations U of white coordinates over the columns of a linear view, or else the variates Y themselves."""
+    return np.asarray(view.map(U).coef if Y is None or isinstance(view.basis.rows, Raw) else Y)
+
+
+def pairs_for(wanted: int | None, ranks: Sequence[int]) -> int:
+    """How many pairs of variates, None for two where there are two."""
+    most = min(ranks)
+    if wanted is not None and wanted > most:
+        raise DimensionError(
+            f"n_components={wanted} exceeds {most}: the views have {' and '.join(map(str, ranks))} dimensions, and there are no more "
+            f"pairs than the smaller has. Use n_components <= {most}."
+        )
+    return min(2, most) if wanted is None else int(wanted)
+
+
+def _unit_rows(Y: Any) -> Array:
+    Y = np.asarray(Y, dtype=np.float64)
+    return Y / np.maximum(np.linalg.norm(Y, axis=1, keepdims=True), np.finfo(float).tiny)
+
+
+def ridges_of(ridge: Any, views: int) -> list[float]:
+    """One for each view, given as one number for all or as a number each."""
+    try:
+        given = np.atleast_1d(np.asarray(ridge, dtype=np.float64))
+    except (TypeError, ValueError):
+        given = np.full(1, np.nan)
+    if given.ndim != 1 or given.size not in (1, views) or not np.all(np.isfinite(given)) or np.any(given < 0):
+        raise InputError(
+            f"ridge={ridge!r:.80} must be a number that is not negative, or {views} of them, one for each view."
+        )
+    return [float(value) for value in np.broadcast_to(given, (views,))]

@@ -1,0 +1,366 @@
+"""Unfolding of many points through a few."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..._diagnostics import note, stage
+from ..._parameters import NotNegative, parameter
+from ...data import Sample
+from ...errors import ConvergenceError, DimensionError, InputError, RidgeWarning, warn
+from ...graphs import Landmarks, NeighbourGraph, choose_landmarks, reconstruction_weights
+from ...graphs.landmarks import check_landmarks
+from ...numerics.eigen import dense
+from ...numerics.eigen.linear_systems import solve_positive
+from ...numerics.sdp import Certificate, Program, Solution
+from ...numerics.sdp.certificate import largest_ratio
+from ...problem import Fitted, Form
+from ...problem.forms import laplacian, reconstruction, tangent_alignment
+from ..base.contract import Components
+from ..base.graph_embedding import SampledEmbedding
+from ..base.table import method
+from .solver_settings import SDP
+from .task import Held, Task
+from .unfolding_base import Unfolding, fit_unfolding, string_graph
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: Landmarks unless told.
+_LANDMARKS = 40
+#: Points whose distance is less than this share of that to all others are one for the interpolation: their neighbours tell them nothing
+#: about their own difference, and what they are given is held back by the string between them.
+_NEAR = 1e-2
+#: Pairs to begin with, and pairs that may join in a round, for each landmark.
+_FIRST, _JOINING = 8, 4
+#: Steps of the solver in a round.
+_STEPS = 100
+#: Pairs looked at at a time.
+_BLOCK = 2**16
+#: Share of the graph's Laplacian that is added to a singular M.
+_STIFFNESS = 1e-7
+#: Axes with less of the variance than this share are left out.
+_ROUNDING = 1e-9
+
+
+@method(
+    "unfolding",
+    "max tr QLQᵀ",
+    "distances of neighbours",
+    "a sparse factorisation + q³ per step",
+    "S4 eq. 89",
+    "lmvu",
+    "landmarksde",
+)
+class LandmarkMVU(SampledEmbedding, Unfolding):
+    """Maximum variance unfolding of many points through a few landmarks.
+
+    .. math:: \\max_{L \\succeq 0} \\operatorname{tr}(Q L Q^T) \\quad\\text{s.t.}\\quad
+              (e_i - e_j)^T Q L Q^T (e_i - e_j) \\le \\lVert x_i - x_j \\rVert^2 \\ \\text{ for neighbours}, \\quad 1^T Q L Q^T 1 = 0
+
+    [S4, eq. 89] with :math:`Q = [I;\\ -M_{uu}^{-1} M_{ul}]`: the values that minimise a form M over all points where those of the
+    landmarks l are given (S4's eq. 88 prints Q without the sign). In the terms of `Program`: directions Q_i − Q_j, C = QᵀQ, T = I, b the
+    squared distances.
+
+    The published M is LLE's, (I−W)ᵀ(I−W). With few neighbours its Q is steep along single edges, which hold all the rest back: on a Swiss
+    roll of 20,000 points, k = 6, the unfolding reaches 23 per cent of the sheet's variance (97 per cent with k = 12). That of LTSA, which
+    is told the dimension of the sheet (`n_components`), reaches 99.9 per cent. Where the data have more dimensions than are asked for LLE's
+    is the better one, on digits by a factor of 1.2 to 2.3. Both restrict MVU, so the larger ``certificate_.lower`` is the one to keep.
+
+    Points a hundred times nearer to one another than to all others share a row of Q: what their neighbours say about them differs by more
+    than the string between them is long, and would hold all the rest back.
+
+    There are as many constraints as edges, and few of them matter. The program is solved for some pairs, those it breaks most
+    join them, and so on until what all pairs allow is within `tol` of what the chosen ones do.
+
+    ``certificate_`` is that of the landmark problem with all its pairs. The upper bound is the one of the last few pairs (those of
+    ``solution_``): leaving constraints out can only raise the optimum, so it holds for all of them. For the lower one the embedding is
+    shrunk until no pair is broken; the pair that is stretched most is in ``solution_`` too, and ``solution_.verify()`` proves both bounds.
+    Another factor put there would be judged by these few pairs only. Both are about K = QLQᵀ: MVU over all K can reach more.
+
+    Cost: one sparse factorisation of M and q solves; 8nq bytes; some ten rounds of a pass over the edges and a dense program of about
+    25q pairs.
+
+    Parameters
+    ----------
+    $n_components
+    form : {"tangent", "reconstruction"}, default="tangent"
+        M: that of LTSA with tangent spaces of dimension `n_components`, or that of LLE.
+    reg : float, default=1e-3
+        Ridge on the local Gram matrices of W, relative to their trace. It has no effect with ``form="tangent"``.
+    $unfolding_neighbors
+    $graph
+    landmarks : int, Landmarks, array of indices or None, default=None
+        How many, how, or which. None means 40, or all points where there are fewer. A number alone spreads them (``"maxmin"``), so that
+        few points lie outside their reach.
+    $sample
+    $unfolding_tol
+    rank : int or None, default=None
+        Has no effect here; accepted so that unfoldings can be exchanged.
+    method : {"auto", "dense"}, default="auto"
+        The small program is solved densely in any case: the choice has no effect.
+    $unfolding_extension
+    max_iter : int, default=300
+        Rounds.
+    $unfolding_time_limit
+    callback : callable or None, default=None
+        Called after every round with a dict (iteration, lower, upper, gap, violation, constraints, rank, seconds, factor).
+    $unfolding_verbose
+    $disconnected
+    $solver
+    $random_state
+    $n_jobs
+
+    Attributes
+    ----------
+    landmarks_ : ndarray of int
+        The rows chosen.
+    $sample_attribute
+    interpolation_ : ndarray of shape (n_samples, q)
+        Q. The certificate's upper bound is ``weights · squared_distances`` times the largest xᵀQᵀQx / xᵀQᵀL(weights)Qx over x ⟂ Qᵀ1.
+    $unfolding_attributes
+    $graph_attribute
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_swiss_roll
+    >>> from eigenspan import LandmarkMVU
+    >>> X, t = make_swiss_roll(2000, random_state=0)
+    >>> mvu = LandmarkMVU(2, landmarks=40).fit(X)
+    >>> mvu.certificate_.gap < 1e-3
+    True
+
+    References
+    ----------
+    Weinberger, Packer & Saul (2005), Nonlinear dimensionality reduction by semidefinite programming and kernel matrix factorization.
+    """
+
+    n_components: Components = parameter(default=2, kw_only=False)
+    method: Literal["auto", "dense"] = "auto"
+    form: Literal["reconstruction", "tangent"] = "tangent"
+    reg: NotNegative = 1e-3
+
+    _untold: ClassVar[str] = (
+        "points are rebuilt from landmarks in tangent spaces of that many dimensions before anything unfolds"
+    )
+
+    def _fit_sampled(self, sample: Sample) -> Fitted:
+        """On all points: landmarks are chosen from their graph. What cannot work is refused before anything is computed."""
+        sample.x.coordinates(
+            "LandmarkMVU rebuilds points from the coordinates of their neighbours",
+            "use MVU(landmarks=...), which unfolds some rows and places the others by their distances",
+        )
+        if self.landmarks is not None:
+            check_landmarks(self.landmarks, sample.n)
+        return fit_unfolding(self, sample, string_graph(self, sample), self._task)
+
+    def _task(self, graph: NeighbourGraph, sample: Sample) -> Task:
+        held = Held.of(graph.undirected(), near=_NEAR)
+        groups = held.groups
+        chosen = self._choose(held, sample)
+        with stage("interpolation"):
+            M = sp.csr_array(groups.sum(self._form(graph, sample.x.values).assembled().sparse))
+            Q = interpolation(Form(held.n, sparse=M, psd=True, kills_constant=True), chosen, held.graph())
+        attributes = {"interpolation_": Q[groups.labels], "landmarks_": sample.places[groups.first[chosen]]}
+        return Interpolated(held=held, Q=Q, attributes=attributes)
+
+    def _choose(self, held: Held, sample: Sample) -> Index:
+        """Landmarks as numbers of groups."""
+        groups, d = held.groups, self.n_components
+        points, wanted = sample.x.values[groups.first], _LANDMARKS if self.landmarks is None else self.landmarks
+        if isinstance(wanted, Landmarks):  # copies of a point are no more landmarks than it is
+            wanted = Landmarks(min(wanted.n, held.n), choice=wanted.choice)
+        elif isinstance(wanted, Integral):
+            wanted = min(wanted, held.n)
+        else:
+            return _enough(np.unique(groups.labels[np.isin(sample.places, wanted)]), points, d)
+        return _enough(choose_landmarks(points, wanted, how="maxmin", random_state=self.random_state), points, d)
+
+    def _form(self, graph: NeighbourGraph, points: Any) -> Form:
+        """M."""
+        if self.form == "tangent":
+            return tangent_alignment(points, graph.lists(), min(self.n_components, points.shape[1]))
+        return reconstruction(reconstruction_weights(points, graph.lists(), reg=self.reg))
+
+
+def _enough(chosen: Index, points: Any, d: int) -> Index:
+    """The landmarks, where they determine points in d dimensions."""
+    if chosen.size <= d:
+        raise DimensionError(
+            f"{chosen.size} landmarks span at most {chosen.size - 1} dimensions, fewer than n_components={d}: use at least {d + 1}, and "
+            f"better {min(_LANDMARKS, len(points))}."
+        )
+    places, d = points[chosen], min(d, points.shape[1])
+    rank = dense.principal_axes(places - places.mean(axis=0), rtol=1e-6)[1].size
+    if rank < d:
+        raise InputError(
+            f"The {chosen.size} landmarks lie in {rank} dimension{'s' * (rank != 1)}, and do not determine points in {d}: use more of "
+            "them, spread over all of the data."
+        )
+    return chosen
+
+
+# ---------------------------------------------------------------------- the program of some pairs
+class _Round(NamedTuple):
+    """The program of some pairs, solved; which pairs; and the squared distances of all pairs relative to their bounds."""
+
+    inner: Solution
+    rows: Index
+    stretch: Array
+
+    def lower(self) -> float:
+        """What is left where the points are shrunk until no pair is broken."""
+        return self.inner.program.variance(self.inner.factor) / max(float(self.stretch.max()), np.finfo(float).tiny)
+
+    def upper(self) -> float:
+        """Leaving constraints out can only raise the optimum."""
+        return self.inner.upper
+
+    @property
+    def violation(self) -> float:
+        return max(float(self.stretch.max()) - 1.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Interpolated(Task):
+    """Points ``Y = Q F``. Of all its pairs a program takes some, all of one bound, and those it breaks most join them."""
+
+    Q: Array
+
+    @cached_property
+    def cost(self) -> Array:
+        return dense.symmetric(self.Q.T @ (self.held.groups.masses[:, None] * self.Q))
+
+    @cached_property
+    def centre(self) -> Array:
+        return np.asarray(self.Q.T @ self.held.groups.masses)
+
+    def solve(self, sdp: SDP) -> tuple[Solution, Array]:
+        """Until what all pairs allow is within `tol` of what the chosen ones do."""
+        began, tell = time.monotonic(), sdp.teller(self.objective)
+        rows, accuracy, most, least = self.first(np.random.default_rng(sdp.seed)), 1e-2, None, None
+        status, history, iteration = "iterations", [], 0
+        try:
+            for iteration in range(sdp.max_iter):
+                inner = sdp.solve(self.program(rows), tol=accuracy, max_iter=_STEPS, time_limit=sdp.time_left(began))
+                Y = self.Q @ inner.factor
+                this = _Round(inner, rows, self.stretch(Y))
+                most, least = max(most or this, this, key=_Round.lower), min(least or this, this, key=_Round.upper)
+                bounds = Certificate(most.lower(), most.lower(), least.upper(), 0.0)
+                record = {"iteration": iteration, "lower": bounds.lower, "upper": bounds.upper, "gap": bounds.gap,
+                          "violation": this.violation, "constraints": rows.size, "rank": inner.rank,
+                          "seconds": time.monotonic() - began}  # fmt: skip
+                history.append(record)
+                if tell is not None:
+                    tell(record | {"factor": Y})
+                if bounds.gap <= sdp.tol or inner.status in ("time", "interrupted"):
+                    status = "certified" if bounds.gap <= sdp.tol else inner.status
+                    break
+                finer = max(0.25 * sdp.tol, min(accuracy, 0.05 * this.violation))
+                rows = self.next_rows(this)
+                if finer == accuracy and np.isin(rows, this.rows).all():
+                    status = "stalled"
+                    break
+                accuracy = finer
+        except KeyboardInterrupt:
+            if most is None:
+                raise
+            status = "interrupted"
+        note(rounds=iteration + 1, constraints=rows.size)
+        assert most is not None
+        assert least is not None
+        return self._joined(most, least, iterations=iteration + 1, status=status, history=history)
+
+    def _joined(self, most: _Round, least: _Round, **how: Any) -> tuple[Solution, Array]:
+        """The best points and the best weights: points on principal axes, shrunk until no pair at all is broken.
+
+        The program has the pairs of the weights and the one that is stretched most, so that its own bound from below is that of all.
+        """
+        F, rows, weights = most.inner.factor, least.rows, least.inner.weights
+        values, V = dense.eigenpairs(dense.symmetric(F.T @ self.cost @ F), None, "max")
+        F = F @ V[:, values > _ROUNDING * values.sum()]
+        F = F / np.sqrt(self.stretch(self.Q @ F).max())
+        worst = int(self.stretch(self.Q @ F).argmax())
+        if worst not in rows:  # the pair that F was shrunk for
+            rows, weights = np.append(rows, worst), np.append(weights, 0.0)
+        program = self.program(rows)
+        value, every = program.variance(F), np.zeros(len(self.held.pairs))
+        every[rows] = weights * (self.held.unit / self.held.bounds[rows])
+        return Solution(program, F, weights, Certificate(value, value, least.upper(), 0.0), **how), every
+
+    def factor(self, solution: Solution) -> Array:
+        return np.asarray(self.Q[self.held.groups.labels] @ solution.factor)
+
+    # ------------------------------------------------------------------ the active set
+    def program(self, rows: Index) -> Program:
+        (i, j), unit = self.held.pairs[rows].T, self.held.unit
+        directions = (self.Q[i] - self.Q[j]) * np.sqrt(unit / self.held.bounds[rows])[:, None]
+        return Program(directions, np.full(rows.size, unit), self.cost, self.centre)
+
+    def stretch(self, Y: Array) -> Array:
+        """Squared distances relative to their bounds, of all pairs."""
+        out = np.empty(len(self.held.pairs))
+        for a in range(0, out.size, _BLOCK):
+            i, j = self.held.pairs[a : a + _BLOCK].T
+            out[a : a + _BLOCK] = np.sum((Y[i] - Y[j]) ** 2, axis=1)
+        return out / self.held.bounds
+
+    def first(self, rng: np.random.Generator) -> Index:
+        """Random pairs, enough to hold every direction."""
+        order, count = rng.permutation(len(self.held.pairs)), _FIRST * self.Q.shape[1]
+        while count < order.size:
+            ratio, _, _ = largest_ratio(self.program(order[:count]), np.ones(count))
+            if np.isfinite(ratio) and ratio < 1e12:
+                break
+            count *= 2
+        return order[:count]
+
+    def next_rows(self, last: _Round) -> Index:
+        """Pairs that carry weight or are nearly taut, and of those broken the worst near every landmark."""
+        rows, stretch, weights = last.rows, last.stretch, last.inner.weights
+        kept = rows[(weights > 1e-3 * weights.max()) | (stretch[rows] > 0.9)]
+        broken = np.setdiff1d(np.flatnonzero(stretch > 1.0 + 1e-6), kept)
+        cell = np.abs(self.Q[self.held.pairs[broken, 0]]).argmax(axis=1)
+        order = np.lexsort((-stretch[broken], cell))
+        place = np.arange(order.size) - np.searchsorted(cell[order], cell[order])
+        return np.concatenate([kept, broken[order[place < _JOINING]]])
+
+
+def interpolation(M: Form, landmarks: Index, W: sp.csr_array) -> Array:
+    """Q, (n, q): values at the landmarks and what minimises M elsewhere, ``Q_u = −M_uu⁻¹ M_ul``. Its rows sum to one where M1 = 0.
+
+    Points that hang on the rest by single edges have freedom left that M does not see: there, with a warning, a little of the
+    Laplacian of the graph W is added.
+    """
+    Q = np.zeros((M.n, landmarks.size))
+    Q[landmarks, np.arange(landmarks.size)] = 1.0
+    free = np.setdiff1d(np.arange(M.n), landmarks)
+    if free.size == 0:
+        return Q
+    S: Any = sp.csr_array(M.assembled().sparse)
+    try:
+        Q[free] = _solved(S, free, landmarks)
+    except (np.linalg.LinAlgError, ConvergenceError) as found:
+        warn(
+            f"The {landmarks.size} landmarks leave some of the other {free.size} points free ({found}): they hang on the rest by too few "
+            "neighbours. A little stiffness was added, which pulls them together. Use more neighbours, or landmarks there too.",
+            RidgeWarning,
+        )
+        stiffness = _STIFFNESS * float(S.diagonal().sum()) / W.sum()
+        Q[free] = _solved(sp.csr_array(S + stiffness * laplacian(W).sparse), free, landmarks)
+    return Q
+
+
+def _solved(S: sp.csr_array, free: Index, landmarks: Index) -> Array:
+    rows = S[free]
+    inner = Form(free.size, sparse=sp.csr_array(rows[:, free]), psd=True)
+    return solve_positive(inner, -rows[:, landmarks].toarray(), float(abs(S).sum(axis=0).max()))

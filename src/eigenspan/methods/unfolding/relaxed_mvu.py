@@ -1,0 +1,187 @@
+"""Maximum variance unfolding with less to respect: without short circuits, and up to a local scale."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Real
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..._compat import Interval
+from ..._diagnostics import note, stage
+from ..._parameters import Positive
+from ...data import Sample
+from ...errors import DisconnectedWarning, warn
+from ...graphs import NeighbourGraph, conformal_distances
+from ...numerics.nearest.neighbour_lists import canonical
+from ...numerics.paths.csgraph import minimum_spanning_tree
+from ...numerics.sdp import Program
+from ...problem import Fitted
+from ..base.table import method
+from .task import Held, Task, Whole
+from .unfolding_base import Unfolding, fit_unfolding, string_graph
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: Coordinates gathered at a time.
+_BLOCK = 2**22
+
+
+@method("unfolding", "max tr K", "rescaled distances of near neighbours", "as MVU", "S4 §8.2")
+class RelaxedMVU(Unfolding):
+    """Maximum variance unfolding without short circuits, and up to a local scale.
+
+    .. math:: \\max_{K \\succeq 0,\\ K1 = 0} \\operatorname{tr} K \\quad\\text{s.t.}\\quad K_{ii} - 2K_{ij} + K_{jj} \\le
+              \\frac{\\lVert x_i - x_j \\rVert^2}{s_i s_j} \\ \\text{ for neighbours that are left}
+
+    [S4, §8.2]. An edge whose middle is far from the neighbours of its ends crosses empty space. Its deviation [S4, eq. 80],
+
+    .. math:: d_{ij} = \\frac{1}{|N_i \\cup N_j|} \\sum_{l \\in N_i \\cup N_j} \\lVert x_l - (x_i + x_j)/2 \\rVert^2,
+
+    is large, and such edges are pruned first; so are edges where points are few. It finds bridges over empty space, but where noisy sheets
+    nearly touch it is blind: of the short circuits of a Swiss roll with noise 1 (n = 5000, k = 12) 12 per cent are among the edges
+    of largest deviation. With `conformal`, distances are divided by √(s_i s_j), s_i the mean distance from i to those of its
+    k nearest neighbours that are left [S4, §8.2.2], as in conformal Isomap (S4's eq. 81 multiplies): a sheet sampled evenly and then
+    blown up here and shrunk there becomes even again. In the terms of `Program`: C = I, T = I, b the squared distances of the edges left.
+
+    Where pruning would cut the graph, the least deviating edges that hold it together are kept, with a warning, or it is done as
+    `disconnected` says. An edge to a far point counts among the neighbours of its ends, and all their edges deviate: these points are left
+    with one.
+
+    Cost: that of `MVU`, and O(nk²D) for the deviations.
+
+    Parameters
+    ----------
+    $n_components_unfolded
+    prune : float, "auto" or None, default="auto"
+        Share of the edges to prune, those of the largest deviation. "auto" prunes what lies beyond the knee of the sorted deviations, is
+        an outlier among their logarithms and more than four times their median: often nothing. None prunes nothing.
+        ``plotting.plot_deviations`` draws them.
+    threshold : float or None, default=None
+        Prune edges of a larger deviation than this, whatever `prune` says.
+    conformal : bool, default=True
+        Divide distances by √(s_i s_j). False keeps them, and with ``prune=None`` this is `MVU`.
+    $unfolding_neighbors
+    $graph
+    $unfolding_parameters
+
+    Attributes
+    ----------
+    deviations_ : ndarray of shape (m,)
+        Deviations of all edges, smallest first.
+    threshold_ : float
+        Edges of a larger deviation were pruned; infinite where none were.
+    pruned_ : ndarray of shape (q, 2)
+        The rows that pruned edges had joined.
+    $unfolding_attributes
+    $graph_attribute
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_swiss_roll
+    >>> from eigenspan import RelaxedMVU
+    >>> X, t = make_swiss_roll(300, random_state=0)
+    >>> relaxed = RelaxedMVU(2, prune=0.02).fit(X)
+    >>> len(relaxed.pruned_), len(relaxed.deviations_)
+    (28, 1412)
+
+    References
+    ----------
+    Hou, Jiao, Wu & Yi (2008), Relaxed maximum-variance unfolding.
+    """
+
+    prune: Annotated[float, Interval(Real, 0, 1, closed="left")] | Literal["auto"] | None = "auto"
+    threshold: Positive | None = None
+    conformal: bool = True
+
+    def _fit_all(self, sample: Sample) -> Fitted:
+        X = sample.x.coordinates("RelaxedMVU measures how far points are from the middle of an edge", "use MVU")
+        graph = string_graph(self, sample)
+        with stage("deviations"):
+            pairs, deviations = edge_deviations(graph, X)
+        ordered = np.sort(deviations)
+        limit = largest_kept(ordered, self.prune) if self.threshold is None else float(self.threshold)
+        over = np.flatnonzero(deviations > limit)
+        if self.disconnected == "connect":
+            over = without_bridges(over, graph.n, pairs, deviations, limit)
+        note(pruned_edges=over.size)
+        fitted = fit_unfolding(self, sample, without_edges(graph, pairs[over]), self._task)
+        return fitted.having(deviations_=ordered, threshold_=limit, pruned_=sample.places[pairs[over]])
+
+    def _task(self, graph: NeighbourGraph, sample: Sample) -> Task:
+        held = Held.of(conformal_distances(graph)[0] if self.conformal else graph.undirected())
+        return Whole(held=held, program=Program.of_pairs(held.n, held.pairs, held.bounds, masses=held.groups.masses))
+
+
+def largest_kept(deviations: Array, prune: Any) -> float:
+    """The deviation, of all in order, above which edges are pruned."""
+    if prune is None or prune == 0:
+        return np.inf
+    if prune == "auto":
+        return knee(deviations)
+    kept = deviations.size - round(prune * deviations.size)
+    return float(deviations[max(kept, 1) - 1]) if kept < deviations.size else np.inf
+
+
+def without_bridges(over: Index, n: int, pairs: Index, deviations: Array, limit: float) -> Index:
+    """The edges to prune without those that hold the graph together, of which the least deviating are kept."""
+    ranks = np.empty(len(pairs))
+    ranks[np.argsort(deviations, kind="stable")] = np.arange(1, len(pairs) + 1)
+    tree = minimum_spanning_tree(sp.csr_array((ranks, pairs.T), shape=(n, n))).data
+    spared = np.isin(ranks[over], tree)
+    count = int(spared.sum())
+    if count:
+        warn(
+            f"Pruning the {over.size} edges of a deviation above {limit:.4g} would cut the neighbour graph into {count} more "
+            f"pieces. The {count} of them that deviate least were kept to hold it together, and the layout of these pieces rests on "
+            'them alone. Raise threshold= or lower prune=; disconnected="largest" embeds one piece only.',
+            DisconnectedWarning,
+        )
+    return over[~spared]
+
+
+def edge_deviations(graph: NeighbourGraph, points: Any) -> tuple[Index, Array]:
+    """The edges (m, 2) of a graph, i < j, and their deviations: mean squared distance of both ends' neighbours from the middle."""
+    i, j = sp.triu(graph.undirected(), 1).coords
+    D = graph.lists()
+    lists = sp.csr_array((np.ones(D.nnz, dtype=np.int8), D.indices, D.indptr), shape=D.shape)
+    out = np.empty(i.size)
+    step = max(1, int(_BLOCK * D.shape[0] / (2 * max(D.nnz, 1) * points.shape[1])))
+    for a in range(0, i.size, step):
+        here, there = i[a : a + step], j[a : a + step]
+        union = sp.csr_array(lists[here] + lists[there])
+        middle = 0.5 * (points[here] + points[there])
+        counts = np.diff(union.indptr)
+        away = points[union.indices] - np.repeat(middle, counts, axis=0)
+        out[a : a + step] = np.add.reduceat(np.einsum("ld,ld->l", away, away), union.indptr[:-1]) / counts
+    return np.column_stack([i, j]).astype(np.intp), out
+
+
+def without_edges(graph: NeighbourGraph, pairs: Index) -> NeighbourGraph:
+    """The graph without some edges, in either direction."""
+    C, n = graph.distances.tocoo(), graph.n
+    lost = np.concatenate([pairs[:, 0] * n + pairs[:, 1], pairs[:, 1] * n + pairs[:, 0]])
+    kept = ~np.isin(C.row.astype(np.intp) * n + C.col, lost)
+    return replace(graph, distances=canonical(C.data[kept], C.row[kept], C.col[kept], n))
+
+
+def knee(deviations: Array) -> float:
+    """Where sorted values turn upwards: farthest below the line from first to last, yet no lower than their outliers begin.
+
+    These lie beyond the outer fence of the logarithms and four medians: one-sided neighbours make deviations at a rim twice as large.
+    """
+    low, high = float(deviations[0]), float(deviations[-1])
+    if high <= low:
+        return np.inf
+    below = np.linspace(0, 1, deviations.size) - (deviations - low) / (high - low)
+    first, median, third = np.quantile(deviations, [0.25, 0.5, 0.75])
+    if first <= 1e-9 * third:  # copies among the points: most edges have no extent to compare with
+        return np.inf
+    fence = third * (third / first) ** 1.5
+    limit = float(max(deviations[below.argmax()], fence, 4.0 * median))
+    return limit if limit < high else np.inf

@@ -1,0 +1,153 @@
+"""What all unfoldings share: their parameters, the graph of their strings, and the way from a task to an embedding and its map."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._compat import HasMethods, StrOptions
+from ..._parameters import Count, Positive, Tolerance, parameter
+from ...data import Classes, Sample
+from ...errors import DegenerateWarning, DimensionError, DisconnectedError, warn
+from ...graphs import NeighbourGraph, components
+from ...numerics.eigen import dense
+from ...problem import Fitted, Samples, SqrtEigenvalue, factor_gram, orientation_of, pose
+from ...problem.dimension_rules import suggested_dimension
+from ...problem.extensions import NormalizedKernels, SmoothedEigenfunctions
+from ..base.contract import ToldComponents, axes
+from ..base.duplicates import told_apart
+from ..base.graph_embedding import GraphEmbedding, barycentric, in_one_piece, neighbours
+from .solver_settings import SDP
+from .task import Task, unfold
+
+Array = NDArray[np.float64]
+
+#: Neighbours unless told.
+_NEIGHBOURS = 8
+#: Share of the largest variance below which that of an axis is rounding.
+_ROUNDING = 1e-11
+
+
+#: Ways to place new points, by name or with their numbers.
+Extending = Annotated[Any, StrOptions({"auto", "barycentric", "eigenfunctions", "kernel-map"}), HasMethods("extend")]
+
+
+class Unfolding(GraphEmbedding):
+    """The parameters of every unfolding. A method states its `Task` and hands it to `fit_unfolding`."""
+
+    n_components: ToldComponents = parameter(default=2, kw_only=False)
+    tol: Tolerance = 1e-3
+    rank: Count | None = None
+    method: Literal["auto", "low-rank", "dense"] = "auto"
+    extension: Extending = "auto"
+    max_iter: Count = 300
+    time_limit: Positive | None = None
+    callback: Callable[[dict[str, Any]], None] | None = None
+
+    def _order(self, sample: Sample) -> int:
+        return sys.maxsize  # of the normal equations, which the solver knows
+
+
+#: Forms of the bounds on squared distances.
+Constraint = Literal["inequality", "slack", "band"]
+
+
+class BoundedUnfolding(Unfolding):
+    """The parameters of those whose bounds on squared distances have one of several forms: `Bounds` is made of them."""
+
+    constraint: Constraint = "inequality"
+    band: Tolerance = 0.05
+    price: Positive | Literal["auto"] = "auto"
+    power: Literal[1, 2] = 2
+
+
+def string_graph(unfolding: Any, sample: Sample) -> NeighbourGraph:
+    """The neighbours that are asked for, in one piece or several."""
+    if isinstance(unfolding.extension, str) and unfolding.extension == "barycentric":
+        sample.x.coordinates(
+            'extension="barycentric" rebuilds points from the coordinates of their neighbours',
+            'use "eigenfunctions" (which "auto" takes there) or "kernel-map"',
+        )
+    return neighbours(unfolding, sample, n_strings(unfolding, sample))
+
+
+def n_strings(unfolding: Any, sample: Sample) -> int:
+    """Neighbours of every point."""
+    return min(_NEIGHBOURS, sample.n - 1) if unfolding.n_neighbors is None else unfolding.n_neighbors
+
+
+def fit_unfolding(
+    unfolding: Any, sample: Sample, graph: NeighbourGraph, state: Callable[[NeighbourGraph, Sample], Task]
+) -> Fitted:
+    """The fit of what ``state(graph, sample)`` asks for, of the graph in one piece and its points."""
+    d, policy = unfolding.n_components, unfolding.disconnected
+
+    def embed(graph: NeighbourGraph, sample: Sample) -> Fitted:
+        if d != "auto" and d >= graph.n:
+            raise DimensionError(
+                f"n_components={d} exceeds {graph.n - 1}, the number of samples less the constant: use n_components <= {graph.n - 1}."
+            )
+        F, found = unfold(state(graph, sample), SDP.of(unfolding))
+        F = on_principal_axes(F, F)
+        found["suggested_dimension_"] = suggested_dimension(np.sum(F**2, axis=0), found["certificate_"].gap)
+        basis = Samples(graph.n, extension_of(unfolding.extension, graph, sample.x, F))
+        wanted = found["suggested_dimension_"] if d == "auto" else d
+        return on_axes(unfolding, F, basis, wanted).having(**found)
+
+    if policy == "raise" and isinstance(sample.y, Classes):
+        _refuse_pieces(graph, sample.y)
+    return told_apart(in_one_piece(sample, graph, policy, embed), sample)
+
+
+def on_principal_axes(F: Array, rows: Array) -> Array:
+    """The factor F turned to its principal axes, which are oriented by some of its rows."""
+    values, axes = dense.eigenpairs(dense.symmetric(F.T @ F), None, "max")
+    return F @ axes @ orientation_of(values, rows @ axes)
+
+
+def on_axes(unfolding: Any, F: Array, basis: Samples, wanted: int) -> Fitted:
+    """The axes of most variance; where there are fewer than are asked for, the others are zero."""
+    variances = np.sum(F**2, axis=0)
+    posed = pose(basis, maximise=factor_gram(F), scale=SqrtEigenvalue())
+    d = max(1, min(wanted, int(np.sum(variances > _ROUNDING * variances.max()))))
+    fitted = axes(unfolding).fit(replace(posed, axes=d))
+    fitted = fitted.having(embedding_full_=F, spectrum_=variances, n_components_=int(wanted))
+    if d == wanted:
+        return fitted
+    warn(
+        f"The unfolding has {d} dimension{'s' * (d > 1)}: all variance lies there, and the other {wanted - d} of the {wanted} axes asked "
+        "for are zero. Where a graph hangs on single edges, such as bridges between components, its points are pulled into a line.",
+        DegenerateWarning,
+    )
+    padding = np.eye(d, wanted)
+    return replace(fitted, embedding=np.asarray(fitted.embedding) @ padding, map=fitted.map.then(padding))
+
+
+def extension_of(wanted: Any, graph: NeighbourGraph, x: Any, F: Array) -> Any:
+    """How new points are placed."""
+    if isinstance(wanted, str) and wanted in ("auto", "barycentric") and not x.pairs:
+        return barycentric(graph, x)
+    if isinstance(wanted, str):
+        wanted = NormalizedKernels() if wanted == "kernel-map" else SmoothedEigenfunctions()
+    return wanted.extend(graph, x.arriving, F)
+
+
+def _refuse_pieces(graph: NeighbourGraph, y: Classes) -> None:
+    """Say which classes are in which piece of a graph that falls apart."""
+    count, labels = components(graph)
+    if count == 1:
+        return
+    codes, sizes, listed = y.codes, np.bincount(labels), []
+    for piece in np.argsort(-sizes, kind="stable")[:5]:
+        found = np.unique(codes[labels == piece])
+        names = ["unlabelled" if c < 0 else f"class {y.names[c]}" for c in found[:4]]
+        listed.append(f"{sizes[piece]} points ({', '.join(names)}{', …' if found.size > 4 else ''})")
+    raise DisconnectedError(
+        f"No constraint ties these {count} pieces together: {'; '.join(listed)}{'; …' if count > 5 else ''}. They could move apart "
+        'without end, and there is no optimum. Use more neighbours, or disconnected="connect" for the shortest bridges between them.'
+    )

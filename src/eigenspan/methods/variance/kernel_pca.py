@@ -1,0 +1,294 @@
+"""Variance in the feature space of a kernel: kernel PCA. PCA itself is next door, in ``pca``."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ..._parameters import Finite, NotNegative, Positive, parameter
+from ...data import Input, Sample
+from ...errors import IndefiniteWarning, KernelError, warn
+from ...graphs.landmarks import suggested_landmarks
+from ...numerics.eigen import dense
+from ...numerics.memory import require
+from ...numerics.nearest.metric import median_width
+from ...numerics.nearest.squares import gaussian
+from ...numerics.threads import one_thread
+from ...problem import (
+    Fitted,
+    Form,
+    Kernel,
+    NystromFeatures,
+    Posed,
+    Samples,
+    SqrtEigenvalue,
+    TraceProblem,
+    gram,
+    gram_matrix,
+    kernel_rows,
+    pose,
+    solve,
+)
+from ...problem.extensions import GramExtension
+from ...problem.kernels import DataKernel, warn_of_lost_digits
+from ...problem.scale import positive, roots
+from ..base.contract import Components, Kernels, LandmarkRows, SpectralReducer, check_embedded
+from ..base.table import method
+from .pca import PCA as PCA
+
+Array = NDArray[np.float64]
+
+
+def _is_definite(kernel: Any, parameters: dict[str, Any]) -> bool:
+    """Kernels that are positive semidefinite on any points; all others have to show it."""
+    if isinstance(kernel, DataKernel):
+        return True
+    if isinstance(kernel, str) and kernel in ("poly", "polynomial"):
+        whole = float(parameters["degree"]).is_integer()
+        return whole and parameters["coef0"] >= 0 and parameters["gamma"] >= 0
+    return isinstance(kernel, str) and kernel in ("rbf", "laplacian", "linear", "cosine", "chi2")
+
+
+def _has_preimage(estimator: Any) -> bool:
+    if estimator.preimage is None:
+        raise AttributeError('KernelPCA has no inverse_transform without preimage="ridge" or "fixed-point".')
+    return True
+
+
+def _regressed(K: Array, R: Array) -> Array:
+    """``K⁻¹R`` for a positive semidefinite K; the solution of least norm, the limit of a vanishing ridge, where K is singular."""
+    factor, failed = la.lapack.dpotrf(K)
+    known = 0.0 if failed else float(la.lapack.dpocon(factor, np.linalg.norm(K, 1))[0])
+    rounding = np.finfo(np.float64).eps
+    if known > rounding:
+        return np.asarray(la.lapack.dpotrs(factor, R)[0])
+    return np.asarray(la.lstsq(K, R, cond=len(K) * rounding)[0])
+
+
+def _check_definite(form: Any, rounding: float) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the bottom of a Gram spectrum is degenerate by nature
+        low = float(solve(TraceProblem(form, None, "min"), 1, random_state=0).values[0])
+    high = float(np.trace(form.dense))
+    if low < -max(1e-6 * high, rounding):
+        warn(
+            f"The kernel matrix is not positive semidefinite: its smallest eigenvalue is {low:.3g} (trace {high:.3g}). Its negative part "
+            "has no feature space and is left out; use a positive definite kernel if it matters.",
+            IndefiniteWarning,
+        )
+
+
+def _by_landmarks(estimator: Any) -> bool:
+    """Sums over the rows are all that is needed, and rows may stay where they are."""
+    return estimator.landmarks is not None and estimator.preimage is None
+
+
+def _refuse_two_widths(estimator: Any) -> None:
+    own = (estimator.gamma, estimator.degree, estimator.coef0)
+    if not isinstance(estimator.kernel, str) and own != (None, 3, 1):
+        raise KernelError(
+            f"gamma, degree and coef0 are those of a kernel that is given by name, and kernel={estimator.kernel!r:.80} has its own: give "
+            "them there."
+        )
+
+
+@method("variance", "max Gram of a kernel", "embedding", "n²", "S0 eq. 60", "kpca")
+class KernelPCA(SpectralReducer):
+    """Kernel principal component analysis.
+
+    .. math:: \\max_V \\operatorname{Tr}(V^T \\bar\\Phi^T \\bar\\Phi V) \\quad \\text{s.t. } V^T V = I,
+       \\qquad H K H\\, u_i = \\lambda_i u_i, \\quad Y = U \\Lambda^{1/2}
+
+    PCA in the feature space of a kernel [S0, eq. 60]. Use it when linear axes miss curved structure that a kernel can express.
+
+    Cost: O(n²D) for the kernel matrix and O(n²d) a Lanczos sweep, 8n² bytes; with m landmarks O(nmD + nm²) and O(m²) bytes: it is
+    then PCA of the Nyström features K_mm^{−½} k_m(x), whose moments are summed a block of rows at a time.
+
+    Parameters
+    ----------
+    n_components : int or None, default=2
+        Number of dimensions d of the embedding; None means all with a positive eigenvalue.
+    kernel : str, Kernel or callable, default="rbf"
+        Any of scikit-learn's pairwise kernels, ``Kernel(name, ...)``, a kernel of a neighbour graph (`HeatKernel`, `CommuteTimeKernel`,
+        `ReconstructionKernel`), a function of two arrays of rows that returns the matrix of their kernel values, a function of two rows
+        that returns one value (called n² times), or ``"precomputed"``.
+    gamma : float, "median" or None, default=None
+        Of the named kernels; None means 1/D, ``"median"`` the inverse square of half the median distance.
+    degree : float, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=1
+        Of the polynomial and sigmoid kernels.
+    $landmarks
+    preimage : {"ridge", "fixed-point"} or None, default=None
+        How `inverse_transform` finds points of the input space: by kernel ridge regression from the embedding, or by Mika's fixed
+        point (rbf only).
+    alpha : float, default=1.0
+        Ridge of the regression. 0 interpolates the training points; rows that coincide in the embedding are sent to their mean.
+        It has no effect without ``preimage="ridge"``.
+    $solver
+    $random_state
+
+    Attributes
+    ----------
+    eigenvectors_ : ndarray of shape (n_samples, n_components)
+        Of the centred kernel matrix, of unit length (absent with `landmarks`).
+    gamma_ : float
+        The width in use, of kernels that have one.
+    X_fit_ : array of shape (n_samples, n_features)
+        The points that kernel rows are taken with: a copy of X, or the landmarks (absent where the kernel is precomputed).
+    landmarks_ : ndarray of int
+        The rows chosen, where `landmarks` is given.
+    dual_coef_, preimage_mean_, preimage_gamma_
+        Coefficients, centre and width of the regression behind ``inverse_transform``, with ``preimage="ridge"``.
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from eigenspan import KernelPCA
+    >>> X, y = make_circles(200, factor=0.3, noise=0.05, random_state=0)
+    >>> Y = KernelPCA(2, kernel="rbf", gamma=10).fit_transform(X)
+    >>> Y.shape
+    (200, 2)
+
+    References
+    ----------
+    [S0] §8.2; Mika et al. (1998), Kernel PCA and de-noising in feature spaces.
+    """
+
+    n_components: Components | None = parameter(default=2, kw_only=False)
+    kernel: Kernels = "rbf"
+    gamma: Positive | Literal["median"] | None = None
+    degree: NotNegative = 3
+    coef0: Finite = 1
+    landmarks: LandmarkRows = None
+    preimage: Literal["ridge", "fixed-point"] | None = None
+    alpha: NotNegative = 1.0
+
+    _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, idle=_refuse_two_widths, blocks=_by_landmarks)
+    _untold: ClassVar[str] = (
+        "the spectrum of a kernel falls as fast as the kernel is wide, and has no end where the data have one"
+    )
+
+    def _spec(self) -> Any:
+        return (
+            Kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+            if isinstance(self.kernel, str)
+            else self.kernel
+        )
+
+    def _pose(self, sample: Sample) -> Posed:
+        X, all_axes = sample.x.values, self.n_components is None
+        if self.landmarks is not None:
+            basis: Any = NystromFeatures.build(
+                self._spec(), sample.x.under_kernel, self.landmarks, random_state=self.random_state
+            )
+            scatter = Form(basis.lift.shape[1], dense=basis.scatter, psd=True)
+            posed = Posed(TraceProblem(scatter, None, "max"), basis, axes=scatter.n if all_axes else None)
+            return posed.having(landmarks_=basis.rows.columns)
+        n, given = sample.n, sample.x.pairs
+        rows = kernel_rows(self._spec(), sample.x.under_kernel, centred=True)
+        known = isinstance(rows.kernel, str) and not given
+        require(
+            (9.0 if known else 17.0) * n**2,  # a function hands over a matrix of its own
+            f"The {n}×{n} kernel matrix",
+            f"Use KernelPCA(landmarks={suggested_landmarks(n)}), which works with that many points instead.",
+        )
+        K = gram_matrix(rows, X)
+        warn_of_lost_digits(rows, K)
+        extension = GramExtension(rows, K.mean(axis=0))
+        rounding = 1e-14 * n * max(float(K.max()), -float(K.min()))
+        trusted = _is_definite(rows.kernel, rows.parameters)
+        form = gram(K, psd=trusted)
+        if not trusted:
+            _check_definite(form, rounding)
+        posed = pose(Samples(n, extension), maximise=form, scale=SqrtEigenvalue())
+        if not all_axes:
+            return posed
+        values = dense.eigenpairs(form.dense, None, "max")[0]
+        return replace(posed, axes=max(1, positive(values, float(la.norm(values)))))
+
+    def _fit(self, sample: Sample) -> Fitted:
+        fitted = super()._fit(sample)
+        rows, Y, found = fitted.map.rows, fitted.embedding, fitted.attributes
+        if Y is not None and self.landmarks is None:
+            fitted = fitted.having(eigenvectors_=Y / roots(found["eigenvalues_"]))
+        if "gamma" in rows.parameters:
+            fitted = fitted.having(gamma_=float(rows.parameters["gamma"]))
+        if rows.points is not None:
+            fitted = fitted.having(X_fit_=rows.points)
+        return fitted if self.preimage is None else fitted.having(**self._preimages(sample.x, Y, rows))
+
+    def _preimages(self, x: Any, Y: Any, rows: Any) -> dict[str, Any]:
+        """What ``inverse_transform`` needs."""
+        points = x.coordinates("Pre-images need coordinates", "leave preimage= out")
+        if self.preimage == "fixed-point":
+            if rows.kernel != "rbf" or self.landmarks is not None:
+                raise KernelError(
+                    'preimage="fixed-point" is for the rbf kernel without landmarks; use preimage="ridge" otherwise.'
+                )
+            return {"dual_coef_": None}
+        n, width = Y.shape[0], median_width(Y)
+        require(
+            24.0 * n**2,
+            f"The {n}×{n} matrix of the regression behind inverse_transform",
+            "Leave preimage= out, or fit on fewer points.",
+        )
+        K = gaussian(Y, Y, 1.0 / width**2)
+        K[np.diag_indices_from(K)] += self.alpha
+        points = points.toarray() if sp.issparse(points) else points
+        mean = points.mean(axis=0)
+        dual = _regressed(K, points - mean)
+        return {"preimage_gamma_": 1.0 / width**2, "preimage_mean_": mean, "dual_coef_": dual}
+
+    @available_if(_has_preimage)
+    def inverse_transform(self, Y: Any, *, iterations: int = 300, tol: float = 1e-9) -> Array:
+        """Points of the input space whose image is near Y.
+
+        Parameters
+        ----------
+        Y : array-like of shape (n_points, n_components)
+        iterations, tol
+            Limits of the fixed-point iteration.
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_features)
+        """
+        check_is_fitted(self)
+        Y = check_embedded(Y, self.embedding_.shape[1]).astype(np.float64)
+        if self.dual_coef_ is not None:
+            return (
+                gaussian(Y, np.asarray(self.embedding_, dtype=np.float64), self.preimage_gamma_) @ self.dual_coef_
+                + self.preimage_mean_
+            )
+        rows = self.map_.rows
+        points = rows.points.toarray() if hasattr(rows.points, "toarray") else np.asarray(rows.points)
+        centre = points.mean(axis=0)
+        points = points - centre
+        gamma = Y @ self.map_.coef.T + 1.0 / points.shape[0]  # coefficients of the projection of the image
+        Z = points[_nearest(Y, self.embedding_)].copy()
+        for _ in range(iterations):
+            S = gamma * gaussian(Z, points, rows.parameters["gamma"])
+            total = S.sum(axis=1, keepdims=True)
+            new = np.where(np.abs(total) > 1e-12, S @ points / np.where(total == 0, 1.0, total), Z)
+            moved = np.abs(new - Z).max(initial=0.0)
+            Z = new
+            if moved <= tol * max(np.abs(points).max(), np.finfo(float).tiny):
+                break
+        return Z + centre
+
+
+def _nearest(Y: Array, embedding: Array) -> Any:
+    from sklearn.metrics import pairwise_distances_argmin
+
+    with one_thread():
+        return pairwise_distances_argmin(Y, embedding)

@@ -1,0 +1,350 @@
+"""Signal against noise: oriented PCA, ``max Tr(V'CV)  s.t.  V'RV = I``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal, NoReturn
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..._diagnostics import note, stage
+from ..._parameters import ArrayLike, Function
+from ...data import Input, Sample
+from ...data.distorted_samples import Copies, DistortedCopies, Distortion, copies_of, functions_of
+from ...data.rows.moments import Moments
+from ...data.rows.storage import blocks, is_tall, on_disk, refuse_non_finite
+from ...data.rows.triangular import triangular
+from ...errors import DimensionError, InputError
+from ...problem import Features, Fitted, Form, Posed, Raw, TraceProblem, identity, with_ridge
+from ...problem.spectrum import seed_of
+from ..base.contract import FeatureReducer, axes, features_of
+from ..base.streaming import Streaming, asks_for_rows, reads_once
+from ..base.table import method
+
+Array = NDArray[np.float64]
+#: One function that distorts rows, with a random generator as second value if it needs one, or several.
+Distortions = Annotated[Any, Function(1), Function(2)] | ArrayLike | None
+
+
+@dataclass(frozen=True, eq=False)
+class Signals:
+    """Moments of signals and of their noise, copies less originals: all that oriented PCA asks of many rows of few features."""
+
+    signal: Moments
+    noise: Moments
+
+    @staticmethod
+    def of(X: Any, given: Copies, functions: Sequence[Distortion], rng: np.random.Generator) -> Signals:
+        """In one pass. Functions see all rows at once, and those of a file a block at a time. Cost O((N + 1) n D²) for N copies."""
+        return Signals._read(X, given, functions, rng, None)
+
+    @staticmethod
+    def read(X: Any, given: Copies, functions: Sequence[Distortion], rng: np.random.Generator) -> Signals:
+        """The same, with roots from another pass where the products lose digits that matter."""
+        again = deepcopy(rng)
+        sums = Signals.of(X, given, functions, rng)
+        return sums if sums.is_full else sums.factored(X, given, functions, again)
+
+    def factored(self, X: Any, given: Copies, functions: Sequence[Distortion], rng: np.random.Generator) -> Signals:
+        """The same rows and copies, which are read again, with the roots of their scatters."""
+        return Signals._read(X, given, functions, rng, self)
+
+    def rooted(self) -> Signals:
+        """The same with roots: those of the scatters, where there are no better ones."""
+        return Signals(self.signal.rooted(), self.noise.rooted())
+
+    def without_roots(self) -> Signals:
+        """The products alone."""
+        return Signals(self.signal.products(), self.noise.products())
+
+    @cached_property
+    def is_full(self) -> bool:
+        """The products hold all directions of signal and noise together, and those of the noise, which is inverted, by themselves."""
+        return self.spanned().is_full and (not self.noise.n or self.noise.about_origin().is_full)
+
+    @staticmethod
+    def _read(X: Any, given: Copies, functions: Sequence[Distortion], rng: Any, before: Signals | None) -> Signals:
+        """One pass; with roots about the means of a pass before."""
+        (n, D), whole = X.shape, sp.issparse(X) or bool(functions and not on_disk(X))
+        signal = noise = Moments.nothing(1, D)
+        for part in [slice(0, n)] if whole else blocks(n, D, rows=2**16, numbers=2**22):
+            rows = X[part]
+            if not sp.issparse(rows):
+                refuse_non_finite(rows, part.start)
+            signal = signal + (Moments.of(rows) if before is None else before.signal.factored(rows))
+            for copy in copies_of(rows, given.take(part), functions, rng, part.start):
+                gap = _less(copy, rows)
+                noise = noise + (Moments.of(gap) if before is None else before.noise.factored(gap))
+        return Signals(signal, noise)
+
+    @property
+    def n(self) -> int:
+        return self.signal.n
+
+    def __add__(self, other: Signals) -> Signals:
+        return Signals(self.signal + other.signal, self.noise + other.noise)
+
+    @property
+    def covariance(self) -> Array:
+        """C [S3, eq. 3.47]."""
+        return self.signal.scatter / max(self.n, 1)
+
+    @property
+    def correlation(self) -> Array | None:
+        """R [S3, eq. 3.48], about zero: the mean of the noise counts too. None for no copies at all."""
+        if not self.noise.n:
+            return None
+        R = _about_zero(self.noise)
+        if np.trace(R) <= 1e-30 * np.trace(_about_zero(self.signal)):
+            _refuse_silence(self.noise.n)
+        return R
+
+    def spanned(self) -> Moments:
+        """The signals with their noise on top, in equal parts whatever its unit: what directions can be told apart by."""
+        R = self.correlation
+        if R is None:
+            return self.signal
+        S, count = self.signal.scatter, float(self.n + self.noise.n)  # so many dimensions they may have together
+        share, more = np.trace(S) / np.trace(R), count / max(self.n, 1)
+        root = None
+        if self.signal.root is not None and self.noise.root is not None:
+            root = np.sqrt(more) * triangular(
+                np.vstack([self.signal.root, np.sqrt(share) * _root_about_zero(self.noise)])
+            )
+        return replace(self.signal, counts=np.array([count]), scatter=more * (S + R * share), root=root)
+
+
+def _refuse_silence(rows: int) -> NoReturn:
+    raise InputError(
+        f"All {rows} distorted rows are equal to their originals: there is no noise, and no direction in which there is less of it "
+        "than in others. Check what makes the copies, or leave them out, which is PCA."
+    )
+
+
+def _about_zero(moments: Moments) -> Array:
+    return moments.scatter / max(moments.n, 1) + np.outer(moments.mean, moments.mean)
+
+
+def _root_about_zero(moments: Moments) -> Array:
+    assert moments.root is not None
+    return np.vstack([moments.root / np.sqrt(max(moments.n, 1)), moments.mean])
+
+
+def _less(copy: Any, rows: Any) -> Any:
+    """Noise in double precision, sparse where both are."""
+    if sp.issparse(copy) and sp.issparse(rows):
+        return sp.csr_array(copy - rows, dtype=np.float64)
+    copy, rows = (A.toarray() if sp.issparse(A) else A for A in (copy, rows))
+    return np.subtract(copy, rows, dtype=np.float64)
+
+
+def _differ(copy: Any, rows: Any) -> bool:
+    noise = _less(copy, rows)
+    return bool(np.any(noise.data if sp.issparse(noise) else noise))
+
+
+def _refuse_idle(estimator: Any) -> None:
+    refuse: Any = FeatureReducer._input.idle
+    refuse(estimator)
+    if estimator.kernel is not None and estimator.extractor == "difference":
+        raise InputError(
+            'extractor="difference" measures signals from the origin, and the feature space of a kernel is measured from the mean of the '
+            'points: use extractor="ratio" beside kernel=.'
+        )
+
+
+@method("variance", "max signal covariance", "noise correlation", "n D² + D³", "S3 eqs. 3.47–3.48", "opca")
+class OrientedPCA(Streaming, FeatureReducer):
+    """Oriented principal component analysis: directions with much signal and little noise.
+
+    .. math:: \\max_V \\operatorname{Tr}(V^T C V) \\quad \\text{s.t. } V^T R V = I
+
+    with C the covariance of the signals x, the rows of X, and R the mean of :math:`z z^T` over the noise z = distorted copy less
+    original [S3, eqs. 3.47–3.48]. R is about zero, not about the mean of z: noise that shifts all copies alike counts too. Use it
+    when you know what may happen to your data (noise, another device, compression, clipping) and want features that change
+    little under it and still tell the points apart, such as fingerprints of audio or images.
+
+    On every axis the noise has a mean square of one and the signal a variance of ``eigenvalues_``, the signal-to-noise ratio.
+    Scaling all of the signal or all of the noise leaves the directions as they are.
+
+    Copies go to ``fit`` as y, are made by `distortions`, or both. With neither, noise is taken to be the same in all directions, R = I,
+    and the axes are those of PCA. With a `kernel` noise is measured in its feature space.
+
+    Cost: O((N + 1) n D² + D³) for N copies, and O(D²) memory beyond the data. X, and copies, may be a `numpy.memmap`, read once and in
+    blocks: the fit then holds no ``embedding_``. `partial_fit` takes rows and their copies in parts.
+
+    Parameters
+    ----------
+    $n_components
+    distortions : callable, list of callables or None, default=None
+        Functions ``f(X) -> copy`` of the shape of X, or ``f(X, rng)`` that need a `numpy.random.Generator`, seeded by `random_state`. They
+        see all rows at once; those of a file a block at a time. A function that returns another shape, or what is not
+        finite, is refused.
+    extractor : {"ratio", "difference"}, default="ratio"
+        ``"difference"`` maximises :math:`\\operatorname{Tr} V^T (R_1 - R_2) V` over orthonormal V instead, with R₁ and R₂ the means of
+        :math:`x x^T` and :math:`z z^T`: of all features :math:`V^T \\tilde x` of copies these rebuild the originals best, in mean
+        square. It measures from the origin (``mean_`` is zero), with `reduce` along the axes kept, and changes with the scales of
+        signal and noise.
+    $kernel
+    $landmarks
+    $reduce
+    ridge : float or None, default=None
+        ε of R + εI: noise of this variance in all directions besides, for copies too few to tell R. None means 0 for features, or a
+        small one, with a warning, where R is singular and the signal varies in directions without noise; kernels have a small one always.
+        It has no effect with ``extractor="difference"``.
+    $scale
+    $solver
+    $random_state
+
+    Attributes
+    ----------
+    $linear_attributes
+    n_samples_seen_ : int
+        Rows so far, where `partial_fit` can add more (dense X with more rows than features, no `kernel` and no `reduce`).
+    moments_ : Signals
+        Counts, means and scatters of rows and noise, to which `partial_fit` adds.
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenspan import PCA, OrientedPCA
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((500, 3)) * [1, 2, 3]
+    >>> copies = X + rng.standard_normal((2, 500, 3)) * [0.1, 1, 9]  # two copies of every row; the third feature suffers
+    >>> oriented, plain = OrientedPCA(1).fit(X, copies), PCA(1).fit(X)
+    >>> int(oriented.components_.argmax()), int(plain.components_.argmax())  # little noise, or large variance
+    (0, 2)
+    >>> oriented.eigenvalues_.round(-2)  # variance of the signal, in units of the noise
+    array([100.])
+    >>> def hum(X, rng):
+    ...     return X + rng.standard_normal((len(X), 1)) * [0.1, 0.1, 3]
+    >>> OrientedPCA(2, distortions=hum, ridge=1e-4).fit(X).transform(X[:4]).shape
+    (4, 2)
+
+    References
+    ----------
+    [S3] §3.8; Diamantaras & Kung (1996), Principal component neural networks; Mika et al. (1999), Invariant feature extraction
+    and classification in kernel spaces, for ``kernel=``.
+    """
+
+    distortions: Distortions = None
+    extractor: Literal["ratio", "difference"] = "ratio"
+
+    _input: ClassVar[Input] = replace(
+        FeatureReducer._input, y=DistortedCopies(), one_pass=reads_once, idle=_refuse_idle
+    )
+
+    def _needs_rows(self) -> str | None:
+        return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None)
+
+    def _fit(self, sample: Sample) -> Fitted:
+        X, given = sample.x.values, sample.y.of_shape(sample.x.values.shape)
+        if not reads_once(self) or not is_tall(X):
+            return axes(self).fit(self._pose(sample))
+        with stage("moments"):
+            sums = Signals.read(X, given, functions_of(self.distortions), self._generator())
+        return self._fit_signals(sums, None if on_disk(X) else X)
+
+    def _sums_of(self, X: Any, y: Any) -> Signals:
+        return Signals.of(X, *self._distorted(X, y, vars(self).get("n_samples_seen_", 0)))
+
+    def _sums_in(self, sample: Sample) -> dict[str, Any]:
+        sums = Signals.read(sample.x.values, *self._distorted(sample.x.values, sample.given, 0))
+        return {"moments_": sums, "n_samples_seen_": sums.n}
+
+    def _factored(self, sums: Any, X: Any, y: Any) -> Signals:
+        return sums.factored(X, *self._distorted(X, y, vars(self).get("n_samples_seen_", 0)))
+
+    def _distorted(self, X: Any, y: Any, seen: int) -> tuple[Copies, Sequence[Distortion], np.random.Generator]:
+        """What makes the copies of rows that follow those seen so far."""
+        given = DistortedCopies().read(y, X.shape[0], name=type(self).__name__, unlabeled=None).of_shape(X.shape)
+        return given, functions_of(self.distortions), self._generator(seen)
+
+    def _fit_sums(self, sums: Any, X: Any = None) -> Fitted | None:
+        enough = sums.n > 1 and _rank(sums.signal, None) >= min(self.n_components, sums.signal.means.shape[1])
+        return self._fit_signals(sums, None) if enough else None
+
+    def _generator(self, seen: int = 0) -> np.random.Generator:
+        return np.random.default_rng([seed_of(self.random_state), seen])
+
+    def _fit_signals(self, sums: Signals, X: Any) -> Fitted:
+        """The fit to rows of which these sums are left."""
+        if self.extractor == "difference":
+            D = sums.signal.means.shape[1]
+            basis = Features(Raw(), X, None, np.zeros(D), scatter=sums.signal.scatter, count=sums.n)
+        else:
+            self._refuse_axes_without_signal(_rank(sums.signal, X) if sums.noise.n else None)
+            basis = Features.of_moments(sums.spanned(), None if sums.noise.n else X, full=sums.is_full)
+            basis = replace(basis, raw=X, scatter=sums.signal.scatter, count=sums.n)
+        fitted = axes(self).fit(self._weigh(basis, sums, basis.compress, basis.compress_root))
+        return fitted.having(moments_=sums, n_samples_seen_=sums.n)
+
+    def _pose(self, sample: Sample) -> Posed:
+        """Over the coordinates of all rows: for kernels, few rows, sparse rows, and those reduced first."""
+        X, functions = sample.x.values, functions_of(self.distortions)
+        if sample.x.pairs and functions:
+            raise InputError(
+                "distortions= change points, and X holds kernel values: pass their copies to fit as y, the kernel values of the distorted "
+                "points with the points themselves."
+            )
+        rng = self._generator()
+        copies = list(copies_of(X, sample.y, functions, rng))
+        if copies and not any(_differ(copy, X) for copy in copies):  # rounding in a kernel would be taken for noise
+            _refuse_silence(len(copies) * X.shape[0])
+        origin = None if self.extractor == "difference" else np.ones(X.shape[0])
+        basis = self._coordinates(sample, copies).centred(origin)
+        place = basis.map(np.eye(basis.dim), None)  # type: ignore[arg-type]
+        sums = Signals.read(place(X), Copies(tuple(map(place, copies))), (), rng)
+        return self._weigh(
+            basis, sums, lambda G, psd=True: Form(basis.dim, dense=G, psd=psd), lambda F: Form(basis.dim, dense=F.T @ F)
+        )
+
+    def _coordinates(self, sample: Sample, copies: list[Any]) -> Features:
+        """The span of the signals and, without a kernel, of what their copies add: noise there may cancel noise elsewhere."""
+        X, difference = sample.x.values, self.extractor == "difference"
+        if self.kernel is not None or self.reduce is not None or not (copies or difference):
+            return features_of(self, sample)
+        self._refuse_axes_without_signal(None if difference else Features.linear(X).dim)
+        rows = [X, *copies]
+        rows += [-part for part in rows] if difference else []  # about the origin: the mean of these
+        stack = sp.csr_array(sp.vstack(rows)) if any(map(sp.issparse, rows)) else np.vstack(rows)
+        return replace(Features.linear(stack), raw=X, scatter=None, scores=None)
+
+    def _weigh(
+        self, basis: Features, sums: Signals, form: Callable[..., Form], rooted: Callable[[Array], Form]
+    ) -> Posed:
+        """Signal against noise, given how a matrix, and the root of one, becomes a form over the coordinates."""
+        R = sums.correlation
+        note(noise="isotropic" if R is None else f"{sums.noise.n} distorted rows")
+        if self.extractor == "difference":
+            against = np.eye(sums.signal.means.shape[1]) if R is None else R
+            A = form(_about_zero(sums.signal) - against, psd=False)
+            return Posed(TraceProblem(A, None, "max"), basis)
+        A = form(sums.covariance)
+        B = identity(basis.dim) if R is None else form(R)
+        if sums.signal.root is not None:
+            A = rooted(sums.signal.root / np.sqrt(max(sums.n, 1)))
+            B = B if R is None or sums.noise.root is None else rooted(_root_about_zero(sums.noise))
+        B = with_ridge(B, self.ridge, 0.0 if R is None else basis.relative_ridge)
+        return Posed(TraceProblem(A, B, "max"), basis)
+
+    def _refuse_axes_without_signal(self, rank: int | None) -> None:
+        if rank is not None and rank < self.n_components:
+            raise DimensionError(
+                f"n_components={self.n_components} exceeds {rank}, the dimension of the signals"
+                + (
+                    f": beyond it axes hold noise alone. Use n_components <= {rank}."
+                    if rank
+                    else ". All rows coincide."
+                )
+            )
+
+
+def _rank(signal: Moments, X: Any) -> int:
+    return Features.of_moments(signal, X).dim

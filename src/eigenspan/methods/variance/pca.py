@@ -1,0 +1,303 @@
+"""Variance: PCA, ``max Tr(V'X'HXV)  s.t.  V'V = I``, from the data or from its moments alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Integral
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._compat import Interval, RealNotInt
+from ..._diagnostics import stage
+from ..._parameters import parameter
+from ...data import Input, Sample
+from ...data.rows.moments import Moments, Sums
+from ...data.rows.storage import is_tall, on_disk
+from ...data.rows.triangular import ROUNDING
+from ...data.rows.wide_scatter import SpreadScatter
+from ...errors import DimensionError, InputError
+from ...numerics.eigen import dense
+from ...numerics.eigen.centred import Centred, column_means
+from ...problem import Features, Fitted, Form, Posed, Raw, TraceProblem, Unit, Whitened
+from ...problem.dimension_rules import likeliest_number
+from ...problem.row_space import warn_of_digits
+from ..base.contract import Components, LinearReducer, axes, features_of
+from ..base.streaming import Streaming, reads_once
+from ..base.table import method
+from .gaussian import PrincipalGaussian, described, most_evident
+
+Array = NDArray[np.float64]
+#: Columns from which the scatter of rows on a cluster is known by its products alone: 128 MB, several times.
+_WIDE = 4000
+#: Variance along an axis, relative to the largest, that counts as none: of standard deviations, 1e-10.
+_NONE = 1e-20
+#: A share of the variance.
+_Part = Annotated[float, Interval(RealNotInt, 0, 1, closed="neither")]
+
+
+class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
+    """Methods whose axes are those of largest variance, found from the rows or from their moments alone."""
+
+    _input: ClassVar[Input] = Input(sparse=True, linear=True, one_pass=reads_once)
+    kernel = None  # a class fact, not a parameter: KernelPCA is the kernel form
+    landmarks = None
+    center = True  # a parameter of PCA alone: the Gaussian models have a mean
+
+    def _needs_rows(self) -> str | None:
+        return None if self.reduce is None else "reduce="
+
+    def _fit(self, sample: Sample) -> Fitted:
+        X = sample.x.values
+        if sample.x.lazy and X.width > _WIDE and isinstance(self.n_components, Integral):
+            return self._fit_wide(X)
+        if reads_once(self) and is_tall(X):
+            return self._fit_tall(X, single=X.dtype == np.float32 and isinstance(X, np.ndarray))
+        C, n = Centred.of(X, column_means(X, self.center)), sample.n
+        basis = self._few_axes(X, C)
+        if basis is None and self.reduce is None and n > X.shape[1]:
+            return self._fit_tall(X, single=False)
+        basis = basis or self._features(sample)
+        squares = Form(basis.dim, dense=np.diag(np.einsum("ij,ij->j", basis.Z, basis.Z)), psd=True)  # principal axes
+        scatter = n * float(np.sum(C.spread() ** 2))
+        return self._conclude(Posed(TraceProblem(squares, None, "max"), basis), n, X.shape[1], scatter)
+
+    def _fit_tall(self, X: Any, single: bool) -> Fitted:
+        """The fit to more rows than columns, from the products of the columns, or from a factor where these lose digits that matter."""
+        with stage("moments"):
+            # blocks that others have cut are multiplied in double precision: the cut must not show in the result
+            moments = Moments.of(X, single=single)
+            suffice, number = self._products_suffice(moments)
+            if single and not suffice:
+                moments = Moments.of(X)
+                suffice, number = self._products_suffice(moments)
+            if not suffice:
+                moments = moments.factored(X)
+        return self._fit_moments(moments, None if on_disk(X) else X, number)
+
+    def _fit_wide(self, X: Any) -> Fitted:
+        """The fit to rows on a cluster with more columns than a matrix of them can have: a pass over the rows for every block of axes."""
+        with stage("moments"):
+            scatter = SpreadScatter.of(X, self.center)
+        form = Form(X.width, pairs=((1.0, scatter),), psd=True)
+        basis = Features(Raw(), None, None, scatter.origin, count=X.shape[0])
+        fitted = self._conclude(Posed(TraceProblem(form, None, "max"), basis), X.shape[0], X.width, scatter.bound())
+        values = fitted.attributes["eigenvalues_"]
+        warn_of_digits(ROUNDING * values[0] / values[-1], float(np.sqrt(values[0] / values[-1])))
+        return fitted
+
+    def _features(self, sample: Sample) -> Features:
+        if self.center:
+            return features_of(self, sample)
+        return Features.linear(sample.x.values, reduce=self.reduce, center=False, random_state=self.random_state)
+
+    def _about(self, moments: Moments) -> Moments:
+        """Sums of squares about the mean, or about the origin."""
+        return moments if self.center else moments.about_origin()
+
+    def _keeps_digits(self, sums: Sums) -> bool:
+        return self._products_suffice(sums.everyone)[0]
+
+    def _fit_sums(self, sums: Sums, X: Any = None) -> Fitted | None:
+        moments = sums.everyone
+        wanted = self.n_components if isinstance(self.n_components, Integral) else 1
+        D = moments.means.shape[1]
+        if moments.n <= (D if self.n_components in ("mle", "auto") else 1):
+            return None
+        return self._fit_moments(moments, None, at_least=min(wanted, D))
+
+    def _products_suffice(self, moments: Moments) -> tuple[bool, int | None]:
+        """The products of the rows hold all axes that count to all digits that matter; and how many these are, where that was found."""
+        about, d = self._about(moments), self.n_components
+        number = None
+        if isinstance(d, Integral):
+            number = int(d)
+        elif isinstance(d, float) and (scatter := float(np.trace(about.scatter))) > 0:
+            number = self._number(
+                dense.eigenpairs(about.scatter, None, "max")[0], moments.n, len(about.scatter), scatter
+            )
+        return about.leads(len(about.scatter) if number is None else number), number
+
+    def _fit_moments(self, moments: Moments, X: Any, number: int | None = None, at_least: int = 0) -> Any:
+        """The fit to rows of which these moments are left; None where they span fewer dimensions than they must."""
+        about = self._about(moments)
+        if about.root is None:
+            basis = Features(Raw(), X, None, about.mean)
+            squares = basis.compress(about.scatter)
+        else:
+            wanted = int(self.n_components) if isinstance(self.n_components, Integral) else None
+            basis = Features.of_moments(about, X, full=False, wanted=wanted)
+            squares = basis.total()
+        if basis.dim < at_least:
+            return None
+        posed = Posed(TraceProblem(squares, None, "max"), basis, axes=number if about.root is None else None)
+        fitted = self._conclude(posed, moments.n, moments.means.shape[1], float(np.trace(about.scatter)))
+        return fitted.having(moments_=Sums.without_classes(moments), n_samples_seen_=moments.n)
+
+    def _few_axes(self, X: Any, C: Centred) -> Features | None:
+        """The wanted axes and the next, which tells the gap; None where more must be known of the data than that."""
+        k = self.n_components
+        if not isinstance(k, Integral) or self.reduce is not None or self.solver != "auto" or k >= min(X.shape):
+            return None
+        r = min(int(k) + 1, *X.shape)
+        basis = Features.principal(X, C, r, spare=1, random_state=self.random_state)
+        sizes = np.einsum("ij,ij->j", basis.Z, basis.Z)
+        # a variance that may be rounding: the rank decides, and looks at features in tiny units too
+        return basis if sizes.size >= k and sizes[k - 1] > 1e-9 * sizes[0] else None
+
+    def _conclude(self, posed: Posed, n: int, D: int, scatter: float) -> Fitted:
+        """Solve, and describe the axes, given the number of rows and features and the total scatter."""
+        d = self.n_components if posed.axes is None else posed.axes
+        if not isinstance(d, Integral):
+            d = self._number(dense.eigenpairs(posed.problem.A.dense, None, "max")[0], n, D, scatter)
+        fitted = axes(self).fit(replace(posed, axes=int(d), scale=self._scale(n)))
+        values = fitted.attributes["eigenvalues_"]
+        return fitted.having(n_components_=int(d), **self._description(values, n, D, scatter))
+
+    def _number(self, values: Array, n: int, D: int, scatter: float) -> int:
+        """Of axes, where it is not given, from the eigenvalues of the scatter and its trace."""
+        raise NotImplementedError
+
+    def _scale(self, n: int) -> Any:
+        """Of the axes."""
+        return Unit()
+
+    def _description(self, values: Array, n: int, D: int, scatter: float) -> dict[str, Any]:
+        """The Gaussian model behind them."""
+        return described(values, n, D, scatter)
+
+
+@method("variance", "max centring", "projection", "n D min(n, D)", "S0 eq. 22")
+class PCA(PrincipalAxes):
+    """Principal component analysis.
+
+    .. math:: \\max_V \\operatorname{Tr}(V^T X^T H X V) \\quad \\text{s.t. } V^T V = I
+
+    with H the centring matrix [S0, eq. 22]. The linear map that keeps the most variance; the first thing to try on any data,
+    and the yardstick for everything else.
+
+    Cost: one pass over X, O(nD²) time and O(D²) memory beyond the data for D < n, and by the products of the
+    rows, O(n²D), for D ≥ n. A few axes are found there by Lanczos iteration on products with X, which is centred implicitly and
+    stays sparse. float32 is multiplied as it is and summed in double precision while variances are right to about 1e-3, and multiplied in
+    double precision otherwise. Where products of the rows would lose digits of the axes asked for, the rows are read again and factorised.
+
+    X may be a `numpy.memmap`: it is read once, in blocks, and the fit then holds no ``embedding_``; ``transform`` and
+    ``fit_transform`` return one, reading in blocks too. `partial_fit` takes the rows in parts.
+
+    With ``center=False`` the rows are taken as they are, about the origin: the truncated singular value decomposition of X, which of
+    a table of word counts is latent semantic analysis. Variances are then mean squares, and there is no Gaussian model behind it:
+    ``score``, ``get_covariance``, "auto" and "mle" are refused.
+
+    Parameters
+    ----------
+    n_components : int, float in (0, 1), "auto", "mle" or None, default=2
+        Number of axes, the share of the variance they must explain, the number that the Bayesian information criterion likes best
+        ("auto", as in `PPCA`) or that of largest evidence ("mle": Minka; at least as many rows as features) under a Gaussian model with
+        equal noise in all directions, or None for all axes with any variance. Noise that differs between the features counts
+        as axes: standardise them by their noise, or see ``intrinsic_dimension(X, "parallel")``.
+    whiten : bool, default=False
+        Scale every axis to unit variance.
+    center : bool, default=True
+        Look at the rows about their mean; False takes the origin for it.
+    $reduce_axes
+    $solver
+    $random_state
+
+    Attributes
+    ----------
+    $linear_attributes
+    explained_variance_ : ndarray of shape (n_components,)
+        Sample variance along each axis; about the origin, the mean square.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        Its share of the total.
+    singular_values_ : ndarray of shape (n_components,)
+        Of the data, centred unless `center` is False: roots of ``eigenvalues_``.
+    noise_variance_ : float
+        Mean variance of the min(n, D) − d axes left out: the noise of the Gaussian model behind ``score`` and ``get_covariance``;
+        not there about the origin.
+    n_components_ : int
+        Number of axes kept.
+    n_samples_ : int
+        Rows.
+    n_samples_seen_ : int
+        Rows so far, where `partial_fit` can add more (dense X with more rows than features).
+    moments_ : Sums
+        Counts, means and scatter of these rows, to which `partial_fit` adds.
+    $spectral_attributes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenspan import PCA
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> pca = PCA(2).fit(X)
+    >>> pca.explained_variance_ratio_.round(3)
+    array([0.925, 0.053])
+    >>> pca.transform(X[:3]).shape
+    (3, 2)
+    >>> parts = PCA(2).partial_fit(X[:70]).partial_fit(X[70:])
+    >>> parts.explained_variance_ratio_.round(3)
+    array([0.925, 0.053])
+
+    Words that go together, in a table of counts:
+
+    >>> from scipy.sparse import csr_array
+    >>> counts = csr_array([[3, 2, 0, 0], [2, 1, 0, 0], [0, 0, 2, 2], [0, 0, 1, 2], [4, 3, 0, 0]])
+    >>> topics = PCA(2, center=False).fit(counts)
+    >>> topics.singular_values_.round(2)
+    array([6.55, 3.56])
+    >>> topics.components_.round(1) + 0.0
+    array([[0.8, 0.6, 0. , 0. ],
+           [0. , 0. , 0.6, 0.8]])
+
+    References
+    ----------
+    [S0] §4.1; Tipping & Bishop (1999), Probabilistic principal component analysis, for ``score``; Minka (2000), Automatic choice of
+    dimensionality for PCA; Deerwester et al. (1990), Indexing by latent semantic analysis, for rows about the origin.
+    """
+
+    n_components: Components | _Part | Literal["mle", "auto"] | None = parameter(default=2, kw_only=False)
+    whiten: bool = False
+    center: bool = True
+
+    def _scale(self, n: int) -> Any:
+        return Whitened(n if self.center else n + 1) if self.whiten else Unit()
+
+    def _description(self, values: Array, n: int, D: int, scatter: float) -> dict[str, Any]:
+        if self.center:
+            return described(values, n, D, scatter)
+        found = described(values, n, D, scatter, divisor=n)
+        del found["noise_variance_"]
+        return found
+
+    def _axes_and_variances(self) -> tuple[Array, Array, float]:
+        self._refuse_origin("a covariance and a likelihood")
+        return super()._axes_and_variances()
+
+    def _refuse_origin(self, what: str) -> None:
+        if not self.center:
+            raise InputError(
+                f"center=False takes the rows about the origin, and {what} belong to a Gaussian model about their mean. Use center=True, "
+                "or give n_components as a number or as a share of the squares."
+            )
+
+    def _number(self, values: Array, n: int, D: int, scatter: float) -> int:
+        wanted = self.n_components
+        if wanted in ("auto", "mle"):
+            self._refuse_origin(f'n_components="{wanted}"')
+        if wanted == "auto":
+            return likeliest_number(values, n, D, scatter)
+        if wanted == "mle":
+            return most_evident(values, n, D, '"mle"')
+        if values.size == 0:
+            return 1  # all rows coincide: one axis is already too many, and the solver says so
+        if wanted is None:
+            return max(1, int(np.sum(values > _NONE * values[0])))
+        shares = np.cumsum(values) / scatter
+        if shares[-1] < float(wanted) - 1e-9:
+            raise DimensionError(
+                f"n_components={wanted} asks for that share of the variance, but the {values.size} axes kept by reduce= hold only "
+                f"{shares[-1]:.3g} of it. Use a larger reduce=."
+            )
+        return min(values.size, int(np.searchsorted(shares, float(wanted)) + 1))

@@ -1,0 +1,1 @@
+"""Numerical software that is independent of dimension reduction: eigensolvers, factorisations, programs, neighbours, paths."""

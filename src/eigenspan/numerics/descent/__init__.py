@@ -1,0 +1,1 @@
+"""Iterative minimisation: orthonormal matrices, and stress by majorisation."""

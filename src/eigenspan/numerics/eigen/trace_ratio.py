@@ -1,0 +1,66 @@
+"""The trace-ratio problem ``max Tr(V'AV) / Tr(V'BV), V'V = I`` by Newton's method on its scalar root [S0, eqs. 5–6]."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ConvergenceError, InputError, PrecisionWarning, UnitError, warn
+from . import dense
+from .auto import Auto, Dense, Solver, as_solver
+
+Array = NDArray[np.float64]
+
+#: Relative rounding of a trace, and the error of the ratio that is worth a word.
+_ROUNDING, _NEED = 4 * np.finfo(float).eps, 1e-6
+
+
+def trace_ratio(
+    A: Array, B: Array, k: int, sense: str, solver: str | Solver = "auto", tol: float = 1e-13, iterations: int = 200
+) -> tuple[float, Array, Array]:
+    """The optimal ratio ρ, the axes V and the eigenvalues of ``A − ρB`` (best first).
+
+    Each step takes the extreme `k` eigenvectors of ``A − ρB`` and sets ρ to their ratio; ρ moves monotonically and
+    converges quadratically. Both matrices are brought to entries of at most one, so that their units do not matter. Cost: a handful
+    of dense eigenproblems of the order of A; InputError for any other `solver`.
+    """
+    if not isinstance(as_solver(solver), Auto | Dense):
+        raise InputError(
+            f'solver={solver!r} does not apply to a trace ratio, whose steps need all eigenpairs of a dense matrix. Use solver="auto" or '
+            '"dense".'
+        )
+    above, below = (float(np.abs(M).max(initial=0.0)) or 1.0 for M in (A, B))
+    A, B = A / above, B / below
+    if not np.trace(B) > 0:
+        raise UnitError(
+            f"The denominator of the trace ratio has trace {np.trace(B) * below:.3g}: it must be positive semidefinite and not zero, as "
+            "the scatter within classes of one sample each is."
+        )
+    rho, size = np.trace(A) / np.trace(B), np.linalg.norm(A) / np.linalg.norm(B)
+    for _ in range(iterations):
+        values, V = dense.eigenpairs(dense.symmetric(A - rho * B), None, sense)
+        V = V[:, :k]
+        length = float(np.sum(V * (B @ V)))
+        if length <= 1e-12 * np.trace(B):
+            raise UnitError(
+                f"The trace ratio is unbounded: the best {k} axes lie in the null space of its denominator. Use more components, "
+                "reduce the features first, or add a ridge to the denominator."
+            )
+        new = float(np.sum(V * (A @ V))) / length
+        rounding = _ROUNDING * (np.linalg.norm(A) + abs(new) * np.linalg.norm(B)) / length
+        if abs(new - rho) <= tol * size + rounding:
+            _warn_of_digits(rounding / max(abs(new), np.finfo(float).tiny), length / float(np.trace(B)))
+            return new * (above / below), V, values * above
+        rho = new
+    raise ConvergenceError(
+        f"The trace ratio still moved after {iterations} steps (ratio {rho * (above / below):.6g}): B may be singular."
+    )
+
+
+def _warn_of_digits(bound: float, share: float) -> None:
+    if bound > _NEED:
+        warn(
+            f"The trace ratio is known to a relative error of up to {min(bound, 1.0):.0e} only: the best axes hold {share:.0e} of its "
+            "denominator, whose entries are rounded. Standardise features of unlike units, keep fewer of them (reduce=), or add a ridge.",
+            PrecisionWarning,
+        )

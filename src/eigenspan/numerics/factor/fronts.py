@@ -1,0 +1,260 @@
+"""The arithmetic of a sparse symmetric factorisation by fronts: L S Lᵀ with signs S = ±1, no pivoting.
+
+A *front* is the dense matrix of one supernode: its c columns, stored as the rows of a panel (c, m), and what they leave for the
+m - c rows below, its *update*, a square of which only the entries right of the diagonal are used. Panels and updates lie one
+behind the other in long arrays; ``at`` is where one begins.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from ..jit.compiler import compiled, summed
+from ..small_matrices import dot
+
+#: Columns eliminated at a time before the rest of the panel hears of them, and before the next of these do.
+PANEL, _BLOCK = 96, 8
+#: Rows of a product that are worked out together.
+TILE = 96
+
+Index = NDArray[np.integer[Any]]
+
+_double = types.CPointer(types.float64)
+#: BLAS as numba calls it: ``C = alpha A B + beta C``, in columns.
+_gemm = types.ExternalFunction(
+    "numba_xxgemm",
+    types.intc(
+        types.char, types.char, types.char, types.intp, types.intp, types.intp,
+        _double, _double, types.intp, _double, types.intp, _double, _double, types.intp,
+    ),
+)  # fmt: skip
+_KIND, _AS_IS, _TURNED = ord("d"), ord("n"), ord("t")
+
+
+class Plan(NamedTuple):
+    """What the analysis found (`compiled.elimination`)."""
+
+    #: First column of every supernode; its rows below them, from one start to the next.
+    begin: Index
+    starts: Index
+    rows: Index
+    #: Parent; seats of the rows in the parent's front; last child, and the elder sibling of every supernode.
+    up: Index
+    seats: Index
+    child: Index
+    elder: Index
+    #: Where panels are stored, and updates and vectors for the parent.
+    where: Index
+    room: Index
+    slots: Index
+
+
+@compiled
+def gather(s, plan, matrix, values, updates):  # type: ignore[no-untyped-def]
+    """The panel of supernode s: its entries of the matrix, and of the updates of its children."""
+    begin, starts, seats = plan.begin, plan.starts, plan.seats
+    indptr, indices, data, order, place, seat = matrix
+    first, end, at = begin[s], begin[s + 1], plan.where[s]
+    width = end - first
+    m = width + starts[s + 1] - starts[s]
+    for p in range(at, at + width * m):
+        values[p] = 0.0
+    for p in range(starts[s], starts[s + 1]):
+        seat[plan.rows[p]] = width + p - starts[s]
+    for k in range(first, end):
+        row = at + (k - first) * m
+        for p in range(indptr[order[k]], indptr[order[k] + 1]):
+            i = place[indices[p]]
+            if i >= end:
+                values[row + seat[i]] += data[p]
+            elif i >= k:
+                values[row + i - first] += data[p]
+    below = plan.child[s]
+    while below != -1:
+        ours, height = starts[below], starts[below + 1] - starts[below]
+        j = 0
+        while j < height and seats[ours + j] < width:
+            source, target = plan.room[below] + j * height, at + seats[ours + j] * m
+            for i in range(j, height):
+                values[target + seats[ours + i]] += updates[source + i]
+            j += 1
+        below = plan.elder[below]
+
+
+@compiled
+def pass_on(s, plan, updates):  # type: ignore[no-untyped-def]
+    """Add to the update of supernode s what its children leave for rows below its columns."""
+    starts, seats = plan.starts, plan.seats
+    width, m = plan.begin[s + 1] - plan.begin[s], starts[s + 1] - starts[s]
+    below = plan.child[s]
+    while below != -1:
+        ours, height = starts[below], starts[below + 1] - starts[below]
+        for j in range(height):
+            if seats[ours + j] < width:
+                continue
+            source, target = plan.room[below] + j * height, plan.room[s] + (seats[ours + j] - width) * m - width
+            for i in range(j, height):
+                updates[target + seats[ours + i]] += updates[source + i]
+        below = plan.elder[below]
+
+
+@compiled
+def subtract(values, at, m, depth, low, high, signs, old, target, to, stride):  # type: ignore[no-untyped-def]
+    """What the first columns of a panel mean for entries i ≥ low of rows low ≤ j < high: ``old · target - Σ_k signs[k] L[i, k] L[j, k]``.
+
+    `to` is the place of entry (low, low) in the target.
+    """
+    rows = high - low
+    left, factors = np.empty(depth * rows), np.empty(2)
+    factors[0], factors[1] = -1.0, old
+    for k in range(depth):
+        for j in range(rows):
+            left[k * rows + j] = signs[k] * values[at + k * m + low + j]
+    _gemm(
+        _KIND, _AS_IS, _TURNED, m - low, rows, depth, factors.ctypes, values[at + low :].ctypes, m,
+        left.ctypes, rows, factors[1:].ctypes, target[to:].ctypes, stride,
+    )  # fmt: skip
+
+
+@compiled
+def eliminate(values, at, m, first, last, signs):  # type: ignore[no-untyped-def]
+    """Columns of L from the first to the last of a panel, which has heard of the columns before them; False at a pivot of zero."""
+    for p in range(first, last, _BLOCK):
+        q = min(p + _BLOCK, last)
+        if p > first:
+            subtract(values, at + first * m, m, p - first, p, q, signs[first:], 1.0, values, at + p * m + p, m)
+        for j in range(p, q):
+            row, size = values[at + j * m + j : at + j * m + m], m - j
+            for k in range(p, j):
+                other = values[at + k * m + j : at + k * m + m]
+                scale = signs[k] * other[0]
+                for i in range(size):
+                    row[i] -= scale * other[i]
+            if not abs(row[0]) > 0.0:
+                return False
+            signs[j] = 1.0 if row[0] > 0 else -1.0
+            root = np.sqrt(abs(row[0]))
+            scale = signs[j] / root
+            for i in range(size):
+                row[i] *= scale
+            row[0] = root
+    return True
+
+
+@compiled
+def eliminate_all(first, last, plan, matrix, values, signs, updates):  # type: ignore[no-untyped-def]
+    """Factorise the fronts of supernodes from `first` to `last`, when those of their children are done; False at a pivot of zero."""
+    for s in range(first, last):
+        width, height = plan.begin[s + 1] - plan.begin[s], plan.starts[s + 1] - plan.starts[s]
+        m, at, to, sign = width + height, plan.where[s], plan.room[s], signs[plan.begin[s] :]
+        gather(s, plan, matrix, values, updates)
+        for p in range(0, width, PANEL):
+            q = min(p + PANEL, width)
+            if not eliminate(values, at, m, p, q, sign):
+                return False
+            for low in range(q, width, TILE):
+                high, here = min(low + TILE, width), at + low * m + low
+                subtract(values, at + p * m, m, q - p, low, high, sign[p:], 1.0, values, here, m)
+        for low in range(width, m, TILE):
+            high, here = min(low + TILE, m), to + (low - width) * (height + 1)
+            subtract(values, at, m, width, low, high, sign, 0.0, updates, here, height)
+        pass_on(s, plan, updates)
+    return True
+
+
+@summed
+def _subtract_columns(f, values, at, m, k):  # type: ignore[no-untyped-def]
+    """Solve for entries k to k + 3 of f, and take what the columns of these, from place `at` on, mean for the entries behind them."""
+    a, b, c, d = values[at + k : at + m], values[at + m + k :], values[at + 2 * m + k :], values[at + 3 * m + k :]
+    p = f[k] / a[0]
+    q = (f[k + 1] - p * a[1]) / b[1]
+    r = (f[k + 2] - p * a[2] - q * b[2]) / c[2]
+    s = (f[k + 3] - p * a[3] - q * b[3] - r * c[3]) / d[3]
+    rest = f[k:m]
+    for i in range(rest.size):
+        rest[i] -= p * a[i] + q * b[i] + r * c[i] + s * d[i]
+    f[k], f[k + 1], f[k + 2], f[k + 3] = p, q, r, s
+
+
+@summed
+def _solve_columns(f, values, at, m, k):  # type: ignore[no-untyped-def]
+    """Solve for entries k to k + 3 of f, the entries behind them being known, by columns from place `at` on."""
+    p = q = r = s = 0.0
+    at, behind = at + k, f[k + 4 : m]
+    a, b, c, d = values[at + 4 :], values[at + m + 4 :], values[at + 2 * m + 4 :], values[at + 3 * m + 4 :]
+    for i in range(behind.size):
+        p += a[i] * behind[i]
+        q += b[i] * behind[i]
+        r += c[i] * behind[i]
+        s += d[i] * behind[i]
+    a, b, c, d = values[at:], values[at + m :], values[at + 2 * m :], values[at + 3 * m :]
+    s = (f[k + 3] - s) / d[3]
+    r = (f[k + 2] - r - c[3] * s) / c[2]
+    q = (f[k + 1] - q - b[2] * r - b[3] * s) / b[1]
+    p = (f[k] - p - a[1] * q - a[2] * r - a[3] * s) / a[0]
+    f[k], f[k + 1], f[k + 2], f[k + 3] = p, q, r, s
+
+
+@compiled
+def forward(first, last, plan, values, signs, x, vectors, front):  # type: ignore[no-untyped-def]
+    """``S L⁻¹ x`` of every row of x in the columns of some supernodes; what the rows below must hear goes up the tree in `vectors`.
+
+    `front` is scratch, as wide as the largest front.
+    """
+    begin, starts, seats, slots = plan.begin, plan.starts, plan.seats, plan.slots
+    for s in range(first, last):
+        width, height, at = begin[s + 1] - begin[s], starts[s + 1] - starts[s], plan.where[s]
+        m, fours = width + height, width - width % 4
+        for c in range(x.shape[0]):
+            f, own, left = front[c], x[c, begin[s] :], vectors[c, slots[s] :]
+            for i in range(width):
+                f[i] = own[i]
+            for i in range(width, m):
+                f[i] = 0.0
+            below = plan.child[s]
+            while below != -1:
+                seat, heard = seats[starts[below] : starts[below + 1]], vectors[c, slots[below] :]
+                for i in range(seat.size):
+                    f[np.uint64(seat[i])] += heard[i]
+                below = plan.elder[below]
+            # four columns at a time: every entry of f is read and written once for all of them
+            for k in range(0, fours, 4):
+                _subtract_columns(f, values, at + k * m, m, k)
+            for k in range(fours, width):
+                row, rest = values[at + k * m + k : at + (k + 1) * m], f[k:m]
+                solved = rest[0] / row[0]
+                for i in range(row.size):
+                    rest[i] -= solved * row[i]
+                rest[0] = solved
+            sign, rest = signs[begin[s] :], f[width:]
+            for i in range(width):
+                own[i] = sign[i] * f[i]
+            for i in range(height):
+                left[i] = rest[i]
+
+
+@compiled
+def backward(first, last, plan, values, x, front):  # type: ignore[no-untyped-def]
+    """``L⁻ᵀ x`` of every row of x in the columns of some supernodes, last to first, when those above them are known."""
+    begin, starts, rows = plan.begin, plan.starts, plan.rows
+    for s in range(last - 1, first - 1, -1):
+        width, at, below = begin[s + 1] - begin[s], plan.where[s], rows[starts[s] : starts[s + 1]]
+        m, fours = width + below.size, width - width % 4
+        for c in range(x.shape[0]):
+            f, solved, own = front[c], x[c], x[c, begin[s] :]
+            rest = f[width:]
+            for i in range(width):
+                f[i] = own[i]
+            for i in range(below.size):
+                rest[i] = solved[np.uint64(below[i])]
+            for k in range(width - 1, fours - 1, -1):
+                row = values[at + k * m : at + (k + 1) * m]
+                f[k] = (f[k] - dot(row[k + 1 : m], f[k + 1 : m])) / row[k]
+            for k in range(fours - 4, -1, -4):
+                _solve_columns(f, values, at + k * m, m, k)
+            for i in range(width):
+                own[i] = f[i]

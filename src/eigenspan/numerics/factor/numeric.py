@@ -1,0 +1,158 @@
+"""The arithmetic of a factorisation by fronts."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..memory import require
+from ..threads import in_threads, one_blas_thread, workers
+from .order import Array, arrays
+
+if TYPE_CHECKING:
+    from .analysis import Analysis
+
+#: Operations of a product below which a second thread does not pay.
+SHARED = 1e7
+#: Entries of a factor below which a solve is over before a second thread has begun.
+_SOLVED = 4e6
+#: Right-hand sides that are solved for together: the factor is read once for all of them.
+_TOGETHER = 4
+#: Entries of a factor for each row from which reading them takes longer than the rest of a solve.
+_READ = 128
+SINGULAR = "A pivot of the sparse factorisation is zero or not a number: the matrix is singular, or not finite"
+
+
+class FrontalFactor:
+    """``A = L S Lᵀ``, ready to solve with.
+
+    Raises
+    ------
+    RuntimeError
+        If a pivot is exactly zero or not a number, as SuperLU does.
+
+    Attributes
+    ----------
+    order : array of n integers
+        Row ``order[k]`` was eliminated k-th.
+    signs : array of n numbers
+        The diagonal of S.
+    negative : int
+        Eigenvalues of A below zero: by Sylvester's law the signs tell.
+    size : int
+        Bytes of the factor.
+    together : int
+        Right-hand sides to bring at a time where there is a choice.
+    """
+
+    def __init__(self, analysis: Analysis, A: sp.csr_array) -> None:
+        from . import fronts
+
+        self._threads = workers()  # those of the fit: iterations that solve with the factor may keep BLAS to one
+        require(
+            8.0 * (analysis.entries + analysis.updates),
+            f"The factor of a sparse matrix of order {A.shape[0]}",
+            "Use landmarks, or fewer neighbours.",
+        )
+        self.analysis, self.order = analysis, analysis.order
+        self.values, self.signs = np.empty(analysis.entries), np.empty(A.shape[0])
+        matrix, updates = (*arrays(A), analysis.order, analysis.place), np.empty(analysis.updates)
+
+        def stores() -> tuple[Any, ...]:
+            """What the loops work on, with scratch of their own: the place of every row in a front."""
+            return analysis.plan, (*matrix, np.empty(A.shape[0], np.int32)), self.values, self.signs, updates
+
+        with one_blas_thread():  # products are shared out here, in the same tiles whoever works on them
+            good = in_threads(lambda span: fronts.eliminate_all(*span, *stores()), analysis.spans, self._threads)
+            for first, last, large in analysis.crown:
+                if not all(good):
+                    break
+                good = [self._eliminate(first, *stores()) if large else fronts.eliminate_all(first, last, *stores())]
+        if not all(good):
+            raise RuntimeError(SINGULAR)
+        self.negative, self.size = int(np.sum(self.signs < 0)), self.values.nbytes
+        self.together = _TOGETHER if self.values.size >= _READ * self.signs.size else 1
+
+    def _eliminate(self, s: int, plan: Any, matrix: Any, values: Array, signs: Array, updates: Array) -> bool:
+        """Factorise one large front, its products on all threads."""
+        from . import fronts
+
+        width, height = (int(bounds[s + 1] - bounds[s]) for bounds in (plan.begin, plan.starts))
+        m, at, signs = width + height, int(plan.where[s]), signs[plan.begin[s] :]
+
+        def share_out(first: int, last: int, low: int, high: int, old: float, target: Array, to: int, ld: int) -> None:
+            panel = values, at + first * m, m, last - first
+            tiles = range(low, high, fronts.TILE)
+            alone = (last - first) * (high - low) * (m - low) < SHARED
+
+            def subtract(j: int) -> None:
+                end, here = min(j + fronts.TILE, high), to + (j - low) * (ld + 1)
+                fronts.subtract(*panel, j, end, signs[first:], old, target, here, ld)
+
+            in_threads(subtract, tiles, 1 if alone else min(self._threads, len(tiles)))
+
+        fronts.gather(s, plan, matrix, values, updates)
+        for first in range(0, width, fronts.PANEL):
+            last = min(first + fronts.PANEL, width)
+            if not fronts.eliminate(values, at, m, first, last, signs):
+                return False
+            share_out(first, last, last, width, 1.0, values, at + last * (m + 1), m)
+        share_out(0, width, width, m, 0.0, updates, int(plan.room[s]), height)
+        fronts.pass_on(s, plan, updates)
+        return True
+
+    def lower(self) -> sp.csc_array:
+        """The factor L, for rows and columns in the order of elimination; zeros that were stored are left out."""
+        begin, starts, rows = self.analysis.plan[:3]
+        widths, heights, n = np.diff(begin), np.diff(starts), self.signs.size
+        column = np.repeat(np.arange(n, dtype=np.int32), np.repeat(widths + heights, widths))
+        row = np.concatenate(
+            [
+                np.tile(np.concatenate([np.arange(a, b, dtype=np.int32), rows[p:q]]), b - a)
+                for (a, b), (p, q) in zip(pairwise(begin), pairwise(starts), strict=True)
+            ]
+        )
+        used = (row >= column) & (self.values != 0)
+        return sp.csc_array((self.values[used], (row[used], column[used])), shape=(n, n))
+
+    def solve(self, b: Array) -> Array:
+        """``A⁻¹ b`` for a vector or the columns of a matrix."""
+        if len(b) != self.signs.size:
+            raise ValueError(f"b has {len(b)} rows, the matrix {self.signs.size}")
+        out = np.empty(b.shape)
+        columns, results = b.reshape(len(b), -1).T, out.reshape(len(b), -1).T
+        for first in range(0, len(columns), _TOGETHER):
+            x = np.asarray(columns[first : first + _TOGETHER, self.order], np.float64, order="C")
+            self._solve(x)
+            results[first : first + _TOGETHER, self.order] = x
+        return out
+
+    def _solve(self, x: Array) -> None:
+        """Overwrite the rows of x, in the order of elimination, with solutions."""
+        from . import fronts
+
+        analysis, plan = self.analysis, self.analysis.plan
+        vectors = np.empty((len(x), analysis.vectors))
+
+        def down(span: tuple[int, ...]) -> None:
+            fronts.forward(span[0], span[1], plan, self.values, self.signs, x, vectors, scratch())
+
+        def up(span: tuple[int, ...]) -> None:
+            fronts.backward(span[0], span[1], plan, self.values, x, scratch())
+
+        def scratch() -> Array:
+            return np.empty((len(x), analysis.tallest))
+
+        if self.values.size < _SOLVED:
+            down((0, len(plan.begin) - 1))
+            up((0, len(plan.begin) - 1))
+            return
+        in_threads(down, analysis.spans, self._threads)
+        for span in analysis.crown:
+            down(span)
+        for span in analysis.crown[::-1]:
+            up(span)
+        in_threads(up, analysis.spans, self._threads)

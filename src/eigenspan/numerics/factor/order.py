@@ -1,0 +1,95 @@
+"""Orders of the rows and columns of a sparse symmetric matrix."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+Array = NDArray[np.float64]
+Index = NDArray[np.integer[Any]]
+
+
+def near_order(A: sp.csr_array, *, symmetric: bool = True) -> Index:
+    """An order in which neighbours are close together in memory: reverse Cuthill and McKee's, or their own where they are.
+
+    Where the pattern is not `symmetric`, either end of an edge counts the other as neighbour.
+    """
+    n = A.shape[0]
+    some = A[:: 1 + n // 1000].tocoo()
+    if np.abs(some.row * (1 + n // 1000) - some.col).sum() < some.nnz * n / 50:
+        return np.arange(n, dtype=np.int32)
+    pattern = sp.csr_matrix((A.data, A.indices, A.indptr), shape=A.shape)
+    return np.asarray(reverse_cuthill_mckee(pattern, symmetric_mode=symmetric))
+
+
+def permuted(A: sp.csr_array, order: Index) -> sp.csr_array:
+    """Rows and columns in a new order."""
+    if np.array_equal(order, np.arange(A.shape[0])):
+        return A
+    rows = A[order]
+    return sp.csr_array((rows.data, inverse(order)[rows.indices], rows.indptr), shape=A.shape)
+
+
+def assembled_nearby(A: Any) -> tuple[Any, Index]:
+    """A form multiplied out, its samples in a `near_order`, and that order: a square factor tells it, and is multiplied faster in it."""
+    if A.sparse is None and A.roots[0][1].shape[0] == A.n:
+        near = near_order(A.roots[0][1], symmetric=False)
+        return A.permuted(near).assembled(), near
+    A = A.assembled()
+    near = near_order(A.sparse)
+    return A.permuted(near), near
+
+
+class Elements(NamedTuple):
+    """What an order of elimination found: groups of columns that are eliminated together, and their tree."""
+
+    #: Group of every column; those beyond the last are columns that were set aside for being dense.
+    group: Index
+    #: The group that hears of a group first, a later one; -1 for none.
+    up: Index
+    #: Columns of every group, and rows below them.
+    widths: Index
+    heights: Index
+
+
+def approximate_minimum_degree(A: sp.csr_array) -> Elements | None:
+    """Groups of columns in an order in which the factor fills little; None where the pattern is not symmetric."""
+    from . import quotient_graph as ordering
+
+    n = A.shape[0]
+    graph, lists = ordering.quotient_graph(n), np.empty(A.nnz + n, np.int32)
+    indptr, indices, _ = arrays(A)
+    if not ordering.neighbour_lists(indptr, indices, graph, lists, max(16, int(10 * np.sqrt(n)))):
+        return None
+    turn = ordering.eliminate_in_turn(graph, lists)
+    graph = graph[:n]
+    number = np.full(n + 1, -1, np.int32)  # of an element; the last entry is the number of none
+    number[turn] = np.arange(turn.size, dtype=np.int32)
+    element, parent = np.arange(n, dtype=np.int32), np.ascontiguousarray(graph["parent"])
+    merged = (number[:n] < 0) & (parent >= 0)
+    element[merged] = parent[merged]
+    while np.any((further := element[element]) != element):
+        element = further
+    group = number[element]
+    group[group < 0] = turn.size
+    made = graph[turn]
+    widths, heights = made["weight"].astype(np.int64), made["degree"].astype(np.int64)
+    return Elements(group, number[made["parent"]], widths, heights)
+
+
+def arrays(A: sp.csr_array) -> tuple[Index, Index, Array]:
+    """What the compiled loops take, whatever the types: every other combination would be compiled anew."""
+    from ..jit import row_lists
+
+    return *row_lists(A), np.asarray(A.data, np.float64)
+
+
+def inverse(order: Index) -> Index:
+    """The place of everything in an order."""
+    place = np.empty(order.size, np.int32)
+    place[order] = np.arange(order.size, dtype=np.int32)
+    return place

@@ -1,0 +1,205 @@
+"""How much memory there is, and the refusal to ask for more.
+
+A dense n×n array is allocated only where a method's structure forces one, and only after `require` has agreed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError, MemoryLimitError
+
+#: Set to a number of bytes, or a string such as ``"2G"``, to lower the limit (it never raises it).
+LIMIT_VARIABLE = "EIGENSPAN_MEMORY"
+#: Bytes that are there in any case, fewer than the libraries take: to ask takes a millisecond, which is half of a small fit.
+_TRIFLE = 2**26
+
+
+_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def parse_bytes(text: str) -> int:
+    """``"1.5G"`` -> 1610612736."""
+    text = text.strip().upper().removesuffix("B").removesuffix("I")
+    if text and text[-1] in _UNITS:
+        return int(float(text[:-1]) * _UNITS[text[-1]])
+    return int(float(text))
+
+
+def human_bytes(number: float) -> str:
+    """1610612736 -> ``"1.5 GB"``."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if number < 1024:
+            return f"{number:.3g} {unit}"
+        number /= 1024
+    return f"{number:.3g} TB"
+
+
+def available_memory() -> int:
+    """Bytes that can be allocated now: free memory, or what the control groups, the limit of the process, of a
+    Dask worker or of the user leave."""
+    return max(
+        0,
+        min([*_free(), *_left_by_control_groups(), *_left_by_process(), *_left_by_worker(), *_wanted()], default=2**63),
+    )
+
+
+def _free() -> Iterator[int]:
+    try:
+        yield _kilobytes("/proc/meminfo")["MemAvailable"]
+    except (OSError, KeyError):
+        with suppress(ValueError, OSError, AttributeError):  # where nothing tells, allocate and let the system answer
+            yield os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _kilobytes(file: str) -> dict[str, int]:
+    """Lines such as ``VmSize:  1234 kB``, in bytes."""
+    words = [line.split() for line in Path(file).read_text().splitlines()]
+    return {word[0].rstrip(":"): 1024 * int(word[1]) for word in words if len(word) == 3 and word[2] == "kB"}
+
+
+def _left_by_control_groups(
+    mounted: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")
+) -> Iterator[int]:
+    """What is left in the group of this process and in every group around it, of either version of control groups."""
+    try:
+        lines = [line.split(":", 2) for line in own.read_text().splitlines()]
+    except OSError:  # not Linux
+        return
+    for _, controllers, path in (line for line in lines if len(line) == 3):
+        if not controllers:
+            roots, limit, usage, idle = (mounted, mounted / "unified"), "memory.max", "memory.current", "inactive_file"
+        elif "memory" in controllers.split(","):
+            roots, idle = (mounted / "memory", mounted / controllers), "total_inactive_file"
+            limit, usage = "memory.limit_in_bytes", "memory.usage_in_bytes"
+        else:
+            continue
+        for root in dict.fromkeys(roots):
+            inside = root / path.lstrip("/")
+            for group in (inside, *(outer for outer in inside.parents if outer.is_relative_to(root))):
+                with suppress(OSError, ValueError):  # not mounted here, or "max"
+                    most = int((group / limit).read_text())
+                    yield most - int((group / usage).read_text()) + _file_cache(group, idle)
+
+
+def _file_cache(group: Path, field: str) -> int:
+    """Pages of files that the system gives up before it refuses memory."""
+    with suppress(OSError, ValueError):
+        fields = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        return int(fields.get(field, 0))
+    return 0
+
+
+def _left_by_process() -> Iterator[int]:
+    """What ``ulimit -v`` and ``ulimit -d`` leave: of addresses, and of private memory."""
+    with suppress(ImportError, OSError, KeyError):  # Windows, or no /proc to tell what is used
+        import resource
+
+        used = _kilobytes("/proc/self/status")
+        for name, field in (("RLIMIT_AS", "VmSize"), ("RLIMIT_DATA", "VmData")):
+            most = resource.getrlimit(getattr(resource, name))[0]
+            if most != resource.RLIM_INFINITY:
+                yield most - used[field]
+
+
+def _left_by_worker() -> Iterator[int]:
+    """In a task on a Dask worker: what the limit of the worker leaves, beyond which it would be ended."""
+    if "distributed" in sys.modules:
+        with suppress(ImportError, AttributeError, ValueError, OSError, KeyError):  # no task, no limit, or no /proc
+            from distributed import get_worker
+
+            most = get_worker().memory_manager.memory_limit
+            if most:
+                yield most - _kilobytes("/proc/self/status")["VmRSS"]
+
+
+def _wanted() -> Iterator[int]:
+    if LIMIT_VARIABLE in os.environ:
+        try:
+            yield parse_bytes(os.environ[LIMIT_VARIABLE])
+        except (ValueError, OverflowError):
+            raise InputError(
+                f"The environment variable {LIMIT_VARIABLE}={os.environ[LIMIT_VARIABLE]!r} is no amount of memory: use a "
+                'number of bytes, or a number with K, M, G or T, such as "2G".'
+            ) from None
+
+
+def fits(n_bytes: float, share: float) -> bool:
+    """So many bytes are no more than this share of what can be allocated."""
+    if n_bytes <= _TRIFLE and LIMIT_VARIABLE not in os.environ:
+        return True
+    return n_bytes <= share * available_memory()
+
+
+def require(n_bytes: float, what: str, instead: str) -> None:
+    """Refuse, before allocating, what would not fit.
+
+    Parameters
+    ----------
+    n_bytes : float
+        Predicted peak of the allocation.
+    what : str
+        What is about to be allocated, with its shape.
+    instead : str
+        What the user can call instead.
+    """
+    if not fits(n_bytes, 0.9):
+        there = human_bytes(available_memory())
+        raise MemoryLimitError(
+            f"{what} would need {human_bytes(n_bytes)}, but only {there} of memory is available. {instead}"
+        )
+
+
+def is_lazy(X: Any) -> bool:
+    """X is a Dask collection, which numpy would gather into memory without a word (Dask is not imported to find out)."""
+    graph = getattr(type(X), "__dask_graph__", None)
+    return graph is not None and graph(X) is not None
+
+
+def refuse_lazy(X: Any, name: str = "X", why: str = "would have to be gathered into memory first") -> None:
+    """Refuse a Dask collection, for the reason why."""
+    if is_lazy(X):
+        kind = f"{type(X).__module__.split('.')[0]} {type(X).__name__}"
+        raise InputError(
+            f"{name} is a {kind}, which is not computed yet and {why}. If it fits there, pass {name}.compute(); otherwise write it to a "
+            '.npy file and pass np.load(file, mmap_mode="r"), or add it in parts with partial_fit where the method has it.'
+        )
+
+
+def explained(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """A ``fit`` that ends in `MemoryLimitError` where an allocation fails that no prediction refused, and in `KeyboardInterrupt` when
+    interrupted: compiled code that hands an array back while Ctrl-C is pressed turns it into a SystemError."""
+
+    @wraps(fit)
+    def explaining(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+        try:
+            return fit(self, X, *args, **options)
+        except SystemError as failure:
+            cause: BaseException | None = failure
+            while isinstance(cause, SystemError):
+                cause = cause.__cause__
+            if isinstance(cause, KeyboardInterrupt):
+                raise KeyboardInterrupt from failure
+            raise
+        except MemoryLimitError:
+            raise
+        except MemoryError as failure:
+            raise MemoryLimitError(_out_of_memory(self, X, str(failure))) from failure
+
+    return explaining
+
+
+def _out_of_memory(estimator: Any, X: Any, failure: str) -> str:
+    size = " × ".join(map(str, X.shape)) if hasattr(X, "shape") else f"{len(X)} rows"
+    ways = {"landmarks": "landmarks=m lets m points stand for all", "reduce": "reduce=r keeps r principal axes first"}
+    named = "".join(f"; {text}" for name, text in ways.items() if name in estimator.get_params(deep=False))
+    return (
+        f"Fitting {type(estimator).__name__} to {size} ran out of memory: {failure or 'an allocation failed'}. Use fewer rows or columns, "
+        f"float32 instead of float64, or a larger limit{named}. Rows left out of a fit can be placed by transform."
+    )

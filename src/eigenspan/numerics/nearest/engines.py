@@ -1,0 +1,396 @@
+"""Engines of the search for nearest neighbours.
+
+=====================================================  ===========================================================
+points                                                 engine (``search=``)
+=====================================================  ===========================================================
+Euclidean, few features or low intrinsic dimension     ``"tree"``: k-d tree, queried in its own order
+Euclidean, otherwise                                   ``"exact"``: bounds from a few principal axes, few pairs measured
+Euclidean, where that is expected to be quicker        ``"hnsw"``: a navigable graph (faiss), its recall measured
+sparse, or another metric                              ``"sklearn"``: scikit-learn's NearestNeighbors
+=====================================================  ===========================================================
+
+All but the third are exact and find the same neighbours, the k nearest by distance, then by index (`ties`); coincident points are at
+distance zero exactly. ``search="auto"`` takes the third only where faiss is installed. Sparse Euclidean points are searched by products
+whose error is bounded (`expanded`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+from sklearn.neighbors import NearestNeighbors
+
+from ..._diagnostics import note
+from ...errors import GraphError, SearchWarning, warn
+from ..memory import refuse_lazy
+from ..threads import in_slices, in_threads, workers
+from .exact import BlockSearch
+from .expanded import nearest_by_products, within_by_products
+from .indexes import index_of
+from .metric import (
+    Metric,
+    explaining,
+    is_euclidean,
+    point_distances,
+    search_arguments,
+    visible_rows,
+)
+from .neighbour_lists import Lists, empty_lists, leave_out_self
+from .plan import seconds
+from .squares import EPS, pair_squares, square_lengths
+from .ties import rounding, settled_in_rows, settled_in_tree, tied_rows
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+#: Up to this many features a tree may pay; below the lower number it always does.
+_TREE_ALWAYS, _TREE_AT_MOST = 8, 15
+#: Intrinsic dimension up to which a tree beats products of blocks.
+_TREE_DIMENSION = 7.0
+#: Seconds of an exact search, on one thread, from which a warning says how long it will take.
+_PATIENCE = 60.0
+#: Queries searched for at once: well below a second of work, which is what Ctrl-C waits for.
+_SLICE = 1024
+#: Candidates of an approximate search beyond k, so that rounding cannot push a neighbour out unnoticed.
+_SPARE = 8
+#: Neighbours that an exact search is planned for, as long as nobody has said how many.
+_NEIGHBOURS = 10
+#: Distances in another metric that are equal up to rounding, relative to the largest of them or to one; doubt at the very radius.
+_ROUNDING = 1e-12
+#: Points added to an approximate index at once.
+_PART = 4096
+#: Recall below which approximate neighbours are not to be trusted, and the points it is measured on.
+_RECALL, _SAMPLE = 0.95, 1000
+
+
+def choose(X: Any, metric: Any, search: str, n_jobs: int | None, work: float = 0.0) -> Any:
+    """The engine for the training points X; `work` is the cost of all the searches that this is one of."""
+    refuse_lazy(X)
+    _refuse_gaps(X)
+    euclidean = is_euclidean(metric) and not sp.issparse(X)
+    if not euclidean or search == "sklearn":
+        if search not in ("auto", "sklearn"):
+            raise GraphError(
+                f'search={search!r} needs dense points and the Euclidean metric; got metric={metric!r}. Use search="auto".'
+            )
+        with explaining(metric):
+            engine = LibrarySearch.of(X, metric, n_jobs)
+            engine.near(X[:1], 1)  # some metrics are refused by the first search only
+        return engine
+    if search == "auto":
+        return _automatic(X, n_jobs, work)
+    if search == "exact":
+        return BlockSearch(X, n_jobs, work)
+    return TreeSearch(X, n_jobs) if search == "tree" else HnswSearch(X, n_jobs)
+
+
+def _refuse_gaps(X: Any) -> None:
+    entries = np.asarray(X.data if sp.issparse(X) else X)
+    if entries.dtype.kind != "f" or np.isfinite([np.min(entries, initial=0.0), np.max(entries, initial=0.0)]).all():
+        return
+    raise GraphError(
+        f"X holds {int(np.sum(~np.isfinite(entries)))} values that are NaN or infinite, and such points have no neighbours: fill or drop "
+        "them first."
+    )
+
+
+def _automatic(X: Array, n_jobs: int | None, work: float) -> Any:
+    n, D = X.shape
+    if _TREE_ALWAYS >= D or (_TREE_AT_MOST >= D and _intrinsic_dimension(X) <= _TREE_DIMENSION):
+        return TreeSearch(X, n_jobs)
+    engine, approximate = BlockSearch(X, n_jobs, work), _approximate(n, D)
+    if seconds(n, n, D) <= min(approximate, _PATIENCE):
+        return engine
+    expected = engine.planned(n, _NEIGHBOURS).seconds
+    if expected > approximate and find_spec("faiss") is not None:
+        return HnswSearch(X, n_jobs)
+    if expected > max(approximate, _PATIENCE):
+        warn(
+            f"An exact search for the neighbours of {n} points with {D} features takes about {expected / 120:.0f} minutes on two cores. "
+            'pip install "eigenspan[ann]" adds an approximate search whose recall is measured; PCA to fewer features also helps.',
+            SearchWarning,
+        )
+    return engine
+
+
+def _approximate(n: int, D: int) -> float:
+    """Seconds on one thread that an approximate search takes, as measured for 20,000 and 70,000 points in 50 to 784 dimensions."""
+    return 1e-6 * n * float(np.log2(max(n, 2))) * (17 + 0.062 * D)
+
+
+def _intrinsic_dimension(X: Array, k: int = 10) -> float:
+    """Maximum likelihood from the neighbour distances of 200 points (Levina & Bickel), good enough to choose an engine."""
+    if X.shape[0] < 3:
+        return 0.0
+    sample = np.random.default_rng(0).choice(X.shape[0], size=min(200, X.shape[0]), replace=False)
+    distances = cKDTree(X, balanced_tree=False).query(X[sample], min(k + 1, X.shape[0]))[0][:, 1:]
+    distances = distances[(distances[:, 0] > 0) & np.isfinite(distances[:, -1])]
+    ratios = np.log(distances[:, -1:] / distances[:, :-1])
+    return 1.0 / max(float(np.mean(ratios)), 1e-3) if ratios.size else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSearch:
+    """k-d tree: O(n log n) to build, O(log n) a query where the dimension is low."""
+
+    name: ClassVar[str] = "tree"
+    points: Array
+    n_jobs: int | None = None
+
+    @property
+    def tree(self) -> cKDTree:
+        return index_of(self, lambda: cKDTree(self.points, self._leaf, balanced_tree=False))
+
+    @property
+    def _leaf(self) -> int:
+        """Points to a leaf, as measured: boxes tell little in more than three dimensions, and long leaves are then quicker."""
+        return 20 if self.points.shape[1] <= 3 else 32
+
+    def near(self, X: Array | None, k: int) -> Lists:
+        tree, (n, D) = self.tree, self.points.shape
+        queries, among = (self.points, True) if X is None else (X, False)
+        order = tree.indices  # points of one leaf after another: their neighbours are still in the cache
+        distances, indices = empty_lists(len(queries), k)
+        wanted = np.arange(1, min(k + 1 + among, n) + 1)  # one more than asked for shows a tie with the last
+        share = rounding(D)
+
+        def search(rows: slice) -> None:
+            at = order[rows] if among else np.arange(rows.start, rows.stop)
+            # `take` is several times as fast as an index for short contiguous rows, which the tree has
+            found, which = tree.query(np.take(tree.data, at, axis=0) if among else queries[rows], wanted)
+            if among:
+                found, which = leave_out_self(found, which, at)
+            distances[at], indices[at] = found[:, :k], which[:, :k]
+            tied = at[tied_rows(found, share)]
+            if tied.size and np.isfinite(distances[tied]).all():
+                own = tied if among else np.full(tied.size, -1)
+                some = np.asarray(queries[tied], dtype=np.float64)
+                distances[tied], indices[tied] = settled_in_tree(tree, self.points, some, own, k)
+
+        # The tree has threads of its own, but Ctrl-C leaves them writing to arrays that are gone: it is asked a slice at a time.
+        in_slices(search, len(distances), _SLICE, workers(self.n_jobs))
+        return distances, indices
+
+
+@dataclass(frozen=True, eq=False)
+class HnswSearch:
+    """Approximate neighbours by a hierarchical navigable graph (faiss): about O(log n) a query in any dimension.
+
+    The recall on 1,000 of the points is noted in the diagnostics, and a warning is given where it is below 0.95.
+    """
+
+    name: ClassVar[str] = "hnsw"
+    points: Array
+    n_jobs: int | None = None
+    links: int = 32
+    effort: int = 128
+    centre: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "centre", self.points.mean(axis=0))
+        _faiss()  # raises here, and not at the first search, where it is not installed
+
+    @property
+    def index(self) -> Any:
+        return index_of(self, self._built)
+
+    def _built(self) -> Any:
+        index = _faiss().IndexHNSWFlat(self.points.shape[1], self.links)
+        index.hnsw.efConstruction = self.effort
+        index.hnsw.efSearch = self.effort
+        parts = (self._centred(self.points[i : i + _PART]) for i in range(0, len(self.points), _PART))
+        in_threads(index.add, parts, 1, openmp=workers(self.n_jobs))
+        return index
+
+    def _centred(self, X: Array) -> Any:
+        return np.ascontiguousarray(X - self.centre, dtype=np.float32)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The graph depends on how its threads took turns: a copy must search the same one.
+        return {**self.__dict__, "index": _faiss().serialize_index(self.index)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        index = _faiss().deserialize_index(state["index"])
+        self.__dict__.update({name: value for name, value in state.items() if name != "index"})
+        index_of(self, lambda: index)
+
+    def near(self, X: Array | None, k: int) -> Lists:
+        from .compiled_loops import measure
+
+        queries, points = self.points if X is None else X, np.ascontiguousarray(self.points)
+        m, n = queries.shape[0], points.shape[0]
+        index = self.index
+        wanted, distances, indices = min(k + _SPARE, n), np.empty((m, k)), np.full((m, k), n, dtype=np.intp)
+
+        def search(rows: slice) -> NDArray[np.bool_]:
+            block = np.asarray(queries[rows], dtype=np.float64)
+            found = index.search(self._centred(block), wanted)[1].astype(np.intp)
+            own = np.arange(rows.start, rows.stop) if X is None else np.full(len(block), -1)
+            squares = np.full((len(block), k), np.inf)
+            measure(block, points, found, own, squares, indices[rows])
+            distances[rows] = np.sqrt(squares)
+            return found.min(axis=1) < 0
+
+        short = np.flatnonzero(np.concatenate(in_slices(search, m, _SLICE, workers(self.n_jobs))))
+        if short.size:  # a corner of the graph that its search could not leave
+            lists = BlockSearch(self.points, self.n_jobs).near(queries[short], k + (X is None))
+            distances[short], indices[short] = leave_out_self(*lists, short) if X is None else lists
+        if X is None:
+            self._report(distances)
+        return distances, indices
+
+    def _report(self, distances: Array) -> None:
+        n, k = distances.shape
+        sample = np.sort(np.random.default_rng(0).choice(n, size=min(_SAMPLE, n), replace=False))
+        lists = BlockSearch(self.points, self.n_jobs).near(self.points[sample], k + 1)
+        farthest = leave_out_self(*lists, sample)[0][:, -1:]
+        recall = float(np.mean(distances[sample] <= farthest * (1 + 1e-9)))
+        note(recall=recall)
+        if recall < _RECALL:
+            warn(
+                f"The approximate search found {recall:.1%} of the true neighbours of {sample.size} sampled points: the graph lacks "
+                'edges it should have. Use KNN(search="exact"), or reduce the number of features first.',
+                SearchWarning,
+            )
+
+
+def _faiss() -> Any:
+    try:
+        import faiss
+    except ImportError:
+        raise GraphError(
+            'search="hnsw" needs faiss, which is not installed: pip install "eigenspan[ann]". search="exact" needs nothing more.'
+        ) from None
+    return faiss
+
+
+@dataclass(frozen=True, eq=False)
+class LibrarySearch:
+    """scikit-learn's search, for any metric and for sparse points.
+
+    Neighbours that scikit-learn finds equally near, up to the rounding of its distances, are searched for again by distance, then by
+    index. Euclidean distances of sparse points, and of all points within a radius in many dimensions, come from `expanded` instead.
+    """
+
+    name: ClassVar[str] = "sklearn"
+    model: NearestNeighbors  # its parameters alone: it is not fitted
+    points: Any
+    centre: Any = None
+    n_jobs: int | None = None
+
+    @classmethod
+    def of(cls, X: Any, metric: Any, n_jobs: int | None) -> LibrarySearch:
+        arguments = search_arguments(metric)
+        fitted, model = NearestNeighbors(**arguments), NearestNeighbors(**arguments)
+        fitted.fit(visible_rows(X) if model.metric == "cosine" else X)
+        if sp.issparse(X) or fitted.effective_metric_ != "euclidean" or fitted._fit_method != "brute":
+            engine = cls(model, X, n_jobs=n_jobs)
+            index_of(engine, lambda: fitted)
+            return engine
+        centre = np.median(X[:: max(1, len(X) // 1000)], axis=0)  # products lose digits far from the origin
+        return cls(model, X, centre, n_jobs)
+
+    @property
+    def fitted(self) -> NearestNeighbors:
+        return index_of(
+            self, lambda: NearestNeighbors(**self.model.get_params(deep=False)).fit(self._moved(self.points))
+        )
+
+    def near(self, X: Any, k: int) -> Lists:
+        if self._euclidean and sp.issparse(self.points):
+            return nearest_by_products(self.points, X, k, self.n_jobs)
+        fitted, n = self.fitted, self.points.shape[0]
+        queries, own = (self.points, np.arange(n)) if X is None else (X, np.full(X.shape[0], -1))
+        wanted = min(k + 1 + (X is None), n)  # one more than asked for shows a tie with the last
+        found, which = self._asked(lambda rows: fitted.kneighbors(self._moved(queries[rows]), wanted), queries.shape[0])
+        if X is None:
+            found, which = leave_out_self(found, which, own)
+        distances, indices = found[:, :k], which[:, :k]
+        tied = tied_rows(found, rounding(self.points.shape[1]), self._slack(queries, found))
+        if tied.size and np.isfinite(distances[tied]).all():
+            distances, indices = distances.copy(), indices.copy()
+            distances[tied], indices[tied] = self._settled(queries[tied], own[tied], k, self._equal(found))
+        return distances, indices
+
+    @property
+    def _euclidean(self) -> bool:
+        return self.fitted.effective_metric_ == "euclidean"
+
+    def _slack(self, queries: Any, found: Array) -> Array | None:
+        """Differences of distances that rounding can make, for each query; None where distances are taken by differences."""
+        if not self._euclidean:
+            return np.full(len(found), self._equal(found))
+        if self.centre is None:
+            return None
+        sizes = square_lengths(self._moved(queries)) + square_lengths(self._moved(self.points)).max()
+        # products leave an error in the squares, which is largest in the shortest distance
+        return np.sqrt(4 * EPS * (self.points.shape[1] + 4) * sizes)
+
+    def _equal(self, found: Array) -> float:
+        return _equal(found, self.fitted.effective_metric_)
+
+    def _settled(self, queries: Any, own: Index, k: int, slack: float) -> Lists:
+        """The nearest by distance, then by index, for queries with points that are equally near up to rounding."""
+        n = self.points.shape[0]
+        if self._euclidean:
+            among = bool(own.size) and own[0] >= 0
+            lists = BlockSearch(self.points, self.n_jobs).near(queries, min(k + among, n))
+            return leave_out_self(*lists, own) if among else lists
+        metric = Metric(self.fitted.effective_metric_, self.fitted.effective_metric_params_ or {})
+        return settled_in_rows(lambda rows: point_distances(queries[rows], self.points, metric), own, k, n, slack)
+
+    def within(self, X: Any, radius: float) -> tuple[Any, Any]:
+        """Ragged lists of all points at most `radius` away."""
+        if self._euclidean and (self.centre is not None or sp.issparse(self.points)):
+            return within_by_products(self.points, X, radius, self.n_jobs)
+        queries, fitted = self.points if X is None else X, self.fitted
+        wider = radius * (1 + _ROUNDING) if self._euclidean else radius
+
+        def search(rows: slice) -> tuple[Any, Any]:
+            distances, indices = fitted.radius_neighbors(self._moved(queries[rows]), radius=wider)
+            if wider > radius:
+                self._decide_at(radius, queries, rows.start, distances, indices)
+            for i in range(len(indices)) if X is None else ():
+                other = indices[i] != rows.start + i
+                distances[i], indices[i] = distances[i][other], indices[i][other]
+            return distances, indices
+
+        return self._asked(search, queries.shape[0])
+
+    def _decide_at(self, radius: float, queries: Any, start: int, distances: Any, indices: Any) -> None:
+        """Measure the points at the very radius as every other search does, and drop those beyond it, in place."""
+        edge = np.flatnonzero(np.concatenate(distances) >= radius * (1 - _ROUNDING))
+        if not edge.size:
+            return
+        ends = np.cumsum([len(row) for row in distances])
+        rows = np.searchsorted(ends, edge, side="right")
+        places, found = edge - np.concatenate([[0], ends])[rows], np.concatenate(indices)[edge]
+        lengths = np.sqrt(pair_squares(queries, start + rows, self.points, found))
+        for i in np.unique(rows):
+            at = places[rows == i]
+            distances[i][at] = lengths[rows == i]
+            near = distances[i] <= radius
+            distances[i], indices[i] = distances[i][near], indices[i][near]
+
+    def _moved(self, X: Any) -> Any:
+        if self.model.metric == "cosine":
+            return visible_rows(X)
+        return X if self.centre is None else X - self.centre
+
+    def _asked(self, search: Any, n: int) -> tuple[Any, Any]:
+        """Its answers for one slice of queries after another, on our threads: its own do not all survive a fork or Ctrl-C."""
+        distances, indices = zip(*in_slices(search, n, _SLICE, workers(self.n_jobs)), strict=True)
+        return np.concatenate(distances), np.concatenate(indices)
+
+
+def _equal(distances: Array, metric: Any) -> float:
+    """Difference of two distances that rounding can make: relative to the largest, or to the one that a similarity is subtracted from."""
+    least = 1.0 if metric in ("cosine", "correlation") else 0.0
+    return _ROUNDING * max(least, float(distances.max(initial=0.0)))

@@ -1,0 +1,263 @@
+"""The exact search for neighbours in many dimensions: short products bound all distances, and few pairs are measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from ..._diagnostics import note
+from ..memory import available_memory, human_bytes, require
+from ..threads import in_slices, in_threads, one_thread, workers
+from .frame import Frame
+from .neighbour_lists import Lists, empty_lists
+from .plan import Plan, seconds
+from .tiles import Tiles
+
+Array = NDArray[np.float64]
+Single = NDArray[np.float32]
+Index = NDArray[np.intp]
+Counts = tuple[int, int, int]
+
+#: Cost up to which all distances are taken, and up to which numpy is done before the loops are compiled for the first time: pairs times
+#: features, every pair with some more.
+_SMALL, _MEDIUM, _PAIR = 4e8, 4e10, 25
+#: Distances held at once where all are taken and memory allows.
+_CELLS = 2**22
+#: Queries searched for at once, at most and at least: in between, half a second of work, which is what Ctrl-C waits for.
+_ROWS, _FEWEST, _WAIT = 512, 32, 0.5
+#: Tiles whose most promising points are measured first: near ones, or where none is nearer than others.
+_FIRST, _ANY = 6, 20
+
+
+def cost(queries: int, points: int, features: int) -> float:
+    """Of all distances from `queries` to `points`, in units of a nanosecond or less."""
+    return float(queries) * points * (features + _PAIR)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockSearch:
+    r"""The k nearest by distance, then by index, of all points: O(mn) with a small constant.
+
+    A pair of points goes through
+
+    1. a lower bound on its distance from p + 1 numbers, by matrix products in single precision,
+    2. lower bounds from 2(p + 1), 3(p + 1), … numbers, by differences,
+    3. the distance itself, by differences of the given coordinates in double precision,
+
+    and is dropped as soon as a bound is above the distance of the k-th nearest known so far. The numbers are those of a `Frame`. p is found
+    by trying on a few queries: 32 of 784 for images of digits; where bounds are of no use, as in a Gaussian cloud, it is D.
+
+    Points are kept in tiles of near ones. Tiles are visited from near to far, and those that cannot hold a neighbour of any query of a
+    block are passed over: data in separate clusters cost the pairs within them. Every bound is lowered by what rounding may have added, so
+    the result does not depend on axes, tiles, threads or the linear algebra.
+
+    A search that is small, and no part of a larger `work`, is made by differences from the start, and one of medium size without compiled
+    loops.
+    """
+
+    name: ClassVar[str] = "exact"
+    points: Array
+    n_jobs: int | None = None
+    work: float = 0.0
+    plan: Plan | None = field(default=None, init=False)
+    layout: Layout | None = field(default=None, init=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "plan": None, "layout": None}
+
+    def near(self, X: Array | None, k: int) -> Lists:
+        queries = self.points if X is None else X
+        (m, D), n = queries.shape, self.points.shape[0]
+        own = np.arange(m) if X is None else np.full(m, -1)
+        work = max(self.work, cost(m, n, D))
+        if self.layout is None and work <= _SMALL:
+            self._require(m, k, 16.0 * n)
+            return _by_distances(self.points, queries, own, k)
+        layout = self._laid_out(m, k)
+        if X is not None:  # there will be more of them
+            object.__setattr__(self, "layout", layout)
+        loops = _loops(work)
+        return _by_bounds(loops, layout, np.ascontiguousarray(self.points), queries, own, k, workers(self.n_jobs))
+
+    def planned(self, m: int, k: int) -> Plan:
+        """How to search for the k nearest of m points."""
+        plan = self.plan or Plan.of(self.points, m, k)
+        object.__setattr__(self, "plan", plan)
+        return plan
+
+    def _laid_out(self, m: int, k: int) -> Layout:
+        cells = 8 * m >= len(self.points)
+        if self.layout is not None and (self.layout.cells or not cells):
+            return self.layout
+        plan = self.planned(m, k)
+        (n, D), width = self.points.shape, -(-plan.frame.width // plan.p) * (plan.p + 1)
+        blocks = _ROWS * workers(self.n_jobs) * (8.0 * (D + width) + 2048 * ((_FIRST if cells else _ANY) + 1))
+        self._require(m, k, n * (4.0 * (width + plan.p) + 64) + max(4.0 * n * width, blocks))
+        return Layout.of(self.points, plan, cells, workers(self.n_jobs))
+
+    def _require(self, m: int, k: int, found: float) -> None:
+        """The lists, and what it takes to find them: a row of distances, or the points in single precision, and then
+        as much again while they are sorted, or blocks of queries."""
+        n, D = self.points.shape
+        require(
+            16.0 * m * k + found,
+            f"The exact search for {k} neighbours of {m} among {n} points with {D} features",
+            f'Take fewer points, or fewer features (PCA first); KNN({k}, search="hnsw") needs {human_bytes(4.0 * n * (D + 80))} and '
+            "faiss; a graph found elsewhere can be passed as graph=.",
+        )
+
+
+def _loops(work: float) -> Any:
+    """Those of a search of this cost: compiled, or in numpy where a compiler would take longer than it saves. They find the same."""
+    from ..jit.compiler import at_hand
+    from . import compiled_loops as nearest
+
+    if work > _MEDIUM or at_hand(nearest.sift):
+        return nearest
+    from . import numpy_loops as plain
+
+    return plain
+
+
+def _by_distances(points: Array, queries: Array, own: Index, k: int) -> Lists:
+    n = points.shape[0]
+    distances, indices = empty_lists(len(queries), k)
+    step = int(max(1, min(_CELLS, available_memory() // 64) // n))
+    for i in range(0, len(queries), step):
+        squares = cdist(queries[i : i + step], points, "sqeuclidean")
+        mine = own[i : i + step]
+        squares[mine >= 0, mine[mine >= 0]] = np.inf
+        limit = np.partition(squares, k - 1, axis=1)[:, k - 1 : k]
+        for r, row in enumerate(squares):  # by value, then by index: ties must not depend on the partition
+            near = np.flatnonzero(row <= limit[r])
+            near = near[np.argsort(row[near], kind="stable")[:k]]
+            distances[i + r], indices[i + r] = np.sqrt(row[near]), near
+    return distances, indices
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The points as a search by bounds wants them, one tile after another.
+
+    Attributes
+    ----------
+    frame : Frame
+    tiles : Tiles
+    cells : bool
+        Whether the tiles are of near points.
+    F : array of shape (n, c, p + 1)
+        Their coordinates in the frame, p at a time, each time with the length of what is left.
+    lengths, reach : arrays of shape (n,) and (tiles,)
+        Their lengths in the frame, and those of the farthest of each tile.
+    E, squares : arrays of shape (n, p + 1) and (n,)
+        The first vectors of F, without the last number where nothing is left, and their squared lengths.
+    """
+
+    frame: Frame
+    tiles: Tiles
+    cells: bool
+    F: Single
+    lengths: Array
+    reach: Array
+    E: Single
+    squares: Single
+
+    @classmethod
+    def of(cls, points: Array, plan: Plan, cells: bool, n_threads: int) -> Layout:
+        F, lengths = plan.frame.fold(points, plan.p, n_threads)
+        with one_thread():
+            tiles = Tiles.of(_first(F)) if cells else Tiles.whole(_first(F))
+        F, lengths = F[tiles.order], lengths[tiles.order]
+        E = _first(F) if F.shape[1] == 1 else np.ascontiguousarray(_first(F))
+        squares = (lowered(plan.frame, E) * (1 - 2.0**-23)).astype(np.float32)
+        return cls(plan.frame, tiles, cells, F, lengths, np.maximum.reduceat(lengths, tiles.starts[:-1]), E, squares)
+
+    def by_cell(self, queries: Array, n_threads: int) -> Index:
+        """New points, those of a cell together."""
+        if not self.cells:
+            return np.arange(len(queries))
+
+        def some(rows: slice) -> Index:
+            return self.tiles.nearest(_first(self.frame.fold(queries[rows], self.F.shape[2] - 1)[0]))[0]
+
+        return np.argsort(np.concatenate(in_slices(some, len(queries), 2048, n_threads)), kind="stable")
+
+    def at_once(self) -> int:
+        """Queries to a block."""
+        return int(np.clip(_WAIT / seconds(1, len(self.F), self.E.shape[1]), _FEWEST, _ROWS))
+
+
+def _first(F: Single) -> Single:
+    return F[:, 0] if F.shape[1] > 1 else F[:, 0, :-1]
+
+
+def lowered(frame: Frame, E: Single) -> Array:
+    """Squared lengths, lowered by what rounding may do to ``|a|² + |b|² − 2ab``, relative to ``|a|² + |b|²``.
+
+    To the products it does at most 2⁻²⁴ a term, in any order of summation. A slack s of a distance d becomes one of the squares by
+    ``(d + s)² ≤ (1 + 2⁻²⁰)d² + (1 + 2²⁰)s²``, and ``s² ≤ 2 slack² (|a|² + |b|²)``.
+    """
+    share = 2.0**-22 * (E.shape[1] + 8) + 2.0**22 * frame.slack**2
+    return np.einsum("ij,ij->i", E, E, dtype=np.float64) * (1 - share)
+
+
+def _by_bounds(loops: Any, layout: Layout, points: Array, queries: Array, own: Index, k: int, n_threads: int) -> Lists:
+    n, rows, among = len(points), layout.at_once(), len(own) > 0 and own[0] >= 0
+    at = layout.tiles.order if among else layout.by_cell(queries, n_threads)
+    distances, indices = empty_lists(len(queries), k)
+
+    def search(start: int) -> Counts:
+        mine, part = at[start : start + rows], slice(start, start + rows)
+        block = np.asarray(queries[mine], dtype=np.float64)
+        placed = (layout.F[part], layout.lengths[part]) if among else layout.frame.fold(block, layout.F.shape[2] - 1)
+        with np.errstate(invalid="ignore"):
+            squares, which, counts = _search(loops, layout, points, block, own[mine], *placed, k)
+        distances[mine], indices[mine] = np.sqrt(squares), which
+        return counts
+
+    counts = np.array(in_threads(search, range(0, len(queries), rows), n_threads))
+    if among:
+        scanned, passed, measured = (counts.sum(axis=0) / n).tolist()
+        note(scanned=scanned / n, bounded=passed, measured=measured, axes=layout.F.shape[2] - 1)
+    return distances, indices
+
+
+def _search(
+    loops: Any, layout: Layout, points: Array, block: Array, own: Index, F: Single, lengths: Array, k: int
+) -> tuple[Array, Index, Counts]:
+    """Squared distances and numbers of the nearest of a block of queries, and how many pairs came to each of the bounds."""
+    tiles, m = layout.tiles, len(block)
+    values, which = np.full((m, k), np.inf), np.full((m, k), len(points), dtype=np.intp)
+    Q, sizes = _first(F) * np.float32(-2), lowered(layout.frame, _first(F))
+    to_centres = tiles.to_centres(_first(F))
+    nearest = np.argsort(np.where(np.isnan(to_centres), 0, to_centres).mean(axis=0)[tiles.cell], kind="stable")
+    slack = layout.frame.slack
+    bounds = tiles.bounds(to_centres, lengths, layout.reach)
+
+    def products(t: int, room: Any = None) -> Any:
+        tile = slice(tiles.starts[t], tiles.starts[t + 1])
+        width = tile.stop - tile.start
+        return tile, np.matmul(Q, layout.E[tile].T, out=None if room is None else room[: m * width].reshape(m, width))
+
+    some = max(_FIRST if len(tiles.centres) > 1 else _ANY, -(-4 * k // tiles.width))
+    begun = {t: products(t) for t in nearest[:some]}
+    low, promising = np.full((m, 2 * k), np.inf, dtype=np.float32), np.full((m, 2 * k), -1, dtype=np.intp)
+    for tile, first in begun.values():
+        loops.keep_lowest(first, layout.squares[tile], tile.start, low, promising)
+    loops.measure(block, points, np.where(promising < 0, -1, tiles.order[promising]), own, values, which)
+    scanned = passed = measured = 0
+    room = np.empty(m * tiles.width, dtype=np.float32)  # new memory for each would cost as much as the products
+    for t in nearest:
+        if np.all(bounds[:, t] > np.sqrt(values[:, -1]) * layout.frame.scale + slack * (lengths + layout.reach[t])):
+            continue
+        tile, first = begun.pop(t, None) or products(t, room)
+        more = loops.sift(
+            first, sizes, layout.squares[tile], F, layout.F[tile], slack * lengths, slack * layout.lengths[tile], layout.frame.scale,
+            points, tiles.order[tile], block, own, values, which,
+        )  # fmt: skip
+        scanned, passed, measured = scanned + first.size, passed + more[0], measured + more[1]
+    return values, which, (scanned, passed, measured)

@@ -1,0 +1,95 @@
+"""Exact neighbours from expanded distances: of sparse points, and of all points within a radius.
+
+All distances are taken by products, a block of queries at a time; the bound on their error says which points may be among the nearest, and
+only these are measured by differences.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..threads import in_slices, workers
+from .neighbour_lists import Lists, empty_lists
+from .squares import EPS, Expansion, block_squares, measure_again, pair_squares
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: Distances held at once by a thread, and queries at most.
+_ENTRIES, _QUERIES = 2**21, 512
+#: Candidates beyond the neighbours that are few enough to be measured pair by pair.
+_SPARE = 64
+#: Relative doubt about a distance at the radius.
+_DOUBT = 1e-8
+
+
+def nearest_by_products(points: Any, X: Any, k: int, n_jobs: int | None = None) -> Lists:
+    """The k nearest points of each query by distance, then by index; X is None for the points themselves, none its own neighbour."""
+    to = Expansion(points)
+    queries = to.Z if X is None else X
+    m, n = queries.shape[0], to.Z.shape[0]
+    distances, indices = empty_lists(m, k)
+
+    def search(rows: slice) -> None:
+        Q, A, a, error = to.rows(queries[rows])
+        S, slack = _expanded(to, A, a, m), 2 * error * (a + to.largest)
+        if X is None:
+            S[np.arange(len(a)), np.arange(rows.start, rows.stop)] = np.inf
+        kth = np.partition(S, k - 1, axis=1)[:, k - 1]
+        near = (kth + slack)[:, None] >= S
+        if error and np.count_nonzero(near) > (k + _SPARE) * len(a):
+            S = block_squares(Q, to.Z)
+            if X is None:
+                S[np.arange(len(a)), np.arange(rows.start, rows.stop)] = np.inf
+            kth = np.partition(S, k - 1, axis=1)[:, k - 1]
+            near = (kth * (1 + 4 * EPS * (Q.shape[1] + 8)))[:, None] >= S
+        at, which = np.nonzero(near)
+        squares = pair_squares(Q, at, to.Z, which) if error else S[at, which]
+        order = np.lexsort((which, squares, at))
+        first = np.searchsorted(at, np.arange(len(a)))
+        best = order[first[:, None] + np.arange(k)]
+        distances[rows], indices[rows] = np.sqrt(squares[best]), which[best]
+
+    in_slices(search, m, _rows(n), workers(n_jobs))
+    return distances, indices
+
+
+def within_by_products(points: Any, X: Any, radius: float, n_jobs: int | None = None) -> tuple[Any, Any]:
+    """Ragged lists of all points at most `radius` away, in the order of their index; X as above."""
+    to = Expansion(points)
+    queries = to.Z if X is None else X
+    m = queries.shape[0]
+    distances, indices = np.empty(m, dtype=object), np.empty(m, dtype=object)
+
+    def search(rows: slice) -> None:
+        Q, A, a, error = to.rows(queries[rows])
+        D = _expanded(to, A, a, m)
+        if error:
+            measure_again(D, Q, to.Z, a, to.b, error)
+        np.sqrt(D, out=D)
+        if radius < np.inf:
+            at, which = np.nonzero(np.abs(D - radius) <= _DOUBT * radius)
+            D[at, which] = np.sqrt(pair_squares(Q, at, to.Z, which))
+        near = radius >= D
+        if X is None:
+            near[np.arange(len(a)), np.arange(rows.start, rows.stop)] = False
+        for i, row in enumerate(near):
+            which = np.flatnonzero(row)
+            distances[rows.start + i], indices[rows.start + i] = D[i, which], which
+
+    in_slices(search, m, _rows(to.Z.shape[0]), workers(n_jobs))
+    return distances, indices
+
+
+def _expanded(to: Expansion, A: Any, a: Array, queries: int) -> Array:
+    S = to.products(A, queries)
+    S *= -2.0
+    S += a[:, None] + to.b
+    return np.maximum(S, 0.0, out=S)
+
+
+def _rows(n: int) -> int:
+    return int(np.clip(_ENTRIES // max(n, 1), 1, _QUERIES))

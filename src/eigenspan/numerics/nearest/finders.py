@@ -1,0 +1,237 @@
+"""Finders: how new points find their neighbours among the training points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
+
+from ...errors import GraphError
+from .engines import choose
+from .indexes import index_of
+from .metric import is_euclidean, refuse_undefined
+from .neighbour_lists import lowest, ragged, regular
+
+Index = NDArray[np.intp]
+
+
+class Finder:
+    """Finds the neighbours of new points among the n training points.
+
+    What else others ask of it is here, as of one that knows nothing of it: the engine of the search, the metric, how many neighbours or
+    what radius, the width of a heat kernel, and the columns of rows of distances.
+    """
+
+    engine: Any = None
+    metric: Any = None
+    n_neighbors: int | None = None
+    radius: float | None = None
+    width: float | None = None
+    columns: Index | None = None
+
+    def relate(self, X: Any) -> sp.csr_array:
+        """Distances from new points to their neighbours, of shape (m, n)."""
+        raise NotImplementedError
+
+    def listed(self, X: Any) -> tuple[sp.csr_array, sp.csr_array]:
+        """Distances to the neighbours that new points choose themselves, and to all that they are joined to, as in `relate`."""
+        D = self.relate(X)
+        return D, D
+
+    def among(self) -> sp.csr_array:
+        """The same among the training points themselves, no point its own neighbour."""
+        raise NotImplementedError
+
+    def subset(self, rows: Index) -> Finder:
+        """The same search over some of the training points."""
+        return self
+
+    def over(self, X: Any) -> Finder:
+        """The same search over the same training points as X stores them: dense or sparse."""
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class NearestRows(Finder):
+    """Relates new points to the training points of a k-NN or radius graph: ``X -> csr of distances (m, n)``."""
+
+    engine: Any
+    n_neighbors: int | None = None
+    radius: float | None = None
+    metric: Any = "euclidean"
+    search: str = "auto"
+    n_jobs: int | None = None
+
+    @classmethod
+    def build(
+        cls,
+        X: Any,
+        *,
+        n_neighbors: int | None = None,
+        radius: float | None = None,
+        metric: Any = "euclidean",
+        search: str = "auto",
+        n_jobs: int | None = None,
+    ) -> NearestRows:
+        engine = choose(X, metric, "sklearn" if radius is not None else search, n_jobs)
+        return cls(engine, n_neighbors, radius, metric, search, n_jobs)
+
+    @property
+    def n(self) -> int:
+        return int(self.engine.points.shape[0])
+
+    def among(self) -> sp.csr_array:
+        return self._lists(None)
+
+    def relate(self, X: Any) -> sp.csr_array:
+        """Distances from new points to their neighbours; a point with none within the radius is tied to its nearest."""
+        points = self.engine.points
+        if X.shape[1] != points.shape[1]:
+            raise GraphError(
+                f"The graph was built over points with {points.shape[1]} features, but the new points have {X.shape[1]}, so their "
+                "neighbours cannot be found: build the graph from the same features as X."
+            )
+        return self._lists(sp.csr_array(X) if sp.issparse(points) and not sp.issparse(X) else X)
+
+    def _lists(self, X: Any) -> sp.csr_array:
+        if self.radius is None:
+            distances, indices = self.engine.near(X, self.n_neighbors)
+            if not np.isfinite(distances).all():  # then the indices mean nothing
+                if not is_euclidean(self.metric):
+                    refuse_undefined(distances, self.metric)
+                raise GraphError(
+                    "Distances between the points overflow: the values are too large to be squared. Divide X by a constant first."
+                )
+            return regular(distances, indices, self.n)
+        distances, indices = self.engine.within(X, self.radius)
+        alone = np.array([X is not None and len(row) == 0 for row in indices], dtype=bool)
+        if alone.any():
+            near, which = self.engine.near(X[alone], 1)
+            for i, d, j in zip(np.flatnonzero(alone), near, which, strict=True):
+                distances[i], indices[i] = d, j
+        return ragged(distances, indices, self.n)
+
+    def subset(self, rows: Index) -> NearestRows:
+        k = None if self.n_neighbors is None else min(self.n_neighbors, rows.size - 1)
+        settings: dict[str, Any] = {"metric": self.metric, "search": self.search, "n_jobs": self.n_jobs}
+        return NearestRows.build(self.engine.points[rows], n_neighbors=k, radius=self.radius, **settings)
+
+    def over(self, X: Any) -> NearestRows:
+        points = self.engine.points
+        if sp.issparse(X) == sp.issparse(points) or X.shape != points.shape:
+            return self
+        # Only scikit-learn's search, which "auto" chooses, takes sparse points.
+        search = "auto" if sp.issparse(X) else self.search
+        settings: dict[str, Any] = {"metric": self.metric, "search": search, "n_jobs": self.n_jobs}
+        return NearestRows.build(X, n_neighbors=self.n_neighbors, radius=self.radius, **settings)
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceRows(Finder):
+    """A finder for points that arrive as rows of precomputed distances to the n training points.
+
+    `width` is half their median distance, where all of them are known: the default width of a heat kernel.
+    """
+
+    n: int
+    n_neighbors: int
+    columns: Index | None = None
+    width: float | None = None
+
+    def subset(self, rows: Index) -> DistanceRows:
+        """The same over some of the training points; new rows still hold distances to all of them."""
+        return replace(self, n=rows.size, columns=rows if self.columns is None else self.columns[rows])
+
+    def relate(self, X: Any) -> sp.csr_array:
+        if sp.issparse(X):  # absent entries are unknown distances, not zeros
+            D = sp.csr_array(X if self.columns is None else X[:, self.columns])
+            _refuse_alone(D, "known distance")
+            return D
+        D = np.asarray(X, dtype=np.float64)
+        D = D if self.columns is None else D[:, self.columns]
+        k = min(self.n_neighbors, self.n)
+        indices = lowest(D, k)
+        return regular(np.take_along_axis(D, indices, axis=1), indices, self.n)
+
+
+@dataclass(frozen=True, eq=False)
+class AffinityRows(Finder):
+    """A finder for points that arrive as rows of affinities to the n training points: positive entries are edges."""
+
+    n: int
+    columns: Index | None = None
+
+    def subset(self, rows: Index) -> AffinityRows:
+        """The same over some of the training points; new rows still hold affinities to all of them."""
+        return replace(self, n=rows.size, columns=rows if self.columns is None else self.columns[rows])
+
+    def relate(self, X: Any) -> sp.csr_array:
+        W = sp.csr_array(X if self.columns is None else X[:, self.columns]).astype(np.float64)
+        W.eliminate_zeros()
+        _refuse_alone(W, "affinity")
+        return W
+
+
+def _refuse_alone(rows: sp.csr_array, what: str) -> None:
+    alone = np.flatnonzero(np.diff(rows.indptr) == 0)
+    if alone.size:
+        raise GraphError(
+            f"{alone.size} of {rows.shape[0]} new points (first: {alone[0]}) have no {what} to any training point."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TransformerRows(Finder):
+    """A finder that asks a neighbours transformer; a point it finds none for is tied to its nearest.
+
+    Those of scikit-learn are held without their trees, unfitted, and fitted again to `fitted_to`; others as they are.
+    """
+
+    transformer: Any
+    points: Any
+    fitted_to: Any = None
+
+    @classmethod
+    def of(cls, transformer: Any, points: Any) -> TransformerRows:
+        """The finder of a fitted transformer."""
+        if type(transformer) not in (KNeighborsTransformer, RadiusNeighborsTransformer):
+            return cls(transformer, points)
+        finder = cls(clone(transformer), points, transformer._fit_X)
+        index_of(finder, lambda: transformer)
+        return finder
+
+    @property
+    def fitted(self) -> Any:
+        """The transformer, fitted."""
+        if self.fitted_to is None:
+            return self.transformer
+        return index_of(self, lambda: clone(self.transformer).fit(self.fitted_to))
+
+    def relate(self, X: Any) -> sp.csr_array:
+        D = sp.csr_array(self.fitted.transform(X))
+        alone = np.flatnonzero(np.diff(D.indptr) == 0)
+        if not alone.size:
+            return D
+        near = NearestRows.build(self.points, n_neighbors=1, metric=self.metric).relate(X[alone])
+        data, columns = (
+            np.insert(D.data, D.indptr[alone], near.data),
+            np.insert(D.indices, D.indptr[alone], near.indices),
+        )
+        counts = np.maximum(np.diff(D.indptr), 1)
+        return sp.csr_array((data, columns, np.concatenate([[0], np.cumsum(counts)])), shape=D.shape)
+
+    def subset(self, rows: Index) -> NearestRows:
+        k, radius = getattr(self.transformer, "n_neighbors", None), getattr(self.transformer, "radius", None)
+        if k is None and radius is not None:
+            return NearestRows.build(self.points[rows], radius=radius, metric=self.metric)
+        return NearestRows.build(self.points[rows], n_neighbors=min(k or 10, rows.size - 1), metric=self.metric)
+
+    @property
+    def metric(self) -> Any:
+        # "minkowski" with p=2 is fitted as "euclidean", which sparse points have too.
+        return getattr(self.fitted, "effective_metric_", getattr(self.transformer, "metric", "euclidean"))

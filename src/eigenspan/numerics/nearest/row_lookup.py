@@ -1,0 +1,153 @@
+"""Finding rows that are already known: exact look-up of training points in O(D) a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..threads import in_slices, workers
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: Numbers that are hashed at once: they stay in the cache.
+_NUMBERS = 2**16
+
+
+@dataclass(frozen=True, eq=False)
+class Contraction:
+    """Points that coincide, joined by edges of length zero or equal in all coordinates, each group one point.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,)
+        The group of each point.
+    first : ndarray of shape (g,)
+        One point of each group.
+    """
+
+    labels: Index
+    first: Index
+
+    @property
+    def masses(self) -> Array:
+        return np.bincount(self.labels).astype(np.float64)
+
+    @property
+    def members(self) -> sp.csr_array:
+        """One in row i and the column of its group, (n, g)."""
+        n, g = self.labels.size, self.first.size
+        return sp.csr_array((np.ones(n), (np.arange(n), self.labels)), shape=(n, g))
+
+    def sum(self, C: Any) -> Any:
+        """An n×n form over points that coincide within groups, as a form over the groups."""
+        return C if self.labels.size == self.first.size else self.members.T @ C @ self.members
+
+
+def _hash(X: Any) -> NDArray[np.uint64]:
+    """A 64-bit hash of each row's bits; equal rows have equal hashes, dense or sparse: zeros add nothing."""
+    draws = np.random.default_rng(0).integers(1, 2**63, size=X.shape[1], dtype=np.uint64)
+    multipliers = draws * np.uint64(2) + np.uint64(1)
+    if sp.issparse(X):
+        sums = np.cumsum(_mixed(X.data) * multipliers[X.indices], dtype=np.uint64)
+        sums = np.concatenate([np.zeros(1, dtype=np.uint64), sums])
+        return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+
+    def some(rows: slice) -> NDArray[np.uint64]:
+        return np.einsum("ij,j->i", _mixed(X[rows]), multipliers)
+
+    step = max(1, _NUMBERS // max(X.shape[1], 1))
+    return np.concatenate(in_slices(some, X.shape[0], step, workers()))
+
+
+def _mixed(values: Any) -> NDArray[np.uint64]:
+    bits = np.ascontiguousarray(values + 0.0).view(np.uint64)  # adding zero turns -0.0 into 0.0
+    return bits ^ (bits >> np.uint64(32))
+
+
+def all_equal(X: Any) -> bool:
+    """Every row is the same as the first."""
+    if not sp.issparse(X):
+        return bool(np.all(X[0] == X))
+    hashes = _hash(X)
+    return bool(np.all(hashes == hashes[0]))
+
+
+def _as_rows(X: Any) -> Any:
+    return sp.csr_array(X, dtype=np.float64) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+
+
+def _same(A: Any, B: Any) -> NDArray[np.bool_]:
+    """Which rows of two matrices are equal."""
+    if sp.issparse(A) or sp.issparse(B):
+        return np.asarray(abs(sp.csr_array(A) - sp.csr_array(B)).sum(axis=1)).ravel() == 0
+    return np.all(A == B, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class RowIndex:
+    """``X -> index`` of the first identical training row, −1 where there is none.
+
+    Without the points rows of equal 64-bit hash count as identical: for tables too large to keep.
+    """
+
+    points: Any
+    hashes: NDArray[np.uint64]
+    order: Index
+
+    @classmethod
+    def build(cls, points: Any) -> RowIndex:
+        points = _as_rows(points)
+        hashes = _hash(points)
+        order = np.argsort(hashes, kind="stable")
+        return cls(points, hashes[order], order)
+
+    def __call__(self, X: Any) -> Index:
+        X = _as_rows(X)
+        hashes, index = _hash(X), np.full(X.shape[0], -1, dtype=np.intp)
+        at, rows = np.searchsorted(self.hashes, hashes), np.arange(X.shape[0])
+        while rows.size:  # one round, unless different rows share a hash
+            rows = rows[at[rows] < self.order.size]
+            rows = rows[self.hashes[at[rows]] == hashes[rows]]
+            found = self.order[at[rows]]
+            same = np.ones(rows.size, dtype=bool) if self.points is None else _same(self.points[found], X[rows])
+            index[rows[same]] = found[same]
+            rows = rows[~same]
+            at[rows] += 1
+        return index
+
+    def copies(self) -> Contraction | None:
+        """The rows as groups of equal ones; None where no two are equal."""
+        if not np.any(self.hashes[1:] == self.hashes[:-1]):
+            return None
+        first, labels = np.unique(self(self.points), return_inverse=True)
+        return Contraction(labels, first) if first.size < labels.size else None
+
+
+@dataclass(frozen=True, eq=False)
+class ZeroDistance:
+    """The same for points that arrive as rows of distances to the training set: a distance of exactly zero.
+
+    `columns` says which distances count when the embedding covers only some of the training points.
+    """
+
+    columns: Index | None = None
+
+    def __call__(self, distances: Any) -> Index:
+        if sp.issparse(distances):
+            return self._stored(sp.csr_array(distances if self.columns is None else distances[:, self.columns]))
+        D = np.asarray(distances)
+        D = D if self.columns is None else D[:, self.columns]
+        nearest = D.argmin(axis=1)
+        return np.where(D[np.arange(D.shape[0]), nearest] == 0, nearest, -1)
+
+    @staticmethod
+    def _stored(D: sp.csr_array) -> Index:
+        """Of sparse rows only a zero that is stored is a distance."""
+        index, zero = np.full(D.shape[0], -1, dtype=np.intp), np.flatnonzero(D.data == 0)[::-1]
+        index[np.searchsorted(D.indptr, zero, side="right") - 1] = D.indices[zero]
+        return index

@@ -1,0 +1,286 @@
+"""Squared Euclidean distances with bounded errors, dense or sparse, wherever the data lie.
+
+Two formulas are used. *Differences*, ``Σ (x_f − z_f)²``, are accurate for every pair. The *expansion* ``|x|² + |z|² − 2⟨x, z⟩`` is a matrix
+product and much faster, and its error is at most ``(D + 4) eps (|x|² + |z|²)``: for two points much nearer to each other than to the
+origin no digit is left. So points are moved to an origin in their middle, distances are expanded, and the pairs whose bound
+exceeds what is needed are measured again by differences.
+
+`pair_squares` adds the squares in the order of the features, whatever holds the numbers. Equal rows therefore have equal distances in dense
+and sparse arrays, in every search and with every linear algebra library, which makes "by distance, then by index" a rule for ties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from ..threads import in_slices, workers
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+EPS = float(np.finfo(np.float64).eps)
+#: Relative error of a squared distance, and absolute error of an exponent, that need no second measurement.
+_ACCURACY, _EXPONENT = 1e-9, 1e-10
+#: An exponential is zero from here on.
+_VANISHES = 746.0
+#: Entries that are finished together: they stay in the cache of one core.
+_ENTRIES = 2**17
+#: Coordinates of pairs, and of blocks of sparse rows made dense, that are held at once.
+_NUMBERS, _DENSE = 2**20, 2**22
+#: Share of a block beyond which all of its pairs are measured by differences.
+_MANY = 1 / 16
+#: Up to this many rows on one side all pairs are measured by differences: one pass over the other side.
+_FEW = 4
+#: Products of sparse rows up to which scipy is done before a loop is compiled for the first time.
+_SMALL = 2**24
+#: Whole numbers are expanded without rounding while their squared lengths add up to less.
+EXACT = 2.0**50
+#: A sparse column is moved if this share of it is stored, and its mean is this many standard deviations from zero.
+_STORED, _FAR = 0.5, 8.0
+
+
+# ---------------------------------------------------------------------- by differences
+def pair_squares(X: Any, i: Index, Z: Any, j: Index) -> Array:
+    """``|x_i − z_j|²`` of paired rows, each summed in the order of the features."""
+    out = np.empty(len(i))
+    if sp.issparse(X) or sp.issparse(Z):
+        X, Z = as_sparse(X), as_sparse(Z)
+        step = max(1, _NUMBERS // (1 + (X.nnz + Z.nnz) // max(X.shape[0] + Z.shape[0], 1)))
+        for a in range(0, len(i), step):
+            E = X[i[a : a + step]] - Z[j[a : a + step]]
+            rows = np.repeat(np.arange(E.shape[0]), np.diff(E.indptr))
+            out[a : a + step] = np.bincount(rows, weights=E.data * E.data, minlength=E.shape[0])
+        return out
+    step = max(1, _NUMBERS // max(X.shape[1], 1))
+    for a in range(0, len(i), step):
+        near = np.asarray(X[i[a : a + step]], dtype=np.float64)
+        E = np.ascontiguousarray((near - Z[j[a : a + step]]).T)
+        total = np.zeros(E.shape[1])
+        for e in E:
+            e *= e
+            total += e
+        out[a : a + step] = total
+    return out
+
+
+def as_sparse(X: Any) -> sp.csr_array:
+    """CSR rows in double precision, sorted by column and without duplicate entries."""
+    X = sp.csr_array(X, dtype=np.float64)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def block_squares(X: Any, Z: Any) -> Array:
+    """All pairs by differences."""
+    if not sp.issparse(X):
+        return np.asarray(cdist(X, Z, "sqeuclidean"))
+    used = np.unique(X.indices)
+    lone = np.ones(Z.shape[1], dtype=bool)
+    lone[used] = False
+    at = np.repeat(np.arange(Z.shape[0]), np.diff(Z.indptr))
+    # Features that only z has add their squares; the others are few enough to be made dense.
+    rest = np.bincount(at, weights=np.where(lone[Z.indices], Z.data * Z.data, 0.0), minlength=Z.shape[0])
+    near, out = X[:, used].toarray(), np.empty((X.shape[0], Z.shape[0]))
+    step = max(1, _DENSE // max(used.size, 1))
+    for j in range(0, Z.shape[0], step):
+        out[:, j : j + step] = cdist(near, Z[j : j + step][:, used].toarray(), "sqeuclidean")
+    out += rest
+    return out
+
+
+# ---------------------------------------------------------------------- the origin
+def whole_numbers(X: Any) -> bool:
+    """Whether every value is a whole number."""
+    values = X.data if sp.issparse(X) else X
+    if not np.all(values[:1] == np.rint(values[:1])):
+        return False
+    step = max(1, _NUMBERS // max(values[:1].size, 1))
+    return all(
+        bool(np.all(part == np.rint(part))) for part in (values[i : i + step] for i in range(0, len(values), step))
+    )
+
+
+def origin_of(X: Any) -> Array | None:
+    """A point in the middle of the rows, of whole numbers if they are; of sparse rows nonzero only in columns that are far from zero.
+
+    None for sparse rows without such columns.
+    """
+    if not sp.issparse(X):
+        centre = np.asarray(X.mean(axis=0, dtype=np.float64))
+        return np.rint(centre) if whole_numbers(X) else centre
+    n, D = X.shape
+    stored = np.bincount(X.indices, minlength=D)
+    heavy = np.flatnonzero(stored >= max(1, _STORED * n))
+    if not heavy.size:
+        return None
+    where = np.full(D, -1)
+    where[heavy] = np.arange(heavy.size)
+    at = where[X.indices]
+    at, data = at[at >= 0], X.data[at >= 0]
+    means = np.bincount(at, weights=data, minlength=heavy.size) / n
+    squares = np.bincount(at, weights=(data - means[at]) ** 2, minlength=heavy.size)
+    squares += (n - stored[heavy]) * means**2
+    far = means**2 > _FAR**2 * squares / n
+    if not far.any():
+        return None
+    centre = np.zeros(D)
+    centre[heavy[far]] = np.rint(means[far]) if whole_numbers(X) else means[far]
+    return centre
+
+
+def moved(X: Any, origin: Array | None) -> Any:
+    """The rows relative to an origin, in double precision; sparse ones stay sparse."""
+    if origin is None:
+        return X if sp.issparse(X) or X.dtype == np.float64 else X.astype(np.float64)
+    if not sp.issparse(X):
+        return np.subtract(X, origin, dtype=np.float64)
+    columns = np.flatnonzero(origin).astype(X.indices.dtype if hasattr(X, "indices") else np.int32)
+    n = X.shape[0]
+    starts = np.arange(0, n * columns.size + 1, max(columns.size, 1), dtype=columns.dtype)[: n + 1]
+    shift = sp.csr_array((np.tile(origin[columns], n), np.tile(columns, n), starts), shape=X.shape)
+    return sp.csr_array(X - shift)
+
+
+def square_lengths(X: Any) -> Array:
+    """``|x|²`` of every row."""
+    if not sp.issparse(X):
+        return np.einsum("ij,ij->i", X, X)
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    return np.asarray(np.bincount(rows, weights=X.data * X.data, minlength=X.shape[0]), dtype=np.float64)
+
+
+# ---------------------------------------------------------------------- by expansion
+class Expansion:
+    """Squared distances to fixed rows Z by expansion, with the bound ``error (|x|² + |z|²)`` on the error of each."""
+
+    def __init__(self, Z: Any, origin: Array | None = None) -> None:
+        self.Z = as_sparse(Z) if sp.issparse(Z) else Z
+        self.origin = origin_of(self.Z) if origin is None else origin
+        self.B = moved(self.Z, self.origin)
+        self.b = square_lengths(self.B)
+        self.largest = float(self.b.max(initial=0.0))
+        terms = int(np.diff(self.B.indptr).max(initial=0)) if sp.issparse(self.B) else self.B.shape[1]
+        self.error = (terms + 4) * EPS
+        self.turned: Any = None  # Bᵀ by rows, for loops over columns
+        self.whole = self.largest < EXACT and whole_numbers(self.B)
+
+    def rows(self, X: Any) -> tuple[Any, Any, Array, float]:
+        """X as Z is stored, its rows about the origin, their squared lengths, and the factor of the bound."""
+        if X is self.Z:
+            return X, self.B, self.b, 0.0 if self.whole else self.error
+        if sp.issparse(self.Z):
+            X = as_sparse(X)
+        elif sp.issparse(X):
+            X = X.toarray()
+        A = moved(X, self.origin)
+        a = square_lengths(A)
+        exact = self.whole and a.max(initial=0.0) < EXACT and whole_numbers(A)
+        return X, A, a, 0.0 if exact else self.error
+
+    def products(self, A: Any, queries: int = 0) -> Array:
+        """``⟨x, z⟩`` of all pairs of moved rows; `queries` is the number of rows in all, where these are some of them."""
+        if not sp.issparse(A):
+            return np.asarray(A @ self.B.T)
+        from ..eigen import sparse_products as products
+        from ..jit import row_lists
+        from ..jit.compiler import at_hand
+
+        if max(A.shape[0], queries) * self.B.shape[0] <= _SMALL and not at_hand(products.inner_products):
+            return np.asarray((A @ self.B.T).toarray())
+        if self.turned is None:
+            turned = sp.csr_array(self.B.T)
+            self.turned = (*row_lists(turned), turned.data)
+        out = np.empty((A.shape[0], self.B.shape[0]))
+        products.inner_products(*row_lists(A), A.data, *self.turned, out)
+        return out
+
+
+def squared_distances(
+    X: Any,
+    Z: Any = None,
+    *,
+    exponent: float | None = None,
+    origin: Array | None = None,
+    then: Callable[[Array], Any] | None = None,
+) -> Array:
+    """``|x_i − z_j|²`` of all pairs of rows, accurate to nine digits.
+
+    Parameters
+    ----------
+    Z : array or None
+        None for X itself: the diagonal is zero and the matrix symmetric.
+    exponent : float or None
+        The squares will be multiplied by this number in an exponential, whose exponent then has an error of at most 1e-10. Nine digits of
+        small squares are more than that needs.
+    origin : ndarray or None
+        A point near the rows of Z, None to find one.
+    then : callable or None
+        Works in place on some rows of the result at a time, while they are in the cache.
+    """
+    same = Z is None or Z is X
+    if not sp.issparse(X) and min(X.shape[0], X.shape[0] if same else Z.shape[0]) <= _FEW and not sp.issparse(Z):
+        out = cdist(X, X if same else Z, "sqeuclidean")
+        if then is not None:
+            then(out)
+        return np.asarray(out)
+    to = Expansion(X if same else Z, origin)
+    X, A, a, error = to.rows(to.Z if same else X)
+    S = to.products(A)
+    checked = error > 0 and (exponent is None or exponent * error * (a.max(initial=0.0) + to.largest) > _EXPONENT)
+
+    def finish(rows: slice) -> None:
+        part, sums = S[rows], a[rows, None] + to.b
+        part *= -2.0
+        part += sums
+        np.maximum(part, 0.0, out=part)
+        if same:
+            np.fill_diagonal(part[:, rows], np.inf)
+        if checked:
+            measure_again(part, X[rows], to.Z, a[rows], to.b, error, exponent)
+        if same:
+            np.fill_diagonal(part[:, rows], 0.0)
+        if then is not None:
+            then(part)
+
+    step = max(64 if checked and sp.issparse(X) else 1, _ENTRIES // max(S.shape[1], 1))
+    in_slices(finish, S.shape[0], step, workers())
+    return S
+
+
+def gaussian(X: Any, Z: Any, gamma: float, origin: Array | None = None) -> Array:
+    """``exp(−γ |x_i − z_j|²)`` of all pairs of rows, wherever they lie; Z may be X or None, and the matrix is then symmetric."""
+
+    def exponential(part: Array) -> None:
+        part *= -gamma
+        np.exp(part, out=part)
+
+    return squared_distances(X, Z, exponent=gamma, origin=origin, then=exponential)
+
+
+def measure_again(part: Array, X: Any, Z: Any, a: Array, b: Array, error: float, exponent: float | None = None) -> None:
+    """Replace expanded squares `part` by those of differences, in place, where their bound ``error (a_i + b_j)`` is too large.
+
+    The parameters are those of `squared_distances`; a and b are the squared lengths of the rows that were expanded.
+    """
+    most = error * (a + b.max(initial=0.0))  # a bound for the whole row, which takes one comparison an entry
+    limit = most / _ACCURACY
+    if exponent is not None:
+        limit = np.where(exponent * most > _EXPONENT, _VANISHES / exponent + most, -1.0)
+    some = np.flatnonzero(part.min(axis=1) < limit)
+    if not some.size:
+        return
+    rows, columns = np.nonzero(part[some] < limit[some, None])
+    rows = some[rows]
+    bound = error * (a[rows] + b[columns])
+    doubtful = part[rows, columns] * _ACCURACY < bound if exponent is None else exponent * bound > _EXPONENT
+    rows, columns = rows[doubtful], columns[doubtful]
+    many = rows.size > _MANY * part.size
+    part[rows, columns] = block_squares(X, Z)[rows, columns] if many else pair_squares(X, rows, Z, columns)

@@ -1,0 +1,1 @@
+"""Shortest paths and spanning trees of sparse graphs."""

@@ -1,0 +1,344 @@
+"""How far from the optimum a point can be: bounds computed from the embedding and the weights alone, whoever found them.
+
+From below: the embedding, shrunk until no constraint is broken (or charged for what it breaks). From above: weak duality, with the
+weights scaled until ``L(Tᵀw) − C`` is positive semidefinite. Both hold for any embedding and any weights.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+from ...errors import InputError
+from ..eigen.dense import eigenpairs
+from ..factor import analyse
+from ..threads import one_blas_thread
+from .program import Program
+
+Array = NDArray[np.float64]
+
+#: Up to this order the eigenvalues are found densely.
+_SMALL = 200
+#: Price of squared slack, times the mean bound, at which a bound that is broken by its rounding costs as much as the bound itself.
+_DEAREST = 1.0 / np.finfo(float).eps ** 2
+#: Margin of the proof by inertia.
+_MARGIN = 1e-6
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Bounds on the optimum of a program, and how they were come by.
+
+    Attributes
+    ----------
+    value : float
+        ⟨C, K⟩, less what broken constraints cost.
+    lower, upper : float
+        The optimum lies between them. `lower` is proved where the point can be made feasible by shrinking, or pays for what it
+        breaks; elsewhere it is `value`, and `violation` says how far that can be trusted.
+    violation : float
+        Largest excess over a bound, relative to the bound (to the mean bound where it is zero).
+    proved : bool
+        `upper` rests on the signs of a factorisation and its own residual, not on an iterative eigenvalue.
+    """
+
+    value: float
+    lower: float
+    upper: float
+    violation: float
+    proved: bool = False
+
+    @property
+    def gap(self) -> float:
+        """``(upper − lower) / |upper|``."""
+        if self.upper == self.lower:
+            return 0.0
+        return (self.upper - self.lower) / abs(self.upper) if np.isfinite(self.upper) and self.upper != 0 else np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A point and a dual point of a `Program`, with what they prove.
+
+    Attributes
+    ----------
+    factor : ndarray of shape (N, r)
+        ``K = F Fᵀ``.
+    weights : ndarray of shape (m,)
+        Dual weights, scaled so that ``L(Tᵀ w) ⪰ C``.
+    certificate : Certificate
+    iterations : int
+    status : {"certified", "iterations", "time", "interrupted", "stalled"}
+    history : list of dict
+        One record for each certificate computed on the way.
+    """
+
+    program: Program
+    factor: Array
+    weights: Array
+    certificate: Certificate
+    iterations: int
+    status: str
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def value(self) -> float:
+        return self.certificate.value
+
+    @property
+    def lower(self) -> float:
+        return self.certificate.lower
+
+    @property
+    def upper(self) -> float:
+        return self.certificate.upper
+
+    @property
+    def gap(self) -> float:
+        return self.certificate.gap
+
+    @property
+    def rank(self) -> int:
+        return int(self.factor.shape[1])
+
+    @property
+    def is_contradiction(self) -> bool:
+        """The weights prove that no K keeps the bounds: `upper` is negative, and ⟨C, K⟩ with C ⪰ 0 is not."""
+        if self.upper >= 0 or self.program.slack is not None:
+            return False
+        values = self.program.cost if np.ndim(self.program.cost) == 1 else la.eigvalsh(dense_cost(self.program))
+        return bool(np.min(values) >= -1e-9 * np.max(np.abs(values)))
+
+    def verify(self) -> Certificate:
+        """The certificate computed anew from `factor` and `weights`, `upper` proved by the signs of a factorisation."""
+        F = self.program.centred(self.factor)
+        lower, violation = lower_bound(self.program, F)
+        return Certificate(net_value(self.program, F), lower, proved_upper(self.program, self.weights), violation, True)
+
+
+# ---------------------------------------------------------------------- from below
+def net_value(program: Program, F: Array) -> float:
+    """⟨C, K⟩ less the price of what is broken."""
+    paid = 0.0 if program.slack is None else program.slack.cost(program.excess(F))
+    return program.variance(F) - paid
+
+
+def shrink(program: Program, F: Array) -> float:
+    """The factor α by which K should be multiplied: the largest that keeps it feasible, or the best where slack is for sale."""
+    left = program.rows(program.squares(F))
+    if program.is_monotone:
+        if program.variance(F) < 0:  # an indefinite cost: nothing is better than this
+            return 0.0
+        bound = program.bounds > 0
+        worst = float(np.max(left[bound] / program.bounds[bound], initial=0.0))
+        return 1.0 / worst if worst > 0 else 1.0
+    if program.slack is None:
+        return 1.0
+    return _best_scale(program, left, program.variance(F))
+
+
+def _best_scale(program: Program, left: Array, variance: float) -> float:
+    """Maximiser of the concave ``α·variance − ν Σ (α·left − b)₊^p``, by bisection of its slope."""
+    assert program.slack is not None
+    size = float(np.abs(program.bounds).mean()) or 1.0  # squares of squared distances may overflow
+    scaled, left, variance = program.scaled(size), left / size, variance / size
+    slack, equations = scaled.slack, program.equations
+    assert slack is not None
+
+    def slope(a: float) -> float:
+        over = a * left - scaled.bounds
+        active = over if slack.power == 2 else np.sign(over)
+        active = np.where(equations, active, np.maximum(active, 0.0))
+        return variance - slack.power * float((slack.price * active) @ left)
+
+    low, high = 0.0, 2.0
+    while slope(high) > 0 and high < 1e6:
+        high *= 2.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if slope(middle) > 0 else (low, middle)
+    return low
+
+
+def lower_bound(program: Program, F: Array) -> tuple[float, float]:
+    """A value that is attained, and the largest relative violation of the point as it stands; F is centred."""
+    over = np.abs(program.excess(F))
+    size = np.where(np.abs(program.bounds) > 0, np.abs(program.bounds), np.mean(np.abs(program.bounds)) or 1.0)
+    violation = float(np.max(over / size, initial=0.0))
+    scale = shrink(program, F)
+    return net_value(program, np.sqrt(scale) * F), violation
+
+
+# ---------------------------------------------------------------------- from above
+def upper_bound(program: Program, w: Array, ratio: float) -> float:
+    """Weak duality for the weights ``θ w``, θ = `ratio` = max xᵀCx / xᵀLx; infinite where they are no dual point."""
+    slack, equations = program.slack, program.equations
+    if not np.isfinite(ratio) or np.any(w[~equations] < 0):
+        return np.inf
+    ratio = max(ratio, 0.0)
+    paid = 0.0
+    if slack is not None and slack.power == 1 and np.max(np.abs(ratio * w), initial=0.0) > slack.price * (1 + 1e-12):
+        return np.inf
+    if slack is not None and slack.power == 2:
+        paid = float(ratio**2 * (w @ w)) / (4.0 * slack.price)
+    return float(ratio * (program.bounds @ w)) + paid
+
+
+def largest_ratio(program: Program, w: Array, k: int = 1, tol: float = 1e-9) -> tuple[float, Array, Array]:
+    """θ = max xᵀCx / xᵀL(Tᵀw)x over centred x; also the k largest ratios and their vectors.
+
+    Where L is not positive there, θ is 1 if ``L ⪰ C`` all the same, and infinite if not.
+    """
+    if _is_variance(program) and program.n > _SMALL:
+        return _sparse_ratio(program, w, k, tol)
+    Z = centred_basis(program.centre)
+    L = as_dense(program.laplacian(program.pull(w)))
+    L, C = Z.T @ L @ Z, Z.T @ dense_cost(program) @ Z
+    try:
+        values, V = eigenpairs(C, k, "max", unit=L)
+    except la.LinAlgError:
+        ratio = 1.0 if la.eigvalsh(L - C)[0] >= 0 else np.inf
+        return ratio, np.full(k, ratio), np.zeros((program.n, 0))
+    return float(values[0]), values, Z @ V
+
+
+def _sparse_ratio(program: Program, w: Array, k: int, tol: float) -> tuple[float, Array, Array]:
+    """The same for a diagonal C by shift-invert Lanczos on ``M^{-½} L M^{-½}``, from a shift below its spectrum."""
+    n, root = program.n, np.sqrt(program.cost)
+    L = program.laplacian(program.pull(w))
+    S = sp.csr_array(sp.diags_array(1 / root) @ L @ sp.diags_array(1 / root))
+    shift, eye = 0.05, sp.eye_array(n, format="csr")
+    analysis = analyse(sp.csr_array(S + shift * eye))
+    for _ in range(30):
+        with suppress(RuntimeError):  # a pivot of zero: the shift is too small
+            factor = analysis.factorise(sp.csr_array(S + shift * eye))
+            if factor.negative == 0:
+                break
+        shift *= 4.0
+    else:
+        return np.inf, np.full(k, np.inf), np.zeros((n, 0))
+    flat = root / np.linalg.norm(root)
+
+    def inverse(x: Array) -> Array:
+        y = factor.solve(x - flat * (flat @ x))
+        return y - flat * (flat @ y)
+
+    start = np.random.default_rng(0).standard_normal(n)
+    start -= flat * (flat @ start)
+    try:
+        with one_blas_thread():
+            values, V = eigsh(LinearOperator((n, n), matvec=inverse, dtype=float), k=k, which="LA", v0=start, tol=tol)
+    except ArpackNoConvergence:
+        return np.inf, np.full(k, np.inf), np.zeros((n, 0))
+    order = np.argsort(values)[::-1]
+    smallest = 1.0 / values[order] - shift
+    ratios = np.where(smallest > 0, 1.0 / np.where(smallest > 0, smallest, 1.0), np.inf)
+    V = V[:, order] / root[:, None]
+    # where weights differ by more than 1/eps the shift is lost, and with it the ratio: what a vector itself shows is never too much
+    x, tension = V[:, 0], float(program.pull(w) @ (program.directions @ V[:, 0]) ** 2)
+    shown = float(program.cost @ x**2) / tension if tension > 0 else np.inf
+    return max(float(ratios[0]), shown), ratios, V
+
+
+def proved_upper(program: Program, w: Array) -> float:
+    """An upper bound that rests on a factorisation: L(Tᵀw) − C, for weights raised by ε, has no negative pivot on the centred vectors.
+
+    Where C is a variance the factorisation is sparse and has one negative pivot, the constant vector's; ``L D Lᵀ`` is multiplied out
+    again and must miss by less than the margin. Elsewhere it is Cholesky's, with the rounding that is known of it.
+    """
+    proof = _sparse_proof if _is_variance(program) else _dense_proof
+    for margin in (_MARGIN, 1e-5, 1e-4, 1e-3, 1e-2):
+        raised = _raised(program, w, margin)
+        if proof(program, raised, 0.1 * margin):
+            return upper_bound(program, raised, 1.0)
+    return np.inf
+
+
+def _raised(program: Program, w: Array, margin: float) -> Array:
+    """Weights with a larger L; where a price bounds them, those that can still be changed."""
+    if program.slack is None or program.slack.power == 2:
+        return (1.0 + margin) * w
+    price = program.slack.price
+    return np.clip(w + margin * program.signs * np.abs(w), -price, price)
+
+
+def _sparse_proof(program: Program, w: Array, margin: float) -> bool:
+    A = sp.csr_array(program.laplacian(program.pull(w)) - (1.0 + margin) * sp.diags_array(program.cost))
+    try:
+        factor = analyse(A).factorise(A)
+    except RuntimeError:  # a pivot that is exactly zero
+        return False
+    if factor.negative != 1:
+        return False
+    L = factor.lower()
+    missed = A[factor.order][:, factor.order] - L @ sp.diags_array(factor.signs) @ L.T
+    return float(abs(missed).sum(axis=1).max()) <= margin * float(program.cost.min())
+
+
+def _dense_proof(program: Program, w: Array, margin: float) -> bool:
+    Z = centred_basis(program.centre)
+    L = Z.T @ as_dense(program.laplacian(program.pull(w))) @ Z
+    C = Z.T @ dense_cost(program) @ Z
+    rounding = 4.0 * len(L) * np.finfo(float).eps * float(np.abs(L.diagonal()).sum() + np.abs(C.diagonal()).sum())
+    try:
+        la.cholesky(L - C - rounding * np.eye(len(L)))
+    except la.LinAlgError:
+        return False
+    return True
+
+
+def check_price(program: Program) -> None:
+    """Refuse a price of slack at which rounding costs more than there is to gain, or a linear one at which breaking all bounds pays."""
+    slack = program.slack
+    if slack is None:
+        return
+    size = float(np.abs(program.bounds).mean()) or 1.0
+    if slack.power == 2 and slack.price > (most := _DEAREST / size):
+        raise InputError(
+            f"The price {slack.price:.4g} of squared slack is too high for squared distances of {size:.3g} in the mean: rounding alone "
+            f'breaks them by so much that the price exceeds the variance. Use price <= {most:.3g} (its unit is 1/length²), or price="auto".'
+        )
+    if slack.power == 2 or np.any(program.signs == 0):  # rows of both signs have no largest weights
+        return
+    ratio = largest_ratio(program, np.where(program.signs > 0, slack.price, 0.0))[0]
+    if ratio >= 1.0:
+        raise InputError(
+            f"Slack at the price {slack.price:.4g} is too cheap: stretching every pair gains more than it costs, and the "
+            f"variance has no maximum. Ask more than {ratio * slack.price:.4g}."
+        )
+
+
+# ---------------------------------------------------------------------- linear algebra
+def mirror(c: Array) -> Array:
+    """The vector u of the Householder reflection ``I − u uᵀ`` whose columns but the first are orthogonal to c."""
+    u = c / np.linalg.norm(c)
+    u = u + np.where(u[0] >= 0, 1.0, -1.0) * np.eye(1, c.size)[0]
+    return np.asarray(u * np.sqrt(2.0 / (u @ u)))
+
+
+def centred_basis(c: Array) -> Array:
+    """Orthonormal basis (N, N−1) of the complement of c: the last columns of a Householder reflection."""
+    u = mirror(c)
+    return np.asarray((np.eye(c.size) - np.outer(u, u))[:, 1:])
+
+
+def as_dense(A: Any) -> Array:
+    return np.asarray(A.toarray() if sp.issparse(A) else A)
+
+
+def _is_variance(program: Program) -> bool:
+    """C = diag(c) > 0 and sparse directions: the constant vector is then L- and C-orthogonal to every centred one."""
+    if np.ndim(program.cost) != 1 or not sp.issparse(program.directions):
+        return False
+    return bool(np.all(program.cost > 0) and np.allclose(program.cost, program.centre, rtol=1e-12, atol=0.0))
+
+
+def dense_cost(program: Program) -> Array:
+    return np.diag(program.cost) if np.ndim(program.cost) == 1 else as_dense(program.cost)

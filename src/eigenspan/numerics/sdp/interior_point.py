@@ -1,0 +1,362 @@
+"""Interior point with dense matrices: any `Program`, to full accuracy, up to about a thousand points.
+
+Steps are those of Helmberg, Kojima and Monteiro, with Mehrotra's correction, on the problem as `Space` states it. Since every constraint
+is a sum of rank-one terms, the matrix of the normal equations is ``T [(B K Bᵀ) ∘ (B S⁻¹ Bᵀ)] Tᵀ`` and a diagonal.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg as la
+
+from ..memory import require
+from .certificate import (
+    Certificate,
+    Solution,
+    largest_ratio,
+    lower_bound,
+    net_value,
+    shrink,
+    upper_bound,
+)
+from .program import Array, Program, check_program
+from .program_space import Space
+
+#: Iterations without a better certificate after which the run has stalled.
+_PATIENCE = 8
+#: Steps shorter than this lead nowhere.
+_SHORT = 1e-7
+#: How often a step is refined, and the error, in units of the mean bound, at which it is good.
+_REFINEMENTS, _EXACT = 4, 1e-9
+#: Bounds, in units of their mean, below which the first weights no longer grow.
+_SHORTEST = 1e-12
+#: Eigenvalues of K below this share of the largest are rounding.
+_RANK = 1e-12
+
+
+def dense_interior_point(
+    program: Program,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 100,
+    time_limit: float | None = None,
+    callback: Callable[[dict[str, Any]], None] | None = None,
+) -> Solution:
+    """Solve a program of N points, p directions and m rows, in O(m³ + p² + N³) a step and some 20 steps.
+
+    Parameters
+    ----------
+    program : Program
+    tol : float
+        Relative gap of the certificate to reach; also the largest violation where no bound from below can be proved.
+    max_iter : int
+    time_limit : float, optional
+        Seconds after which the best point so far is returned, checked between steps.
+    callback : callable, optional
+        Called after every step with a dict of iteration, value, violation (of the point), lower, upper, gap (the best so far), seconds.
+
+    Returns
+    -------
+    Solution
+        Status ``"stalled"`` where rounding ends the progress above `tol`, as it does where a program has no interior. A program that
+        is interrupted returns its best point too.
+    """
+    check_program(program)
+    _check_memory(program)
+    began, history, status, iteration = time.monotonic(), [], "iterations", 0
+    space, best = Space.of(program), _Best(program)
+    try:
+        point: _Point | None = _start(space)
+        while point is not None:
+            value, violation = best.offer(space.factor(point.root), space.weights(point.w))
+            seconds = time.monotonic() - began
+            record = {"iteration": iteration, "value": value, "violation": violation, **best.bounds, "seconds": seconds}
+            history.append(record)
+            if callback is not None:
+                callback(dict(record))
+            if best.missing <= 0.99 * tol:
+                status = "certified"
+            elif time_limit is not None and seconds > time_limit:
+                status = "time"
+            elif best.age > _PATIENCE:
+                status = "stalled"
+            if status != "iterations" or iteration == max_iter:
+                break
+            point, iteration = _advance(space, point), iteration + 1
+        else:
+            status = "stalled"
+    except KeyboardInterrupt:
+        if not history:
+            raise
+        status = "interrupted"
+    return best.solution(iteration, status, history)
+
+
+def _check_memory(program: Program) -> None:
+    p, n = program.directions.shape[0], program.n
+    m = p if program.is_band else program.bounds.size
+    require(
+        8.0 * (2 * p**2 + (0 if program.combine is None else m * p) + 2 * m**2 + 16 * n**2),
+        f"The normal equations of {m} constraints on {p} pairs of {n} points",
+        "Use LandmarkMVU, whose unknown is small, or the inequality form, which needs no dense matrix; or fewer neighbours.",
+    )
+
+
+# ---------------------------------------------------------------------- points and steps
+class _Point(NamedTuple):
+    """Primal (K, x), dual (w, S, z), and the Cholesky factors of K and S."""
+
+    K: Array
+    x: Array
+    w: Array
+    S: Array
+    z: Array
+    root: Array
+    dual_root: Array
+
+
+class _Step(NamedTuple):
+    K: Array
+    x: Array
+    w: Array
+    S: Array
+    z: Array
+
+
+def _point(K: Array, x: Array, w: Array, S: Array, z: Array) -> _Point:
+    """Raises `LinAlgError` outside the cone."""
+    return _Point(K, x, w, S, z, *(la.cholesky(A, lower=True, check_finite=False) for A in (K, S)))
+
+
+def _start(space: Space) -> _Point:
+    """Weights well inside the dual where they are found, and the primal on the central path that belongs to them."""
+    program = space.program
+    positive = program.signs > 0
+    # stiff where a string is short: with equal weights those a thousand times shorter than others begin hopelessly overstretched
+    lengths = np.sqrt(np.where(program.bounds > 0, np.maximum(program.bounds, _SHORTEST), 1.0))
+    w = np.where(positive, 2.0 / lengths, np.where(program.equations, 0.0, 0.5))
+    ratio = largest_ratio(program, w)[0]
+    w *= 2.0 * ratio if np.isfinite(ratio) and ratio > 0 else 1.0
+    if program.slack is not None and program.slack.power == 1:
+        w = np.minimum(w, 0.5 * program.slack.price)
+    S = space.adjoint(w) - space.C
+    least, spread = la.eigvalsh(S)[0], np.abs(S).sum(axis=1).max() or 1.0
+    if least < 1e-10 * spread:
+        S = S + (0.1 * spread - least) * np.eye(len(S))
+    z = space.price + space.gathered(w)
+    inverse = la.inv(S)
+    inverse = (inverse + inverse.T) / 2
+    fit = (space.values(inverse) + space.spread(1.0 / z))[positive]
+    mu = float(fit @ np.maximum(program.bounds[positive], 0.1)) / float(fit @ fit) if positive.any() else 1.0
+    mu *= 4.0  # too large costs an iteration, too small is not recovered from
+    return _point(mu * inverse, mu / z, w, S, z)
+
+
+def _advance(space: Space, point: _Point) -> _Point | None:
+    """One predictor–corrector step, or None where no step leads on."""
+    K, x, _, S, z, _, _ = point
+    try:
+        newton = _Newton(space, point)
+        gap, order = float(np.vdot(K, S) + x @ z), len(K) + x.size
+        first = newton.step(0.0)
+        ap, ad = (min(1.0, reach) for reach in _reaches(point, first))
+        left = float(np.vdot(K + ap * first.K, S + ad * first.S) + (x + ap * first.x) @ (z + ad * first.z))
+        centring = min(0.9, max(left / gap, 1e-3) ** 2)
+        step = newton.step(centring * gap / order, first)
+        near = 0.9 + 0.08 * min(ap, ad)
+        ap, ad = (min(1.0, near * reach) for reach in _reaches(point, step))
+        if space.delta:  # a quadratic price ties the primal to the dual
+            ap = ad = min(ap, ad)
+        for back in (1.0, 0.8, 0.5, 0.2):
+            if max(ap, ad) * back < _SHORT:
+                return None
+            try:
+                return _moved(space, point, step, back * ap, back * ad)
+            except la.LinAlgError:
+                continue
+    except la.LinAlgError:
+        pass
+    return None
+
+
+def _moved(space: Space, point: _Point, step: _Step, ap: float, ad: float) -> _Point:
+    K, x, w = point.K + ap * step.K, point.x + ap * step.x, point.w + ad * step.w
+    S, z = point.S + ad * step.S, point.z + ad * step.z
+    if not (np.all(x > 0) and np.all(z > 0)):
+        raise la.LinAlgError
+    return _point((K + K.T) / 2, x, w, (S + S.T) / 2, z)
+
+
+class _Newton:
+    """The linearised equations at a point, factorised."""
+
+    def __init__(self, space: Space, point: _Point) -> None:
+        K, x, w, S, z, _, dual_root = point
+        self.space, self.point = space, point
+        inverse = la.lapack.dpotri(dual_root, lower=True)[0]
+        self.inverse = np.tril(inverse) + np.tril(inverse, -1).T
+        self.ratio = x / z
+        self.solve = _normal_solver(space, space.products(K, self.inverse), space.damping(self.ratio))
+        self.primal = space.program.bounds - space.values(K) - space.spread(x) + space.delta * w
+        self.dual = space.adjoint(w) - space.C - S
+        self.linear = space.price + space.gathered(w) - z
+        self.shift = self._through(self.dual) if np.abs(self.dual).max(initial=0.0) > 1e-12 else None
+
+    def _through(self, D: Array) -> Array:
+        """How K answers to a change of S: the symmetric part of ``K D S⁻¹``."""
+        product = self.point.K @ D @ self.inverse
+        return (product + product.T) / 2
+
+    def step(self, target: float, first: _Step | None = None) -> _Step:
+        """Towards ``K S = x z = target``; `first` is the step whose second-order error is corrected."""
+        space, (K, x, _, _, z, _, _) = self.space, self.point
+        R, r = target * self.inverse - K, target / z - x - self.ratio * self.linear
+        if self.shift is not None:
+            R = R - self.shift
+        if first is not None:
+            Q = first.K @ first.S @ self.inverse
+            R, r = R - (Q + Q.T) / 2, r - first.x * first.z / z
+        dK, dx, dw, D, dz = R, r, np.zeros_like(self.primal), np.zeros_like(R), np.zeros_like(r)
+        before = np.inf
+        for _ in range(_REFINEMENTS):  # the first solves, the others mend what rounding did to the primal equations
+            missed = space.values(dK) + space.spread(dx) - space.delta * dw - self.primal
+            size = float(np.abs(missed).max())
+            if not _EXACT < size < 0.5 * before:
+                break
+            before = size
+            change = self.solve(missed)
+            more = space.adjoint(change)
+            dw, D, dz = dw + change, D + more, dz + space.gathered(change)
+            dK, dx = dK - self._through(more), r - self.ratio * dz
+        if not np.all(np.isfinite(dw)):
+            raise la.LinAlgError
+        return _Step(dK, dx, dw, D + self.dual, dz + self.linear)
+
+
+def _normal_solver(space: Space, M: Array, damping: Array) -> Callable[[Array], Array]:
+    """Solves ``(T M Tᵀ + diag(damping)) w = right``."""
+    if space.program.is_band:
+        above, below = np.split(damping, 2)
+        if np.all(above + below > 0):
+            return _band_solver(M, above, below)
+    M = space.combined(M)
+    M.flat[:: len(M) + 1] += damping
+    return _solver(M)
+
+
+def _band_solver(M: Array, above: Array, below: Array) -> Callable[[Array], Array]:
+    """The same where T is ``[I; −I]``, with a matrix of half the order, an eighth of the work.
+
+    The two rows of a pair read ``M u + a w₁ = r₁`` and ``−M u + b w₂ = r₂`` with ``u = w₁ − w₂``. Their sum gives w₁ and w₂ from u
+    without M, and without cancellation.
+    """
+    total = above + below
+    M.flat[:: len(M) + 1] += above * below / total
+    solve = _solver(M)
+
+    def both(right: Array) -> Array:
+        first, second = np.split(right, 2)
+        u = solve((below * first - above * second) / total)
+        return np.concatenate([(first + second + below * u) / total, (first + second - above * u) / total])
+
+    return both
+
+
+def _solver(M: Array) -> Callable[[Array], Array]:
+    """Solves with M, regularised as little as its factorisation asks for."""
+    diagonal = M.diagonal().copy()
+    for ridge in (0.0, 1e-14, 1e-12, 1e-10, 1e-8):
+        M.flat[:: len(M) + 1] = diagonal * (1.0 + ridge)
+        try:
+            factor = la.cho_factor(M, lower=True, check_finite=False)
+            break
+        except la.LinAlgError:
+            continue
+    else:
+        raise la.LinAlgError
+    return lambda right: np.asarray(la.cho_solve(factor, right, check_finite=False))
+
+
+def _reaches(point: _Point, step: _Step) -> tuple[float, float]:
+    """How far the primal and the dual can go before they leave their cones."""
+    primal = min(_reach(point.root, step.K), _ratio_test(point.x, step.x))
+    return primal, min(_reach(point.dual_root, step.S), _ratio_test(point.z, step.z))
+
+
+def _ratio_test(x: Array, dx: Array) -> float:
+    down = dx < 0
+    return float(np.min(-x[down] / dx[down], initial=np.inf))
+
+
+def _reach(root: Array, D: Array) -> float:
+    """Largest α with ``root rootᵀ + α D ⪰ 0``."""
+    half = la.solve_triangular(root, D, lower=True, check_finite=False)
+    scaled = la.solve_triangular(root, half.T, lower=True, check_finite=False)
+    if not np.all(np.isfinite(scaled)):
+        raise la.LinAlgError
+    least = la.eigh((scaled + scaled.T) / 2, eigvals_only=True, subset_by_index=[0, 0], check_finite=False)
+    if least.size == 0:  # LAPACK's subset driver loses copies of a multiple eigenvalue
+        least = la.eigvalsh((scaled + scaled.T) / 2)
+    return float(-1.0 / least[0]) if least[0] < 0 else np.inf
+
+
+# ---------------------------------------------------------------------- what is kept
+class _Best:
+    """The embedding and the weights that prove most, of all that were offered."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.factor: Array | None = None
+        self.dual: Array | None = None
+        self.lower, self.upper, self.violation = -np.inf, np.inf, np.inf
+        self.missing, self.age = np.inf, 0
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        return {"lower": self.lower, "upper": self.upper, "gap": Certificate(0.0, self.lower, self.upper, 0.0).gap}
+
+    def _missing(self, lower: float, violation: float) -> float:
+        gap = Certificate(0.0, lower, self.upper, 0.0).gap
+        return gap if self.program.has_lower_bound else max(abs(gap), violation)
+
+    def offer(self, F: Array, w: Array) -> tuple[float, float]:
+        """Take what is better; returns the value and the violation of F."""
+        program, before = self.program, (self.lower, self.upper)
+        ratio = largest_ratio(program, w)[0]
+        upper = upper_bound(program, w, ratio)
+        if self.dual is None or upper < self.upper:
+            self.upper, self.dual = upper, _scaled(program, w, ratio) if np.isfinite(upper) else w
+        lower, violation = lower_bound(program, F)
+        new, old = self._missing(lower, violation), self._missing(self.lower, self.violation)
+        better = lower > self.lower if program.has_lower_bound else new <= old
+        if self.factor is None or better:
+            self.lower, self.violation, self.factor = lower, violation, F
+        missing = self._missing(self.lower, self.violation)
+        moved = 0 < self.upper < 0.99 * before[1] or before[0] + 0.01 * abs(before[0]) < self.lower < self.upper
+        self.age = 0 if moved or missing < 0.99 * self.missing else self.age + 1
+        self.missing = min(missing, self.missing)
+        return net_value(program, F), violation
+
+    def solution(self, iterations: int, status: str, history: list[dict[str, Any]]) -> Solution:
+        """The certificate is computed from what is handed out."""
+        program = self.program
+        assert self.factor is not None
+        assert self.dual is not None
+        values, V = la.eigh(self.factor @ self.factor.T)
+        kept = values > _RANK * max(values[-1], 0.0)
+        F = program.centred(V[:, kept][:, ::-1] * np.sqrt(values[kept][::-1]))
+        F = np.sqrt(shrink(program, F)) * F
+        lower, violation = lower_bound(program, F)
+        upper = upper_bound(program, self.dual, largest_ratio(program, self.dual)[0])
+        certificate = Certificate(net_value(program, F), lower, upper, violation)
+        return Solution(program, F, self.dual, certificate, iterations, status, history)
+
+
+def _scaled(program: Program, w: Array, ratio: float) -> Array:
+    """Weights at the edge of the dual, or half-way to it where a price forbids to raise them again."""
+    linear = program.slack is not None and program.slack.power == 1
+    return w * (0.5 * (1.0 + ratio) if linear and ratio < 1.0 else max(ratio, 0.0))

@@ -1,0 +1,394 @@
+"""Low-rank primal–dual interior point for unfolding: a Gram matrix kept as its factor, sparse Newton steps, certified bounds.
+
+``K = R Rᵀ`` with R of r columns makes the problem smooth but not convex, so a stationary point need not be the optimum. The dual
+tells: at the optimum ``L(w) ⪰ M`` on centred vectors, and where it is not, the eigenvector that shows it is a direction of ascent in one
+more dimension. R takes it into its last column if that is free, and grows one if it is not. What is returned is therefore
+certified, whatever path led there.
+
+Cost: each step factorises a sparse matrix of order nr with the fill of the neighbour graph; memory grows with that fill.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..._diagnostics import note, stage
+from ..factor import analyse
+from .best_bounds import Best
+from .certificate import Certificate, Solution, largest_ratio, lower_bound, net_value, shrink
+from .newton import NewtonMatrix
+from .program import Program
+
+Array = NDArray[np.float64]
+Callback = Callable[[dict[str, Any]], None]
+
+#: Shift at which the Newton matrix is positive definite, in units of the masses; and the smallest that is kept.
+_SAFE, _FLOOR = 2.05, 1e-3
+#: Share of the way to the boundary that a step may take.
+_REACH = 0.95
+#: Relative gap of the unfolding that a band begins with.
+_WARM = 1e-2
+#: Relative gap of the central path at which a known solution is taken up, as a share of the one asked for.
+_CLOSE = 0.3
+#: A last column with less of the variance than this is free to be used for an escape.
+_FREE = 1e-4
+#: Columns with less than this are empty.
+_EMPTY = 1e-9
+
+
+@dataclass
+class _Step:
+    """A direction: of the embedding, of the room left below each bound, of the weights, of the slack."""
+
+    D: Array
+    room: Array
+    weights: Array
+    slack: Array
+    linear: Array
+    square: Array
+
+
+class _Unfolding:
+    """The state of the iteration, in units in which the mean bound is one."""
+
+    def __init__(self, program: Program, R: Array, tol: float, *, warm: float = 0.0) -> None:
+        self.program, self.tol = program, tol
+        T = program.combine
+        self.m = program.bounds.size
+        self.edge = np.arange(self.m) if T is None else T.indices
+        self.sign = np.ones(self.m) if T is None else T.data
+        self.newton = NewtonMatrix(program, R.shape[1])
+        self.R = program.centred(R)
+        width = self._width()
+        if not warm:
+            reach = self._left() / program.bounds
+            spread = program.variance(self.R) / float(np.mean(reach))
+            self.R *= np.sqrt(0.5 / np.quantile(reach, 0.98))
+        self.room = np.maximum(program.bounds - self._left(), 0.1 * width)
+        self.mu = (warm * program.variance(self.R) if warm else 0.05 * spread) / self.m
+        self.w = self.mu / self.room
+        self._begin_slack()
+        self.shift, self.fall, self.wait, self.left_at = _SAFE, 0.4, 6, 0.0
+
+    # ------------------------------------------------------------------ the pieces of the problem
+    def _left(self) -> Array:
+        """The left-hand sides of the rows."""
+        v: Array = self.sign * self.program.squares(self.R)[self.edge]
+        return v
+
+    def _width(self) -> Array:
+        """How far apart the bounds of each row are: the bound itself where there is no lower one."""
+        b = self.program.bounds
+        return b if self.program.combine is None else np.tile(sum(np.split(b, 2)), 2)
+
+    def _on_edges(self, rows: Array) -> Array:
+        """Values of rows summed over their edges."""
+        if self.program.combine is None:
+            return rows
+        return np.asarray(np.bincount(self.edge, rows, minlength=len(self.program.pairs)), dtype=np.float64)  # type: ignore[arg-type]
+
+    def _begin_slack(self) -> None:
+        slack = self.program.slack
+        self.t = np.zeros(self.m)
+        if slack is not None and slack.power == 1:
+            self.w = np.minimum(self.w, 0.5 * slack.price)
+            self.t = self.mu / (slack.price - self.w)
+        elif slack is not None:
+            self.t = self.w / (2.0 * slack.price)
+
+    def _slack_terms(self) -> tuple[Array | float, Array | float]:
+        """(e, c) with ``dt = e + c dw``: how the slack follows the weights."""
+        slack = self.program.slack
+        if slack is None:
+            return 0.0, 0.0
+        if slack.power == 2:
+            return 0.0, 0.5 / slack.price
+        left = slack.price - self.w
+        return self.mu / left - self.t, self.t / left
+
+    def residual(self) -> Array:
+        return self.program.bounds - self._left() - self.room + self.t
+
+    def gradient(self, rows: Array) -> Array:
+        """``(L(Tᵀ rows) − M) R``."""
+        B, g = self.program.directions, self._on_edges(self.sign * rows)
+        return np.asarray(B.T @ (g[:, None] * (B @ self.R)) - self.program.cost[:, None] * self.R)
+
+    # ------------------------------------------------------------------ progress
+    def is_settled(self) -> bool:
+        """Close enough to the central path for the bounds to be worth computing."""
+        variance = self.program.variance(self.R)
+        gap = self.m * self.mu / variance
+        self.dual = float(la.norm(self.gradient(self.w)) / la.norm(self.R))
+        primal = float(self.w @ np.abs(self.residual())) / variance
+        apart = float(np.mean(np.abs(self.w * self.room - self.mu))) / self.mu
+        return self.dual < max(0.2 * gap, 0.3 * self.tol) and primal < max(0.3 * gap, 0.2 * self.tol) and apart < 0.5
+
+    def lower_barrier(self) -> None:
+        variance = self.program.variance(self.R)
+        if self.m * self.mu / variance > 0.3 * self.tol:
+            self.mu = max(self.mu * self.fall, 0.25 * self.tol * variance / self.m)
+            self.fall = max(0.2, 0.8 * self.fall)
+
+    def trim(self) -> None:
+        """Turn to principal axes and drop empty columns, all but one of them."""
+        masses = np.sqrt(self.program.cost)[:, None]
+        _, s, Vt = la.svd(masses * self.R, full_matrices=False)
+        used = int(np.sum(s**2 > _EMPTY * np.sum(s**2)))
+        self.R = (self.R @ Vt.T)[:, : max(used + 1, 2)]
+        self.last = float(s[-1] ** 2 / np.sum(s**2)) if self.R.shape[1] == s.size else 0.0
+
+    def escape(self, direction: Array) -> None:
+        """Leave a saddle along an eigenvector, in the last column or a new one."""
+        if self.last > _FREE:
+            self.R = np.hstack([self.R, np.zeros((len(self.R), 1))])
+        if self.R[:, -1] @ direction < 0:
+            direction = -direction
+        upper = self.sign > 0
+        steps = (self.program.directions @ direction)[self.edge[upper]] ** 2
+        length = np.sqrt(0.5 * np.min(self._width()[upper] / np.maximum(steps, np.finfo(float).tiny)))
+        self.R[:, -1] += length * direction
+        self.shift = _SAFE
+
+    # ------------------------------------------------------------------ one Newton step
+    def advance(self) -> None:
+        step = self._direction()
+        primal, dual = self._longest(step)
+        taken = self._search(step, primal)
+        self.R = self.R + taken * step.D
+        self.room = self.room + taken * step.room
+        self.w = self.w + dual * (taken / primal) * step.weights
+        slack = self.program.slack
+        if slack is None:
+            self.w = np.clip(self.w, 0.02 * self.mu / self.room, 50.0 * self.mu / self.room)
+        elif slack.power == 2:
+            self.t = self.w / (2.0 * slack.price)
+        else:
+            self.t = self.t + taken * step.slack
+        free = self.program.bounds - self._left() + self.t
+        self.room = np.maximum(self.room, np.minimum(free, 1.5 * self.room))
+        if taken > 0.6:
+            self.shift = max(0.3 * self.shift, _FLOOR)
+        elif taken < 0.1:
+            self.shift = min(3.0 * self.shift, _SAFE)
+
+    def _direction(self) -> _Step:
+        e, c = self._slack_terms()
+        rp = self.residual() + e
+        omega = 1.0 / (self.room / self.w + c)
+        target = self.w + omega * (self.mu / self.w - self.room - rp)
+        B = self.program.directions
+        delta = np.asarray(B @ self.R)
+        g, curve = self._on_edges(self.sign * self.w), self._on_edges(omega)
+        solve = self.newton.solver(delta, g, curve, self.shift)
+        while solve is None:
+            self.shift = _SAFE if self.shift < _SAFE else 3.0 * self.shift
+            solve = self.newton.solver(delta, g, curve, self.shift)
+        D = self.program.centred(-2.0 * solve(self.gradient(target)))
+        change = np.asarray(B @ D)
+        linear = (2.0 * np.einsum("er,er->e", delta, change))[self.edge] * self.sign
+        square = np.einsum("er,er->e", change, change)[self.edge] * self.sign
+        weights = target - self.w + omega * linear
+        slack = e + c * weights
+        return _Step(D, rp - e - linear + slack, weights, np.broadcast_to(slack, weights.shape), linear, square)
+
+    def _longest(self, step: _Step) -> tuple[float, float]:
+        primal, dual = _to_boundary(self.room, step.room), _to_boundary(self.w, step.weights)
+        slack = self.program.slack
+        if slack is not None and slack.power == 1:
+            primal = min(primal, _to_boundary(self.t, step.slack))
+            dual = min(dual, _to_boundary(slack.price - self.w, -step.weights))
+        return primal, dual
+
+    def _search(self, step: _Step, longest: float) -> float:
+        """Backtrack on the barrier function with an exact penalty for the residual of the rows."""
+        variance, slack, mu = self.program.variance, self.program.slack, self.mu
+        inner = 2.0 * float(np.vdot(self.program.cost[:, None] * self.R, step.D))
+        outer, penalty = variance(step.D), 1.2 * np.maximum(self.w, self.w + step.weights) + 0.1 * np.mean(self.w)
+        rp = self.residual()
+
+        def merit(a: float) -> float:
+            value = -a * inner - a * a * outer - mu * float(np.log1p(a * step.room / self.room).sum())
+            t = a * step.slack
+            if slack is not None and slack.power == 1:
+                value += slack.price * float(t.sum()) - mu * float(np.log1p(t / self.t).sum())
+            elif slack is not None:
+                value += slack.price * float(((self.t + t) ** 2 - self.t**2).sum())
+            return value + float(
+                penalty @ np.abs(rp - a * (step.linear + step.room - step.slack) - a * a * step.square)
+            )
+
+        begin, a = merit(0.0), longest
+        slope = -inner - mu * float(np.sum(step.room / self.room)) - float(penalty @ np.abs(rp))
+        for _ in range(25):
+            if merit(a) <= begin + 1e-4 * a * min(slope, 0.0) + 1e-10 * abs(begin):
+                break
+            a *= 0.6
+        return a
+
+
+def _to_boundary(x: Array, change: Array) -> float:
+    falling = change < 0
+    return min(1.0, _REACH * float(np.min(-x[falling] / change[falling], initial=np.inf)))
+
+
+def low_rank_interior_point(
+    program: Program,
+    *,
+    start: Array | None = None,
+    interior: Array | None = None,
+    first: Solution | None = None,
+    tol: float = 1e-3,
+    rank: int = 3,
+    max_iter: int = 300,
+    time_limit: float | None = None,
+    callback: Callback | None = None,
+    random_state: Any = 0,
+) -> Solution:
+    """Solve a program on a graph (``program.is_graph``) to a certified relative gap `tol`.
+
+    `start` is an embedding (n, p) of any scale; by default the lowest eigenvectors of the graph. `interior` is one that keeps all bounds,
+    such as the data themselves: a band cannot do without. `first`, a solution to be improved, takes the place of both. `rank` is the number
+    of columns to begin with. `callback` gets a dict with iteration, lower, upper, gap, rank, seconds and factor whenever bounds are
+    computed; a band is first unfolded without its lower bounds, and there `lower` is −∞.
+    """
+    size = float(np.mean(np.abs(program.bounds)))
+    scaled = program.scaled(size)
+    began = time.monotonic()
+    inside = None if interior is None else interior / np.sqrt(size)
+    told = None if callback is None else lambda record: callback(_in_units(record, size))
+    limits = {"time_limit": time_limit, "callback": told}
+    if first is None:
+        state, first = _begin(scaled, start, inside, tol, rank, np.random.default_rng(random_state), limits)
+    else:
+        R = np.sqrt((1.0 - _CLOSE * tol) / size) * first.factor
+        state = _Unfolding(scaled, R, tol, warm=_CLOSE * tol)
+    best, history, status, iteration, quiet = Best(scaled, state.R, state.w, tol), [], "iterations", 0, 0
+    if first is not None:
+        best.offer_weights(first.weights, 1.0)
+        status = "interrupted" if first.status == "interrupted" else status
+    try:
+        for iteration in range(max_iter if status == "iterations" else 0):
+            best.offer_factor(state.R)
+            if iteration >= state.wait and (state.is_settled() or quiet >= 40):
+                record, quiet = _certify(state, best), 0
+                record |= {"iteration": iteration, "rank": state.R.shape[1], "seconds": time.monotonic() - began}
+                record |= {name: record[name] * size for name in ("lower", "upper")}
+                history.append(record)
+                if callback is not None:
+                    callback(record | {"factor": np.sqrt(size) * state.R})
+                if best.is_certified(tol):
+                    status = "certified"
+                    break
+                state.wait = iteration + (9 if record["escaped"] else 1)
+            if time_limit is not None and time.monotonic() - began > time_limit:
+                status = "time"
+                break
+            quiet += 1
+            state.advance()
+    except KeyboardInterrupt:
+        status = "interrupted"
+    return _finish(program, state, best, size, iteration, status, history)
+
+
+def _begin(
+    program: Program,
+    start: Array | None,
+    interior: Array | None,
+    tol: float,
+    rank: int,
+    rng: np.random.Generator,
+    limits: dict[str, Any],
+) -> tuple[_Unfolding, Solution | None]:
+    """The first point. A band is entered at an embedding that lies in it, with a little of the unfolding without lower bounds added in
+    columns of its own: squared distances then mix linearly, and the way from one to the other is open. That unfolding comes second."""
+    if program.combine is None:
+        with stage("start"):
+            return _Unfolding(program, _columns(program, start, rank, rng), tol), None
+    assert interior is not None
+    upper, lower = np.split(program.bounds, 2)
+    plain = replace(program, bounds=upper, combine=None)
+    with stage("start"):
+        first = low_rank_interior_point(plain, start=start, tol=_WARM, rank=rank, **limits)
+    share = 0.5 * float(np.min(1.0 + lower / upper))
+    R = np.hstack([np.sqrt(1.0 - share) * program.centred(interior), np.sqrt(share) * first.factor])
+    # without lower bounds the optimum is no less
+    first = replace(first, weights=np.concatenate([first.weights, np.zeros_like(first.weights)]))
+    return _Unfolding(program, np.sqrt(1.0 - 0.5 * share) * R, tol, warm=_WARM), first
+
+
+def _in_units(record: dict[str, Any], size: float) -> dict[str, Any]:
+    """What the unfolding without lower bounds says of the band: nothing from below."""
+    factor = np.sqrt(size) * record["factor"]
+    return record | {"lower": -np.inf, "upper": size * record["upper"], "gap": np.inf, "factor": factor}
+
+
+def _certify(state: _Unfolding, best: Best) -> dict[str, Any]:
+    """Bounds at the present point; then leave a saddle, or lower the barrier."""
+    with stage("bounds"):
+        k = max(1, min(state.R.shape[1] + 2, 6, state.program.n - 2))
+        ratio, _, V = largest_ratio(state.program, state.w, k=k, tol=1e-7)
+    best.offer_weights(state.w, ratio)
+    record: dict[str, Any] = {"lower": best.lower, "upper": best.upper, "gap": best.gap, "escaped": False}
+    if best.is_certified(state.tol):
+        return record
+    state.trim()
+    smallest = 1.0 / ratio if np.isfinite(ratio) else 0.0
+    variance = state.program.variance(state.R)
+    saddle = smallest < 1.0 - max(0.5 * state.tol, 20.0 * state.dual)
+    if saddle and variance > (1.0 + 0.1 * state.tol) * state.left_at:
+        state.left_at = variance
+        state.escape(V[:, 0])
+        record["escaped"] = True
+    else:  # no saddle, or the last escape led nowhere: it is the dual that lags
+        state.left_at = 0.0
+        state.lower_barrier()
+    return record
+
+
+def _columns(program: Program, start: Array | None, rank: int, rng: np.random.Generator) -> Array:
+    """The start with `rank` columns, of which the new ones hold a little noise, smoothed over the graph."""
+    n, rank = program.n, max(1, min(rank, program.n - 1))
+    upper = program.bounds[: len(program.pairs)]  # type: ignore[arg-type]
+    if start is None:
+        size = np.maximum(upper, 1e-3 * upper.mean())
+        plain = replace(program, bounds=upper, combine=None, slack=None)
+        _, ratios, V = largest_ratio(plain, 1.0 / size, k=min(rank, n - 1))
+        start = V * np.sqrt(ratios)
+    R = np.zeros((n, rank))
+    R[:, : start.shape[1]] = start[:, :rank]
+    scale = np.sqrt(np.mean(R[:, 0] ** 2))
+    R += 1e-2 * scale * rng.standard_normal((n, rank))
+    smooth = sp.csr_array(sp.eye_array(n) + 2.0 * program.laplacian(np.ones(upper.size)))
+    return analyse(smooth).factorise(smooth).solve(R)
+
+
+def _finish(
+    program: Program,
+    state: _Unfolding,
+    best: Best,
+    size: float,
+    iteration: int,
+    status: str,
+    history: list[dict[str, Any]],
+) -> Solution:
+    """The best point, shrunk into the feasible set, on its principal axes and in the program's own units."""
+    if not np.isfinite(best.upper):  # stopped before any bound was computed
+        best.offer_weights(state.w, largest_ratio(state.program, state.w)[0])
+    F = best.program.centred(best.factor)
+    F = F * np.sqrt(shrink(best.program, F) * size)
+    masses = np.sqrt(program.cost)[:, None]
+    U, s, _ = la.svd(masses * F, full_matrices=False)
+    F = U * s / masses
+    lower, violation = lower_bound(program, F)
+    certificate = Certificate(net_value(program, F), lower, best.upper * size, violation)
+    note(unfolding=status, iterations=iteration, rank=int(F.shape[1]), gap=certificate.gap)
+    return Solution(program, F, best.weights, certificate, iteration, status, history)

@@ -1,0 +1,370 @@
+"""The three families of methods are one trace problem in three bases, ``Y = Z V``.
+
+=================  =====================================  ==============================
+`Samples`          Z = I                                  implicit (LE, LLE, Isomap)
+`Features.linear`  Z = X, centred                         projective (PCA, LPP, LDA)
+`Features.kernel`  Z = kernel-PCA scores ("KPCA trick")   kernel (kernel LPP, kernel FDA)
+=================  =====================================  ==============================
+
+`DirectSum` (in `direct_sum`) stacks several views for two-view methods. A basis restricts forms (``Z'MZ``), embeds solutions (``ZV``) and
+hands out the map that takes new points to the same place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .._diagnostics import note, stage
+from ..data.rows.moments import Moments
+from ..data.rows.projected import Rows
+from ..data.rows.storage import is_tall, on_disk
+from ..data.x import KernelValues
+from ..errors import ConvergenceError, DegenerateWarning, InputError, KernelError, warn
+from ..graphs.landmarks import choose_landmarks, suggested_landmarks
+from ..numerics.eigen import dense
+from ..numerics.eigen.centred import Centred, Partners, column_means, leading_axes
+from ..numerics.memory import human_bytes, require
+from .form import Form
+from .kernels import feature_axes, gram_matrix, kernel_rows, schur_share, warn_of_lost_digits
+from .map import Map, Raw
+from .orientation import TIED, relative_gap
+from .row_space import factor_axes, row_space, row_space_memory, scatter_axes, weighted_sum
+from .spectrum import Spectrum, seed_of
+
+Array = NDArray[np.float64]
+Extension = Callable[[Array, Spectrum], Map]
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The unknown is the embedding itself; `extension` says how new points are reached.
+
+    `masses` count the equal samples that each of them stands for; None where each stands for itself.
+    """
+
+    n: int
+    extension: Extension | None = None
+    masses: Array | None = None
+
+    def centred(self, weights: Array | None) -> Samples:
+        return self
+
+    def restrict(self, M: Form) -> Form:
+        return M
+
+    def constant(self) -> Array | None:
+        return np.ones((self.n, 1))
+
+    def embed(self, V: Array) -> Array:
+        return V
+
+    def covariance(self, V: Array) -> Array:
+        """Of the samples along these axes."""
+        share = np.full(self.n, 1 / self.n) if self.masses is None else self.masses / self.masses.sum()
+        centred = V - share @ V
+        return np.asarray(centred.T @ (share[:, None] * centred))
+
+    def map(self, V: Array, spectrum: Spectrum) -> Map:
+        if self.extension is None:
+            raise InputError("This basis has no extension to new points: give Samples(n, extension).")
+        return self.extension(V, spectrum)
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """``Z = (raw − offset) @ lift`` with `lift` orthonormal in the feature space.
+
+    Build it with `Features.linear` or `Features.kernel`.
+
+    Attributes
+    ----------
+    rows : callable
+        Raw feature rows of new points.
+    raw : ndarray or csr_array of shape (n, m), or None
+        The samples' rows, which may be float32 or lie in a file: they are then read in blocks, never copied. None where they
+        are not at hand, for a basis that only restricts what was summed over them before.
+    lift : ndarray or Partners of shape (m, r), or None
+        None stands for the identity (the features already have full rank).
+    offset : ndarray of shape (m,)
+    relative_ridge : float
+        Default of `pose`'s ridge, relative to the mean eigenvalue. A full-rank kernel basis can interpolate any
+        embedding of the training set, so it has one; linear features need none.
+    scatter : ndarray of shape (m, m) or None
+        That of the raw rows about their mean, where it was summed anyway.
+    scores : ndarray of shape (n, r) or None
+        ``Z``, where it is known without another pass over the rows.
+    count : int
+        Rows behind the scatter.
+    sizes : ndarray of shape (r,) or None
+        Singular values of the centred rows along the coordinates, where these are the principal axes and known to all digits.
+    """
+
+    rows: Callable[[Any], Any]
+    raw: Any
+    lift: Array | Partners | None
+    offset: Array
+    relative_ridge: float = 0.0
+    scatter: Array | None = None
+    scores: Array | None = None
+    count: int = 0
+    sizes: Array | None = None
+
+    @cached_property
+    def Z(self) -> Array:
+        """Centred coordinates of the samples, (n, r); what graphs in a kernel's feature space are built on."""
+        if self.scores is not None:
+            return self.scores
+        if sp.issparse(self.raw) and self.lift is not None:
+            return Centred.of(self.raw, self.offset).forward(np.asarray(self.lift))
+        raw = self.raw.toarray() if sp.issparse(self.raw) else np.asarray(self.raw, dtype=np.float64)
+        Z = raw - self.offset
+        return Z if self.lift is None else Z @ np.asarray(self.lift)
+
+    @property
+    def dim(self) -> int:
+        return self.offset.size if self.lift is None else self.lift.shape[1]
+
+    @property
+    def _is_plain(self) -> bool:
+        """Rows in memory, dense and in double precision: a centred copy is the fastest."""
+        return not sp.issparse(self.raw) and self.raw.dtype == np.float64 and not on_disk(self.raw)
+
+    def lifted(self, V: Array) -> Array:
+        """Combinations of the coordinates as combinations of the features."""
+        return V if self.lift is None else self.lift @ V
+
+    def centred(self, weights: Array | None) -> Features:
+        """Move the origin to the weighted mean (uniform for weights that sum to nothing; zero offset for None)."""
+        n = self.raw.shape[0]
+        if weights is None:
+            return replace(self, offset=np.zeros(self.raw.shape[1]), scores=None)
+        total = float(weights.sum())
+        if abs(total) <= 1e-12 * max(float(np.abs(weights).sum()), np.finfo(float).tiny):
+            weights, total = np.ones(n), float(n)
+        scores = None if self.scores is None else self.scores - weights @ self.scores / total
+        return replace(self, offset=weighted_sum(weights, self.raw) / total, scores=scores)
+
+    def restrict(self, M: Form) -> Form:
+        """``Z'MZ`` as a dense form over the coordinates."""
+        n, D = self.raw.shape
+        if self.scores is not None or self._is_plain or (self.lift is not None and n * self.dim <= D**2):
+            return Form(self.dim, dense=M.quadratic(self.Z), psd=M.psd)
+        if not sp.issparse(self.raw) or self.sizes is not None:
+            # along axes whose variances differ much, products of the features would lose the digits of the small ones
+            axes = None if self.sizes is None else np.asarray(self.lift)
+            G = M.quadratic(Rows(self.raw, self.offset, axes))
+            return self.compress(G, psd=M.psd) if axes is None else Form(self.dim, dense=G, psd=M.psd)
+        C, m1 = Centred.of(self.raw, self.offset), M.ones()  # implicit centring: (X − 1c')'M(X − 1c')
+        x1, c = C.X.T @ m1, C.mean
+        G = M.quadratic(C.X) - np.outer(x1, c) - np.outer(c, x1) + m1.sum() * np.outer(c, c)
+        return self.compress(dense.symmetric(G), psd=M.psd)
+
+    def compress(self, G: Array, *, psd: bool = True) -> Form:
+        """A symmetric D×D matrix over the centred raw features as a form over the coordinates."""
+        G = G if self.lift is None else dense.symmetric(self.lift.T @ G @ np.asarray(self.lift))
+        return Form(self.dim, dense=G, psd=psd)
+
+    def compress_root(self, F: Array, *, psd: bool = True) -> Form:
+        """``F'F`` over the centred raw features as a form over the coordinates: small directions keep the digits that F has of them."""
+        F = F if self.lift is None else F @ np.asarray(self.lift)
+        return Form(self.dim, dense=F.T @ F, psd=psd)
+
+    def total(self) -> Form:
+        """The scatter of the rows about their mean over the coordinates, where it was summed."""
+        if self.sizes is None:
+            return self.compress(np.asarray(self.scatter))
+        return Form(self.dim, dense=np.diag(self.sizes**2), psd=True)
+
+    def constant(self) -> None:
+        return None
+
+    def embed(self, V: Array, precision: Any = np.float64) -> Array:
+        """The samples along these axes; those that are read in blocks in the precision asked for."""
+        if self.scores is not None:
+            return self.scores @ V
+        if sp.issparse(self.raw):
+            return Centred.of(self.raw, self.offset).forward(self.lifted(V))
+        if self.lift is None or not self._is_plain:
+            return Rows(self.raw, self.offset).project(self.lifted(V), precision)
+        return self.Z @ V
+
+    def map(self, V: Array, spectrum: Spectrum) -> Map:
+        return Map(self.rows, self.lifted(V), offset=self.offset)
+
+    def size(self) -> float:
+        """Mean of the squared lengths of the rows, 0 where it takes another pass over rows that are not held."""
+        if self.scatter is not None:
+            return float(np.trace(self.scatter)) / max(self.count, 1)
+        held = self.scores is not None or self._is_plain
+        return float(np.einsum("ij,ij->", self.Z, self.Z)) / max(len(self.Z), 1) if held else 0.0
+
+    def first(self, r: int) -> Features:
+        """The first r of the principal axes that span this basis, with a warning where the next one has the same variance."""
+        if self.dim <= r or self.scores is None:
+            return self
+        squares = np.einsum("ij,ij->j", self.scores, self.scores)
+        if relative_gap(squares[r - 1], squares[r], squares[0]) < TIED:
+            warn(
+                f"reduce={r} keeps the first {r} principal axes, but axes {r} and {r + 1} have the same variance (sums of squares "
+                f"{squares[r - 1]:.6g} and {squares[r]:.6g}): which directions are kept is not determined, and another machine may keep "
+                f"others. Use another number than reduce={r}.",
+                DegenerateWarning,
+            )
+        return replace(self, lift=np.asarray(self.lift)[:, :r], scores=self.scores[:, :r])
+
+    def covariance(self, V: Array) -> Array:
+        """Of the samples along these axes."""
+        if self.raw is not None:
+            Y = self.embed(V)
+            Y = Y - Y.mean(axis=0)
+            return np.asarray(Y.T @ Y / len(Y))
+        axes, scatter = self.lifted(V), np.asarray(self.scatter)
+        return np.asarray(axes.T @ (scatter @ axes) / self.count)
+
+    def shares_of_variance(self, V: Array) -> Array:
+        """Along each of the unit vectors V, of all the variance in the features."""
+        if not V.shape[1]:
+            return np.zeros(0)
+        if self.scatter is not None:
+            axes = self.lifted(V)
+            return np.einsum("ij,ij->j", axes, self.scatter @ axes) / max(np.trace(self.scatter), np.finfo(float).tiny)
+        along = np.var(self.embed(V), axis=0)
+        kept = Centred.of(self.raw, column_means(self.raw)) if sp.issparse(self.raw) else None
+        everywhere = np.sum((np.std(self.Z, axis=0) if kept is None else kept.spread()) ** 2)
+        return along / max(float(everywhere), np.finfo(float).tiny)
+
+    # ------------------------------------------------------------------ constructors
+    @staticmethod
+    def linear(
+        X: Any, *, reduce: int | None = None, center: bool = True, rtol: float = 1e-10, random_state: Any = 0
+    ) -> Features:
+        """The points themselves, restricted to their row space when they do not span all D dimensions.
+
+        `reduce` keeps only that many principal axes first: the named way to a sparse X with too many rows and columns, and to "PCA
+        first" for undersampled data [S0, §9.3]. Cost O(nD min(n, D)); with fewer rows than columns the n×n products of the rows tell
+        all, the axes are combinations of the rows, and sparse X stays sparse. Without `center` the origin stands for the mean.
+        """
+        n, D = X.shape
+        if reduce is not None:
+            most = n - 1 if center else n
+            C = Centred.of(X, column_means(X, center))
+            basis = Features.principal(
+                X, C, min(reduce + 1, most, D), spare=int(reduce < min(most, D)), random_state=random_state
+            )
+            basis = basis.first(reduce)
+            note(reduced_to=basis.dim)
+            return basis
+        in_blocks = is_tall(X) and (X.dtype == np.float32 or on_disk(X))
+        needed = row_space_memory(n, D) if n <= D else 48.0 * D**2 + (0 if sp.issparse(X) or in_blocks else 8.0 * n * D)
+        require(needed, f"The products of {n}×{D} data", "Pass reduce=r to keep r principal axes first.")
+        note(feature_memory=human_bytes(needed))
+        if is_tall(X) or n > D:
+            return Features.of_moments(Moments.read(X, center), X, rtol=rtol)
+        with stage("row space"):
+            mean = column_means(X, center)
+            lift, scores = row_space(Centred.of(X, mean), np.abs(mean), rtol, center=center)
+        return Features(Raw(), X, _noted(lift), mean, scores=scores)
+
+    @staticmethod
+    def principal(X: Any, C: Centred, r: int, *, spare: int = 0, random_state: Any = 0) -> Features:
+        """The leading r principal axes of X, which is C about its origin, fewer where the others are none, `spare` of them roughly.
+
+        Cost: see `leading_axes`.
+        """
+        n, D = X.shape
+        small = 0 if sp.issparse(X) and 3 * r <= min(n, D) else min(n, D)
+        needed = 32.0 * r * (n + D) + 24.0 * small**2
+        require(needed, f"{r} axes of {D} features", "Keep fewer.")
+        with stage("principal axes"):
+            found = leading_axes(C, r, np.random.default_rng(seed_of(random_state)), spare=spare)
+            residuals = found.residuals[: r - spare]
+            if residuals.max(initial=0.0) > 1e-9:
+                raise ConvergenceError(
+                    f"The {r} principal axes reached a relative residual of {residuals.max():.1e} only (wanted 1e-9). Ask for fewer, or "
+                    "divide the columns of X by their standard deviations first."
+                )
+        note(feature_memory=human_bytes(needed), axes_residual=float(residuals.max(initial=0.0)))
+        return Features(Raw(), X, found.vectors, C.origin, scores=found.scores)
+
+    @staticmethod
+    def of_moments(
+        moments: Moments, X: Any = None, *, rtol: float = 1e-10, full: bool | None = None, wanted: int | None = None
+    ) -> Features:
+        """The same from the moments of the rows X, which need not be at hand. Cost O(D³).
+
+        Where the products may lose digits of some direction, the root of the moments, or else of the rows, decides which directions
+        there are; without both, products do, with a warning. `full` says that no digits are lost, where that is known; `wanted`, that
+        no more axes of largest variance count.
+        """
+        live, whole, sizes = moments.live(), moments.pooled(), None
+        lift: Any
+        if moments.is_full if full is None else full:
+            lift = None if live.all() else np.eye(live.size)[:, live]
+        else:
+            if whole.root is None and X is not None:
+                whole = whole.factored(X)
+            if whole.root is None:
+                lift = scatter_axes(whole)
+            else:
+                lift, sizes = factor_axes(whole.root, whole.n, np.abs(whole.mean), rtol, whole.lost, wanted)
+        return Features(Raw(), X, _noted(lift), moments.mean, scatter=whole.scatter, count=moments.n, sizes=sizes)
+
+    @staticmethod
+    def kernel(
+        kernel: Any,
+        X: Any,
+        *,
+        landmarks: Any = None,
+        random_state: Any = 0,
+        relative_ridge: float = 1e-3,
+        rtol: float = 1e-10,
+    ) -> Features:
+        """Kernel-PCA scores of full rank, or Nyström features on landmarks. Cost O(n³), or O(nm²) with m landmarks."""
+        rows, given = kernel_rows(kernel, X, centred=landmarks is None), isinstance(X, KernelValues)
+        X = X.values if given else X
+        if landmarks is None:
+            n = X.shape[0]
+            require(
+                32.0 * n**2,
+                f"The {n}×{n} kernel matrix",
+                f"Pass landmarks={suggested_landmarks(n)} beside kernel= to work with that many points instead.",
+            )
+            K = gram_matrix(rows, X)
+            warn_of_lost_digits(rows, K)
+            centred = K - K.mean(axis=0) - (K.mean(axis=1) - K.mean())[:, None]
+            lift = feature_axes(rows, centred, float(np.abs(K).max()), rtol)
+            # zero sums, as centring has it: rounding lets small axes lean on 1, where K itself is large
+            lift -= lift.mean(axis=0)
+        else:
+            chosen = choose_landmarks(
+                X, landmarks, random_state=random_state, precomputed=given, kernel=partial(rows.block, X)
+            )
+            n, m = X.shape[0], chosen.size
+            require(24.0 * n * m, f"The {n}×{m} kernel features", f"Pass fewer: landmarks={max(2, m // 2)}.")
+            rows = rows.among(chosen)
+            K, among = rows(X), gram_matrix(rows, X[chosen])
+            warn_of_lost_digits(rows, among)
+            axes = feature_axes(rows, among, float(np.abs(among).max()), rtol)
+            Z = K @ axes
+            note(nystrom_error=schur_share(rows, X, float(np.sum(Z**2))))
+            inner = row_space(Centred.of(Z, Z.mean(axis=0)), np.abs(Z.mean(axis=0)), rtol)[0]
+            lift = axes if inner is None else axes @ inner
+        if lift.shape[1] == 0:
+            raise KernelError(
+                f"The kernel sees no difference between the {X.shape[0]} points: its values k(x_i, x_j) lie between {K.min():.6g} and "
+                f"{K.max():.6g}, and nothing positive is left of them after centring."
+            )
+        return Features(rows, K, lift, K.mean(axis=0), relative_ridge=relative_ridge)
+
+
+def _noted(lift: Any) -> Any:
+    if lift is not None:
+        note(rank=lift.shape[1])
+    return lift

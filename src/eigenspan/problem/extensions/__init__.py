@@ -1,0 +1,30 @@
+"""New points for implicit methods. Each extension turns a training embedding and its spectrum into a `Map`."""
+
+from .barycentric import Barycentric, BarycentricRows
+from .gram import DistanceGram, FactorExtension, GeodesicGram, GramExtension, half_squares
+from .graph_kernels import CommuteTimeKernel, HeatKernel, ReconstructionKernel
+from .smoother import Eigenfunctions, KernelMap, eigenfunctions, kernel_map
+from .smoother_specs import NormalizedKernels, SmoothedEigenfunctions
+from .walk import Walk, WalkRows, walk_rows
+
+__all__ = [
+    "Barycentric",
+    "BarycentricRows",
+    "CommuteTimeKernel",
+    "DistanceGram",
+    "Eigenfunctions",
+    "FactorExtension",
+    "GeodesicGram",
+    "GramExtension",
+    "HeatKernel",
+    "KernelMap",
+    "NormalizedKernels",
+    "ReconstructionKernel",
+    "SmoothedEigenfunctions",
+    "Walk",
+    "WalkRows",
+    "eigenfunctions",
+    "half_squares",
+    "kernel_map",
+    "walk_rows",
+]

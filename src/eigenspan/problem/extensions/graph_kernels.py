@@ -1,0 +1,304 @@
+"""Kernels over the graph of the training points, for any kernel method: ``exp(−tL)``, ``L†`` and ``M†`` [S1, §1.4.2].
+
+Between training points each is a function of a sparse form, kept as a factor F with ``K = FFᵀ``. A new point x is related to its
+neighbours by weights r(x), those of the walk or of local reconstruction, and has ``k(x, ·) = Σ_j r_j(x) k(x_j, ·)``: the harmonic
+extension, which is positive semidefinite for any points and leaves the kernel of the training points as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from ..._parameters import Count, NotNegative, Positive, Weights, parameter
+from ...errors import GraphError
+from ...graphs import NeighbourGraph, affinity, as_graph, components, reconstruction_weights
+from ...graphs.neighbours.graph import GivenGraph
+from ...numerics.memory import require
+from ...numerics.nearest.row_lookup import RowIndex
+from .. import Form
+from ..forms import degrees, laplacian, reconstruction
+from ..kernels import DataKernel, kernel_values
+from ..matrix_functions import Diffused, FunctionOf, Reciprocal
+from .barycentric import BarycentricRows
+from .walk import Approach, WalkRows, walk_rows
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class GraphRows:
+    """``x -> (k(x, x_1), …, k(x, x_n))``, the rows of a kernel over a graph.
+
+    Attributes
+    ----------
+    kernel : DataKernel
+        What it was made from.
+    factor : ndarray of shape (g, r)
+        F, over the nodes of the graph: the distinct rows of X.
+    known : RowIndex
+        Finds nodes among new points.
+    joining : callable
+        Weights (m, g) that relate new points to the nodes.
+    labels : ndarray of shape (n,)
+        The node of every training row.
+    columns : ndarray of int or None
+        The training rows whose values are wanted; None for all.
+    """
+
+    kernel: Any
+    factor: Array
+    known: RowIndex
+    joining: Any
+    labels: Index
+    columns: Index | None = None
+
+    parameters = property(lambda self: {})
+    points = None
+
+    def __call__(self, X: Any) -> Array:
+        index = self.known(X)
+        F = np.empty((X.shape[0], self.factor.shape[1]))
+        F[index >= 0] = self.factor[index[index >= 0]]
+        if np.any(index < 0):
+            F[index < 0] = self.joining(X[index < 0]) @ self.factor
+        nodes = self.labels if self.columns is None else self.labels[self.columns]
+        return kernel_values(F @ self.factor[nodes].T, X.shape[0], nodes.size)
+
+    def among(self, subset: Index) -> GraphRows:
+        """The same kernel against some of the training rows."""
+        return replace(self, columns=subset)
+
+    def block(self, X: Any, i: Any, j: Any) -> Array:
+        """``k(x_i, x_j)`` for two sets of training rows."""
+        return self.factor[self.labels[i]] @ self.factor[self.labels[j]].T
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """The weights of a walk; those of a normalised Laplacian's functions where degrees are given: ``√d(x) p_j(x) / √d_j``."""
+
+    rows: Approach | WalkRows
+    degrees: Array | None = None
+
+    def __call__(self, X: Any) -> sp.csr_array:
+        R = sp.csr_array(self.rows(X))
+        walk, held = self.rows, None
+        if isinstance(walk, Approach):
+            n = R.shape[1] // 2
+            walk, R, held = walk.walk, R[:, :n], R[:, n:]
+        if self.degrees is not None:
+            own = np.asarray(walk.weights(walk.joining.relate(X), X).sum(axis=1)).ravel()
+            R = sp.diags_array(np.sqrt(own)) @ R @ sp.diags_array(1.0 / np.sqrt(self.degrees))
+        return sp.csr_array(R if held is None else R + held)
+
+
+class GraphKernel(DataKernel):
+    """A kernel over a neighbour graph: ``_function(graph, points)`` states the matrix and how new points are joined to it."""
+
+    n_neighbors: Count | None = None
+    graph: GivenGraph | None = None
+    rank: Count | None = None
+
+    def bind(self, X: Any) -> GraphRows:
+        """The kernel of these training points, its values with new ones included.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        callable
+            ``K = rows(X)``, and ``rows(X_new)`` of shape (n_new, n_samples).
+        """
+        self.check()
+        known, labels = RowIndex.build(X), np.arange(X.shape[0])
+        groups = known.copies() if self.graph is None or hasattr(self.graph, "build") else None
+        if groups is not None:  # a copy of a row is the row itself
+            X, labels = X[groups.first], groups.labels
+            known = RowIndex.build(X)
+        n = X.shape[0]
+        graph = as_graph(self.graph, X, n_neighbors=self.n_neighbors)
+        if self.rank is None:
+            require(
+                8.0 * n**2,
+                f"The eigenvectors of the kernel of {n} points",
+                "Give rank= to keep the largest part of it.",
+            )
+        matrix, joining = self._function(graph, X)
+        F = matrix.factor(self.rank)
+        if isinstance(matrix.function, Diffused):  # heat does not leave what is constant on a component
+            F = np.hstack([np.asarray(matrix.removed), F])
+        return GraphRows(self, F, known, joining, labels)
+
+    def _function(self, graph: NeighbourGraph, X: Any) -> tuple[FunctionOf, Any]:
+        raise NotImplementedError
+
+
+class _LaplacianKernel(GraphKernel):
+    """Functions of L, or of ``D^(−½) L D^(−½)``."""
+
+    weights: Weights = "heat"
+    normalised: bool = False
+
+    def _of_values(self, A: Form) -> Any:
+        raise NotImplementedError
+
+    def _function(self, graph: NeighbourGraph, X: Any) -> tuple[FunctionOf, Any]:
+        weighed = affinity(graph, self.weights, X)
+        A, d = laplacian(weighed.W), degrees(weighed.W)
+        joined = sp.csr_array(weighed.W > 0)  # an edge whose weight vanishes joins nothing
+        N = _indicators(connected_components(joined, directed=False)[1])
+        if self.normalised:
+            if d.min() <= 0:
+                raise GraphError(
+                    f"{int(np.sum(d <= 0))} of {d.size} points have no edge of positive weight, and normalised=True divides by the sum of "
+                    "each point's weights. Use a wider weight, more neighbours, or normalised=False."
+                )
+            A, N = A.scaled(1.0 / np.sqrt(d)), np.sqrt(d)[:, None] * N
+            N = N / np.linalg.norm(N, axis=0)
+        return FunctionOf(A, self._of_values(A), N), Joined(walk_rows(graph, weighed), d if self.normalised else None)
+
+
+class HeatKernel(_LaplacianKernel):
+    """The heat kernel of a neighbour graph, for any method's ``kernel=``.
+
+    .. math:: K = e^{-tL}, \\qquad L = D - W
+
+    What is left at j of heat that was put on i a time t ago [S1, §1.4.2]: near along the graph, not through the room. A small t sees single
+    neighbours, a large one clusters; at t → ∞ only the components of the graph are told apart. New points have the weighted mean of their
+    neighbours' values.
+
+    Cost: neighbours and, of n points, the eigenpairs with λ < 35/t: all n³ of them up to 2000 points, by a sparse solver beyond where
+    these are few.
+
+    Parameters
+    ----------
+    t : float, default=1
+        Time. Degrees D are sums of weights, at most the number of neighbours; with ``normalised=True`` they are one.
+    n_neighbors : int or None, default=None
+        Ten unless given.
+    graph : KNN, Radius, NeighbourGraph or sparse matrix of distances, optional
+    weights : {"heat", "local", "binary", "cosine"} or weight specification, default="heat"
+    normalised : bool, default=False
+        Use ``D^(−½) L D^(−½)`` for L.
+    rank : int or None, default=None
+        Keep this many of the smallest eigenvalues of L; None for all that count.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from eigenspan import HeatKernel, KernelPCA
+    >>> X, y = make_moons(200, noise=0.05, random_state=0)
+    >>> KernelPCA(2, kernel=HeatKernel(5.0)).fit(X).transform(X[:3] + 0.01).shape
+    (3, 2)
+
+    References
+    ----------
+    Kondor & Lafferty (2002), Diffusion kernels on graphs and other discrete structures; [S1] §1.4.2.
+    """
+
+    t: Positive = parameter(default=1.0, kw_only=False)
+
+    def _of_values(self, A: Form) -> Any:
+        return Diffused(float(self.t))
+
+
+class CommuteTimeKernel(_LaplacianKernel):
+    """The pseudo-inverse of the Laplacian of a neighbour graph, for any method's ``kernel=``.
+
+    .. math:: K = L^\\dagger, \\qquad \\operatorname{vol} \\cdot (K_{ii} + K_{jj} - 2 K_{ij}) = \\text{commute time}
+
+    Distances in its feature space are those of random walks there and back: points are near if many short paths join them [S4, eq. 11].
+    Kernel PCA with it is the ratio cut. Points in different components of the graph have the value zero. New points have the weighted
+    mean of their neighbours' values.
+
+    Cost: neighbours and O(n³) for all eigenpairs of L, or a sparse eigenproblem for `rank` of them.
+
+    Parameters
+    ----------
+    n_neighbors : int or None, default=None
+        Ten unless given.
+    graph : KNN, Radius, NeighbourGraph or sparse matrix of distances, optional
+    weights : {"heat", "local", "binary", "cosine"} or weight specification, default="heat"
+    normalised : bool, default=False
+        Use ``D^(−½) L D^(−½)`` for L.
+    rank : int or None, default=None
+        Keep this many of the smallest eigenvalues of L, which are the largest of K; None for all.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from eigenspan import LDA, CommuteTimeKernel
+    >>> X, y = make_moons(200, noise=0.15, random_state=0)
+    >>> LDA(1, kernel=CommuteTimeKernel(n_neighbors=8)).fit(X, y).transform(X[:3]).shape
+    (3, 1)
+
+    References
+    ----------
+    Fouss et al. (2007); Ham et al. (2004); [S4] §2.2.
+    """
+
+    def _of_values(self, A: Form) -> Any:
+        return _pseudo_inverse(A)
+
+
+class ReconstructionKernel(GraphKernel):
+    """The pseudo-inverse of LLE's form, for any method's ``kernel=``.
+
+    .. math:: K = M^\\dagger, \\qquad M = (I - W)^T (I - W)
+
+    with W the weights that rebuild every point from its neighbours [S4, eq. 14]. Kernel PCA with it is LLE, up to the lengths of the axes.
+    New points are rebuilt from their neighbours, and so are their values. A few directions hold nearly all of K: for anything but the
+    leading axes regularise.
+
+    Cost: neighbours, O(n(k²D + k³)) for the weights, O(n³) for all eigenpairs of M, or a sparse eigenproblem for `rank` of them.
+
+    Parameters
+    ----------
+    n_neighbors : int or None, default=None
+        Ten unless given.
+    graph : KNN, Radius, NeighbourGraph or sparse matrix of distances, optional
+    reg : float, default=1e-3
+        Regularisation of the weights, relative to the trace of each local Gram matrix.
+    rank : int or None, default=None
+        Keep this many of the smallest eigenvalues of M, which are the largest of K; None for all.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_s_curve
+    >>> from eigenspan import KernelPCA, ReconstructionKernel
+    >>> X, _ = make_s_curve(300, random_state=0)
+    >>> KernelPCA(2, kernel=ReconstructionKernel(12)).fit_transform(X).shape
+    (300, 2)
+
+    References
+    ----------
+    Ham et al. (2004); [S4] §2.2.
+    """
+
+    n_neighbors: Count | None = parameter(default=None, kw_only=False)
+    reg: NotNegative = 1e-3
+
+    def _function(self, graph: NeighbourGraph, X: Any) -> tuple[FunctionOf, Any]:
+        M = reconstruction(reconstruction_weights(X, graph.lists(), reg=self.reg))
+        joining = BarycentricRows(graph.lists_of_new(), X, self.reg)
+        return FunctionOf(M, _pseudo_inverse(M), _indicators(components(graph)[1])), joining
+
+
+def _pseudo_inverse(A: Form) -> Reciprocal:
+    return Reciprocal(floor=A.n * np.finfo(float).eps * A.norm())
+
+
+def _indicators(labels: Index) -> Array:
+    """Orthonormal indicators of the components that the points are in, (n, c)."""
+    N = np.zeros((labels.size, labels.max() + 1))
+    N[np.arange(labels.size), labels] = 1.0
+    return N / np.linalg.norm(N, axis=0)

@@ -1,0 +1,378 @@
+"""Quadratic forms on the samples, ``y -> y'My``, kept in the cheapest structure that represents them exactly.
+
+A `Form` is a sum of up to five parts::
+
+    M  =  sparse  +  U diag(c) U'  +  Σ a FᵀF  +  Σ a P        +  dense
+          graphs     class means      LLE         all pairs,      Gram matrices
+                     centring         factors     blockwise       that the method forces
+
+Addition and scalar multiplication act on the parts, so ``laplacian(W) + 0.1 * class_scatter(y)`` is literal and never
+forms an n×n array. Solvers and bases need only ``M @ Z``, ``M.quadratic(Z)``, the diagonal and the parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..data.rows.projected import Rows
+from ..data.rows.storage import blocks
+from ..errors import InputError
+from ..numerics.eigen.dense import is_singular, symmetric_product
+from ..numerics.factor import permuted
+from .pairwise import PairsPart
+
+Array = NDArray[np.float64]
+
+#: Numbers in the rows that a block of a graph's rows may touch.
+_GATHERED = 2**22
+
+
+def _toarray(M: Any) -> Array:
+    return M.toarray() if sp.issparse(M) else np.asarray(M)
+
+
+def _hstack(U: Any, V: Any) -> Any:
+    return (
+        sp.hstack([U, V], format="csr") if sp.issparse(U) and sp.issparse(V) else np.hstack([_toarray(U), _toarray(V)])
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """A symmetric matrix M over the n samples.
+
+    Parameters
+    ----------
+    n : int
+        Order of M.
+    sparse : csr_array of shape (n, n), optional
+    low_rank : (U, c), optional
+        The part ``U diag(c) U'``; U is (n, r), dense or sparse.
+    roots : tuple of (a, F), optional
+        The part ``Σ a FᵀF`` with sparse F of n columns.
+    pairs : tuple of (a, P), optional
+        The part ``Σ a P`` with matrices P of all pairs that are never written out: `Pairwise`, or anything with its methods.
+    dense : ndarray of shape (n, n), optional
+    psd : bool
+        M is known to be positive semidefinite.
+    kills_constant : bool
+        ``M 1 = 0``.
+    """
+
+    n: int
+    sparse: sp.csr_array | None = None
+    low_rank: tuple[Any, Array] | None = None
+    roots: tuple[tuple[float, sp.csr_array], ...] = ()
+    pairs: tuple[tuple[float, PairsPart], ...] = ()
+    dense: Any = None
+    psd: bool = False
+    kills_constant: bool = False
+
+    # ------------------------------------------------------------------ algebra
+    def __add__(self, other: Form) -> Form:
+        if not isinstance(other, Form):
+            return NotImplemented
+        if self.n != other.n:
+            raise InputError(
+                f"Forms over {self.n} and {other.n} samples cannot be added: build both from the same rows."
+            )
+        low = self.low_rank or other.low_rank
+        if self.low_rank and other.low_rank:
+            low = (_hstack(self.low_rank[0], other.low_rank[0]), np.concatenate([self.low_rank[1], other.low_rank[1]]))
+        return Form(
+            self.n,
+            sparse=_sum(self.sparse, other.sparse),
+            low_rank=low,
+            roots=self.roots + other.roots,
+            pairs=self.pairs + other.pairs,
+            dense=_sum(self.dense, other.dense),
+            psd=self.psd and other.psd,
+            kills_constant=self.kills_constant and other.kills_constant,
+        )
+
+    def __mul__(self, factor: float) -> Form:
+        a = float(factor)
+        return replace(
+            self,
+            sparse=None if self.sparse is None else self.sparse * a,
+            low_rank=None if self.low_rank is None else (self.low_rank[0], a * self.low_rank[1]),
+            roots=tuple((a * b, F) for b, F in self.roots),
+            pairs=tuple((a * b, P) for b, P in self.pairs),
+            dense=None if self.dense is None else a * self.dense,
+            psd=self.psd and a >= 0,
+        )
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Form:
+        return self * -1.0
+
+    def __sub__(self, other: Form) -> Form:
+        return self + (-other)
+
+    # ------------------------------------------------------------------ products
+    def __matmul__(self, Z: Array) -> Array:
+        """``M @ Z`` for dense Z of shape (n,) or (n, r)."""
+        out = np.zeros(Z.shape)
+        if self.sparse is not None:
+            out += self.sparse @ Z
+        if self.low_rank is not None:
+            U, c = self.low_rank
+            out += U @ ((U.T @ Z).T * c).T
+        for a, F in self.roots:
+            out += a * (F.T @ (F @ Z))
+        for a, P in self.pairs:
+            out += a * (P @ Z)
+        if self.dense is not None:
+            out += symmetric_product(self.dense, Z)
+        return out
+
+    def quadratic(self, Z: Any) -> Array:
+        """``Z'MZ``, symmetric, for dense or sparse Z, or `Rows`, which are read a block at a time.
+
+        A factor form is squared, so the result of a PSD part is PSD.
+        """
+        if isinstance(Z, Rows):
+            return _blockwise_quadratic(self, Z)
+        r = Z.shape[1]
+        out = np.zeros((r, r))
+        if self.sparse is not None:
+            out += _sparse_quadratic(self.sparse, Z)
+        if self.low_rank is not None:
+            U, c = self.low_rank
+            P = _toarray(U.T @ Z)
+            out += (P.T * c) @ P
+        for a, F in self.roots:
+            FZ = F @ Z
+            out += a * _toarray(FZ.T @ FZ)
+        for a, pairs in self.pairs:
+            out += a * pairs.quadratic(_toarray(Z))
+        if self.dense is not None:
+            out += _toarray(Z.T @ (self.dense @ _toarray(Z)))
+        return (out + out.T) / 2
+
+    def ones(self) -> Array:
+        """``M 1``."""
+        return self @ np.ones(self.n)
+
+    def diagonal(self) -> Array:
+        out = np.zeros(self.n)
+        if self.sparse is not None:
+            out += self.sparse.diagonal()
+        if self.low_rank is not None:
+            U, c = self.low_rank
+            out += np.asarray((U.multiply(U) if sp.issparse(U) else U * U) @ c).ravel()
+        for a, F in self.roots:
+            out += a * np.asarray(F.multiply(F).sum(axis=0)).ravel()
+        for a, P in self.pairs:
+            out += a * P.diagonal()
+        if self.dense is not None:
+            out += np.diagonal(self.dense)
+        return out
+
+    # ------------------------------------------------------------------ representations
+    def assembled(self) -> Form:
+        """The same form with its factors multiplied out into the sparse part, as a factorising solver needs it."""
+        S = self.sparse
+        for a, F in self.roots:
+            square = sp.csr_array(F.T @ F)
+            square.data *= a
+            S = _sum(S, square)
+        return replace(self, sparse=S, roots=())
+
+    def permuted(self, order: Any) -> Form:
+        """The same form over the samples in another order, for forms of sparse and low-rank parts."""
+        return replace(
+            self,
+            sparse=None if self.sparse is None else permuted(self.sparse, order),
+            low_rank=None if self.low_rank is None else (self.low_rank[0][order], self.low_rank[1]),
+            # in a square factor every sample has its row, which may follow it: FᵀF is the same
+            roots=tuple((a, permuted(F, order) if F.shape[0] == self.n else F[:, order]) for a, F in self.roots),
+        )
+
+    def written_out(self) -> Form:
+        """The same form as one n×n array."""
+        return Form(self.n, dense=self.to_dense(), psd=self.psd, kills_constant=self.kills_constant)
+
+    def scaled(self, s: Array) -> Form:
+        """The congruence ``diag(s) M diag(s)``."""
+        S = sp.diags_array(s)
+        return replace(
+            self,
+            sparse=None if self.sparse is None else _scaled(self.sparse, s, s),
+            low_rank=None if self.low_rank is None else (S @ self.low_rank[0], self.low_rank[1]),
+            roots=tuple((a, _scaled(F, np.ones(F.shape[0]), s)) for a, F in self.roots),
+            pairs=tuple((a, P.scaled(s)) for a, P in self.pairs),
+            dense=None if self.dense is None else s[:, None] * self.dense * s,
+            kills_constant=False,
+        )
+
+    def over_groups(self, S: sp.csr_array) -> Form:
+        """``SᵀMS`` for groups of samples that share one value; S, (n, g), says which sample is in which."""
+        dense = None if self.dense is None else S.T @ self.dense @ S
+        if self.pairs:
+            dense = _sum(dense, Form(self.n, pairs=self.pairs).quadratic(S))
+        return Form(
+            S.shape[1],
+            sparse=None if self.sparse is None else sp.csr_array(S.T @ self.sparse @ S),
+            low_rank=None if self.low_rank is None else (S.T @ self.low_rank[0], self.low_rank[1]),
+            roots=tuple((a, sp.csr_array(F @ S)) for a, F in self.roots),
+            dense=dense,
+            psd=self.psd,
+            kills_constant=self.kills_constant,
+        )
+
+    def to_dense(self) -> Array:
+        """M as an n×n array: for small problems and for tests."""
+        if self.dense is not None and self.sparse is None and self.low_rank is None and not (self.roots or self.pairs):
+            return self.dense
+        out = np.zeros((self.n, self.n)) if self.dense is None else self.dense.copy()
+        if self.sparse is not None:
+            out += self.sparse.toarray()
+        for a, F in self.roots:
+            out += a * (F.T @ F).toarray()
+        for a, P in self.pairs:
+            out += a * P.to_dense()
+        if self.low_rank is not None:
+            U, c = _toarray(self.low_rank[0]), self.low_rank[1]
+            out += (U * c) @ U.T
+        return out
+
+    def norm(self) -> float:
+        """An upper bound on the spectral norm, cheap and within a small factor for graph matrices."""
+        return self._norm
+
+    @cached_property
+    def _norm(self) -> float:
+        bound = 0.0
+        if self.sparse is not None and self.sparse.nnz:
+            bound += float(abs(self.sparse).sum(axis=0).max())
+        if self.low_rank is not None:
+            U, c = self.low_rank
+            G = _toarray(U.T @ U) if U.shape[1] <= self.n else _toarray(U @ U.T)
+            bound += float(np.abs(c).max(initial=0.0) * np.abs(G).sum(axis=0).max(initial=0.0))
+        for a, F in self.roots:
+            rows, columns = abs(F).sum(axis=1).max(), abs(F).sum(axis=0).max()
+            bound += abs(a) * float(rows * columns)
+        for a, P in self.pairs:
+            bound += abs(a) * P.bound()
+        if self.dense is not None:
+            rows = max(1, 2**20 // max(self.n, 1))  # a block at a time: |M| would be a second n×n array
+            blocks = (self.dense[i : i + rows] for i in range(0, self.n, rows))
+            bound += max((float(np.abs(block).sum(axis=1).max()) for block in blocks), default=0.0)
+        return bound
+
+    @cached_property
+    def is_singular(self) -> bool:
+        """M, scaled to unit diagonal, is not positive definite beyond rounding. Dense, O(n³): for forms over features."""
+        M = self.to_dense()
+        d = np.sqrt(np.maximum(np.diagonal(M), 0.0))
+        return not d.all() or is_singular(M / np.outer(d, d))
+
+    def is_diagonal(self) -> bool:
+        """Only a diagonal part: such a unit form is divided out instead of factorised."""
+        if self.low_rank is not None or self.dense is not None or self.roots or self.pairs or self.sparse is None:
+            return False
+        rows = np.repeat(np.arange(self.n), np.diff(self.sparse.indptr))
+        return bool(np.all((rows == self.sparse.indices) | (self.sparse.data == 0)))
+
+
+def _scaled(M: sp.csr_array, left: Array, right: Array) -> sp.csr_array:
+    """``diag(left) M diag(right)`` without a sparse product."""
+    data = M.data * right[M.indices]
+    data *= np.repeat(left, np.diff(M.indptr))
+    # whoever sorts the one would shuffle the other, whose numbers stay where they are
+    indices = M.indices if M.has_sorted_indices else M.indices.copy()
+    return sp.csr_array((data, indices, M.indptr), shape=M.shape)
+
+
+def _sum(a: Any, b: Any) -> Any:
+    return b if a is None else a if b is None else a + b
+
+
+def _sparse_quadratic(S: sp.csr_array, Z: Any, columns: int = 256) -> Array:
+    """``Z'SZ`` a block of columns at a time, so that S @ Z never doubles the memory of a wide Z."""
+    if sp.issparse(Z):
+        return _toarray(Z.T @ (S @ Z))
+    out = np.empty((Z.shape[1], Z.shape[1]))
+    for j in range(0, Z.shape[1], columns):
+        out[:, j : j + columns] = Z.T @ (S @ Z[:, j : j + columns])
+    return out
+
+
+def _gathered(S: sp.csr_array, Z: Rows) -> Iterator[tuple[slice, Array]]:
+    """``S @ Z`` a few rows at a time, with only the rows of Z that these touch in memory."""
+    n, D = S.shape[0], Z.shape[1]
+    step = max(1, _GATHERED * n // max(1, S.nnz * D))
+    for i in range(0, n, step):
+        part = S[i : i + step]
+        touched, places = np.unique(part.indices, return_inverse=True)
+        local = sp.csr_array((part.data, places, part.indptr), shape=(part.shape[0], touched.size))
+        yield slice(i, i + step), local @ Z[touched]
+
+
+def _blockwise_quadratic(M: Form, Z: Rows) -> Array:
+    """``Z'MZ`` without a copy of Z: neighbours are gathered for the graph parts, everything else is one pass over the rows."""
+    D = Z.shape[1]
+    out = np.zeros((D, D))
+    if M.sparse is not None:
+        for part, SZ in _gathered(M.sparse, Z):
+            out += Z[part].T @ SZ
+    for a, F in M.roots:
+        for _, FZ in _gathered(F, Z):
+            out += a * (FZ.T @ FZ)
+    for a, pairs in M.pairs:
+        out += a * pairs.quadratic(Z)
+    if M.low_rank is not None:
+        U, c = M.low_rank
+        P = np.zeros((U.shape[1], D))
+        for part in blocks(*Z.shape):
+            P += U[part].T @ Z[part]
+        out += (P.T * c) @ P
+    if M.dense is not None:
+        whole = Z[:]
+        out += whole.T @ (M.dense @ whole)
+    return (out + out.T) / 2
+
+
+def identity(n: int) -> Form:
+    """The form of I: ``Σ y²``. PSD; does not kill the constant."""
+    return Form(n, sparse=sp.eye_array(n, format="csr"), psd=True)
+
+
+def diagonal(d: Array) -> Form:
+    """The form of ``diag(d)``: ``Σ d y²``. PSD where d ≥ 0."""
+    d = np.asarray(d, dtype=np.float64)
+    return Form(d.size, sparse=sp.diags_array(d, format="csr"), psd=bool(np.all(d >= 0)))
+
+
+def gram(K: Any, *, centre: bool = True, psd: bool = True, masses: Array | None = None) -> Form:
+    """The form of a dense Gram matrix, centred as ``HKH`` unless told otherwise (in place: K is consumed).
+
+    Samples with masses stand for as many equal ones: the means count them all, and the form is ``m_i (HKH)_ij m_j``.
+    """
+    if centre:
+        means = K.mean(axis=0) if masses is None else masses @ K / masses.sum()
+        middle = np.average(means, weights=masses)
+        rows = max(1, 2**18 // max(K.shape[0], 1))  # both corrections while a block of rows is in the cache
+        for i in range(0, K.shape[0], rows):
+            block = K[i : i + rows]
+            block -= means
+            block -= (means[i : i + rows] - middle)[:, None]
+    if masses is not None:
+        K *= masses
+        K *= masses[:, None]
+    return Form(K.shape[0], dense=K, psd=psd, kills_constant=centre)
+
+
+def factor_gram(R: Any, *, centre: bool = True) -> Form:
+    """The form of ``RRᵀ`` from its n×r factor, centred by subtracting the column means; never n×n."""
+    R = R - R.mean(axis=0) if centre else R
+    return Form(R.shape[0], low_rank=(R, np.ones(R.shape[1])), psd=True, kills_constant=centre)

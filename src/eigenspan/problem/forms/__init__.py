@@ -1,0 +1,44 @@
+"""From weights, labels and distances to quadratic forms. Functions are nouns: ``laplacian(W)``, ``reconstruction(W)``.
+
+Each states the shape, symmetry, definiteness and null vectors of what it returns.
+"""
+
+from ..form import diagonal, factor_gram, gram, identity
+from .all_pairs import every_pair, local_fisher, other_class, pair_affinity, same_class
+from .class_scatter import between, centring, class_average, total, within
+from .graph_laplacian import class_graph, counted, degree, degrees, laplacian
+from .local_alignment import hessian_alignment, modified_alignment, tangent_alignment
+from .pair_weights import AllPairs, ByClass, PairWeights, Paths, Sparse
+from .reconstruction_form import reconstruction, row_stochastic
+
+__all__ = [
+    "AllPairs",
+    "ByClass",
+    "PairWeights",
+    "Paths",
+    "Sparse",
+    "between",
+    "centring",
+    "class_average",
+    "class_graph",
+    "counted",
+    "degree",
+    "degrees",
+    "diagonal",
+    "every_pair",
+    "factor_gram",
+    "gram",
+    "hessian_alignment",
+    "identity",
+    "laplacian",
+    "local_fisher",
+    "modified_alignment",
+    "other_class",
+    "pair_affinity",
+    "reconstruction",
+    "row_stochastic",
+    "same_class",
+    "tangent_alignment",
+    "total",
+    "within",
+]

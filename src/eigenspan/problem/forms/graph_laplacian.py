@@ -1,0 +1,68 @@
+"""Laplacian forms: ``½ Σ w_ij (y_i − y_j)²`` and the degree form that goes with them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ...errors import InputError
+from ...graphs.class_graphs import class_indicator
+from ..form import Form, diagonal
+
+
+def degrees(W: Any) -> NDArray[np.float64]:
+    """``W 1`` of sparse weights or of an affinity kept as a form."""
+    return W.ones() if isinstance(W, Form) else np.asarray(W.sum(axis=1)).ravel()
+
+
+def counted(W: sp.csr_array, masses: NDArray[np.float64] | None) -> sp.csr_array:
+    """``m_i w_ij m_j``: the weight between all copies of one sample and all of another, where they stand for several.
+
+    Copies of one sample are no neighbours of each other: they would add to no difference, only to degrees.
+    """
+    return W if masses is None else sp.csr_array(sp.diags_array(masses) @ W @ sp.diags_array(masses))
+
+
+def laplacian(W: Any) -> Form:
+    """``L = diag(W1) − W``, n×n. Symmetric, L1 = 0; PSD when no weight is negative."""
+    if isinstance(W, Form):
+        L = diagonal(degrees(W)) - W
+        positive = _nowhere_negative(W)
+    else:
+        W = sp.csr_array(W)
+        probe = np.random.default_rng(0).standard_normal(W.shape[0])
+        if W.nnz and not np.allclose(W @ probe, W.T @ probe, rtol=1e-6, atol=1e-9 * abs(W).max()):
+            raise InputError(
+                "A Laplacian needs symmetric weights, but W differs from its transpose: pass W.maximum(W.T) or (W + W.T) / 2."
+            )
+        L = Form(W.shape[0], sparse=sp.csr_array(sp.diags_array(degrees(W)) - W))
+        positive = not W.nnz or W.data.min() >= 0
+    return replace(L, psd=bool(positive), kills_constant=True)
+
+
+def _nowhere_negative(W: Form) -> bool:
+    """No entry of W can be negative because none of its parts has one (sufficient, and true of class graphs)."""
+    parts = [W.sparse, W.dense, *(F for _, F in W.roots)]
+    scales = [a for a, _ in W.roots + W.pairs]
+    if W.low_rank is not None:
+        parts.append(W.low_rank[0])
+        scales.extend(W.low_rank[1])
+    return all(a >= 0 for a in scales) and all(P is None or P.size == 0 or P.min() >= 0 for P in parts)
+
+
+def degree(W: Any) -> Form:
+    """``diag(W1)``, n×n. PSD when no degree is negative; does not kill the constant."""
+    return diagonal(degrees(W))
+
+
+def class_graph(codes: NDArray[np.intp]) -> Form:
+    """The affinity ``H_class = ⊕ 11ᵀ/n_k`` [S0, eq. 37] as a form of rank c: weights 1/n_k inside a class, none across.
+
+    PSD, a projector; unlabelled points have no weight.
+    """
+    G = class_indicator(codes)
+    return Form(codes.size, low_rank=(G, np.ones(G.shape[1])), psd=True)

@@ -1,0 +1,226 @@
+"""Affinities: symmetric weights on pairs of samples, which know their own degrees and the forms they make.
+
+==========  ======================================  =================================
+`Sparse`    weights on the edges of a graph         a sparse matrix
+`ByClass`   1/n_k on all pairs of class k           rank c
+`AllPairs`  heat weights on every pair              blocks, or n×n where that is small
+`Paths`     similarities along the best paths       a tree of merges
+==========  ======================================  =================================
+
+None is an n×n array unless n is small, and a method that takes one kind takes them all.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ...graphs.neighbours.graph import NeighbourGraph
+from ...graphs.weights.path_similarity import MergeTree
+from ..form import Form, diagonal
+from .all_pairs import pair_affinity
+from .graph_laplacian import class_graph, laplacian
+from .reconstruction_form import reconstruction, row_stochastic
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.intp]
+
+
+class PairWeights(ABC):
+    """Symmetric weights W, none of them negative, on the pairs of n samples."""
+
+    #: The neighbours behind the weights, where there are any.
+    graph: NeighbourGraph | None
+
+    @property
+    @abstractmethod
+    def matrix(self) -> Form:
+        """W."""
+
+    def degrees(self) -> Array:
+        """``W 1``."""
+        return self.matrix.ones()
+
+    def laplacian(self) -> Form:
+        """``L = diag(W1) − W``. PSD, kills the constant."""
+        return laplacian(self.matrix)
+
+    @abstractmethod
+    def between_points(self) -> Form:
+        """W without its diagonal: a point is no neighbour of itself."""
+
+    @abstractmethod
+    def row_stochastic(self) -> Any:
+        """P, which takes every point to the weighted mean of its neighbours, for products ``P @ Z``; zero where it has none."""
+
+    @abstractmethod
+    def reconstruction(self) -> Form:
+        """``(I − P)ᵀ(I − P)``, I only where a point has neighbours. PSD, kills the constant."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sparse(PairWeights):
+    """Weights on the edges of a graph."""
+
+    W: sp.csr_array
+    graph: NeighbourGraph | None = None
+
+    @property
+    def matrix(self) -> Form:
+        return Form(self.W.shape[0], sparse=self.W)
+
+    def laplacian(self) -> Form:
+        return laplacian(self.W)
+
+    def between_points(self) -> Form:
+        own = self.W.diagonal()
+        return self.matrix - diagonal(own) if own.any() else self.matrix
+
+    def row_stochastic(self) -> sp.csr_array:
+        return row_stochastic(self.W)
+
+    def reconstruction(self) -> Form:
+        return reconstruction(self.row_stochastic())
+
+
+@dataclass(frozen=True, eq=False)
+class ByClass(PairWeights):
+    """``H_class = ⊕ 11ᵀ/n_k`` [S0, eq. 37]: all points of a class alike, none without a label."""
+
+    codes: Codes
+    graph: None = None
+
+    @cached_property
+    def matrix(self) -> Form:
+        return class_graph(self.codes)
+
+    def between_points(self) -> Form:
+        return self.matrix - diagonal(self.matrix.diagonal())
+
+    def row_stochastic(self) -> Form:
+        """H_class itself, a projector: the mean of a class counts the point too [S0, §7.2]."""
+        return self.matrix
+
+    def reconstruction(self) -> Form:
+        """``I − H_class`` on the labelled points: a projector is its own square."""
+        return self.laplacian()
+
+
+class _Implicit(PairWeights):
+    """Weights that are only multiplied with."""
+
+    def row_stochastic(self) -> Means:
+        return Means(self.between_points())
+
+    def reconstruction(self) -> Form:
+        P = self.row_stochastic()
+        return replace(P.residual(), psd=True, kills_constant=True)
+
+
+@dataclass(frozen=True, eq=False)
+class AllPairs(_Implicit):
+    """A weight on every pair, as `pair_affinity` makes it; one on the diagonal, which degrees count and means do not."""
+
+    W: Form
+    graph: None = None
+
+    @staticmethod
+    def of(points: Any, weights: Any, n_jobs: int | None = None) -> AllPairs:
+        return AllPairs(pair_affinity(points, weights, n_jobs=n_jobs))
+
+    @property
+    def matrix(self) -> Form:
+        return self.W
+
+    def between_points(self) -> Form:
+        dense = None if self.W.dense is None else self.W.dense - np.diag(np.diagonal(self.W.dense))
+        parts: Any = self.W.pairs
+        return replace(self.W, dense=dense, pairs=tuple((a, replace(P, hollow=True)) for a, P in parts))
+
+
+@dataclass(frozen=True, eq=False)
+class Paths(_Implicit):
+    """Path-based similarities of all pairs, divided by n so that a degree is a mean similarity."""
+
+    tree: MergeTree
+    graph: NeighbourGraph | None = None
+
+    @property
+    def matrix(self) -> Form:
+        parts: Any = ((1.0 / self.tree.n, self.tree),)
+        return Form(self.tree.n, pairs=parts)
+
+    def between_points(self) -> Form:
+        return self.matrix - diagonal(self.matrix.diagonal())
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """``P = diag(1/d) W`` with d = W1, by products with W alone."""
+
+    W: Form
+
+    @cached_property
+    def share(self) -> Array:
+        d = np.maximum(self.W.ones(), 0.0)
+        return np.divide(1.0, d, out=np.zeros_like(d), where=d > np.finfo(float).tiny)
+
+    def __matmul__(self, Z: Array) -> Array:
+        return np.asarray((self.share * (self.W @ Z).T).T)
+
+    def residual(self) -> Form:
+        """``(I − P)ᵀ(I − P)``, written out where W is."""
+        part = _Residual(self, np.ones(self.W.n))
+        if self.W.dense is not None:
+            return Form(self.W.n, dense=part.to_dense())
+        return Form(self.W.n, pairs=((1.0, part),))
+
+
+@dataclass(frozen=True, eq=False)
+class _Residual:
+    """``diag(s)(I − P)ᵀ(I − P)diag(s)`` as a pairwise part of a form."""
+
+    P: Means
+    s: Array
+
+    def _left(self, Z: Array) -> Array:
+        """``(I − P) diag(s) Z``."""
+        Z = (self.s * Z.T).T
+        return ((self.P.share > 0) * Z.T).T - self.P @ Z
+
+    def __matmul__(self, Z: Array) -> Array:
+        R = self._left(Z)
+        out = ((self.P.share > 0) * R.T).T - self.P.W @ (self.P.share * R.T).T
+        return (self.s * out.T).T
+
+    def quadratic(self, Z: Any) -> Array:
+        """``Z'MZ`` as a square, for dense Z or anything that hands out its rows."""
+        R = self._left(Z[:])
+        return R.T @ R
+
+    def diagonal(self) -> Array:
+        """O(n²) products, a few columns of I at a time: for tests, no fit needs it."""
+        n, step = self.s.size, 64
+        columns = (np.eye(n, min(step, n - i), -i) for i in range(0, n, step))
+        return np.concatenate([np.sum(self._left(E) ** 2, axis=0) for E in columns])
+
+    def to_dense(self) -> Array:
+        share = self.P.share
+        R = self.P.W.to_dense() * -share[:, None]
+        R[np.diag_indices_from(R)] += share > 0
+        R *= self.s
+        return R.T @ R
+
+    def bound(self) -> float:
+        """``‖I − P‖₁ ‖I − P‖_∞ max s²``: rows of P sum to one, and its columns to Wd⁻¹."""
+        columns = float((self.P.W @ self.P.share).max(initial=0.0))
+        return 2.0 * (1.0 + columns) * float((self.s**2).max(initial=0.0))
+
+    def scaled(self, s: Array) -> _Residual:
+        return replace(self, s=self.s * s)

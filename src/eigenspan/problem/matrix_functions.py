@@ -1,0 +1,156 @@
+"""Matrices that are functions of a sparse form: its pseudo-inverse, its heat kernel, powers of its walk."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import EigenspanWarning
+from ..numerics.eigen import dense
+from ..numerics.memory import require
+from .form import Form
+from .pose import TraceProblem, solve
+
+Array = NDArray[np.float64]
+
+#: Heat below which the rest of a spectrum is left out.
+_NOTHING = 1e-12
+#: Up to this many points all eigenpairs are found at once.
+_SMALL = 2000
+#: Eigenpairs that a function which falls off is first asked for.
+_FEW = 64
+
+
+@dataclass(frozen=True)
+class Same:
+    """λ itself: the form is the kernel."""
+
+    def __call__(self, values: Array) -> Array:
+        return values
+
+
+@dataclass(frozen=True)
+class Shifted:
+    """``μ − λ``."""
+
+    mu: float
+
+    def __call__(self, values: Array) -> Array:
+        return self.mu - values
+
+
+@dataclass(frozen=True)
+class Reciprocal:
+    """``a/λ``, and zero where λ is no more than `floor`: the pseudo-inverse."""
+
+    factor: float = 1.0
+    floor: float = 0.0
+
+    def __call__(self, values: Array) -> Array:
+        positive = values > self.floor
+        return np.where(positive, self.factor / np.where(positive, values, 1.0), 0.0)
+
+
+@dataclass(frozen=True)
+class Walked:
+    """``a |1 − λ|^2t``: t steps of the walk, there and back."""
+
+    time: float
+    factor: float = 1.0
+
+    def __call__(self, values: Array) -> Array:
+        return self.factor * np.abs(1.0 - values) ** (2 * self.time)
+
+
+@dataclass(frozen=True)
+class Diffused:
+    """``exp(−tλ)``: heat after time t."""
+
+    time: float
+
+    def __call__(self, values: Array) -> Array:
+        return np.exp(-self.time * np.maximum(values, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionOf:
+    """``f(A)``, for a symmetric A without the directions N: ``Σ f(λ_i) u_i u_iᵀ`` over all others.
+
+    Attributes
+    ----------
+    form : Form
+        A.
+    function : callable
+        f, of an array of eigenvalues.
+    removed : ndarray of shape (n, q) or None
+        N, orthonormal eigenvectors of A.
+    """
+
+    form: Form
+    function: Callable[[Array], Array]
+    removed: Array | None = None
+
+    @property
+    def n(self) -> int:
+        return self.form.n
+
+    @property
+    def both_ends(self) -> bool:
+        """f is large at either end of the spectrum."""
+        return isinstance(self.function, Walked)
+
+    @cached_property
+    def eigenpairs(self) -> tuple[Array, Array]:
+        """All eigenpairs of A without N, smallest first. Cost O(n³) and three n×n arrays."""
+        require(32.0 * self.n**2, f"The eigenvectors of a {self.n}×{self.n} matrix", "Fit fewer points.")
+        M, q = self.form.to_dense(), 0
+        if self.removed is not None:  # moved beyond the largest, where rounding cannot mix them with small ones
+            q = self.removed.shape[1]
+            M = M + 4 * max(self.form.norm(), 1.0) * (self.removed @ self.removed.T)
+        values, U = dense.eigenpairs(dense.symmetric(M))
+        return values[: self.n - q], U[:, : self.n - q]
+
+    def to_dense(self) -> Array:
+        values, U = self.eigenpairs
+        return (U * self.function(values)) @ U.T
+
+    def __matmul__(self, Z: Array) -> Array:
+        values, U = self.eigenpairs
+        return U @ ((U.T @ Z).T * self.function(values)).T
+
+    def factor(self, rank: int | None = None) -> Array:
+        """F of n rows with ``FFᵀ = f(A)`` for a positive f, from the `rank` smallest eigenvalues of A or from all that count.
+
+        Of a function that falls off fast these may be few, which are then found without the others.
+        """
+        values, U = self._smallest(rank)
+        weights = self.function(values)
+        keep = weights > 1e-15 * weights.max(initial=0.0)
+        return U[:, keep] * np.sqrt(weights[keep])
+
+    def _smallest(self, rank: int | None) -> tuple[Array, Array]:
+        most = self.n - (0 if self.removed is None else self.removed.shape[1])
+        problem = TraceProblem(self.form, None, "min", self.removed)
+        if rank is not None and rank < most:
+            found = solve(problem, rank)
+            return found.values, found.vectors
+        if rank is not None or self.n <= _SMALL or not isinstance(self.function, Diffused):
+            return self.eigenpairs
+        wanted = _FEW
+        while wanted <= self.n // 16:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", EigenspanWarning)  # a cut within eigenvalues that are nothing
+                found = solve(problem, wanted)
+            if self.function(found.values[-1:])[0] <= _NOTHING:
+                return found.values, found.vectors
+            # eigenvalues of a sheet grow as their number, those of anything thicker more slowly
+            wanted = int(1.2 * wanted * -np.log(_NOTHING) / (self.function.time * found.values[-1]))
+        return self.eigenpairs
+
+
+Operator = Form | FunctionOf

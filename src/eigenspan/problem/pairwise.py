@@ -1,0 +1,182 @@
+"""Affinities of all pairs, computed a block at a time and never held at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..numerics.nearest.squares import EPS, measure_again, square_lengths
+from ..numerics.threads import in_threads, workers
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: Rows and columns of a block: its few copies stay in the cache of one core.
+_ROWS, _COLUMNS = 256, 2048
+
+#: Error of an exponent that does not show.
+_EXPONENT = 1e-10
+#: Pieces that threads share out, whatever their number: sums come out the same. Numbers that the products of all pieces may hold.
+_PIECES, _HELD = 16, 2**26
+
+
+class PairsPart(Protocol):
+    """A symmetric n×n matrix known by its products."""
+
+    def __matmul__(self, Z: Array) -> Array: ...
+    def quadratic(self, Z: Any) -> Array: ...
+    def diagonal(self) -> Array: ...
+    def bound(self) -> float: ...
+    def scaled(self, s: Array) -> PairsPart: ...
+    def to_dense(self) -> Array: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Pairwise:
+    """The symmetric matrix ``m_i m_j exp(−‖x_i − x_j‖²/(σ_i σ_j))`` over the pairs inside each group, zero elsewhere.
+
+    Products with it cost O(n²(D + r)) time for r columns and O(n) memory.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, D)
+        Best near the origin: distances are taken from products, and from differences where products are not accurate enough.
+    sigma : ndarray of shape (n,)
+        Local scales, positive.
+    mass : ndarray of shape (n,)
+        Not negative.
+    groups : tuple of index arrays
+        Points that form pairs with one another; those in no group form none.
+    hollow : bool
+        The diagonal is zero.
+    """
+
+    points: Array
+    sigma: Array
+    mass: Array
+    groups: tuple[Index, ...]
+    hollow: bool = False
+
+    @property
+    def n(self) -> int:
+        return self.points.shape[0]
+
+    @cached_property
+    def _lengths(self) -> Array:
+        return square_lengths(self.points)
+
+    @cached_property
+    def _near(self) -> bool:
+        """Some scales are so short next to the points' distance from the origin that rounding in the expansion would show."""
+        bound = 2 * (self.points.shape[1] + 4) * EPS * float(self._lengths.max(initial=0.0))
+        return bound > _EXPONENT * float(self.sigma.min(initial=np.inf)) ** 2
+
+    def _pieces(self) -> list[list[tuple[Index, Index]]]:
+        """Blocks (rows, columns) on and above the diagonal, dealt out in equal parts."""
+        blocks = [
+            (members[i : i + _ROWS], members[j : j + _COLUMNS])
+            for members in self.groups
+            for i in range(0, members.size, _ROWS)
+            for j in range(i, members.size, _COLUMNS)
+        ]
+        return [blocks[i::_PIECES] for i in range(min(_PIECES, len(blocks)))]
+
+    def _halves(self, piece: list[tuple[Index, Index]]) -> Iterator[tuple[Index, Index, Array]]:
+        """The upper triangle, its diagonal halved: the matrix is the sum of this and its transpose."""
+        for rows, columns in piece:
+            A, B = self.points[rows], self.points[columns]
+            a, b = self._lengths[rows], self._lengths[columns]
+            w = A @ (-2.0 * B.T)
+            w += a[:, None]
+            w += b
+            np.maximum(w, 0.0, out=w)
+            if self._near:
+                measure_again(w, A, B, a, b, (A.shape[1] + 4) * EPS)
+            w *= -1.0 / self.sigma[rows][:, None]
+            w *= 1.0 / self.sigma[columns]
+            np.exp(w, out=w)
+            w *= self.mass[rows][:, None]
+            w *= self.mass[columns]
+            if rows[0] == columns[0]:
+                w[:, : rows.size] = np.triu(w[:, : rows.size], 1)
+                w[np.diag_indices(rows.size)] = 0.0 if self.hollow else self.mass[rows] ** 2 / 2
+            yield rows, columns, w
+
+    def __matmul__(self, Z: Array) -> Array:
+        columns = max(16, _HELD // (_PIECES * self.n))  # every piece has a product of its own
+        if Z.ndim == 2 and Z.shape[1] > columns:
+            return np.hstack([self @ Z[:, j : j + columns] for j in range(0, Z.shape[1], columns)])
+
+        def multiply(piece: list[tuple[Index, Index]]) -> Array:
+            out = np.zeros(Z.shape)
+            for rows, columns, w in self._halves(piece):
+                out[rows] += w @ Z[columns]
+                out[columns] += w.T @ Z[rows]
+            return out
+
+        return sum(self._each(multiply), np.zeros(Z.shape))
+
+    def quadratic(self, Z: Any) -> Array:
+        """``Z'WZ`` for dense Z or anything that hands out its rows."""
+        r = Z.shape[1]
+
+        def multiply(piece: list[tuple[Index, Index]]) -> Array:
+            out = np.zeros((r, r))
+            for rows, columns, w in self._halves(piece):
+                out += Z[rows].T @ (w @ Z[columns])
+            return out
+
+        half = sum(self._each(multiply), np.zeros((r, r)))
+        return half + half.T
+
+    def square_sum(self) -> float:
+        """``Σ w_ij²``, the diagonal included."""
+
+        def add(piece: list[tuple[Index, Index]]) -> float:
+            return sum(2.0 * float(np.sum(w * w)) for _, _, w in self._halves(piece))
+
+        return sum(self._each(add)) + 0.5 * float(np.sum(self.diagonal() ** 2))
+
+    def _each(self, work: Any) -> list[Any]:
+        return in_threads(work, self._pieces(), workers())
+
+    def diagonal(self) -> Array:
+        out = np.zeros(self.n)
+        for members in () if self.hollow else self.groups:
+            out[members] = self.mass[members] ** 2
+        return out
+
+    def bound(self) -> float:
+        """The largest row sum: no eigenvalue is larger."""
+        return float((self @ np.ones(self.n)).max(initial=0.0))
+
+    def to_dense(self) -> Array:
+        out = np.zeros((self.n, self.n))
+
+        def write(piece: list[tuple[Index, Index]]) -> None:  # no two blocks touch the same entries
+            for rows, columns, w in self._halves(piece):
+                out[_block(rows, columns)] += w
+                out[_block(columns, rows)] += w.T
+
+        self._each(write)
+        return out
+
+    def powered(self, alpha: float) -> Pairwise:
+        """Every entry to the power `alpha`."""
+        return replace(self, sigma=self.sigma / np.sqrt(alpha), mass=self.mass**alpha)
+
+    def scaled(self, s: Array) -> Pairwise:
+        """``diag(s) W diag(s)`` for s not negative."""
+        return replace(self, mass=self.mass * s)
+
+
+def _block(rows: Index, columns: Index) -> Any:
+    """Where a block stands in an n×n array; a slice of it, which is faster, where its indices are consecutive."""
+    if all(part[-1] - part[0] == part.size - 1 for part in (rows, columns)):
+        return slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)
+    return np.ix_(rows, columns)

@@ -1,0 +1,89 @@
+"""Kernels of methods that maximise a Gram matrix over the points: the matrix itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import InputError
+from ..methods.distances.classical_mds import lowest
+from .equivalent import EquivalentKernel
+from .feature_kernels import by_landmarks, linear, nystrom
+from .standard_problems import Standard, Words, only
+
+
+def principal_axes(estimator: Any, X: Any, form: str) -> EquivalentKernel:
+    only(estimator, form)
+    if not estimator.center:
+        raise InputError(
+            "PCA with center=False is the eigenproblem of XXᵀ itself, which kernel PCA would centre first: there is no equivalent kernel. "
+            "Use center=True."
+        )
+    return linear(estimator, X)
+
+
+def kernel_pca(estimator: Any, X: Any, form: str) -> EquivalentKernel:
+    only(estimator, form)
+    if estimator.landmarks is not None:
+        return nystrom(estimator, X)
+    words = Words("H K H", "Kernel PCA is itself: the kernel matrix, doubly centred.", "always")
+    return Standard.of(estimator).gram(words)
+
+
+def landmark_mds(estimator: Any, X: Any, form: str) -> EquivalentKernel:
+    only(estimator, form)
+    return by_landmarks(estimator, X)
+
+
+def classical_mds(estimator: Any, X: Any, form: str) -> EquivalentKernel:
+    only(estimator, form)
+    words = Words(
+        "−½ H Δ² H",
+        "Classical MDS is kernel PCA of the doubly centred squared distances; of Euclidean ones that is PCA.",
+        "always; what distances that no points have leave as negative eigenvalues is no part of the embedding",
+    )
+    return _with_negative_part(estimator, words)
+
+
+def isomap(estimator: Any, X: Any, form: str) -> EquivalentKernel:
+    only(estimator, form)
+    if vars(estimator).get("landmarks_") is not None:
+        return by_landmarks(estimator, X)
+    words = Words(
+        "−½ H Δ̂² H",
+        "Isomap is kernel PCA of the doubly centred squared geodesic distances.",
+        "always; geodesics are rarely Euclidean, and their negative eigenvalues are no part of the embedding (see KernelIsomap)",
+    )
+    return _with_negative_part(estimator, words)
+
+
+def kernel_isomap(estimator: Any, X: Any, form: str) -> EquivalentKernel:
+    only(estimator, form)
+    if estimator.psd == "project":
+        words = Words(
+            "−½ H Δ̂² H, its positive part",
+            "Kernel Isomap is kernel PCA of the nearest positive semidefinite matrix, whose leading axes are those of Isomap.",
+            "always; the matrix here is that of Isomap, `kernel_` is its positive part",
+        )
+        return _with_negative_part(estimator, words)
+    words = Words(
+        "−½ H (Δ̂ + c)² H",
+        "Kernel Isomap is kernel PCA of the geodesics with the smallest constant added that makes them Euclidean.",
+        "always; the matrix is positive semidefinite",
+    )
+    return Standard.of(estimator).gram(words, constant=estimator.constant_)
+
+
+def _with_negative_part(estimator: Any, words: Words) -> EquivalentKernel:
+    standard = Standard.of(estimator)
+    low = 0.0 if standard.A.psd else min(0.0, lowest(standard.A))
+    return standard.gram(words, smallest_eigenvalue=low)
+
+
+def unfolding(estimator: Any, X: Any, form: str) -> EquivalentKernel:
+    only(estimator, form)
+    words = Words(
+        "F Fᵀ",
+        "The Gram matrix that the semidefinite program has found is the kernel.",
+        "always; the kernel is learned from these points, and new ones have no value in it but by interpolation",
+    )
+    return Standard.of(estimator).gram(words)

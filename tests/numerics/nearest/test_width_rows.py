@@ -1,0 +1,17 @@
+"""The rows that the default width of a heat kernel is taken from."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import pdist
+
+from eigenspan.numerics.nearest.metric import median_width
+
+
+@pytest.mark.parametrize("period", [2, 3, 4])
+def test_rows_that_come_in_turn(period: int) -> None:
+    """A regular step through rows of several groups in turn would see one of them only."""
+    rng = np.random.default_rng(0)
+    n = 1000 * period
+    X = rng.standard_normal((n, 2)) + 20.0 * (np.arange(n) % period)[:, None]
+    assert median_width(X) == pytest.approx(np.median(pdist(X)) / 2, rel=0.1)
+    assert median_width(X) == median_width(X.copy())

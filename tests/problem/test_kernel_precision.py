@@ -1,0 +1,65 @@
+"""Kernels of points that are much nearer to each other than to the origin: eigenvalues, new points, containers, warnings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.spatial.distance import cdist
+
+import eigenspan as es
+from eigenspan.errors import PrecisionWarning
+from eigenspan.problem.pairwise import Pairwise
+
+FORMS = {"dense": np.asarray, "csr": sp.csr_array}
+forms = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
+
+
+def clusters(apart: float = 1e8) -> Any:
+    rng = np.random.default_rng(0)
+    return np.vstack([rng.standard_normal((40, 4)), rng.standard_normal((40, 4)) + apart])
+
+
+@forms
+@pytest.mark.parametrize("landmarks", [None, 60])
+def test_two_clusters_1e8_apart(form: Any, landmarks: Any) -> None:
+    X = clusters()
+    fitted = es.KernelPCA(4, gamma=0.25, landmarks=landmarks).fit(form(X))
+    if landmarks is None:
+        K = np.exp(-0.25 * cdist(X, X, "sqeuclidean"))
+        K -= K.mean(axis=0)
+        K -= K.mean(axis=1, keepdims=True)
+        np.testing.assert_allclose(fitted.eigenvalues_, np.linalg.eigvalsh(K)[::-1][:4], rtol=1e-9)
+    np.testing.assert_allclose(fitted.transform(form(X)), fitted.embedding_, atol=1e-9)
+
+
+@forms
+@pytest.mark.parametrize(
+    "kernel",
+    [es.Kernel("rbf", gamma="median"), es.Kernel("laplacian", gamma=0.1), es.Kernel("linear")],
+    ids=lambda k: k.name,
+)
+def test_kernels_do_not_depend_on_an_offset_of_1e7(kernel: Any, form: Any) -> None:
+    X = np.round(clusters(2.0) * 2**16) / 2**16
+    near, away = (es.KernelPCA(3, kernel=kernel).fit(points) for points in (X, form(X + 2.0**23)))
+    np.testing.assert_allclose(away.embedding_, near.embedding_, atol=1e-6 * np.abs(near.embedding_).max())
+    np.testing.assert_allclose(
+        away.transform(form(X + 2.0**23)), away.embedding_, atol=1e-6 * np.abs(near.embedding_).max()
+    )
+
+
+@forms
+def test_polynomials_far_from_the_origin_warn(form: Any) -> None:
+    with pytest.warns(PrecisionWarning, match="digits"):
+        es.KernelPCA(2, kernel="poly", degree=2, gamma=1e-2).fit(form(clusters(2.0) + 1e6))
+
+
+def test_products_with_affinities_of_all_pairs() -> None:
+    X = clusters()
+    X -= X.mean(axis=0)
+    W = Pairwise(X, np.full(80, 1.5), np.ones(80), (np.arange(80),))
+    expected = np.exp(-cdist(X, X, "sqeuclidean") / 2.25)
+    np.testing.assert_allclose(W.to_dense(), expected, atol=1e-9)
+    np.testing.assert_allclose(W @ X[:, :1], expected @ X[:, :1], rtol=1e-9)
