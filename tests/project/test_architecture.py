@@ -63,11 +63,7 @@ LONGEST, LONGEST_POSE = 40, 16
 #: Functions that pose a problem in more lines than that; none may be added.
 LONG_POSES = {
     "methods/discriminant/lda.py:_pose_shrunk",
-    "methods/distances/classical_mds.py:_pose",
-    "methods/semi_supervised/label_propagation.py:_pose",
-    "methods/semi_supervised/ssdr.py:_pose",
     "methods/sufficient/phd.py:_pose_lazily",
-    "methods/variance/kernel_pca.py:_pose",
     "methods/variance/oriented_pca.py:_pose",
 }
 

@@ -94,33 +94,44 @@ class ClassicalMDS(GramReducer):
     _input: ClassVar[Input] = Input(pairs=("metric",))
 
     def _pose(self, sample: Sample) -> Posed:
-        x, n = sample.x, sample.n
-        if not x.pairs and self.metric == "euclidean" and self.correction is None:
-            X = x.values
-            _check_rank(self.n_components, X)
-            centre = X.mean(axis=0)
-            R = X - centre
-            small = R.T @ R if X.shape[1] <= n else R @ R.T
-            size = _norm(small)
-            form = factor_gram(R, centre=False)
-            posed = pose(Samples(n, FactorExtension(R, centre)), maximise=form, scale=SqrtEigenvalue())
-            return told(self, posed, lambda: _of_points(small, *X.shape)).having(goodness_of_fit_=size)
+        euclidean = not sample.x.pairs and self.metric == "euclidean" and self.correction is None
+        return self._pose_coordinates(sample.x.values) if euclidean else self._pose_distances(sample.x)
+
+    def _pose_coordinates(self, X: Array) -> Posed:
+        """Pose the problem of Euclidean distances from the centred coordinates, which are a factor of the Gram matrix."""
+        n = X.shape[0]
+        _check_rank(self.n_components, X)
+        centre = X.mean(axis=0)
+        R = X - centre
+        small = R.T @ R if X.shape[1] <= n else R @ R.T
+        size = _norm(small)
+        form = factor_gram(R, centre=False)
+        posed = pose(Samples(n, FactorExtension(R, centre)), maximise=form, scale=SqrtEigenvalue())
+        return told(self, posed, lambda: _of_points(small, *X.shape)).having(goodness_of_fit_=size)
+
+    def _distances(self, x: Any) -> Array:
+        """Return the n×n distance matrix, after checking that it fits into memory."""
+        n = x.n
         require(
-            (9.0 if x.pairs else 17.0) * n**2,  # another metric is worked out in one more array
+            (9.0 if x.pairs else 17.0) * n**2,  # a metric of scikit-learn needs one more array
             f"The {n}×{n} distance matrix",
             f"Use LandmarkMDS(landmarks={suggested_landmarks(n)}), which needs distances to that many points only.",
         )
         if self.correction == "cailliez":
             require_cailliez(n)
         with stage("distances"):
-            D = x.values if x.pairs else point_distances(x.values, metric=self.metric)
+            return x.values if x.pairs else point_distances(x.values, metric=self.metric)
+
+    def _pose_distances(self, x: Any) -> Posed:
+        """Pose the problem of any distances from their Gram matrix."""
+        D = self._distances(x)
         added, squares = _correction(D, self.correction)
         G = corrected_half_squares(D, added, squares, out=np.empty_like(D) if x.pairs else D)
         known = None if self.correction is None else x.known()
         rows = DistanceGram(x.points, self.metric, added=added, added_to_squares=squares)
         extension = GramExtension(rows, G.mean(axis=0), known)
         form = gram(G, psd=False)
-        posed = pose(Samples(n, extension), maximise=form, scale=SqrtEigenvalue())
+        posed = pose(Samples(x.n, extension), maximise=form, scale=SqrtEigenvalue())
         return told(self, posed, lambda: of_gram(posed.problem)).having(goodness_of_fit_=_norm(form.dense))
 
     def _fit(self, sample: Sample) -> Fitted:

@@ -112,13 +112,10 @@ class SDACCCP(LabelledProjection):
         sure = (given >= 0) | (confidence > self.threshold) | (self.threshold == 0)
         note(labels_added=int(sure.sum() - np.sum(given >= 0)))
         codes = np.where(sure, found, -1)
+        learnt: dict[str, Any] = {"criterion_": np.array(criterion), "n_iter_": len(criterion)}
+        learnt |= {"transduction_": sample.y.names[found], "confidence_": confidence}
         posed = pose(basis, maximise=between(codes), unit=total(codes), ridge=self.ridge, scale=self._scale)
-        return replace(posed, axes=d).having(
-            criterion_=np.array(criterion),
-            n_iter_=len(criterion),
-            transduction_=sample.y.names[found],
-            confidence_=confidence,
-        )
+        return replace(posed, axes=d).having(**learnt)
 
     def _whitened(self, basis: Features) -> Array:
         """Coordinates of all points in which their total scatter, the ridge included, is I."""
@@ -272,18 +269,21 @@ class SODA(GraphProjection):
         weights = projection_weights(self, points_of(self, basis, sample), sample.y, self.weights)
         with stage("propagation"):
             F = propagate(weights.between_points(), codes, c, trust=self.trust, novelty=self.novelty)
-        reached = F[:, :c].max(axis=1) > 0
-        labels = sample.y.names[np.argmax(F[:, :c], axis=1)]
-        if not reached.all():
-            labels = np.where(reached, labels, sample.y.given)
         S_B, S_T = soft_scatters(F[:, :c])
         posed = pose(basis, maximise=S_B, unit=S_T, ridge=self.ridge, relative_ridge=1.0)
         ratio = TraceRatio(posed.problem.A, cast("Form", posed.problem.B))
         # no scatter between classes exceeds the total: where the means coincide, it is rounding beside that
         size = ratio.B.norm() * posed.size
         return Posed(ratio, posed.basis, RatioWeights(ratio, self.axes), axes=d, size=size).having(
-            label_distributions_=F, transduction_=labels, **graph_attribute(weights.graph)
+            label_distributions_=F, transduction_=_likeliest(F[:, :c], sample.y), **graph_attribute(weights.graph)
         )
+
+
+def _likeliest(F: Array, y: Any) -> Any:
+    """Return the most probable class of every point; points that no label reaches keep what they were given."""
+    reached = F.max(axis=1) > 0
+    labels = y.names[np.argmax(F, axis=1)]
+    return labels if reached.all() else np.where(reached, labels, y.given)
 
 
 def propagate(W: Form, codes: Index, n_classes: int, *, trust: float, novelty: float) -> Array:

@@ -94,7 +94,14 @@ class SSDR(LabelledProjection):
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=_labels_unless_linked)
 
     def _pose(self, sample: Sample) -> Posed:
-        n, codes = sample.n, sample.y.codes
+        costs = self._costs(sample.y.codes)
+        basis = features_of(self, sample)
+        bounded(self.n_components, basis, basis.dim, None)
+        return pose(basis, maximise=laplacian(costs), unit="projection", scale=self._scale)
+
+    def _costs(self, codes: Index) -> Form:
+        """Return the weights of all pairs: 1/n² for each, more for those that must differ, less for those that belong together."""
+        n = codes.size
         together, apart = self._links(codes)
         counts = np.bincount(codes[codes >= 0])
         same, other = _pairs(together, n), _pairs(apart, n)
@@ -109,10 +116,7 @@ class SSDR(LabelledProjection):
         a, b = self.alpha, self.beta
         if self.normalise:
             a, b = a / max(n_other, 1), b / max(n_same, 1)
-        costs = every_pair(n) * (1.0 / n**2) + a * other - b * same
-        basis = features_of(self, sample)
-        bounded(self.n_components, basis, basis.dim, None)
-        return pose(basis, maximise=laplacian(costs), unit="projection", scale=self._scale)
+        return every_pair(n) * (1.0 / n**2) + a * other - b * same
 
     def _links(self, codes: Index) -> tuple[Index, Index]:
         """The given pairs that the labels do not tell already, each once."""

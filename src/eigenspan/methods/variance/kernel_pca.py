@@ -47,6 +47,19 @@ from .pca import PCA as PCA
 Array = NDArray[np.float64]
 
 
+def _kernel_matrix(rows: Any, sample: Sample) -> Array:
+    """Return the kernel matrix of the points, after checking that it fits into memory."""
+    n, known = sample.n, isinstance(rows.kernel, str) and not sample.x.pairs
+    require(
+        (9.0 if known else 17.0) * n**2,  # a kernel function returns a matrix of its own
+        f"The {n}×{n} kernel matrix",
+        f"Use KernelPCA(landmarks={suggested_landmarks(n)}), which works with that many points instead.",
+    )
+    K = gram_matrix(rows, sample.x.values)
+    warn_of_lost_digits(rows, K)
+    return K
+
+
 def _is_definite(kernel: Any, parameters: dict[str, Any]) -> bool:
     """Kernels that are positive semidefinite on any points; all others have to show it."""
     if isinstance(kernel, DataKernel):
@@ -186,35 +199,30 @@ class KernelPCA(SpectralReducer):
         )
 
     def _pose(self, sample: Sample) -> Posed:
-        X, all_axes = sample.x.values, self.n_components is None
         if self.landmarks is not None:
-            basis: Any = NystromFeatures.build(
-                self._spec(), sample.x.under_kernel, self.landmarks, random_state=self.random_state
-            )
-            scatter = Form(basis.lift.shape[1], dense=basis.scatter, psd=True)
-            posed = Posed(TraceProblem(scatter, None, "max"), basis, axes=scatter.n if all_axes else None)
-            return posed.having(landmarks_=basis.rows.columns)
-        n, given = sample.n, sample.x.pairs
+            return self._pose_landmarks(sample)
         rows = kernel_rows(self._spec(), sample.x.under_kernel, centred=True)
-        known = isinstance(rows.kernel, str) and not given
-        require(
-            (9.0 if known else 17.0) * n**2,  # a function hands over a matrix of its own
-            f"The {n}×{n} kernel matrix",
-            f"Use KernelPCA(landmarks={suggested_landmarks(n)}), which works with that many points instead.",
-        )
-        K = gram_matrix(rows, X)
-        warn_of_lost_digits(rows, K)
+        K = _kernel_matrix(rows, sample)
         extension = GramExtension(rows, K.mean(axis=0))
-        rounding = 1e-14 * n * max(float(K.max()), -float(K.min()))
+        rounding = 1e-14 * sample.n * max(float(K.max()), -float(K.min()))
         trusted = _is_definite(rows.kernel, rows.parameters)
         form = gram(K, psd=trusted)
         if not trusted:
             _check_definite(form, rounding)
-        posed = pose(Samples(n, extension), maximise=form, scale=SqrtEigenvalue())
-        if not all_axes:
+        posed = pose(Samples(sample.n, extension), maximise=form, scale=SqrtEigenvalue())
+        if self.n_components is not None:
             return posed
         values = dense.eigenpairs(form.dense, None, "max")[0]
         return replace(posed, axes=max(1, positive(values, float(la.norm(values)))))
+
+    def _pose_landmarks(self, sample: Sample) -> Posed:
+        """Pose the problem from the scatter of the Nyström features."""
+        basis: Any = NystromFeatures.build(
+            self._spec(), sample.x.under_kernel, self.landmarks, random_state=self.random_state
+        )
+        scatter = Form(basis.lift.shape[1], dense=basis.scatter, psd=True)
+        posed = Posed(TraceProblem(scatter, None, "max"), basis, axes=scatter.n if self.n_components is None else None)
+        return posed.having(landmarks_=basis.rows.columns)
 
     def _fit(self, sample: Sample) -> Fitted:
         fitted = super()._fit(sample)
