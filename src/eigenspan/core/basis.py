@@ -23,13 +23,7 @@ from numpy.typing import NDArray
 
 from .._diagnostics import note, stage
 from .._resources import human_bytes, require
-from ..errors import (
-    ConvergenceError,
-    DegenerateWarning,
-    InputError,
-    KernelError,
-    warn,
-)
+from ..errors import ConvergenceError, DegenerateWarning, InputError, KernelError, warn
 from ..graphs.landmarks import choose_landmarks, suggested_landmarks
 from ..input.source import is_tall, on_disk
 from ..input.x import KernelValues
