@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.base import clone
 
 import eigenspan as es
 from eigenspan.core import Kernel, kernel_rows
-from eigenspan.errors import DegenerateWarning, DimensionError, GraphError, InputError
+from eigenspan.errors import DegenerateWarning, DimensionError, GraphError, InputError, PrecisionWarning
 from eigenspan.forms import alignment
 from eigenspan.graphs import Landmarks, affinity
 from eigenspan.graphs.landmarks import choose_landmarks
@@ -114,6 +115,29 @@ def test_the_width_of_weights_is_in_the_unit_of_a_given_graph(factor: float, ker
     if kernel is None:
         plain, given = (es.LPP(2, graph=each).fit(X).embedding_ for each in (es.KNN(6), graph))
         np.testing.assert_allclose(given, plain, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "said"),
+    [
+        (es.LPP(2, kernel="rbf"), "fewer than 10 others"),
+        (es.LLTSA(2, kernel="rbf", n_neighbors=5), "fewer than 5 others"),
+        (es.LFDA(2, kernel="rbf"), "fewer than 3 others"),
+        (es.MFA(2, kernel="rbf", n_rivals=8), "fewer than 3 others"),
+        (es.TraceReducer(2, basis="kernel"), "fewer than 10 others"),
+        (es.LPP(2, kernel="rbf", landmarks=np.arange(6)), "no landmark"),
+    ],
+    ids=str,
+)
+def test_neighbours_that_a_narrow_kernel_leaves_to_rounding(estimator: Any, said: str) -> None:
+    X, y = 30 * cloud(40, 3), np.arange(40) % 2
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator.fit(X, y)
+    assert any(issubclass(w.category, PrecisionWarning) and said in str(w.message) for w in caught)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PrecisionWarning)
+        quietly(lambda: clone(estimator).set_params(kernel=es.Kernel(gamma="median")).fit(X, y), DegenerateWarning)
 
 
 @pytest.mark.parametrize(
