@@ -117,6 +117,16 @@ def test_the_width_of_weights_is_in_the_unit_of_a_given_graph(factor: float, ker
         np.testing.assert_allclose(given, plain, atol=1e-9)
 
 
+def test_a_unit_without_masses_has_its_centre_in_the_mean() -> None:
+    """A Hessian form sends the constant to zero but for rounding, which is large beside an outlier and is no mass."""
+    X = outlier(27, 5, seed=487)
+    one, other = (es.TraceReducer(unit="hessian", over="identity").fit(A) for A in (X, X[:, ::-1]))
+    np.testing.assert_allclose(one.mean_, X.mean(axis=0))
+    np.testing.assert_allclose(
+        pairwise(other.embedding_), pairwise(one.embedding_), atol=1e-5 * np.abs(one.embedding_).max()
+    )
+
+
 @pytest.mark.parametrize(
     ("estimator", "said"),
     [
