@@ -117,6 +117,13 @@ def test_the_width_of_weights_is_in_the_unit_of_a_given_graph(factor: float, ker
         np.testing.assert_allclose(given, plain, atol=1e-9)
 
 
+def test_feature_weights_in_single_precision_far_from_zero_warn() -> None:
+    X, y = (cloud(30, 3) + 1e6).astype(np.float32), np.arange(30) % 2
+    with reports(PrecisionWarning, "single precision", "Subtract the column means"):
+        es.AffinityLearner().fit(X, y)
+    es.AffinityLearner().fit(X - X.mean(axis=0), y)
+
+
 def test_a_unit_without_masses_has_its_centre_in_the_mean() -> None:
     """A Hessian form sends the constant to zero but for rounding, which is large beside an outlier and is no mass."""
     X = outlier(27, 5, seed=487)
