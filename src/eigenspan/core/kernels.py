@@ -14,7 +14,8 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from .._checks import Spec, real_numbers
 from .._parameters import Finite, NotNegative, Positive, parameter
 from ..errors import KernelError, PrecisionWarning, warn
-from ..graphs.search.metric import median_width, visible_rows
+from ..graphs.search.angles import visible_rows
+from ..graphs.search.metric import median_width
 from ..graphs.search.pair_matrices import Asymmetry, PairTolerance, averaged
 from ..graphs.search.squares import gaussian, moved, origin_of
 from ..input.x import KernelValues
