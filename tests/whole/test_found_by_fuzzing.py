@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,32 @@ def test_the_width_of_weights_is_in_the_unit_of_a_given_graph(factor: float, ker
     if kernel is None:
         plain, given = (es.LPP(2, graph=each).fit(X).embedding_ for each in (es.KNN(6), graph))
         np.testing.assert_allclose(given, plain, atol=1e-9)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, np.float32], ids=["dense", "sparse", "single"])
+@pytest.mark.parametrize("k", [5, 29], ids=["near", "all"])
+def test_cosines_far_from_the_origin_keep_their_digits(form: Any, k: int) -> None:
+    """Angles of a millionth are a trillionth away from one as cosines, which are rounded at the size of one."""
+    X = np.asarray((cloud(30, 3) + 1e6).astype(np.float32), dtype=float)
+    exact = np.array([[Fraction(value) for value in row] for row in X.tolist()])
+    products = exact @ exact.T
+    squares = products**2 / np.outer(np.diagonal(products), np.diagonal(products))
+    wanted = np.array([[float((1 - s) / 2) for s in row] for row in squares])  # (1 − cos²)/2, for cosines near one
+    np.fill_diagonal(wanted, np.inf)
+    order = np.random.default_rng(0).permutation(30)
+    for rows in (np.arange(30), order):
+        graph = es.KNN(k, metric="cosine").build(form(X[rows])).distances
+        near = np.sort(graph.data.reshape(30, k), axis=1)
+        np.testing.assert_allclose(near, np.sort(wanted[np.ix_(rows, rows)], axis=1)[:, :k], rtol=1e-6)
+        assert not graph.diagonal().any()
+    radius = float(np.median(wanted))
+    found = es.Radius(radius, metric="cosine").build(form(X)).distances
+    assert found.nnz == np.sum(wanted <= radius)
+
+
+def test_a_view_whose_strings_have_no_length_is_refused() -> None:
+    with pytest.raises(DimensionError, match="every string has length zero"):
+        es.MaximumCovarianceUnfolding(1, metric="cosine").fit(np.arange(1.0, 13)[:, None], cloud(12, 2))
 
 
 def test_feature_weights_in_single_precision_far_from_zero_warn() -> None:

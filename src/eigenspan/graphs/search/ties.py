@@ -94,7 +94,7 @@ def settled_in_rows(
 ) -> Lists:
     """The k nearest of n points by distance, then by index, from all distances of each query.
 
-    For metrics whose values depend on how they were computed: distances that differ by no more than the `slack` of the larger are equal.
+    For metrics whose values depend on how they were computed: distances that differ by no more than the `slack` of the smaller are equal.
     """
     distances, indices = empty_lists(own.size, k)
     for some in _parts(np.arange(own.size), np.full(own.size, n)):
@@ -104,7 +104,7 @@ def settled_in_rows(
         D = np.take_along_axis(D, order, axis=1)
         level = np.zeros(D.shape)
         with np.errstate(invalid="ignore"):  # infinity less infinity
-            np.cumsum(np.diff(D, axis=1) > slack(D[:, 1:]), axis=1, out=level[:, 1:])
+            np.cumsum(np.diff(D, axis=1) > slack(D[:, :-1]), axis=1, out=level[:, 1:])
         best = np.lexsort((order, level), axis=1)[:, :k]
         distances[some], indices[some] = np.take_along_axis(D, best, axis=1), np.take_along_axis(order, best, axis=1)
     return distances, indices
