@@ -33,8 +33,9 @@ from .._diagnostics import aloud, collect
 from .._parameters import ArrayLike, Count, Declared, Function, NotNegative, Seed, parameter
 from .._resources import explained, human_bytes, is_lazy, threads, threads_for
 from ..core import Axes, Features, Fitted, Map, Posed
+from ..core.kernels import warn_of_strangers
 from ..errors import DimensionError, InputError
-from ..graphs import Landmarks
+from ..graphs import KNN, Landmarks
 from ..input import Actions, Classes, Input, LazyClasses, Sample, is_pairwise, read, read_new, read_new_lazy
 from ..input.lazy import LazyRows, lazy_table
 from ..input.source import in_precision_of, refuse_non_finite
@@ -371,4 +372,22 @@ def features_of(estimator: Any, sample: Sample) -> Features:
 
 def points_of(estimator: Any, basis: Features, sample: Sample) -> Any:
     """The points whose neighbours, distances and weights count: the inputs, their principal axes with ``reduce=``, or kernel features."""
+    if estimator.kernel is not None:
+        check_neighbours(estimator, basis, neighbours_sought(estimator))
     return basis.Z if estimator.kernel is not None or estimator.reduce is not None else as_rows(sample.x.values)
+
+
+def check_neighbours(estimator: Any, basis: Features, k: int | None, codes: Any = None) -> None:
+    """Warn where rounding decides about k neighbours among features of a kernel: with codes about those of a class, and rivals."""
+    if k is not None:
+        rivals = (estimator.n_rivals or k) if hasattr(estimator, "n_rivals") else 0
+        warn_of_strangers(np.asarray(basis.raw), k, codes, rivals)
+
+
+def neighbours_sought(estimator: Any) -> int | None:
+    """How many neighbours a graph over features of a kernel is to have; None where they are not ranked."""
+    graph = getattr(estimator, "graph", "all")
+    if graph is None:
+        return estimator.n_neighbors or KNN().n_neighbors
+    used = hasattr(graph, "build") and getattr(estimator, "gamma", True)
+    return getattr(graph, "n_neighbors", None) if used else None

@@ -36,7 +36,7 @@ from ..graphs.neighbours.graph import GivenGraph
 from ..input import Input, Sample
 from ..input.y import ClassLabels
 from ..solvers import dense
-from .base import FeatureReducer, features_of, points_of
+from .base import FeatureReducer, check_neighbours, features_of, points_of
 from .neighbourhood import check_given
 from .table import NEIGHBOURS_AND_FEATURES, method
 
@@ -44,6 +44,8 @@ Array = NDArray[np.float64]
 
 PairAffinity = Literal["neighbours", "local"]
 AxisRule = Literal["unit", "norm", "eigenvalue", "eigenvalue-norm"]
+#: Neighbours in a class, unless given.
+NEAR = 3
 #: The ridge of a singular unit, relative to the mean of its eigenvalues that are not zero.
 SINGULAR = 0.01
 #: Eigenvalues at or below this share of the largest count as zero.
@@ -87,7 +89,7 @@ class PairCosts(FeatureReducer):
     @property
     def _k(self) -> int:
         """Neighbours, three as in [S2, §4.1] unless given."""
-        return 3 if self.n_neighbors is None else self.n_neighbors
+        return NEAR if self.n_neighbors is None else self.n_neighbors
 
     def _labelled(self, points: Any, codes: Any) -> tuple[Form, Form | None]:
         """What the labels say: the form to minimise, and the unit (None for orthonormal axes)."""
@@ -228,6 +230,8 @@ def checked_points(estimator: Any, basis: Features, sample: Sample) -> Any:
         raise DimensionError(f"All {sample.n} rows coincide: there are no dimensions to show.")
     if estimator.n_neighbors is not None:
         check_n_neighbors(estimator.n_neighbors, sample.x.values)
+    if estimator.kernel is not None:
+        check_neighbours(estimator, basis, estimator.n_neighbors or NEAR, sample.y.codes)
     return points_of(estimator, basis, sample)
 
 
@@ -287,4 +291,4 @@ def nearness(estimator: Any, points: Any, codes: Any) -> Form:
     if estimator.affinity == "local":
         warn_of_single_labels(codes)
         return pair_affinity(points, LocalScaling(k or 7), codes=codes, n_jobs=estimator.n_jobs)
-    return ones_on(allies(points, codes, k or 3, estimator.n_jobs))
+    return ones_on(allies(points, codes, k or NEAR, estimator.n_jobs))

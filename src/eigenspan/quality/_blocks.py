@@ -10,12 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
-from sklearn.metrics import pairwise_distances
 
 from .._resources import human_bytes, in_slices, require, workers
 from ..errors import InputError
 from ..graphs import KNN, distance_graph, ensure_connected, geodesic_distances
-from ..graphs.search.metric import as_metric, explaining, refuse_undefined
+from ..graphs.search.metric import point_distances, refuse_undefined
 from ..graphs.search.pair_matrices import PairTolerance
 from ..input.read import is_precomputed
 
@@ -103,8 +102,7 @@ class BlockDistances:
             return np.sqrt(np.maximum(D, 0.0, out=D), out=D)
         if isinstance(self.metric, str) and self.metric == "euclidean" and not sp.issparse(some):
             return np.asarray(cdist(some, self.points))
-        with explaining(self.metric):
-            D = np.array(pairwise_distances(some, self.points, metric=as_metric(self.metric)), dtype=np.float64)
+        D = np.array(point_distances(some, self.points, self.metric), dtype=np.float64)
         return np.maximum(D, 0.0, out=D)  # one minus a cosine may fall below zero by rounding
 
 
