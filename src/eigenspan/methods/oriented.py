@@ -22,7 +22,7 @@ from ..input import Input, Sample
 from ..input.copies import Copies, DistortedCopies, Distortion, copies_of, functions_of
 from ..input.source import blocks, is_tall, on_disk, refuse_non_finite
 from .base import FeatureReducer, axes, features_of
-from .streaming import Streaming, asks_for_rows, reads_once
+from .streaming import Streaming, asks_for_rows, is_wide, reads_once
 from .table import method
 
 Array = NDArray[np.float64]
@@ -42,11 +42,13 @@ class Signals:
         """In one pass, and a second where the products lose digits that matter. Functions see all rows at once, and those of a file a
         block at a time. Cost O((N + 1) n D²) for N copies."""
         again = deepcopy(rng)  # the same copies once more
-        found = Signals._read(X, given, functions, rng, None)
-        return found if found.spanned().is_full else Signals._read(X, given, functions, again, found)
+        found = Signals.read(X, given, functions, rng, None)
+        return found if found.is_full else Signals.read(X, given, functions, again, found)
 
     @staticmethod
-    def _read(X: Any, given: Copies, functions: Sequence[Distortion], rng: Any, before: Signals | None) -> Signals:
+    def read(
+        X: Any, given: Copies, functions: Sequence[Distortion], rng: Any, before: Signals | None = None
+    ) -> Signals:
         """One pass; with roots about the means of a pass before."""
         (n, D), whole = X.shape, sp.issparse(X) or bool(functions and not on_disk(X))
         signal = noise = Moments.nothing(1, D)
@@ -64,10 +66,23 @@ class Signals:
     def n(self) -> int:
         return self.signal.n
 
-    is_full: ClassVar[bool] = True  # what `of` returns has factors where they are needed
+    @property
+    def width(self) -> int:
+        """The number of columns, the most axes there can be."""
+        return int(self.signal.means.shape[1])
+
+    @property
+    def is_full(self) -> bool:
+        """The products hold all directions of signals and noise to about 1e-6, and these are all there are."""
+        return self.n > self.width and self.spanned().is_full
+
+    def rooted(self) -> Signals:
+        """The same with roots: those of the scatters, where there are no better ones."""
+        return Signals(self.signal.rooted(), self.noise.rooted())
 
     def without_roots(self) -> Signals:
-        return self
+        """The products alone."""
+        return self if self.signal.root is None else Signals(self.signal.products(), self.noise.products())
 
     def __add__(self, other: Signals) -> Signals:
         return Signals(self.signal + other.signal, self.noise + other.noise)
@@ -82,22 +97,27 @@ class Signals:
         """R [S3, eq. 3.48], about zero: the mean of the noise counts too. None for no copies at all."""
         if not self.noise.n:
             return None
-        R = _about_zero(self.noise)
-        if np.trace(R) <= 1e-30 * np.trace(_about_zero(self.signal)):
+        if self.is_silent:
             _refuse_silence(self.noise.n)
-        return R
+        return _about_zero(self.noise)
 
-    def spanned(self) -> Moments:
+    @property
+    def is_silent(self) -> bool:
+        """All copies are equal to their originals, or there are none."""
+        return bool(np.trace(_about_zero(self.noise)) <= 1e-30 * np.trace(_about_zero(self.signal)))
+
+    def spanned(self, center: bool = True) -> Moments:
         """The signals with their noise on top, in equal parts whatever its unit: what directions can be told apart by."""
-        R = self.correlation
-        if R is None:
-            return self.signal
-        S = self.signal.scatter
+        signal = self.signal if center else self.signal.about_origin()
+        if self.is_silent:
+            return signal
+        S, R = signal.scatter, _about_zero(self.noise)
         share = np.trace(S) / np.trace(R)
         root = None
-        if self.signal.root is not None and self.noise.root is not None:
-            root = triangular(np.vstack([self.signal.root, np.sqrt(share) * _root_about_zero(self.noise)]))
-        return replace(self.signal, scatter=S + R * share, root=root)
+        if signal.root is not None and self.noise.root is not None:
+            root = triangular(np.vstack([signal.root, np.sqrt(share) * _root_about_zero(self.noise)]))
+        rows = signal.counts + self.noise.n + 1  # these span no more dimensions than there are rows, less one
+        return replace(signal, counts=rows, scatter=S + R * share, root=root)
 
 
 def _refuse_silence(rows: int) -> NoReturn:
@@ -235,17 +255,23 @@ class OrientedPCA(Streaming, FeatureReducer):
     def _sums_of(self, X: Any, y: Any) -> Signals:
         return self._signals(X, y, vars(self).get("n_samples_seen_", 0))
 
+    def _factored(self, sums: Signals, X: Any, y: Any) -> Signals:
+        return self._signals(X, y, vars(self).get("n_samples_seen_", 0), sums)
+
     def _sums_in(self, sample: Sample) -> dict[str, Any]:
-        sums = self._signals(sample.x.values, sample.given, 0)
+        X, y = sample.x.values, sample.given
+        sums = self._signals(X, y, 0)
+        sums = sums if sums.is_full or is_wide(X) else self._signals(X, y, 0, sums)
         return {"moments_": sums, "n_samples_seen_": sums.n}
 
-    def _signals(self, X: Any, y: Any, seen: int) -> Signals:
+    def _signals(self, X: Any, y: Any, seen: int, before: Signals | None = None) -> Signals:
+        """Sums over some rows, of which `seen` came before; with roots about the means of a pass before."""
         given = DistortedCopies().read(y, X.shape[0], name=type(self).__name__, unlabeled=None).of_shape(X.shape)
-        return Signals.of(X, given, functions_of(self.distortions), self._generator(seen))
+        return Signals.read(X, given, functions_of(self.distortions), self._generator(seen), before)
 
     def _fit_sums(self, sums: Any, X: Any = None) -> Fitted | None:
-        enough = sums.n > 1 and _rank(sums.signal, None) >= min(self.n_components, sums.signal.means.shape[1])
-        return self._fit_signals(sums, None) if enough else None
+        ready = sums.n > 1 and not (sums.noise.n and sums.is_silent)
+        return self._fit_signals(sums, None) if ready else None
 
     def _generator(self, seen: int = 0) -> np.random.Generator:
         return np.random.default_rng([seed_of(self.random_state), seen])
@@ -253,8 +279,8 @@ class OrientedPCA(Streaming, FeatureReducer):
     def _fit_signals(self, sums: Signals, X: Any) -> Fitted:
         """The fit to rows of which these sums are left."""
         if self.extractor == "difference":
-            D = sums.signal.means.shape[1]
-            basis = Features(Raw(), X, None, np.zeros(D), scatter=sums.signal.scatter, count=sums.n)
+            lift = Features.of_moments(sums.spanned(center=False)).lift if sums.n <= sums.width else None
+            basis = Features(Raw(), X, lift, np.zeros(sums.width), scatter=sums.signal.scatter, count=sums.n)
         else:
             self._refuse_axes_without_signal(_rank(sums.signal, X) if sums.noise.n else None)
             basis = Features.of_moments(sums.spanned(), None if sums.noise.n else X)
@@ -277,7 +303,7 @@ class OrientedPCA(Streaming, FeatureReducer):
         origin = None if self.extractor == "difference" else np.ones(X.shape[0])
         basis = self._coordinates(sample, copies).centred(origin)
         place = basis.map(np.eye(basis.dim), None)  # type: ignore[arg-type]
-        sums = Signals.of(place(X), Copies(tuple(map(place, copies))), (), rng)
+        sums = Signals.read(place(X), Copies(tuple(map(place, copies))), (), rng)
         return self._weigh(basis, sums, lambda G, psd=True: Form(basis.dim, dense=G, psd=psd))
 
     def _coordinates(self, sample: Sample, copies: list[Any]) -> Features:

@@ -102,8 +102,7 @@ class SDA(SmoothedStreaming, GraphProjection):
     def _needs_rows(self) -> str | None:
         return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None, mu=self.mu > 0)
 
-    def _check_scatters(self, scatters: Scatters, sample: Sample) -> None:
-        check_scatters(self, scatters, sample)
+    _check_scatters = check_scatters
 
     def _given_laplacian(self, sample: Sample) -> Form:
         graph, X = given_graph(self.graph, sample.n), sample.x.values
