@@ -95,6 +95,9 @@ class PairCosts(FeatureReducer):
         """What the labels say: the form to minimise, and the unit (None for orthonormal axes)."""
         raise NotImplementedError
 
+    def _check_rows(self, basis: Features, sample: Sample) -> None:
+        """Raise where the labelled rows determine no axes."""
+
     def _unlabelled(self, points: Any) -> Form:
         """``L_u``: neighbouring points, labelled or not, stay close [S2, §2.1.2]."""
         weights = Powered(LocalScaling(self._k), self.alpha)
@@ -112,6 +115,7 @@ class PairCosts(FeatureReducer):
         basis = features_of(self, sample).centred(np.ones(sample.n))
         points = checked_points(self, basis, sample)
         refuse_class_graph(self)
+        self._check_rows(basis, sample)
         if not self.gamma:
             check_given(self.graph, points)
         form, unit = self._labelled(points, codes)
@@ -179,13 +183,14 @@ def singular_ridge(A: Form, B: Form, quiet: bool) -> float | None:
 
 
 def unit_over(basis: Features, unit: Form | None, codes: Any) -> Form | None:
-    """``Z'BZ``, exactly zero for features that vary among unlabelled points only, whose rounding would be taken for a tiny unit."""
+    """``Z'BZ``, exactly zero for features that do not vary within classes, whose rounding would be taken for a tiny unit."""
     if unit is None:
         return None
-    B = basis.restrict(unit)
-    if np.all(codes >= 0):
-        return B
-    return without_rounding(B, basis.restrict(diagonal((codes >= 0).astype(float))).diagonal())
+    B, known = basis.restrict(unit), codes >= 0
+    if basis.is_held:
+        return without_rounding(B, np.einsum("ij,ij->j", *[basis.Z[known]] * 2))
+    # another pass over the rows, for features that vary among unlabelled points only
+    return B if np.all(known) else without_rounding(B, basis.restrict(diagonal(known.astype(float))).diagonal())
 
 
 def without_rounding(B: Form, size: Array) -> Form:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from .._parameters import Count, NotNegative, Share, Verbose
-from ..core import AxisWeights, Form, Posed, Scatters, pose
+from ..core import AxisWeights, Features, Form, Posed, Scatters, pose
 from ..forms import between, centring, laplacian, local_fisher, within
 from ..graphs import check_n_neighbors
 from ..input import Input, Sample
@@ -23,6 +23,7 @@ from .costs import (
     warn_of_a_mark,
     without_rounding,
 )
+from .discriminant import check_scatters, check_spread
 from .neighbourhood import check_given
 from .streaming import SmoothedStreaming, asks_for_rows, over_given_graph, reads_once
 from .table import NEIGHBOURS_AND_FEATURES, method
@@ -106,14 +107,22 @@ class MMC(SmoothedStreaming, PairCosts):
     def _needs_rows(self) -> str | None:
         return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None, gamma=self.gamma > 0)
 
-    def _check_scatters(self, scatters: Scatters, sample: Sample) -> None:
+    def _check_scatters(self, scatters: Scatters, sample: Sample | None) -> None:
+        refuse_class_graph(self)
+        if not self.gamma:
+            check_scatters(self, scatters, sample)
+        if sample is None:
+            return
         if self.n_neighbors is not None:
             check_n_neighbors(self.n_neighbors, sample.x.values)
-        refuse_class_graph(self)
         if self.gamma:
             warn_of_a_mark(self, sample.y.names)
         else:
             check_given(self.graph, sample.x.values)
+
+    def _check_rows(self, basis: Features, sample: Sample) -> None:
+        if not self.gamma:
+            check_spread(self, basis, sample)
 
     def _given_laplacian(self, sample: Sample) -> Form:
         return self._unlabelled(sample.x.values)
