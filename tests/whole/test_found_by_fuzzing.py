@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -115,6 +117,73 @@ def test_the_width_of_weights_is_in_the_unit_of_a_given_graph(factor: float, ker
     if kernel is None:
         plain, given = (es.LPP(2, graph=each).fit(X).embedding_ for each in (es.KNN(6), graph))
         np.testing.assert_allclose(given, plain, atol=1e-9)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, np.float32], ids=["dense", "sparse", "single"])
+@pytest.mark.parametrize("k", [5, 29], ids=["near", "all"])
+def test_cosines_far_from_the_origin_keep_their_digits(form: Any, k: int) -> None:
+    """Angles of a millionth are a trillionth away from one as cosines, which are rounded at the size of one."""
+    X = np.asarray((cloud(30, 3) + 1e6).astype(np.float32), dtype=float)
+    exact = np.array([[Fraction(value) for value in row] for row in X.tolist()])
+    products = exact @ exact.T
+    squares = products**2 / np.outer(np.diagonal(products), np.diagonal(products))
+    wanted = np.array([[float((1 - s) / 2) for s in row] for row in squares])  # (1 − cos²)/2, for cosines near one
+    np.fill_diagonal(wanted, np.inf)
+    order = np.random.default_rng(0).permutation(30)
+    for rows in (np.arange(30), order):
+        graph = es.KNN(k, metric="cosine").build(form(X[rows])).distances
+        near = np.sort(graph.data.reshape(30, k), axis=1)
+        np.testing.assert_allclose(near, np.sort(wanted[np.ix_(rows, rows)], axis=1)[:, :k], rtol=1e-6)
+        assert not graph.diagonal().any()
+    radius = float(np.median(wanted))
+    found = es.Radius(radius, metric="cosine").build(form(X)).distances
+    assert found.nnz == np.sum(wanted <= radius)
+
+
+def test_a_view_whose_strings_have_no_length_is_refused() -> None:
+    estimator, X = es.MaximumCovarianceUnfolding(1, metric="cosine"), np.arange(1.0, 13)[:, None]
+    with pytest.raises(DimensionError, match="every string has length zero"):
+        quietly(lambda: estimator.fit(X, cloud(12, 2)))
+
+
+def test_feature_weights_in_single_precision_far_from_zero_warn() -> None:
+    X, y = (cloud(30, 3) + 1e6).astype(np.float32), np.arange(30) % 2
+    with reports(PrecisionWarning, "single precision", "Subtract the column means"):
+        es.AffinityLearner().fit(X, y)
+    es.AffinityLearner().fit(X - X.mean(axis=0), y)
+
+
+def test_a_unit_without_masses_has_its_centre_in_the_mean() -> None:
+    """A Hessian form sends the constant to zero but for rounding, which is large beside an outlier and is no mass."""
+    X = outlier(27, 5, seed=487)
+    one, other = (es.TraceReducer(unit="hessian", over="identity").fit(A) for A in (X, X[:, ::-1]))
+    np.testing.assert_allclose(one.mean_, X.mean(axis=0))
+    np.testing.assert_allclose(
+        pairwise(other.embedding_), pairwise(one.embedding_), atol=1e-5 * np.abs(one.embedding_).max()
+    )
+
+
+@pytest.mark.parametrize(
+    ("estimator", "said"),
+    [
+        (es.LPP(2, kernel="rbf"), "fewer than 10 others"),
+        (es.LLTSA(2, kernel="rbf", n_neighbors=5), "fewer than 5 others"),
+        (es.LFDA(2, kernel="rbf"), "fewer than 3 others"),
+        (es.MFA(2, kernel="rbf", n_rivals=8), "fewer than 3 others"),
+        (es.TraceReducer(2, basis="kernel"), "fewer than 10 others"),
+        (es.LPP(2, kernel="rbf", landmarks=np.arange(6)), "no landmark"),
+    ],
+    ids=str,
+)
+def test_neighbours_that_a_narrow_kernel_leaves_to_rounding(estimator: Any, said: str) -> None:
+    X, y = 30 * cloud(40, 3), np.arange(40) % 2
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator.fit(X, y)
+    assert any(issubclass(w.category, PrecisionWarning) and said in str(w.message) for w in caught)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PrecisionWarning)
+        quietly(lambda: clone(estimator).set_params(kernel=es.Kernel(gamma="median")).fit(X, y), DegenerateWarning)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def read_classes(y: Any, n: int, *, unlabeled: Any = -1, name: str = "This metho
     """Class codes 0..c−1 with −1 for unlabelled points, and the class labels.
 
     NaN and None mark unlabelled points, and so does `unlabeled`: −1 in semi-supervised methods, as in scikit-learn; None, no such
-    mark, in supervised ones.
+    mark, in supervised ones. With ``at_least=0`` these are the labels of some of the rows, of which all may be unlabelled.
     """
     if y is None:
         raise LabelError(f"{name} requires y to be passed, but the target y is None.")
@@ -46,8 +46,10 @@ def code_classes(y: NDArray[Any], unlabeled: Any) -> tuple[Index, NDArray[Any], 
 def check_classes(classes: NDArray[Any], n: int, *, marked: bool, unlabeled: Any, name: str, at_least: int) -> None:
     """Refuse classes, found among the labels of n samples, that are none or too few; warn of those that look like something else."""
     if marked:
-        _refuse_plus_and_minus(classes, unlabeled)
+        _refuse_plus_and_minus(classes, unlabeled, part=at_least == 0)
     if classes.size == 0:
+        if at_least == 0:
+            return
         marks = "NaN or None" if unlabeled is None else f"{unlabeled!r}, NaN or None"
         raise LabelError(f"{name} needs labels, but all {n} of them are missing ({marks}). Use an unsupervised method.")
     refuse_continuous(classes, n, name)
@@ -90,9 +92,9 @@ def all_missing(y: Any, n: int, unlabeled: Any = -1) -> bool:
     """There are n labels, and all of them are marks of unlabelled points."""
     try:
         y = label_array(y)
+        return y.size == n and bool(_told_apart(y, unlabeled)[0].all())
     except ValueError:
         return False
-    return y.size == n and bool(split_missing(y, unlabeled)[0].all())
 
 
 def _warn_of_written_marks(classes: NDArray[Any], unlabeled: Any) -> None:
@@ -144,13 +146,21 @@ def _told_apart(y: NDArray[Any], unlabeled: Any) -> tuple[NDArray[np.bool_], NDA
     return missing | marked, marked, _plain(known) if known.dtype.kind == "O" else known
 
 
-def _refuse_plus_and_minus(known: NDArray[Any], unlabeled: Any) -> None:
-    """What −1 means beside nothing but +1 cannot be told."""
-    if unlabeled == -1 and known.dtype.kind in "iuf" and known.size and np.all(known == 1):
-        raise LabelError(
-            "The labels are exactly {-1, +1}, which can mean two classes or one class with unlabelled points. If -1 is a class, pass "
-            "unlabeled=None; if it marks unlabelled points, there is only one class: pass labels 0..c-1 and -1."
+def _refuse_plus_and_minus(known: NDArray[Any], unlabeled: Any, part: bool = False) -> None:
+    """Raise if it is unclear what −1 means beside nothing but +1; warn in a part of the rows, as other classes may follow."""
+    if unlabeled != -1 or known.dtype.kind not in "iuf" or not known.size or not np.all(known == 1):
+        return
+    if part:
+        warn(
+            "The labels so far are exactly {-1, +1}, and -1 marks unlabelled points: there is only one class, and no model until another "
+            "one follows. If -1 is a class, begin again with unlabeled=None.",
+            LabelWarning,
         )
+        return
+    raise LabelError(
+        "The labels are exactly {-1, +1}, which can mean two classes or one class with unlabelled points. If -1 is a class, pass "
+        "unlabeled=None; if it marks unlabelled points, there is only one class: pass labels 0..c-1 and -1."
+    )
 
 
 def is_missing(label: Any) -> bool:

@@ -68,19 +68,15 @@ class Targets:
 
 @dataclass(frozen=True)
 class Responses:
-    """What is to be explained: classes where it is text, a pandas category or true and false, numbers otherwise.
-
-    In a part of the rows all may be the same, if `part` says so.
-    """
+    """What is to be explained: classes where it is text, a pandas category or true and false, numbers otherwise."""
 
     kind: ClassVar[str] = "response"
     needed: bool = True
-    part: bool = False
 
     def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Classes | Numbers:
         if names_classes(y):
-            return read_classes(y, n, name=name, unlabeled=None, at_least=1 if self.part else 2)
-        return Numbers(read_numbers(y, n, name, differ=not self.part))
+            return read_classes(y, n, name=name, unlabeled=None)
+        return Numbers(read_numbers(y, n, name))
 
     def read_lazy(self, y: Any, rows: LazyRows, *, name: str, unlabeled: Any) -> LazyClasses | LazyNumbers:
         if y is None:

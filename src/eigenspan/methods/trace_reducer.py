@@ -44,7 +44,14 @@ from ..problem.forms import (
     total,
     within,
 )
-from .base.contract import Kernels, LandmarkRows, SpectralReducer, axes
+from .base.contract import (
+    Kernels,
+    LandmarkRows,
+    SpectralReducer,
+    axes,
+    check_neighbours,
+    neighbours_sought,
+)
 from .base.docs import documented
 from .base.duplicates import over_distinct
 from .base.graph_embedding import Graph, barycentric, check_given
@@ -65,14 +72,18 @@ class _Forms:
     over the rows of the whole sample, those that are equal summed.
     """
 
-    def __init__(self, estimator: Any, points: Array, masses: Array | None, whole: Sample) -> None:
-        self.estimator, self.points, self.masses, self.whole = estimator, points, masses, whole
+    def __init__(
+        self, estimator: Any, points: Array, masses: Array | None, whole: Sample, basis: Features | None = None
+    ) -> None:
+        self.estimator, self.points, self.masses, self.whole, self.basis = estimator, points, masses, whole, basis
         self._graph: Any = None
 
     @property
     def graph(self) -> Any:
         if self._graph is None:
             e = self.estimator
+            if self.basis is not None and e.basis == "kernel":
+                check_neighbours(e, self.basis, neighbours_sought(e))
             self._graph = as_graph(e.graph, self.points, n_neighbors=e.n_neighbors, n_jobs=e.n_jobs)
             if e.basis == "samples":  # only implicit embeddings need a connected graph
                 named = [form for form in (e.minimise, e.maximise, e.over, e.unit) if isinstance(form, str)]
@@ -270,7 +281,7 @@ class TraceReducer(SpectralReducer):
             basis = Features.linear(sample.x.values)
         points = basis.Z if self.basis == "kernel" else sample.x.values
         check_given(self.graph, points)
-        return self._posed(basis, _Forms(self, points, None, sample))
+        return self._posed(basis, _Forms(self, points, None, sample, basis))
 
     def _posed(self, basis: Any, forms: _Forms) -> Posed:
         given = isinstance(self.unit, str) and self.unit in ("embedding", "projection")

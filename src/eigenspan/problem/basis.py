@@ -136,6 +136,11 @@ class Features:
         """Rows in memory, dense and in double precision: a centred copy is the fastest."""
         return not sp.issparse(self.raw) and self.raw.dtype == np.float64 and not on_disk(self.raw)
 
+    @property
+    def is_held(self) -> bool:
+        """The coordinates are in memory, or cheap to have there."""
+        return self.scores is not None or self._is_plain
+
     def lifted(self, V: Array) -> Array:
         """Combinations of the coordinates as combinations of the features."""
         return V if self.lift is None else self.lift @ V
@@ -154,7 +159,7 @@ class Features:
     def restrict(self, M: Form) -> Form:
         """``Z'MZ`` as a dense form over the coordinates."""
         n, D = self.raw.shape
-        if self.scores is not None or self._is_plain or (self.lift is not None and n * self.dim <= D**2):
+        if self.is_held or (self.lift is not None and n * self.dim <= D**2):
             return Form(self.dim, dense=M.quadratic(self.Z), psd=M.psd)
         if not sp.issparse(self.raw) or self.sizes is not None:
             # along axes whose variances differ much, products of the features would lose the digits of the small ones
@@ -202,8 +207,7 @@ class Features:
         """Mean of the squared lengths of the rows, 0 where it takes another pass over rows that are not held."""
         if self.scatter is not None:
             return float(np.trace(self.scatter)) / max(self.count, 1)
-        held = self.scores is not None or self._is_plain
-        return float(np.einsum("ij,ij->", self.Z, self.Z)) / max(len(self.Z), 1) if held else 0.0
+        return float(np.einsum("ij,ij->", self.Z, self.Z)) / max(len(self.Z), 1) if self.is_held else 0.0
 
     def first(self, r: int) -> Features:
         """The first r of the principal axes that span this basis, with a warning where the next one has the same variance."""

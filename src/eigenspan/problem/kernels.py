@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -15,7 +16,8 @@ from .._parameters import Finite, NotNegative, Positive, parameter
 from ..data.x import KernelValues
 from ..errors import IndefiniteWarning, KernelError, PrecisionWarning, warn
 from ..numerics.eigen import dense
-from ..numerics.nearest.metric import median_width, visible_rows
+from ..numerics.nearest.angles import visible_rows
+from ..numerics.nearest.metric import median_width
 from ..numerics.nearest.pair_matrices import Asymmetry, PairTolerance, averaged
 from ..numerics.nearest.squares import gaussian, moved, origin_of
 
@@ -34,6 +36,8 @@ _PARAMETERS = {
 _INVARIANT = ("rbf", "laplacian")
 #: Relative error of centred kernel values that goes unmentioned.
 _UNNOTICED = 1e-6
+#: Kernel values of two points, relative to the largest, that do not show in their distance in the feature space.
+_STRANGE = 1e-13
 
 
 class Kernel(Spec):
@@ -228,6 +232,47 @@ def warn_of_lost_digits(rows: KernelRows, K: Array) -> None:
         f"features are right. {advice}, or another kernel.",
         PrecisionWarning,
     )
+
+
+def warn_of_strangers(K: Array, k: int, codes: NDArray[np.intp] | None = None, rivals: int = 0) -> None:
+    """Say so where a point has kernel values above rounding with fewer than k others: beyond these, all points are equally far.
+
+    K is the kernel matrix of the points, or their values with landmarks, of which a point should see one. With `codes` the k others are
+    of the same class, and as many `rivals` of other classes. Kernels with negative values have no such distance.
+    """
+    if K.min(initial=0.0) < 0:
+        return
+    n = len(K)
+    seen = np.greater(K, _STRANGE * K.max(initial=0.0))
+    if K.shape[0] != K.shape[1]:
+        few = ~seen.any(axis=1)
+        few &= few.sum() > 1
+        what = "have no landmark at a kernel value above rounding: all of them are in one place"
+    else:
+        np.fill_diagonal(seen, False)
+        few = np.zeros(n, dtype=bool)
+        for pairs, wanted in _sought(n, k, codes, rivals):
+            few |= np.sum(seen & pairs, axis=1) < np.minimum(wanted, np.sum(pairs, axis=1))
+        what = f"have fewer than {k} others at a kernel value above rounding: all points beyond are equally far"
+    if few.any():
+        warn(
+            f"{few.sum()} of the {n} points (first: row {np.argmax(few)}) {what} in the feature space, and rounding decides which are "
+            'neighbours. Take a kernel that reaches farther (a smaller gamma=, Kernel("rbf", gamma="median")), or leave out points far '
+            "from all others.",
+            PrecisionWarning,
+        )
+
+
+def _sought(n: int, k: int, codes: NDArray[np.intp] | None, rivals: int) -> Iterator[tuple[NDArray[np.bool_], int]]:
+    """Pairs among which so many neighbours of each point are sought."""
+    others = ~np.eye(n, dtype=bool)
+    if codes is None:
+        yield others, k
+        return
+    labelled = np.outer(codes >= 0, codes >= 0)
+    same = codes[:, None] == codes
+    yield others & labelled & same, k
+    yield labelled & ~same, rivals
 
 
 @dataclass(frozen=True, eq=False)

@@ -189,6 +189,8 @@ def share_of(plain: Form, ridged: Form) -> float:
 
 def _masses(M: Form) -> Array:
     """``M 1``, exactly zero where it is no more than rounding in the entries of M: a mean of rounding errors is no centre."""
+    if M.kills_constant:
+        return np.zeros(M.n)
     masses = M.ones()
     return np.where(np.abs(masses) <= 1e-12 * np.abs(M.diagonal()).max(initial=0.0), 0.0, masses)
 

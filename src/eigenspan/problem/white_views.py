@@ -23,7 +23,7 @@ from ..data.rows.storage import Elsewhere, on_disk, refuse_non_finite, refuse_ou
 from ..errors import DimensionError, PrecisionWarning, warn
 from ..numerics.eigen import dense
 from ..numerics.eigen.centred import Centred, column_means
-from ..numerics.memory import require
+from ..numerics.memory import fits, require
 from .basis import Features
 from .map import Map, Raw
 from .row_space import directions_that_count, rounding_of, row_space_memory
@@ -143,8 +143,9 @@ def _of_principal(basis: Features, ridge: float, name: str) -> View | None:
     U = Z / np.maximum(s, np.finfo(float).tiny)
     if m > n - 1 or np.abs(U.T @ U - np.eye(m)).max(initial=0.0) > _RTOL:
         return None
-    view = _white(basis, np.ones(m), s**2 / (n - 1), np.eye(m), ridge, n, name)
-    return replace(view, scores=U * np.sqrt((n - 1) * view.kept), clarity=1.0)
+    keep = s > (_RTOL * s.max(initial=0.0) if ridge else 0.0)
+    view = _white(basis, np.ones(m), s[keep] ** 2 / (n - 1), np.eye(m)[:, keep], ridge, n, name)
+    return replace(view, scores=U[:, keep] * np.sqrt((n - 1) * view.kept), clarity=1.0)
 
 
 def _counted(s: Array, n: int, size: Array, ridge: float, lost: Array | None = None) -> int:
@@ -214,7 +215,7 @@ class Views:
         tables = [view.values for view in points]
         joint, held = None, not any(on_disk(table) for table in tables)
         if reduce is None and all(isinstance(table, Elsewhere) or table.shape[0] > table.shape[1] for table in tables):
-            joint = JointMoments.read(tables, names)
+            joint = JointMoments.read(tables, names, ridges)
             rows_would_do = held and not any(sp.issparse(table) for table in tables)
             if not rows_would_do or sum(table.size for table in tables) > _SMALL:
                 found = Views.of_moments(joint, names, ridges, tables if held else None)
@@ -227,7 +228,7 @@ class Views:
         _require(tables, reduce)
         views = []
         for table, ridge, name in zip(tables, ridges, names, strict=True):
-            basis = _coordinates(table, reduce, random_state)
+            basis = _coordinates(table, reduce, ridge, random_state)
             columns = table if reduce is None else basis.Z
             views.append(View.of_rows(basis, ridge and ridge * _mean_variance(columns), name))
         return Views(tuple(views), tables[0].shape[0], joint)
@@ -277,10 +278,15 @@ def _require(tables: Sequence[Any], reduce: int | None) -> None:
     )
 
 
-def _coordinates(table: Any, reduce: int | None, random_state: Any) -> Features:
-    if reduce is not None or sp.issparse(table) or table.shape[0] <= table.shape[1]:
-        return Features.linear(table, reduce=reduce, random_state=random_state)
-    return Features(Raw(), table, None, column_means(table))
+def _coordinates(table: Any, reduce: int | None, ridge: float, random_state: Any) -> Features:
+    n, D = table.shape
+    columns = Features(Raw(), table, None, column_means(table))
+    if reduce is None and n > D and not sp.issparse(table):
+        return columns
+    basis = Features.linear(table, reduce=reduce, random_state=random_state)
+    # of weights that give the same variates the standardised columns decide, as for more rows than columns
+    vague = reduce is None and not ridge and basis.dim < min(n - 1, D)
+    return columns if vague and (not sp.issparse(table) or fits(48.0 * n * D, 0.5)) else basis
 
 
 def _mean_variance(table: Any) -> float:

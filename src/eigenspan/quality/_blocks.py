@@ -10,13 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
-from sklearn.metrics import pairwise_distances
 
 from ..data.read import is_precomputed
 from ..errors import InputError
 from ..graphs import KNN, distance_graph, ensure_connected, geodesic_distances
 from ..numerics.memory import human_bytes, require
-from ..numerics.nearest.metric import as_metric, explaining, refuse_undefined
+from ..numerics.nearest.metric import point_distances, refuse_undefined
 from ..numerics.nearest.pair_matrices import PairTolerance
 from ..numerics.threads import in_slices, workers
 
@@ -104,8 +103,7 @@ class BlockDistances:
             return np.sqrt(np.maximum(D, 0.0, out=D), out=D)
         if isinstance(self.metric, str) and self.metric == "euclidean" and not sp.issparse(some):
             return np.asarray(cdist(some, self.points))
-        with explaining(self.metric):
-            D = np.array(pairwise_distances(some, self.points, metric=as_metric(self.metric)), dtype=np.float64)
+        D = np.array(point_distances(some, self.points, self.metric), dtype=np.float64)
         return np.maximum(D, 0.0, out=D)  # one minus a cosine may fall below zero by rounding
 
 

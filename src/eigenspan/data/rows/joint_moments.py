@@ -61,10 +61,10 @@ class JointMoments:
         return JointMoments(moments, tuple(table.shape[1] for table in tables))
 
     @staticmethod
-    def read(tables: Sequence[Any], names: Sequence[str]) -> JointMoments:
+    def read(tables: Sequence[Any], names: Sequence[str], ridges: Sequence[float]) -> JointMoments:
         """The same, with the root from another pass where the products lose digits that matter."""
         joint = JointMoments.of(tables, names)
-        return joint if joint.is_full else joint.factored(tables)
+        return joint if joint.suffices(ridges) else joint.factored(tables)
 
     def factored(self, tables: Sequence[Any]) -> JointMoments:
         """The same rows, which are read again, with the root of their scatter."""
@@ -83,14 +83,22 @@ class JointMoments:
         """The products alone."""
         return self if self.moments.root is None else replace(self, moments=self.moments.products())
 
-    @property
-    def is_full(self) -> bool:
-        """The products hold all directions of every view to about 1e-6."""
-        return all(self.alone(i).is_full for i in range(len(self.widths)))
+    def suffices(self, ridges: Sequence[float]) -> bool:
+        """The products hold all directions of every view to about 1e-6, in the columns' own units too where a ridge is added in these."""
+        views = [self.alone(i) for i in range(len(self.widths))]
+        return all(
+            view.is_full and (not ridge or view.leads(int(view.live().sum())))
+            for view, ridge in zip(views, ridges, strict=True)
+        )
 
     @property
     def n(self) -> int:
         return self.moments.n
+
+    @property
+    def width(self) -> int:
+        """The columns of the second widest view, the most pairs of variates that two views can have."""
+        return sorted(self.widths)[-2]
 
     def __add__(self, other: JointMoments) -> JointMoments:
         if self.widths != other.widths:

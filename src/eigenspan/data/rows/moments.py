@@ -20,7 +20,7 @@ from ...numerics.eigen.centred import Centred
 from ...numerics.eigen.dense import square_root
 from ...numerics.memory import require
 from ...numerics.threads import threads_for
-from .chunked_sums import NEAR, grouped_scatter, pooled_means
+from .chunked_sums import NEAR, grouped_scatter
 from .dask_rows import LazyRows
 from .triangular import NEED, ROUNDING, Root, Roots, joined_means, triangular
 
@@ -107,7 +107,7 @@ class Moments:
 
     def products(self) -> Moments:
         """The same without a root."""
-        return replace(self, root=None, lost=None, low=None)
+        return replace(self, root=None, lost=None)
 
     def rooted(self) -> Moments:
         """The same with a root: that of the scatter, where there is no better one."""
@@ -139,8 +139,8 @@ class Moments:
 
     @property
     def _origin(self) -> Array:
-        """The mean of a group that has rows."""
-        return self.means[int(np.argmax(self.counts > 0))]
+        """The mean of a group that has rows; zero if there is no group."""
+        return self.means[int(np.argmax(self.counts > 0))] if self.counts.size else np.zeros(self.means.shape[1])
 
     def about(self, origin: Array) -> Array:
         """The means less an origin near them, with all digits that are known."""
@@ -336,6 +336,11 @@ class Sums:
     def n(self) -> int:
         return self.labelled.n + self.rest.n
 
+    @property
+    def width(self) -> int:
+        """The number of columns, the most axes there can be."""
+        return int(self.labelled.means.shape[1])
+
     @cached_property
     def everyone(self) -> Moments:
         """All rows as one group."""
@@ -347,18 +352,17 @@ class Sums:
 
 def _together(one: Moments, two: Moments) -> Moments:
     """Of all rows: their scatter about the means of their parts, and that of these means; with a root where both have one."""
-    counts, means, scatter = pooled_means([(part.counts, part.means) for part in (one, two)])
-    scatter += one.scatter
-    scatter += two.scatter
+    origin = (one if one.n else two)._origin
+    counts, away, apart = joined_means((one.counts, one.about(origin)), (two.counts, two.about(origin)))
+    scatter = one.scatter + two.scatter + apart.T @ apart
     roots = [part.root if part.n else part.scatter[:0] for part in (one, two)]
-    whole = low = None
+    whole = lost = None
     if (one.root is not None or two.root is not None) and all(root is not None for root in roots):
-        origin = (one if one.n else two)._origin
-        _, away, apart = joined_means((one.counts, one.about(origin)), (two.counts, two.about(origin)))
         whole = triangular(np.vstack([*roots, apart]))  # type: ignore[list-item]
-        means, low = _two_parts(counts, origin, away)
-    losses = [part.lost for part in (one, two) if part.lost is not None]
-    lost = np.sqrt(np.sum(np.square(losses), axis=0)) if losses and whole is not None else None
+        losses = [part.lost for part in (one, two) if part.lost is not None]
+        lost = np.sqrt(np.sum(np.square(losses), axis=0)) if losses else None
+        scatter = scatter if losses else whole.T @ whole
+    means, low = _two_parts(counts, origin, away)
     return Moments(counts, means, scatter, one.single or two.single, whole, lost, low)
 
 

@@ -17,7 +17,8 @@ from ..._checks import Spec, real_numbers, refuse_unless_sizes
 from ..._diagnostics import note, stage
 from ..._parameters import Count, Positive, Weights, parameter
 from ...errors import GraphError
-from ...numerics.nearest.metric import drawn_rows, median_width, point_distances, visible_rows
+from ...numerics.nearest.angles import unit_rows
+from ...numerics.nearest.metric import drawn_rows, median_width, point_distances
 from ..neighbours.graph import NeighbourGraph
 
 Array = NDArray[np.float64]
@@ -190,7 +191,7 @@ class _BoundCosine:
     def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
         X = self.points if X is None else X
         X = sp.csr_array(X) if sp.issparse(self.points) and not sp.issparse(X) else X
-        A, B = _unit_rows(X), _unit_rows(self.points)
+        A, B = unit_rows(X), unit_rows(self.points)
         rows = np.repeat(np.arange(distances.shape[0]), np.diff(distances.indptr))
         if sp.issparse(A):
             products = np.asarray(A[rows].multiply(B[distances.indices]).sum(axis=1)).ravel()
@@ -370,9 +371,3 @@ def _are_distances(lengths: sp.csr_array | None, X: Any, metric: Any) -> bool:
     ends, places = np.unique(np.concatenate([rows, lengths.indices[edges]]), return_inverse=True)
     found = point_distances(X[ends], metric=metric)[tuple(places.reshape(2, -1))]
     return bool(np.all(np.abs(found - lengths.data[edges]) <= _SAME * found.max(initial=0.0)))
-
-
-def _unit_rows(X: Any) -> Any:
-    from sklearn.preprocessing import normalize
-
-    return normalize(visible_rows(X))

@@ -46,11 +46,12 @@ from ...data.rows.dask_rows import LazyRows, lazy_table
 from ...data.rows.storage import in_precision_of, refuse_non_finite
 from ...data.x import as_rows
 from ...errors import DimensionError, InputError
-from ...graphs import Landmarks
+from ...graphs import KNN, Landmarks
 from ...numerics.eigen.auto import NAMES as SOLVERS
 from ...numerics.memory import explained, human_bytes, is_lazy
 from ...numerics.threads import threads, threads_for
 from ...problem import Axes, Features, Fitted, Map, Posed
+from ...problem.kernels import warn_of_strangers
 
 Array = NDArray[np.float64]
 
@@ -382,4 +383,22 @@ def features_of(estimator: Any, sample: Sample) -> Features:
 
 def points_of(estimator: Any, basis: Features, sample: Sample) -> Any:
     """The points whose neighbours, distances and weights count: the inputs, their principal axes with ``reduce=``, or kernel features."""
+    if estimator.kernel is not None:
+        check_neighbours(estimator, basis, neighbours_sought(estimator))
     return basis.Z if estimator.kernel is not None or estimator.reduce is not None else as_rows(sample.x.values)
+
+
+def check_neighbours(estimator: Any, basis: Features, k: int | None, codes: Any = None) -> None:
+    """Warn where rounding decides about k neighbours among features of a kernel: with codes about those of a class, and rivals."""
+    if k is not None:
+        rivals = (estimator.n_rivals or k) if hasattr(estimator, "n_rivals") else 0
+        warn_of_strangers(np.asarray(basis.raw), k, codes, rivals)
+
+
+def neighbours_sought(estimator: Any) -> int | None:
+    """How many neighbours a graph over features of a kernel is to have; None where they are not ranked."""
+    graph = getattr(estimator, "graph", "all")
+    if graph is None:
+        return estimator.n_neighbors or KNN().n_neighbors
+    used = hasattr(graph, "build") and getattr(estimator, "gamma", True)
+    return getattr(graph, "n_neighbors", None) if used else None

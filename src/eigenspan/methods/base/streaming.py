@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,13 +13,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
 from ..._compat import fit_context
-from ..._diagnostics import collect, stage
+from ..._diagnostics import collect, note, stage
 from ...data import Sample, read_part
+from ...data.labels import all_missing, label_array, read_classes
 from ...data.rows.moments import Moments, Sums
 from ...data.rows.storage import is_tall, on_disk
 from ...data.x import Points
-from ...data.y import label_array, read_classes
-from ...errors import DimensionError, InputError, LabelError
+from ...errors import DimensionError, InputError, LabelError, UnitError
 from ...graphs.neighbours.accept import is_given
 from ...graphs.weights.rules import by_lengths
 from ...problem import Fitted, Form, Posed, Scatters
@@ -40,14 +41,14 @@ def _are_cheap(tables: list[Any]) -> bool:
     return narrow and float(np.sum(np.square(entries))) <= _PRODUCTS
 
 
-def _is_wide(X: Any) -> bool:
+def is_wide(X: Any) -> bool:
     """Sparse rows, no more than their columns: these are not made dense for rows that may never come."""
     return sp.issparse(X) and X.shape[0] <= X.shape[1]
 
 
 def kept_sums(X: Any, codes: Any, classes: int) -> Sums:
     """Sums over all rows of a fit, for more rows to be added."""
-    return Sums.of(X, codes, classes) if _is_wide(X) else Sums.read(X, codes, classes)
+    return Sums.of(X, codes, classes) if is_wide(X) else Sums.read(X, codes, classes)
 
 
 def _has_gaps(X: Any) -> bool:
@@ -94,8 +95,16 @@ class Streaming:
         raise NotImplementedError
 
     def _fit_sums(self, sums: Any, X: Any = None) -> Fitted | None:
-        """The fit to rows of which these sums are left, and X where they are at hand; None where they are too few so far."""
+        """The fit to rows of which these sums are left, and X where they are at hand; None where they are too few so far.
+
+        A refusal that more rows may lift (see `_may_follow`) means the same.
+        """
         raise NotImplementedError
+
+    def _may_follow(self, sums: Any) -> bool:
+        """More rows may make the fit possible that these sums do not allow: there are columns enough for the axes asked for."""
+        d = getattr(self, "n_components", None)
+        return not isinstance(d, Integral) or d <= sums.width
 
     def _sums_of(self, X: Any, y: Any) -> Any:
         """Sums over some of the rows, which add up."""
@@ -105,7 +114,7 @@ class Streaming:
         """Attributes that hold the sums over all rows of a fit, for more rows to be added."""
         X = sample.x.values
         sums = self._sums_of(X, sample.given)
-        sums = sums if _is_wide(X) else self._more(None, sums, lambda: self._factored(sums, X, sample.given))
+        sums = sums if is_wide(X) else self._more(None, sums, lambda: self._factored(sums, X, sample.given))
         return {"moments_": sums, "n_samples_seen_": sums.n}
 
     def _factored(self, sums: Any, X: Any, y: Any) -> Any:
@@ -144,7 +153,8 @@ class Streaming:
         """Add rows to those seen before, by ``fit`` too; the result is that of one ``fit`` to all of them, up to rounding.
 
         The axes are solved for anew at every call, O(D³) beside the O(mD²) of m rows: pass D rows or more at a time where you
-        can. Until the rows span `n_components` dimensions there is nothing to solve, and ``transform`` says "not fitted".
+        can. As long as the rows so far determine no model, such as fewer than `n_components` dimensions, they are kept and
+        ``transform`` raises ``NotFittedError``; ``diagnostics_["not_fitted"]`` holds the reason.
 
         Parameters
         ----------
@@ -166,9 +176,6 @@ class Streaming:
 class LabelledStreaming(Streaming):
     """The same for classes, which may turn up in any part."""
 
-    #: The criterion is about the means of the classes, and zero but for one direction fewer than there are classes.
-    _among_means: ClassVar[bool] = False
-
     def _sums_in(self, sample: Sample) -> dict[str, Any]:
         sums = kept_sums(sample.x.values, sample.y.codes, sample.y.count)
         return {"moments_": sums, "n_samples_seen_": sums.n}
@@ -177,8 +184,8 @@ class LabelledStreaming(Streaming):
         """The problem over the coordinates, from what the classes are like."""
         raise NotImplementedError
 
-    def _check_scatters(self, scatters: Scatters, sample: Sample) -> None:
-        """Refuse what the road over all rows would refuse."""
+    def _check_scatters(self, scatters: Scatters, sample: Sample | None) -> None:
+        """Raise what the fit to rows in memory would raise; `sample` is None for rows that came in parts."""
 
     def _fit(self, sample: Sample) -> Fitted:
         if self._needs_rows() is not None or not is_tall(sample.x.values):
@@ -197,13 +204,11 @@ class LabelledStreaming(Streaming):
         return fitted.having(moments_=scatters.sums, n_samples_seen_=scatters.sums.n)
 
     def _fit_sums(self, sums: Sums, X: Any = None) -> Fitted | None:
-        counts, wanted = sums.labelled.counts, getattr(self, "n_components", None) or 1
-        wanted = 1 if isinstance(wanted, str) else wanted
-        if counts.size < (1 + wanted if self._among_means else 2) or not np.all(counts > 0):
+        if not _are_classes(sums.labelled.counts):
             return None
         scatters = Scatters.of_sums(sums, X)
-        enough = scatters.basis.dim >= min(wanted, sums.labelled.means.shape[1])
-        return self._fit_scatters(scatters) if enough else None
+        self._check_scatters(scatters, None)
+        return self._fit_scatters(scatters)
 
     def _scatters(self, sample: Sample) -> Scatters:
         """What the classes are like, by the shortest road that the parameters and the data leave."""
@@ -221,14 +226,15 @@ class LabelledStreaming(Streaming):
         """Add rows to those seen before, by ``fit`` too; the result is that of one ``fit`` to all of them, up to rounding.
 
         The directions are solved for anew at every call, O(D³) beside the O(mD²) of m rows: pass D rows or more at a time where you
-        can. Until there are enough classes and rows there is nothing to solve, and ``transform`` says "not fitted".
+        can. As long as the rows so far determine no model, such as too few classes, they are kept and ``transform`` raises
+        ``NotFittedError``; ``diagnostics_["not_fitted"]`` holds the reason.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (m, n_features)
             Dense or sparse; m may be one.
         y : array-like of shape (m,)
-            Labels of these rows; new classes may turn up at any time.
+            Labels of these rows; new classes may turn up at any time, and rows may all be unlabelled.
         classes : array-like, optional
             Classes to expect besides: nothing is solved until each has a row.
 
@@ -294,10 +300,13 @@ def read_block(estimator: Any, X: Any) -> tuple[Any, dict[str, Any]]:
 
 def codes_among(estimator: Any, X: Any, y: Any, classes: Any, known: Any) -> tuple[Any, Any]:
     """Codes of a part's labels among the classes seen or announced so far, and these classes."""
-    rule: dict[str, Any] = {"unlabeled": estimator.unlabeled, "name": type(estimator).__name__, "at_least": 1}
+    rule: dict[str, Any] = {"unlabeled": estimator.unlabeled, "name": type(estimator).__name__, "at_least": 0}
     if y is not None:
         check_consistent_length(X, y)
-        parts = [label_array(part) for part in (known, classes, y) if part is not None]
+        if all_missing(y, X.shape[0], estimator.unlabeled):
+            y = np.full(X.shape[0], None)
+        before = [part for part in (known, classes) if part is not None and len(part)]
+        parts = [label_array(part) for part in (*before, y)]
         if len({part.dtype.kind in "US" for part in parts if part.dtype.kind != "O"}) > 1:
             raise LabelError(
                 "The labels are text in one block and numbers in another: they cannot name the same classes."
@@ -315,9 +324,28 @@ def add_labelled(estimator: Any, X: Any, codes: Any, count: int, places: Any, se
     return _set_sums(estimator, estimator._more(before, sums, lambda: sums.factored(X, codes)), seen)
 
 
-def _set_sums(estimator: Any, sums: Sums, seen: dict[str, Any]) -> Any:
+def _are_classes(counts: Any) -> bool:
+    """Two classes or more, and a row of each that was announced."""
+    return bool(counts.size > 1 and np.all(counts > 0))
+
+
+def _set_sums(estimator: Any, sums: Any, seen: dict[str, Any]) -> Any:
     """Solve for the axes if there are rows enough, and remember the sums in any case."""
     with collect() as record:
-        fitted = estimator._fit_sums(sums)
+        fitted = _fit_so_far(estimator, sums)
     fitted = Fitted(None, None) if fitted is None else replace(fitted, embedding=None)
     return estimator._set(fitted.having(moments_=sums, n_samples_seen_=sums.n), seen, record)
+
+
+def _fit_so_far(estimator: Any, sums: Any) -> Fitted | None:
+    """The fit to the rows so far; None, with the reason in the diagnostics, while these determine no model."""
+    fitted, reason = None, f"{sums.n} rows, or the classes among them, are too few so far."
+    try:
+        fitted = estimator._fit_sums(sums)
+    except (DimensionError, LabelError, UnitError) as refusal:
+        if not estimator._may_follow(sums):
+            raise
+        reason = str(refusal)
+    if fitted is None:
+        note(not_fitted=reason)
+    return fitted

@@ -21,19 +21,36 @@ from ...problem.class_rule import ClassRule, class_rule
 
 Array = NDArray[np.float64]
 
+#: Share of the total scatter within the classes that is rounding.
+_NOTHING = 1e-13
+
+
+def _probabilities(given: Any) -> Array:
+    """Priors as numbers; raises where they cannot be priors of any classes."""
+    priors = real_numbers(given, "priors", LabelError)
+    if not np.all(priors >= 0) or not np.isfinite(priors).all() or not priors.any():
+        raise LabelError(
+            f"The priors must be non-negative numbers, not all zero; got {priors}: they are probabilities of classes."
+        )
+    return np.asarray(priors)
+
+
+def may_be_priors(given: Any, classes: int) -> bool:
+    """These are None, or priors of so many classes or more."""
+    try:
+        return given is None or _probabilities(given).size >= classes
+    except LabelError:
+        return False
+
 
 def _checked_priors(given: Any, counts: Array, names: Any) -> Array:
     if given is None:
         return counts / counts.sum()
-    priors = real_numbers(given, "priors", LabelError)
+    priors = _probabilities(given)
     if priors.shape != counts.shape:
         listed = "" if names is None else f" ({', '.join(map(str, names[:10]))})"
         raise LabelError(
             f"priors has shape {priors.shape}, but there are {counts.size} classes{listed}: give one probability for each, in this order."
-        )
-    if not np.all(priors >= 0) or not np.isfinite(priors).all() or not priors.any():
-        raise LabelError(
-            f"The priors must be non-negative numbers, not all zero; got {priors}: they are probabilities of classes."
         )
     if abs(priors.sum() - 1.0) > 1e-5:
         warn(
@@ -61,7 +78,7 @@ def rule_attributes(
         found["explained_variance_ratio_"] = rule.shares[: fitted.attributes["eigenvalues_"].size]
     if estimator.criterion == "trace-ratio":
         ratio = fitted.attributes["trace_ratio_"]
-        found["between_to_within_"] = ratio / (1.0 - ratio) if ratio < 1.0 else np.inf
+        found["between_to_within_"] = ratio / (1.0 - ratio) if 1.0 - ratio > _NOTHING else np.inf
     if estimator.kernel is not None:
         return found
     coef = decision.coef.T

@@ -22,6 +22,7 @@ from ...problem.forms import centring, pair_affinity, same_class, within
 from ..base.contract import Components, FeatureReducer, features_of
 from ..base.streaming import LabelledStreaming, asks_for_rows, reads_once
 from ..base.table import method
+from .lda import check_scatters, check_spread
 from .pair_costs import AxisRule
 
 Array = NDArray[np.float64]
@@ -150,12 +151,13 @@ class SupervisedPCA(LabelledStreaming, _LabelKernel):
     """
 
     _input: ClassVar[Input] = replace(_LabelKernel._input, one_pass=reads_once)
-    _among_means: ClassVar[bool] = True
 
     def _needs_rows(self) -> str | None:
         return asks_for_rows(
             kernel=self.kernel is not None, reduce=self.reduce is not None, labels=self.labels != "delta"
         )
+
+    _check_scatters = check_scatters
 
     def _pose_scatters(self, scatters: Scatters) -> Posed:
         """Of classes ``X'HK_yHX`` is the scatter of their sums about the mean of the labelled rows."""
@@ -169,6 +171,7 @@ class SupervisedPCA(LabelledStreaming, _LabelKernel):
     def _pose(self, sample: Sample) -> Posed:
         K, most, why = self._label_kernel(sample.y)
         basis = features_of(self, sample)
+        check_spread(self, basis, sample)
         d = bounded(self.n_components, basis, most, why, 2 if self.labels == "rbf" else None)
         return replace(pose(basis, maximise=K, unit="projection", scale=self._scale), axes=d)
 

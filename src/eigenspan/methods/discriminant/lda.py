@@ -19,10 +19,12 @@ from ...data.rows.moments import Sums
 from ...data.y import ClassLabels
 from ...errors import DimensionError, InputError, LabelError, LabelWarning, warn
 from ...graphs import class_indicator
+from ...numerics.eigen import dense
 from ...problem import (
     AxisWeights,
     Features,
     Fitted,
+    Form,
     Posed,
     Scatters,
     TraceProblem,
@@ -36,7 +38,13 @@ from ..base.contract import FeatureReducer, ToldComponents, axes
 from ..base.streaming import LabelledStreaming, asks_for_rows, by_landmarks, reads_once
 from ..base.table import method
 from ..two_views.significance import wilks
-from .classifier import DiscriminantClassifier, class_rule_of, mean_attributes, rule_attributes
+from .classifier import (
+    DiscriminantClassifier,
+    class_rule_of,
+    may_be_priors,
+    mean_attributes,
+    rule_attributes,
+)
 from .pair_costs import AxisRule, RatioWeights
 
 Array = NDArray[np.float64]
@@ -167,6 +175,9 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
         """The covariance is shrunk over the features of X, constant ones included."""
         return self.kernel is None and self.reduce is None
 
+    def _check_scatters(self, scatters: Scatters, sample: Sample | None) -> None:
+        check_scatters(self, scatters, sample)
+
     def _fit(self, sample: Sample) -> Fitted:
         if self.n_components == "auto":
             self._refuse_untested()
@@ -176,7 +187,7 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
             )
         scatters = self._scatters(sample)
         _check_axes(self.n_components, self.criterion, scatters.counts.size)
-        check_scatters(self, scatters, sample)
+        self._check_scatters(scatters, sample)
         codes = sample.y.codes if self.shrinkage == "auto" else None
         s = _amount(self.shrinkage, scatters.basis, codes, own=self._on_inputs)
         fitted = self._conclude(scatters, s, sample.y.names)
@@ -184,24 +195,23 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
             return fitted
         return fitted.having(**mean_attributes(_class_means(sample.x.values, sample.y.codes), fitted))
 
+    def _may_follow(self, sums: Sums) -> bool:
+        if not may_be_priors(self.priors, sums.labelled.counts.size):
+            return False
+        if self.criterion == "one-against-rest":
+            d: Any = self.n_components
+            return d is None or d >= sums.labelled.counts.size
+        return super()._may_follow(sums)
+
     def _fit_sums(self, sums: Sums, X: Any = None) -> Fitted | None:
-        counts = sums.labelled.counts
-        d: Any = self.n_components
-        auto: bool = d == "auto"
-        d = counts.size - 1 if d is None or auto else d
-        fewest = max(
-            2 if self.criterion == "trace-ratio" else max(d, 1) + 1,
-            np.size(self.priors) if self.priors is not None else 0,
-        )
-        if counts.size < fewest or not np.all(counts > 0):
-            return None
-        scatters = Scatters.of_sums(sums, X)
-        if scatters.between.n < min(d, sums.labelled.means.shape[1]):
-            return None
-        if auto:
+        if self.n_components == "auto":
             self._refuse_untested()
-            if counts.sum() - 1 < scatters.between.n + counts.size - 1:
-                return None
+        counts = sums.labelled.counts
+        if counts.size < (2 if self.priors is None else max(2, np.size(self.priors))) or not np.all(counts > 0):
+            return None
+        _check_axes(self.n_components, self.criterion, counts.size)
+        scatters = Scatters.of_sums(sums, X)
+        self._check_scatters(scatters, None)
         return self._conclude(scatters, _amount(self.shrinkage, scatters.basis), None)
 
     def _conclude(self, scatters: Scatters, s: float, names: Any) -> Fitted:
@@ -221,11 +231,11 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
     def _pose_shrunk(self, scatters: Scatters, s: float) -> Posed:
         A, W, basis = scatters.between, scatters.within, scatters.basis
         features = basis.offset.size if self._on_inputs else basis.dim
-        level = float(W.diagonal().sum()) / features
+        level = _above_rounding(float(W.diagonal().sum()), float(A.diagonal().sum())) / features
         given = None if not s and self.ridge is None else s * level + (self.ridge or 0.0)
         unit = with_ridge(A + (1 - s) * W, given, basis.relative_ridge)
         free = self.n_components in (None, "auto") or self.criterion == "one-against-rest"
-        most = min(scatters.counts.size - 1, max(A.n, 1)) if free else None
+        most = min(scatters.counts.size - 1, max(_dimensions(scatters, unit), 1)) if free else None
         # what one row of a class has of its mean: less is rounding
         size = share_of(A + W, unit) / scatters.counts.max()
         if self.criterion == "trace-ratio":
@@ -252,9 +262,24 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
             )
 
 
+def _above_rounding(within: float, between: float) -> float:
+    """The scatter within the classes, zero where it may be rounding of the scatter that it is the rest of."""
+    return within if within > 1e-13 * between else 0.0
+
+
+def _dimensions(scatters: Scatters, unit: Form) -> int:
+    """Along which the labelled rows, whose scatter is the unit, vary: fewer than those of all rows where some have no label."""
+    everyone = float(scatters.everyone.diagonal().sum())
+    if float((scatters.between + scatters.within).diagonal().sum()) >= (1 - 1e-10) * everyone:
+        return unit.n
+    return int(dense.scaled_whitener(unit.to_dense()).shape[1])
+
+
 def _significant(posed: Posed, counts: Array) -> int:
     """How many discriminant directions are more than chance, in turn until one is not; one at least."""
     n, p, c = int(counts.sum()), posed.problem.A.n, counts.size
+    if not p:
+        return 1  # all rows coincide: one axis is already too many, and the solver says so
     if n - 1 < p + c - 1:
         raise DimensionError(
             f'n_components="auto" tests directions, which takes more rows than there are features and classes: there are {n} labelled rows '
@@ -320,9 +345,10 @@ def _class_means(R: Any, codes: Any) -> Array:
     return np.asarray(sums.toarray() if sp.issparse(sums) else sums, dtype=np.float64) / counts[:, None]
 
 
-def check_scatters(estimator: Any, scatters: Scatters, sample: Sample) -> None:
+def check_scatters(estimator: Any, scatters: Scatters, sample: Sample | None) -> None:
     """`check_spread` of rows that were summed over, from the sums."""
     if scatters.sums is None:
+        assert sample is not None
         check_spread(estimator, scatters.basis, sample)
     elif scatters.sums.rest.n:
         everyone = scatters.sums.everyone
@@ -332,7 +358,7 @@ def check_scatters(estimator: Any, scatters: Scatters, sample: Sample) -> None:
 
 def check_spread(estimator: Any, basis: Features, sample: Sample) -> None:
     """Refuse labelled rows that all coincide where the others do not. Cost O(nD)."""
-    labelled = sample.y.codes >= 0
+    labelled = sample.y.known
     if not labelled.all():
         X = sample.x.values if estimator.reduce is None else basis.Z
         (inside, _), (everywhere, mean) = _deviations(X[labelled]), _deviations(X)

@@ -44,7 +44,7 @@ from ...problem import (
     with_ridge,
 )
 from ...problem.forms import laplacian, local_fisher, pair_affinity
-from ..base.contract import FeatureReducer, features_of, points_of
+from ..base.contract import FeatureReducer, check_neighbours, features_of, points_of
 from ..base.graph_embedding import check_given
 from ..base.table import NEIGHBOURS_AND_FEATURES, method
 
@@ -52,6 +52,8 @@ Array = NDArray[np.float64]
 
 PairAffinity = Literal["neighbours", "local"]
 AxisRule = Literal["unit", "norm", "eigenvalue", "eigenvalue-norm"]
+#: Neighbours in a class, unless given.
+NEAR = 3
 #: The ridge of a singular unit, relative to the mean of its eigenvalues that are not zero.
 SINGULAR = 0.01
 #: Eigenvalues at or below this share of the largest count as zero.
@@ -95,11 +97,14 @@ class PairCosts(FeatureReducer):
     @property
     def _k(self) -> int:
         """Neighbours, three as in [S2, §4.1] unless given."""
-        return 3 if self.n_neighbors is None else self.n_neighbors
+        return NEAR if self.n_neighbors is None else self.n_neighbors
 
     def _labelled(self, points: Any, codes: Any) -> tuple[Form, Form | None]:
         """What the labels say: the form to minimise, and the unit (None for orthonormal axes)."""
         raise NotImplementedError
+
+    def _check_rows(self, basis: Features, sample: Sample) -> None:
+        """Raise where the labelled rows determine no axes."""
 
     def _unlabelled(self, points: Any) -> Form:
         """``L_u``: neighbouring points, labelled or not, stay close [S2, §2.1.2]."""
@@ -118,6 +123,7 @@ class PairCosts(FeatureReducer):
         basis = features_of(self, sample).centred(np.ones(sample.n))
         points = checked_points(self, basis, sample)
         refuse_class_graph(self)
+        self._check_rows(basis, sample)
         if not self.gamma:
             check_given(self.graph, points)
         form, unit = self._labelled(points, codes)
@@ -185,13 +191,14 @@ def singular_ridge(A: Form, B: Form, quiet: bool) -> float | None:
 
 
 def unit_over(basis: Features, unit: Form | None, codes: Any) -> Form | None:
-    """``Z'BZ``, exactly zero for features that vary among unlabelled points only, whose rounding would be taken for a tiny unit."""
+    """``Z'BZ``, exactly zero for features that do not vary within classes, whose rounding would be taken for a tiny unit."""
     if unit is None:
         return None
-    B = basis.restrict(unit)
-    if np.all(codes >= 0):
-        return B
-    return without_rounding(B, basis.restrict(diagonal((codes >= 0).astype(float))).diagonal())
+    B, known = basis.restrict(unit), codes >= 0
+    if basis.is_held:
+        return without_rounding(B, np.einsum("ij,ij->j", *[basis.Z[known]] * 2))
+    # another pass over the rows, for features that vary among unlabelled points only
+    return B if np.all(known) else without_rounding(B, basis.restrict(diagonal(known.astype(float))).diagonal())
 
 
 def without_rounding(B: Form, size: Array) -> Form:
@@ -236,6 +243,8 @@ def checked_points(estimator: Any, basis: Features, sample: Sample) -> Any:
         raise DimensionError(f"All {sample.n} rows coincide: there are no dimensions to show.")
     if estimator.n_neighbors is not None:
         check_n_neighbors(estimator.n_neighbors, sample.x.values)
+    if estimator.kernel is not None:
+        check_neighbours(estimator, basis, estimator.n_neighbors or NEAR, sample.y.codes)
     return points_of(estimator, basis, sample)
 
 
@@ -295,4 +304,4 @@ def nearness(estimator: Any, points: Any, codes: Any) -> Form:
     if estimator.affinity == "local":
         warn_of_single_labels(codes)
         return pair_affinity(points, LocalScaling(k or 7), codes=codes, n_jobs=estimator.n_jobs)
-    return ones_on(allies(points, codes, k or 3, estimator.n_jobs))
+    return ones_on(allies(points, codes, k or NEAR, estimator.n_jobs))

@@ -9,12 +9,13 @@ from ..._parameters import Count, NotNegative, Share, Verbose
 from ...data import Input, Sample
 from ...data.y import ClassLabels
 from ...graphs import check_n_neighbors
-from ...problem import AxisWeights, Form, Posed, Scatters, pose
+from ...problem import AxisWeights, Features, Form, Posed, Scatters, pose
 from ...problem.forms import between, centring, laplacian, local_fisher, within
 from ..base.contract import FeatureReducer, features_of
 from ..base.graph_embedding import check_given
 from ..base.streaming import SmoothedStreaming, asks_for_rows, over_given_graph, reads_once
 from ..base.table import NEIGHBOURS_AND_FEATURES, method
+from ..discriminant.lda import check_scatters, check_spread
 from ..discriminant.pair_costs import (
     LFDA,
     AxisRule,
@@ -106,14 +107,22 @@ class MMC(SmoothedStreaming, PairCosts):
     def _needs_rows(self) -> str | None:
         return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None, gamma=self.gamma > 0)
 
-    def _check_scatters(self, scatters: Scatters, sample: Sample) -> None:
+    def _check_scatters(self, scatters: Scatters, sample: Sample | None) -> None:
+        refuse_class_graph(self)
+        if not self.gamma:
+            check_scatters(self, scatters, sample)
+        if sample is None:
+            return
         if self.n_neighbors is not None:
             check_n_neighbors(self.n_neighbors, sample.x.values)
-        refuse_class_graph(self)
         if self.gamma:
             warn_of_a_mark(self, sample.y.names)
         else:
             check_given(self.graph, sample.x.values)
+
+    def _check_rows(self, basis: Features, sample: Sample) -> None:
+        if not self.gamma:
+            check_spread(self, basis, sample)
 
     def _given_laplacian(self, sample: Sample) -> Form:
         return self._unlabelled(sample.x.values)

@@ -98,13 +98,11 @@ class SDA(SmoothedStreaming, GraphProjection):
     _input: ClassVar[Input] = replace(
         FeatureReducer._input, y=ClassLabels(), one_pass=reads_once, blocks=over_given_graph
     )
-    _among_means: ClassVar[bool] = True
 
     def _needs_rows(self) -> str | None:
         return asks_for_rows(kernel=self.kernel is not None, reduce=self.reduce is not None, mu=self.mu > 0)
 
-    def _check_scatters(self, scatters: Scatters, sample: Sample) -> None:
-        check_scatters(self, scatters, sample)
+    _check_scatters = check_scatters
 
     def _given_laplacian(self, sample: Sample) -> Form:
         graph, X = given_graph(self.graph, sample.n), sample.x.values

@@ -72,6 +72,18 @@ class Spherical:
     plain: bool = True
 
 
+def relative_ridge(estimator: Any, n: int, basis: Features) -> float:
+    """The ridge of the covariance of n rows, relative to their mean variance, with a warning where their small number asks for one."""
+    if estimator.ridge is not None or estimator.kernel is not None or basis.dim < n - 1:
+        return basis.relative_ridge
+    warn(
+        f"{n} rows span {basis.dim} dimensions, in which some direction fits any response: {100 * _RIDGE:g} % of the mean variance "
+        "were added to every direction. Choose it yourself with ridge=, or keep fewer dimensions with reduce=.",
+        RidgeWarning,
+    )
+    return _RIDGE
+
+
 def spherical_rows(estimator: Any, sample: Sample) -> Spherical:
     """Of the estimator's features, whitened by the covariance of all rows. Cost O(nD min(n, D))."""
     n, known = sample.n, sample.y.known
@@ -80,14 +92,7 @@ def spherical_rows(estimator: Any, sample: Sample) -> Spherical:
     require(
         16.0 * n * basis.dim, f"Two {n}×{basis.dim} matrices of coordinates", "Pass reduce=r to keep r principal axes."
     )
-    relative = basis.relative_ridge
-    if estimator.ridge is None and estimator.kernel is None and basis.dim >= n - 1:
-        relative = _RIDGE
-        warn(
-            f"{n} rows span {basis.dim} dimensions, in which some direction fits any response: {100 * relative:g} % of the mean variance "
-            "were added to every direction. Choose it yourself with ridge=, or keep fewer dimensions with reduce=.",
-            RidgeWarning,
-        )
+    relative = relative_ridge(estimator, n, basis)
     covariance = basis.restrict(centring(n)) * (1.0 / n)
     unit = with_ridge(covariance, estimator.ridge, relative)
     T = dense.scaled_whitener(unit.to_dense())
@@ -100,9 +105,10 @@ def spherical_sums(estimator: Any, everyone: Moments, all_known: bool) -> tuple[
     """The same from the moments of all rows, and the matrix that takes centred features to spherical coordinates."""
     basis = Features.of_moments(everyone)
     bounded(None, basis, 1, None)
-    unit = with_ridge(basis.total() * (1.0 / everyone.n), estimator.ridge)
+    relative = relative_ridge(estimator, everyone.n, basis)
+    unit = with_ridge(basis.total() * (1.0 / everyone.n), estimator.ridge, relative)
     T = dense.scaled_whitener(unit.to_dense())
-    seen = Spherical(basis, unit, unit.to_dense() @ T, plain=all_known and not estimator.ridge)
+    seen = Spherical(basis, unit, unit.to_dense() @ T, plain=all_known and not estimator.ridge and not relative)
     return seen, basis.lifted(T)
 
 

@@ -194,7 +194,7 @@ def table_of(statistics: Any, degrees: Any, p_values: Any = None) -> Any:
     import pandas as pd
 
     if p_values is None:
-        p_values = chdtrc(degrees, statistics)
+        p_values = chdtrc(degrees, np.maximum(statistics, 0.0))  # of negative ones, which are rounding, there is none
     return pd.DataFrame(
         {"statistic": statistics, "degrees": degrees, "p_value": p_values},
         index=pd.RangeIndex(len(p_values), name="directions"),

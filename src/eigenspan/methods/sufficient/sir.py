@@ -13,10 +13,12 @@ from sklearn.utils.validation import check_consistent_length
 
 from ..._compat import fit_context
 from ..._diagnostics import stage
-from ...data import Classes, Input, Sample
+from ...data import Input, Sample
+from ...data.labels import all_missing
 from ...data.rows.dask_rows import LazyRows
 from ...data.rows.storage import is_tall
-from ...data.y import Responses
+from ...data.y import names_classes, read_numbers
+from ...data.y_values import Numbers
 from ...errors import DimensionError, InputError, LabelError
 from ...graphs.class_graphs import slices
 from ...numerics.eigen import dense
@@ -24,10 +26,12 @@ from ...problem import Fitted, Posed, Scatters, with_ridge
 from ..base.streaming import LabelledStreaming, add_labelled, from_sums, kept_sums, read_block, reads_once
 from ..base.table import method
 from .distributed_slices import sliced
-from .inverse_regression import ComparedSlices, SlicedRegression, Spherical
+from .inverse_regression import ComparedSlices, SlicedRegression, Spherical, relative_ridge
 from .response_slices import Response, SliceMoments, Slices, check_slices, responses_of, table_of
 
 Array = NDArray[np.float64]
+
+_TWO_KINDS = "The response was one of {} before and is one of {} now: give all parts the same way."
 
 
 @method("sufficient", "max Cov E[x | slice]", "covariance", "n D min(n, D)", "S3 §3.9.1", "sliced-inverse-regression")
@@ -80,7 +84,6 @@ class SIR(LabelledStreaming, SlicedRegression):
     """
 
     _input: ClassVar[Input] = replace(SlicedRegression._input, one_pass=reads_once)
-    _among_means: ClassVar[bool] = True
     unlabeled = None  # a class fact, not a parameter: NaN and None are marks enough
     _needs_rows = SlicedRegression._needs_rows
 
@@ -100,7 +103,8 @@ class SIR(LabelledStreaming, SlicedRegression):
         responses = self._responses(sample)
         for response in responses:
             check_slices(response, "SIR", covariances=False)
-        if self._needs_rows() is not None or not is_tall(sample.x.values) or len(responses) > 1:
+        by_rows = self._needs_rows() is not None or len(responses) > 1
+        if by_rows or not is_tall(sample.x.values) or sample.n <= sample.x.values.shape[1] + 1:
             return super(LabelledStreaming, self)._fit(sample)
         codes, (response,) = np.full(sample.n, -1), responses
         codes[sample.y.known] = response.codes
@@ -131,11 +135,16 @@ class SIR(LabelledStreaming, SlicedRegression):
         """The same from sums over the rows."""
         sums: Any = scatters.sums
         n, labelled, h = sums.n, sums.labelled.n, scatters.counts.size
-        unit = with_ridge(scatters.everyone * (1.0 / n), self.ridge)
+        if self.n_components == "test" and self.ridge is None and scatters.basis.dim >= n - 1:
+            raise DimensionError(
+                f"{n} rows span {scatters.basis.dim} dimensions: the test of directions takes more rows."
+            )
+        relative = relative_ridge(self, n, scatters.basis)
+        unit = with_ridge(scatters.everyone * (1.0 / n), self.ridge, relative)
         T = dense.scaled_whitener(unit.to_dense())
         M = dense.symmetric(T.T @ scatters.between.to_dense() @ T) / labelled
         seen = Spherical(scatters.basis, unit, unit.to_dense() @ T)
-        plain = labelled == n and not self.ridge
+        plain = labelled == n and not self.ridge and not relative
         if self.n_components == "test" and not plain:
             raise InputError(
                 f"The test of directions by chi-square is for rows that all have a response ({n - labelled} have none) and no ridge: "
@@ -149,10 +158,12 @@ class SIR(LabelledStreaming, SlicedRegression):
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Any:
         """Add rows to those seen before, by ``fit`` too; slices of a numeric response are those of the first rows.
 
+        For classes the result is that of one ``fit`` to all rows, up to rounding.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (m, n_features)
-            Dense or sparse; m may be one, but for the first call, which decides where slices begin.
+            Dense or sparse; m may be one, except in the first call with a numeric response, which decides where slices begin.
         y : array-like of shape (m,)
             Responses of these rows, NaN or None where there is none.
         classes : array-like, optional
@@ -162,30 +173,35 @@ class SIR(LabelledStreaming, SlicedRegression):
         -------
         self
         """
-        begun = "moments_" in vars(self)
         edges: Any = vars(self).get("slice_edges_")
-        read = Responses(part=begun).read(y, len(y) if hasattr(y, "__len__") else 0, name="SIR", unlabeled=None)
-        if isinstance(read, Classes):
+        n = len(y) if hasattr(y, "__len__") else 0
+        unknown = y is not None and all_missing(y, n, None)
+        if names_classes(y) or (unknown and edges is None):
+            if edges is not None:
+                raise LabelError(_TWO_KINDS.format("numbers", "classes"))
             return super().partial_fit(X, y, classes)
-        if begun and edges is None:
-            raise LabelError(
-                "The response was one of classes before and is one of numbers now: give all parts the same way."
-            )
+        if np.size(vars(self).get("classes_", ())):
+            raise LabelError(_TWO_KINDS.format("classes", "numbers"))
+        values = np.full((n, 1), np.nan) if unknown else read_numbers(y, n, "SIR", differ=edges is None)
         X, seen = read_block(self, X)
         check_consistent_length(X, y)
-        if read.values.shape[1] > 1:
-            raise LabelError(
-                f"y has {read.values.shape[1]} columns: partial_fit takes one response. Use fit for several."
-            )
-        edges = responses_of(read, self.n_slices, "SIR")[0].edges if edges is None else edges
+        if values.shape[1] > 1:
+            raise LabelError(f"y has {values.shape[1]} columns: partial_fit takes one response. Use fit for several.")
+        begun = edges is not None
+        edges = edges if begun else self._edges_of(values)
+        codes = np.where(np.isnan(values[:, 0]), -1, slices(values[:, 0], edges))
+        places = np.arange(edges.size + 1 if begun else 0)  # parts without any response have no slices
+        return add_labelled(self, X, codes, edges.size + 1, places, {**seen, "slice_edges_": edges})
+
+    def _edges_of(self, values: Array) -> Array:
+        """Where slices begin, from the first part that has responses."""
+        edges: Any = responses_of(Numbers(values), self.n_slices, "SIR")[0].edges
         if isinstance(self.n_components, int) and self.n_components > edges.size:
             raise DimensionError(
                 f"n_components={self.n_components}, but the first rows have {edges.size + 1} slices, whose means span {edges.size} "
                 "dimensions: ask for fewer, or give more rows at first."
             )
-        codes = np.where(read.known, slices(read.values[:, 0], edges), -1)
-        h = edges.size + 1
-        return add_labelled(self, X, codes, h, np.arange(h), {**seen, "slice_edges_": edges})
+        return edges
 
 
 def means_matrix(W: Array, response: Response) -> Array:

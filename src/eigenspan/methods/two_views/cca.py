@@ -152,9 +152,12 @@ class CCA(Streaming, TwoViews):
         Y = _other_view(self).read(y, X.shape[0], name=type(self).__name__, unlabeled=None).values
         return sums.factored((X, Y))
 
+    def _keeps_digits(self, sums: JointMoments) -> bool:
+        return sums.suffices(ridges_of(self.ridge, 2))
+
     def _fit_sums(self, sums: JointMoments, X: Any = None) -> Fitted | None:
         ridges = ridges_of(self.ridge, 2)
-        if sums.n < 3 or not all(sums.alone(i).live().any() for i in range(2)):
+        if sums.n < 2 or not all(sums.alone(i).live().any() for i in range(2)):
             return None
         views = Views.of_moments(sums, "Xy", ridges)
         early = (views.surplus and not any(ridges)) or min(views.ranks) < min(self.n_components or 1, *sums.widths)

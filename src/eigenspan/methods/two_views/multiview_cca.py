@@ -228,9 +228,12 @@ class MultiviewCCA(Streaming, Reducer):
         others = _other_views(self).read(y, X.shape[0], name=type(self).__name__, unlabeled=None)
         return sums.factored((X, *(view.values for view in others)))
 
+    def _keeps_digits(self, sums: JointMoments) -> bool:
+        return sums.suffices(ridges_of(self.ridge, len(sums.widths)))
+
     def _fit_sums(self, sums: JointMoments, X: Any = None) -> Fitted | None:
         p = len(sums.widths)
-        if sums.n < 3 or not all(sums.alone(i).live().any() for i in range(p)):
+        if sums.n < 2 or not all(sums.alone(i).live().any() for i in range(p)):
             return None
         ridges = ridges_of(self.ridge, p)
         views = Views.of_moments(sums, view_names(p), ridges)

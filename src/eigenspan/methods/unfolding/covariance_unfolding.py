@@ -150,6 +150,10 @@ class MaximumCovarianceUnfolding(TwoViews, BoundedUnfolding):
         for view, name in zip(views, ("", "In y, the other view: "), strict=True):
             with speaking_of(name):
                 graphs.append(connect(view.x, string_graph(self, view), self.disconnected)[0])
+                if not graphs[-1].distances.data.any():
+                    raise DimensionError(
+                        f"All {view.n} points coincide: every string has length zero, and there is nothing to unfold."
+                    )
         n, d = sample.n, self.n_components
         if d != "auto" and d >= n:
             raise DimensionError(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, NoReturn
 
 import numpy as np
@@ -23,7 +22,7 @@ from ...errors import DimensionError, InputError
 from ...problem import Features, Fitted, Form, Posed, Raw, TraceProblem, identity, with_ridge
 from ...problem.spectrum import seed_of
 from ..base.contract import FeatureReducer, axes, features_of
-from ..base.streaming import Streaming, asks_for_rows, reads_once
+from ..base.streaming import Streaming, asks_for_rows, is_wide, reads_once
 from ..base.table import method
 
 Array = NDArray[np.float64]
@@ -40,35 +39,16 @@ class Signals:
 
     @staticmethod
     def of(X: Any, given: Copies, functions: Sequence[Distortion], rng: np.random.Generator) -> Signals:
-        """In one pass. Functions see all rows at once, and those of a file a block at a time. Cost O((N + 1) n D²) for N copies."""
-        return Signals._read(X, given, functions, rng, None)
+        """In one pass, and a second where the products lose digits that matter. Functions see all rows at once, and those of a file a
+        block at a time. Cost O((N + 1) n D²) for N copies."""
+        again = deepcopy(rng)  # the same copies once more
+        found = Signals.read(X, given, functions, rng, None)
+        return found if found.is_full else Signals.read(X, given, functions, again, found)
 
     @staticmethod
-    def read(X: Any, given: Copies, functions: Sequence[Distortion], rng: np.random.Generator) -> Signals:
-        """The same, with roots from another pass where the products lose digits that matter."""
-        again = deepcopy(rng)
-        sums = Signals.of(X, given, functions, rng)
-        return sums if sums.is_full else sums.factored(X, given, functions, again)
-
-    def factored(self, X: Any, given: Copies, functions: Sequence[Distortion], rng: np.random.Generator) -> Signals:
-        """The same rows and copies, which are read again, with the roots of their scatters."""
-        return Signals._read(X, given, functions, rng, self)
-
-    def rooted(self) -> Signals:
-        """The same with roots: those of the scatters, where there are no better ones."""
-        return Signals(self.signal.rooted(), self.noise.rooted())
-
-    def without_roots(self) -> Signals:
-        """The products alone."""
-        return Signals(self.signal.products(), self.noise.products())
-
-    @cached_property
-    def is_full(self) -> bool:
-        """The products hold all directions of signal and noise together, and those of the noise, which is inverted, by themselves."""
-        return self.spanned().is_full and (not self.noise.n or self.noise.about_origin().is_full)
-
-    @staticmethod
-    def _read(X: Any, given: Copies, functions: Sequence[Distortion], rng: Any, before: Signals | None) -> Signals:
+    def read(
+        X: Any, given: Copies, functions: Sequence[Distortion], rng: Any, before: Signals | None = None
+    ) -> Signals:
         """One pass; with roots about the means of a pass before."""
         (n, D), whole = X.shape, sp.issparse(X) or bool(functions and not on_disk(X))
         signal = noise = Moments.nothing(1, D)
@@ -86,6 +66,26 @@ class Signals:
     def n(self) -> int:
         return self.signal.n
 
+    @property
+    def width(self) -> int:
+        """The number of columns, the most axes there can be."""
+        return int(self.signal.means.shape[1])
+
+    @property
+    def is_full(self) -> bool:
+        """The products hold all directions of signal and noise together, and those of the noise, which is inverted, by themselves."""
+        if self.n <= self.width or not self.spanned().is_full:
+            return False
+        return self.is_silent or self.noise.about_origin().is_full
+
+    def rooted(self) -> Signals:
+        """The same with roots: those of the scatters, where there are no better ones."""
+        return Signals(self.signal.rooted(), self.noise.rooted())
+
+    def without_roots(self) -> Signals:
+        """The products alone."""
+        return self if self.signal.root is None else Signals(self.signal.products(), self.noise.products())
+
     def __add__(self, other: Signals) -> Signals:
         return Signals(self.signal + other.signal, self.noise + other.noise)
 
@@ -99,24 +99,27 @@ class Signals:
         """R [S3, eq. 3.48], about zero: the mean of the noise counts too. None for no copies at all."""
         if not self.noise.n:
             return None
-        R = _about_zero(self.noise)
-        if np.trace(R) <= 1e-30 * np.trace(_about_zero(self.signal)):
+        if self.is_silent:
             _refuse_silence(self.noise.n)
-        return R
+        return _about_zero(self.noise)
 
-    def spanned(self) -> Moments:
+    @property
+    def is_silent(self) -> bool:
+        """All copies are equal to their originals, or there are none."""
+        return bool(np.trace(_about_zero(self.noise)) <= 1e-30 * np.trace(_about_zero(self.signal)))
+
+    def spanned(self, center: bool = True) -> Moments:
         """The signals with their noise on top, in equal parts whatever its unit: what directions can be told apart by."""
-        R = self.correlation
-        if R is None:
-            return self.signal
-        S, count = self.signal.scatter, float(self.n + self.noise.n)  # so many dimensions they may have together
-        share, more = np.trace(S) / np.trace(R), count / max(self.n, 1)
+        signal = self.signal if center else self.signal.about_origin()
+        if self.is_silent:
+            return signal
+        S, R = signal.scatter, _about_zero(self.noise)
+        share = np.trace(S) / np.trace(R)
         root = None
-        if self.signal.root is not None and self.noise.root is not None:
-            root = np.sqrt(more) * triangular(
-                np.vstack([self.signal.root, np.sqrt(share) * _root_about_zero(self.noise)])
-            )
-        return replace(self.signal, counts=np.array([count]), scatter=more * (S + R * share), root=root)
+        if signal.root is not None and self.noise.root is not None:
+            root = triangular(np.vstack([signal.root, np.sqrt(share) * _root_about_zero(self.noise)]))
+        rows = signal.counts + self.noise.n + 1  # these span no more dimensions than there are rows, less one
+        return replace(signal, counts=rows, scatter=S + R * share, root=root)
 
 
 def _refuse_silence(rows: int) -> NoReturn:
@@ -248,27 +251,29 @@ class OrientedPCA(Streaming, FeatureReducer):
         if not reads_once(self) or not is_tall(X):
             return axes(self).fit(self._pose(sample))
         with stage("moments"):
-            sums = Signals.read(X, given, functions_of(self.distortions), self._generator())
+            sums = Signals.of(X, given, functions_of(self.distortions), self._generator())
         return self._fit_signals(sums, None if on_disk(X) else X)
 
     def _sums_of(self, X: Any, y: Any) -> Signals:
-        return Signals.of(X, *self._distorted(X, y, vars(self).get("n_samples_seen_", 0)))
+        return self._signals(X, y, vars(self).get("n_samples_seen_", 0))
+
+    def _factored(self, sums: Signals, X: Any, y: Any) -> Signals:
+        return self._signals(X, y, vars(self).get("n_samples_seen_", 0), sums)
 
     def _sums_in(self, sample: Sample) -> dict[str, Any]:
-        sums = Signals.read(sample.x.values, *self._distorted(sample.x.values, sample.given, 0))
+        X, y = sample.x.values, sample.given
+        sums = self._signals(X, y, 0)
+        sums = sums if sums.is_full or is_wide(X) else self._signals(X, y, 0, sums)
         return {"moments_": sums, "n_samples_seen_": sums.n}
 
-    def _factored(self, sums: Any, X: Any, y: Any) -> Signals:
-        return sums.factored(X, *self._distorted(X, y, vars(self).get("n_samples_seen_", 0)))
-
-    def _distorted(self, X: Any, y: Any, seen: int) -> tuple[Copies, Sequence[Distortion], np.random.Generator]:
-        """What makes the copies of rows that follow those seen so far."""
+    def _signals(self, X: Any, y: Any, seen: int, before: Signals | None = None) -> Signals:
+        """Sums over some rows, of which `seen` came before; with roots about the means of a pass before."""
         given = DistortedCopies().read(y, X.shape[0], name=type(self).__name__, unlabeled=None).of_shape(X.shape)
-        return given, functions_of(self.distortions), self._generator(seen)
+        return Signals.read(X, given, functions_of(self.distortions), self._generator(seen), before)
 
     def _fit_sums(self, sums: Any, X: Any = None) -> Fitted | None:
-        enough = sums.n > 1 and _rank(sums.signal, None) >= min(self.n_components, sums.signal.means.shape[1])
-        return self._fit_signals(sums, None) if enough else None
+        ready = sums.n > 1 and not (sums.noise.n and sums.is_silent)
+        return self._fit_signals(sums, None) if ready else None
 
     def _generator(self, seen: int = 0) -> np.random.Generator:
         return np.random.default_rng([seed_of(self.random_state), seen])
@@ -276,11 +281,11 @@ class OrientedPCA(Streaming, FeatureReducer):
     def _fit_signals(self, sums: Signals, X: Any) -> Fitted:
         """The fit to rows of which these sums are left."""
         if self.extractor == "difference":
-            D = sums.signal.means.shape[1]
-            basis = Features(Raw(), X, None, np.zeros(D), scatter=sums.signal.scatter, count=sums.n)
+            lift = Features.of_moments(sums.spanned(center=False)).lift if sums.n <= sums.width else None
+            basis = Features(Raw(), X, lift, np.zeros(sums.width), scatter=sums.signal.scatter, count=sums.n)
         else:
             self._refuse_axes_without_signal(_rank(sums.signal, X) if sums.noise.n else None)
-            basis = Features.of_moments(sums.spanned(), None if sums.noise.n else X, full=sums.is_full)
+            basis = Features.of_moments(sums.spanned(), None if sums.noise.n else X)
             basis = replace(basis, raw=X, scatter=sums.signal.scatter, count=sums.n)
         fitted = axes(self).fit(self._weigh(basis, sums, basis.compress, basis.compress_root))
         return fitted.having(moments_=sums, n_samples_seen_=sums.n)
@@ -301,9 +306,7 @@ class OrientedPCA(Streaming, FeatureReducer):
         basis = self._coordinates(sample, copies).centred(origin)
         place = basis.map(np.eye(basis.dim), None)  # type: ignore[arg-type]
         sums = Signals.read(place(X), Copies(tuple(map(place, copies))), (), rng)
-        return self._weigh(
-            basis, sums, lambda G, psd=True: Form(basis.dim, dense=G, psd=psd), lambda F: Form(basis.dim, dense=F.T @ F)
-        )
+        return self._weigh(basis, sums, lambda G, psd=True: Form(basis.dim, dense=G, psd=psd))
 
     def _coordinates(self, sample: Sample, copies: list[Any]) -> Features:
         """The span of the signals and, without a kernel, of what their copies add: noise there may cancel noise elsewhere."""
@@ -316,9 +319,7 @@ class OrientedPCA(Streaming, FeatureReducer):
         stack = sp.csr_array(sp.vstack(rows)) if any(map(sp.issparse, rows)) else np.vstack(rows)
         return replace(Features.linear(stack), raw=X, scatter=None, scores=None)
 
-    def _weigh(
-        self, basis: Features, sums: Signals, form: Callable[..., Form], rooted: Callable[[Array], Form]
-    ) -> Posed:
+    def _weigh(self, basis: Features, sums: Signals, form: Callable[..., Form], rooted: Any = None) -> Posed:
         """Signal against noise, given how a matrix, and the root of one, becomes a form over the coordinates."""
         R = sums.correlation
         note(noise="isotropic" if R is None else f"{sums.noise.n} distorted rows")
@@ -328,7 +329,7 @@ class OrientedPCA(Streaming, FeatureReducer):
             return Posed(TraceProblem(A, None, "max"), basis)
         A = form(sums.covariance)
         B = identity(basis.dim) if R is None else form(R)
-        if sums.signal.root is not None:
+        if rooted is not None and sums.signal.root is not None:
             A = rooted(sums.signal.root / np.sqrt(max(sums.n, 1)))
             B = B if R is None or sums.noise.root is None else rooted(_root_about_zero(sums.noise))
         B = with_ridge(B, self.ridge, 0.0 if R is None else basis.relative_ridge)

@@ -22,7 +22,7 @@ from ...numerics.eigen import dense
 from ...numerics.eigen.centred import Centred, column_means
 from ...problem import Features, Fitted, Form, Posed, Raw, TraceProblem, Unit, Whitened
 from ...problem.dimension_rules import likeliest_number
-from ...problem.row_space import warn_of_digits
+from ...problem.row_space import rounding_of, warn_of_digits
 from ..base.contract import Components, LinearReducer, axes, features_of
 from ..base.streaming import Streaming, reads_once
 from ..base.table import method
@@ -97,15 +97,13 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
         return moments if self.center else moments.about_origin()
 
     def _keeps_digits(self, sums: Sums) -> bool:
-        return self._products_suffice(sums.everyone)[0]
+        # the factor of no more rows than columns holds the dimensions that these span, and no others
+        return sums.n > sums.width and self._products_suffice(sums.everyone)[0]
 
     def _fit_sums(self, sums: Sums, X: Any = None) -> Fitted | None:
         moments = sums.everyone
-        wanted = self.n_components if isinstance(self.n_components, Integral) else 1
-        D = moments.means.shape[1]
-        if moments.n <= (D if self.n_components in ("mle", "auto") else 1):
-            return None
-        return self._fit_moments(moments, None, at_least=min(wanted, D))
+        wanted = int(self.n_components) if isinstance(self.n_components, Integral) else 1
+        return self._fit_moments(moments, None, at_least=min(wanted, sums.width)) if moments.n > 1 else None
 
     def _products_suffice(self, moments: Moments) -> tuple[bool, int | None]:
         """The products of the rows hold all axes that count to all digits that matter; and how many these are, where that was found."""
@@ -144,7 +142,8 @@ class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
         basis = Features.principal(X, C, r, spare=1, random_state=self.random_state)
         sizes = np.einsum("ij,ij->j", basis.Z, basis.Z)
         # a variance that may be rounding: the rank decides, and looks at features in tiny units too
-        return basis if sizes.size >= k and sizes[k - 1] > 1e-9 * sizes[0] else None
+        least = max(1e-9 * sizes.max(initial=0.0), 4 * rounding_of(X.shape[0], np.abs(C.origin)) ** 2)
+        return basis if sizes.size >= k and sizes[k - 1] > least else None
 
     def _conclude(self, posed: Posed, n: int, D: int, scatter: float) -> Fitted:
         """Solve, and describe the axes, given the number of rows and features and the total scatter."""

@@ -17,6 +17,7 @@ whose error is bounded (`expanded`).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
@@ -30,21 +31,15 @@ from ..._diagnostics import note
 from ...errors import GraphError, SearchWarning, warn
 from ..memory import refuse_lazy
 from ..threads import in_slices, in_threads, workers
+from .angles import cosines_by_differences, paired_cosines, rounding_of_cosines, unit_rows
 from .exact import BlockSearch
 from .expanded import nearest_by_products, within_by_products
 from .indexes import index_of
-from .metric import (
-    Metric,
-    explaining,
-    is_euclidean,
-    point_distances,
-    search_arguments,
-    visible_rows,
-)
+from .metric import Metric, explaining, is_euclidean, point_distances, search_arguments
 from .neighbour_lists import Lists, empty_lists, leave_out_self
 from .plan import seconds
-from .squares import EPS, pair_squares, square_lengths
-from .ties import rounding, settled_in_rows, settled_in_tree, tied_rows
+from .squares import EPS, euclidean_lengths, square_lengths
+from .ties import decided_at, rounding, settled_in_rows, settled_in_tree, tied_rows
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -289,7 +284,7 @@ class LibrarySearch:
     def of(cls, X: Any, metric: Any, n_jobs: int | None) -> LibrarySearch:
         arguments = search_arguments(metric)
         fitted, model = NearestNeighbors(**arguments), NearestNeighbors(**arguments)
-        fitted.fit(visible_rows(X) if model.metric == "cosine" else X)
+        fitted.fit(unit_rows(X) if model.metric == "cosine" else X)
         if sp.issparse(X) or fitted.effective_metric_ != "euclidean" or fitted._fit_method != "brute":
             engine = cls(model, X, n_jobs=n_jobs)
             index_of(engine, lambda: fitted)
@@ -317,6 +312,10 @@ class LibrarySearch:
         if tied.size and np.isfinite(distances[tied]).all():
             distances, indices = distances.copy(), indices.copy()
             distances[tied], indices[tied] = self._settled(queries[tied], own[tied], k, self._equal(found))
+        if self.model.metric == "cosine":
+            rows = np.repeat(np.arange(len(indices)), k)
+            lengths = paired_cosines(unit_rows(queries), rows, unit_rows(self.points), indices.ravel())
+            distances = lengths.reshape(indices.shape)
         return distances, indices
 
     @property
@@ -343,20 +342,31 @@ class LibrarySearch:
             among = bool(own.size) and own[0] >= 0
             lists = BlockSearch(self.points, self.n_jobs).near(queries, min(k + among, n))
             return leave_out_self(*lists, own) if among else lists
+        if self.model.metric == "cosine":
+            U, V = unit_rows(queries), unit_rows(self.points)
+            by_differences = partial(rounding_of_cosines, features=V.shape[1])
+            return settled_in_rows(lambda rows: cosines_by_differences(U[rows], V), own, k, n, by_differences)
         metric = Metric(self.fitted.effective_metric_, self.fitted.effective_metric_params_ or {})
-        return settled_in_rows(lambda rows: point_distances(queries[rows], self.points, metric), own, k, n, slack)
+        return settled_in_rows(
+            lambda rows: point_distances(queries[rows], self.points, metric), own, k, n, lambda D: slack
+        )
 
     def within(self, X: Any, radius: float) -> tuple[Any, Any]:
         """Ragged lists of all points at most `radius` away."""
         if self._euclidean and (self.centre is not None or sp.issparse(self.points)):
             return within_by_products(self.points, X, radius, self.n_jobs)
-        queries, fitted = self.points if X is None else X, self.fitted
-        wider = radius * (1 + _ROUNDING) if self._euclidean else radius
+        queries, fitted, cosine = self.points if X is None else X, self.fitted, self.model.metric == "cosine"
+        wider = radius * (1 + _ROUNDING) if self._euclidean else radius + _ROUNDING * cosine
+        points = unit_rows(self.points) if cosine else self.points
+        lengths_of: Any = paired_cosines if cosine else euclidean_lengths
 
         def search(rows: slice) -> tuple[Any, Any]:
-            distances, indices = fitted.radius_neighbors(self._moved(queries[rows]), radius=wider)
+            some = self._moved(queries[rows])
+            distances, indices = fitted.radius_neighbors(some, radius=wider)
             if wider > radius:
-                self._decide_at(radius, queries, rows.start, distances, indices)
+                doubt = -np.inf if cosine else radius * (1 - _ROUNDING)
+                measured = partial(lengths_of, some if cosine else queries[rows], Z=points)
+                decided_at(radius, doubt, measured, distances, indices)
             for i in range(len(indices)) if X is None else ():
                 other = indices[i] != rows.start + i
                 distances[i], indices[i] = distances[i][other], indices[i][other]
@@ -364,24 +374,9 @@ class LibrarySearch:
 
         return self._asked(search, queries.shape[0])
 
-    def _decide_at(self, radius: float, queries: Any, start: int, distances: Any, indices: Any) -> None:
-        """Measure the points at the very radius as every other search does, and drop those beyond it, in place."""
-        edge = np.flatnonzero(np.concatenate(distances) >= radius * (1 - _ROUNDING))
-        if not edge.size:
-            return
-        ends = np.cumsum([len(row) for row in distances])
-        rows = np.searchsorted(ends, edge, side="right")
-        places, found = edge - np.concatenate([[0], ends])[rows], np.concatenate(indices)[edge]
-        lengths = np.sqrt(pair_squares(queries, start + rows, self.points, found))
-        for i in np.unique(rows):
-            at = places[rows == i]
-            distances[i][at] = lengths[rows == i]
-            near = distances[i] <= radius
-            distances[i], indices[i] = distances[i][near], indices[i][near]
-
     def _moved(self, X: Any) -> Any:
         if self.model.metric == "cosine":
-            return visible_rows(X)
+            return unit_rows(X)
         return X if self.centre is None else X - self.centre
 
     def _asked(self, search: Any, n: int) -> tuple[Any, Any]:

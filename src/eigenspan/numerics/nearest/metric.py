@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances
 
@@ -17,10 +16,9 @@ from ..._checks import LEAST, MOST
 from ..._parameters import accepts
 from ...errors import EigenspanError, GraphError
 from ..threads import one_blas_thread
+from .angles import cosine_distances
 from .squares import pair_squares, squared_distances
 
-#: Entries of rows that are shorter than this, or longer than its inverse, are divided by their size before cosines are taken.
-_SHORT = 1e-8
 #: Rounding may take a distance of zero this far below it, as in one minus a cosine.
 _ROUNDING = 1e-9
 
@@ -98,25 +96,6 @@ def is_euclidean(metric: Any) -> bool:
     return isinstance(metric, str) and metric in ("euclidean", "l2")
 
 
-def visible_rows(X: Any) -> Any:
-    """Rows for cosines, those that are very short or long divided by their largest entry.
-
-    A cosine does not depend on lengths, but scikit-learn takes rows shorter than 2e-15 as zero, and squares of long ones overflow.
-    """
-    if sp.issparse(X):
-        X = sp.csr_array(X)
-        size = np.asarray(abs(X).max(axis=1).toarray()).ravel() if X.nnz else np.zeros(X.shape[0])
-    else:
-        size = np.abs(X).max(axis=1, initial=0.0)
-    odd = (size > 0) & ((size < _SHORT) | (size > 1 / _SHORT))
-    if not odd.any():
-        return X
-    unit = np.where(odd, size, 1.0)
-    if not sp.issparse(X):
-        return X / unit[:, None]
-    return sp.csr_array((X.data / np.repeat(unit, np.diff(X.indptr)), X.indices, X.indptr), shape=X.shape)
-
-
 def search_arguments(metric: Any) -> dict[str, Any]:
     """The metric as arguments of scikit-learn's NearestNeighbors."""
     if not isinstance(metric, Metric):
@@ -129,16 +108,16 @@ def search_arguments(metric: Any) -> dict[str, Any]:
 def point_distances(X: Any, Z: Any = None, metric: Any = "euclidean") -> NDArray[np.float64]:
     """The matrix of distances from the rows of X to those of Z (default: X), by any metric of scikit-learn.
 
-    Euclidean distances are accurate to nine digits wherever the points lie.
+    Euclidean distances and those by the cosine are accurate to nine digits wherever the points lie.
     """
     metric = as_metric(metric)
     name, parameters = (metric.name, metric.parameters) if isinstance(metric, Metric) else (metric, {})
     if is_euclidean(metric):
         with np.errstate(over="ignore", invalid="ignore"):
             D = squared_distances(X, Z, then=lambda part: np.sqrt(part, out=part))
+    elif name == "cosine" and not parameters:
+        D = cosine_distances(X, Z)
     else:
-        if name == "cosine":
-            X, Z = visible_rows(X), None if Z is None else visible_rows(Z)
         with explaining(name):
             D = pairwise_distances(X, Z, metric=name, **parameters)
     if not np.isfinite(D.sum()):  # nothing cancels in a sum of distances

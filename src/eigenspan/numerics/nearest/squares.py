@@ -69,6 +69,11 @@ def pair_squares(X: Any, i: Index, Z: Any, j: Index) -> Array:
     return out
 
 
+def euclidean_lengths(X: Any, i: Index, Z: Any, j: Index) -> Array:
+    """``|x_i − z_j|`` of pairs, by differences."""
+    return np.sqrt(pair_squares(X, i, Z, j))
+
+
 def as_sparse(X: Any) -> sp.csr_array:
     """CSR rows in double precision, sorted by column and without duplicate entries."""
     X = sp.csr_array(X, dtype=np.float64)

@@ -89,10 +89,12 @@ def _parts(rows: Index, counts: Any) -> list[Index]:
     return np.split(rows, np.flatnonzero(np.diff(np.cumsum(counts) // _HELD)) + 1)
 
 
-def settled_in_rows(rows_of: Callable[[Index], Array], own: Index, k: int, n: int, slack: float) -> Lists:
+def settled_in_rows(
+    rows_of: Callable[[Index], Array], own: Index, k: int, n: int, slack: Callable[[Array], Any]
+) -> Lists:
     """The k nearest of n points by distance, then by index, from all distances of each query.
 
-    For metrics whose values depend on how they were computed: distances that differ by no more than `slack` are equal.
+    For metrics whose values depend on how they were computed: distances that differ by no more than the `slack` of the smaller are equal.
     """
     distances, indices = empty_lists(own.size, k)
     for some in _parts(np.arange(own.size), np.full(own.size, n)):
@@ -102,7 +104,23 @@ def settled_in_rows(rows_of: Callable[[Index], Array], own: Index, k: int, n: in
         D = np.take_along_axis(D, order, axis=1)
         level = np.zeros(D.shape)
         with np.errstate(invalid="ignore"):  # infinity less infinity
-            np.cumsum(np.diff(D, axis=1) > slack, axis=1, out=level[:, 1:])
+            np.cumsum(np.diff(D, axis=1) > slack(D[:, :-1]), axis=1, out=level[:, 1:])
         best = np.lexsort((order, level), axis=1)[:, :k]
         distances[some], indices[some] = np.take_along_axis(D, best, axis=1), np.take_along_axis(order, best, axis=1)
     return distances, indices
+
+
+def decided_at(radius: float, doubt: float, measured: Any, distances: Any, indices: Any) -> None:
+    """Measure the points from a distance of `doubt` on as every other search does, and drop those beyond the radius, in place."""
+    edge = np.flatnonzero(np.concatenate(distances) >= doubt)
+    if not edge.size:
+        return
+    ends = np.cumsum([len(row) for row in distances])
+    rows = np.searchsorted(ends, edge, side="right")
+    places, found = edge - np.concatenate([[0], ends])[rows], np.concatenate(indices)[edge]
+    lengths = measured(i=rows, j=found)
+    for i in np.unique(rows):
+        at = places[rows == i]
+        distances[i][at] = lengths[rows == i]
+        near = distances[i] <= radius
+        distances[i], indices[i] = distances[i][near], indices[i][near]
