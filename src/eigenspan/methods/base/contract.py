@@ -80,9 +80,6 @@ class _NotHeld:
 class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declared):
     """Outer contract of every method: ``_fit(sample) -> Fitted``.
 
-    Fitted attributes: ``embedding_`` (n, d), ``map_`` (a picklable function of new points), ``diagnostics_`` (seconds per stage,
-    solver, graph components, memory).
-
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
