@@ -1,0 +1,103 @@
+"""Limits for the counters of `benchmarks.house` that read sources and classes.
+
+A change that improves a counter lowers its limit. ``python -m benchmarks.house --verbose`` lists what each figure consists of.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+source: Any = pytest.importorskip("benchmarks.house_source", reason="benchmarks/ is not part of this distribution")
+
+#: Largest values allowed.
+LIMITS: dict[str, float] = {
+    "own classes of a method, median": 7,
+    "own classes of a method, most": 11,
+    "hooks that 3 classes define": 34,
+    "methods that state their problem twice": 10,
+    "hooks for where the rows lie": 45,
+    "declarations of where rows may lie": 24,
+    "lines of methods about lazy rows": 51,
+    "signatures with Any in the engine, %": 39.0,
+    "signatures with Any in the input, %": 72.0,
+    "repeated module names": 21,
+    "public names with two homes": 23,
+    "names that two packages export": 4,
+    "lines that only name a parameter": 590,
+    "code lines of the engine": 25_300,
+    "code lines of the longest function": 50,
+}
+COUNTERS: dict[str, Callable[[], float]] = {
+    "own classes of a method, median": lambda: source.base_classes()[0],
+    "own classes of a method, most": lambda: source.base_classes()[1],
+    "hooks that 3 classes define": lambda: len(source.hooks()),
+    "methods that state their problem twice": lambda: len(source.stated_twice()),
+    "hooks for where the rows lie": lambda: source.row_hooks().total(),
+    "declarations of where rows may lie": lambda: source.row_declarations(),
+    "lines of methods about lazy rows": lambda: source.row_lines(),
+    "signatures with Any in the engine, %": lambda: 100 * source.any_share(source.engine()),
+    "signatures with Any in the input, %": lambda: 100 * source.any_share(source.in_room(source.INPUT)),
+    "repeated module names": lambda: len(source.repeated_module_names()),
+    "public names with two homes": lambda: len(source.repeated_public_names()),
+    "names that two packages export": lambda: len(source.exported_twice()),
+    "lines that only name a parameter": lambda: source.shared_parameter_lines(),
+    "code lines of the engine": lambda: source.code_lines(),
+    "code lines of the longest function": lambda: source.longest_functions(1)[0][0],
+}
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_counters_stay_below_their_limits(name: str) -> None:
+    found = COUNTERS[name]()
+    assert found <= LIMITS[name], f"{name}: {found:g} is above the limit of {LIMITS[name]:g}"
+
+
+def test_every_counter_has_a_limit() -> None:
+    assert COUNTERS.keys() == LIMITS.keys()
+
+
+def test_every_module_has_a_place_in_the_table_of_rooms() -> None:
+    assert {source.room_of(module.path) for module in source.modules()} <= source.LEVEL.keys()
+    assert {source.TOP_OF_ENGINE, source.INPUT, source.METHODS} <= {module.room for module in source.modules()}
+    with pytest.raises(LookupError, match="attic"):
+        source.level_of(source.ROOT / "attic" / "trunk.py")
+
+
+def test_code_lines_leave_out_prose() -> None:
+    text = '"""One.\n\nTwo."""\n\n# why\nx = """a\n\nb"""\n\n\ndef f(a: int) -> int:\n    """Three."""\n    return (\n        a\n    )\n'
+    module = source.Module(source.ROOT / "core" / "none.py", text)
+    assert module.code_lines == {6, 8, 11, 13, 14, 15}
+
+
+def test_signatures_with_any_are_found() -> None:
+    text = "def f(a: dict[str, Any]): ...\ndef g(a: int) -> 'Any': ...\ndef h(*a: int, b: int) -> Any: ...\ndef i(a): ...\n"
+    module = source.Module(source.ROOT / "core" / "none.py", text)
+    assert source.any_share([module]) == 0.5
+
+
+def test_hooks_that_only_raise_state_no_problem() -> None:
+    class Base:
+        def _pose(self) -> None:
+            raise NotImplementedError
+
+    class Method(Base):
+        def _pose(self) -> None:
+            return None
+
+    assert not source._states(Base, "_pose")
+    assert source._states(Method, "_pose")
+    assert not source._states(Method, "_pose_lazily")
+
+
+def test_wrong_calls_are_counted_by_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "WRONG_CALLS", tmp_path)
+    assert source.wrong_calls() is None
+    (tmp_path / "calls.py").write_text('a: int = "one"  # wrong\nb: int = 2  # wrong\nc: int = "no mark"\n', "utf-8")
+    (tmp_path / "whole.py").write_text('a: int = "one"\n', "utf-8")
+    assert source.wrong_calls() == (2, 3)
+    assert ast.parse((tmp_path / "calls.py").read_text("utf-8"))
