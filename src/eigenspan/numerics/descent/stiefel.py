@@ -29,11 +29,11 @@ class Descent:
     V : ndarray of shape (D, d)
         With orthonormal columns.
     values : ndarray
-            The objective at the start and after each step; strictly decreasing.
+        The objective at the start and after each step; strictly decreasing.
     slope : float
         Norm of the gradient along the manifold at V.
     settled : bool
-            True if the slope is below the tolerance, or no step lowers the objective by more than rounding.
+        True if the slope is below the tolerance, or no step lowers the objective by more than rounding.
     """
 
     V: Array
@@ -58,9 +58,9 @@ def minimise(objective: Objective, V: Array, *, tol: float = 1e-6, max_iter: int
     tol : float
         Norm of the projected gradient at which to stop.
     max_iter : int
-            Maximum number of steps.
+        Maximum number of steps.
     memory : int
-            Number of steps from which the curvature is estimated.
+        Number of steps from which the curvature is estimated.
     """
     value, G = objective(V)
     g, values, pairs = tangent(V, G), [value], list[tuple[Array, Array]]()

@@ -92,7 +92,7 @@ class ShiftInvert(Solver):
     shift : float, default=1e-12
         s relative to the matrix norm.
     by_fronts : bool or None, default=None
-            Factorise with the compiled multifrontal code (True) or with SuperLU (False); None chooses by the predicted fill.
+        Factorise with the compiled multifrontal code (True) or with SuperLU (False); None chooses by the predicted fill.
     """
 
     def __init__(self, shift: float = 1e-12, by_fronts: bool | None = None) -> None:
@@ -145,11 +145,11 @@ class Chebyshev(Solver):
     Parameters
     ----------
     degree : int, default=400
-            Largest degree of the filter; the degree that is used depends on the spectrum.
+        Largest degree of the filter; the degree that is used depends on the spectrum.
     cycles : int, default=60
-            Maximum number of restarts.
+        Maximum number of restarts.
     tol : float, default=3e-10
-            Residual relative to the matrix norm. The iteration continues until the angle to the wanted subspace is small too.
+        Residual relative to the matrix norm. The iteration continues until the angle to the wanted subspace is small too.
     """
 
     def __init__(self, degree: int = 400, cycles: int = 60, tol: float = 3e-10) -> None:
@@ -175,7 +175,7 @@ class Multigrid(Solver):
     Parameters
     ----------
     iterations : int, default=200
-            Maximum number of LOBPCG steps.
+        Maximum number of LOBPCG steps.
     tol : float, default=3e-10
         Residual relative to the matrix norm.
     """
@@ -257,9 +257,9 @@ class Randomised(Solver):
     Parameters
     ----------
     oversample : int, default=10
-            Number of extra columns in the block.
+        Number of extra columns in the block.
     iterations : int, default=200
-            Maximum number of block products.
+        Maximum number of block products.
     tol : float, default=1e-9
         Residual relative to the largest eigenvalue at which to stop.
     """
