@@ -1,4 +1,4 @@
-"""The sum of very many small symmetric blocks as one sparse matrix."""
+"""Sum of very many small symmetric blocks as one sparse matrix."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from ..ranks import sort
 Array = NDArray[np.float64]
 Lists = NDArray[np.integer[Any]]
 
-#: Pieces of rows at most: each has a work array over all columns.
+#: Maximum number of slices of rows; each has a work array over all columns.
 _PIECES = 64
 
 
 def sum_of_blocks(
     starts: Lists, members: Lists, factor: Array, masses: Array, signs: Array, own: float, others: float, level: float
 ) -> sp.csr_array:
-    """``Σ_i m_i S_i B_i S_iᵀ`` with ``B_i = F_i diag(signs) F_iᵀ + level 11ᵀ/m + diag(own, others, …, others)``, F_i rows of `factor`.
+    """Return ``Σ_i m_i S_i B_i S_iᵀ`` with ``B_i = F_i diag(signs) F_iᵀ + level 11ᵀ/m + diag(own, others, …, others)``.
 
-    The signs are ±1. Row r of the sum is gathered by one thread from the neighbourhoods r belongs to, in their order: the result
-    does not depend on the number of threads and is symmetric to the last bit. No triplets are stored. Rows are visited in an order
-    (reverse Cuthill–McKee) that finds what near rows share still in the processor's cache.
+    F_i are rows of `factor`. The signs are ±1. Each row r of the sum is computed by one thread from the neighbourhoods that contain r,
+    in their order, so the result does not depend on the number of threads and is symmetric to the last bit. No triplets are
+    stored. Rows are visited in an order (reverse Cuthill–McKee) in which consecutive rows share data that are still in the processor's cache.
     """
     n = starts.size - 1
     kind = _index(members.size)
@@ -51,7 +51,7 @@ def _index(size: int) -> type[np.signedinteger[Any]]:
 
 @spliced
 def _none(n):  # type: ignore[no-untyped-def]
-    """-1 for each of n columns; numpy's `full` takes longer to compile."""
+    """Return an array of n entries -1; numpy's `full` takes longer to compile."""
     out = np.empty(n, np.int32)
     for i in range(n):
         out[i] = -1
@@ -60,7 +60,7 @@ def _none(n):  # type: ignore[no-untyped-def]
 
 @compiled
 def _count(first, last, order, within, counts):  # type: ignore[no-untyped-def]
-    """Number of distinct columns of every row, into the entry after it."""
+    """Count the distinct columns of each row; row r is counted in entry r + 1."""
     starts, members, uses, users, _ = within
     seen = _none(starts.size - 1)
     for at in range(first, last):

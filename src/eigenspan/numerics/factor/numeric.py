@@ -1,4 +1,4 @@
-"""The arithmetic of a factorisation by fronts."""
+"""Numeric multifrontal factorisation, and solves with its factor."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from .order import Array, arrays
 if TYPE_CHECKING:
     from .analysis import Analysis
 
-#: Operations of a product below which a second thread does not pay.
+#: Products with fewer operations run on one thread.
 SHARED = 1e7
-#: Entries of a factor below which a solve is over before a second thread has begun.
+#: Solves with factors of fewer entries run on one thread: they finish before a second thread has started.
 _SOLVED = 4e6
-#: Right-hand sides that are solved for together: the factor is read once for all of them.
+#: Number of right-hand sides solved together: the factor is read once for all of them.
 _TOGETHER = 4
-#: Entries of a factor for each row from which reading them takes longer than the rest of a solve.
+#: Factor entries per row from which reading them takes most of the time of a solve.
 _READ = 128
 SINGULAR = "A pivot of the sparse factorisation is zero or not a number: the matrix is singular, or not finite"
 
 
 class FrontalFactor:
-    """``A = L S Lᵀ``, ready to solve with.
+    """Factorisation ``A = L S Lᵀ`` for solves with A.
 
     Raises
     ------
     RuntimeError
-        If a pivot is exactly zero or not a number, as SuperLU does.
+        If a pivot is exactly zero or NaN, as in SuperLU.
 
     Attributes
     ----------
@@ -41,17 +41,17 @@ class FrontalFactor:
     signs : array of n numbers
         The diagonal of S.
     negative : int
-        Eigenvalues of A below zero: by Sylvester's law the signs tell.
+        Number of negative eigenvalues of A, from the signs by Sylvester's law of inertia.
     size : int
-        Bytes of the factor.
+        Size of the factor in bytes.
     together : int
-        Right-hand sides to bring at a time where there is a choice.
+        Recommended number of right-hand sides per solve.
     """
 
     def __init__(self, analysis: Analysis, A: sp.csr_array) -> None:
         from . import fronts
 
-        self._threads = workers()  # those of the fit: iterations that solve with the factor may keep BLAS to one
+        self._threads = workers()  # read now: later solves may run where BLAS is limited to one thread
         require(
             8.0 * (analysis.entries + analysis.updates),
             f"The factor of a sparse matrix of order {A.shape[0]}",
@@ -62,10 +62,10 @@ class FrontalFactor:
         matrix, updates = (*arrays(A), analysis.order, analysis.place), np.empty(analysis.updates)
 
         def stores() -> tuple[Any, ...]:
-            """What the loops work on, with scratch of their own: the place of every row in a front."""
+            """Return the arguments of the loops, with a separate work array per call: the position of each row in a front."""
             return analysis.plan, (*matrix, np.empty(A.shape[0], np.int32)), self.values, self.signs, updates
 
-        with one_blas_thread():  # products are shared out here, in the same tiles whoever works on them
+        with one_blas_thread():  # products are distributed here, in the same tiles for any number of threads
             good = in_threads(lambda span: fronts.eliminate_all(*span, *stores()), analysis.spans, self._threads)
             for first, last, large in analysis.crown:
                 if not all(good):
@@ -77,7 +77,7 @@ class FrontalFactor:
         self.together = _TOGETHER if self.values.size >= _READ * self.signs.size else 1
 
     def _eliminate(self, s: int, plan: Any, matrix: Any, values: Array, signs: Array, updates: Array) -> bool:
-        """Factorise one large front, its products on all threads."""
+        """Factorise one large front, with its products distributed over all threads."""
         from . import fronts
 
         width, height = (int(bounds[s + 1] - bounds[s]) for bounds in (plan.begin, plan.starts))
@@ -105,7 +105,7 @@ class FrontalFactor:
         return True
 
     def lower(self) -> sp.csc_array:
-        """The factor L, for rows and columns in the order of elimination; zeros that were stored are left out."""
+        """Return the factor L, for rows and columns in the order of elimination, without stored zeros."""
         begin, starts, rows = self.analysis.plan[:3]
         widths, heights, n = np.diff(begin), np.diff(starts), self.signs.size
         column = np.repeat(np.arange(n, dtype=np.int32), np.repeat(widths + heights, widths))
@@ -119,7 +119,7 @@ class FrontalFactor:
         return sp.csc_array((self.values[used], (row[used], column[used])), shape=(n, n))
 
     def solve(self, b: Array) -> Array:
-        """``A⁻¹ b`` for a vector or the columns of a matrix."""
+        """Return ``A⁻¹ b`` for a vector or the columns of a matrix."""
         if len(b) != self.signs.size:
             raise ValueError(f"b has {len(b)} rows, the matrix {self.signs.size}")
         out = np.empty(b.shape)
