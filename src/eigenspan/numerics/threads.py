@@ -95,9 +95,8 @@ def in_threads(work: Callable[[Any], Any], items: Iterable[Any], n_threads: int,
     drawing, stopped = Lock(), Event()
 
     def run() -> None:
-        with _controller(len(sys.modules)).limit(
-            limits=openmp, user_api="openmp"
-        ):  # this limit applies to the current thread only
+        # this limit applies to the current thread only
+        with _controller(len(sys.modules)).limit(limits=openmp, user_api="openmp"):
             try:
                 while not stopped.is_set():
                     with drawing:

@@ -244,9 +244,8 @@ class Factor(Solver):
         values, S = dense.eigenpairs(dense.symmetric(R.T @ R), k, "max")
         floor = 1e-14 * max(values[0], np.finfo(float).tiny)
         vectors = R @ (S / np.sqrt(np.maximum(values, floor)))
-        if (
-            values[-1] <= 1e-10 * values[0]
-        ):  # the Gram squares the condition number, so small axes need orthonormalising
+        # the Gram squares the condition number, so small axes need orthonormalising
+        if values[-1] <= 1e-10 * values[0]:
             vectors = la.qr(vectors, mode="economic")[0]
         return values, vectors
 

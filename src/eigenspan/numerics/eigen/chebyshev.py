@@ -35,9 +35,8 @@ class Recurrence:
     def __init__(self, A: Any, exclude: Array) -> None:
         image = A @ exclude
         leak = la.norm(image - exclude @ (exclude.T @ image)) if exclude.shape[1] else 0.0
-        self._leaks = (
-            exclude if leak > 1e-12 * A.norm() else None
-        )  # invariant directions are not reintroduced by products
+        # invariant directions are not reintroduced by products
+        self._leaks = exclude if leak > 1e-12 * A.norm() else None
         #: Matrices with weights of all pairs, written out or not, are multiplied as a whole and use their own threads.
         self._whole = A if A.pairs or A.dense is not None else None
         #: A distributed matrix applies a whole polynomial at a time.

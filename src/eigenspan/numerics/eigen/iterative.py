@@ -151,9 +151,8 @@ def constrained_inverse(solve: Apply, apply: Apply, N: Array, rng: np.random.Gen
         return solve
     trial = rng.standard_normal((N.shape[0], 1))
     trial = trial - N @ (N.T @ trial)
-    SN, x = np.split(
-        solve(np.hstack([N, trial])), [N.shape[1]], axis=1
-    )  # one solve for all columns: the factor is read once
+    # one solve for all columns: the factor is read once
+    SN, x = np.split(solve(np.hstack([N, trial])), [N.shape[1]], axis=1)
     oblique = np.ascontiguousarray(la.lu_solve(la.lu_factor(N.T @ SN), SN.T, trans=1).T)
 
     def inside(x: Array) -> Array:

@@ -59,9 +59,8 @@ class Ritz:
 
     @cached_property
     def _all(self) -> tuple[Array, Array, Array]:
-        values, turn = local_eigenpairs(
-            self.compressed
-        )  # needed after every product: this driver has the least overhead
+        # needed after every product: this driver has the least overhead
+        values, turn = local_eigenpairs(self.compressed)
         return values[::-1], turn[:, ::-1], self._residuals(turn[:, ::-1])
 
     def _residuals(self, turn: Array) -> Array:

@@ -30,9 +30,8 @@ def smallest_by_multigrid(
         ) from None
     norm = A.norm()
     shifted = sp.csr_matrix(A.sparse + 1e-10 * norm * sp.eye_array(A.n))
-    smooth = (
-        np.ones((A.n, 1)) if exclude is None else exclude[:, :1]
-    )  # the vectors that the coarse levels must represent
+    # the vectors that the coarse levels must represent
+    smooth = np.ones((A.n, 1)) if exclude is None else exclude[:, :1]
     state = np.random.get_state()  # noqa: NPY002, pyamg estimates spectral radii from the global generator
     np.random.seed(int(rng.integers(2**31)))  # noqa: NPY002
     try:

@@ -158,10 +158,8 @@ def stack_places(sizes: Index, up: Index, part: Index) -> tuple[Index, int]:
     no supernode overwrites the updates of its children, whose places become free once it is done.
     """
     parents, parts, places = up.tolist(), part.tolist(), [0] * up.size
-    odd, bottom = (
-        [0] * (up.size + 1),
-        [-1] * (up.size + 1),
-    )  # `bottom`: place of the first update among a node's children
+    # `bottom`: place of the first update among a node's children
+    odd, bottom = [0] * (up.size + 1), [-1] * (up.size + 1)
     for s in range(up.size - 1, -1, -1):
         odd[s] = 1 - odd[parents[s]]
     top, peak = [0] * (2 * max(parts) + 2), [0] * (2 * max(parts) + 2)

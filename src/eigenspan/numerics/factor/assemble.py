@@ -27,7 +27,7 @@ def sum_of_blocks(
 
     F_i are rows of `factor`. The signs are ±1. Each row r of the sum is computed by one thread from the neighbourhoods that contain r,
     in their order, so the result does not depend on the number of threads and is symmetric to the last bit. No triplets are
-    stored. Rows are visited in an order (reverse Cuthill–McKee) in which consecutive rows share data that are still in the processor's cache.
+    stored. Rows are visited in reverse Cuthill–McKee order, so that data shared by consecutive rows are still in the cache.
     """
     n = starts.size - 1
     kind = _index(members.size)

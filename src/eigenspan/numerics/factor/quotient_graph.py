@@ -224,9 +224,8 @@ def _count_degrees(graph, lists, me, begin, end, clock):  # type: ignore[no-unty
             graph[i].parent, graph[i].alive, graph[i].weight = me, 0, 0
             continue
         graph[i].degree = min(graph[i].degree, degree)
-        lists[to] = lists[
-            kept
-        ]  # insert the new element at the front: at least one entry was removed, so there is space
+        # insert the new element at the front: at least one entry was removed, so there is space
+        lists[to] = lists[kept]
         lists[kept] = lists[first]
         lists[first] = me
         graph[i].held, graph[i].length = kept + 1 - first, to + 1 - first

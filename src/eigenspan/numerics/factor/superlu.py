@@ -37,13 +37,10 @@ class SuperLUFactor:
     """Counterpart of `FrontalFactor`, computed by SuperLU."""
 
     def __init__(self, analysis: SuperLUAnalysis, A: sp.csr_array) -> None:
-        columns = sp.csc_array(
-            (A.data, A.indices, A.indptr), shape=A.shape
-        )  # the matrix is symmetric, so its rows are its columns
-        keeping: dict[str, Any] = {
-            "diag_pivot_thresh": 0.0,
-            "options": {"SymmetricMode": True},
-        }  # no pivoting off the diagonal
+        # the matrix is symmetric, so its rows are its columns
+        columns = sp.csc_array((A.data, A.indices, A.indptr), shape=A.shape)
+        # no pivoting off the diagonal
+        keeping: dict[str, Any] = {"diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
         lu = splu(columns, permc_spec=analysis.ordering, **keeping)
         if not np.array_equal(lu.perm_r, lu.perm_c):  # it has pivoted off the diagonal
             raise RuntimeError(SINGULAR)

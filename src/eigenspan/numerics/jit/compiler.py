@@ -147,9 +147,8 @@ def fetch(_typing, array, at):  # type: ignore[no-untyped-def]
         number, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
         of = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
         call = builder.module.declare_intrinsic("llvm.prefetch", [pointer], of)
-        builder.call(
-            call, [builder.bitcast(place, pointer), number(0), number(3), number(1)]
-        )  # for reading, keep in cache, data cache
+        # for reading, keep in cache, data cache
+        builder.call(call, [builder.bitcast(place, pointer), number(0), number(3), number(1)])
         return context.get_dummy_value()
 
     return types.void(array, at), generate

@@ -44,9 +44,8 @@ class UserMetric:
             found = self.function(x, z, **parameters)
         except Exception as failure:
             raise GraphError(self._advice(f"raised {type(failure).__name__} ({failure})")) from failure
-        if (
-            isinstance(found, float) and 0.0 <= found < math.inf
-        ):  # fast path for the usual case: searches make many calls
+        # fast path for the usual case: searches make many calls
+        if isinstance(found, float) and 0.0 <= found < math.inf:
             return found
         value = found.item() if getattr(found, "size", 0) == 1 and hasattr(found, "item") else found
         if isinstance(value, (int, float, np.floating)) and -_ROUNDING <= value < math.inf:

@@ -83,9 +83,8 @@ def regular(distances: Array, indices: Index, n: int) -> sp.csr_array:
         np.right_shift(keys, bits, out=columns[rows], casting="unsafe")
         keys &= (1 << bits) - 1
         at = keys + np.arange(0, k * len(keys), k)[:, None]
-        np.take(
-            distances[rows], at, out=data[rows], mode="clip"
-        )  # all indices are in range, and mode="raise" would copy
+        # all indices are in range, and mode="raise" would copy
+        np.take(distances[rows], at, out=data[rows], mode="clip")
 
     in_slices(sort, m, _ROWS, workers())
     return sp.csr_array((data.ravel(), columns.ravel(), np.arange(0, m * k + 1, k, dtype=columns.dtype)), shape=(m, n))

@@ -305,12 +305,11 @@ def check_price(program: Program) -> None:
     size = float(np.abs(program.bounds).mean()) or 1.0
     if slack.power == 2 and slack.price > (most := _DEAREST / size):
         raise InputError(
-            f"The price {slack.price:.4g} of squared slack is too high for squared distances of {size:.3g} in the mean: violations by rounding "
-            f'alone would cost more than the variance. Use price <= {most:.3g} (its unit is 1/length²), or price="auto".'
+            f"The price {slack.price:.4g} of squared slack is too high for squared distances of {size:.3g} in the mean: violations by "
+            f'rounding alone would cost more than the variance. Use price <= {most:.3g} (its unit is 1/length²), or price="auto".'
         )
-    if slack.power == 2 or np.any(
-        program.signs == 0
-    ):  # combinations with entries of both signs have no largest weights
+    # combinations with entries of both signs have no largest weights
+    if slack.power == 2 or np.any(program.signs == 0):
         return
     ratio = largest_ratio(program, np.where(program.signs > 0, slack.price, 0.0))[0]
     if ratio >= 1.0:

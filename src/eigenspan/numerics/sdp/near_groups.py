@@ -136,9 +136,8 @@ class Contracted:
         """Return an upper bound from weights of all strings, scaled to the boundary of the dual."""
         w = self._weights(w, share)
         ratio = largest_ratio(self.program, w)[0]
-        if not np.isfinite(
-            ratio
-        ):  # with weights of both signs, rounding of the large ones hides the smallest eigenvalue
+        # with weights of both signs, rounding of the large ones hides the smallest eigenvalue
+        if not np.isfinite(ratio):
             w = w * np.where(self.program.signs > 0, 1.0 + _RAISE * share, 1.0)
             ratio = largest_ratio(self.program, w)[0]
         return upper_bound(self.program, w, ratio), w * (ratio if np.isfinite(ratio) else 1.0)
@@ -155,9 +154,8 @@ class Contracted:
         ends, size = pairs.ravel(), np.repeat(np.abs(w), 2)
         pull = np.bincount(ends, size * np.repeat(d + rho, 2), minlength=n) + _HELD / share * held * self.away
         most = _STIFFEST / share * (np.bincount(ends, size, minlength=n) + held)
-        points = np.argsort(
-            -self.away, kind="stable"
-        )  # farthest points first: a path also carries the load of the points behind it
+        # farthest points first: a path also carries the load of the points behind it
+        points = np.argsort(-self.away, kind="stable")
         points = points[self.parent[points] >= 0]
         nexts = self.parent[points]
         keys = np.sort(program.pairs, axis=1) @ np.array([n, 1])
