@@ -224,7 +224,7 @@ def test_pieces_are_refused(slack: Slack | None) -> None:
 def test_slack_too_cheap_is_refused() -> None:
     """On a chain of two the gain per unit of squared distance is one half."""
     pair = np.array([[0, 1]])
-    with pytest.raises(InputError, match=r"more than 0\.5"):
+    with pytest.raises(InputError, match=r"price > 0\.5"):
         solve_program(Program.of_pairs(2, pair, np.ones(1), slack=Slack(1, 0.4)))
     assert dense_interior_point(Program.of_pairs(2, pair, np.ones(1), slack=Slack(1, 0.6))).value == pytest.approx(0.5)
 

@@ -94,7 +94,7 @@ def test_unbounded_programs_are_refused() -> None:
 def test_unusable_bounds_are_refused() -> None:
     with pytest.raises(InputError, match="1 of 3 bounds are not finite"):
         check_program(Program.of_pairs(4, CHAIN, np.array([1.0, np.nan, 1.0])))
-    with pytest.raises(InputError, match="2 squared distances are bounded by a negative"):
+    with pytest.raises(InputError, match="2 of 3 upper bounds on squared distances are negative"):
         check_program(Program.of_pairs(4, CHAIN, np.array([1.0, -1.0, -2.0])))
 
 

@@ -97,8 +97,8 @@ def _refuse_gaps(X: Any) -> None:
     if entries.dtype.kind != "f" or np.isfinite([np.min(entries, initial=0.0), np.max(entries, initial=0.0)]).all():
         return
     raise GraphError(
-        f"X has {int(np.sum(~np.isfinite(entries)))} NaN or infinite values, and such points have no neighbours. Impute or drop them "
-        "first."
+        f"X has {int(np.sum(~np.isfinite(entries)))} values that are NaN or infinite, and such points have no neighbours. Impute or "
+        "drop them first."
     )
 
 

@@ -151,7 +151,7 @@ class Program:
         return single and np.array_equal(T.data, np.repeat([1.0, -1.0], p))
 
     def check_bounded(self) -> None:
-        """Raise DisconnectedError if there is no optimum: components that no constraint connects can move apart without limit."""
+        """Raise DisconnectedError if there is no optimum: pieces that no constraint connects can move apart without limit."""
         if self.pairs is None:
             return
         bounded = np.ones(len(self.pairs), dtype=bool)
@@ -166,9 +166,9 @@ class Program:
             sizes = np.sort(np.bincount(labels))[::-1]
             listed = ", ".join(map(str, sizes[:5])) + (", …" if count > 5 else "")
             raise DisconnectedError(
-                f"The constraints leave {count} components (of {listed} points; one point of each: "
+                f"The constraints leave {count} pieces (of {listed} points; one point of each: "
                 f"{', '.join(str(int(np.argmax(labels == c))) for c in range(min(count, 5)))}{', …' if count > 5 else ''}) that nothing "
-                "connects: they can move apart without limit, and the variance has no maximum. Add pairs between the components, "
+                "connects: they can move apart without limit, and the variance has no maximum. Add pairs between the pieces, "
                 "or use more neighbours."
             )
 
