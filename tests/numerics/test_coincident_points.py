@@ -1,4 +1,4 @@
-"""Scaling by stress takes points at one place apart in directions that rounding does not decide."""
+"""Scaling by stress separates coincident points in directions that do not depend on rounding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiled loops against plain numpy twins: the same numbers, on one thread or two."""
+"""Compiled loops against numpy: the same numbers, on one thread or two."""
 
 import threading
 from collections.abc import Callable
@@ -43,7 +43,7 @@ def bellman_ford(graph: sp.csr_array, sources: np.ndarray) -> np.ndarray:
 
 
 def ring(n: int, long: float = 1.0) -> sp.csr_array:
-    """A cycle with unit edges, but for one."""
+    """Return a cycle with unit edges, except one."""
     lengths = np.ones(n)
     lengths[0] = long
     ends = (np.arange(n), (np.arange(n) + 1) % n)
@@ -57,7 +57,7 @@ def clouds(seed: int) -> sp.csr_array:
 
 
 def copies() -> sp.csr_array:
-    """Every point twice: edges of length zero."""
+    """Return a graph with every point twice: edges of length zero."""
     X = np.repeat(np.random.default_rng(0).standard_normal((40, 2)), 2, axis=0)
     return KNN(5).build(X).undirected()
 
@@ -97,7 +97,7 @@ def test_sources_may_come_in_any_order_and_twice(together: int) -> None:
 
 @pytest.mark.parametrize("dimension", [2, 10])
 def test_sources_that_run_together_get_the_sums_of_a_run_alone(dimension: int) -> None:
-    """Bit for bit, near or far apart: a sum along the best path does not depend on the order in which paths are found."""
+    """Distances agree bit for bit: the sum along the best path does not depend on the order of the search."""
     X = np.random.default_rng(dimension).random((600, dimension))
     graph = KNN(8).build(X).undirected()
     sources = np.arange(0, 600, 7)
@@ -128,7 +128,7 @@ def test_pieces_cover_the_range_once() -> None:
 
 
 def used_threads() -> int:
-    """Threads that meet when each piece waits for as many others as are allowed."""
+    """Check that each item waits until as many threads as allowed have started."""
     seen: set[int] = set()
     barrier = threading.Barrier(workers(), timeout=600)
 
@@ -147,7 +147,7 @@ def test_threads_limits_the_loops_and_puts_the_limit_back(monkeypatch: pytest.Mo
     assert used_threads() == everything == 3
     with threads(1):
         assert used_threads() == 1
-        with threads(2):  # the outer limit holds
+        with threads(2):  # the outer limit applies
             assert used_threads() == 1
     with threads(2):
         assert used_threads() == 2
@@ -214,7 +214,7 @@ def test_principal_rows_are_singular_vectors(scales: list[float]) -> None:
 
 # ---------------------------------------------------------------------- local models
 def ragged(X: np.ndarray, k: int = 8) -> sp.csr_array:
-    """Neighbour lists of many lengths, one of them empty."""
+    """Return neighbour lists of many lengths, one of them empty."""
     graph = KNN(k).build(X).undirected().tolil()
     graph[17] = 0
     return sp.csr_array(graph)
@@ -251,7 +251,7 @@ FORMS = {
 
 
 def both(monkeypatch: pytest.MonkeyPatch, module: Any, work: Callable[[], Any]) -> tuple[Any, Any]:
-    """The same call below and above the crossover."""
+    """Make the same call below and above the crossover."""
     monkeypatch.setattr(module, "_SMALL", np.inf)
     small = work()
     monkeypatch.setattr(module, "_SMALL", -1)
@@ -272,7 +272,7 @@ def test_compiled_alignment_is_that_of_numpy(form: str, name: str, monkeypatch: 
 
 
 def test_rounding_does_not_decide_about_the_median_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of an odd number of points one has the median itself, which is the threshold of modified LLE."""
+    """Of an odd number of points, one has the median itself, which is the threshold of modified LLE."""
     for seed in range(30):
         X = np.random.default_rng(seed).standard_normal((51, 20)) * np.linspace(1, 0.1, 20)
         graph = KNN(8).build(X).distances
@@ -345,7 +345,7 @@ def test_pair_histogram_of_copies_and_of_exact_distances() -> None:
 @pytest.mark.parametrize("values", [30, 2**60])
 def test_orders_of_rows_against_sorting(values: int) -> None:
     rng = np.random.default_rng(0)
-    D = rng.integers(0, values, (50, 80)) / 7.0  # few values: many ties, zeros among them
+    D = rng.integers(0, values, (50, 80)) / 7.0  # few values: many ties, including zeros
     D[3], D[4, ::2] = 0.0, -0.0
     own = rng.integers(0, 80, 50)
     before, first = D.copy(), D.copy()
@@ -370,7 +370,7 @@ def test_tallies_of_ranks_against_numpy(k: int, curve: bool) -> None:
 
 
 class Rows:
-    """Distances that are only given row by row."""
+    """Distances that are only available row by row."""
 
     def __init__(self, D: np.ndarray) -> None:
         self.D, self.shape = D, D.shape
@@ -456,5 +456,5 @@ def test_the_same_on_one_thread_and_on_two(name: str, monkeypatch: pytest.Monkey
     assert not pieces
     with threads(2):
         two = work()
-    assert pieces  # for the threads beside the one that asks
+    assert pieces  # some items ran on threads other than the calling thread
     np.testing.assert_array_equal(one, two)

@@ -1,4 +1,4 @@
-"""Graphs whose indices are 64-bit integers, as pairs of points make them."""
+"""Graphs with 64-bit indices, as constructed from pairs of points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Descents over orthonormal and over positive semidefinite matrices, and the incomplete Cholesky factor."""
+"""Descent over orthonormal and over positive semidefinite matrices, and the incomplete Cholesky factor."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def test_descent_finds_the_least_eigenvectors(seed):
 
 
 def test_descent_tells_the_columns_apart():
-    """Brockett's function ``Tr(V'AVN)`` depends on V itself, not only on its span: the Stiefel manifold, not Grassmann's."""
+    """Brockett's function ``Tr(V'AVN)`` depends on V itself, not only on its span: on the Stiefel manifold, not the Grassmann manifold."""
     A, N = np.diag([1.0, 2.0, 3.0, 7.0, 9.0]), np.diag([3.0, 1.0])
     start = stiefel.retract(np.random.default_rng(0).standard_normal((5, 2)))
     found = stiefel.minimise(lambda V: (float(np.sum(V * (A @ V @ N))), 2 * A @ V @ N), start, tol=1e-8)
@@ -61,7 +61,7 @@ def test_tangents_are_tangent():
 
 # ---------------------------------------------------------------------- positive semidefinite of trace one
 def test_projection_to_the_spectrahedron():
-    """The nearest matrix: the difference makes an obtuse angle with every other of the set."""
+    """The difference from the nearest matrix makes an obtuse angle with the difference from every other matrix of the set."""
     rng = np.random.default_rng(0)
     M = _symmetric(5, 1)
     P = spectrahedron.project(M)
@@ -83,7 +83,7 @@ def test_least_eigenvalue_as_a_convex_problem():
 
 
 def test_no_step_climbs_where_curvatures_differ():
-    """``−log`` bends a million times as much at one end as at the other: steps of the length that fitted before are too long."""
+    """``−log`` is a million times more curved at one end than at the other, so a step length that suits one is too long for the other."""
     for seed in range(5):
         d = np.logspace(-3, 0, 5)
         Q = np.linalg.qr(np.random.default_rng(seed).standard_normal((5, 5)))[0]
@@ -103,7 +103,7 @@ def test_no_step_climbs_where_curvatures_differ():
 
 
 def test_the_gap_bounds_what_is_left():
-    """A curved objective whose minimum is known: the projection of a matrix."""
+    """A curved objective with a known minimum: the projection of a matrix."""
     M = _symmetric(6, 4)
     best = 0.5 * np.sum((spectrahedron.project(M) - M) ** 2)
     for steps in (1, 3, 200):

@@ -1,4 +1,4 @@
-"""Forms with a part of all pairs: every solver counts it or declines, and Auto knows which will do."""
+"""Forms with weights of all pairs: every solver includes them or raises, and Auto chooses one that includes them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_every_solver_counts_all_pairs(name: str, fits: bool, monkeypatch: pytes
     for solver in BY_PRODUCTS:
         if isinstance(solver, Chebyshev) and (sense == "max" or not A.psd):
             continue
-        found = solve(TraceProblem(A, None, sense, N0), 3, solver=solver)  # a rescue would warn
+        found = solve(TraceProblem(A, None, sense, N0), 3, solver=solver)  # a fallback would warn
         np.testing.assert_allclose(found.values, values, rtol=1e-7, atol=1e-11 * A.norm())
         assert found.residuals.max() < 1e-9
         assert angle(found.vectors, V) < 1e-3
@@ -113,7 +113,7 @@ def test_a_dense_rescue_predicts_its_memory(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_eigenmaps_of_all_pairs() -> None:
-    """The generalised problem ``L y = λ D y`` of a form handed in."""
+    """The generalised problem ``L y = λ D y`` of a given form."""
     W = all_pairs()
     degrees = W.degrees()
     fitted = es.TraceReducer(2, minimise=W.laplacian(), unit=diagonal(degrees), basis="samples").fit(ROLL)

@@ -1,4 +1,4 @@
-"""Engines of the neighbour search against all distances, and what each says when it cannot be trusted."""
+"""Engines of the neighbour search against all distances, and their warnings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def nearest(E: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small problems take the path of large ones."""
+    """Make small problems use the code for large ones."""
     monkeypatch.setattr(exact, "_SMALL", 0.0)
     monkeypatch.setattr(exact, "_MEDIUM", 0.0)
 
@@ -81,13 +81,13 @@ def test_clusters_too_tight_for_products_are_told_by_differences(compiled: None)
     E = cdist(X, X)
     np.fill_diagonal(E, np.inf)
     np.testing.assert_array_equal(found[1], nearest(E, 6)[1])
-    assert record["bounded"] > 40  # products cannot tell points of a cluster apart
+    assert record["bounded"] > 40  # products do not separate the points of a cluster
     assert record["measured"] < 25
 
 
 @pytest.mark.parametrize("n, k", [(40, 25), (34, 25), (35, 25)])
 def test_rounding_is_no_excuse_with_few_points(n: int, k: int, compiled: None) -> None:
-    """Two clusters too tight for single precision: of the candidates, all points but a few or but one, the wrong ones are left out."""
+    """Two clusters too tight for single precision: all points but a few, or all but one, are candidates; the wrong ones are excluded."""
     rng = np.random.default_rng(0)
     X, Z = (np.where(np.arange(n) % 2, 1.0, -1.0)[:, None] + 1e-8 * rng.standard_normal((n, 20)) for _ in range(2))
     E = cdist(X, X)
@@ -97,7 +97,7 @@ def test_rounding_is_no_excuse_with_few_points(n: int, k: int, compiled: None) -
 
 
 def test_the_last_neighbour_is_proven_not_the_first(compiled: None) -> None:
-    """One point is near; those on a sphere about the query differ in distance by less than single precision can tell."""
+    """One point is near; the distances of points on a sphere about the query differ by less than single precision resolves."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 20))
     X *= (1 + 1e-9 * rng.permutation(400))[:, None] / np.linalg.norm(X, axis=1, keepdims=True)
@@ -128,7 +128,7 @@ def test_tiles_that_are_passed_over_hold_no_neighbour(spread: float, offset: flo
     np.fill_diagonal(E, np.inf)
     for found, expected in ((own, nearest(E, 9)), (engine.near(Z, 9), nearest(cdist(Z, X), 9))):
         np.testing.assert_allclose(found[0], expected[0], atol=1e-12 * (1 + offset))
-        assert np.mean(found[1] == expected[1]) > 0.995  # copies may change places
+        assert np.mean(found[1] == expected[1]) > 0.995  # duplicates may be exchanged
     assert record["scanned"] <= (0.25 if spread > 100 else 1.0)
 
 
@@ -148,9 +148,9 @@ def test_a_tile_lies_between_two_spheres_about_its_centre(small_tiles: None) -> 
 
 
 def hard(kind: str, rng: np.random.Generator) -> np.ndarray:
-    """Points of 60 features or more, most of whose spread is along a few axes."""
+    """Return points of 60 features or more with most of their variance along a few axes."""
     X = rng.standard_normal((700, 60)) / np.arange(1, 61)
-    if kind == "pixels":  # whole numbers: rounding plays no part, and distances are tied
+    if kind == "pixels":  # whole numbers: there is no rounding, and distances are tied
         return np.clip(np.round(6 * X), 0, 9)
     if kind == "copies":
         X[::3] = X[0]
@@ -179,7 +179,7 @@ def test_bounds_from_a_few_axes_leave_out_no_neighbour(
     Z[:6] = [X[3], X[5], 1e9 * Z[2], -1e60 * Z[3], 1e-9 * Z[4], Z[5] + 1e4]
     if kind == "single":
         X, Z = X.astype(np.float32), Z.astype(np.float64)
-    monkeypatch.setattr(frame, "_AXES", 30)  # a rest beyond the axes too
+    monkeypatch.setattr(frame, "_AXES", 30)  # a remainder beyond the axes too
     monkeypatch.setattr(exact, "Plan", Fixed(p))
     engine = search.BlockSearch(X)
     E = cdist(X.astype(float), X.astype(float), "sqeuclidean")
@@ -195,7 +195,7 @@ def test_bounds_from_a_few_axes_leave_out_no_neighbour(
 
 
 class Fixed:
-    """A plan that takes p axes in any case."""
+    """Return a plan that always uses p axes."""
 
     def __init__(self, p: int) -> None:
         self.p = p
@@ -206,7 +206,7 @@ class Fixed:
 
 @pytest.mark.parametrize("rank, expected", [(3, 16), (60, 90)])
 def test_axes_are_found_by_trying(rank: int, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few where most of every distance lies along a few, all where it does not."""
+    """Few axes are chosen if most of every distance lies along few axes, and all axes otherwise."""
     monkeypatch.setattr(plan, "_QUICK", 0.0)
     X = cloud(3000, rank) @ np.linalg.qr(cloud(90, 90, seed=5))[0][:rank] + 0.01 * cloud(3000, 90, seed=1)
     made = plan.Plan.of(X, 100_000, 5)
@@ -304,7 +304,8 @@ def test_the_approximate_search_puts_the_threads_of_its_library_back() -> None:
 def test_leaving_out_the_point_itself() -> None:
     distances, indices = np.array([[0.0, 1, 2], [0, 0, 0]]), np.array([[4, 0, 3], [7, 8, 9]])
     kept, which = search.leave_out_self(distances, indices, np.array([0, 1]))
-    np.testing.assert_array_equal(which, [[4, 3], [7, 8]])  # the last, where copies crowd it out
+    # the last entry is dropped if duplicates displaced the point itself
+    np.testing.assert_array_equal(which, [[4, 3], [7, 8]])
     np.testing.assert_array_equal(kept, [[0, 2], [0, 0]])
 
 
@@ -348,7 +349,7 @@ def test_single_precision_points() -> None:
 
 @pytest.mark.parametrize("small, plain", [(9000, True), (8999, False)])
 def test_many_small_searches_are_one_large(small: int, plain: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten classes of thirty: together they are worth loading the compiled loop for, or not."""
+    """Thirty searches of ten classes: whether compiled loops pay off depends on their total cost."""
     X, codes = cloud(300, 20), np.arange(300) % 10
     E = cdist(X, X)
     np.fill_diagonal(E, np.inf)
@@ -431,7 +432,7 @@ def test_approximate_neighbours_report_their_recall(monkeypatch: pytest.MonkeyPa
 
 
 def test_low_recall_warns() -> None:
-    """A navigable graph loses its way among copies."""
+    """Searches in a navigable graph fail among many duplicates."""
     pytest.importorskip("faiss")
     X = cloud(5000, 12)
     X[:3000] = X[0]
@@ -498,7 +499,7 @@ def test_no_thread_outlives_an_interrupt() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        in_threads(work, range(60_000), 2)  # a minute, if nobody stopped
+        in_threads(work, range(60_000), 2)  # a minute, if nothing stopped it
     assert threading.active_count() == before
     assert len(begun) < 60_000
     assert in_threads(lambda i: i * i, range(5), 2) == [0, 1, 4, 9, 16]

@@ -1,4 +1,4 @@
-"""Unfolding of points that nearly coincide: contracted, solved, and proved for all of them."""
+"""Unfolding of points that nearly coincide: contraction, solution, and certificates for all points."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DISTANCES = [1e-3, 1e-5, 1e-7, 1e-9, 0.0]
 
 
 def with_near_copies(X, share, distance, seed=0):
-    """X, and copies of its first rows at a distance relative to its spread."""
+    """Return X with copies of its first rows at a distance relative to its variance."""
     m = int(share * len(X))
     step = np.random.default_rng(seed).standard_normal((m, X.shape[1]))
     return np.vstack([X, X[:m] + distance * X.std(axis=0).max() * step])
@@ -30,7 +30,7 @@ def test_bounds_bracket_the_optimum_at_any_distance(distance):
     X = cloud(18)
     settings = {"n_neighbors": 6, "tol": 1e-4}
     found = MVU(2, **settings).fit(with_near_copies(X, 0.4, distance)).certificate_
-    # a general solver finds the optimum of coinciding points; strings that are longer by a share change it by twice that share or so
+    # a general solver gives the optimum for coincident points; strings longer by some share change it by about twice that share
     there, accuracy = optimum(MVU(2, **settings).fit(with_near_copies(X, 0.4, 0.0)).solution_.program)
     moved = 20.0 * distance + accuracy
     assert found.status == "certified"
@@ -43,7 +43,7 @@ def test_bounds_bracket_the_optimum_at_any_distance(distance):
 def test_bounds_bracket_what_is_found_without_contraction(distance):
     mvu = MVU(2, n_neighbors=6).fit(with_near_copies(cloud(18), 0.4, distance))
     assert mvu.diagnostics_["contracted"] > 0
-    there = dense_interior_point(mvu.solution_.program, tol=1e-5)  # where general solvers give up
+    there = dense_interior_point(mvu.solution_.program, tol=1e-5)  # the point at which general solvers stall
     assert there.status == "certified"
     assert mvu.certificate_.lower <= there.upper
     assert mvu.certificate_.upper >= there.lower
@@ -57,7 +57,7 @@ def test_near_copies_are_certified_like_copies(distance):
     c, R = mvu.certificate_, mvu.embedding_full_
     assert c.status == "certified"
     assert c.gap < 1e-3
-    # as the documentation has it: two bounds in a few lines, from the embedding and the weights of all rows
+    # as documented: two bounds in a few lines, from the embedding and the weights of all rows
     i, j = c.edges.T
     held = c.squared_distances > 0
     v = np.sum((R[i] - R[j]) ** 2, axis=1)[held] / c.squared_distances[held]
@@ -93,7 +93,7 @@ def test_the_family_is_certified(estimator, n, distance):
 
 @pytest.mark.parametrize("form", ["tangent", "reconstruction"])
 def test_landmarks_do_not_hang_on_near_copies(form):
-    """What neighbours say about two near points differs by more than the string between them is long: it held everything back."""
+    """The contributions of neighbours to two near points differ by more than the string between them; the solver used to stall."""
     X, _ = make_swiss_roll(200, random_state=0)
     found = [
         LandmarkMVU(2, form=form, landmarks=15).fit(with_near_copies(X, 0.3, distance)).certificate_
@@ -172,7 +172,7 @@ def test_short_strings_do_not_stop_the_dense_solver(seed):
 
 
 def test_weights_of_very_different_size_prove_no_more_than_they_can():
-    """Where the shift of the factorisation is lost in rounding, so is the eigenvalue: an upper bound below the optimum came of it."""
+    """If rounding cancels the shift of the factorisation, the eigenvalue is wrong: this used to give an upper bound below the optimum."""
     program, x, _ = line(300)
     value = float(np.sum(x**2))
     for size in (1e16, 1e20, 1e24):

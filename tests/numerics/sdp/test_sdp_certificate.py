@@ -81,7 +81,7 @@ def test_any_weights_bound_from_above_and_any_points_from_below(n: int) -> None:
     for size in (1e-6, 1e-3, 0.1, 1.0, 10.0):
         near = w * np.exp(size * rng.standard_normal(w.size))
         assert _upper(program, near) >= best * (1 - 1e-9)
-        assert proved_upper(program, near / 2) >= best  # too small by half: no proof, or a bound that holds
+        assert proved_upper(program, near / 2) >= best  # half of the weights needed: no proof, or a valid bound
         F = program.centred(x + size * rng.standard_normal((n, 3)))
         assert lower_bound(program, F)[0] <= best * (1 + 1e-9)
 
@@ -114,7 +114,7 @@ def test_negative_weights_prove_nothing() -> None:
 def test_corrupted_weights_lose_their_proof(n: int, uneven: bool) -> None:
     program, x, honest = _chain(n, uneven)
     w = honest.copy()
-    w[n // 2] *= 0.5  # the most loaded link
+    w[n // 2] *= 0.5  # the link with the largest weight
     assert largest_ratio(program, w)[0] > 1 + 1e-4
     assert proved_upper(program, w) > proved_upper(program, honest) >= program.variance(x)
     assert proved_upper(program, 0.98 * honest) == np.inf
@@ -125,7 +125,7 @@ def test_corrupted_weights_lose_their_proof(n: int, uneven: bool) -> None:
 
 @pytest.mark.parametrize("n", [30, 300])
 def test_factors_of_another_matrix_are_found_out(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The signs of the pivots are right, but the factors do not multiply to the matrix they are said to belong to."""
+    """The signs of the pivots are right, but the product of the factors is another matrix."""
     program, _, w = _chain(n, False)
     other = sp.csr_array(program.laplacian(1.001 * w) - sp.diags_array(program.cost))
     whole = analyse(other).factorise
@@ -143,7 +143,7 @@ def test_nothing_to_gain_is_bounded_by_nothing() -> None:
 
 
 def test_a_cost_that_is_not_the_centre() -> None:
-    """Weighted points about their plain mean: the constant vector is not orthogonal in the cost, and no sparse proof applies."""
+    """Weighted points centred at their unweighted mean: the constant vector is not orthogonal in the cost, and no sparse proof applies."""
     program, _, w = _chain(250, False)
     program = replace(program, cost=np.random.default_rng(0).uniform(0.0, 3.0, 250))
     Z = la.null_space(np.ones((1, 250)))
@@ -200,7 +200,7 @@ def test_verify_agrees(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["inequality", "indefinite cost"])
 def test_verify_trusts_nobody(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither the certificate that is handed in nor an eigenvalue is used."""
+    """`verify` uses neither the stored certificate nor an eigenvalue."""
     solution = dense_interior_point(PROGRAMS[name]())
     honest = solution.verify()
 
@@ -233,7 +233,7 @@ def test_centred_basis() -> None:
 
 @pytest.mark.parametrize("k", [1, 3])
 def test_equal_ratios_are_all_found(k: int) -> None:
-    """On a complete graph with equal weights every direction has the same ratio, of which LAPACK's subset driver loses copies."""
+    """On a complete graph with equal weights all directions have the same ratio; LAPACK's subset driver loses some of them."""
     for n in range(4, 70):
         pairs = np.column_stack(np.triu_indices(n, 1))
         theta, several, V = largest_ratio(Program.of_pairs(n, pairs, np.ones(len(pairs))), np.ones(len(pairs)), k=k)

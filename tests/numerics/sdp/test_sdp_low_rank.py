@@ -1,4 +1,4 @@
-"""The low-rank interior point: certified, in agreement with the dense one, growing its rank where it must."""
+"""The low-rank interior-point solver: certified, in agreement with the dense one, with increasing rank where needed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from eigenspan.numerics.sdp.low_rank import low_rank_interior_point
 
 
 def joined_pairs(X, k):
-    """k-NN pairs and a spanning tree, with their squared lengths, by brute force."""
+    """Return k-NN pairs and a spanning tree, with their squared lengths, by brute force."""
     D = pairwise_distances(X)
     near = np.argsort(D, axis=1)[:, 1 : k + 1]
     A = np.zeros(D.shape, dtype=bool)

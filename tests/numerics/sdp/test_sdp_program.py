@@ -1,4 +1,4 @@
-"""The maps and facts of a program, by plain dense algebra."""
+"""The maps and properties of a program, against dense algebra."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_unusable_bounds_are_refused() -> None:
 
 
 def test_indices_are_no_wider_than_they_need_be() -> None:
-    """Graph routines of older scipy take 32-bit ones only, and factorisations would copy others at every step."""
+    """Graph routines of older scipy accept 32-bit indices only, and factorisations would copy others at every step."""
     pairs = np.array([[0, 1], [2, 1], [2, 3]], dtype=np.int64)
     program = Program.of_pairs(4, pairs, np.ones(3))
     assert program.directions.indices.dtype == program.laplacian(np.ones(3)).indices.dtype == np.int32
