@@ -18,7 +18,7 @@ from ..errors import InputError, MemoryLimitError
 #: Set to a number of bytes, or a string such as ``"2G"``, to lower the limit (it never raises it).
 LIMIT_VARIABLE = "EIGENSPAN_MEMORY"
 #: Allocations up to this size are not checked: the libraries take more, and a check takes 1 ms (half of a small fit).
-_TRIFLE = 2**26
+_UNCHECKED_BYTES = 2**26
 
 
 _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -49,7 +49,10 @@ def available_memory() -> int:
     """
     return max(
         0,
-        min([*_free(), *_left_by_control_groups(), *_left_by_process(), *_left_by_worker(), *_wanted()], default=2**63),
+        min(
+            [*_free(), *_left_by_control_groups(), *_left_by_process(), *_left_by_worker(), *_set_by_user()],
+            default=2**63,
+        ),
     )
 
 
@@ -122,7 +125,7 @@ def _left_by_worker() -> Iterator[int]:
                 yield most - _kilobytes("/proc/self/status")["VmRSS"]
 
 
-def _wanted() -> Iterator[int]:
+def _set_by_user() -> Iterator[int]:
     if LIMIT_VARIABLE in os.environ:
         try:
             yield parse_bytes(os.environ[LIMIT_VARIABLE])
@@ -135,7 +138,7 @@ def _wanted() -> Iterator[int]:
 
 def fits(n_bytes: float, share: float) -> bool:
     """Return True if `n_bytes` is at most this share of the available memory."""
-    if n_bytes <= _TRIFLE and LIMIT_VARIABLE not in os.environ:
+    if n_bytes <= _UNCHECKED_BYTES and LIMIT_VARIABLE not in os.environ:
         return True
     return n_bytes <= share * available_memory()
 
@@ -175,7 +178,7 @@ def refuse_lazy(X: Any, name: str = "X", why: str = "would have to be gathered i
         )
 
 
-def explained(fit: Callable[..., Any]) -> Callable[..., Any]:
+def with_memory_errors(fit: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a ``fit`` so that memory errors and interrupts raise the right exception.
 
     A failed allocation raises `MemoryLimitError`, also if `require` had not predicted it. Ctrl-C raises `KeyboardInterrupt`: compiled
@@ -183,7 +186,7 @@ def explained(fit: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @wraps(fit)
-    def explaining(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+    def wrapper(self: Any, X: Any, *args: Any, **options: Any) -> Any:
         try:
             return fit(self, X, *args, **options)
         except SystemError as failure:
@@ -198,7 +201,7 @@ def explained(fit: Callable[..., Any]) -> Callable[..., Any]:
         except MemoryError as failure:
             raise MemoryLimitError(_out_of_memory(self, X, str(failure))) from failure
 
-    return explaining
+    return wrapper
 
 
 def _out_of_memory(estimator: Any, X: Any, failure: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .jit.compiler import compiled, spliced
+from .jit.compiler import compiled, inlined
 
 #: Digits of a sorting key: six digits of eleven bits cover a double.
 _BITS, _DIGITS = 11, 6
@@ -105,7 +105,7 @@ def _tally_rows(first, order, k, weights, counts, squares, rows):  # type: ignor
                 squares[r] += both * both
 
 
-@spliced
+@inlined
 def sort(a):  # type: ignore[no-untyped-def]
     """Sort a list of a few dozen entries in place by Shell's sort, which compiles half a second faster than numpy's sort."""
     gap = 1

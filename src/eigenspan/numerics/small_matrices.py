@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .jit.compiler import compiled, spliced, summed
+from .jit.compiler import compiled, inlined, summed
 
 
 @summed
@@ -59,7 +59,7 @@ def principal_rows(A):  # type: ignore[no-untyped-def]
     return squares
 
 
-@spliced
+@inlined
 def _sweep(A, squares, negligible):  # type: ignore[no-untyped-def]
     """Rotate each pair of rows in its plane until the two are orthogonal; skip pairs that are orthogonal or negligible."""
     turned = False
@@ -81,7 +81,7 @@ def _sweep(A, squares, negligible):  # type: ignore[no-untyped-def]
     return turned
 
 
-@spliced
+@inlined
 def _sort_rows(A, values):  # type: ignore[no-untyped-def]
     """Sort `values` and the rows of A, largest value first."""
     for i in range(values.size - 1):
@@ -105,7 +105,7 @@ def symmetric_pairs(A, values, beyond):  # type: ignore[no-untyped-def]
     _sort_rows(A, values)
 
 
-@spliced
+@inlined
 def _tridiagonal(A, diagonal, beyond):  # type: ignore[no-untyped-def]
     """Compute ``T = Q A Qᵀ`` with `diagonal` and `beyond` (the off-diagonal entries, the last one 0); Q replaces A.
 
@@ -133,7 +133,7 @@ def _tridiagonal(A, diagonal, beyond):  # type: ignore[no-untyped-def]
     _multiply_out(A)
 
 
-@spliced
+@inlined
 def _reflect(B, v, p):  # type: ignore[no-untyped-def]
     """Replace a symmetric B by ``H B H``, with ``H = I − v vᵀ`` and ``vᵀv = 2``."""
     for i in range(v.size):
@@ -147,7 +147,7 @@ def _reflect(B, v, p):  # type: ignore[no-untyped-def]
             B[i, j] -= vi * p[j] + pi * v[j]
 
 
-@spliced
+@inlined
 def _multiply_out(A):  # type: ignore[no-untyped-def]
     """Replace the reflection vectors in the rows of A by the rows of their product, starting from the last one."""
     m = A.shape[0]
@@ -166,7 +166,7 @@ def _multiply_out(A):  # type: ignore[no-untyped-def]
         A[j, j] = 1.0
 
 
-@spliced
+@inlined
 def _ql(Q, diagonal, beyond):  # type: ignore[no-untyped-def]
     """Diagonalise a tridiagonal matrix and apply the same rotations to the rows of Q."""
     m = diagonal.size

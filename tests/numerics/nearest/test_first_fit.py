@@ -145,7 +145,7 @@ def test_numpy_leaves_many_pairs_to_the_compiled_loop(monkeypatch: pytest.Monkey
 
 def test_medium_searches_wait_for_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     for compiled in (False, True):
-        monkeypatch.setattr("eigenspan.numerics.jit.compiler.at_hand", lambda loop, compiled=compiled: compiled)
+        monkeypatch.setattr("eigenspan.numerics.jit.compiler.is_compiled", lambda loop, compiled=compiled: compiled)
         assert exact._loops(exact._MEDIUM) is (nearest if compiled else plain)
         assert exact._loops(1.001 * exact._MEDIUM) is nearest
 

@@ -40,16 +40,16 @@ class Recurrence:
         #: Matrices with weights of all pairs, written out or not, are multiplied as a whole and use their own threads.
         self._whole = A if A.pairs or A.dense is not None else None
         #: A distributed matrix applies a whole polynomial at a time.
-        self.spread = next((P for a, P in A.pairs if _is_spread(A) and a == 1.0 and self._leaks is None), None)
+        self.spread = next((P for a, P in A.pairs if _is_distributed(A) and a == 1.0 and self._leaks is None), None)
         self._low_rank = A.low_rank
         if self._whole is None:
-            from ..jit import row_lists
+            from ..jit import csr_index_arrays
             from .sparse_products import add_product
 
             chains = [] if A.sparse is None else [[A.sparse]]
             chains += [[F, F.T.tocsr() * a] for a, F in A.roots]
             self._add = add_product
-            self._chains = [[(*row_lists(M), np.asarray(M.data, np.float64)) for M in chain] for chain in chains]
+            self._chains = [[(*csr_index_arrays(M), np.asarray(M.data, np.float64)) for M in chain] for chain in chains]
 
     def __call__(self, V: Array, alpha: float, X: Array, beta: float, Z: Array, gamma: float, out: Array) -> Array:
         """Compute ``out = alpha A V + beta X + gamma Z``."""
@@ -87,7 +87,7 @@ class Recurrence:
         return np.hstack(in_threads(work, groups, threads))
 
 
-def _is_spread(A: Any) -> bool:
+def _is_distributed(A: Any) -> bool:
     """Return True if the matrix consists of one distributed part only."""
     alone = A.sparse is None and A.dense is None and A.low_rank is None and not A.roots
     return alone and len(A.pairs) == 1 and getattr(A.pairs[0][1], "spread", False)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from ..jit import in_pieces
-from ..jit.compiler import compiled, spliced
+from ..jit.compiler import compiled, inlined
 from ..ranks import sort
 
 Array = NDArray[np.float64]
@@ -49,8 +49,8 @@ def _index(size: int) -> type[np.signedinteger[Any]]:
     return np.int32 if size < 2**31 else np.int64
 
 
-@spliced
-def _none(n):  # type: ignore[no-untyped-def]
+@inlined
+def _minus_ones(n):  # type: ignore[no-untyped-def]
     """Return an array of n entries -1; numpy's `full` takes longer to compile."""
     out = np.empty(n, np.int32)
     for i in range(n):
@@ -62,7 +62,7 @@ def _none(n):  # type: ignore[no-untyped-def]
 def _count(first, last, order, within, counts):  # type: ignore[no-untyped-def]
     """Count the distinct columns of each row; row r is counted in entry r + 1."""
     starts, members, uses, users, _ = within
-    seen = _none(starts.size - 1)
+    seen = _minus_ones(starts.size - 1)
     for at in range(first, last):
         r, found = order[at], 0
         for use in range(uses[r], uses[r + 1]):
@@ -77,7 +77,7 @@ def _count(first, last, order, within, counts):  # type: ignore[no-untyped-def]
 @compiled
 def _fill(first, last, order, within, F, masses, signs, own, others, level, indptr, indices, data):  # type: ignore[no-untyped-def]
     starts, members, uses, users, places = within
-    slot, left = _none(starts.size - 1), np.empty(signs.size)
+    slot, left = _minus_ones(starts.size - 1), np.empty(signs.size)
     for at in range(first, last):
         r = order[at]
         columns, row = indices[indptr[r] : indptr[r + 1]], data[indptr[r] : indptr[r + 1]]
@@ -95,7 +95,7 @@ def _fill(first, last, order, within, F, masses, signs, own, others, level, indp
             slot[columns[c]] = -1
 
 
-@spliced
+@inlined
 def _columns_of_row(r, starts, members, uses, users, slot, columns):  # type: ignore[no-untyped-def]
     found = 0
     for use in range(uses[r], uses[r + 1]):
@@ -108,7 +108,7 @@ def _columns_of_row(r, starts, members, uses, users, slot, columns):  # type: ig
     sort(columns)
 
 
-@spliced
+@inlined
 def _add_row(near, F, left, mean, slot, row):  # type: ignore[no-untyped-def]
     """Add a row of a block: ``left`` times the factors of its members, plus the mean."""
     for p in range(near.size):

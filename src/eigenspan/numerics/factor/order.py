@@ -86,9 +86,9 @@ def approximate_minimum_degree(A: sp.csr_array) -> Elements | None:
 
 def arrays(A: sp.csr_array) -> tuple[Index, Index, Array]:
     """Return the arrays of A in the types of the compiled loops: any other types would be compiled again."""
-    from ..jit import row_lists
+    from ..jit import csr_index_arrays
 
-    return *row_lists(A), np.asarray(A.data, np.float64)
+    return *csr_index_arrays(A), np.asarray(A.data, np.float64)
 
 
 def inverse(order: Index) -> Index:

@@ -27,6 +27,6 @@ def in_pieces(kernel: Callable[..., None], n: int, step: int, *arguments: Any) -
     in_threads(lambda start: kernel(start, min(start + step, n), *arguments), starts, min(workers(), len(starts)))
 
 
-def row_lists(A: Any) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def csr_index_arrays(A: Any) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return `indptr` and `indices` of a CSR matrix in the types that the loops are compiled for."""
     return A.indptr.astype(np.int64, copy=False), A.indices.astype(np.int32, copy=False)

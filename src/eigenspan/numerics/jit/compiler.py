@@ -51,7 +51,7 @@ _SOURCES = sha256(
 ).hexdigest()
 
 
-def _announce(loop: Any, kept: str) -> None:
+def _log_compilation(loop: Any, kept: str) -> None:
     """Log once per process that it waits for the compiler. Loading from the cache takes too little time to log."""
     if _first.acquire(blocking=False):  # never released, so that only the first caller logs
         purpose, seconds = LOOPS.get(loop.__module__.partition(".")[2], ("what follows", 2))
@@ -63,7 +63,7 @@ def _announce(loop: Any, kept: str) -> None:
         )
 
 
-class _Kept(FunctionCache):
+class _DiskCache(FunctionCache):
     """numba's disk cache; a failure of the cache only causes a compilation."""
 
     def __init__(self, loop: Any) -> None:
@@ -80,7 +80,9 @@ class _Kept(FunctionCache):
             with suppress(Exception):
                 self.flush()
         if found is None:
-            _announce(self._py_func, f"They are cached in {self.cache_path} and loaded from there the next time.")
+            _log_compilation(
+                self._py_func, f"They are cached in {self.cache_path} and loaded from there the next time."
+            )
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -88,20 +90,20 @@ class _Kept(FunctionCache):
             super().save_overload(sig, data)
 
 
-class _Forgotten(NullCache):
+class _NoCache(NullCache):
     """Cache that stores nothing, used if no directory is writable."""
 
     def __init__(self, loop: Any) -> None:
         self._loop = loop
 
     def load_overload(self, sig: Any, target_context: Any) -> None:
-        _announce(
+        _log_compilation(
             self._loop,
             "No cache directory is writable, so each process compiles the loops again: set NUMBA_CACHE_DIR to a writable directory.",
         )
 
 
-def at_hand(loop: Any) -> bool:
+def is_compiled(loop: Any) -> bool:
     """Return True if the loop is compiled already, in this process or according to its cache on disk."""
     if loop.signatures:
         return True
@@ -118,9 +120,9 @@ def _compiler(**options: Any) -> Callable[[Any], Any]:
         given = {**options, "no_cfunc_wrapper": True}  # the loops are never called from C
         dispatcher = njit(nogil=True, error_model="numpy", **given)(loop)
         try:
-            dispatcher._cache = _Kept(loop)
+            dispatcher._cache = _DiskCache(loop)
         except (RuntimeError, OSError):  # numba found no writable directory
-            dispatcher._cache = _Forgotten(loop)
+            dispatcher._cache = _NoCache(loop)
         if "inline" not in options:
             loops.append(dispatcher)
         return dispatcher
@@ -132,15 +134,15 @@ def _compiler(**options: Any) -> Callable[[Any], Any]:
 compiled = _compiler()
 
 #: Inline the function into its callers and compile it only there: compiling takes a third less time.
-spliced = _compiler(inline="always")
+inlined = _compiler(inline="always")
 
 #: Compile with reordered sums (vector instructions); the order is fixed at compile time.
 summed = _compiler(fastmath={"reassoc", "contract", "nsz"})
 
 
 @intrinsic
-def fetch(_typing, array, at):  # type: ignore[no-untyped-def]
-    """In a loop, ``fetch(array, at)`` prefetches an entry into the processor cache. It is a no-op on processors without prefetch."""
+def prefetch(_typing, array, at):  # type: ignore[no-untyped-def]
+    """In a loop, ``prefetch(array, at)`` loads an entry into the processor cache. It is a no-op on processors without prefetch."""
 
     def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         place = builder.gep(context.make_array(signature.args[0])(context, builder, given[0]).data, [given[1]])

@@ -114,10 +114,10 @@ class BlockSearch:
 
 def _loops(work: float) -> Any:
     """Return compiled loops, or numpy's if compiling would take longer than it saves; both give the same result."""
-    from ..jit.compiler import at_hand
+    from ..jit.compiler import is_compiled
     from . import compiled_loops as nearest
 
-    if work > _MEDIUM or at_hand(nearest.sift):
+    if work > _MEDIUM or is_compiled(nearest.sift):
         return nearest
     from . import numpy_loops as plain
 

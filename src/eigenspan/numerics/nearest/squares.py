@@ -190,16 +190,16 @@ class Expansion:
         if not sp.issparse(A):
             return np.asarray(A @ self.B.T)
         from ..eigen import sparse_products as products
-        from ..jit import row_lists
-        from ..jit.compiler import at_hand
+        from ..jit import csr_index_arrays
+        from ..jit.compiler import is_compiled
 
-        if max(A.shape[0], queries) * self.B.shape[0] <= _SMALL and not at_hand(products.inner_products):
+        if max(A.shape[0], queries) * self.B.shape[0] <= _SMALL and not is_compiled(products.inner_products):
             return np.asarray((A @ self.B.T).toarray())
         if self.turned is None:
             turned = sp.csr_array(self.B.T)
-            self.turned = (*row_lists(turned), turned.data)
+            self.turned = (*csr_index_arrays(turned), turned.data)
         out = np.empty((A.shape[0], self.B.shape[0]))
-        products.inner_products(*row_lists(A), A.data, *self.turned, out)
+        products.inner_products(*csr_index_arrays(A), A.data, *self.turned, out)
         return out
 
 

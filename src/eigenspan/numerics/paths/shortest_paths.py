@@ -8,18 +8,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..jit import in_pieces, row_lists
-from ..jit.compiler import compiled, fetch
+from ..jit import csr_index_arrays, in_pieces
+from ..jit.compiler import compiled, prefetch
 from ..threads import workers
 
 Index = NDArray[np.intp]
 
 #: Maximum number of buckets, so that one very long edge does not make the queue longer than the graph.
-_MOST_BUCKETS = 1 << 16
+_MAX_BUCKETS = 1 << 16
 #: Number of edges from which the median length of all edges is estimated.
 _SAMPLE = 100_000
 #: Number of sources per group if sources run one by one; their distances are written to the table together.
-_ALONE = 16
+_GROUP_SIZE = 16
 #: Number of sources whose distances determine which sources are near each other.
 _PIVOTS = 3
 #: Number of nodes renumbered per task.
@@ -42,7 +42,7 @@ class ShortestPaths:
 
     def __init__(self, graph: sp.csr_array, single: bool = False, together: int = 1) -> None:
         n, self.together = graph.shape[0], together
-        given, self.order, self.place = row_lists(graph), np.empty(n, np.int32), np.full(n, -1, np.int32)
+        given, self.order, self.place = csr_index_arrays(graph), np.empty(n, np.int32), np.full(n, -1, np.int32)
         _breadth_first(*given, self.order, self.place)
         starts = np.concatenate([[0], np.cumsum(np.diff(given[0])[self.order])])
         lengths = np.empty(graph.nnz, np.float32 if single else np.float64)
@@ -53,7 +53,7 @@ class ShortestPaths:
         if longest > 0:
             some = graph.data[:: 1 + graph.nnz // _SAMPLE]
             typical = float(np.median(some[some > 0])) if some.any() else longest
-            width = max(0.5 * typical, longest / (_MOST_BUCKETS - 3))
+            width = max(0.5 * typical, longest / (_MAX_BUCKETS - 3))
             buckets = 1 << (int(longest / width) + 2).bit_length()
         self.queue = (1.0 / width, buckets - 1)
 
@@ -70,7 +70,7 @@ class ShortestPaths:
         size = max(len(each) for each in groups)
         # per thread: a buffer of distances in the memory order of the kernel that is used, and the work arrays of one source
         kind: dict[str, Any] = {"dtype": table.dtype, "order": "F"} if middles is None else {}
-        held = [(np.empty((n, size), **kind), *_room(n)) for _ in range(min(workers(), len(groups)))]
+        held = [(np.empty((n, size), **kind), *_work_arrays(n)) for _ in range(min(workers(), len(groups)))]
 
         def run(first: int, last: int) -> None:
             mine = held.pop()
@@ -78,10 +78,10 @@ class ShortestPaths:
             for g in range(first, last):
                 near = starts[groups[g]]
                 if middles is None:
-                    _each_alone(*self.graph, near, *self.queue, *room, distances)
+                    _from_each_source(*self.graph, near, *self.queue, *room, distances)
                 else:
                     _from_group(*self.graph, near, starts[middles[g]], *self.queue, *room, distances)
-                _spread(distances, self.order, groups[g], table)
+                _write_columns(distances, self.order, groups[g], table)
             held.append(mine)
 
         step = 1 + 4_000_000 // (size * (n + self.graph[1].size))  # number of groups in some 20 ms of work
@@ -94,23 +94,23 @@ class ShortestPaths:
         """
         q, n = starts.size, self.order.size
         if self.together == 1:  # the same number of groups for each thread
-            return np.array_split(np.arange(q), min(q, workers() * -(-q // (workers() * _ALONE)))), None
-        near, pivot, room, order = np.empty((q, _PIVOTS)), 0, _room(n), np.empty(n, np.int32)
+            return np.array_split(np.arange(q), min(q, workers() * -(-q // (workers() * _GROUP_SIZE)))), None
+        near, pivot, room, order = np.empty((q, _PIVOTS)), 0, _work_arrays(n), np.empty(n, np.int32)
         for j in range(_PIVOTS):
             _from_source(*self.graph, starts[pivot], *self.queue, *room, order)
             near[:, j] = room[0][starts]
             pivot = int(near[:, : j + 1].min(axis=1).argmax())
         near[np.isinf(near)] = 2 * near[np.isfinite(near)].max() + 1.0
-        groups = _halves(near, min(self.together, q))
+        groups = _bisection_groups(near, min(self.together, q))
         return groups, [each[np.square(near[each] - near[each].mean(axis=0)).sum(axis=1).argmin()] for each in groups]
 
 
-def _room(n: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def _work_arrays(n: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Allocate the distances from one source and its bucket lists; reused for all sources, so that they stay in the cache."""
     return np.empty(n), np.empty((3, n), np.int32)
 
 
-def _halves(points: NDArray[np.float64], size: int) -> list[Index]:
+def _bisection_groups(points: NDArray[np.float64], size: int) -> list[Index]:
     """Split points into groups of at most `size`, by halving along the coordinate with the largest range."""
     groups: list[Index] = []
     waiting = [np.arange(len(points))]
@@ -157,7 +157,7 @@ def _renumber(first, last, indptr, indices, lengths, order, place, starts, moved
 
 
 @compiled
-def _each_alone(indptr, indices, lengths, sources, pace, last, alone, lists, distances):  # type: ignore[no-untyped-def]
+def _from_each_source(indptr, indices, lengths, sources, pace, last, alone, lists, distances):  # type: ignore[no-untyped-def]
     for s in range(sources.size):
         _from_source(indptr, indices, lengths, sources[s], pace, last, alone, lists, np.empty(0, np.int32))
         for i in range(alone.size):  # assigning whole arrays would take a second more to compile
@@ -209,7 +209,7 @@ def _from_group(indptr, indices, lengths, sources, middle, pace, last_bucket, aw
 
 
 @compiled
-def _spread(distances, order, columns, table):  # type: ignore[no-untyped-def]
+def _write_columns(distances, order, columns, table):  # type: ignore[no-untyped-def]
     for first in range(0, order.size, 64):  # these rows stay in the cache while they are transposed
         last = min(first + 64, order.size)
         for s in range(columns.size):
@@ -257,16 +257,16 @@ def _from_source(indptr, indices, lengths, source, pace, last, dist, lists, orde
             ahead = after[following]
             if ahead >= 0:  # prefetch its edges, usually two cache lines, and the data of the node after it
                 p = indptr[ahead]
-                fetch(indices, p)
-                fetch(lengths, p)
-                fetch(indices, p + 12)
-                fetch(lengths, p + 12)
+                prefetch(indices, p)
+                prefetch(lengths, p)
+                prefetch(indices, p + 12)
+                prefetch(lengths, p + 12)
                 ahead = after[ahead]
                 if ahead >= 0:
-                    fetch(indptr, ahead)
-                    fetch(dist, ahead)
-                    fetch(after, ahead)
-                    fetch(inside, ahead)
+                    prefetch(indptr, ahead)
+                    prefetch(dist, ahead)
+                    prefetch(after, ahead)
+                    prefetch(inside, ahead)
         inside[u] = -1
         waiting -= 1
         if order.size > 0 and not settled[u]:
