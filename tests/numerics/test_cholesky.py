@@ -450,7 +450,7 @@ def test_subtrees_are_runs() -> None:
 
 def in_turn(analysis: Analysis) -> list[int]:
     """Check the supernodes in the order of factorisation."""
-    return [s for a, b, *_ in [*analysis.spans, *analysis.crown] for s in range(a, b)]
+    return [s for a, b, *_ in [*analysis.spans, *analysis.top] for s in range(a, b)]
 
 
 def test_runs_depend_on_nothing_outside(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -458,11 +458,11 @@ def test_runs_depend_on_nothing_outside(monkeypatch: pytest.MonkeyPatch) -> None
     analysis = Analysis(positive(sheet(3000)))
     up = analysis.plan.up
     assert len(analysis.spans) > 4
-    crown = {s for a, b, _ in analysis.crown for s in range(a, b)}
-    assert {large for *_, large in analysis.crown} == {True, False}
+    top = {s for a, b, _ in analysis.top for s in range(a, b)}
+    assert {large for *_, large in analysis.top} == {True, False}
     for first, last in analysis.spans:
         for s in range(first, last):
-            assert first <= up[s] < last or up[s] in crown
+            assert first <= up[s] < last or up[s] in top
     assert sorted(in_turn(analysis)) == list(range(up.size))
 
 
@@ -473,7 +473,7 @@ def test_long_chains_are_eliminated_in_few_calls(near: int, monkeypatch: pytest.
     band = sp.diags_array([np.ones(n - d) for d in range(1, near + 1)], offsets=list(range(1, near + 1)), shape=(n, n))
     A = positive(sp.csr_array(band))
     analysis = Analysis(A)
-    assert len(analysis.crown) + len(analysis.spans) < 100
+    assert len(analysis.top) + len(analysis.spans) < 100
     assert len(analysis.plan.up) > 1000
     b = np.ones(n)
     np.testing.assert_allclose(A @ analysis.factorise(A).solve(b), b, atol=1e-10)

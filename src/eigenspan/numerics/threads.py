@@ -16,7 +16,7 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 #: Largest order of a dense factorisation that runs on one thread.
-_ALONE = 800
+_MAX_SERIAL_ORDER = 800
 
 
 _limit: ContextVar[int | None] = ContextVar("eigenspan_threads", default=None)
@@ -51,7 +51,7 @@ def threads_for(order: int) -> Any:
     Several threads gain little at small orders. If other processes use the cores, the threads wait for each other much longer than
     they compute (order 400: 2.5 s on two threads, 0.04 s on one).
     """
-    return one_blas_thread() if order <= _ALONE else nullcontext()
+    return one_blas_thread() if order <= _MAX_SERIAL_ORDER else nullcontext()
 
 
 def one_thread() -> Any:
@@ -133,7 +133,7 @@ def _on_threads(run: Callable[[], None], n_threads: int, stopped: Event, here: b
     pool, begun = ThreadPoolExecutor(n_threads), []
     try:
         # RuntimeError: the limit on threads, or on addresses for their stacks, is reached. Fewer threads also work.
-        with _interrupts_later(), suppress(RuntimeError):
+        with _delayed_interrupts(), suppress(RuntimeError):
             for _ in range(n_threads - here):
                 begun.append(pool.submit(run))
         if here or not begun:
@@ -141,13 +141,13 @@ def _on_threads(run: Callable[[], None], n_threads: int, stopped: Event, here: b
         for done in as_completed(begun):
             done.result()
     finally:
-        with _interrupts_later():
+        with _delayed_interrupts():
             stopped.set()
             pool.shutdown()
 
 
 @contextmanager
-def _interrupts_later() -> Iterator[None]:
+def _delayed_interrupts() -> Iterator[None]:
     """Delay Ctrl-C until the end of the block, so that it cannot interrupt the bookkeeping of started and ended threads."""
     handler = signal.getsignal(signal.SIGINT)
     if current_thread() is not main_thread() or not callable(handler):

@@ -92,7 +92,7 @@ def ordinal_scaling(given: Array, Y: Array, masses: Array | None = None, *, tol:
         B = squareform(np.divide(pull, distances, out=np.zeros_like(pull), where=apart))
         moved = B.sum(axis=1)[:, None] * Y - B @ Y
         if not apart.all():
-            moved += _parted(np.where(apart, 0.0, pull), Y.shape)
+            moved += _separating_pull(np.where(apart, 0.0, pull), Y.shape)
         Y = moved / (m * m.sum())[:, None]
         distances = pdist(Y)
     levels = levels * np.sqrt(size / _square(wanted, w))
@@ -101,7 +101,7 @@ def ordinal_scaling(given: Array, Y: Array, masses: Array | None = None, *, tol:
     return Ordinal(Y, given[order.order][order.starts[ends]], levels[ends], stress, converged)
 
 
-def _parted(pull: Array, shape: tuple[int, int]) -> Array:
+def _separating_pull(pull: Array, shape: tuple[int, int]) -> Array:
     """Return the sum over all pairs of pulls in fixed directions, which differ from pair to pair.
 
     Majorisation does not determine the direction in which coincident points separate, and their difference is rounding error.

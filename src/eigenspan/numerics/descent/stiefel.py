@@ -15,9 +15,9 @@ Objective = Callable[[Array], tuple[float, Array]]
 #: A step is accepted if it achieves this share of the decrease predicted by the slope (Armijo's rule).
 _ARMIJO = 1e-4
 #: Length of the first step, roughly in radians, before the curvature has been estimated.
-_FIRST = 0.25
+_FIRST_STEP = 0.25
 #: Largest number of step lengths tried along one direction.
-_TRIALS = 25
+_MAX_TRIALS = 25
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,7 @@ def retract(V: Array) -> Array:
 
 def _direction(g: Array, pairs: list[tuple[Array, Array]]) -> Array:
     """Return ``−Hg`` by the two-loop recursion of L-BFGS; steepest descent if there is no curvature yet or ``−Hg`` does not descend."""
-    down = -g * (_FIRST / np.linalg.norm(g))
+    down = -g * (_FIRST_STEP / np.linalg.norm(g))
     if not pairs:
         return down
     q, shares = g.copy(), []
@@ -118,7 +118,7 @@ def _search(
 ) -> tuple[Array, float, Array, float] | None:
     """Return the first acceptable point along the step, with its value, gradient and step length, or None."""
     length = 1.0
-    for _ in range(_TRIALS):
+    for _ in range(_MAX_TRIALS):
         W = retract(V + length * step)
         there, G = objective(W)
         if there < value and there <= value + _ARMIJO * length * slope:

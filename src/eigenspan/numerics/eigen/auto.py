@@ -159,10 +159,10 @@ class Chebyshev(Solver):
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         _check_sparse_smallest("chebyshev", A, sense, by_products=True)
-        if _few(A, k):
+        if _is_small(A, k):
             return Dense().pairs(A, k, sense, exclude, rng)
         return chebyshev.smallest_by_filter(
-            _at_hand(A), k, rng, exclude=exclude, tol=self.tol, cycles=self.cycles, degree=self.degree
+            _written_out_if_it_fits(A), k, rng, exclude=exclude, tol=self.tol, cycles=self.cycles, degree=self.degree
         )
 
 
@@ -186,7 +186,7 @@ class Multigrid(Solver):
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         _check_sparse_smallest("amg", A, sense)
-        if _few(A, k):
+        if _is_small(A, k):
             return Dense().pairs(A, k, sense, exclude, rng)
         return multigrid.smallest_by_multigrid(
             A.assembled(), k, rng, exclude=exclude, tol=self.tol, iterations=self.iterations
@@ -202,7 +202,7 @@ class Lanczos(Solver):
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         size, given = max(A.norm(), np.finfo(float).tiny), A.dense is not None
-        A = _at_hand(A)
+        A = _written_out_if_it_fits(A)
         sign = 1.0 if sense == "max" else -1.0
         lift = 0.0 if sense == "max" or not A.psd else size
         # the wanted eigenvalues of ‖A‖I − A lie close below ‖A‖: use a wider space; a residual that is small against ‖A‖ is enough
@@ -328,7 +328,7 @@ class Auto(Solver):
 
     def chain(self, A: Matrix, k: int, sense: str) -> list[Solver]:
         sparse = A.sparse is not None or bool(A.roots)
-        if _is_spread(A):
+        if _is_distributed(A):
             return [Chebyshev() if sense == "min" else BlockKrylov()]
         low_rank = A.low_rank is not None and not (sparse or A.pairs) and A.dense is None
         if low_rank and sense == "max" and A.low_rank is not None and np.all(A.low_rank[1] >= 0):
@@ -365,17 +365,17 @@ class Auto(Solver):
         return self.chain(A, k, sense)[0].pairs(A, k, sense, exclude, rng)
 
 
-def _few(A: Matrix, k: int) -> bool:
+def _is_small(A: Matrix, k: int) -> bool:
     """Return True if the block would be a large share of the space: LAPACK is then faster, and reliable."""
     return 10 * (k + 16) >= A.n
 
 
-def _at_hand(A: Matrix) -> Any:
+def _written_out_if_it_fits(A: Matrix) -> Any:
     """Return A, with its weights of all pairs written out if the n×n array fits: a product then costs O(n²) instead of O(n²D)."""
-    return A.written_out() if A.pairs and not _is_spread(A) and fits(16.0 * A.n**2, 0.5) else A
+    return A.written_out() if A.pairs and not _is_distributed(A) and fits(16.0 * A.n**2, 0.5) else A
 
 
-def _is_spread(A: Matrix) -> bool:
+def _is_distributed(A: Matrix) -> bool:
     """Return True if the entries are stored on a cluster."""
     return any(getattr(P, "spread", False) for _, P in A.pairs)
 

@@ -24,17 +24,17 @@ from .lanczos import largest
 Array = NDArray[np.float64]
 
 #: Number of entries of a dense matrix that are centred at a time.
-_NUMBERS = 2**22
+_BLOCK_ENTRIES = 2**22
 #: Eigenvalues of a Gram matrix above this share of the largest have partner vectors that are orthonormal to ten digits.
-_CLEAR = 1e-5
+_WELL_CONDITIONED = 1e-5
 #: The Gram matrix takes as long as (smaller dimension / this number) products with the dense matrix.
 _READS = 20
 #: Maximum dimension of a Krylov space.
-_WIDEST = 300
+_MAX_KRYLOV = 300
 #: Subtracting the mean from products is accurate enough up to this ratio of squared mean to variance of the columns.
-_NEAR = 100.0
+_MAX_MEAN_RATIO = 100.0
 #: Largest accepted residual of an axis, relative to the largest eigenvalue.
-_SETTLED = 1e-11
+_TOLERANCE = 1e-11
 
 
 def column_means(X: Any, center: bool = True) -> Array:
@@ -94,18 +94,18 @@ class Centred:
         return self.X.dtype == np.float64 and self._is_near(self._squares)
 
     def _is_near(self, squares: Array) -> bool:
-        return bool(np.all(self.shape[0] * self.mean**2 <= _NEAR * squares))
+        return bool(np.all(self.shape[0] * self.mean**2 <= _MAX_MEAN_RATIO * squares))
 
     def _rows(self) -> Iterator[tuple[slice, Array]]:
         n, D = self.shape
-        step = max(64, _NUMBERS // max(D, 1))
+        step = max(64, _BLOCK_ENTRIES // max(D, 1))
         for i in range(0, n, step):
             part = slice(i, i + step)
             yield part, np.subtract(self.X[part], self.mean, dtype=np.float64)
 
     def _columns(self) -> Iterator[Array]:
         n, D = self.shape
-        step = max(64, _NUMBERS // max(n, 1))
+        step = max(64, _BLOCK_ENTRIES // max(n, 1))
         for j in range(0, D, step):
             yield np.subtract(self.X[:, j : j + step], self.mean[j : j + step], dtype=np.float64)
 
@@ -127,7 +127,7 @@ class Centred:
             yield from (block.T @ U for block in self._columns())
             return
         columns, sums = sp.csr_array(self.X.T), U.sum(axis=0)
-        step = max(64, _NUMBERS // max(U.shape[1], 1))
+        step = max(64, _BLOCK_ENTRIES // max(U.shape[1], 1))
         for j in range(0, self.shape[1], step):
             yield columns[j : j + step] @ U - np.multiply.outer(self.mean[j : j + step], sums)
 
@@ -147,7 +147,7 @@ class Centred:
         S += np.outer(self.mean, self.shape[0] * self.mean - sums) - np.outer(sums, self.mean)
         return symmetric(S)
 
-    def smaller(self) -> Array:
+    def smaller_gram(self) -> Array:
         """Return `gram` or `scatter`, whichever is smaller."""
         return self.gram() if self.shape[0] <= self.shape[1] else self.scatter()
 
@@ -207,7 +207,7 @@ class Squared:
 
     def __call__(self, u: Array) -> Array:
         if self.small is None and self.reads <= 0 and fits(24.0 * self.order**2, 0.5):
-            self.small = symmetric(self.C.smaller())
+            self.small = symmetric(self.C.smaller_gram())
         if self.small is not None:
             return symmetric_product(self.small, u)
         self.reads -= 1
@@ -229,7 +229,7 @@ class Partners:
     def of(C: Centred, values: Array, U: Array) -> Partners | Array:
         """Compute `right_partners` in factored form, from sums over blocks of columns."""
         W = U / np.sqrt(values)
-        if _is_clear(values):
+        if _is_well_conditioned(values):
             return Partners(C, W)
         R, failed = la.lapack.dpotrf(symmetric(sum((V.T @ V for V in C.backward_parts(W)), 0.0 * np.eye(values.size))))
         if failed:
@@ -259,7 +259,7 @@ def right_partners(C: Centred, values: Array, U: Array) -> Array:
     Rounding in the products gives small axes a component along large ones. If that is noticeable, the axes are orthonormalised again.
     """
     V = C.backward(U) / np.sqrt(values)
-    if _is_clear(values):
+    if _is_well_conditioned(values):
         return V
     R, failed = la.lapack.dpotrf(symmetric(V.T @ V))
     if not failed:
@@ -268,9 +268,9 @@ def right_partners(C: Centred, values: Array, U: Array) -> Array:
     return Q * np.where(np.diagonal(R) < 0, -1.0, 1.0)  # the signs of the partners must match U
 
 
-def _is_clear(values: Array) -> bool:
+def _is_well_conditioned(values: Array) -> bool:
     """Return True if the partners of these eigenvalues are orthonormal without further work."""
-    return not values.size or bool(values[-1] > _CLEAR * values[0])
+    return not values.size or bool(values[-1] > _WELL_CONDITIONED * values[0])
 
 
 def leading_axes(C: Centred, r: int, rng: np.random.Generator, *, spare: int = 0) -> Axes:
@@ -283,13 +283,13 @@ def leading_axes(C: Centred, r: int, rng: np.random.Generator, *, spare: int = 0
     small, r = min(C.shape), int(r)  # a narrow integer type would overflow
     least = 2 * r + 20
     if 2 * least < small:
-        width = min(max(least, min(C.stored // small, _WIDEST)), small // 2)
+        width = min(max(least, min(C.stored // small, _MAX_KRYLOV)), small // 2)
         product = Squared(C, r)
         found = _axes(C, *largest(product, small, r, rng, width=width, rough=spare, threaded=not C.is_sparse))
-        if _is_true(C, found, r - spare, rng):
+        if _is_converged(C, found, r - spare, rng):
             return found
     require(24.0 * small**2, f"The {small}×{small} products of the rows", "Ask for fewer axes.")
-    M = symmetric(C.smaller())
+    M = symmetric(C.smaller_gram())
     values, vectors = eigenpairs(M, r, "max")
     top = max(values[0], np.finfo(float).tiny)
     return _axes(C, values, vectors, top * la.norm((M @ vectors - vectors * values) / top, axis=0))
@@ -305,11 +305,11 @@ def _axes(C: Centred, values: Array, vectors: Array, residuals: Array) -> Axes:
     return Axes(s, right_partners(C, values, vectors), residuals * s.max(initial=0.0) / s, vectors * s)
 
 
-def _is_true(C: Centred, found: Axes, wanted: int, rng: np.random.Generator) -> bool:
+def _is_converged(C: Centred, found: Axes, wanted: int, rng: np.random.Generator) -> bool:
     """Return True if the wanted axes are orthonormal with small residuals, checked by one product with a random combination of them."""
     V, s = found.vectors[:, :wanted], found.values[:wanted]
-    if np.any(np.abs(V.T @ V - np.eye(s.size)) > 1e-9) or np.any(found.residuals[:wanted] > _SETTLED):
+    if np.any(np.abs(V.T @ V - np.eye(s.size)) > 1e-9) or np.any(found.residuals[:wanted] > _TOLERANCE):
         return False
     g = rng.standard_normal(s.size)
     error = la.norm(C.backward(C.forward(V @ g)) - V @ (s**2 * g))
-    return bool(error <= _SETTLED * s.max(initial=0.0) ** 2 * la.norm(g))
+    return bool(error <= _TOLERANCE * s.max(initial=0.0) ** 2 * la.norm(g))

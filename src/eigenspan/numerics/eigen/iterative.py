@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 Apply = Callable[[Array], Array]
 
 #: Tolerance of the search for missed repeated eigenvalues; their relative error is about its square.
-_GLANCE = 1e-4
+_SEARCH_TOLERANCE = 1e-4
 
 
 def without(apply: Apply, N: Array | None) -> Apply:
@@ -69,12 +69,12 @@ def top_pairs(
     N = np.zeros((n, 0)) if exclude is None else exclude
     width = max(2 * k + 10, width)
 
-    def hiding(hidden: Array) -> Apply:
+    def deflated(hidden: Array) -> Apply:
         compressed = without(apply, hidden)
         return lambda x: compressed(x) - magnitude * (hidden @ (hidden.T @ x))
 
     def solve(count: int, hidden: Array, tol: float, start: Array, width: int = width) -> tuple[Array, Array]:
-        operator = LinearOperator((n, n), matvec=hiding(hidden), dtype=np.float64)
+        operator = LinearOperator((n, n), matvec=deflated(hidden), dtype=np.float64)
         settings: dict[str, Any] = {"tol": tol, "ncv": width, "maxiter": max(300, 30000 // width)}
         try:
             with nullcontext() if threaded else one_blas_thread():
@@ -86,12 +86,12 @@ def top_pairs(
             ) from failure
 
     if n <= width + N.shape[1]:
-        M = hiding(N)(np.eye(n))
+        M = deflated(N)(np.eye(n))
         return eigenpairs(symmetric(M), k, "max")
     values, vectors = solve(k, N, tol, rng.standard_normal(n))
     for _ in range(k):
         hidden = np.hstack([N, vectors])
-        new, direction = solve(1, hidden, _GLANCE, rng.standard_normal(n), width=6)
+        new, direction = solve(1, hidden, _SEARCH_TOLERANCE, rng.standard_normal(n), width=6)
         if new[0] <= values.min() + 1e-10 * abs(values.min()) + 1e-14 * magnitude:
             break
         new, direction = solve(1, hidden, tol, direction[:, 0])

@@ -29,13 +29,13 @@ _TIGHT, _ROUGH = 1e-10, 1e-6
 #: Residual of pairs of a data matrix times itself, relative to the largest eigenvalue and their own, and the part due to rounding.
 _FINE, _ROUNDING = 5e-13, 2e-15
 #: Residual of a rough pair, relative to its distance from the wanted ones.
-_APART = 0.05
+_GAP_SHARE = 0.05
 #: Eigenvalues below this share of the largest are not resolved: they are rounding of the products.
-_REACH = 1e-6
+_RESOLVED_SHARE = 1e-6
 #: Minimum number of products in a search for missed repeated eigenvalues, and the relative residual at which it stops.
-_LOOK, _GLANCE = 6, 1e-4
+_MIN_SEARCH_PRODUCTS, _SEARCH_TOLERANCE = 6, 1e-4
 #: Maximum number of products from one start.
-_PRODUCTS = 2000
+_MAX_PRODUCTS = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ def steps(apply: Apply, start: Array, width: int, keep: int, rng: np.random.Gene
     Q, T = np.empty((width + b, n)), np.zeros((width, width))
     m, cut, size = 0, 0, 0.0
 
-    def go_on(W: Array) -> Array:
+    def extend_basis(W: Array) -> Array:
         """Append an orthonormal basis of the remainders W (rows) to Q; return the coordinates of W in it."""
         R = np.zeros((b, b))
         for j, w in enumerate(W):
@@ -111,7 +111,7 @@ def steps(apply: Apply, start: Array, width: int, keep: int, rng: np.random.Gene
             Q[m + j] = w / la.norm(w)
         return R
 
-    go_on(start)
+    extend_basis(start)
     while True:
         # up to rounding, products overlap only with the last two blocks and with all vectors kept by the last restart
         near, old, new = 0 if m == cut else max(m - b, 0), m, slice(m, m + b)
@@ -122,7 +122,7 @@ def steps(apply: Apply, start: Array, width: int, keep: int, rng: np.random.Gene
             raise ConvergenceError("a product is not finite")
         size = max(size, float(np.abs(T[:m, new]).max()))
         T[new, :m] = T[:m, new].T
-        ritz = Ritz(Q[:m], go_on(W), T[:m, :m], b == 1 and cut == 0)
+        ritz = Ritz(Q[:m], extend_basis(W), T[:m, :m], b == 1 and cut == 0)
         yield ritz
         if m + b > width:
             Q[: keep + b] = np.vstack([ritz.turn[:, :keep].T @ Q[:m], Q[m : m + b]])
@@ -151,23 +151,23 @@ def largest_of_inverse(
     width = max(2 * k + 20, 40)
     if n <= 2 * width + exclude.shape[1]:
         values, vectors = eigenpairs(symmetric(apply(np.eye(n))), k, "max")
-        within = _within_reach(values)
+        within = _count_resolved(values)
         return values[:within], vectors[:, :within]
-    values, vectors, looks = np.zeros(0), np.zeros((n, 0)), 0
+    values, vectors, searches = np.zeros(0), np.zeros((n, 0)), 0
     with one_blas_thread():
-        while looks <= k:
+        while searches <= k:
             hidden, compressed = np.hstack([exclude, vectors]), without(apply, vectors)
             start = rng.standard_normal((min(max(k - values.size, 1), together), n))
             start -= (start @ hidden) @ hidden.T
             if values.size == k:
-                looks += 1
+                searches += 1
                 worst = values.min()
-                start, missed = _look(compressed, start, worst * (1 + 1e-10 + floor * worst), rng)
+                start, missed = _find_missed(compressed, start, worst * (1 + 1e-10 + floor * worst), rng)
                 if not missed:
                     break
             rough = values.size == 0
             new, found, settled = _search(compressed, start, max(k - values.size, 1), width, floor, rough, rng)
-            if values.size and new[0] < _REACH * values.max():
+            if values.size and new[0] < _RESOLVED_SHARE * values.max():
                 break
             order = np.argsort(np.concatenate([values, new]))[::-1][:k]
             vectors = np.linalg.qr(np.hstack([vectors, found]))[0][:, order]
@@ -187,18 +187,18 @@ def largest(
     Residuals are reduced to rounding; those of the last `rough` pairs only until their values are separated from the others or accurate
     to six digits. A basis of up to `width` vectors is kept. Converged pairs are deflated, and a new start searches for a missed pair,
     because a single start misses repeated eigenvalues. Linear algebra between the products runs on one thread, unless `threaded`
-    states that the products need all threads. Pairs that have not converged after `_PRODUCTS` products are returned as they are.
+    states that the products need all threads. Pairs that have not converged after `_MAX_PRODUCTS` products are returned as they are.
     """
     with nullcontext() if threaded else one_blas_thread():
-        values, vectors, residuals = _settle(apply, rng.standard_normal((1, n)), k, rough, width, rng)
+        values, vectors, residuals = _converge(apply, rng.standard_normal((1, n)), k, rough, width, rng)
         for _ in range(k):
             compressed, start = without(apply, vectors), rng.standard_normal((1, n))
             # a repeated last wanted value means that there is no gap after it
             level = values[k - rough - 1] * (1 - _ROUGH if rough else 1 + 1e-10)
-            start, missed = _look(compressed, start - (start @ vectors) @ vectors.T, level, rng)
+            start, missed = _find_missed(compressed, start - (start @ vectors) @ vectors.T, level, rng)
             if not missed:
                 break
-            new = _settle(compressed, start, 1, 0, width, rng)
+            new = _converge(compressed, start, 1, 0, width, rng)
             values, residuals = np.append(values, new[0]), np.append(residuals, new[2])
             order = np.argsort(values)[::-1][:k]
             values, residuals = values[order], residuals[order]
@@ -206,22 +206,22 @@ def largest(
         return values, vectors, residuals
 
 
-def _settle(
+def _converge(
     apply: Apply, start: Array, k: int, rough: int, width: int, rng: np.random.Generator
 ) -> tuple[Array, Array, Array]:
     """Return the first `k` pairs from one start."""
-    look = k + 1
+    next_check = k + 1
     for count, ritz in enumerate(steps(apply, start, width, (k + width) // 2, rng), 1):
-        if count < look:
+        if count < next_check:
             continue
-        look = count + max(1, count // 15)
+        next_check = count + max(1, count // 15)
         values, turn, residuals = ritz.leading(k)
         sizes = np.maximum(values, 0.0)
         allowed = np.maximum(_FINE * np.sqrt(sizes[0]) * np.sqrt(sizes), _ROUNDING * sizes[0])
         if rough:
-            apart = _APART * (sizes[-rough - 1] - sizes[-rough:])
+            apart = _GAP_SHARE * (sizes[-rough - 1] - sizes[-rough:])
             allowed[-rough:] = np.maximum(apart, _ROUGH * sizes[0])
-        if np.all(residuals <= allowed) or count >= _PRODUCTS:
+        if np.all(residuals <= allowed) or count >= _MAX_PRODUCTS:
             break
     return values, ritz.combined(turn), residuals
 
@@ -234,33 +234,35 @@ def _search(
     for count, ritz in enumerate(steps(apply, start, width, (k + width) // 2, rng), 1):
         if ritz.values.size <= k:
             continue
-        values = ritz.values[: _within_reach(ritz.values[:k])]
+        values = ritz.values[: _count_resolved(ritz.values[:k])]
         allowed = np.where(rough & (np.arange(values.size) == k - 1), _ROUGH, _TIGHT)
         if count * len(start) > width:  # slow convergence: accept residuals at the level of rounding
             allowed = np.maximum(allowed, floor * values)
         good = ritz.residuals[: values.size] <= allowed * values
         settled = values.size if good.all() else int(good.argmin())
         full = ritz.values.size + len(start) > width
-        if settled == values.size or (full and 0 < settled == before) or count >= _PRODUCTS:
+        if settled == values.size or (full and 0 < settled == before) or count >= _MAX_PRODUCTS:
             break
         before = settled if full else before
     found = settled or values.size
     return values[:found], ritz.vectors(found), settled > 0
 
 
-def _within_reach(values: Array) -> int:
+def _count_resolved(values: Array) -> int:
     """Return the number of eigenvalues (largest first) that exceed the rounding of the largest."""
     if not values[0] > 0:
         raise ConvergenceError("the inverse is not positive: the matrix is not positive semidefinite, beyond rounding")
-    return int(np.sum(values >= _REACH * values[0]))
+    return int(np.sum(values >= _RESOLVED_SHARE * values[0]))
 
 
-def _look(apply: Apply, start: Array, level: float, rng: np.random.Generator) -> tuple[Array, bool]:
+def _find_missed(apply: Apply, start: Array, level: float, rng: np.random.Generator) -> tuple[Array, bool]:
     """Search for a missed eigenvalue above `level`; return an approximate eigenvector, and whether one was found."""
     for count, ritz in enumerate(steps(apply, start, 40, 10, rng), 1):
         top, residual = ritz.values[0], ritz.residuals[0]
         if top > level:
             return ritz.vectors(1).T, True
-        if count >= _LOOK and (top + residual < level or residual <= _GLANCE * top or count >= _PRODUCTS):
+        if count >= _MIN_SEARCH_PRODUCTS and (
+            top + residual < level or residual <= _SEARCH_TOLERANCE * top or count >= _MAX_PRODUCTS
+        ):
             break
     return start, False

@@ -12,7 +12,7 @@ from .auto import Auto, Dense, Solver, as_solver
 Array = NDArray[np.float64]
 
 #: Relative rounding error of a trace, and the relative error of the ratio above which a warning is issued.
-_ROUNDING, _NEED = 4 * np.finfo(float).eps, 1e-6
+_ROUNDING, _WARN_ABOVE = 4 * np.finfo(float).eps, 1e-6
 
 
 def trace_ratio(
@@ -49,7 +49,7 @@ def trace_ratio(
         new = float(np.sum(V * (A @ V))) / length
         rounding = _ROUNDING * (np.linalg.norm(A) + abs(new) * np.linalg.norm(B)) / length
         if abs(new - rho) <= tol * size + rounding:
-            _warn_of_digits(rounding / max(abs(new), np.finfo(float).tiny), length / float(np.trace(B)))
+            _warn_if_inaccurate(rounding / max(abs(new), np.finfo(float).tiny), length / float(np.trace(B)))
             return new * (above / below), V, values * above
         rho = new
     raise ConvergenceError(
@@ -58,8 +58,8 @@ def trace_ratio(
     )
 
 
-def _warn_of_digits(bound: float, share: float) -> None:
-    if bound > _NEED:
+def _warn_if_inaccurate(bound: float, share: float) -> None:
+    if bound > _WARN_ABOVE:
         warn(
             f"The trace ratio has a relative error of up to {min(bound, 1.0):.0e}: the best axes hold only {share:.0e} of its denominator, "
             "whose entries are rounded. Standardise features with different units, keep fewer of them (reduce=), or add a ridge.",

@@ -34,7 +34,7 @@ class Analysis:
         The assembly tree (`factor.fronts`).
     spans : list of (first, last)
         Runs of supernodes that depend on no others, heaviest first; the threads share them.
-    crown : list of (first, last, large)
+    top : list of (first, last, large)
         The supernodes above them, in their order; a large one is listed separately, and the threads share its products.
     entries, updates, vectors : int
         Number of values to store: of the factor, of the updates of fronts for their parents, and of those updates in a solve.
@@ -56,17 +56,17 @@ class Analysis:
             heights = np.zeros(up.size, np.int64)
             elimination.walk_rows(*walk, np.full(up.size, -1), heights, np.empty(0, np.int32))
         starts = np.concatenate([[0], np.cumsum(heights)])
-        rows, seats = np.empty((2, starts[-1]), np.int32)
+        rows, positions = np.empty((2, starts[-1]), np.int32)
         elimination.walk_rows(*walk, np.full(up.size, -1), starts[:-1].copy(), rows)
-        elimination.take_seats(starts, rows, up, begin, seats)
-        child, elder = _children(up)
+        elimination.find_positions(starts, rows, up, begin, positions)
+        child, previous_sibling = _children(up)
         where = np.concatenate([[0], np.cumsum(widths * (widths + heights))])
         work = widths * (widths + heights).astype(np.float64) ** 2
         self.spans, part = shares(work, up, max(_SHARE * work.sum(), factor.SHARED))
-        self.crown = _runs(np.flatnonzero(part == 0), work > factor.SHARED)
+        self.top = _runs(np.flatnonzero(part == 0), work > factor.SHARED)
         room, self.updates = stack_places(heights**2, up, part)
         slots, self.vectors = stack_places(heights, up, part)
-        self.plan = fronts.Plan(begin, starts, rows, up, seats, child, elder, where, room, slots)
+        self.plan = fronts.Plan(begin, starts, rows, up, positions, child, previous_sibling, where, room, slots)
         self.entries, self.tallest = int(where[-1]), int((widths + heights).max())
 
     def factorise(self, A: sp.csr_array) -> FrontalFactor:
@@ -179,12 +179,12 @@ def stack_places(sizes: Index, up: Index, part: Index) -> tuple[Index, int]:
 
 def _children(up: Index) -> tuple[Index, Index]:
     """Return the last child of each node, and each node's previous sibling; -1 for none."""
-    child, elder = np.full(up.size + 1, -1, np.int32), np.full(up.size, -1, np.int32)
+    child, previous_sibling = np.full(up.size + 1, -1, np.int32), np.full(up.size, -1, np.int32)
     siblings = np.argsort(up, kind="stable").astype(np.int32)
     alike = up[siblings[1:]] == up[siblings[:-1]]
-    elder[siblings[1:][alike]] = siblings[:-1][alike]
+    previous_sibling[siblings[1:][alike]] = siblings[:-1][alike]
     child[up[siblings]] = siblings
-    return child[:-1], elder
+    return child[:-1], previous_sibling
 
 
 def _runs(nodes: Index, large: NDArray[np.bool_]) -> list[tuple[int, int, bool]]:

@@ -57,7 +57,7 @@ def walk_rows(indptr, indices, order, place, owner, up, seen, ends, rows):  # ty
 
 
 @compiled
-def take_seats(starts, rows, up, begin, seats):  # type: ignore[no-untyped-def]
+def find_positions(starts, rows, up, begin, positions):  # type: ignore[no-untyped-def]
     """Compute the positions of the rows of each front in its parent's front, where the parent's columns precede its rows."""
     for s in range(up.size):
         if starts[s] == starts[s + 1]:
@@ -65,8 +65,8 @@ def take_seats(starts, rows, up, begin, seats):  # type: ignore[no-untyped-def]
         mine, end, q = begin[up[s]], begin[up[s] + 1], starts[up[s]]
         for p in range(starts[s], starts[s + 1]):
             if rows[p] < end:
-                seats[p] = rows[p] - mine
+                positions[p] = rows[p] - mine
                 continue
             while rows[q] != rows[p]:
                 q += 1
-            seats[p] = end - mine + q - starts[up[s]]
+            positions[p] = end - mine + q - starts[up[s]]

@@ -24,7 +24,7 @@ _LOADING = 1.0
 #: Depth of the recursive bisection of a graph.
 _ROUNDS = 4
 #: A graph with more levels than this is nearly one-dimensional: its separators are small.
-_THREAD = 5000
+_MAX_LEVELS = 5000
 
 
 class Fill(NamedTuple):
@@ -78,12 +78,12 @@ def predict_fill(S: sp.csr_array, *, squared: bool = False) -> Fill:
     elif S.nnz > n and np.sum(S.data > 0) > 1.5 * n:
         order = 2  # a Laplacian has positive entries on its diagonal only
     levels, steps = _levels(pattern), 2 if squared else 1
-    s = steps * int(levels[_neck(levels)])
+    s = steps * int(levels[_separator_level(levels)])
     # a search from a peripheral node of the part itself would find a better separator, hence // 2
-    widest = max(s, steps * _widest(levels, _ROUNDS) // 2)
+    widest = max(s, steps * _largest_separator(levels, _ROUNDS) // 2)
     depth = np.log2(max(widest, 8)) - 2
     entries = min(1.2 * nnz * depth + 2.0 * widest * widest * np.log2(max(n / widest, 2)), float(n) ** 2)
-    length = min(n / s, levels.size) if order == 1 and levels.size < _THREAD else n / s
+    length = min(n / s, levels.size) if order == 1 and levels.size < _MAX_LEVELS else n / s
     products = 16.0 * (2 * S.nnz if squared else S.nnz) * (200 + 30 * length**order)
     return Fill(n, s, entries, min(2.0 * float(widest) ** 3, float(n) ** 3 / 3), products)
 
@@ -91,7 +91,7 @@ def predict_fill(S: sp.csr_array, *, squared: bool = False) -> Fill:
 def separator(S: sp.csr_array) -> int:
     """Return the size of the smallest level of the middle half of a breadth-first search from a peripheral node."""
     levels = _levels(S)
-    return int(levels[_neck(levels)])
+    return int(levels[_separator_level(levels)])
 
 
 def _levels(S: sp.csr_array) -> Index:
@@ -104,20 +104,20 @@ def _levels(S: sp.csr_array) -> Index:
     return levels
 
 
-def _neck(levels: Index) -> int:
+def _separator_level(levels: Index) -> int:
     """Return the smallest level of the middle half (by number of nodes)."""
     done = np.cumsum(levels)
     middle = (done >= 0.25 * done[-1]) & (done - levels <= 0.75 * done[-1])
     return int(np.argmin(np.where(middle, levels, done[-1])))
 
 
-def _widest(levels: Index, rounds: int) -> int:
+def _largest_separator(levels: Index, rounds: int) -> int:
     """Return the largest separator of a recursive bisection: groups connected like beads on a string have small separators, but fill."""
     if levels.size == 0:
         return 0
-    at = _neck(levels)
+    at = _separator_level(levels)
     sides = (levels[:at], levels[at + 1 :]) if rounds else ()
-    return max(int(levels[at]), *(_widest(side, rounds - 1) for side in sides), 0)
+    return max(int(levels[at]), *(_largest_separator(side, rounds - 1) for side in sides), 0)
 
 
 def _walk(pattern: sp.csr_matrix, start: int) -> tuple[Index, Index]:
@@ -127,7 +127,7 @@ def _walk(pattern: sp.csr_matrix, start: int) -> tuple[Index, Index]:
     place[order] = np.arange(order.size)
     parents = place[before[order[1:]]]  # ascending, because breadth-first search is a queue
     sizes, begin, end = [1], 0, 1
-    while end < order.size and len(sizes) < _THREAD:
+    while end < order.size and len(sizes) < _MAX_LEVELS:
         begin, end = end, 1 + int(np.searchsorted(parents, end))
         sizes.append(end - begin)
     return np.array(sizes), order[begin:end]

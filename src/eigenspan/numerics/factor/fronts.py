@@ -44,9 +44,9 @@ class Plan(NamedTuple):
     rows: Index
     #: Parent of each supernode; positions of its rows in the parent's front; its last child, and its previous sibling.
     up: Index
-    seats: Index
+    positions: Index
     child: Index
-    elder: Index
+    previous_sibling: Index
     #: Positions of panels, and of updates and vectors for the parent.
     where: Index
     room: Index
@@ -56,50 +56,50 @@ class Plan(NamedTuple):
 @compiled
 def gather(s, plan, matrix, values, updates):  # type: ignore[no-untyped-def]
     """Assemble the panel of supernode s from its matrix entries and from the updates of its children."""
-    begin, starts, seats = plan.begin, plan.starts, plan.seats
-    indptr, indices, data, order, place, seat = matrix
+    begin, starts, positions = plan.begin, plan.starts, plan.positions
+    indptr, indices, data, order, place, position = matrix
     first, end, at = begin[s], begin[s + 1], plan.where[s]
     width = end - first
     m = width + starts[s + 1] - starts[s]
     for p in range(at, at + width * m):
         values[p] = 0.0
     for p in range(starts[s], starts[s + 1]):
-        seat[plan.rows[p]] = width + p - starts[s]
+        position[plan.rows[p]] = width + p - starts[s]
     for k in range(first, end):
         row = at + (k - first) * m
         for p in range(indptr[order[k]], indptr[order[k] + 1]):
             i = place[indices[p]]
             if i >= end:
-                values[row + seat[i]] += data[p]
+                values[row + position[i]] += data[p]
             elif i >= k:
                 values[row + i - first] += data[p]
     below = plan.child[s]
     while below != -1:
         ours, height = starts[below], starts[below + 1] - starts[below]
         j = 0
-        while j < height and seats[ours + j] < width:
-            source, target = plan.room[below] + j * height, at + seats[ours + j] * m
+        while j < height and positions[ours + j] < width:
+            source, target = plan.room[below] + j * height, at + positions[ours + j] * m
             for i in range(j, height):
-                values[target + seats[ours + i]] += updates[source + i]
+                values[target + positions[ours + i]] += updates[source + i]
             j += 1
-        below = plan.elder[below]
+        below = plan.previous_sibling[below]
 
 
 @compiled
-def pass_on(s, plan, updates):  # type: ignore[no-untyped-def]
+def add_child_updates(s, plan, updates):  # type: ignore[no-untyped-def]
     """Add the parts of the children's updates for rows below supernode s's columns to its own update."""
-    starts, seats = plan.starts, plan.seats
+    starts, positions = plan.starts, plan.positions
     width, m = plan.begin[s + 1] - plan.begin[s], starts[s + 1] - starts[s]
     below = plan.child[s]
     while below != -1:
         ours, height = starts[below], starts[below + 1] - starts[below]
         for j in range(height):
-            if seats[ours + j] < width:
+            if positions[ours + j] < width:
                 continue
-            source, target = plan.room[below] + j * height, plan.room[s] + (seats[ours + j] - width) * m - width
+            source, target = plan.room[below] + j * height, plan.room[s] + (positions[ours + j] - width) * m - width
             for i in range(j, height):
-                updates[target + seats[ours + i]] += updates[source + i]
-        below = plan.elder[below]
+                updates[target + positions[ours + i]] += updates[source + i]
+        below = plan.previous_sibling[below]
 
 
 @compiled
@@ -162,7 +162,7 @@ def eliminate_all(first, last, plan, matrix, values, signs, updates):  # type: i
         for low in range(width, m, TILE):
             high, here = min(low + TILE, m), to + (low - width) * (height + 1)
             subtract(values, at, m, width, low, high, sign, 0.0, updates, here, height)
-        pass_on(s, plan, updates)
+        add_child_updates(s, plan, updates)
     return True
 
 
@@ -205,7 +205,7 @@ def forward(first, last, plan, values, signs, x, vectors, front):  # type: ignor
 
     `front` is a work array, as wide as the largest front.
     """
-    begin, starts, seats, slots = plan.begin, plan.starts, plan.seats, plan.slots
+    begin, starts, positions, slots = plan.begin, plan.starts, plan.positions, plan.slots
     for s in range(first, last):
         width, height, at = begin[s + 1] - begin[s], starts[s + 1] - starts[s], plan.where[s]
         m, fours = width + height, width - width % 4
@@ -217,10 +217,10 @@ def forward(first, last, plan, values, signs, x, vectors, front):  # type: ignor
                 f[i] = 0.0
             below = plan.child[s]
             while below != -1:
-                seat, heard = seats[starts[below] : starts[below + 1]], vectors[c, slots[below] :]
-                for i in range(seat.size):
-                    f[np.uint64(seat[i])] += heard[i]
-                below = plan.elder[below]
+                position, incoming = positions[starts[below] : starts[below + 1]], vectors[c, slots[below] :]
+                for i in range(position.size):
+                    f[np.uint64(position[i])] += incoming[i]
+                below = plan.previous_sibling[below]
             # four columns at a time, so that each entry of f is read and written once per four columns
             for k in range(0, fours, 4):
                 _subtract_columns(f, values, at + k * m, m, k)

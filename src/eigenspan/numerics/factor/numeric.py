@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 #: Products with fewer operations run on one thread.
 SHARED = 1e7
 #: Solves with factors of fewer entries run on one thread: they finish before a second thread has started.
-_SOLVED = 4e6
+_SERIAL_ENTRIES = 4e6
 #: Number of right-hand sides solved together: the factor is read once for all of them.
-_TOGETHER = 4
+_MAX_TOGETHER = 4
 #: Factor entries per row from which reading them takes most of the time of a solve.
-_READ = 128
+_READING_DOMINATES = 128
 SINGULAR = "A pivot of the sparse factorisation is zero or not a number: the matrix is singular, or not finite"
 
 
@@ -67,14 +67,14 @@ class FrontalFactor:
 
         with one_blas_thread():  # products are distributed here, in the same tiles for any number of threads
             good = in_threads(lambda span: fronts.eliminate_all(*span, *stores()), analysis.spans, self._threads)
-            for first, last, large in analysis.crown:
+            for first, last, large in analysis.top:
                 if not all(good):
                     break
                 good = [self._eliminate(first, *stores()) if large else fronts.eliminate_all(first, last, *stores())]
         if not all(good):
             raise RuntimeError(SINGULAR)
         self.negative, self.size = int(np.sum(self.signs < 0)), self.values.nbytes
-        self.together = _TOGETHER if self.values.size >= _READ * self.signs.size else 1
+        self.together = _MAX_TOGETHER if self.values.size >= _READING_DOMINATES * self.signs.size else 1
 
     def _eliminate(self, s: int, plan: Any, matrix: Any, values: Array, signs: Array, updates: Array) -> bool:
         """Factorise one large front, with its products distributed over all threads."""
@@ -83,7 +83,7 @@ class FrontalFactor:
         width, height = (int(bounds[s + 1] - bounds[s]) for bounds in (plan.begin, plan.starts))
         m, at, signs = width + height, int(plan.where[s]), signs[plan.begin[s] :]
 
-        def share_out(first: int, last: int, low: int, high: int, old: float, target: Array, to: int, ld: int) -> None:
+        def distribute(first: int, last: int, low: int, high: int, old: float, target: Array, to: int, ld: int) -> None:
             panel = values, at + first * m, m, last - first
             tiles = range(low, high, fronts.TILE)
             alone = (last - first) * (high - low) * (m - low) < SHARED
@@ -99,9 +99,9 @@ class FrontalFactor:
             last = min(first + fronts.PANEL, width)
             if not fronts.eliminate(values, at, m, first, last, signs):
                 return False
-            share_out(first, last, last, width, 1.0, values, at + last * (m + 1), m)
-        share_out(0, width, width, m, 0.0, updates, int(plan.room[s]), height)
-        fronts.pass_on(s, plan, updates)
+            distribute(first, last, last, width, 1.0, values, at + last * (m + 1), m)
+        distribute(0, width, width, m, 0.0, updates, int(plan.room[s]), height)
+        fronts.add_child_updates(s, plan, updates)
         return True
 
     def lower(self) -> sp.csc_array:
@@ -124,10 +124,10 @@ class FrontalFactor:
             raise ValueError(f"b has {len(b)} rows, the matrix {self.signs.size}")
         out = np.empty(b.shape)
         columns, results = b.reshape(len(b), -1).T, out.reshape(len(b), -1).T
-        for first in range(0, len(columns), _TOGETHER):
-            x = np.asarray(columns[first : first + _TOGETHER, self.order], np.float64, order="C")
+        for first in range(0, len(columns), _MAX_TOGETHER):
+            x = np.asarray(columns[first : first + _MAX_TOGETHER, self.order], np.float64, order="C")
             self._solve(x)
-            results[first : first + _TOGETHER, self.order] = x
+            results[first : first + _MAX_TOGETHER, self.order] = x
         return out
 
     def _solve(self, x: Array) -> None:
@@ -146,13 +146,13 @@ class FrontalFactor:
         def scratch() -> Array:
             return np.empty((len(x), analysis.tallest))
 
-        if self.values.size < _SOLVED:
+        if self.values.size < _SERIAL_ENTRIES:
             down((0, len(plan.begin) - 1))
             up((0, len(plan.begin) - 1))
             return
         in_threads(down, analysis.spans, self._threads)
-        for span in analysis.crown:
+        for span in analysis.top:
             down(span)
-        for span in analysis.crown[::-1]:
+        for span in analysis.top[::-1]:
             up(span)
         in_threads(up, analysis.spans, self._threads)

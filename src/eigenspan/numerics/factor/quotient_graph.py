@@ -100,14 +100,14 @@ def eliminate_in_turn(graph, lists):  # type: ignore[no-untyped-def]
         for p in range(graph[me].start, graph[me].start + held):
             room += graph[lists[p]].length
         if held > 0 and free + min(room, most) > lists.size:
-            lists, free = _squeeze(graph, lists)
+            lists, free = _compact_lists(graph, lists)
         left -= graph[me].weight
         begin = free if held > 0 else graph[me].start
         end = _collect(graph, lists, me, begin)
-        _look_outside(graph, lists, begin, end, clock)
+        _weigh_outside(graph, lists, begin, end, clock)
         left -= _count_degrees(graph, lists, me, begin, end, clock)
-        clock = _merge_alike(graph, lists, begin, end, clock + most + 1)
-        least, end = _return(graph, lists, me, begin, end, least, left)
+        clock = _merge_indistinguishable(graph, lists, begin, end, clock + most + 1)
+        least, end = _file_variables(graph, lists, me, begin, end, least, left)
         graph[me].mark = clock if end > begin else 0
         clock += 1
         turn[turns] = me
@@ -140,7 +140,7 @@ def _unfile(graph, i):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _squeeze(graph, lists):  # type: ignore[no-untyped-def]
+def _compact_lists(graph, lists):  # type: ignore[no-untyped-def]
     """Return the lists moved together without gaps, and the start of the free space after them."""
     fresh, to = np.empty(lists.size, np.int32), 0
     for i in range(graph.size - 1):
@@ -177,7 +177,7 @@ def _collect(graph, lists, me, begin):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _look_outside(graph, lists, begin, end, clock):  # type: ignore[no-untyped-def]
+def _weigh_outside(graph, lists, begin, end, clock):  # type: ignore[no-untyped-def]
     """For each element e of the new element's variables, set ``mark[e] - clock`` to e's weight outside the new element."""
     for p in range(begin, end):
         i = lists[p]
@@ -237,7 +237,7 @@ def _count_degrees(graph, lists, me, begin, end, clock):  # type: ignore[no-unty
 
 
 @compiled
-def _merge_alike(graph, lists, begin, end, clock):  # type: ignore[no-untyped-def]
+def _merge_indistinguishable(graph, lists, begin, end, clock):  # type: ignore[no-untyped-def]
     """Merge variables with equal lists, found by their checksums; return the next unused time stamp."""
     for p in range(begin, end):
         key = graph[lists[p]].key
@@ -268,7 +268,7 @@ def _merge_alike(graph, lists, begin, end, clock):  # type: ignore[no-untyped-de
 
 
 @compiled
-def _return(graph, lists, me, begin, end, least, left):  # type: ignore[no-untyped-def]
+def _file_variables(graph, lists, me, begin, end, least, left):  # type: ignore[no-untyped-def]
     """File the variables of the new element by degree, and drop merged ones; return the minimum degree and the end of the list."""
     to = begin
     for p in range(begin, end):

@@ -11,7 +11,7 @@ from .program import Program
 Array = NDArray[np.float64]
 
 
-class Best:
+class BestBounds:
     """The best bounds found so far, and the points that attain them."""
 
     def __init__(self, program: Program, R: Array, w: Array, tol: float) -> None:

@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 #: Up to this order, eigenvalues are computed densely.
 _SMALL = 200
 #: Price of squared slack, times the mean bound, at which a violation by rounding costs as much as the bound itself.
-_DEAREST = 1.0 / np.finfo(float).eps ** 2
+_MAX_PRICE = 1.0 / np.finfo(float).eps ** 2
 #: First margin tried in the proof by inertia.
 _MARGIN = 1e-6
 
@@ -303,7 +303,7 @@ def check_price(program: Program) -> None:
     if slack is None:
         return
     size = float(np.abs(program.bounds).mean()) or 1.0
-    if slack.power == 2 and slack.price > (most := _DEAREST / size):
+    if slack.power == 2 and slack.price > (most := _MAX_PRICE / size):
         raise InputError(
             f"The price {slack.price:.4g} of squared slack is too high for squared distances of {size:.3g} in the mean: violations by "
             f'rounding alone would cost more than the variance. Use price <= {most:.3g} (its unit is 1/length²), or price="auto".'

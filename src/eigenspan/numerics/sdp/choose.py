@@ -102,8 +102,8 @@ def _by_contraction(
     began = time.monotonic()
     note(contracted=near.program.n - near.small.n)
     start = None if start is None else start[near.roots]
-    told = None if callback is None else lambda record: callback(near.record(record))
-    small = _solved(near.small, method, _INNER * tol, near.inside(interior), start=start, callback=told, **rule)
+    report = None if callback is None else lambda record: callback(near.record(record))
+    small = _solved(near.small, method, _INNER * tol, near.inside(interior), start=start, callback=report, **rule)
     with stage("bounds"):
         found = near.solution(small, tol, interior)
     record = {"iteration": found.iterations, "rank": found.rank, "seconds": time.monotonic() - began}

@@ -29,7 +29,7 @@ from .program_space import Space
 #: Number of iterations without a better certificate after which the run counts as stalled.
 _PATIENCE = 8
 #: Shorter steps make no progress.
-_SHORT = 1e-7
+_MIN_STEP = 1e-7
 #: Maximum number of refinements of a step, and the error, in units of the mean bound, that needs no further refinement.
 _REFINEMENTS, _EXACT = 4, 1e-9
 #: For bounds below this, in units of their mean, the initial weights no longer increase.
@@ -147,10 +147,10 @@ def _start(space: Space) -> _Point:
     least, spread = la.eigvalsh(S)[0], np.abs(S).sum(axis=1).max() or 1.0
     if least < 1e-10 * spread:
         S = S + (0.1 * spread - least) * np.eye(len(S))
-    z = space.price + space.gathered(w)
+    z = space.price + space.from_rows(w)
     inverse = la.inv(S)
     inverse = (inverse + inverse.T) / 2
-    fit = (space.values(inverse) + space.spread(1.0 / z))[positive]
+    fit = (space.values(inverse) + space.to_rows(1.0 / z))[positive]
     mu = float(fit @ np.maximum(program.bounds[positive], 0.1)) / float(fit @ fit) if positive.any() else 1.0
     mu *= 4.0  # an overestimate costs one iteration; an underestimate may prevent convergence
     return _point(mu * inverse, mu / z, w, S, z)
@@ -163,16 +163,16 @@ def _advance(space: Space, point: _Point) -> _Point | None:
         newton = _Newton(space, point)
         gap, order = float(np.vdot(K, S) + x @ z), len(K) + x.size
         first = newton.step(0.0)
-        ap, ad = (min(1.0, reach) for reach in _reaches(point, first))
+        ap, ad = (min(1.0, reach) for reach in _max_steps(point, first))
         left = float(np.vdot(K + ap * first.K, S + ad * first.S) + (x + ap * first.x) @ (z + ad * first.z))
         centring = min(0.9, max(left / gap, 1e-3) ** 2)
         step = newton.step(centring * gap / order, first)
         near = 0.9 + 0.08 * min(ap, ad)
-        ap, ad = (min(1.0, near * reach) for reach in _reaches(point, step))
+        ap, ad = (min(1.0, near * reach) for reach in _max_steps(point, step))
         if space.delta:  # a quadratic price couples the primal and the dual steps
             ap = ad = min(ap, ad)
         for back in (1.0, 0.8, 0.5, 0.2):
-            if max(ap, ad) * back < _SHORT:
+            if max(ap, ad) * back < _MIN_STEP:
                 return None
             try:
                 return _moved(space, point, step, back * ap, back * ad)
@@ -201,12 +201,12 @@ class _Newton:
         self.inverse = np.tril(inverse) + np.tril(inverse, -1).T
         self.ratio = x / z
         self.solve = _normal_solver(space, space.products(K, self.inverse), space.damping(self.ratio))
-        self.primal = space.program.bounds - space.values(K) - space.spread(x) + space.delta * w
+        self.primal = space.program.bounds - space.values(K) - space.to_rows(x) + space.delta * w
         self.dual = space.adjoint(w) - space.C - S
-        self.linear = space.price + space.gathered(w) - z
-        self.shift = self._through(self.dual) if np.abs(self.dual).max(initial=0.0) > 1e-12 else None
+        self.linear = space.price + space.from_rows(w) - z
+        self.shift = self._response(self.dual) if np.abs(self.dual).max(initial=0.0) > 1e-12 else None
 
-    def _through(self, D: Array) -> Array:
+    def _response(self, D: Array) -> Array:
         """Return the change of K caused by a change D of S: the symmetric part of ``K D S⁻¹``."""
         product = self.point.K @ D @ self.inverse
         return (product + product.T) / 2
@@ -223,15 +223,15 @@ class _Newton:
         dK, dx, dw, D, dz = R, r, np.zeros_like(self.primal), np.zeros_like(R), np.zeros_like(r)
         before = np.inf
         for _ in range(_REFINEMENTS):  # the first pass solves, the others correct rounding in the primal equations
-            missed = space.values(dK) + space.spread(dx) - space.delta * dw - self.primal
+            missed = space.values(dK) + space.to_rows(dx) - space.delta * dw - self.primal
             size = float(np.abs(missed).max())
             if not _EXACT < size < 0.5 * before:
                 break
             before = size
             change = self.solve(missed)
             more = space.adjoint(change)
-            dw, D, dz = dw + change, D + more, dz + space.gathered(change)
-            dK, dx = dK - self._through(more), r - self.ratio * dz
+            dw, D, dz = dw + change, D + more, dz + space.from_rows(change)
+            dK, dx = dK - self._response(more), r - self.ratio * dz
         if not np.all(np.isfinite(dw)):
             raise la.LinAlgError
         return _Step(dK, dx, dw, D + self.dual, dz + self.linear)
@@ -281,10 +281,10 @@ def _solver(M: Array) -> Callable[[Array], Array]:
     return lambda right: np.asarray(la.cho_solve(factor, right, check_finite=False))
 
 
-def _reaches(point: _Point, step: _Step) -> tuple[float, float]:
+def _max_steps(point: _Point, step: _Step) -> tuple[float, float]:
     """Return the largest steps for which the primal and the dual stay in their cones."""
-    primal = min(_reach(point.root, step.K), _ratio_test(point.x, step.x))
-    return primal, min(_reach(point.dual_root, step.S), _ratio_test(point.z, step.z))
+    primal = min(_max_step(point.root, step.K), _ratio_test(point.x, step.x))
+    return primal, min(_max_step(point.dual_root, step.S), _ratio_test(point.z, step.z))
 
 
 def _ratio_test(x: Array, dx: Array) -> float:
@@ -292,7 +292,7 @@ def _ratio_test(x: Array, dx: Array) -> float:
     return float(np.min(-x[down] / dx[down], initial=np.inf))
 
 
-def _reach(root: Array, D: Array) -> float:
+def _max_step(root: Array, D: Array) -> float:
     """Return the largest α with ``root rootᵀ + α D ⪰ 0``."""
     half = la.solve_triangular(root, D, lower=True, check_finite=False)
     scaled = la.solve_triangular(root, half.T, lower=True, check_finite=False)

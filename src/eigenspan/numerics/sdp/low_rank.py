@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
 from ..factor import analyse
-from .best_bounds import Best
+from .best_bounds import BestBounds
 from .certificate import Certificate, Solution, largest_ratio, lower_bound, net_value, shrink
 from .newton import NewtonMatrix
 from .program import Program
@@ -31,17 +31,17 @@ Array = NDArray[np.float64]
 Callback = Callable[[dict[str, Any]], None]
 
 #: Shift at which the Newton matrix is positive definite, in units of the masses; and the smallest shift used.
-_SAFE, _FLOOR = 2.05, 1e-3
+_SAFE_SHIFT, _MIN_SHIFT = 2.05, 1e-3
 #: Largest share of the distance to the boundary that a step may take.
-_REACH = 0.95
+_MAX_STEP = 0.95
 #: Relative gap to which a band problem is first solved without lower bounds.
-_WARM = 1e-2
+_BAND_START_GAP = 1e-2
 #: Relative gap of the central path at which a known solution is continued, as a share of the requested gap.
-_CLOSE = 0.3
+_CONTINUATION_GAP = 0.3
 #: A last column with less than this share of the variance is unused, so it can take an escape direction.
-_FREE = 1e-4
+_UNUSED_COLUMN = 1e-4
 #: Columns with less than this share of the variance are empty.
-_EMPTY = 1e-9
+_EMPTY_COLUMN = 1e-9
 
 
 @dataclass
@@ -76,7 +76,7 @@ class _Unfolding:
         self.mu = (warm * program.variance(self.R) if warm else 0.05 * spread) / self.m
         self.w = self.mu / self.room
         self._begin_slack()
-        self.shift, self.fall, self.wait, self.left_at = _SAFE, 0.4, 6, 0.0
+        self.shift, self.fall, self.wait, self.left_at = _SAFE_SHIFT, 0.4, 6, 0.0
 
     # ------------------------------------------------------------------ parts of the problem
     def _left(self) -> Array:
@@ -142,13 +142,13 @@ class _Unfolding:
         """Rotate R to its principal axes and drop all empty columns but one."""
         masses = np.sqrt(self.program.cost)[:, None]
         _, s, Vt = la.svd(masses * self.R, full_matrices=False)
-        used = int(np.sum(s**2 > _EMPTY * np.sum(s**2)))
+        used = int(np.sum(s**2 > _EMPTY_COLUMN * np.sum(s**2)))
         self.R = (self.R @ Vt.T)[:, : max(used + 1, 2)]
         self.last = float(s[-1] ** 2 / np.sum(s**2)) if self.R.shape[1] == s.size else 0.0
 
     def escape(self, direction: Array) -> None:
         """Leave a saddle along an eigenvector, using the last column or a new one."""
-        if self.last > _FREE:
+        if self.last > _UNUSED_COLUMN:
             self.R = np.hstack([self.R, np.zeros((len(self.R), 1))])
         if self.R[:, -1] @ direction < 0:
             direction = -direction
@@ -156,7 +156,7 @@ class _Unfolding:
         steps = (self.program.directions @ direction)[self.edge[upper]] ** 2
         length = np.sqrt(0.5 * np.min(self._width()[upper] / np.maximum(steps, np.finfo(float).tiny)))
         self.R[:, -1] += length * direction
-        self.shift = _SAFE
+        self.shift = _SAFE_SHIFT
 
     # ------------------------------------------------------------------ one Newton step
     def advance(self) -> None:
@@ -176,9 +176,9 @@ class _Unfolding:
         free = self.program.bounds - self._left() + self.t
         self.room = np.maximum(self.room, np.minimum(free, 1.5 * self.room))
         if taken > 0.6:
-            self.shift = max(0.3 * self.shift, _FLOOR)
+            self.shift = max(0.3 * self.shift, _MIN_SHIFT)
         elif taken < 0.1:
-            self.shift = min(3.0 * self.shift, _SAFE)
+            self.shift = min(3.0 * self.shift, _SAFE_SHIFT)
 
     def _direction(self) -> _Step:
         e, c = self._slack_terms()
@@ -190,7 +190,7 @@ class _Unfolding:
         g, curve = self._on_edges(self.sign * self.w), self._on_edges(omega)
         solve = self.newton.solver(delta, g, curve, self.shift)
         while solve is None:
-            self.shift = _SAFE if self.shift < _SAFE else 3.0 * self.shift
+            self.shift = _SAFE_SHIFT if self.shift < _SAFE_SHIFT else 3.0 * self.shift
             solve = self.newton.solver(delta, g, curve, self.shift)
         D = self.program.centred(-2.0 * solve(self.gradient(target)))
         change = np.asarray(B @ D)
@@ -237,7 +237,7 @@ class _Unfolding:
 
 def _to_boundary(x: Array, change: Array) -> float:
     falling = change < 0
-    return min(1.0, _REACH * float(np.min(-x[falling] / change[falling], initial=np.inf)))
+    return min(1.0, _MAX_STEP * float(np.min(-x[falling] / change[falling], initial=np.inf)))
 
 
 def low_rank_interior_point(
@@ -264,14 +264,14 @@ def low_rank_interior_point(
     scaled = program.scaled(size)
     began = time.monotonic()
     inside = None if interior is None else interior / np.sqrt(size)
-    told = None if callback is None else lambda record: callback(_in_units(record, size))
-    limits = {"time_limit": time_limit, "callback": told}
+    report = None if callback is None else lambda record: callback(_as_band_record(record, size))
+    limits = {"time_limit": time_limit, "callback": report}
     if first is None:
         state, first = _begin(scaled, start, inside, tol, rank, np.random.default_rng(random_state), limits)
     else:
-        R = np.sqrt((1.0 - _CLOSE * tol) / size) * first.factor
-        state = _Unfolding(scaled, R, tol, warm=_CLOSE * tol)
-    best, history, status, iteration, quiet = Best(scaled, state.R, state.w, tol), [], "iterations", 0, 0
+        R = np.sqrt((1.0 - _CONTINUATION_GAP * tol) / size) * first.factor
+        state = _Unfolding(scaled, R, tol, warm=_CONTINUATION_GAP * tol)
+    best, history, status, iteration, quiet = BestBounds(scaled, state.R, state.w, tol), [], "iterations", 0, 0
     if first is not None:
         best.offer_weights(first.weights, 1.0)
         status = "interrupted" if first.status == "interrupted" else status
@@ -320,21 +320,21 @@ def _begin(
     upper, lower = np.split(program.bounds, 2)
     plain = replace(program, bounds=upper, combine=None)
     with stage("start"):
-        first = low_rank_interior_point(plain, start=start, tol=_WARM, rank=rank, **limits)
+        first = low_rank_interior_point(plain, start=start, tol=_BAND_START_GAP, rank=rank, **limits)
     share = 0.5 * float(np.min(1.0 + lower / upper))
     R = np.hstack([np.sqrt(1.0 - share) * program.centred(interior), np.sqrt(share) * first.factor])
     # the optimum without lower bounds is an upper bound
     first = replace(first, weights=np.concatenate([first.weights, np.zeros_like(first.weights)]))
-    return _Unfolding(program, np.sqrt(1.0 - 0.5 * share) * R, tol, warm=_WARM), first
+    return _Unfolding(program, np.sqrt(1.0 - 0.5 * share) * R, tol, warm=_BAND_START_GAP), first
 
 
-def _in_units(record: dict[str, Any], size: float) -> dict[str, Any]:
+def _as_band_record(record: dict[str, Any], size: float) -> dict[str, Any]:
     """Convert a record of the problem without lower bounds to one of the band: it gives no lower bound."""
     factor = np.sqrt(size) * record["factor"]
     return record | {"lower": -np.inf, "upper": size * record["upper"], "gap": np.inf, "factor": factor}
 
 
-def _certify(state: _Unfolding, best: Best) -> dict[str, Any]:
+def _certify(state: _Unfolding, best: BestBounds) -> dict[str, Any]:
     """Compute bounds at the current point; then either leave a saddle or lower the barrier."""
     with stage("bounds"):
         k = max(1, min(state.R.shape[1] + 2, 6, state.program.n - 2))
@@ -377,7 +377,7 @@ def _columns(program: Program, start: Array | None, rank: int, rng: np.random.Ge
 def _finish(
     program: Program,
     state: _Unfolding,
-    best: Best,
+    best: BestBounds,
     size: float,
     iteration: int,
     status: str,

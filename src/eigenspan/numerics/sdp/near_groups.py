@@ -40,14 +40,14 @@ Index = NDArray[np.intp]
 
 #: Largest radius of a group relative to the shortest string that leaves it, and for a band also relative to its width, because merged
 #: strings differ by as much.
-_NEAR, _OF_BAND = 1e-2, 0.025
+_MAX_RADIUS, _MAX_BAND_RADIUS = 1e-2, 0.025
 #: Largest share of all points in a group: one distant outlier must not make all other points a group.
-_MOST = 0.25
+_MAX_SHARE = 0.25
 #: Largest weight of a path in units of the weights that it supports, and the weight due to the points' own masses; both are divided by
 #: the share that may be lost.
-_STIFFEST, _HELD = 100.0, 10.0
+_MAX_PATH_WEIGHT, _MASS_WEIGHT = 100.0, 10.0
 #: Weights are increased by this part of that share if rounding prevents a proof.
-_RAISE = 0.1
+_WEIGHT_INCREASE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +138,7 @@ class Contracted:
         ratio = largest_ratio(self.program, w)[0]
         # with weights of both signs, rounding of the large ones hides the smallest eigenvalue
         if not np.isfinite(ratio):
-            w = w * np.where(self.program.signs > 0, 1.0 + _RAISE * share, 1.0)
+            w = w * np.where(self.program.signs > 0, 1.0 + _WEIGHT_INCREASE * share, 1.0)
             ratio = largest_ratio(self.program, w)[0]
         return upper_bound(self.program, w, ratio), w * (ratio if np.isfinite(ratio) else 1.0)
 
@@ -152,8 +152,8 @@ class Contracted:
         out[self.chosen] = w * (1.0 + np.where(self.chosen < p, 1.0, -1.0) * rho / d)
         held = abs(program.cost) if np.ndim(program.cost) == 1 else np.asarray(abs(program.cost).sum(axis=1)).ravel()
         ends, size = pairs.ravel(), np.repeat(np.abs(w), 2)
-        pull = np.bincount(ends, size * np.repeat(d + rho, 2), minlength=n) + _HELD / share * held * self.away
-        most = _STIFFEST / share * (np.bincount(ends, size, minlength=n) + held)
+        pull = np.bincount(ends, size * np.repeat(d + rho, 2), minlength=n) + _MASS_WEIGHT / share * held * self.away
+        most = _MAX_PATH_WEIGHT / share * (np.bincount(ends, size, minlength=n) + held)
         # farthest points first: a path also carries the load of the points behind it
         points = np.argsort(-self.away, kind="stable")
         points = points[self.parent[points] >= 0]
@@ -176,22 +176,22 @@ def contracted(program: Program, interior: Array | None) -> Contracted | None:
     """
     if program.pairs is None or program.slack is not None or program.equations.any():
         return None
-    p, pairs, limit = len(program.pairs), np.sort(program.pairs, axis=1), _NEAR
+    p, pairs, limit = len(program.pairs), np.sort(program.pairs, axis=1), _MAX_RADIUS
     upper, lower = program.bounds[:p], program.bounds[p:]
     if np.any(upper <= 0):
         return None
     if program.combine is not None:
         if interior is None or not _is_band(program):
             return None
-        limit = min(limit, _OF_BAND * float(np.min(1.0 + lower / upper)))
-    found = near_points(program.n, pairs, np.sqrt(upper), limit, _MOST * program.n)
+        limit = min(limit, _MAX_BAND_RADIUS * float(np.min(1.0 + lower / upper)))
+    found = near_points(program.n, pairs, np.sqrt(upper), limit, _MAX_SHARE * program.n)
     if found is None:
         return None
     every, away, parent = found
     roots, labels = np.unique(every, return_inverse=True)
     i, j = np.sort(labels[pairs], axis=1).T
-    chosen = _least_of_each(i, j, upper)
-    below = _least_of_each(i, j, lower) if lower.size else chosen[:0]
+    chosen = _smallest_of_each(i, j, upper)
+    below = _smallest_of_each(i, j, lower) if lower.size else chosen[:0]
     small = Program.of_pairs(
         roots.size, np.column_stack([i[chosen], j[chosen]]), upper[chosen], cost=_summed(program.cost, labels),
         masses=_summed(program.centre, labels), lower=-lower[below] if lower.size else None,
@@ -207,7 +207,7 @@ def _is_band(program: Program) -> bool:
     return np.array_equal(T.data, np.repeat([1.0, -1.0], p))
 
 
-def _least_of_each(i: Index, j: Index, values: Array) -> Index:
+def _smallest_of_each(i: Index, j: Index, values: Array) -> Index:
     """Return for each pair (i, j) of different points the index of its smallest value, in the order of the pairs."""
     order = np.lexsort((values, j, i))
     order = order[i[order] != j[order]]

@@ -82,11 +82,11 @@ class Space:
         """Return Zᵀ L(Tᵀ w) Z."""
         return _reflected(as_dense(self.program.laplacian(self.program.pull(w))), self.mirror)[1:, 1:]
 
-    def spread(self, x: Array) -> Array:
+    def to_rows(self, x: Array) -> Array:
         """Return E x."""
         return np.asarray(np.bincount(self.rows, self.signs * x, minlength=self.program.bounds.size), dtype=np.float64)
 
-    def gathered(self, w: Array) -> Array:
+    def from_rows(self, w: Array) -> Array:
         """Return Eᵀ w."""
         return self.signs * w[self.rows]
 

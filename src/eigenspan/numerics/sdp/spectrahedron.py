@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 Objective = Callable[[Array], tuple[float, Array]]
 #: Number of steps without a better bound after which only rounding remains, length of a step that is too short, and the gap, in units
 #: of the trace of a quadratic objective, that is rounding.
-_PATIENCE, _SHORT, _ROUNDING = 5, 1e-8, 1e-13
+_PATIENCE, _MIN_STEP, _ROUNDING = 5, 1e-8, 1e-13
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +177,7 @@ class _Quadratic:
             return False
         self.P, self.S = dense.symmetric(self.P + share * dP), dense.symmetric(self.S + share * dS)
         self.P /= np.trace(self.P)
-        return share > _SHORT
+        return share > _MIN_STEP
 
     def _factorise(self, inverse: Array) -> None:
         N = len(self.Q)
