@@ -77,7 +77,7 @@ def matrix(request: pytest.FixtureRequest) -> sp.csr_array:
     return MATRICES[request.param]()
 
 
-def test_solves_as_lapack(matrix: sp.csr_array) -> None:
+def test_solutions_agree_with_lapack(matrix: sp.csr_array) -> None:
     b = np.random.default_rng(0).standard_normal((matrix.shape[0], 3))
     factor = Analysis(matrix).factorise(matrix)
     truth = np.linalg.solve(matrix.toarray(), b)
@@ -96,7 +96,9 @@ def test_the_factors_multiply_to_the_matrix(matrix: sp.csr_array) -> None:
     assert np.abs(missed).max() < 1e-14 * np.abs(matrix).max() * 10
 
 
-def test_the_same_bits_on_one_thread_or_two(matrix: sp.csr_array, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_factor_does_not_depend_on_the_number_of_threads(
+    matrix: sp.csr_array, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(arithmetic, "SHARED", 1.0)  # distribute the products of small fronts over threads too
     analysis = Analysis(matrix)
     b = np.random.default_rng(0).standard_normal(matrix.shape[0])
@@ -126,7 +128,7 @@ def test_another_pattern_is_analysed_anew() -> None:
 
 @pytest.mark.parametrize("below", [True, False])
 @pytest.mark.parametrize("stored", [False, True])
-def test_a_zero_left_out_on_one_side(below: bool, stored: bool) -> None:
+def test_a_zero_dropped_on_one_side(below: bool, stored: bool) -> None:
     A = positive(grid(1, 400)).tolil()
     i, j = (300, 10) if below else (10, 300)  # a chord: it causes all of the fill
     A[i, j] = A[j, i] = 1e-18
@@ -173,7 +175,7 @@ def test_a_zero_pivot_is_an_error(where: int, value: float) -> None:
         Analysis(A).factorise(A)
 
 
-def test_rows_are_put_near_their_neighbours_unless_they_are() -> None:
+def test_near_order_keeps_a_good_order_and_improves_others() -> None:
     A = positive(sheet(3000))
     order = near_order(A)
     assert sorted(order) == list(range(3000))
@@ -186,7 +188,7 @@ def test_rows_are_put_near_their_neighbours_unless_they_are() -> None:
     assert sorted(near_order(sp.csr_array((5, 5)))) == list(range(5))
 
 
-def test_fill_is_that_of_superlu() -> None:
+def test_fill_is_similar_to_superlu() -> None:
     """With stored zeros, L has fewer entries than SuperLU's L and U together; without them, as many as its L."""
     A = positive(sheet(20_000, 10))
     lu = splu(A.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
@@ -218,7 +220,7 @@ def test_small_matrices_go_to_superlu_with_the_same_answers(n: int, ordered: boo
         assert np.abs(missed).max() < 1e-7  # indefinite: without pivoting entries grow
 
 
-def test_superlu_must_not_leave_the_diagonal() -> None:
+def test_superlu_pivoting_off_the_diagonal_is_an_error() -> None:
     A = sp.csr_array([[0.0, 1.0], [1.0, 0.0]])
     A.setdiag(0.0)
     with pytest.raises(RuntimeError, match="pivot"):
@@ -300,7 +302,7 @@ def test_newton_steps_of_changing_rank(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(made) == 3
 
 
-def test_memory_that_does_not_suffice_hands_on_to_the_next_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_insufficient_memory_falls_back_to_the_next_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise MemoryLimitError("no room")
 
@@ -353,7 +355,7 @@ def test_the_analysis_of_any_pattern(drawn: tuple[int, list[tuple[int, int]]]) -
     np.testing.assert_allclose(A @ x, 1.0, atol=1e-9)
 
 
-def test_counts_are_those_of_the_factor(matrix: sp.csr_array) -> None:
+def test_counts_agree_with_the_factor(matrix: sp.csr_array) -> None:
     """Elements of the minimum degree order are groups of columns with the reported number of rows; the last column reaches all of them."""
     found = approximate_minimum_degree(matrix)
     order = np.argsort(found.group, kind="stable")
@@ -414,13 +416,13 @@ def test_no_more_fill_than_by_superlu(name: str) -> None:
     np.testing.assert_allclose(A @ factor.solve(np.ones(A.shape[0])), 1.0, atol=1e-10)
 
 
-def test_rows_set_aside_are_the_last() -> None:
+def test_dense_rows_are_eliminated_last() -> None:
     A = positive(hubs())
     assert set(Analysis(A).order[-3:]) == {0, 1, 2}
     assert set(minimum_degree(A)) == set(range(3000))
 
 
-def test_lists_that_run_out_of_room_are_moved_together() -> None:
+def test_lists_are_compacted_if_the_buffer_is_full() -> None:
     """The smallest possible buffer: as large as the entries of the matrix."""
     A = positive(sheet(2000, 10))
     found = []
@@ -432,7 +434,7 @@ def test_lists_that_run_out_of_room_are_moved_together() -> None:
 
 
 @pytest.mark.parametrize("columns", [1, 4, 7])
-def test_many_right_sides_are_solved_together(columns: int) -> None:
+def test_several_right_hand_sides_are_solved_together(columns: int) -> None:
     A = positive(sheet(900))
     factor = Analysis(A).factorise(A)
     b = np.asfortranarray(np.random.default_rng(0).standard_normal((900, columns)))
@@ -443,7 +445,7 @@ def test_many_right_sides_are_solved_together(columns: int) -> None:
     np.testing.assert_array_equal(b, given)
 
 
-def test_subtrees_are_runs() -> None:
+def test_subtrees_are_contiguous() -> None:
     np.testing.assert_array_equal(postorder(np.array([3, 3, 5, 6, 5, 6, -1, -1])), [0, 1, 3, 2, 4, 5, 6, 7])
     assert postorder(np.empty(0, np.int32)).size == 0
 
@@ -453,7 +455,7 @@ def in_turn(analysis: Analysis) -> list[int]:
     return [s for a, b, *_ in [*analysis.spans, *analysis.top] for s in range(a, b)]
 
 
-def test_runs_depend_on_nothing_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_depend_on_no_other_supernodes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arithmetic, "SHARED", 1e4)
     analysis = Analysis(positive(sheet(3000)))
     up = analysis.plan.up
@@ -479,7 +481,7 @@ def test_long_chains_are_eliminated_in_few_calls(near: int, monkeypatch: pytest.
     np.testing.assert_allclose(A @ analysis.factorise(A).solve(b), b, atol=1e-10)
 
 
-def test_what_is_left_for_a_parent_is_not_overwritten_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_updates_for_a_parent_are_not_overwritten_before_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arithmetic, "SHARED", 1e5)
     for seed in range(3):
         analysis = Analysis(positive(sheet(1000 + seed)))

@@ -88,7 +88,7 @@ def test_shortest_paths_against_bellman_ford(name: str, together: int) -> None:
 
 
 @pytest.mark.parametrize("together", [1, 2, 32])
-def test_sources_may_come_in_any_order_and_twice(together: int) -> None:
+def test_sources_in_any_order_and_repeated(together: int) -> None:
     graph = clouds(0)
     sources = np.array([17, 3, 3, 149, 0])
     found = ShortestPaths(graph, together=together)(sources)
@@ -96,7 +96,7 @@ def test_sources_may_come_in_any_order_and_twice(together: int) -> None:
 
 
 @pytest.mark.parametrize("dimension", [2, 10])
-def test_sources_that_run_together_get_the_sums_of_a_run_alone(dimension: int) -> None:
+def test_grouped_sources_have_the_distances_of_separate_runs(dimension: int) -> None:
     """Distances agree bit for bit: the sum along the best path does not depend on the order of the search."""
     X = np.random.default_rng(dimension).random((600, dimension))
     graph = KNN(8).build(X).undirected()
@@ -109,7 +109,7 @@ def test_sources_that_run_together_get_the_sums_of_a_run_alone(dimension: int) -
         np.testing.assert_array_equal(table, alone.T.astype(np.float32))
 
 
-def test_large_graphs_take_the_compiled_way_and_get_the_same_distances() -> None:
+def test_large_graphs_use_the_compiled_loop_with_the_same_distances() -> None:
     X = np.random.default_rng(2).standard_normal((1100, 2))
     graph = KNN(12).build(X).undirected()
     assert graph.shape[0] ** 2 > _SMALL
@@ -118,7 +118,7 @@ def test_large_graphs_take_the_compiled_way_and_get_the_same_distances() -> None
 
 
 # ---------------------------------------------------------------------- threads and pieces
-def test_pieces_cover_the_range_once() -> None:
+def test_in_pieces_covers_the_range_once() -> None:
     for jobs in (1, 2):
         for n, step in ((10, 3), (9, 3), (1, 5), (0, 4)):
             found: list[tuple[int, int]] = []
@@ -140,7 +140,7 @@ def used_threads() -> int:
     return len(seen)
 
 
-def test_threads_limits_the_loops_and_puts_the_limit_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_limits_the_loops_and_restores_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_resources, "blas_pools", list)
     monkeypatch.setattr(_resources.os, "sched_getaffinity", lambda pid: {0, 1, 2}, raising=False)
     everything = workers()
@@ -156,7 +156,7 @@ def test_threads_limits_the_loops_and_puts_the_limit_back(monkeypatch: pytest.Mo
     assert workers() == everything
 
 
-def test_what_a_piece_raises_comes_out_and_the_rest_is_dropped() -> None:
+def test_an_error_in_a_thread_is_raised_and_the_rest_is_cancelled() -> None:
     done: list[int] = []
 
     def kernel(start: int, stop: int) -> None:
@@ -271,7 +271,7 @@ def test_compiled_alignment_is_that_of_numpy(form: str, name: str, monkeypatch: 
     assert (large != large.T).nnz == 0
 
 
-def test_rounding_does_not_decide_about_the_median_point(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_median_point_does_not_depend_on_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of an odd number of points, one has the median itself, which is the threshold of modified LLE."""
     for seed in range(30):
         X = np.random.default_rng(seed).standard_normal((51, 20)) * np.linspace(1, 0.1, 20)
@@ -299,7 +299,7 @@ def test_compiled_weights_of_other_targets(monkeypatch: pytest.MonkeyPatch) -> N
     np.testing.assert_allclose(large.toarray(), small.toarray(), atol=1e-11)
 
 
-def test_tiny_ridges_and_sparse_points_stay_with_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tiny_ridges_and_sparse_points_use_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     X, graph = MODELS["sheet"]
     for points, reg in ((X, 0.0), (X, 1e-14), (sp.csr_array(X), 1e-3)):
         work = lambda points=points, reg=reg: barycentric.reconstruction_weights(points, graph, reg=reg)  # noqa: E731
@@ -330,7 +330,7 @@ def test_pair_histogram_against_all_distances(n: int, D: int, scale: float) -> N
     assert np.all(np.cumsum(counts)[:-1] <= high[:-1])
 
 
-def test_pair_histogram_of_copies_and_of_exact_distances() -> None:
+def test_pair_histogram_of_duplicates_and_of_exact_distances() -> None:
     X = np.repeat(np.array([[0.0], [1.0], [2.0]]), 2, axis=0)
     edges, counts = pair_histogram(X)
     assert counts[0] == 3
@@ -437,7 +437,7 @@ SEVERAL_PIECES: dict[str, Callable[[], Callable[[], Any]]] = {
 
 
 @pytest.mark.parametrize("name", SEVERAL_PIECES)
-def test_the_same_on_one_thread_and_on_two(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_do_not_depend_on_the_number_of_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (alignment, barycentric):
         monkeypatch.setattr(module, "_SMALL", -1)
     monkeypatch.setattr(_resources, "blas_pools", list)  # the limit that the tests put on the linear algebra

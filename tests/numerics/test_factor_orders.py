@@ -28,7 +28,7 @@ def counted(A: sp.csr_array) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_an_elimination_knows_the_rows_below_its_fronts(seed: int) -> None:
+def test_row_counts_below_the_fronts_of_an_elimination(seed: int) -> None:
     A = symmetric(300, [0.002, 0.005, 0.01, 0.03][seed % 4], seed)
     below = ordered_fronts(A)[3]
     assert below is not None

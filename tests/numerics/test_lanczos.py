@@ -50,14 +50,14 @@ def fitted(estimator: Any, X: np.ndarray) -> Any:
 # ---------------------------------------------------------------------- copies
 @pytest.mark.parametrize("k", [4, 8, 12])
 @pytest.mark.parametrize("seed", range(4))
-def test_every_copy_is_found(k: int, seed: int) -> None:
+def test_every_repeated_eigenvalue_is_found(k: int, seed: int) -> None:
     found = solve(TraceProblem(torus(26), None, "min", np.ones((676, 1))), k, solver="shift-invert", random_state=seed)
     np.testing.assert_allclose(found.values, torus_values(26, k), rtol=1e-9)
     assert found.residuals.max() < 1e-10
 
 
 @pytest.mark.parametrize("solver", ["dense", "lanczos", "shift-invert", "chebyshev", "auto"])
-def test_a_subspace_that_is_not_determined_is_reported_by_every_solver(solver: str) -> None:
+def test_an_undetermined_subspace_is_reported_by_every_solver(solver: str) -> None:
     problem = TraceProblem(torus(26), None, "min", np.ones((676, 1)))
     with pytest.warns(DegenerateWarning, match="3-dimensional subspace is not unique"):
         solve(problem, 3, solver=solver)
@@ -66,7 +66,7 @@ def test_a_subspace_that_is_not_determined_is_reported_by_every_solver(solver: s
     assert record["tied_axes"] == [(1, 2, 3, 4)]
 
 
-def test_axes_that_only_span_something_are_named() -> None:
+def test_axes_determined_only_up_to_rotation_are_named() -> None:
     turn = 2 * np.pi * np.arange(600) / 600
     circle = es.LaplacianEigenmaps(4, n_neighbors=4, weights="binary").fit(
         np.column_stack([np.cos(turn), np.sin(turn)])
@@ -100,7 +100,7 @@ def test_a_residual_larger_than_the_gap_is_reported() -> None:
 
 
 # ---------------------------------------------------------------------- solves
-def test_a_sheet_takes_two_dozen_solves() -> None:
+def test_a_sheet_needs_two_dozen_solves() -> None:
     """ARPACK takes forty solves: it checks residuals only when its space is full."""
     path = sp.diags_array([np.ones(99)] * 2, offsets=[1, -1])
     sheet = sp.csr_array(sp.kron(sp.eye_array(30), path) + sp.kron(1.5 * path.toarray()[:30, :30], sp.eye_array(100)))
@@ -124,7 +124,7 @@ def test_a_dense_factor_is_read_for_several_vectors_at_once() -> None:
 
 
 @pytest.mark.parametrize("block", [1, 2, 3])
-def test_a_full_basis_is_cut_back_and_loses_nothing(block: int) -> None:
+def test_a_full_basis_is_restarted_without_loss(block: int) -> None:
     """A path in its own coordinates: three pairs from a basis of eight."""
     values = 1.0 / np.arange(1, 101) ** 0.5
     start = np.random.default_rng(0).standard_normal((block, 100))
@@ -140,7 +140,7 @@ def test_a_full_basis_is_cut_back_and_loses_nothing(block: int) -> None:
     assert angle(ritz.vectors(3), np.eye(100)[:, :3]) < 1e-4
 
 
-def test_an_invariant_subspace_is_left() -> None:
+def test_iteration_continues_outside_an_invariant_subspace() -> None:
     """Two different eigenvalues: from any start the basis is complete after two products."""
     values = np.repeat([2.0, 1.0], [5, 295])
     found, V = largest_of_inverse(
@@ -159,7 +159,7 @@ def test_an_invariant_subspace_is_left() -> None:
 @pytest.mark.parametrize("together", [1, 4])
 @pytest.mark.parametrize("copies", [1, 2, 3, 4, 9])
 @pytest.mark.parametrize("k", range(1, 7))
-def test_no_copy_is_missed_however_few_are_wanted(k: int, copies: int, together: int) -> None:
+def test_no_repeated_eigenvalue_is_missed_however_few_are_wanted(k: int, copies: int, together: int) -> None:
     values = np.concatenate([[0.0], np.repeat([2.0, 1.5], copies), np.linspace(0.5, 0.1, 300)])
     n, rng, products = len(values), np.random.default_rng(k), []
 
@@ -198,7 +198,9 @@ class Crowded:
 
 
 @pytest.mark.parametrize("limited", [False, True])
-def test_what_rounding_does_not_tell_apart_is_not_waited_for(limited: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_eigenvalues_that_differ_by_rounding_do_not_delay_convergence(
+    limited: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The matrix has norm one and eigenvalues of 1e-12 that differ by at most 1e-15: any vectors of their space are correct."""
     if limited:
         monkeypatch.setattr(lanczos, "_PRODUCTS", 150)
@@ -212,7 +214,7 @@ def test_what_rounding_does_not_tell_apart_is_not_waited_for(limited: bool, monk
 
 
 @pytest.mark.parametrize("n", [30, 600])
-def test_a_matrix_that_is_not_what_it_claims_to_be_is_refused(n: int) -> None:
+def test_a_matrix_that_is_not_psd_or_not_finite_is_refused(n: int) -> None:
     negative = Form(n, sparse=sp.csr_array(-sp.eye_array(n)), psd=True)
     with pytest.raises(ConvergenceError, match="ShiftInvert failed: the inverse is not positive"):
         solve(TraceProblem(negative, None, "min"), 2, solver="shift-invert")
@@ -232,7 +234,7 @@ def test_bridged_components_against_lapack(method: str) -> None:
 
 
 @pytest.mark.parametrize("count, size, solves", [(50, 20, 250), (120, 10, 1000)])
-def test_a_null_space_larger_than_what_is_wanted(count: int, size: int, solves: int) -> None:
+def test_a_null_space_larger_than_the_wanted_space(count: int, size: int, solves: int) -> None:
     """LLE's neighbour relations are directed: each component that is no neighbour of another one adds a null vector."""
     X = clusters(count, size)
     with reports(DegenerateWarning, "2-dimensional subspace is not unique"):

@@ -230,7 +230,7 @@ def test_solver_agrees_with_lapack(case: Case, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["dense", "shift-invert", "lanczos", "auto"])
-def test_same_seed_same_bits(name: str) -> None:
+def test_the_same_seed_gives_the_same_bits(name: str) -> None:
     problem = TraceProblem(laplacian(cycle(120) + path(120)), None, "min", ones(120))
     first, second = (solve(problem, 3, solver=name, random_state=3) for _ in range(2))
     np.testing.assert_array_equal(first.vectors, second.vectors)
@@ -280,7 +280,7 @@ def test_long_path_without_exclusion_finds_the_constant() -> None:
         (Factor(), factor(9) + diagonal(np.ones(9)), "max"),
     ],
 )
-def test_solvers_refuse_what_they_cannot_do(solver: Solver, form: Form, sense: str) -> None:
+def test_solvers_refuse_unsuitable_problems(solver: Solver, form: Form, sense: str) -> None:
     with pytest.raises(InputError):
         solve(TraceProblem(form, None, sense), 1, solver=solver)
 
@@ -339,7 +339,7 @@ class Chain(Auto):
 
 
 @pytest.mark.parametrize("how", ["raise", "runtime", "nan", "garbage"])
-def test_the_next_solver_takes_over_and_says_so(how: str) -> None:
+def test_fallback_to_the_next_solver_warns(how: str) -> None:
     problem = TraceProblem(laplacian(path(50)), None, "min", ones(50))
     with pytest.warns(ConvergenceWarning, match="Broken.*Dense takes over"):
         found = solve(problem, 2, solver=Chain([Broken(how), Dense()]))
@@ -386,7 +386,7 @@ def test_a_factored_form_keeps_its_small_eigenvalues() -> None:
     assert angle(found.vectors, np.eye(n)[:, :2]) < 1e-4
 
 
-def test_filtered_iteration_gives_up_with_its_residual() -> None:
+def test_filtered_iteration_raises_with_its_residual() -> None:
     with pytest.raises(ConvergenceError, match=r"residual of .* after 2 cycles"):
         solve(TraceProblem(laplacian(path(3000)), None, "min", ones(3000)), 2, solver=Chebyshev(degree=10, cycles=2))
 
@@ -404,7 +404,7 @@ def test_multigrid_against_lapack() -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
-def test_multigrid_converges_soon_in_any_unit(scale: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_multigrid_converges_fast_in_any_unit(scale: float, monkeypatch: pytest.MonkeyPatch) -> None:
     pyamg = pytest.importorskip("pyamg")
     seen = []
     build = pyamg.smoothed_aggregation_solver
@@ -440,7 +440,7 @@ def grid(*sizes: int) -> sp.csr_array:
 
 
 @pytest.mark.parametrize("sizes", [(3000,), (60, 60), (20, 200), (16, 16, 16), (8, 8, 8, 8)], ids=str)
-def test_predicted_fill_is_near_the_truth(sizes: tuple[int, ...]) -> None:
+def test_predicted_fill_is_close_to_the_actual_fill(sizes: tuple[int, ...]) -> None:
     L = laplacian(grid(*sizes)).sparse
     lu = sp.linalg.splu(
         sp.csc_array(L + 1e-9 * sp.eye_array(L.shape[0])),
@@ -451,7 +451,7 @@ def test_predicted_fill_is_near_the_truth(sizes: tuple[int, ...]) -> None:
     assert 1 / 4 < predict_fill(L).entries / lu.nnz < 4
 
 
-def test_separators_tell_sheets_from_clouds() -> None:
+def test_separators_distinguish_sheets_from_clouds() -> None:
     assert separator(path(3000)) == 1
     assert separator(path(20000)) <= 2  # longer than the search goes
     assert separator(grid(40, 40)) <= 40
@@ -462,7 +462,7 @@ def test_separators_tell_sheets_from_clouds() -> None:
     assert cloud.seconds > cloud.seconds_without
 
 
-def test_the_separator_is_the_neck() -> None:
+def test_the_separator_is_the_smallest_level() -> None:
     dumbbell = sp.lil_array(sp.block_diag([grid(15, 15), path(3), grid(15, 15)]))
     for a, b in ((224, 225), (227, 228)):
         dumbbell[a, b] = dumbbell[b, a] = 1.0
@@ -564,7 +564,7 @@ def scatter_pair(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("sense", ["max", "min"])
 @pytest.mark.parametrize("scale", [1.0, 1e-14, 1e14])
-def test_trace_ratio_beats_every_other_frame(seed: int, sense: str, scale: float) -> None:
+def test_trace_ratio_is_optimal(seed: int, sense: str, scale: float) -> None:
     A, B = scatter_pair(5, seed)
     A = A * scale
     rho, V, values = trace_ratio(A, B, 2, sense)
@@ -582,7 +582,7 @@ def test_trace_ratio_beats_every_other_frame(seed: int, sense: str, scale: float
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_trace_ratio_is_monotone_and_quick(seed: int) -> None:
+def test_trace_ratio_converges_monotonically_in_few_steps(seed: int) -> None:
     A, B = scatter_pair(12, seed)
     ratios = []
     for steps in range(1, 16):
@@ -666,7 +666,7 @@ def test_exclusion_is_in_the_metric_of_the_unit(unit: str) -> None:
     assert np.abs(N.T @ (B @ found.vectors)).max() < 1e-9
 
 
-def test_singular_unit_whose_null_space_costs_nothing_is_restricted() -> None:
+def test_singular_unit_with_free_null_space_is_restricted() -> None:
     rng = np.random.default_rng(0)
     T = rng.standard_normal((12, 8))
     a, b = random_symmetric(8, 2).to_dense(), positive(8, 3)
@@ -729,7 +729,7 @@ def test_indefinite_unit_is_refused_with_its_smallest_eigenvalue(unit: Form) -> 
         solve(TraceProblem(gram(np.eye(4), centre=False), unit, "min"), 1)
 
 
-def test_rounding_below_zero_is_no_indefinite_unit() -> None:
+def test_rounding_below_zero_does_not_make_a_unit_indefinite() -> None:
     B = diagonal([1.0, 2.0, -1e-17])
     assert solve(TraceProblem(diagonal([1.0, 5.0, 0.0]), B, "min"), 1).values == pytest.approx([1.0])
 
@@ -746,7 +746,7 @@ def test_units_of_the_features_do_not_matter(sense: str) -> None:
     assert angle(s[:, None] * odd.vectors, plain.vectors) < 1e-4
 
 
-def test_unit_that_kills_the_excluded_direction() -> None:
+def test_unit_with_the_excluded_direction_in_its_null_space() -> None:
     L = laplacian(path(20))
     found = solve(TraceProblem(L, centring(20), "min", ones(20)), 3)
     np.testing.assert_allclose(found.values, 2 - 2 * np.cos(np.pi * np.arange(1, 4) / 20), atol=1e-10)
@@ -786,7 +786,7 @@ def test_too_many_components() -> None:
         solve(TraceProblem(laplacian(path(10)), None, "min"), 11)
 
 
-def test_without_first() -> None:
+def test_solution_without_the_first_axis() -> None:
     found = solve(TraceProblem(diagonal([1.0, 2.0, 4.0]), None, "min"), 2).without_first(1)
     np.testing.assert_allclose(found.values, [2.0])
     np.testing.assert_allclose(np.abs(found.vectors), [[0], [1], [0]], atol=1e-12)
@@ -798,7 +798,7 @@ def test_sign_makes_the_largest_entry_positive() -> None:
 
 
 # ---------------------------------------------------------------------- posing
-def test_pose_wants_exactly_one_objective() -> None:
+def test_pose_requires_exactly_one_objective() -> None:
     form = centring(5)
     for wrong in ({}, {"minimise": form, "maximise": form}):
         with pytest.raises(InputError, match="exactly one"):
@@ -841,7 +841,7 @@ def test_points_that_all_coincide_have_no_dimension(unit: str) -> None:
         solve(posed.problem, 1)
 
 
-def test_an_error_within_lapack_is_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_the_lapack_subset_driver_is_recovered(monkeypatch: pytest.MonkeyPatch) -> None:
     """LAPACK's subset driver fails on many equal eigenvalues with some processors' kernels; the driver for all eigenpairs does not."""
     A = np.diag([3.0, 1.0, 1.0, 0.5])
     eigh = la.eigh

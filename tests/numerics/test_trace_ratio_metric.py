@@ -29,7 +29,7 @@ def ratio(V: Any, A: Any, B: Any, C: Any) -> float:
 
 @pytest.mark.parametrize("sense", ["max", "min"])
 @pytest.mark.parametrize("seed", range(3))
-def test_no_descent_finds_better_and_the_best_finds_the_same(seed: int, sense: Any) -> None:
+def test_optimisers_find_no_better_ratio(seed: int, sense: Any) -> None:
     A, B, C = matrices(seed)
     sign = 1.0 if sense == "max" else -1.0
     found = solve(TraceRatio(*(Form(7, dense=M) for M in (A, B)), sense, Form(7, dense=C)), 2)
@@ -49,7 +49,7 @@ def test_no_descent_finds_better_and_the_best_finds_the_same(seed: int, sense: A
     assert sign * ratio(ordinary, A, B, C) <= sign * rho + 1e-12
 
 
-def test_without_a_metric_it_is_what_it_was() -> None:
+def test_without_a_metric_the_result_is_unchanged() -> None:
     A, B, _ = matrices(0)
     plain, unit = (
         solve(TraceRatio(Form(7, dense=A), Form(7, dense=B), "max", C), 3) for C in (None, Form(7, dense=np.eye(7)))
@@ -58,7 +58,7 @@ def test_without_a_metric_it_is_what_it_was() -> None:
     assert angle(plain.vectors, unit.vectors) < 1e-5
 
 
-def test_declared_directions_are_left_out() -> None:
+def test_declared_directions_are_excluded() -> None:
     A, B, C = matrices(1)
     N = np.random.default_rng(0).standard_normal((7, 1))
     found = solve(TraceRatio(Form(7, dense=A), Form(7, dense=B), "max", Form(7, dense=C), N), 2)
@@ -188,7 +188,7 @@ def test_other_bases_and_scales(iris: Any) -> None:
     np.testing.assert_allclose(gains, plain.embedding_.var(axis=0) * len(X) / within - 1, rtol=1e-7)
 
 
-def test_a_ridge_goes_to_the_denominator(iris: Any) -> None:
+def test_a_ridge_is_added_to_the_denominator(iris: Any) -> None:
     X, y = iris
     model: Any = {"maximise": "between", "over": "within", "unit": "projection"}
     plain, strong = es.TraceReducer(2, **model).fit(X, y), es.TraceReducer(2, ridge=5.0, **model).fit(X, y)

@@ -89,7 +89,7 @@ def test_numpy_and_compiled_loops_find_the_nearest(
 
 
 @pytest.mark.parametrize("module", [plain, nearest], ids=["numpy", "compiled"])
-def test_loops_keep_the_lowest_sums_of_all_tiles(module: ModuleType) -> None:
+def test_keep_lowest_over_several_tiles(module: ModuleType) -> None:
     rng = np.random.default_rng(1)
     sums = rng.standard_normal((9, 31)).astype(np.float32)
     squares = rng.random(31).astype(np.float32)
@@ -129,7 +129,7 @@ def test_numpy_loops_measure_no_pair_twice_and_none_beyond_the_bound() -> None:
     np.testing.assert_array_equal(indices, np.argsort(squares, axis=1)[:, :4])
 
 
-def test_numpy_leaves_many_pairs_to_the_compiled_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numpy_passes_many_pairs_to_the_compiled_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit is set to zero pairs; the real limit is exceeded by clusters that are too tight for single precision."""
     X = SAMPLES["cloud"]
     monkeypatch.setattr(plain, "_SPARE", -5)
@@ -143,7 +143,7 @@ def test_numpy_leaves_many_pairs_to_the_compiled_loop(monkeypatch: pytest.Monkey
     np.testing.assert_array_equal(distances, by_brute_force(X, None, 5)[0])
 
 
-def test_medium_searches_wait_for_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_medium_searches_do_not_compile(monkeypatch: pytest.MonkeyPatch) -> None:
     for compiled in (False, True):
         monkeypatch.setattr("eigenspan.numerics.jit.compiler.is_compiled", lambda loop, compiled=compiled: compiled)
         assert exact._loops(exact._MEDIUM) is (nearest if compiled else plain)
@@ -166,13 +166,13 @@ def test_groups_are_connected_by_a_minimum_spanning_tree(n: int, count: int, D: 
     assert sp.csgraph.connected_components(ends, directed=False)[0] == 1
 
 
-def test_groups_leave_points_far_beyond_all_others_to_other_searches() -> None:
+def test_groups_with_distant_outliers_use_another_search() -> None:
     X, labels = clusters(200, 3, 9, 2.0)
     X[0] = 1e9
     assert Groups.of(X, labels) is None
 
 
-def test_groups_on_a_string_are_left_to_an_iteration() -> None:
+def test_chains_of_groups_are_solved_by_iteration() -> None:
     """Their Laplacian has one tiny eigenvalue per group and then a gap: small separators do not slow the iteration down."""
     rng = np.random.default_rng(0)
     blocks = [sp.random_array((2000, 2000), density=0.006, random_state=rng, format="csr") for _ in range(4)]
@@ -198,7 +198,7 @@ print(any(loop.signatures for loop in loops), fitted.diagnostics_["search"], fit
 """
 
 
-def test_a_first_fit_to_clusters_waits_for_no_compiler(tmp_path: Path) -> None:
+def test_a_first_fit_to_clusters_does_not_compile(tmp_path: Path) -> None:
     source = Path(eigenspan.__file__).parents[1]
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT],

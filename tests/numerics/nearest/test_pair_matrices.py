@@ -57,7 +57,7 @@ def test_distances_from_products_are_accepted(X: Any, dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_single_precision_is_seen_in_any_container(dtype: Any) -> None:
+def test_single_precision_is_detected_in_any_container(dtype: Any) -> None:
     D = E.astype(np.float32)
     D[0, 1] *= 1 + 4e-6
     accepted = accept_distances(D.astype(dtype))
@@ -88,11 +88,11 @@ def test_every_metric_of_scikit_learn(metric: str, dtype: Any) -> None:
     np.testing.assert_allclose(accept_distances(D), D, atol=1e-6 * D.max())
 
 
-def test_nothing_is_copied_where_nothing_is_wrong() -> None:
+def test_valid_matrices_are_not_copied() -> None:
     assert accept_distances(E) is E
 
 
-def test_what_is_beyond_rounding_is_refused_with_numbers() -> None:
+def test_errors_beyond_rounding_are_refused_with_numbers() -> None:
     for dtype in (np.float32, np.float64):
         D = E.astype(dtype)
         shifted, negative = D.copy(), D.copy()
@@ -122,7 +122,7 @@ def test_neighbours_of_scikit_learn(metric: str, dtype: Any) -> None:
     np.testing.assert_allclose(graph.distances.data, expected.data, rtol=2e-4, atol=2e-6)
 
 
-def test_a_sparse_diagonal_that_is_no_rounding() -> None:
+def test_a_sparse_diagonal_beyond_rounding() -> None:
     G = RadiusNeighborsTransformer(radius=45.0, mode="connectivity").fit_transform(DIGITS)
     with pytest.raises(GraphError, match="diagonal of a distance matrix must be zero; it reaches 1"):
         es.Isomap(2, graph="precomputed").fit(G)
@@ -239,7 +239,7 @@ def test_an_infinite_radius_joins_all_pairs() -> None:
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_one_far_point_does_not_bring_the_others_together(form: Any) -> None:
+def test_one_far_point_does_not_make_the_others_coincide(form: Any) -> None:
     """If one point is far away, other distances are small relative to the largest of their row, but are not rounding errors."""
     X = np.vstack([np.random.default_rng(0).normal(size=(29, 3)), [[1e4, 0, 0]]])
     D = pairwise_distances(X).astype(np.float32).astype(np.float64)

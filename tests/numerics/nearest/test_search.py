@@ -73,7 +73,7 @@ def test_far_from_the_origin(offset: float, compiled: None) -> None:
     np.testing.assert_array_equal(found[1], nearest(E, 6)[1])
 
 
-def test_clusters_too_tight_for_products_are_told_by_differences(compiled: None) -> None:
+def test_clusters_too_tight_for_products_are_measured_by_differences(compiled: None) -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((8, 20))[rng.integers(8, size=400)] + 1e-5 * rng.standard_normal((400, 20))
     with collect() as record:
@@ -86,7 +86,7 @@ def test_clusters_too_tight_for_products_are_told_by_differences(compiled: None)
 
 
 @pytest.mark.parametrize("n, k", [(40, 25), (34, 25), (35, 25)])
-def test_rounding_is_no_excuse_with_few_points(n: int, k: int, compiled: None) -> None:
+def test_few_points_are_found_despite_rounding(n: int, k: int, compiled: None) -> None:
     """Two clusters too tight for single precision: all points but a few, or all but one, are candidates; the wrong ones are excluded."""
     rng = np.random.default_rng(0)
     X, Z = (np.where(np.arange(n) % 2, 1.0, -1.0)[:, None] + 1e-8 * rng.standard_normal((n, 20)) for _ in range(2))
@@ -96,7 +96,7 @@ def test_rounding_is_no_excuse_with_few_points(n: int, k: int, compiled: None) -
         np.testing.assert_array_equal(found[1], nearest(expected, k)[1])
 
 
-def test_the_last_neighbour_is_proven_not_the_first(compiled: None) -> None:
+def test_bounds_with_one_near_and_many_tied_neighbours(compiled: None) -> None:
     """One point is near; the distances of points on a sphere about the query differ by less than single precision resolves."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 20))
@@ -115,7 +115,7 @@ def small_tiles(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("spread", [0.0, 1.0, 6.0, 1e3])
 @pytest.mark.parametrize("offset", [0.0, 1e4])
-def test_tiles_that_are_passed_over_hold_no_neighbour(spread: float, offset: float, small_tiles: None) -> None:
+def test_skipped_tiles_contain_no_neighbour(spread: float, offset: float, small_tiles: None) -> None:
     rng = np.random.default_rng(3)
     member = rng.integers(12, size=1500)
     centres, Z = spread * rng.standard_normal((12, 15)), rng.standard_normal((90, 15)) * (1 + spread) + offset
@@ -171,7 +171,7 @@ def hard(kind: str, rng: np.random.Generator) -> np.ndarray:
     "kind", ["pixels", "copies", "outliers", "scales", "constant", "tight", "wide", "tiny", "offset", "single"]
 )
 @pytest.mark.parametrize("p", [16, 48])
-def test_bounds_from_a_few_axes_leave_out_no_neighbour(
+def test_bounds_from_a_few_axes_exclude_no_neighbour(
     kind: str, p: int, small_tiles: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(1)
@@ -205,7 +205,7 @@ class Fixed:
 
 
 @pytest.mark.parametrize("rank, expected", [(3, 16), (60, 90)])
-def test_axes_are_found_by_trying(rank: int, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_axes_is_chosen_by_a_trial(rank: int, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Few axes are chosen if most of every distance lies along few axes, and all axes otherwise."""
     monkeypatch.setattr(plan, "_QUICK", 0.0)
     X = cloud(3000, rank) @ np.linalg.qr(cloud(90, 90, seed=5))[0][:rank] + 0.01 * cloud(3000, 90, seed=1)
@@ -214,7 +214,7 @@ def test_axes_are_found_by_trying(rank: int, expected: int, monkeypatch: pytest.
     assert made.seconds > 0
 
 
-def test_new_points_are_laid_out_for_once(compiled: None) -> None:
+def test_layout_for_new_points_is_built_once(compiled: None) -> None:
     X, Z = cloud(500, 30), cloud(40, 30, seed=1)
     engine = search.BlockSearch(X)
     found = engine.near(Z, 4)
@@ -238,7 +238,7 @@ def test_the_unit_of_length_does_not_matter(size: float, compiled: None) -> None
 
 
 @pytest.mark.parametrize("far", [1e2, 1e4, 1e8])
-def test_one_far_row_does_not_cost_the_others(far: float, compiled: None) -> None:
+def test_one_far_row_does_not_slow_the_search(far: float, compiled: None) -> None:
     X = cloud(900, 30)
     X[0] *= far
     with collect() as record:
@@ -259,7 +259,7 @@ def test_distances_that_overflow_are_refused(n: int, D: int) -> None:
         KNN(10).build(X).finder.relate(X[:5] * 1e200)
 
 
-def test_a_few_new_points_are_not_worth_tiles(small_tiles: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_new_points_use_no_tiles(small_tiles: None, monkeypatch: pytest.MonkeyPatch) -> None:
     X = cloud(900, 6)
     engine = search.BlockSearch(X)
     monkeypatch.setattr(tiles.Tiles, "of", None)
@@ -294,14 +294,14 @@ def test_a_forked_process_can_search_too(small_tiles: None) -> None:
     pytest.fail("the child hangs")
 
 
-def test_the_approximate_search_puts_the_threads_of_its_library_back() -> None:
+def test_the_approximate_search_restores_the_thread_limit_of_its_library() -> None:
     faiss = pytest.importorskip("faiss")
     before = faiss.omp_get_max_threads()
     search.HnswSearch(cloud(600, 20), n_jobs=1).near(None, 4)
     assert faiss.omp_get_max_threads() == before
 
 
-def test_leaving_out_the_point_itself() -> None:
+def test_leave_out_self() -> None:
     distances, indices = np.array([[0.0, 1, 2], [0, 0, 0]]), np.array([[4, 0, 3], [7, 8, 9]])
     kept, which = search.leave_out_self(distances, indices, np.array([0, 1]))
     # the last entry is dropped if duplicates displaced the point itself
@@ -309,14 +309,14 @@ def test_leaving_out_the_point_itself() -> None:
     np.testing.assert_array_equal(kept, [[0, 2], [0, 0]])
 
 
-def test_few_of_well_spread_points_are_measured(compiled: None) -> None:
+def test_few_pairs_of_scattered_points_are_measured(compiled: None) -> None:
     with collect() as record:
         search.BlockSearch(cloud(600, 30)).near(None, 6)
     assert record["measured"] < 30
 
 
 @pytest.mark.parametrize("name", ["tree", "exact"])
-def test_thousands_of_copies(name: str, compiled: None) -> None:
+def test_thousands_of_duplicates(name: str, compiled: None) -> None:
     X = cloud(5000, 12)
     X[:3000] = X[0]
     distances, indices = ENGINES[name](X).near(None, 5)
@@ -327,7 +327,7 @@ def test_thousands_of_copies(name: str, compiled: None) -> None:
 
 
 @pytest.mark.parametrize("name", ["tree", "exact"])
-def test_results_do_not_depend_on_threads_or_on_company(
+def test_results_do_not_depend_on_threads_or_on_other_queries(
     name: str, compiled: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_resources, "blas_pools", list)
@@ -348,7 +348,9 @@ def test_single_precision_points() -> None:
 
 
 @pytest.mark.parametrize("small, plain", [(9000, True), (8999, False)])
-def test_many_small_searches_are_one_large(small: int, plain: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_small_searches_count_as_one_large_search(
+    small: int, plain: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Thirty searches of ten classes: whether compiled loops pay off depends on their total cost."""
     X, codes = cloud(300, 20), np.arange(300) % 10
     E = cdist(X, X)
@@ -396,7 +398,7 @@ def test_intrinsic_dimension(m: int) -> None:
     assert search._intrinsic_dimension(X[:2]) == 0
 
 
-def test_refusals() -> None:
+def test_unsuitable_searches_are_refused() -> None:
     with pytest.raises(GraphError, match='"hnsw"'):
         KNN(5, search="magic").build(cloud(400, 20))
     with pytest.raises(GraphError, match="Euclidean"):
@@ -443,7 +445,7 @@ def test_low_recall_warns() -> None:
     np.testing.assert_allclose(distances, np.linalg.norm(X[indices] - X[:, None], axis=2))
 
 
-def test_lists_that_the_navigable_graph_cuts_short_are_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incomplete_lists_of_the_navigable_graph_are_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("faiss")
     X, Z = cloud(400, 20), cloud(30, 20, seed=1)
     engine = search.HnswSearch(X)
@@ -463,7 +465,7 @@ def test_lists_that_the_navigable_graph_cuts_short_are_searched_again(monkeypatc
 
 
 # ---------------------------------------------------------------------- threads
-def test_workers_respect_every_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_respects_every_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_resources.os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
     with threadpool_limits(1, user_api="blas"):
         assert workers() == 1 == workers(2)
@@ -473,7 +475,7 @@ def test_workers_respect_every_limit(monkeypatch: pytest.MonkeyPatch) -> None:
         assert [workers(n) for n in (None, 3, 1000, -1)] == [4, 3, 4, 4]
 
 
-def test_the_jobs_of_an_estimator_reach_every_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_n_jobs_of_an_estimator_limits_every_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_resources, "blas_pools", list)
     monkeypatch.setattr(_resources.os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
     seen = []

@@ -95,7 +95,7 @@ def test_widths_do_not_depend_on_the_container(X: Any) -> None:
     assert median_width(sp.csr_array(X)) == pytest.approx(median_width(X), rel=1e-9)
 
 
-def test_sparse_rows_are_moved_in_full_columns_only() -> None:
+def test_sparse_rows_are_shifted_in_full_columns_only() -> None:
     X = TABLES["sparse columns beside offsets"]
     origin = origin_of(sp.csr_array(X))
     assert origin is not None

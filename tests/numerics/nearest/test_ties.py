@@ -72,7 +72,7 @@ def test_neighbours_by_distance_then_index(X: Any, k: int) -> None:
 
 
 @each_table
-def test_mutual_lists_and_new_points_join_alike(X: Any) -> None:
+def test_mutual_lists_and_new_points_use_the_same_rule_for_ties(X: Any) -> None:
     new = X[::7] + 0.25
     for symmetry in ("union", "mutual"):
         graphs = [(KNN(5, symmetry=symmetry, search=search).build(points), points) for search, points in ways(X)]
@@ -86,7 +86,7 @@ def test_mutual_lists_and_new_points_join_alike(X: Any) -> None:
 
 @each_table
 @pytest.mark.parametrize("rank", [0.05, 0.2])
-def test_points_at_the_very_radius_are_within_it(X: Any, rank: float) -> None:
+def test_points_exactly_at_the_radius_are_within_it(X: Any, rank: float) -> None:
     D = np.sqrt(in_order(X))
     radius = float(np.sort(D[D > 0])[int(rank * np.sum(D > 0))])
     expected = radius >= D

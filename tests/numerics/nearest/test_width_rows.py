@@ -8,7 +8,7 @@ from eigenspan.numerics.nearest.metric import median_width
 
 
 @pytest.mark.parametrize("period", [2, 3, 4])
-def test_rows_that_come_in_turn(period: int) -> None:
+def test_sample_of_rows_in_periodic_order(period: int) -> None:
     """With groups in periodic order, a regular step would sample one group only."""
     rng = np.random.default_rng(0)
     n = 1000 * period

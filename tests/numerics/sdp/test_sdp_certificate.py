@@ -44,7 +44,7 @@ def _upper(program: Program, w: Any) -> float:
 
 # ---------------------------------------------------------------------- at the optimum
 @chains
-def test_both_bounds_meet_at_the_optimum(n: int, uneven: bool) -> None:
+def test_bounds_agree_at_the_optimum(n: int, uneven: bool) -> None:
     program, x, w = _chain(n, uneven)
     best = float(program.centre @ x.ravel() ** 2)
     assert largest_ratio(program, w)[0] == pytest.approx(1.0, rel=1e-7)
@@ -101,7 +101,7 @@ def test_random_points_bracket_the_optimum_of_every_kind(name: str) -> None:
             assert lower_bound(program, program.centred(F))[0] <= solution.upper * (1 + 1e-9)
 
 
-def test_negative_weights_prove_nothing() -> None:
+def test_negative_weights_give_no_upper_bound() -> None:
     program, _, w = _chain(30, False)
     w[3] = -1e-9
     assert upper_bound(program, w, 1.0) == np.inf
@@ -111,7 +111,7 @@ def test_negative_weights_prove_nothing() -> None:
 
 @pytest.mark.parametrize("uneven", [False, True])
 @pytest.mark.parametrize("n", [30, 300])
-def test_corrupted_weights_lose_their_proof(n: int, uneven: bool) -> None:
+def test_corrupted_weights_give_a_worse_bound(n: int, uneven: bool) -> None:
     program, x, honest = _chain(n, uneven)
     w = honest.copy()
     w[n // 2] *= 0.5  # the link with the largest weight
@@ -124,7 +124,7 @@ def test_corrupted_weights_lose_their_proof(n: int, uneven: bool) -> None:
 
 
 @pytest.mark.parametrize("n", [30, 300])
-def test_factors_of_another_matrix_are_found_out(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_factors_of_another_matrix_are_detected(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The signs of the pivots are right, but the product of the factors is another matrix."""
     program, _, w = _chain(n, False)
     other = sp.csr_array(program.laplacian(1.001 * w) - sp.diags_array(program.cost))
@@ -134,7 +134,7 @@ def test_factors_of_another_matrix_are_found_out(n: int, monkeypatch: pytest.Mon
     assert proved_upper(program, 1.1 * w) == np.inf
 
 
-def test_nothing_to_gain_is_bounded_by_nothing() -> None:
+def test_cost_without_a_positive_direction_has_a_zero_bound() -> None:
     """No direction of the cost is positive: the weights may be zero, never negative."""
     program, _, w = _chain(20, False)
     program = replace(program, cost=-np.eye(20))
@@ -142,7 +142,7 @@ def test_nothing_to_gain_is_bounded_by_nothing() -> None:
     assert _upper(program, w) == 0.0
 
 
-def test_a_cost_that_is_not_the_centre() -> None:
+def test_a_cost_that_differs_from_the_centre() -> None:
     """Weighted points centred at their unweighted mean: the constant vector is not orthogonal in the cost, and no sparse proof applies."""
     program, _, w = _chain(250, False)
     program = replace(program, cost=np.random.default_rng(0).uniform(0.0, 3.0, 250))
@@ -155,7 +155,7 @@ def test_a_cost_that_is_not_the_centre() -> None:
     assert proved_upper(program, 0.98 * theta * w) == np.inf
 
 
-def test_weights_above_a_linear_price_prove_nothing() -> None:
+def test_weights_above_a_linear_price_give_no_upper_bound() -> None:
     program, _, w = _chain(30, False)
     tight = replace(program, slack=Slack(1, float(w.max())))
     assert upper_bound(tight, w, 1.0) == pytest.approx(program.bounds @ w)
@@ -167,7 +167,7 @@ def test_weights_above_a_linear_price_prove_nothing() -> None:
 @pytest.mark.parametrize(
     "name", ["linear slack", "quadratic slack", "equations, quadratic slack", "equations, linear slack"]
 )
-def test_best_scale_of_a_point_that_pays(name: str) -> None:
+def test_best_scale_of_a_point_with_priced_violations(name: str) -> None:
     program = PROGRAMS[name]()
     F = program.centred(np.random.default_rng(2).standard_normal((program.n, 2)))
     alpha = shrink(program, F)
@@ -177,7 +177,7 @@ def test_best_scale_of_a_point_that_pays(name: str) -> None:
         assert net_value(program, np.sqrt(other * alpha) * F) <= here + 1e-9 * abs(here)
 
 
-def test_shrunk_point_meets_its_bounds_and_touches_one() -> None:
+def test_shrunk_point_satisfies_its_bounds_and_reaches_one() -> None:
     program = PROGRAMS["inequality"]()
     F = program.centred(5 * np.random.default_rng(2).standard_normal((program.n, 2)))
     lower, violation = lower_bound(program, F)
@@ -199,7 +199,7 @@ def test_verify_agrees(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["inequality", "indefinite cost"])
-def test_verify_trusts_nobody(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verify_recomputes_everything(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """`verify` uses neither the stored certificate nor an eigenvalue."""
     solution = dense_interior_point(PROGRAMS[name]())
     honest = solution.verify()

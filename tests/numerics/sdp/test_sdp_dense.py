@@ -25,7 +25,7 @@ def _small(**options: Any) -> Program:
 
 # ---------------------------------------------------------------------- against others
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_optimum_is_the_oracles(name: str) -> None:
+def test_optimum_agrees_with_a_general_solver(name: str) -> None:
     program = PROGRAMS[name]()
     best, accuracy = optimum(program)
     doubt = accuracy * abs(best)
@@ -53,7 +53,7 @@ def test_a_chain_becomes_straight(n: int, masses: str | None) -> None:
     np.testing.assert_allclose(solution.factor @ solution.factor.T, x @ x.T, atol=2e-2 * np.abs(x).max() ** 2)
 
 
-def test_a_triangle_of_equations_is_that_triangle() -> None:
+def test_equations_of_a_triangle_determine_it() -> None:
     """Three points are determined by their distances, so nothing is left to maximise."""
     X = np.random.default_rng(3).standard_normal((3, 2))
     pairs = np.array([[0, 1], [0, 2], [1, 2]])
@@ -106,7 +106,7 @@ def test_units_do_not_matter() -> None:
 
 
 @pytest.mark.parametrize("sign", [0.0, -1.0])
-def test_nothing_to_gain(sign: float) -> None:
+def test_cost_without_a_positive_direction(sign: float) -> None:
     """For a cost without a positive direction the optimum is zero."""
     solution = dense_interior_point(_small(cost=sign * np.eye(30)))
     assert solution.status == "certified"
@@ -127,7 +127,7 @@ def test_factor_is_feasible_and_weights_are_dual() -> None:
     assert solution.upper == pytest.approx(solution.weights @ program.bounds)
 
 
-def test_the_best_is_kept() -> None:
+def test_the_best_point_is_kept() -> None:
     """The better of two points is kept, in whichever order they are offered."""
     program, x, w = line(12)
     rough = w * np.random.default_rng(0).uniform(0.5, 2.0, w.size)
@@ -145,7 +145,7 @@ def test_the_best_is_kept() -> None:
     assert best.solution(1, "iterations", []).certificate.violation < 1e-9
 
 
-def test_equations_on_exact_data_stop_with_what_they_have() -> None:
+def test_equations_on_exact_data_return_the_best_point() -> None:
     """With all distances of neighbourhoods of a plane sheet there is no interior, so no dual optimum is attained."""
     X = cloud(40)
     pairs, d = neighbours(X, 8)
@@ -156,7 +156,7 @@ def test_equations_on_exact_data_stop_with_what_they_have() -> None:
     assert solution.verify().upper >= np.sum((X - X.mean(0)) ** 2)  # the data themselves are feasible
 
 
-def test_repeated_constraints_are_no_obstacle() -> None:
+def test_repeated_constraints_are_solved() -> None:
     """Every equation twice: the normal equations are singular."""
     program = PROGRAMS["equations"]()
     once = dense_interior_point(program)
@@ -215,13 +215,13 @@ def test_memory_is_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("slack", [None, Slack(1, 1e4), Slack(2, 1.0)])
-def test_pieces_are_refused(slack: Slack | None) -> None:
+def test_disconnected_programs_are_refused(slack: Slack | None) -> None:
     program = Program.of_pairs(4, np.array([[0, 1], [2, 3]]), np.ones(2), slack=slack)
     with pytest.raises(DisconnectedError, match="2 pieces"):
         dense_interior_point(program)
 
 
-def test_slack_too_cheap_is_refused() -> None:
+def test_a_price_of_slack_that_is_too_low_is_refused() -> None:
     """On a chain of two points the gain per unit of squared distance is one half."""
     pair = np.array([[0, 1]])
     with pytest.raises(InputError, match=r"price > 0\.5"):

@@ -68,7 +68,7 @@ def test_band_has_two_rows_for_each_pair() -> None:
     np.testing.assert_allclose(program.signs, [1, 1, 1, -1, -1, -1])
 
 
-def test_facts() -> None:
+def test_properties() -> None:
     facts = {name: PROGRAMS[name]() for name in PROGRAMS}
     assert {name for name, p in facts.items() if p.is_graph} == {
         "inequality", "band", "linear slack", "quadratic slack", "masses",
@@ -98,7 +98,7 @@ def test_unusable_bounds_are_refused() -> None:
         check_program(Program.of_pairs(4, CHAIN, np.array([1.0, -1.0, -2.0])))
 
 
-def test_indices_are_no_wider_than_they_need_be() -> None:
+def test_indices_are_32_bit_if_they_fit() -> None:
     """Graph routines of older scipy accept 32-bit indices only, and factorisations would copy others at every step."""
     pairs = np.array([[0, 1], [2, 1], [2, 3]], dtype=np.int64)
     program = Program.of_pairs(4, pairs, np.ones(3))
