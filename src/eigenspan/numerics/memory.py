@@ -115,7 +115,7 @@ def _left_by_process() -> Iterator[int]:
 
 
 def _left_by_worker() -> Iterator[int]:
-    """In a task on a Dask worker, yield what remains of the worker's memory limit; the worker would be terminated beyond it."""
+    """Yield what remains of the memory limit of the Dask worker that runs this task; beyond it the worker would be terminated."""
     if "distributed" in sys.modules:
         with suppress(ImportError, AttributeError, ValueError, OSError, KeyError):  # no task, no limit, or no /proc
             from distributed import get_worker

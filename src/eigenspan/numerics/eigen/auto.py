@@ -205,7 +205,7 @@ class Lanczos(Solver):
         A = _written_out_if_it_fits(A)
         sign = 1.0 if sense == "max" else -1.0
         lift = 0.0 if sense == "max" or not A.psd else size
-        # the wanted eigenvalues of ‖A‖I − A lie close below ‖A‖: use a wider space; a residual that is small against ‖A‖ is enough
+        # the wanted eigenvalues of ‖A‖I − A lie close below ‖A‖: use a wider space; a residual relative to ‖A‖ is enough
         crowded: dict[str, Any] = {"width": 60, "tol": 1e-11} if lift and not given else {}
         values, vectors = iterative.top_pairs(
             lambda x: sign * (A @ x) + lift * x,

@@ -193,7 +193,7 @@ def largest(
         values, vectors, residuals = _converge(apply, rng.standard_normal((1, n)), k, rough, width, rng)
         for _ in range(k):
             compressed, start = without(apply, vectors), rng.standard_normal((1, n))
-            # a repeated last wanted value means that there is no gap after it
+            # if the last wanted eigenvalue is repeated, there is no gap after it
             level = values[k - rough - 1] * (1 - _ROUGH if rough else 1 + 1e-10)
             start, missed = _find_missed(compressed, start - (start @ vectors) @ vectors.T, level, rng)
             if not missed:

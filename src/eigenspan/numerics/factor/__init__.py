@@ -1,6 +1,6 @@
 """Sparse symmetric factorisation ``A = L S Lᵀ`` without pivoting: L lower triangular, S a diagonal of signs.
 
-`analyse` orders the columns and finds the fill of the factor from the pattern alone. Its `factorise` computes the factor, as often as
+`analyse` orders the columns and finds the fill of the factor from the pattern alone. Its `factorise` computes the factor, again whenever
 the values change. The factor can `solve`, return its `lower` triangle, and count the `negative` eigenvalues. Small matrices are
 factorised by SuperLU, which needs no compilation. Large ones are factorised by the multifrontal method: dense blocks use BLAS, and
 independent subtrees of the elimination run on different threads. The result does not depend on the number of threads.

@@ -19,7 +19,7 @@ from .order import (
     permuted,
 )
 
-#: A subtree with more than this share of the work is split, unless a second thread would not pay for it.
+#: A subtree with more than this share of the work is split if it has enough work for a second thread.
 _SHARE = 1 / 32
 
 

@@ -18,8 +18,8 @@ Index = NDArray[np.intp]
 
 #: Tile size: number of points on either side whose products are held at a time.
 _TILE = 1024
-#: This search is used up to this cost of all pairs and this number of groups (beyond, searches with an index are faster), and if the
-#: largest distance from the centre is at most so many medians, so that rounding leaves few pairs undecided.
+#: Limits of this search: the cost of all pairs and the number of groups, above which searches with an index are faster; and the ratio
+#: of the largest to the median distance from the centre, above which rounding leaves too many pairs undecided.
 _MOST, _GROUPS, _LONGEST = 6e10, 200, 1e3
 #: Rounding error of a distance from a centre, relative to the largest length.
 _DOUBT = 1e-7
@@ -72,7 +72,7 @@ class Groups:
         group = list(range(len(self.members)))
         edges: list[tuple[int, int, float]] = []
         near = np.array([self.least[rows].min(axis=0) for rows in self.members])
-        unknown = (-1, -1)  # sorts first: of equally long edges, first those not measured yet, then lower indices
+        unknown = (-1, -1)  # sentinel that sorts before the measured edges of the same length
         queue = [(max(near[a, b], near[b, a]), unknown, a, b) for a, b in itertools.combinations(group, 2)]
         heapq.heapify(queue)
         while len(edges) + 1 < len(self.members):

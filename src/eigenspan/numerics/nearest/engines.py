@@ -54,7 +54,7 @@ Index = NDArray[np.intp]
 _TREE_ALWAYS, _TREE_AT_MOST = 8, 15
 #: Largest intrinsic dimension at which a tree is faster than products of blocks.
 _TREE_DIMENSION = 7.0
-#: A warning gives the expected time of an exact search that takes at least so many seconds on one thread.
+#: Expected seconds of an exact search, on one thread, above which a warning is issued.
 _PATIENCE = 60.0
 #: Number of queries per call: well below a second of work, because Ctrl-C waits for it.
 _SLICE = 1024

@@ -20,7 +20,7 @@ Index = NDArray[np.intp]
 
 #: Number of distances held at a time per thread, and maximum number of queries per block.
 _ENTRIES, _QUERIES = 2**21, 512
-#: Up to so many candidates beyond the neighbours (per query) are measured pair by pair.
+#: Candidates are measured pair by pair if a query has at most this many beyond its neighbours.
 _SPARE = 64
 #: Relative error of a distance close to the radius, above which it is measured again.
 _DOUBT = 1e-8

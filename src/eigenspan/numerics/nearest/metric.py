@@ -63,7 +63,7 @@ class UserMetric:
         return repr(self.function)
 
 
-#: Parameters of the metrics that have any.
+#: Parameter names of the metrics that take parameters.
 _PARAMETERS = {
     "minkowski": {"p", "w"},
     "seuclidean": {"V"},

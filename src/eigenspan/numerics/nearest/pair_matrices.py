@@ -108,7 +108,7 @@ class Asymmetry:
 
     @classmethod
     def of(cls, M: Any) -> Asymmetry:
-        """Measure a square matrix; a sparse one over the pairs stored in both directions."""
+        """Return the asymmetry of a square matrix; for a sparse one, over the pairs stored in both directions."""
         if sp.issparse(M):
             both = M.multiply(sp.csr_array(M.T) > 0) if M.nnz else M
             skews = (float(abs(part - part.T).max()) if part.nnz else 0.0 for part in (both, both.multiply(both)))
@@ -135,7 +135,7 @@ def averaged(M: Array, out: Array | None = None) -> Array:
 
 # ---------------------------------------------------------------------- rows of new points
 def settled_rows(rows: Any, *, distances: bool) -> Any:
-    """Return rows of new points with rounding errors set to zero (a copy if there were any). Each row is judged on its own."""
+    """Return rows of new points with rounding errors set to zero (a copy if there were any). The tolerances of a row depend on that row only."""
     if not sp.issparse(rows):
         single = _are_single(rows).all(axis=1) & (rows != np.rint(rows)).any(axis=1)
         typical = np.median(rows, axis=1) if distances and rows.size else np.zeros(len(rows))

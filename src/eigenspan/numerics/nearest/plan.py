@@ -22,7 +22,7 @@ _POINTS, _QUERIES = 20_000, 40
 _PAIR, _AXIS, _LATER, _FEATURE, _TURN = 0.4, 0.022, 40.0, 0.5, 0.05
 #: Factor by which more pairs pass while the lists are still incomplete.
 _EARLY = 1.6
-#: A search of at most so many seconds, or with at most so many features, uses all coordinates without a trial.
+#: Searches up to this expected time (seconds), or up to this number of features, use all coordinates without a trial.
 _QUICK, _FEW = 0.9, 24
 
 

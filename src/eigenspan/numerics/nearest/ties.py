@@ -66,7 +66,7 @@ def settled_in_tree(tree: Any, points: Array, queries: Array, own: Index, k: int
 def _settle_in_balls(
     tree: Any, points: Array, queries: Array, own: Index, left: Index, distances: Array, indices: Index
 ) -> None:
-    """Settle queries with very many equally distant points, in place; equal queries are searched once."""
+    """Complete the lists of queries with very many equally distant points, in place; equal queries are searched once."""
     k, share = distances.shape[1], rounding(points.shape[1])
     _, first, group = np.unique(queries[left], axis=0, return_index=True, return_inverse=True)
     places = queries[left[first]]

@@ -15,7 +15,7 @@ Index = NDArray[np.intp]
 
 #: Average number of points per cell, sampled points per cell for k-means, and maximum number of points per tile.
 _POINTS, _SAMPLE, _WIDTH = 1024, 32, 512
-#: With fewer points, tiles save too little.
+#: With fewer points, tiles do not make the search faster.
 _WORTHWHILE = 10_000
 
 

@@ -297,7 +297,7 @@ def _dense_proof(program: Program, w: Array, margin: float) -> bool:
 def check_price(program: Program) -> None:
     """Raise InputError for a price of slack that is too high or too low.
 
-    Too high: violations by rounding cost more than can be gained. Too low (linear price): violating all bounds pays.
+    Too high: violations by rounding cost more than can be gained. Too low (linear price): violating all bounds increases the objective.
     """
     slack = program.slack
     if slack is None:

@@ -357,6 +357,6 @@ class _Best:
 
 
 def _scaled(program: Program, w: Array, ratio: float) -> Array:
-    """Return weights scaled to the boundary of the dual, or half-way if a linear price would not allow to increase them again."""
+    """Return weights scaled to the boundary of the dual, or half-way if a linear price would prevent a later increase."""
     linear = program.slack is not None and program.slack.power == 1
     return w * (0.5 * (1.0 + ratio) if linear and ratio < 1.0 else max(ratio, 0.0))
