@@ -22,7 +22,7 @@ def test_descent_finds_the_smallest_eigenvectors(seed):
     start = stiefel.retract(np.random.default_rng(seed).standard_normal((12, 3)))
     found = stiefel.minimise(lambda V: (float(np.sum(V * (A @ V))), 2 * A @ V), start, tol=1e-8, max_iter=500)
     values, Q = np.linalg.eigh(A)
-    assert found.settled
+    assert found.converged
     np.testing.assert_allclose(found.values[-1], values[:3].sum(), rtol=1e-10)
     assert angle(found.V, Q[:, :3]) < 1e-4
     assert np.all(np.diff(found.values) < 0)
@@ -41,13 +41,13 @@ def test_descent_reports_that_it_has_not_converged():
     A = _symmetric(30, 0)
     start = stiefel.retract(np.random.default_rng(1).standard_normal((30, 2)))
     found = stiefel.minimise(lambda V: (float(np.sum(V * (A @ V))), 2 * A @ V), start, tol=1e-12, max_iter=3)
-    assert not found.settled
+    assert not found.converged
     assert found.values.size == 4
 
 
 def test_descent_from_a_minimum():
     found = stiefel.minimise(lambda V: (0.0, np.zeros_like(V)), np.eye(4)[:, :2])
-    assert found.settled
+    assert found.converged
     assert found.values.size == 1
     np.testing.assert_array_equal(found.V, np.eye(4)[:, :2])
 
@@ -95,7 +95,7 @@ def test_steps_decrease_with_unequal_curvatures():
 
         found = spectrahedron.minimise(objective, np.eye(5) / 5, tol=1e-6, max_iter=2000)
         assert np.all(np.diff(found.values) <= 0)
-        assert found.settled
+        assert found.converged
         roots = np.sqrt(np.maximum(d, 0))  # by Lagrange: W + εI is proportional to the root of A
         W = roots * (1 + 5e-3) / roots.sum() - 1e-3
         assert np.all(W > 0)

@@ -32,14 +32,14 @@ class Descent:
         The objective at the start and after each step; strictly decreasing.
     slope : float
         Norm of the gradient along the manifold at V.
-    settled : bool
+    converged : bool
         True if the slope is below the tolerance, or no step lowers the objective by more than rounding.
     """
 
     V: Array
     values: Array
     slope: float
-    settled: bool
+    converged: bool
 
 
 def minimise(objective: Objective, V: Array, *, tol: float = 1e-6, max_iter: int = 200, memory: int = 10) -> Descent:

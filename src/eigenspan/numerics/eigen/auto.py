@@ -377,7 +377,7 @@ def _written_out_if_it_fits(A: Matrix) -> Any:
 
 def _is_distributed(A: Matrix) -> bool:
     """Return True if the entries are stored on a cluster."""
-    return any(getattr(P, "spread", False) for _, P in A.pairs)
+    return any(getattr(P, "distributed", False) for _, P in A.pairs)
 
 
 def _check_sparse_smallest(name: str, A: Matrix, sense: str, by_products: bool = False) -> None:

@@ -40,7 +40,9 @@ class Recurrence:
         #: Matrices with weights of all pairs, written out or not, are multiplied as a whole and use their own threads.
         self._whole = A if A.pairs or A.dense is not None else None
         #: A distributed matrix applies a whole polynomial at a time.
-        self.spread = next((P for a, P in A.pairs if _is_distributed(A) and a == 1.0 and self._leaks is None), None)
+        self.distributed = next(
+            (P for a, P in A.pairs if _is_distributed(A) and a == 1.0 and self._leaks is None), None
+        )
         self._low_rank = A.low_rank
         if self._whole is None:
             from ..jit import csr_index_arrays
@@ -90,13 +92,13 @@ class Recurrence:
 def _is_distributed(A: Any) -> bool:
     """Return True if the matrix consists of one distributed part only."""
     alone = A.sparse is None and A.dense is None and A.low_rank is None and not A.roots
-    return alone and len(A.pairs) == 1 and getattr(A.pairs[0][1], "spread", False)
+    return alone and len(A.pairs) == 1 and getattr(A.pairs[0][1], "distributed", False)
 
 
 def filtered(multiply: Recurrence, V: Array, degree: int, low: float, high: float) -> Array:
     """Return ``p(A) V`` for the Chebyshev polynomial p that is smallest on [low, high] among those with p(0) = 1."""
-    if multiply.spread is not None:
-        return multiply.spread.filtered(V, _steps(degree, low, high))
+    if multiply.distributed is not None:
+        return multiply.distributed.filtered(V, _steps(degree, low, high))
     return multiply.by_columns(lambda part: _filter(multiply, part, _steps(degree, low, high)), V)
 
 

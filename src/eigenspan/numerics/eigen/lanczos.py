@@ -166,14 +166,14 @@ def largest_of_inverse(
                 if not missed:
                     break
             rough = values.size == 0
-            new, found, settled = _search(compressed, start, max(k - values.size, 1), width, floor, rough, rng)
+            new, found, converged = _search(compressed, start, max(k - values.size, 1), width, floor, rough, rng)
             if values.size and new[0] < _RESOLVED_SHARE * values.max():
                 break
             order = np.argsort(np.concatenate([values, new]))[::-1][:k]
             vectors = np.linalg.qr(np.hstack([vectors, found]))[0][:, order]
             values = np.concatenate([values, new])[order]
             # with at least as many start vectors as wanted pairs, no repeated eigenvalue is missed
-            if not settled or values.size == k <= together:
+            if not converged or values.size == k <= together:
                 break
         # rounding of the iteration is large in the residual of the matrix; one more product removes it
         return values, np.linalg.qr(apply(vectors))[0]
@@ -239,13 +239,13 @@ def _search(
         if count * len(start) > width:  # slow convergence: accept residuals at the level of rounding
             allowed = np.maximum(allowed, floor * values)
         good = ritz.residuals[: values.size] <= allowed * values
-        settled = values.size if good.all() else int(good.argmin())
+        converged = values.size if good.all() else int(good.argmin())
         full = ritz.values.size + len(start) > width
-        if settled == values.size or (full and 0 < settled == before) or count >= _MAX_PRODUCTS:
+        if converged == values.size or (full and 0 < converged == before) or count >= _MAX_PRODUCTS:
             break
-        before = settled if full else before
-    found = settled or values.size
-    return values[:found], ritz.vectors(found), settled > 0
+        before = converged if full else before
+    found = converged or values.size
+    return values[:found], ritz.vectors(found), converged > 0
 
 
 def _count_resolved(values: Array) -> int:

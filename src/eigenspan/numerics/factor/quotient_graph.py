@@ -269,7 +269,7 @@ def _merge_indistinguishable(graph, lists, begin, end, clock):  # type: ignore[n
 
 @compiled
 def _file_variables(graph, lists, me, begin, end, least, left):  # type: ignore[no-untyped-def]
-    """Insert the new element's variables into the lists of their degrees, without merged ones; return the minimum degree and the list's end."""
+    """Insert the new element's variables, except merged ones, into the degree lists; return the minimum degree and the end of the list."""
     to = begin
     for p in range(begin, end):
         i = lists[p]

@@ -112,7 +112,8 @@ def _is_beyond(a, b, limit):  # type: ignore[no-untyped-def]
 def _consider(query, point, index, values, indices):  # type: ignore[no-untyped-def]
     """Insert a point into the list if it is among the nearest; return whether it was.
 
-    A fast approximate sum first excludes points that are too far away. The stored square is summed in the order of the features, as in every search.
+    A fast approximate sum first excludes points that are too far away. The stored square is summed in the order of the features, as in
+    every search.
     """
     last = values.size - 1
     if _roughly(query, point) * (1 - 1e-15 * (query.size + 8)) > values[last] + 1e-300:

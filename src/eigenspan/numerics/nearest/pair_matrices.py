@@ -135,7 +135,7 @@ def averaged(M: Array, out: Array | None = None) -> Array:
 
 # ---------------------------------------------------------------------- rows of new points
 def settled_rows(rows: Any, *, distances: bool) -> Any:
-    """Return rows of new points with rounding errors set to zero (a copy if there were any). The tolerances of a row depend on that row only."""
+    """Return rows of new points with rounding errors set to zero (a copy if there were any), with tolerances per row."""
     if not sp.issparse(rows):
         single = _are_single(rows).all(axis=1) & (rows != np.rint(rows)).any(axis=1)
         typical = np.median(rows, axis=1) if distances and rows.size else np.zeros(len(rows))

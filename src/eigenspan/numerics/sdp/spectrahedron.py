@@ -31,14 +31,14 @@ class Minimum:
         The objective at the start and after each step; it never increases.
     gap : float
         Upper bound on the difference between the value and the minimum.
-    settled : bool
+    converged : bool
         True if the gap is below the tolerance, or no step lowers the objective by more than rounding.
     """
 
     matrix: Array
     values: Array
     gap: float
-    settled: bool
+    converged: bool
 
 
 def minimise(objective: Objective, start: Array, *, tol: float = 1e-6, max_iter: int = 500) -> Minimum:
@@ -130,8 +130,8 @@ def minimise_quadratic(Q: Array, *, tol: float = 1e-6, max_iter: int = 100) -> M
             break
     least = size * min(gaps)
     value = size * path.objective(best)
-    settled = least <= tol * value or min(gaps) <= _ROUNDING
-    return Minimum(best, np.array([*values[: int(np.argmin(gaps))], value]), least, settled)
+    converged = least <= tol * value or min(gaps) <= _ROUNDING
+    return Minimum(best, np.array([*values[: int(np.argmin(gaps))], value]), least, converged)
 
 
 class _Quadratic:
