@@ -60,7 +60,7 @@ def _free() -> Iterator[int]:
     try:
         yield _kilobytes("/proc/meminfo")["MemAvailable"]
     except (OSError, KeyError):
-        with suppress(ValueError, OSError, AttributeError):  # neither source is available: no limit is applied
+        with suppress(ValueError, OSError, AttributeError):  # if this fails too, no limit is applied
             yield os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 

@@ -102,7 +102,7 @@ def ordinal_scaling(given: Array, Y: Array, masses: Array | None = None, *, tol:
 
 
 def _separating_pull(pull: Array, shape: tuple[int, int]) -> Array:
-    """Return the sum over all pairs of pulls in fixed directions, which differ from pair to pair.
+    """Return the displacements that separate coincident points: each pair is pulled apart in a fixed direction of its own.
 
     Majorisation does not determine the direction in which coincident points separate, and their difference is rounding error.
     """

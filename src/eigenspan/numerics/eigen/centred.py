@@ -277,8 +277,8 @@ def leading_axes(C: Centred, r: int, rng: np.random.Generator, *, spare: int = 0
     """Return the `r` principal axes of largest variance; the last `spare` only as accurately as measuring the gap before them requires.
 
     Uses Lanczos on products with X to full accuracy, including repeated values. The Gram matrix of dense X, O(nD min(n, D)), is computed
-    as soon as that costs less than the products so far, and at once if r is a large part of the rank. Values that are rounding of
-    the first one are dropped, so there may be fewer than r.
+    as soon as that costs less than the products so far, and at once if r is a large part of the rank. Values that are only rounding
+    relative to the first are dropped, so there may be fewer than r.
     """
     small, r = min(C.shape), int(r)  # a narrow integer type would overflow
     least = 2 * r + 20

@@ -79,7 +79,9 @@ def eigenvalues(A: Array) -> Array:
 
 
 def whitener(B: Array, rtol: float = 1e-10) -> tuple[Array, Array, Array]:
-    """Factor a unit matrix: return ``(T, null, values)`` with ``T'BT = I`` on the range of B and ``null`` spanning the rest.
+    """Factor the matrix B of a constraint ``V'BV = I``; return ``(T, null, values)``.
+
+    T satisfies ``T'BT = I`` and spans the range of B, ``null`` spans the rest, and `values` are the eigenvalues.
 
     Directions with eigenvalue at or below ``rtol`` times the largest count as null. Negative values are returned; the caller must
     judge them. A well-conditioned matrix is factorised by Cholesky, which is ten times as fast; `values` then holds only estimates of the

@@ -43,7 +43,7 @@ class Ritz:
     """Approximate eigenpairs, largest first, from an orthonormal basis in rows and the remainder of the last products.
 
     They are computed on access, and must be accessed before the next product. `rest` is triangular: its columns hold the part of the
-    last products outside the basis, in axes of their own.
+    last products outside the basis, in an orthonormal basis of that part.
     """
 
     basis: Array
@@ -175,7 +175,7 @@ def largest_of_inverse(
             # with at least as many start vectors as wanted pairs, no repeated eigenvalue is missed
             if not converged or values.size == k <= together:
                 break
-        # rounding of the iteration is large in the residual of the matrix; one more product removes it
+        # rounding of the iteration dominates the residual of the matrix; one more product with the inverse removes it
         return values, np.linalg.qr(apply(vectors))[0]
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..jit.compiler import compiled, summed
 from ..small_matrices import dot
 
-#: Number of columns eliminated before the rest of the panel is updated, and number eliminated between updates within these.
+#: Block sizes: number of columns per update of the rest of the panel, and number of columns per update within such a block.
 PANEL, _BLOCK = 96, 8
 #: Number of rows of a product that are computed together.
 TILE = 96

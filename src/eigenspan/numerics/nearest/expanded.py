@@ -22,7 +22,7 @@ Index = NDArray[np.intp]
 _ENTRIES, _QUERIES = 2**21, 512
 #: Candidates are measured pair by pair if a query has at most this many beyond its neighbours.
 _SPARE = 64
-#: Relative error of a distance close to the radius, above which it is measured again.
+#: Distances within this relative difference of the radius are measured again.
 _DOUBT = 1e-8
 
 

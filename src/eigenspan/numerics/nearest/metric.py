@@ -142,7 +142,7 @@ def point_distances(X: Any, Z: Any = None, metric: Any = "euclidean") -> NDArray
             X, Z = visible_rows(X), None if Z is None else visible_rows(Z)
         with explaining(name):
             D = pairwise_distances(X, Z, metric=name, **parameters)
-    if not np.isfinite(D.sum()):  # a sum of distances is finite if and only if all of them are (no cancellation)
+    if not np.isfinite(D.sum()):  # distances do not cancel, so a finite sum means that all are finite
         refuse_undefined(D, metric)
     return D
 

@@ -209,7 +209,7 @@ def _scaled_solver(A: Array) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """α with its multipliers, and the weights with theirs."""
+    """An iterate: α and its multipliers, and the weights and their multipliers."""
 
     alpha: Array
     nu: Array
