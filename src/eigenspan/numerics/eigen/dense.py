@@ -84,7 +84,7 @@ def whitener(B: Array, rtol: float = 1e-10) -> tuple[Array, Array, Array]:
     T satisfies ``T'BT = I`` and spans the range of B, ``null`` spans the rest, and `values` are the eigenvalues.
 
     Directions with eigenvalue at or below ``rtol`` times the largest count as null. Negative values are returned; the caller must
-    judge them. A well-conditioned matrix is factorised by Cholesky, which is ten times as fast; `values` then holds only estimates of the
+    check them. A well-conditioned matrix is factorised by Cholesky, which is ten times as fast; `values` then holds only estimates of the
     extreme eigenvalues.
     """
     L, failed = la.lapack.dpotrf(B, lower=1)
