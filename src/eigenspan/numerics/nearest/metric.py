@@ -213,7 +213,7 @@ def median_width(X: Any, sample: int = 1000, precomputed: bool = False, metric: 
         positive = pairs[pairs > 0]
         if positive.size == 0:
             raise GraphError(
-                f"All {rows.size} sampled points coincide, so no kernel width can be derived from distances. Set the width explicitly."
+                f"All {rows.size} sampled points coincide, so no kernel width can be derived from distances. Check X, or set the width."
             )
         width = float(np.median(positive)) / 2
     return width
