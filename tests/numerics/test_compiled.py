@@ -14,8 +14,8 @@ from scipy.spatial.distance import pdist
 from eigenspan.graphs import KNN, geodesic_distances
 from eigenspan.graphs.neighbours.geodesics import _SMALL
 from eigenspan.graphs.weights import reconstruction_weights as barycentric
-from eigenspan.numerics import memory as _resources
 from eigenspan.numerics import small_matrices as factors
+from eigenspan.numerics import threads as thread_limits
 from eigenspan.numerics.jit import in_pieces
 from eigenspan.numerics.nearest.pair_counts import pair_histogram
 from eigenspan.numerics.paths.first_steps import first_steps
@@ -141,8 +141,8 @@ def used_threads() -> int:
 
 
 def test_threads_limits_the_loops_and_restores_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_resources, "blas_pools", list)
-    monkeypatch.setattr(_resources.os, "sched_getaffinity", lambda pid: {0, 1, 2}, raising=False)
+    monkeypatch.setattr(thread_limits, "blas_pools", list)
+    monkeypatch.setattr(thread_limits.os, "sched_getaffinity", lambda pid: {0, 1, 2}, raising=False)
     everything = workers()
     assert used_threads() == everything == 3
     with threads(1):
@@ -440,8 +440,8 @@ SEVERAL_PIECES: dict[str, Callable[[], Callable[[], Any]]] = {
 def test_results_do_not_depend_on_the_number_of_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (alignment, barycentric):
         monkeypatch.setattr(module, "_SMALL", -1)
-    monkeypatch.setattr(_resources, "blas_pools", list)  # the limit that the tests put on the linear algebra
-    monkeypatch.setattr(_resources.os, "sched_getaffinity", lambda pid: {0, 1}, raising=False)
+    monkeypatch.setattr(thread_limits, "blas_pools", list)  # the limit that the tests put on the linear algebra
+    monkeypatch.setattr(thread_limits.os, "sched_getaffinity", lambda pid: {0, 1}, raising=False)
     work = SEVERAL_PIECES[name]()
     pieces: list[Any] = []
 
@@ -449,8 +449,8 @@ def test_results_do_not_depend_on_the_number_of_threads(name: str, monkeypatch: 
         pieces.append(args)
         return plain(pool, *args)
 
-    plain = _resources.ThreadPoolExecutor.submit
-    monkeypatch.setattr(_resources.ThreadPoolExecutor, "submit", submit)
+    plain = thread_limits.ThreadPoolExecutor.submit
+    monkeypatch.setattr(thread_limits.ThreadPoolExecutor, "submit", submit)
     with threads(1):
         one = work()
     assert not pieces

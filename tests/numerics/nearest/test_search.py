@@ -21,7 +21,7 @@ from eigenspan import KNN, LaplacianEigenmaps
 from eigenspan._diagnostics import collect
 from eigenspan.errors import GraphError, SearchWarning
 from eigenspan.graphs import allies, rivals
-from eigenspan.numerics import memory as _resources
+from eigenspan.numerics import threads as thread_limits
 from eigenspan.numerics.nearest import engines as search
 from eigenspan.numerics.nearest import exact, frame, plan, tiles
 from eigenspan.numerics.threads import in_threads, threads, workers
@@ -330,7 +330,7 @@ def test_thousands_of_duplicates(name: str, compiled: None) -> None:
 def test_results_do_not_depend_on_threads_or_on_other_queries(
     name: str, compiled: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_resources, "blas_pools", list)
+    monkeypatch.setattr(thread_limits, "blas_pools", list)
     X, Z = cloud(900, 9), cloud(300, 9, seed=1)
     one, two = ENGINES[name](X, 1), ENGINES[name](X, 2)
     for a, b in zip((*one.near(None, 8), *one.near(Z, 8)), (*two.near(None, 8), *two.near(Z, 8)), strict=True):
@@ -466,18 +466,18 @@ def test_incomplete_lists_of_the_navigable_graph_are_searched_again(monkeypatch:
 
 # ---------------------------------------------------------------------- threads
 def test_workers_respects_every_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_resources.os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
+    monkeypatch.setattr(thread_limits.os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
     with threadpool_limits(1, user_api="blas"):
         assert workers() == 1 == workers(2)
-    monkeypatch.setattr(_resources, "blas_pools", list)
+    monkeypatch.setattr(thread_limits, "blas_pools", list)
     assert [workers(n) for n in (None, 1, 3, 1000, -1, -3, -100)] == [8, 1, 3, 8, 8, 6, 1]
     with threads(4):
         assert [workers(n) for n in (None, 3, 1000, -1)] == [4, 3, 4, 4]
 
 
 def test_n_jobs_of_an_estimator_limits_every_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_resources, "blas_pools", list)
-    monkeypatch.setattr(_resources.os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
+    monkeypatch.setattr(thread_limits, "blas_pools", list)
+    monkeypatch.setattr(thread_limits.os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
     seen = []
 
     class Spy(KNN):
