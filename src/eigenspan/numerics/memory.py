@@ -168,7 +168,7 @@ def is_lazy(X: Any) -> bool:
     return graph is not None and graph(X) is not None
 
 
-def refuse_lazy(X: Any, name: str = "X", why: str = "would have to be gathered into memory first") -> None:
+def refuse_lazy(X: Any, name: str = "X", why: str = "would have to be loaded into memory first") -> None:
     """Raise InputError if X is a Dask collection; `why` completes the sentence "X is not computed yet and ..."."""
     if is_lazy(X):
         kind = f"{type(X).__module__.split('.')[0]} {type(X).__name__}"

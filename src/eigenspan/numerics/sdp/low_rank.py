@@ -1,9 +1,9 @@
 """Low-rank primal–dual interior-point method for unfolding: a factored Gram matrix, sparse Newton steps, certified bounds.
 
 ``K = R Rᵀ`` with R of r columns makes the problem smooth but not convex, so a stationary point need not be the optimum. The dual
-decides: at the optimum ``L(w) ⪰ M`` on centred vectors. Otherwise an eigenvector with a negative eigenvalue is a direction of ascent
-in one more dimension. It is added to the last column of R if that is unused, or to a new column. The returned solution
-is therefore certified, whatever the path of the iteration.
+weights show whether it is: at the optimum ``L(w) ⪰ M`` on centred vectors. Otherwise an eigenvector with a negative eigenvalue is a
+direction of ascent in one more dimension. It is added to the last column of R if that is unused, or to a new column. The returned
+solution is therefore certified, whatever the path of the iteration.
 
 Cost: each step factorises a sparse matrix of order nr with the fill of the neighbour graph; memory grows with that fill.
 """
