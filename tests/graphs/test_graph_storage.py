@@ -56,5 +56,5 @@ def test_bridges_are_found_in_the_rows_of_the_fit():
 def test_new_points_with_other_features_than_the_graph_has():
     X = np.random.default_rng(0).standard_normal((50, 8))
     fitted = es.LaplacianEigenmaps(2, graph=es.KNN(6).build(X[:, :3])).fit(X)
-    with pytest.raises(GraphError, match="built over points with 3 features, but the new points have 8"):
+    with pytest.raises(GraphError, match="built from points with 3 features, but the new points have 8"):
         fitted.transform(X[:5] + 0.1)

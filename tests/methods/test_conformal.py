@@ -165,7 +165,7 @@ def test_any_quadratic_is_minimised_to_its_bound(spread, rank):
     found = minimise_quadratic(Q, tol=1e-7)
     G = from_half(Q @ to_half(found.matrix))
     bound = np.sum(found.matrix * G) - np.linalg.eigvalsh(G)[0]
-    assert found.settled
+    assert found.converged
     assert found.gap == pytest.approx(bound, rel=1e-3, abs=1e-15 * np.trace(Q))
     assert bound <= 1e-7 * found.values[-1] or bound <= 1e-13 * np.trace(Q)
     assert abs(np.trace(found.matrix) - 1) < 1e-12
@@ -174,7 +174,7 @@ def test_any_quadratic_is_minimised_to_its_bound(spread, rank):
 
 def test_a_form_of_nothing_has_any_matrix_for_its_minimum():
     found = minimise_quadratic(np.zeros((6, 6)))
-    assert found.settled
+    assert found.converged
     assert found.values[-1] == 0
     np.testing.assert_allclose(found.matrix, np.eye(3) / 3)
 
@@ -182,7 +182,7 @@ def test_a_form_of_nothing_has_any_matrix_for_its_minimum():
 def test_steps_that_are_too_few_are_said_to_be():
     Q = np.diag(np.geomspace(1, 1e-6, 15))
     found = minimise_quadratic(Q, tol=1e-9, max_iter=2)
-    assert not found.settled
+    assert not found.converged
     assert found.gap > 1e-9 * found.values[-1]
 
 

@@ -1,4 +1,4 @@
-"""The sparse factorisation by fronts: against LAPACK, against elimination by hand, and against SuperLU's fill."""
+"""Sparse factorisation against LAPACK, against elimination by hand, and against SuperLU's fill."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -36,7 +36,7 @@ from sdp_helpers import cloud, neighbours
 
 
 def positive(pattern: sp.csr_array, shift: float = 0.1) -> sp.csr_array:
-    """The Laplacian of a graph with random weights, lifted."""
+    """Return the Laplacian of a graph with random weights, plus a positive diagonal."""
     half = sp.csr_array(sp.triu(pattern, 1))
     half.data = np.random.default_rng(half.nnz).random(half.nnz) + 0.1
     W = half + half.T
@@ -77,7 +77,7 @@ def matrix(request: pytest.FixtureRequest) -> sp.csr_array:
     return MATRICES[request.param]()
 
 
-def test_solves_as_lapack(matrix: sp.csr_array) -> None:
+def test_solutions_agree_with_lapack(matrix: sp.csr_array) -> None:
     b = np.random.default_rng(0).standard_normal((matrix.shape[0], 3))
     factor = Analysis(matrix).factorise(matrix)
     truth = np.linalg.solve(matrix.toarray(), b)
@@ -96,8 +96,10 @@ def test_the_factors_multiply_to_the_matrix(matrix: sp.csr_array) -> None:
     assert np.abs(missed).max() < 1e-14 * np.abs(matrix).max() * 10
 
 
-def test_the_same_bits_on_one_thread_or_two(matrix: sp.csr_array, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arithmetic, "SHARED", 1.0)  # so that small fronts are shared out too
+def test_the_factor_does_not_depend_on_the_number_of_threads(
+    matrix: sp.csr_array, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arithmetic, "SHARED", 1.0)  # distribute the products of small fronts over threads too
     analysis = Analysis(matrix)
     b = np.random.default_rng(0).standard_normal(matrix.shape[0])
     with threads(1):
@@ -126,9 +128,9 @@ def test_another_pattern_is_analysed_anew() -> None:
 
 @pytest.mark.parametrize("below", [True, False])
 @pytest.mark.parametrize("stored", [False, True])
-def test_a_zero_left_out_on_one_side(below: bool, stored: bool) -> None:
+def test_a_zero_dropped_on_one_side(below: bool, stored: bool) -> None:
     A = positive(grid(1, 400)).tolil()
-    i, j = (300, 10) if below else (10, 300)  # a chord: it fills what nothing else does
+    i, j = (300, 10) if below else (10, 300)  # a chord: it causes all of the fill
     A[i, j] = A[j, i] = 1e-18
     truth = np.linalg.solve(A.toarray(), np.ones(400))
     A = sp.csr_array(A)
@@ -137,7 +139,7 @@ def test_a_zero_left_out_on_one_side(below: bool, stored: bool) -> None:
     A.eliminate_zeros()
     assert A[j, i] != 0
     np.testing.assert_array_equal(Analysis(A).plan.rows, whole.rows)
-    if stored:  # zeros that are kept, where another matrix of the pattern has none
+    if stored:  # stored zeros, where another matrix of the same pattern has nonzeros
         far = sp.csr_array(([0.0, 0.0], ([0, 399], [399, 0])), shape=A.shape)
         entries = [(M.data, M.row, M.col) for M in (A.tocoo(), far.tocoo())]
         data, row, col = (np.concatenate(part) for part in zip(*entries, strict=True))
@@ -173,7 +175,7 @@ def test_a_zero_pivot_is_an_error(where: int, value: float) -> None:
         Analysis(A).factorise(A)
 
 
-def test_rows_are_put_near_their_neighbours_unless_they_are() -> None:
+def test_near_order_keeps_a_good_order_and_improves_others() -> None:
     A = positive(sheet(3000))
     order = near_order(A)
     assert sorted(order) == list(range(3000))
@@ -186,8 +188,8 @@ def test_rows_are_put_near_their_neighbours_unless_they_are() -> None:
     assert sorted(near_order(sp.csr_array((5, 5)))) == list(range(5))
 
 
-def test_fill_is_that_of_superlu() -> None:
-    """Stored zeros of merged columns and of the panels' corners included, less than its L and U; and the true entries as its L."""
+def test_fill_is_similar_to_superlu() -> None:
+    """With stored zeros, L has fewer entries than SuperLU's L and U together; without them, as many as its L."""
     A = positive(sheet(20_000, 10))
     lu = splu(A.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     analysis = Analysis(A)
@@ -218,7 +220,7 @@ def test_small_matrices_go_to_superlu_with_the_same_answers(n: int, ordered: boo
         assert np.abs(missed).max() < 1e-7  # indefinite: without pivoting entries grow
 
 
-def test_superlu_must_not_leave_the_diagonal() -> None:
+def test_superlu_pivoting_off_the_diagonal_is_an_error() -> None:
     A = sp.csr_array([[0.0, 1.0], [1.0, 0.0]])
     A.setdiag(0.0)
     with pytest.raises(RuntimeError, match="pivot"):
@@ -300,7 +302,7 @@ def test_newton_steps_of_changing_rank(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(made) == 3
 
 
-def test_memory_that_does_not_suffice_hands_on_to_the_next_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_insufficient_memory_falls_back_to_the_next_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise MemoryLimitError("no room")
 
@@ -315,7 +317,7 @@ def test_memory_that_does_not_suffice_hands_on_to_the_next_solver(monkeypatch: p
 
 # ---------------------------------------------------------------------- the analysis
 def by_hand(A: sp.csr_array) -> np.ndarray:
-    """The pattern of L, by eliminating a matrix of true and false."""
+    """Return the pattern of L, by eliminating a Boolean matrix."""
     full = A.toarray() != 0
     for k in range(len(full)):
         below = full[:, k].copy()
@@ -341,7 +343,8 @@ def test_the_analysis_of_any_pattern(drawn: tuple[int, list[tuple[int, int]]]) -
     assert sorted(analysis.order) == list(range(n))
     for s, (a, b) in enumerate(pairwise(begin)):
         mine = rows[starts[s] : starts[s + 1]]
-        np.testing.assert_array_equal(mine, b + np.flatnonzero(full[b:, b - 1]))  # the last column decides
+        # the last column has the pattern of all
+        np.testing.assert_array_equal(mine, b + np.flatnonzero(full[b:, b - 1]))
         assert not np.any(np.delete(full[b:, a:b], mine - b, axis=0))
         if up[s] >= 0:
             above = np.concatenate([np.arange(begin[up[s]], begin[up[s] + 1]), rows[starts[up[s]] : starts[up[s] + 1]]])
@@ -352,14 +355,14 @@ def test_the_analysis_of_any_pattern(drawn: tuple[int, list[tuple[int, int]]]) -
     np.testing.assert_allclose(A @ x, 1.0, atol=1e-9)
 
 
-def test_counts_are_those_of_the_factor(matrix: sp.csr_array) -> None:
-    """Elements of the minimum degree order are groups of columns that reach as many rows as it says, all of them by the last."""
+def test_counts_agree_with_the_factor(matrix: sp.csr_array) -> None:
+    """Elements of the minimum degree order are groups of columns with the reported number of rows; the last column reaches all of them."""
     found = approximate_minimum_degree(matrix)
     order = np.argsort(found.group, kind="stable")
     full = by_hand(matrix[order][:, order])
     begin = np.concatenate([[0], np.cumsum(np.bincount(found.group))])
     np.testing.assert_array_equal(np.diff(begin)[: found.up.size], found.widths)
-    if begin.size > found.up.size + 1:  # rows set aside for being dense count in no other
+    if begin.size > found.up.size + 1:  # dense rows that were set aside count in no other element
         return
     for (a, b), height, up in zip(pairwise(begin), found.heights, found.up, strict=True):
         below = b + np.flatnonzero(full[b:, b - 1])
@@ -373,7 +376,7 @@ def test_counts_are_those_of_the_factor(matrix: sp.csr_array) -> None:
 
 
 def tree(n: int, seed: int) -> sp.csr_array:
-    """Every node but the first hangs on one before it, mostly a near one."""
+    """Return a random tree: each node except the first is attached to an earlier one, mostly a near one."""
     rng = np.random.default_rng(seed)
     above = np.arange(1, n) - 1 - np.minimum(rng.geometric(0.3, n - 1) - 1, np.arange(n - 1))
     return sp.csr_array((np.ones(n - 1), (above, np.arange(1, n))), shape=(n, n))
@@ -381,7 +384,7 @@ def tree(n: int, seed: int) -> sp.csr_array:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_trees_do_not_fill(seed: int) -> None:
-    """A leaf is always there to be eliminated, and has one neighbour."""
+    """There is always a leaf to eliminate, which has one neighbour."""
     A = positive(tree(3000, seed))
     assert Analysis(A).factorise(A).lower().nnz == 2 * 3000 - 1
 
@@ -413,14 +416,14 @@ def test_no_more_fill_than_by_superlu(name: str) -> None:
     np.testing.assert_allclose(A @ factor.solve(np.ones(A.shape[0])), 1.0, atol=1e-10)
 
 
-def test_rows_set_aside_are_the_last() -> None:
+def test_dense_rows_are_eliminated_last() -> None:
     A = positive(hubs())
     assert set(Analysis(A).order[-3:]) == {0, 1, 2}
     assert set(minimum_degree(A)) == set(range(3000))
 
 
-def test_lists_that_run_out_of_room_are_moved_together() -> None:
-    """The least room there must be: as much as the entries of the matrix."""
+def test_lists_are_compacted_if_the_buffer_is_full() -> None:
+    """The smallest possible buffer: as large as the entries of the matrix."""
     A = positive(sheet(2000, 10))
     found = []
     for spare in (A.shape[0], 100 * A.nnz):
@@ -431,7 +434,7 @@ def test_lists_that_run_out_of_room_are_moved_together() -> None:
 
 
 @pytest.mark.parametrize("columns", [1, 4, 7])
-def test_many_right_sides_are_solved_together(columns: int) -> None:
+def test_several_right_hand_sides_are_solved_together(columns: int) -> None:
     A = positive(sheet(900))
     factor = Analysis(A).factorise(A)
     b = np.asfortranarray(np.random.default_rng(0).standard_normal((900, columns)))
@@ -442,26 +445,26 @@ def test_many_right_sides_are_solved_together(columns: int) -> None:
     np.testing.assert_array_equal(b, given)
 
 
-def test_subtrees_are_runs() -> None:
+def test_subtrees_are_contiguous() -> None:
     np.testing.assert_array_equal(postorder(np.array([3, 3, 5, 6, 5, 6, -1, -1])), [0, 1, 3, 2, 4, 5, 6, 7])
     assert postorder(np.empty(0, np.int32)).size == 0
 
 
 def in_turn(analysis: Analysis) -> list[int]:
-    """The supernodes as they are factorised."""
-    return [s for a, b, *_ in [*analysis.spans, *analysis.crown] for s in range(a, b)]
+    """Check the supernodes in the order of factorisation."""
+    return [s for a, b, *_ in [*analysis.spans, *analysis.top] for s in range(a, b)]
 
 
-def test_runs_depend_on_nothing_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_depend_on_no_other_supernodes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arithmetic, "SHARED", 1e4)
     analysis = Analysis(positive(sheet(3000)))
     up = analysis.plan.up
     assert len(analysis.spans) > 4
-    crown = {s for a, b, _ in analysis.crown for s in range(a, b)}
-    assert {large for *_, large in analysis.crown} == {True, False}
+    top = {s for a, b, _ in analysis.top for s in range(a, b)}
+    assert {large for *_, large in analysis.top} == {True, False}
     for first, last in analysis.spans:
         for s in range(first, last):
-            assert first <= up[s] < last or up[s] in crown
+            assert first <= up[s] < last or up[s] in top
     assert sorted(in_turn(analysis)) == list(range(up.size))
 
 
@@ -472,13 +475,13 @@ def test_long_chains_are_eliminated_in_few_calls(near: int, monkeypatch: pytest.
     band = sp.diags_array([np.ones(n - d) for d in range(1, near + 1)], offsets=list(range(1, near + 1)), shape=(n, n))
     A = positive(sp.csr_array(band))
     analysis = Analysis(A)
-    assert len(analysis.crown) + len(analysis.spans) < 100
+    assert len(analysis.top) + len(analysis.spans) < 100
     assert len(analysis.plan.up) > 1000
     b = np.ones(n)
     np.testing.assert_allclose(A @ analysis.factorise(A).solve(b), b, atol=1e-10)
 
 
-def test_what_is_left_for_a_parent_is_not_overwritten_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_updates_for_a_parent_are_not_overwritten_before_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arithmetic, "SHARED", 1e5)
     for seed in range(3):
         analysis = Analysis(positive(sheet(1000 + seed)))
@@ -486,7 +489,7 @@ def test_what_is_left_for_a_parent_is_not_overwritten_before(monkeypatch: pytest
         assert analysis.updates < 0.5 * sizes.sum()
         held = np.full(analysis.updates, -1)
         for s in in_turn(analysis):
-            held[room[s] :][: sizes[s]] = s  # while what its children left is being read
+            held[room[s] :][: sizes[s]] = s  # mark its place while the updates of its children are read
             for child in np.flatnonzero(up == s):
                 assert np.all(held[room[child] :][: sizes[child]] == child)
 

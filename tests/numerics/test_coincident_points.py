@@ -1,4 +1,4 @@
-"""Scaling by stress takes points at one place apart in directions that rounding does not decide."""
+"""Scaling by stress separates coincident points in directions that do not depend on rounding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eigenspan.numerics.descent.smacof import ordinal_scaling
 
 @pytest.mark.parametrize("d", [1, 2, 3])
 @pytest.mark.parametrize("heavy", [False, True])
-def test_points_at_one_place_part_alike_whatever_the_rounding(d: int, heavy: bool) -> None:
+def test_coincident_points_separate_independently_of_rounding(d: int, heavy: bool) -> None:
     rng = np.random.default_rng(0)
     given = pdist(rng.standard_normal((20, 4)))
     masses = rng.integers(1, 4, 20).astype(float) if heavy else None

@@ -1,4 +1,4 @@
-"""Compiled loops against plain numpy twins: the same numbers, on one thread or two."""
+"""Compiled loops against numpy: the same numbers, on one thread or two."""
 
 import threading
 from collections.abc import Callable
@@ -14,8 +14,8 @@ from scipy.spatial.distance import pdist
 from eigenspan.graphs import KNN, geodesic_distances
 from eigenspan.graphs.neighbours.geodesics import _SMALL
 from eigenspan.graphs.weights import reconstruction_weights as barycentric
-from eigenspan.numerics import memory as _resources
 from eigenspan.numerics import small_matrices as factors
+from eigenspan.numerics import threads as thread_limits
 from eigenspan.numerics.jit import in_pieces
 from eigenspan.numerics.nearest.pair_counts import pair_histogram
 from eigenspan.numerics.paths.first_steps import first_steps
@@ -43,7 +43,7 @@ def bellman_ford(graph: sp.csr_array, sources: np.ndarray) -> np.ndarray:
 
 
 def ring(n: int, long: float = 1.0) -> sp.csr_array:
-    """A cycle with unit edges, but for one."""
+    """Return a cycle with unit edges, except one."""
     lengths = np.ones(n)
     lengths[0] = long
     ends = (np.arange(n), (np.arange(n) + 1) % n)
@@ -57,7 +57,7 @@ def clouds(seed: int) -> sp.csr_array:
 
 
 def copies() -> sp.csr_array:
-    """Every point twice: edges of length zero."""
+    """Return a graph with every point twice: edges of length zero."""
     X = np.repeat(np.random.default_rng(0).standard_normal((40, 2)), 2, axis=0)
     return KNN(5).build(X).undirected()
 
@@ -88,7 +88,7 @@ def test_shortest_paths_against_bellman_ford(name: str, together: int) -> None:
 
 
 @pytest.mark.parametrize("together", [1, 2, 32])
-def test_sources_may_come_in_any_order_and_twice(together: int) -> None:
+def test_sources_in_any_order_and_repeated(together: int) -> None:
     graph = clouds(0)
     sources = np.array([17, 3, 3, 149, 0])
     found = ShortestPaths(graph, together=together)(sources)
@@ -96,8 +96,8 @@ def test_sources_may_come_in_any_order_and_twice(together: int) -> None:
 
 
 @pytest.mark.parametrize("dimension", [2, 10])
-def test_sources_that_run_together_get_the_sums_of_a_run_alone(dimension: int) -> None:
-    """Bit for bit, near or far apart: a sum along the best path does not depend on the order in which paths are found."""
+def test_grouped_sources_have_the_distances_of_separate_runs(dimension: int) -> None:
+    """Distances agree bit for bit: the sum along the best path does not depend on the order of the search."""
     X = np.random.default_rng(dimension).random((600, dimension))
     graph = KNN(8).build(X).undirected()
     sources = np.arange(0, 600, 7)
@@ -109,7 +109,7 @@ def test_sources_that_run_together_get_the_sums_of_a_run_alone(dimension: int) -
         np.testing.assert_array_equal(table, alone.T.astype(np.float32))
 
 
-def test_large_graphs_take_the_compiled_way_and_get_the_same_distances() -> None:
+def test_large_graphs_use_the_compiled_loop_with_the_same_distances() -> None:
     X = np.random.default_rng(2).standard_normal((1100, 2))
     graph = KNN(12).build(X).undirected()
     assert graph.shape[0] ** 2 > _SMALL
@@ -118,7 +118,7 @@ def test_large_graphs_take_the_compiled_way_and_get_the_same_distances() -> None
 
 
 # ---------------------------------------------------------------------- threads and pieces
-def test_pieces_cover_the_range_once() -> None:
+def test_in_pieces_covers_the_range_once() -> None:
     for jobs in (1, 2):
         for n, step in ((10, 3), (9, 3), (1, 5), (0, 4)):
             found: list[tuple[int, int]] = []
@@ -128,7 +128,7 @@ def test_pieces_cover_the_range_once() -> None:
 
 
 def used_threads() -> int:
-    """Threads that meet when each piece waits for as many others as are allowed."""
+    """Check that each item waits until as many threads as allowed have started."""
     seen: set[int] = set()
     barrier = threading.Barrier(workers(), timeout=600)
 
@@ -140,14 +140,14 @@ def used_threads() -> int:
     return len(seen)
 
 
-def test_threads_limits_the_loops_and_puts_the_limit_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_resources, "blas_pools", list)
-    monkeypatch.setattr(_resources.os, "sched_getaffinity", lambda pid: {0, 1, 2}, raising=False)
+def test_threads_limits_the_loops_and_restores_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thread_limits, "blas_pools", list)
+    monkeypatch.setattr(thread_limits.os, "sched_getaffinity", lambda pid: {0, 1, 2}, raising=False)
     everything = workers()
     assert used_threads() == everything == 3
     with threads(1):
         assert used_threads() == 1
-        with threads(2):  # the outer limit holds
+        with threads(2):  # the outer limit applies
             assert used_threads() == 1
     with threads(2):
         assert used_threads() == 2
@@ -156,7 +156,7 @@ def test_threads_limits_the_loops_and_puts_the_limit_back(monkeypatch: pytest.Mo
     assert workers() == everything
 
 
-def test_what_a_piece_raises_comes_out_and_the_rest_is_dropped() -> None:
+def test_an_error_in_a_thread_is_raised_and_the_rest_is_cancelled() -> None:
     done: list[int] = []
 
     def kernel(start: int, stop: int) -> None:
@@ -214,7 +214,7 @@ def test_principal_rows_are_singular_vectors(scales: list[float]) -> None:
 
 # ---------------------------------------------------------------------- local models
 def ragged(X: np.ndarray, k: int = 8) -> sp.csr_array:
-    """Neighbour lists of many lengths, one of them empty."""
+    """Return neighbour lists of many lengths, one of them empty."""
     graph = KNN(k).build(X).undirected().tolil()
     graph[17] = 0
     return sp.csr_array(graph)
@@ -251,7 +251,7 @@ FORMS = {
 
 
 def both(monkeypatch: pytest.MonkeyPatch, module: Any, work: Callable[[], Any]) -> tuple[Any, Any]:
-    """The same call below and above the crossover."""
+    """Make the same call below and above the crossover."""
     monkeypatch.setattr(module, "_SMALL", np.inf)
     small = work()
     monkeypatch.setattr(module, "_SMALL", -1)
@@ -271,8 +271,8 @@ def test_compiled_alignment_is_that_of_numpy(form: str, name: str, monkeypatch: 
     assert (large != large.T).nnz == 0
 
 
-def test_rounding_does_not_decide_about_the_median_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of an odd number of points one has the median itself, which is the threshold of modified LLE."""
+def test_the_median_point_does_not_depend_on_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an odd number of points, one has the median itself, which is the threshold of modified LLE."""
     for seed in range(30):
         X = np.random.default_rng(seed).standard_normal((51, 20)) * np.linspace(1, 0.1, 20)
         graph = KNN(8).build(X).distances
@@ -299,7 +299,7 @@ def test_compiled_weights_of_other_targets(monkeypatch: pytest.MonkeyPatch) -> N
     np.testing.assert_allclose(large.toarray(), small.toarray(), atol=1e-11)
 
 
-def test_tiny_ridges_and_sparse_points_stay_with_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tiny_ridges_and_sparse_points_use_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     X, graph = MODELS["sheet"]
     for points, reg in ((X, 0.0), (X, 1e-14), (sp.csr_array(X), 1e-3)):
         work = lambda points=points, reg=reg: barycentric.reconstruction_weights(points, graph, reg=reg)  # noqa: E731
@@ -330,7 +330,7 @@ def test_pair_histogram_against_all_distances(n: int, D: int, scale: float) -> N
     assert np.all(np.cumsum(counts)[:-1] <= high[:-1])
 
 
-def test_pair_histogram_of_copies_and_of_exact_distances() -> None:
+def test_pair_histogram_of_duplicates_and_of_exact_distances() -> None:
     X = np.repeat(np.array([[0.0], [1.0], [2.0]]), 2, axis=0)
     edges, counts = pair_histogram(X)
     assert counts[0] == 3
@@ -345,7 +345,7 @@ def test_pair_histogram_of_copies_and_of_exact_distances() -> None:
 @pytest.mark.parametrize("values", [30, 2**60])
 def test_orders_of_rows_against_sorting(values: int) -> None:
     rng = np.random.default_rng(0)
-    D = rng.integers(0, values, (50, 80)) / 7.0  # few values: many ties, zeros among them
+    D = rng.integers(0, values, (50, 80)) / 7.0  # few values: many ties, including zeros
     D[3], D[4, ::2] = 0.0, -0.0
     own = rng.integers(0, 80, 50)
     before, first = D.copy(), D.copy()
@@ -370,7 +370,7 @@ def test_tallies_of_ranks_against_numpy(k: int, curve: bool) -> None:
 
 
 class Rows:
-    """Distances that are only given row by row."""
+    """Distances that are only available row by row."""
 
     def __init__(self, D: np.ndarray) -> None:
         self.D, self.shape = D, D.shape
@@ -437,11 +437,11 @@ SEVERAL_PIECES: dict[str, Callable[[], Callable[[], Any]]] = {
 
 
 @pytest.mark.parametrize("name", SEVERAL_PIECES)
-def test_the_same_on_one_thread_and_on_two(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_do_not_depend_on_the_number_of_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (alignment, barycentric):
         monkeypatch.setattr(module, "_SMALL", -1)
-    monkeypatch.setattr(_resources, "blas_pools", list)  # the limit that the tests put on the linear algebra
-    monkeypatch.setattr(_resources.os, "sched_getaffinity", lambda pid: {0, 1}, raising=False)
+    monkeypatch.setattr(thread_limits, "blas_pools", list)  # the limit that the tests put on the linear algebra
+    monkeypatch.setattr(thread_limits.os, "sched_getaffinity", lambda pid: {0, 1}, raising=False)
     work = SEVERAL_PIECES[name]()
     pieces: list[Any] = []
 
@@ -449,12 +449,12 @@ def test_the_same_on_one_thread_and_on_two(name: str, monkeypatch: pytest.Monkey
         pieces.append(args)
         return plain(pool, *args)
 
-    plain = _resources.ThreadPoolExecutor.submit
-    monkeypatch.setattr(_resources.ThreadPoolExecutor, "submit", submit)
+    plain = thread_limits.ThreadPoolExecutor.submit
+    monkeypatch.setattr(thread_limits.ThreadPoolExecutor, "submit", submit)
     with threads(1):
         one = work()
     assert not pieces
     with threads(2):
         two = work()
-    assert pieces  # for the threads beside the one that asks
+    assert pieces  # some items ran on threads other than the calling thread
     np.testing.assert_array_equal(one, two)

@@ -1,4 +1,4 @@
-"""Graphs whose indices are 64-bit integers, as pairs of points make them."""
+"""Graphs with 64-bit indices, as constructed from pairs of points."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eigenspan.numerics.paths import csgraph as _csgraph
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 @pytest.mark.parametrize("routine", ["dijkstra", "minimum_spanning_tree"])
-def test_any_type_of_index(routine: str, dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_csgraph_accepts_any_index_type(routine: str, dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
     i, j = np.array([0, 1, 2, 0, 3]), np.array([1, 2, 3, 3, 4])
     A = sp.csr_array((np.array([1.0, 2.0, 4.0, 3.0, 1.0]), (i, j)), shape=(5, 5))
     A.indices, A.indptr = A.indices.astype(dtype), A.indptr.astype(dtype)

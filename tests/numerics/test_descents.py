@@ -1,4 +1,4 @@
-"""Descents over orthonormal and over positive semidefinite matrices, and the incomplete Cholesky factor."""
+"""Descent over orthonormal and over positive semidefinite matrices, and the incomplete Cholesky factor."""
 
 import numpy as np
 import pytest
@@ -16,38 +16,38 @@ def _symmetric(n, seed):
 
 # ---------------------------------------------------------------------- orthonormal
 @pytest.mark.parametrize("seed", range(4))
-def test_descent_finds_the_least_eigenvectors(seed):
+def test_descent_finds_the_smallest_eigenvectors(seed):
     """``min Tr(V'AV)`` over orthonormal V is an eigenproblem."""
     A = _symmetric(12, seed)
     start = stiefel.retract(np.random.default_rng(seed).standard_normal((12, 3)))
     found = stiefel.minimise(lambda V: (float(np.sum(V * (A @ V))), 2 * A @ V), start, tol=1e-8, max_iter=500)
     values, Q = np.linalg.eigh(A)
-    assert found.settled
+    assert found.converged
     np.testing.assert_allclose(found.values[-1], values[:3].sum(), rtol=1e-10)
     assert angle(found.V, Q[:, :3]) < 1e-4
     assert np.all(np.diff(found.values) < 0)
     np.testing.assert_allclose(found.V.T @ found.V, np.eye(3), atol=1e-13)
 
 
-def test_descent_tells_the_columns_apart():
-    """Brockett's function ``Tr(V'AVN)`` depends on V itself, not only on its span: the Stiefel manifold, not Grassmann's."""
+def test_descent_distinguishes_the_columns():
+    """Brockett's function ``Tr(V'AVN)`` depends on V itself, not only on its span: on the Stiefel manifold, not the Grassmann manifold."""
     A, N = np.diag([1.0, 2.0, 3.0, 7.0, 9.0]), np.diag([3.0, 1.0])
     start = stiefel.retract(np.random.default_rng(0).standard_normal((5, 2)))
     found = stiefel.minimise(lambda V: (float(np.sum(V * (A @ V @ N))), 2 * A @ V @ N), start, tol=1e-8)
     np.testing.assert_allclose(np.abs(found.V), np.eye(5)[:, :2], atol=1e-6)
 
 
-def test_descent_stops_short_and_says_so():
+def test_descent_reports_that_it_has_not_converged():
     A = _symmetric(30, 0)
     start = stiefel.retract(np.random.default_rng(1).standard_normal((30, 2)))
     found = stiefel.minimise(lambda V: (float(np.sum(V * (A @ V))), 2 * A @ V), start, tol=1e-12, max_iter=3)
-    assert not found.settled
+    assert not found.converged
     assert found.values.size == 4
 
 
-def test_descent_begins_at_a_minimum():
+def test_descent_from_a_minimum():
     found = stiefel.minimise(lambda V: (0.0, np.zeros_like(V)), np.eye(4)[:, :2])
-    assert found.settled
+    assert found.converged
     assert found.values.size == 1
     np.testing.assert_array_equal(found.V, np.eye(4)[:, :2])
 
@@ -61,7 +61,7 @@ def test_tangents_are_tangent():
 
 # ---------------------------------------------------------------------- positive semidefinite of trace one
 def test_projection_to_the_spectrahedron():
-    """The nearest matrix: the difference makes an obtuse angle with every other of the set."""
+    """The difference from the nearest matrix makes an obtuse angle with the difference from every other matrix of the set."""
     rng = np.random.default_rng(0)
     M = _symmetric(5, 1)
     P = spectrahedron.project(M)
@@ -74,7 +74,7 @@ def test_projection_to_the_spectrahedron():
     np.testing.assert_allclose(spectrahedron.project(P), P, atol=1e-12)
 
 
-def test_least_eigenvalue_as_a_convex_problem():
+def test_smallest_eigenvalue_as_a_convex_problem():
     A = _symmetric(6, 3)
     found = spectrahedron.minimise(lambda W: (float(np.sum(A * W)), A), np.eye(6) / 6, tol=1e-9)
     np.testing.assert_allclose(found.values[-1], np.linalg.eigvalsh(A)[0], atol=1e-8)
@@ -82,8 +82,8 @@ def test_least_eigenvalue_as_a_convex_problem():
     assert found.gap <= 1e-9
 
 
-def test_no_step_climbs_where_curvatures_differ():
-    """``−log`` bends a million times as much at one end as at the other: steps of the length that fitted before are too long."""
+def test_steps_decrease_with_unequal_curvatures():
+    """``−log`` is a million times more curved at one end than at the other, so a step length that suits one is too long for the other."""
     for seed in range(5):
         d = np.logspace(-3, 0, 5)
         Q = np.linalg.qr(np.random.default_rng(seed).standard_normal((5, 5)))[0]
@@ -95,15 +95,15 @@ def test_no_step_climbs_where_curvatures_differ():
 
         found = spectrahedron.minimise(objective, np.eye(5) / 5, tol=1e-6, max_iter=2000)
         assert np.all(np.diff(found.values) <= 0)
-        assert found.settled
+        assert found.converged
         roots = np.sqrt(np.maximum(d, 0))  # by Lagrange: W + εI is proportional to the root of A
         W = roots * (1 + 5e-3) / roots.sum() - 1e-3
         assert np.all(W > 0)
         np.testing.assert_allclose(found.values[-1], np.sum(d / (W + 1e-3)), rtol=1e-6)
 
 
-def test_the_gap_bounds_what_is_left():
-    """A curved objective whose minimum is known: the projection of a matrix."""
+def test_the_gap_bounds_the_remaining_decrease():
+    """A curved objective with a known minimum: the projection of a matrix."""
     M = _symmetric(6, 4)
     best = 0.5 * np.sum((spectrahedron.project(M) - M) ** 2)
     for steps in (1, 3, 200):
@@ -124,7 +124,7 @@ def test_pivoted_cholesky_of_a_low_rank_matrix_is_exact():
     np.testing.assert_allclose(L @ L.T, K, atol=1e-10)
 
 
-def test_pivoted_cholesky_leaves_a_positive_rest_within_its_bound():
+def test_pivoted_cholesky_remainder_is_psd_and_within_its_bound():
     x = np.linspace(0, 1, 60)
     K = np.exp(-((x[:, None] - x) ** 2) / 0.05)
     for rtol in (1e-2, 1e-4):

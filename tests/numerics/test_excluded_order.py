@@ -1,4 +1,4 @@
-"""What a solver must stay clear of follows the samples into the order of its factor."""
+"""Excluded directions are permuted together with the samples when the factor reorders them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from helpers import angle
 
 @pytest.mark.parametrize("by_fronts", [False, True])
 def test_an_excluded_vector_that_is_not_constant(by_fronts: bool) -> None:
-    """A chain in a random order, D^-1/2 L D^-1/2 of uneven weights: its null vector is √d, another number for every sample."""
+    """A chain in a random order, D^-1/2 L D^-1/2 of unequal weights: its null vector √d differs between samples."""
     rng = np.random.default_rng(0)
     n, weights = 400, rng.uniform(0.5, 2.0, 399)
     W = sp.diags_array([weights, weights], offsets=[1, -1]).toarray()

@@ -1,4 +1,4 @@
-"""Forms and factors in an order in which neighbours are near, and the rows that an elimination counts on its way."""
+"""Forms and factors in an order in which neighbours are close together, and the row counts of an elimination."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def symmetric(n: int, density: float, seed: int) -> sp.csr_array:
 
 
 def counted(A: sp.csr_array) -> np.ndarray:
-    """Rows below every front, by a walk over the rows of the matrix."""
+    """Return the rows below every front, by a walk over the rows of the matrix."""
     A, begin, up, _, order = ordered_fronts(A)
     indptr, indices, _ = arrays(A)
     owner = np.repeat(np.arange(up.size, dtype=np.int32), np.diff(begin))
@@ -28,7 +28,7 @@ def counted(A: sp.csr_array) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_an_elimination_knows_the_rows_below_its_fronts(seed: int) -> None:
+def test_row_counts_below_the_fronts_of_an_elimination(seed: int) -> None:
     A = symmetric(300, [0.002, 0.005, 0.01, 0.03][seed % 4], seed)
     below = ordered_fronts(A)[3]
     assert below is not None

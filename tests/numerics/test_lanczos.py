@@ -1,4 +1,4 @@
-"""Shift-invert where eigenvalues repeat, crowd at zero or nearly coincide: no copy missed, few solves, and the right words."""
+"""Shift-invert with repeated, clustered and nearly equal eigenvalues: none is missed, few solves are needed, and warnings are correct."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def ring(n: int) -> sp.csr_array:
 
 
 def torus(m: int) -> Form:
-    """m² points on a torus; beyond the constant every eigenvalue is four- or eightfold."""
+    """Return m² points on a torus; except for the constant every eigenvalue has multiplicity four or eight."""
     return laplacian(sp.csr_array(sp.kron(ring(m), sp.eye_array(m)) + sp.kron(sp.eye_array(m), ring(m))))
 
 
@@ -50,14 +50,14 @@ def fitted(estimator: Any, X: np.ndarray) -> Any:
 # ---------------------------------------------------------------------- copies
 @pytest.mark.parametrize("k", [4, 8, 12])
 @pytest.mark.parametrize("seed", range(4))
-def test_every_copy_is_found(k: int, seed: int) -> None:
+def test_every_repeated_eigenvalue_is_found(k: int, seed: int) -> None:
     found = solve(TraceProblem(torus(26), None, "min", np.ones((676, 1))), k, solver="shift-invert", random_state=seed)
     np.testing.assert_allclose(found.values, torus_values(26, k), rtol=1e-9)
     assert found.residuals.max() < 1e-10
 
 
 @pytest.mark.parametrize("solver", ["dense", "lanczos", "shift-invert", "chebyshev", "auto"])
-def test_a_subspace_that_is_not_determined_is_reported_by_every_solver(solver: str) -> None:
+def test_an_undetermined_subspace_is_reported_by_every_solver(solver: str) -> None:
     problem = TraceProblem(torus(26), None, "min", np.ones((676, 1)))
     with pytest.warns(DegenerateWarning, match="3-dimensional subspace is not unique"):
         solve(problem, 3, solver=solver)
@@ -66,7 +66,7 @@ def test_a_subspace_that_is_not_determined_is_reported_by_every_solver(solver: s
     assert record["tied_axes"] == [(1, 2, 3, 4)]
 
 
-def test_axes_that_only_span_something_are_named() -> None:
+def test_axes_determined_only_up_to_rotation_are_named() -> None:
     turn = 2 * np.pi * np.arange(600) / 600
     circle = es.LaplacianEigenmaps(4, n_neighbors=4, weights="binary").fit(
         np.column_stack([np.cos(turn), np.sin(turn)])
@@ -78,7 +78,7 @@ def test_axes_that_only_span_something_are_named() -> None:
 
 
 class Blurred(Solver):
-    """The right axes, the last of them turned a little towards the first that is not wanted."""
+    """Return the true axes, with the last rotated slightly towards the first unwanted one."""
 
     def __init__(self, turn: float = 0.1) -> None:
         self.turn = turn
@@ -90,7 +90,7 @@ class Blurred(Solver):
 
 
 def test_a_residual_larger_than_the_gap_is_reported() -> None:
-    """The residual is far below what a solver must reach, and still says nothing where eigenvalues are this near."""
+    """The residual satisfies the solver's tolerance, but does not determine eigenvectors of such close eigenvalues."""
     form = diagonal(np.concatenate([[1.0, 2.0, 2.4, 4.0], np.linspace(1e9, 1e10, 20)]) * 1e-10)
     with pytest.warns(
         DegenerateWarning, match=r"Eigenvalues 2 and 3 .* apart.* Blurred .*determines the 2-dimensional"
@@ -100,8 +100,8 @@ def test_a_residual_larger_than_the_gap_is_reported() -> None:
 
 
 # ---------------------------------------------------------------------- solves
-def test_a_sheet_takes_two_dozen_solves() -> None:
-    """ARPACK takes forty: it looks at its residuals only when its space is full."""
+def test_a_sheet_needs_two_dozen_solves() -> None:
+    """ARPACK takes forty solves: it checks residuals only when its space is full."""
     path = sp.diags_array([np.ones(99)] * 2, offsets=[1, -1])
     sheet = sp.csr_array(sp.kron(sp.eye_array(30), path) + sp.kron(1.5 * path.toarray()[:30, :30], sp.eye_array(100)))
     with collect() as record:
@@ -111,7 +111,7 @@ def test_a_sheet_takes_two_dozen_solves() -> None:
 
 
 def test_a_dense_factor_is_read_for_several_vectors_at_once() -> None:
-    """A sheet in which all points within three steps are linked: a solve reads more than it computes."""
+    """A sheet in which all points within three steps are linked: reading the factor dominates the time of a solve."""
     near = [sp.csr_array(np.abs(np.subtract.outer(np.arange(m), np.arange(m))) <= 3, dtype=float) for m in (80, 70)]
     form = laplacian(sp.csr_array(sp.kron(*near) - sp.eye_array(5600)))
     problem = TraceProblem(form, None, "min", np.ones((5600, 1)))
@@ -124,7 +124,7 @@ def test_a_dense_factor_is_read_for_several_vectors_at_once() -> None:
 
 
 @pytest.mark.parametrize("block", [1, 2, 3])
-def test_a_full_basis_is_cut_back_and_loses_nothing(block: int) -> None:
+def test_a_full_basis_is_restarted_without_loss(block: int) -> None:
     """A path in its own coordinates: three pairs from a basis of eight."""
     values = 1.0 / np.arange(1, 101) ** 0.5
     start = np.random.default_rng(0).standard_normal((block, 100))
@@ -140,7 +140,7 @@ def test_a_full_basis_is_cut_back_and_loses_nothing(block: int) -> None:
     assert angle(ritz.vectors(3), np.eye(100)[:, :3]) < 1e-4
 
 
-def test_an_invariant_subspace_is_left() -> None:
+def test_iteration_continues_outside_an_invariant_subspace() -> None:
     """Two different eigenvalues: from any start the basis is complete after two products."""
     values = np.repeat([2.0, 1.0], [5, 295])
     found, V = largest_of_inverse(
@@ -151,7 +151,7 @@ def test_an_invariant_subspace_is_left() -> None:
     for block in (1, 3):
         products = steps(lambda x: 2.0 * x, np.eye(300)[:block], 8, 5, np.random.default_rng(0))
         for _, ritz in zip(range(5), products, strict=False):
-            # eigenvectors to start with: nothing is left after one product
+            # start with eigenvectors: the residual is zero after one product
             np.testing.assert_allclose(ritz.values, 2.0)
             np.testing.assert_allclose(ritz.basis @ ritz.basis.T, np.eye(len(ritz.basis)), atol=1e-12)
 
@@ -159,7 +159,7 @@ def test_an_invariant_subspace_is_left() -> None:
 @pytest.mark.parametrize("together", [1, 4])
 @pytest.mark.parametrize("copies", [1, 2, 3, 4, 9])
 @pytest.mark.parametrize("k", range(1, 7))
-def test_no_copy_is_missed_however_few_are_wanted(k: int, copies: int, together: int) -> None:
+def test_no_repeated_eigenvalue_is_missed_however_few_are_wanted(k: int, copies: int, together: int) -> None:
     values = np.concatenate([[0.0], np.repeat([2.0, 1.5], copies), np.linspace(0.5, 0.1, 300)])
     n, rng, products = len(values), np.random.default_rng(k), []
 
@@ -168,14 +168,14 @@ def test_no_copy_is_missed_however_few_are_wanted(k: int, copies: int, together:
         return (values * x.T).T
 
     found, V = largest_of_inverse(apply, n, k, rng, exclude=np.eye(n)[:, :1], floor=0.0, together=together)
-    assert max(products[:-1]) == min(k, together)  # the last one is with all that was found
+    assert max(products[:-1]) == min(k, together)  # the last product is with all vectors found
     np.testing.assert_allclose(found, values[1 : k + 1], rtol=1e-9)
     np.testing.assert_allclose((values * V.T).T, V * found, atol=1e-5)
 
 
 @pytest.mark.parametrize("sizes", [[110, 120, 130, 140, 150], [20, 21, 22]], ids=["by steps", "written out"])
 def test_eigenvalues_far_above_a_null_space(sizes: list[int]) -> None:
-    """The inverse is 1e10 times as large on the null space: what lies above it is found where that is hidden."""
+    """The inverse is 1e10 times as large on the null space: eigenvalues above it are found only after the null space is deflated."""
     W = sp.csr_array(sp.block_diag([ring(m) for m in sizes]))
     k = len(sizes) + 4
     expected = np.sort(np.concatenate([2 - 2 * np.cos(2 * np.pi * np.arange(m) / m) for m in sizes]))[:k]
@@ -186,7 +186,7 @@ def test_eigenvalues_far_above_a_null_space(sizes: list[int]) -> None:
 
 
 class Crowded:
-    """A diagonal operator: two hundred eigenvalues within a thousandth of the largest, ever denser towards it."""
+    """Return a diagonal operator: two hundred eigenvalues within a thousandth of the largest, with increasing density towards it."""
 
     def __init__(self) -> None:
         self.values = np.concatenate([1e12 * (1 - 1e-3 * (np.arange(200) / 200) ** 2), np.linspace(1e6, 1.0, 400)])
@@ -198,8 +198,10 @@ class Crowded:
 
 
 @pytest.mark.parametrize("limited", [False, True])
-def test_what_rounding_does_not_tell_apart_is_not_waited_for(limited: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The matrix behind it has norm one and eigenvalues of 1e-12 that differ by 1e-15 at most: any of their vectors will do."""
+def test_eigenvalues_that_differ_by_rounding_do_not_delay_convergence(
+    limited: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The matrix has norm one and eigenvalues of 1e-12 that differ by at most 1e-15: any vectors of their space are correct."""
     if limited:
         monkeypatch.setattr(lanczos, "_PRODUCTS", 150)
     operator, none = Crowded(), np.zeros((600, 0))
@@ -212,7 +214,7 @@ def test_what_rounding_does_not_tell_apart_is_not_waited_for(limited: bool, monk
 
 
 @pytest.mark.parametrize("n", [30, 600])
-def test_a_matrix_that_is_not_what_it_claims_to_be_is_refused(n: int) -> None:
+def test_a_matrix_that_is_not_psd_or_not_finite_is_refused(n: int) -> None:
     negative = Form(n, sparse=sp.csr_array(-sp.eye_array(n)), psd=True)
     with pytest.raises(ConvergenceError, match="ShiftInvert failed: the inverse is not positive"):
         solve(TraceProblem(negative, None, "min"), 2, solver="shift-invert")
@@ -232,8 +234,8 @@ def test_bridged_components_against_lapack(method: str) -> None:
 
 
 @pytest.mark.parametrize("count, size, solves", [(50, 20, 250), (120, 10, 1000)])
-def test_a_null_space_larger_than_what_is_wanted(count: int, size: int, solves: int) -> None:
-    """LLE's neighbours point one way: components that nobody reads from their bridges are null vectors, one each."""
+def test_a_null_space_larger_than_the_wanted_space(count: int, size: int, solves: int) -> None:
+    """LLE's neighbour relations are directed: each component that is no neighbour of another one adds a null vector."""
     X = clusters(count, size)
     with reports(DegenerateWarning, "2-dimensional subspace is not unique"):
         model = fitted(es.LLE(2, n_neighbors=8), X)
@@ -260,4 +262,4 @@ def test_bridging_searches_all_components_at_once(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(TreeSearch, "near", counted)
     model = fitted(es.LaplacianEigenmaps(2, n_neighbors=8, weights="binary"), clusters(400, 10))
     assert model.diagnostics_["bridges"] == 399
-    assert len(calls) < 100  # one a component would be 399 in the first round alone
+    assert len(calls) < 100  # one search per component would make 399 in the first round alone

@@ -1,4 +1,4 @@
-"""One table of (solver × matrix) against LAPACK, awkward matrices first; then the problem layer above the solvers."""
+"""All solvers on a table of matrices against LAPACK, with difficult matrices; then the problem layer above the solvers."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def components(sizes: list[int]) -> sp.csr_array:
 
 
 def random_symmetric(n: int, seed: int = 0) -> Form:
-    """Sparse, indefinite, its smallest eigenvalues far below zero and many near it."""
+    """Return a sparse indefinite matrix with smallest eigenvalues far below zero and many near them."""
     S = sp.random_array((n, n), density=min(1.0, 20 / n), random_state=np.random.default_rng(seed), format="csr")
     S.data -= 0.5
     return Form(n, sparse=sp.csr_array(S + S.T))
@@ -108,7 +108,7 @@ def factor(n: int, r: int = 6, seed: int = 0) -> Form:
 
 
 def scattered(n: int, k: int = 10) -> Form:
-    """The Laplacian of a random graph: no separator is small, so a factor fills."""
+    """Return the Laplacian of a random graph: no separator is small, so a factor fills."""
     rng = np.random.default_rng(0)
     W = sp.csr_array((np.ones(n * k), rng.integers(n, size=n * k), np.arange(0, n * k + 1, k)), shape=(n, n))
     return laplacian(sp.csr_array(W + W.T))
@@ -132,7 +132,7 @@ ALL = "dense lanczos auto shift-invert chebyshev"
 
 @dataclass(frozen=True)
 class Case:
-    """A matrix, what is asked of it, and the solvers that promise to answer."""
+    """A matrix, the wanted eigenpairs, and the solvers that must find them."""
 
     make: Callable[[], Form]
     k: int
@@ -142,7 +142,7 @@ class Case:
 
 
 CASES: dict[str, Case] = {
-    # repeated eigenvalues: no copy may be missed
+    # repeated eigenvalues: none may be missed
     "cycle-all-double": Case(lambda: laplacian(cycle(60)), 5, "min", ALL),
     "cycle-600": Case(lambda: laplacian(cycle(600)), 5, "min", SPARSE_MIN),
     "cycle-top": Case(lambda: laplacian(cycle(61)), 4, "max", LD),
@@ -171,7 +171,7 @@ CASES: dict[str, Case] = {
     # factors
     "roots": Case(lambda: reconstruction(sp.csr_array(path(80) / 2)), 3, "min", ALL),
     "roots-top": Case(lambda: reconstruction(sp.csr_array(path(80) / 2)), 3, "max", LD),
-    # Grams
+    # Gram matrices
     "gram": Case(lambda: decaying_gram(90), 4, "max", "dense lanczos auto randomised"),
     "gram-600": Case(lambda: decaying_gram(600), 4, "max", "dense lanczos auto randomised"),
     "gram-smallest": Case(lambda: decaying_gram(14), 2, "min", LD),
@@ -180,7 +180,7 @@ CASES: dict[str, Case] = {
     "factor-all": Case(lambda: factor(200), 6, "max", "dense auto factor"),
     "factor-excluded": Case(lambda: factor(200), 4, "max", "dense lanczos auto randomised factor", directions),
     "factor-wide": Case(lambda: factor(6, 20), 4, "max", "dense lanczos auto randomised factor"),
-    # excluded directions that are no eigenvectors
+    # excluded directions that are not eigenvectors
     "excluded-not-eigen": Case(lambda: laplacian(path(90)), 3, "min", ALL, directions),
     "excluded-not-eigen-600": Case(lambda: laplacian(path(600)), 3, "min", SPARSE_MIN, directions),
     "excluded-not-eigen-max": Case(lambda: laplacian(path(90)), 3, "max", LD, directions),
@@ -206,7 +206,7 @@ TABLE = [pytest.param(case, name, id=f"{name}-{c}") for c, case in CASES.items()
 
 
 def reference(A: np.ndarray, k: int, sense: str, N: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """LAPACK on the matrix restricted to the complement of N."""
+    """Solve by LAPACK on the complement of N."""
     Q = np.eye(A.shape[0]) if N is None else la.null_space(N.T)
     values, V = la.eigh(Q.T @ A @ Q)
     pick = slice(0, k) if sense == "min" else slice(-1, -k - 1 if k < values.size else None, -1)
@@ -230,7 +230,7 @@ def test_solver_agrees_with_lapack(case: Case, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["dense", "shift-invert", "lanczos", "auto"])
-def test_same_seed_same_bits(name: str) -> None:
+def test_the_same_seed_gives_the_same_bits(name: str) -> None:
     problem = TraceProblem(laplacian(cycle(120) + path(120)), None, "min", ones(120))
     first, second = (solve(problem, 3, solver=name, random_state=3) for _ in range(2))
     np.testing.assert_array_equal(first.vectors, second.vectors)
@@ -280,7 +280,7 @@ def test_long_path_without_exclusion_finds_the_constant() -> None:
         (Factor(), factor(9) + diagonal(np.ones(9)), "max"),
     ],
 )
-def test_solvers_refuse_what_they_cannot_do(solver: Solver, form: Form, sense: str) -> None:
+def test_solvers_refuse_unsuitable_problems(solver: Solver, form: Form, sense: str) -> None:
     with pytest.raises(InputError):
         solve(TraceProblem(form, None, sense), 1, solver=solver)
 
@@ -316,7 +316,7 @@ def test_auto_follows_its_table() -> None:
 
 # ---------------------------------------------------------------------- failure and its successor
 class Broken(Dense):
-    """Fails in a chosen way."""
+    """A solver that fails in a chosen way."""
 
     def __init__(self, how: str = "raise") -> None:
         self.how = how
@@ -339,7 +339,7 @@ class Chain(Auto):
 
 
 @pytest.mark.parametrize("how", ["raise", "runtime", "nan", "garbage"])
-def test_the_next_solver_takes_over_and_says_so(how: str) -> None:
+def test_fallback_to_the_next_solver_warns(how: str) -> None:
     problem = TraceProblem(laplacian(path(50)), None, "min", ones(50))
     with pytest.warns(ConvergenceWarning, match="Broken.*Dense takes over"):
         found = solve(problem, 2, solver=Chain([Broken(how), Dense()]))
@@ -366,7 +366,7 @@ def test_auto_recovers_from_a_failed_shift_invert(monkeypatch: pytest.MonkeyPatc
 
 # ---------------------------------------------------------------------- high intrinsic dimension
 def test_filtered_iteration_on_a_matrix_that_would_fill() -> None:
-    """Independent seeds, one subspace, and the values of a dense solve."""
+    """Independent seeds give the same subspace, with the values of a dense solve."""
     form = scattered(1500, 6)
     problem = TraceProblem(form, None, "min", ones(1500))
     first, second = (solve(problem, 3, solver="chebyshev", random_state=seed) for seed in (0, 1))
@@ -377,7 +377,7 @@ def test_filtered_iteration_on_a_matrix_that_would_fill() -> None:
 
 
 def test_a_factored_form_keeps_its_small_eigenvalues() -> None:
-    """λ = 1e-10 of the norm: squaring is the form's business, not the solver's."""
+    """λ = 1e-10 of the norm: squaring would lose it, so the form must stay factored."""
     n = 900
     F = sp.diags_array(np.concatenate([[1e-5, 2e-5, 3e-5, 4e-5], np.linspace(0.05, 1, n - 4)]), format="csr")
     form = Form(n, roots=((1.0, sp.csr_array(F)),), psd=True)
@@ -386,7 +386,7 @@ def test_a_factored_form_keeps_its_small_eigenvalues() -> None:
     assert angle(found.vectors, np.eye(n)[:, :2]) < 1e-4
 
 
-def test_filtered_iteration_gives_up_with_its_residual() -> None:
+def test_filtered_iteration_raises_with_its_residual() -> None:
     with pytest.raises(ConvergenceError, match=r"residual of .* after 2 cycles"):
         solve(TraceProblem(laplacian(path(3000)), None, "min", ones(3000)), 2, solver=Chebyshev(degree=10, cycles=2))
 
@@ -404,7 +404,7 @@ def test_multigrid_against_lapack() -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
-def test_multigrid_converges_soon_in_any_unit(scale: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_multigrid_converges_fast_in_any_unit(scale: float, monkeypatch: pytest.MonkeyPatch) -> None:
     pyamg = pytest.importorskip("pyamg")
     seen = []
     build = pyamg.smoothed_aggregation_solver
@@ -414,7 +414,7 @@ def test_multigrid_converges_soon_in_any_unit(scale: float, monkeypatch: pytest.
     A = laplacian(W).scaled(1 / d)
     exclude = (d / np.linalg.norm(d))[:, None]
     found = []
-    for seed in (1, 2):  # of numpy's own generator, on which nothing may depend
+    for seed in (1, 2):  # seeds of numpy's global generator, on which nothing may depend
         np.random.seed(seed)  # noqa: NPY002
         settings = {"exclude": exclude, "tol": 1e-12, "iterations": 30}
         found.append(smallest_by_multigrid(A, 3, np.random.default_rng(0), **settings))
@@ -440,7 +440,7 @@ def grid(*sizes: int) -> sp.csr_array:
 
 
 @pytest.mark.parametrize("sizes", [(3000,), (60, 60), (20, 200), (16, 16, 16), (8, 8, 8, 8)], ids=str)
-def test_predicted_fill_is_near_the_truth(sizes: tuple[int, ...]) -> None:
+def test_predicted_fill_is_close_to_the_actual_fill(sizes: tuple[int, ...]) -> None:
     L = laplacian(grid(*sizes)).sparse
     lu = sp.linalg.splu(
         sp.csc_array(L + 1e-9 * sp.eye_array(L.shape[0])),
@@ -451,9 +451,9 @@ def test_predicted_fill_is_near_the_truth(sizes: tuple[int, ...]) -> None:
     assert 1 / 4 < predict_fill(L).entries / lu.nnz < 4
 
 
-def test_separators_tell_sheets_from_clouds() -> None:
+def test_separators_distinguish_sheets_from_clouds() -> None:
     assert separator(path(3000)) == 1
-    assert separator(path(20000)) <= 2  # longer than the walk goes
+    assert separator(path(20000)) <= 2  # longer than the search goes
     assert separator(grid(40, 40)) <= 40
     assert separator(scattered(2000).sparse) > 500
     sheet, cloud = predict_fill(laplacian(grid(70, 70)).sparse), predict_fill(scattered(4900).sparse)
@@ -462,14 +462,14 @@ def test_separators_tell_sheets_from_clouds() -> None:
     assert cloud.seconds > cloud.seconds_without
 
 
-def test_the_separator_is_the_neck() -> None:
+def test_the_separator_is_the_smallest_level() -> None:
     dumbbell = sp.lil_array(sp.block_diag([grid(15, 15), path(3), grid(15, 15)]))
     for a, b in ((224, 225), (227, 228)):
         dumbbell[a, b] = dumbbell[b, a] = 1.0
     assert separator(sp.csr_array(dumbbell)) == 1
     strip = sp.lil_array(sp.block_diag([grid(5, 200), sp.csr_array((1, 1))]))
     strip[1000, 500] = strip[500, 1000] = (
-        1.0  # the point of least degree hangs in the middle: a walk must not begin there
+        1.0  # the point of smallest degree is in the middle: the search must not start there
     )
     assert separator(sp.csr_array(strip)) <= 6
 
@@ -479,7 +479,7 @@ def test_the_factor_of_a_complete_graph_is_dense() -> None:
     fill = predict_fill(laplacian(sp.csr_array(np.ones((n, n)) - np.eye(n))).sparse)
     assert fill.entries == n**2
     assert fill.operations == pytest.approx(n**3 / 3)
-    assert fill.seconds > 1.5 * fill.entries / 2e7  # arithmetic, nearly as much as writing
+    assert fill.seconds > 1.5 * fill.entries / 2e7  # the arithmetic takes nearly as long as the memory access
 
 
 def test_products_grow_with_the_length_of_the_graph() -> None:
@@ -496,7 +496,7 @@ def test_products_grow_with_the_length_of_the_graph() -> None:
 
 def test_the_fill_of_a_square_is_that_of_paths_of_two_steps() -> None:
     L = laplacian(grid(40, 60)).sparse
-    F = sp.csr_array(sp.tril(L))  # a walk along its rows alone would be stuck at once
+    F = sp.csr_array(sp.tril(L))  # a search along its rows alone would stop at once
     squared = predict_fill(F, squared=True)
     assert squared.separator == 2 * separator(L)
     sheet = KNN(10).build(np.random.default_rng(0).random((2400, 2))).distances
@@ -542,11 +542,11 @@ def test_the_first_axis_on_fewer_than_three_of_a_hundred_points_is_named() -> No
     with pytest.warns(LocalisationWarning, match=r"Axis 3 sits on about 2\.0 of the 100 points \(heaviest: row 70\)"):
         warn_if_localised(Y)
     few = np.delete(Y, 0, axis=0)
-    assert warn_if_localised(few)[3] == pytest.approx(1)  # two of 99 points are nothing unusual
+    assert warn_if_localised(few)[3] == pytest.approx(1)  # two of 99 points are not unusual
 
 
 def test_an_axis_on_one_point_warns() -> None:
-    """Of a cloud and a far outlier tied to it by one edge, the first axis of LTSA is the outlier."""
+    """For a cloud and a far outlier connected to it by one edge, the first axis of LTSA is the outlier."""
     X = np.random.default_rng(0).standard_normal((300, 4))
     X[0] = 1000.0
     with pytest.warns(LocalisationWarning, match=r"row 0\b"):
@@ -564,7 +564,7 @@ def scatter_pair(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("sense", ["max", "min"])
 @pytest.mark.parametrize("scale", [1.0, 1e-14, 1e14])
-def test_trace_ratio_beats_every_other_frame(seed: int, sense: str, scale: float) -> None:
+def test_trace_ratio_is_optimal(seed: int, sense: str, scale: float) -> None:
     A, B = scatter_pair(5, seed)
     A = A * scale
     rho, V, values = trace_ratio(A, B, 2, sense)
@@ -582,7 +582,7 @@ def test_trace_ratio_beats_every_other_frame(seed: int, sense: str, scale: float
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_trace_ratio_is_monotone_and_quick(seed: int) -> None:
+def test_trace_ratio_converges_monotonically_in_few_steps(seed: int) -> None:
     A, B = scatter_pair(12, seed)
     ratios = []
     for steps in range(1, 16):
@@ -603,7 +603,7 @@ def test_trace_ratio_over_a_singular_denominator() -> None:
     for k in (1, 2, 4):
         with pytest.raises(UnitError, match="unbounded"):
             trace_ratio(A, B, k, "max")
-    rho, V, _ = trace_ratio(A, B, 5, "max")  # more axes than null(B) has room for
+    rho, V, _ = trace_ratio(A, B, 5, "max")  # more axes than the dimension of null(B)
     assert rho == pytest.approx(np.trace(V.T @ A @ V) / np.trace(V.T @ B @ V))
     for wrong in (np.zeros((8, 8)), -np.eye(8)):
         with pytest.raises(UnitError, match="trace"):
@@ -666,7 +666,7 @@ def test_exclusion_is_in_the_metric_of_the_unit(unit: str) -> None:
     assert np.abs(N.T @ (B @ found.vectors)).max() < 1e-9
 
 
-def test_singular_unit_whose_null_space_costs_nothing_is_restricted() -> None:
+def test_singular_unit_with_free_null_space_is_restricted() -> None:
     rng = np.random.default_rng(0)
     T = rng.standard_normal((12, 8))
     a, b = random_symmetric(8, 2).to_dense(), positive(8, 3)
@@ -704,7 +704,7 @@ def test_unbounded_criterion_gets_a_reported_ridge() -> None:
 
 @pytest.mark.parametrize("rank", [10, 7, 3])
 def test_a_psd_cost_is_bounded_where_the_unit_is_singular(rank: int) -> None:
-    """What an axis holds of null(B) is free and takes the value that costs least; no ridge is needed."""
+    """The component of an axis in null(B) is free and takes the value of least cost; no ridge is needed."""
     rng = np.random.default_rng(0)
     F, G = rng.standard_normal((10, 6)), rng.standard_normal((10, rank))
     A, B = G @ G.T, F @ F.T
@@ -729,7 +729,7 @@ def test_indefinite_unit_is_refused_with_its_smallest_eigenvalue(unit: Form) -> 
         solve(TraceProblem(gram(np.eye(4), centre=False), unit, "min"), 1)
 
 
-def test_rounding_below_zero_is_no_indefinite_unit() -> None:
+def test_rounding_below_zero_does_not_make_a_unit_indefinite() -> None:
     B = diagonal([1.0, 2.0, -1e-17])
     assert solve(TraceProblem(diagonal([1.0, 5.0, 0.0]), B, "min"), 1).values == pytest.approx([1.0])
 
@@ -746,7 +746,7 @@ def test_units_of_the_features_do_not_matter(sense: str) -> None:
     assert angle(s[:, None] * odd.vectors, plain.vectors) < 1e-4
 
 
-def test_unit_that_kills_the_excluded_direction() -> None:
+def test_unit_with_the_excluded_direction_in_its_null_space() -> None:
     L = laplacian(path(20))
     found = solve(TraceProblem(L, centring(20), "min", ones(20)), 3)
     np.testing.assert_allclose(found.values, 2 - 2 * np.cos(np.pi * np.arange(1, 4) / 20), atol=1e-10)
@@ -786,7 +786,7 @@ def test_too_many_components() -> None:
         solve(TraceProblem(laplacian(path(10)), None, "min"), 11)
 
 
-def test_without_first() -> None:
+def test_solution_without_the_first_axis() -> None:
     found = solve(TraceProblem(diagonal([1.0, 2.0, 4.0]), None, "min"), 2).without_first(1)
     np.testing.assert_allclose(found.values, [2.0])
     np.testing.assert_allclose(np.abs(found.vectors), [[0], [1], [0]], atol=1e-12)
@@ -798,7 +798,7 @@ def test_sign_makes_the_largest_entry_positive() -> None:
 
 
 # ---------------------------------------------------------------------- posing
-def test_pose_wants_exactly_one_objective() -> None:
+def test_pose_requires_exactly_one_objective() -> None:
     form = centring(5)
     for wrong in ({}, {"minimise": form, "maximise": form}):
         with pytest.raises(InputError, match="exactly one"):
@@ -822,7 +822,7 @@ def test_pose_restricts_and_excludes() -> None:
     assert pose(Samples(20), minimise=degree(W)).problem.exclude is None
     ridged = pose(Features.linear(X), minimise=laplacian(W), unit=degree(W), ridge=2.5).problem
     plain = pose(Features.linear(X), minimise=laplacian(W), unit=degree(W)).problem
-    # a ridge keeps axes short: on the cost where a PSD form is minimised, on the unit otherwise
+    # a ridge limits the length of axes: it is added to the cost if a PSD form is minimised, otherwise to the unit
     np.testing.assert_allclose(ridged.A.to_dense() - plain.A.to_dense(), 2.5 * np.eye(3), atol=1e-10)
     np.testing.assert_array_equal(ridged.B.to_dense(), plain.B.to_dense())
     ridged = pose(Features.linear(X), maximise=laplacian(W), unit=degree(W), ridge=2.5).problem
@@ -841,8 +841,8 @@ def test_points_that_all_coincide_have_no_dimension(unit: str) -> None:
         solve(posed.problem, 1)
 
 
-def test_an_error_within_lapack_is_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its driver for some eigenpairs fails on many equal ones with some processors' kernels; the driver for all of them does not."""
+def test_an_error_of_the_lapack_subset_driver_is_recovered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LAPACK's subset driver fails on many equal eigenvalues with some processors' kernels; the driver for all eigenpairs does not."""
     A = np.diag([3.0, 1.0, 1.0, 0.5])
     eigh = la.eigh
 

@@ -1,4 +1,4 @@
-"""Forms with a part of all pairs: every solver counts it or declines, and Auto knows which will do."""
+"""Forms with weights of all pairs: every solver includes them or raises, and Auto chooses one that includes them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ BY_PRODUCTS = [Auto(), Lanczos(), Dense(), Chebyshev()]
 
 @pytest.mark.parametrize("fits", [True, False], ids=["written out", "by products"])
 @pytest.mark.parametrize("name", FORMS)
-def test_every_solver_counts_all_pairs(name: str, fits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_solver_includes_weights_of_all_pairs(name: str, fits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     make, sense = FORMS[name]
     A = make()
     assert A.pairs
@@ -75,14 +75,14 @@ def test_every_solver_counts_all_pairs(name: str, fits: bool, monkeypatch: pytes
     for solver in BY_PRODUCTS:
         if isinstance(solver, Chebyshev) and (sense == "max" or not A.psd):
             continue
-        found = solve(TraceProblem(A, None, sense, N0), 3, solver=solver)  # a rescue would warn
+        found = solve(TraceProblem(A, None, sense, N0), 3, solver=solver)  # a fallback would warn
         np.testing.assert_allclose(found.values, values, rtol=1e-7, atol=1e-11 * A.norm())
         assert found.residuals.max() < 1e-9
         assert angle(found.vectors, V) < 1e-3
 
 
 @pytest.mark.parametrize("solver", [ShiftInvert(), Multigrid()])
-def test_factorising_solvers_decline_all_pairs(solver: Any) -> None:
+def test_factorising_solvers_refuse_weights_of_all_pairs(solver: Any) -> None:
     for name in ("laplacian", "beside a graph"):
         with pytest.raises(InputError, match="sparse=False"):
             solve(TraceProblem(FORMS[name][0](), None, "min"), 2, solver=solver)
@@ -90,7 +90,7 @@ def test_factorising_solvers_decline_all_pairs(solver: Any) -> None:
         solve(TraceProblem(with_low_rank(), None, "max"), 2, solver=Factor())
 
 
-def test_auto_chooses_at_once() -> None:
+def test_auto_chooses_a_suitable_solver_for_all_pairs() -> None:
     def chain(form: Form, sense: str = "min", k: int = 2) -> str:
         return " ".join(type(solver).__name__ for solver in Auto().chain(form, k, sense))
 
@@ -103,7 +103,7 @@ def test_auto_chooses_at_once() -> None:
     assert chain(low_rank + all_pairs().matrix, "max") == "Lanczos Dense"
 
 
-def test_a_dense_rescue_predicts_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_dense_fallback_predicts_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EIGENSPAN_MEMORY", "2M")
     with pytest.raises(MemoryLimitError, match=f"order {N}"):
         solve(TraceProblem(all_pairs().laplacian(), None, "min"), 2, solver="dense")
@@ -113,7 +113,7 @@ def test_a_dense_rescue_predicts_its_memory(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_eigenmaps_of_all_pairs() -> None:
-    """The generalised problem ``L y = λ D y`` of a form handed in."""
+    """The generalised problem ``L y = λ D y`` of a given form."""
     W = all_pairs()
     degrees = W.degrees()
     fitted = es.TraceReducer(2, minimise=W.laplacian(), unit=diagonal(degrees), basis="samples").fit(ROLL)

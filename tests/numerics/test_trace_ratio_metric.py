@@ -1,4 +1,4 @@
-"""The ratio of two traces under a metric, against scipy's optimiser and the condition of optimality."""
+"""The ratio of two traces under a metric, against scipy's optimiser and the optimality condition."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def ratio(V: Any, A: Any, B: Any, C: Any) -> float:
 
 @pytest.mark.parametrize("sense", ["max", "min"])
 @pytest.mark.parametrize("seed", range(3))
-def test_no_descent_finds_better_and_the_best_finds_the_same(seed: int, sense: Any) -> None:
+def test_optimisers_find_no_better_ratio(seed: int, sense: Any) -> None:
     A, B, C = matrices(seed)
     sign = 1.0 if sense == "max" else -1.0
     found = solve(TraceRatio(*(Form(7, dense=M) for M in (A, B)), sense, Form(7, dense=C)), 2)
@@ -37,7 +37,7 @@ def test_no_descent_finds_better_and_the_best_finds_the_same(seed: int, sense: A
     np.testing.assert_allclose(V.T @ C @ V, np.eye(2), atol=1e-9)
     assert ratio(V, A, B, C) == pytest.approx(rho, rel=1e-9)
     leading = sign * la.eigh(sign * (A - rho * B), C, eigvals_only=True)[::-1][:2]
-    assert abs(leading.sum()) < 1e-8 * la.norm(A)  # the condition of optimality [S0, eq. 6]
+    assert abs(leading.sum()) < 1e-8 * la.norm(A)  # the optimality condition [S0, eq. 6]
     np.testing.assert_allclose(found.values, leading, atol=1e-8 * la.norm(A))
     rng = np.random.default_rng(seed)
     best = [
@@ -49,7 +49,7 @@ def test_no_descent_finds_better_and_the_best_finds_the_same(seed: int, sense: A
     assert sign * ratio(ordinary, A, B, C) <= sign * rho + 1e-12
 
 
-def test_without_a_metric_it_is_what_it_was() -> None:
+def test_without_a_metric_the_result_is_unchanged() -> None:
     A, B, _ = matrices(0)
     plain, unit = (
         solve(TraceRatio(Form(7, dense=A), Form(7, dense=B), "max", C), 3) for C in (None, Form(7, dense=np.eye(7)))
@@ -58,7 +58,7 @@ def test_without_a_metric_it_is_what_it_was() -> None:
     assert angle(plain.vectors, unit.vectors) < 1e-5
 
 
-def test_declared_directions_are_left_out() -> None:
+def test_declared_directions_are_excluded() -> None:
     A, B, C = matrices(1)
     N = np.random.default_rng(0).standard_normal((7, 1))
     found = solve(TraceRatio(Form(7, dense=A), Form(7, dense=B), "max", Form(7, dense=C), N), 2)
@@ -70,7 +70,7 @@ def test_declared_directions_are_left_out() -> None:
 
 
 def test_a_singular_metric() -> None:
-    """Where A and B vanish on null(C) the rest is all there is; where they do not, the metric gets a ridge, which is told."""
+    """If A and B vanish on null(C), the problem is restricted to its complement; otherwise the metric gets a ridge, which is reported."""
     A, B, C = matrices(2)
     P = np.diag([1.0] * 5 + [0.0] * 2)
     small = solve(TraceRatio(*(Form(5, dense=M[:5, :5]) for M in (A, B)), "max", Form(5, dense=C[:5, :5])), 2)
@@ -95,7 +95,7 @@ def test_lda_by_hand(iris: Any) -> None:
 
 
 def _scatters(X: Any, y: Any) -> tuple[Any, Any]:
-    """S_B and S_W by their definitions, class by class."""
+    """Compute S_B and S_W by their definitions, class by class."""
     mean, D = X.mean(axis=0), X.shape[1]
     S_B, S_W = np.zeros((D, D)), np.zeros((D, D))
     for label in np.unique(y):
@@ -109,7 +109,7 @@ def _scatters(X: Any, y: Any) -> tuple[Any, Any]:
 @pytest.mark.parametrize("options", [{}, {"ridge": 3.0}, {"shrinkage": 0.3}, {"axes": "eigenvalue"}, {"reduce": 3}])
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_reported_ratios_of_lda(iris: Any, d: int, options: Any) -> None:
-    """``trace_ratio_`` is in units of the total scatter, ``between_to_within_`` in units of that within classes."""
+    """``trace_ratio_`` is relative to the total scatter, ``between_to_within_`` to the scatter within classes."""
     X, y = iris
     lda = es.LDA(d, criterion="trace-ratio", **options).fit(X, y)
     if "reduce" in options:
@@ -144,7 +144,7 @@ def test_reported_ratio_of_other_methods(iris: Any) -> None:
 @pytest.mark.parametrize("unit", ["projection", "embedding", "degree", "total"])
 @pytest.mark.parametrize("pair", [("minimise", "laplacian", "variance"), ("maximise", "between", "within")])
 def test_any_forms_under_any_unit(iris: Any, pair: Any, unit: str) -> None:
-    """Random axes of the same unit are never better, and the embedding has the ratio that is told."""
+    """Random axes of the same unit are never better, and the embedding has the reported ratio."""
     X, y = iris
     sense, form, over = pair
     found = es.TraceReducer(2, **{sense: form}, over=over, unit=unit).fit(X, y)
@@ -176,7 +176,7 @@ def test_other_bases_and_scales(iris: Any) -> None:
     assert np.trace(Y.T @ (W.A @ Y)) / np.trace(Y.T @ (W.B @ Y)) == pytest.approx(
         samples.diagnostics_["trace_ratio"], rel=1e-9
     )
-    np.testing.assert_allclose(W.C.diagonal() @ Y, 0.0, atol=1e-8)  # the constant is no answer
+    np.testing.assert_allclose(W.C.diagonal() @ Y, 0.0, atol=1e-8)  # the constant is excluded
     with pytest.raises(InputError, match="ratio of traces"):
         es.equivalent_kernel(samples)
     plain, rooted = (
@@ -188,7 +188,7 @@ def test_other_bases_and_scales(iris: Any) -> None:
     np.testing.assert_allclose(gains, plain.embedding_.var(axis=0) * len(X) / within - 1, rtol=1e-7)
 
 
-def test_a_ridge_goes_to_the_denominator(iris: Any) -> None:
+def test_a_ridge_is_added_to_the_denominator(iris: Any) -> None:
     X, y = iris
     model: Any = {"maximise": "between", "over": "within", "unit": "projection"}
     plain, strong = es.TraceReducer(2, **model).fit(X, y), es.TraceReducer(2, ridge=5.0, **model).fit(X, y)

@@ -179,7 +179,7 @@ def _code_lines(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str]) 
 
 def _compiled_loops(tree: ast.AST) -> set[str]:
     """Return the names of the functions that numba compiles."""
-    marks = ("compiled", "spliced", "summed")
+    marks = ("compiled", "inlined", "summed")
     return {
         node.name
         for node in ast.walk(tree)

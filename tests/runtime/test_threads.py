@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from eigenspan import PCA, TraceReducer
 from eigenspan._diagnostics import collect, note
-from eigenspan.numerics import memory as _resources
+from eigenspan.numerics import threads as thread_limits
 from eigenspan.numerics.threads import in_slices, in_threads
 from eigenspan.problem.forms import centring
 
@@ -140,7 +140,7 @@ def test_slices_cover_the_range() -> None:
 
 def test_moments_of_many_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """PCA gives a generator of blocks to several threads."""
-    monkeypatch.setattr(_resources, "blas_pools", list)
+    monkeypatch.setattr(thread_limits, "blas_pools", list)
     X = np.random.default_rng(0).standard_normal((400_000, 20), dtype=np.float32)
     for _ in range(3):
         np.testing.assert_allclose(PCA(1).fit(X).mean_, X.mean(axis=0, dtype=np.float64), atol=1e-6)

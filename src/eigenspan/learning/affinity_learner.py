@@ -19,7 +19,7 @@ from ..data.rows.storage import in_precision_of, refuse_out_of_range
 from ..data.y import read_classes
 from ..errors import ConvergenceWarning, DimensionError, LabelError, PrecisionWarning, warn
 from ..methods.base.table import besides
-from ..numerics.memory import explained, require
+from ..numerics.memory import require, with_memory_errors
 from .all_or_nothing import all_or_nothing
 
 Array = NDArray[np.float64]
@@ -91,7 +91,7 @@ class AffinityLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declare
     tol: Tolerance = 1e-8
     max_iter: Count = 500
 
-    @explained
+    @with_memory_errors
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> Any:
         """Learn the weights of the features from rows X and their groups y; rows whose group is −1, NaN or None are left out."""

@@ -21,7 +21,7 @@ from ..data.y import read_classes
 from ..errors import ConvergenceWarning, IndefiniteWarning, InputError, KernelError, warn
 from ..methods.base.table import besides
 from ..numerics.eigen import dense
-from ..numerics.memory import explained, require
+from ..numerics.memory import require, with_memory_errors
 from ..numerics.sdp.margin import MarginSolution, learn_weights
 from ..problem.kernels import KernelRows, gram_matrix, kernel_rows
 from .all_or_nothing import all_or_nothing
@@ -131,7 +131,7 @@ class KernelLearner(ClassifierMixin, Declared):
     tol: Tolerance = 1e-6
     max_iter: Count = 100
 
-    @explained
+    @with_memory_errors
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> Any:
         """Learn the kernel from all points X, and label those whose y is −1, NaN or None; the others are of two classes or more."""

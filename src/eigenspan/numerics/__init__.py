@@ -1,1 +1,2 @@
-"""Numerical software that is independent of dimension reduction: eigensolvers, factorisations, programs, neighbours, paths."""
+"""Numerical algorithms that do not depend on dimension reduction: eigensolvers, factorisations, semidefinite programs, neighbour
+search, shortest paths."""

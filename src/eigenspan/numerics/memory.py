@@ -1,6 +1,6 @@
-"""How much memory there is, and the refusal to ask for more.
+"""Available memory, and refusal of allocations that exceed it.
 
-A dense n×n array is allocated only where a method's structure forces one, and only after `require` has agreed.
+A dense n×n array is allocated only if the method requires one, and only after a call of `require`.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from ..errors import InputError, MemoryLimitError
 
 #: Set to a number of bytes, or a string such as ``"2G"``, to lower the limit (it never raises it).
 LIMIT_VARIABLE = "EIGENSPAN_MEMORY"
-#: Bytes that are there in any case, fewer than the libraries take: to ask takes a millisecond, which is half of a small fit.
-_TRIFLE = 2**26
+#: Allocations up to this size are not checked: the libraries take more, and a check takes 1 ms (half of a small fit).
+_UNCHECKED_BYTES = 2**26
 
 
 _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 def parse_bytes(text: str) -> int:
-    """``"1.5G"`` -> 1610612736."""
+    """Return the number of bytes: ``"1.5G"`` -> 1610612736."""
     text = text.strip().upper().removesuffix("B").removesuffix("I")
     if text and text[-1] in _UNITS:
         return int(float(text[:-1]) * _UNITS[text[-1]])
@@ -33,7 +33,7 @@ def parse_bytes(text: str) -> int:
 
 
 def human_bytes(number: float) -> str:
-    """1610612736 -> ``"1.5 GB"``."""
+    """Return a readable size: 1610612736 -> ``"1.5 GB"``."""
     for unit in ("B", "kB", "MB", "GB"):
         if number < 1024:
             return f"{number:.3g} {unit}"
@@ -42,11 +42,17 @@ def human_bytes(number: float) -> str:
 
 
 def available_memory() -> int:
-    """Bytes that can be allocated now: free memory, or what the control groups, the limit of the process, of a
-    Dask worker or of the user leave."""
+    """Return the number of bytes that can be allocated now.
+
+    This is the smallest of: free memory, and what remains of the limits of the control groups, the process, the Dask worker and the
+    user (`LIMIT_VARIABLE`).
+    """
     return max(
         0,
-        min([*_free(), *_left_by_control_groups(), *_left_by_process(), *_left_by_worker(), *_wanted()], default=2**63),
+        min(
+            [*_free(), *_left_by_control_groups(), *_left_by_process(), *_left_by_worker(), *_set_by_user()],
+            default=2**63,
+        ),
     )
 
 
@@ -54,12 +60,12 @@ def _free() -> Iterator[int]:
     try:
         yield _kilobytes("/proc/meminfo")["MemAvailable"]
     except (OSError, KeyError):
-        with suppress(ValueError, OSError, AttributeError):  # where nothing tells, allocate and let the system answer
+        with suppress(ValueError, OSError, AttributeError):  # if this fails too, no limit is applied
             yield os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _kilobytes(file: str) -> dict[str, int]:
-    """Lines such as ``VmSize:  1234 kB``, in bytes."""
+    """Return the fields of lines such as ``VmSize:  1234 kB``, in bytes."""
     words = [line.split() for line in Path(file).read_text().splitlines()]
     return {word[0].rstrip(":"): 1024 * int(word[1]) for word in words if len(word) == 3 and word[2] == "kB"}
 
@@ -67,7 +73,7 @@ def _kilobytes(file: str) -> dict[str, int]:
 def _left_by_control_groups(
     mounted: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")
 ) -> Iterator[int]:
-    """What is left in the group of this process and in every group around it, of either version of control groups."""
+    """Yield the memory left in the control group of this process and in each enclosing group, for versions 1 and 2 of control groups."""
     try:
         lines = [line.split(":", 2) for line in own.read_text().splitlines()]
     except OSError:  # not Linux
@@ -89,7 +95,7 @@ def _left_by_control_groups(
 
 
 def _file_cache(group: Path, field: str) -> int:
-    """Pages of files that the system gives up before it refuses memory."""
+    """Return the size of the file pages that the system releases before it refuses memory."""
     with suppress(OSError, ValueError):
         fields = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
         return int(fields.get(field, 0))
@@ -97,8 +103,8 @@ def _file_cache(group: Path, field: str) -> int:
 
 
 def _left_by_process() -> Iterator[int]:
-    """What ``ulimit -v`` and ``ulimit -d`` leave: of addresses, and of private memory."""
-    with suppress(ImportError, OSError, KeyError):  # Windows, or no /proc to tell what is used
+    """Yield what remains of ``ulimit -v`` (address space) and of ``ulimit -d`` (private memory)."""
+    with suppress(ImportError, OSError, KeyError):  # Windows, or no /proc with the current usage
         import resource
 
         used = _kilobytes("/proc/self/status")
@@ -109,7 +115,7 @@ def _left_by_process() -> Iterator[int]:
 
 
 def _left_by_worker() -> Iterator[int]:
-    """In a task on a Dask worker: what the limit of the worker leaves, beyond which it would be ended."""
+    """Yield what remains of the memory limit of the Dask worker that runs this task; beyond it the worker would be terminated."""
     if "distributed" in sys.modules:
         with suppress(ImportError, AttributeError, ValueError, OSError, KeyError):  # no task, no limit, or no /proc
             from distributed import get_worker
@@ -119,26 +125,26 @@ def _left_by_worker() -> Iterator[int]:
                 yield most - _kilobytes("/proc/self/status")["VmRSS"]
 
 
-def _wanted() -> Iterator[int]:
+def _set_by_user() -> Iterator[int]:
     if LIMIT_VARIABLE in os.environ:
         try:
             yield parse_bytes(os.environ[LIMIT_VARIABLE])
         except (ValueError, OverflowError):
             raise InputError(
-                f"The environment variable {LIMIT_VARIABLE}={os.environ[LIMIT_VARIABLE]!r} is no amount of memory: use a "
+                f"The environment variable {LIMIT_VARIABLE}={os.environ[LIMIT_VARIABLE]!r} is not a valid memory size: use a "
                 'number of bytes, or a number with K, M, G or T, such as "2G".'
             ) from None
 
 
 def fits(n_bytes: float, share: float) -> bool:
-    """So many bytes are no more than this share of what can be allocated."""
-    if n_bytes <= _TRIFLE and LIMIT_VARIABLE not in os.environ:
+    """Return True if `n_bytes` is at most this share of the available memory."""
+    if n_bytes <= _UNCHECKED_BYTES and LIMIT_VARIABLE not in os.environ:
         return True
     return n_bytes <= share * available_memory()
 
 
 def require(n_bytes: float, what: str, instead: str) -> None:
-    """Refuse, before allocating, what would not fit.
+    """Raise MemoryLimitError before an allocation that does not fit into memory.
 
     Parameters
     ----------
@@ -157,27 +163,30 @@ def require(n_bytes: float, what: str, instead: str) -> None:
 
 
 def is_lazy(X: Any) -> bool:
-    """X is a Dask collection, which numpy would gather into memory without a word (Dask is not imported to find out)."""
+    """Return True if X is a Dask collection, which numpy would silently load into memory. Dask is not imported for this."""
     graph = getattr(type(X), "__dask_graph__", None)
     return graph is not None and graph(X) is not None
 
 
-def refuse_lazy(X: Any, name: str = "X", why: str = "would have to be gathered into memory first") -> None:
-    """Refuse a Dask collection, for the reason why."""
+def refuse_lazy(X: Any, name: str = "X", why: str = "would have to be loaded into memory first") -> None:
+    """Raise InputError if X is a Dask collection; `why` completes the sentence "X is not computed yet and ..."."""
     if is_lazy(X):
         kind = f"{type(X).__module__.split('.')[0]} {type(X).__name__}"
         raise InputError(
-            f"{name} is a {kind}, which is not computed yet and {why}. If it fits there, pass {name}.compute(); otherwise write it to a "
-            '.npy file and pass np.load(file, mmap_mode="r"), or add it in parts with partial_fit where the method has it.'
+            f"{name} is a {kind}, which is not computed yet and {why}. If it fits in memory, pass {name}.compute(). Otherwise write it "
+            'to a .npy file and pass np.load(file, mmap_mode="r"), or call partial_fit on chunks if the method has it.'
         )
 
 
-def explained(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """A ``fit`` that ends in `MemoryLimitError` where an allocation fails that no prediction refused, and in `KeyboardInterrupt` when
-    interrupted: compiled code that hands an array back while Ctrl-C is pressed turns it into a SystemError."""
+def with_memory_errors(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a ``fit`` so that memory errors and interrupts raise the right exception.
+
+    A failed allocation raises `MemoryLimitError`, also if `require` had not predicted it. Ctrl-C raises `KeyboardInterrupt`: compiled
+    code that returns an array when Ctrl-C arrives would raise a SystemError instead.
+    """
 
     @wraps(fit)
-    def explaining(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+    def wrapper(self: Any, X: Any, *args: Any, **options: Any) -> Any:
         try:
             return fit(self, X, *args, **options)
         except SystemError as failure:
@@ -192,14 +201,14 @@ def explained(fit: Callable[..., Any]) -> Callable[..., Any]:
         except MemoryError as failure:
             raise MemoryLimitError(_out_of_memory(self, X, str(failure))) from failure
 
-    return explaining
+    return wrapper
 
 
 def _out_of_memory(estimator: Any, X: Any, failure: str) -> str:
     size = " × ".join(map(str, X.shape)) if hasattr(X, "shape") else f"{len(X)} rows"
-    ways = {"landmarks": "landmarks=m lets m points stand for all", "reduce": "reduce=r keeps r principal axes first"}
+    ways = {"landmarks": "landmarks=m fits only m rows", "reduce": "reduce=r keeps r principal axes first"}
     named = "".join(f"; {text}" for name, text in ways.items() if name in estimator.get_params(deep=False))
     return (
         f"Fitting {type(estimator).__name__} to {size} ran out of memory: {failure or 'an allocation failed'}. Use fewer rows or columns, "
-        f"float32 instead of float64, or a larger limit{named}. Rows left out of a fit can be placed by transform."
+        f"float32 instead of float64, or a larger limit{named}. Rows that are left out of the fit can be embedded with transform."
     )

@@ -1,4 +1,4 @@
-"""Orders of whole rows, and what two rankings of the same points have in common; the order of a few."""
+"""Sort the entries of whole rows, compare two rankings of the same points, and sort short lists."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .jit.compiler import compiled, spliced
+from .jit.compiler import compiled, inlined
 
-#: Digits of a sorting key: six of eleven bits are a double.
+#: Digits of a sorting key: six digits of eleven bits cover a double.
 _BITS, _DIGITS = 11, 6
 _MASK = np.uint64((1 << _BITS) - 1)
-#: All bits but the sign.
+#: Mask of all bits but the sign.
 _SIZE = np.uint64((1 << 63) - 1)
 
 
 def order_rows(D: NDArray[np.float64], own: NDArray[Any]) -> NDArray[np.int32]:
-    """Columns of every row i of D by their entries, equal ones by their place, column ``own[i]`` before all; D is not changed.
+    """Return the columns of each row i of D sorted by their entries, with column ``own[i]`` first; D is not changed.
 
-    A radix sort, O(n) a row. Entries are not NaN and not negative.
+    Equal entries keep the order of their columns. A radix sort, O(n) per row. Entries must not be NaN or negative.
     """
     out = np.empty(D.shape, np.int32)
-    # the bits of numbers that are not negative are in the order of the numbers
+    # the bit patterns of nonnegative doubles have the same order as the numbers
     bits = np.ascontiguousarray(D, np.float64).view(np.uint64)
     _order_rows(bits, np.asarray(own, np.int64), out)
     return out
@@ -39,7 +39,7 @@ def _order_rows(bits, own, out):  # type: ignore[no-untyped-def]
             for q in range(1 << _BITS):
                 counts[p, q] = 0
         for j in range(n):
-            # zeros, of either sign, behind the own column
+            # zeros, of either sign, come after the own column
             key = np.uint64(0) if j == own[i] else (bits[i, j] & _SIZE) + np.uint64(1)
             keys[j], places[j] = key, j
             for p in range(_DIGITS):
@@ -47,7 +47,7 @@ def _order_rows(bits, own, out):  # type: ignore[no-untyped-def]
         for p in range(_DIGITS):
             count, shift = counts[p], np.uint64(_BITS * p)
             if count[(keys[0] >> shift) & _MASK] == n:
-                continue  # all alike in this digit
+                continue  # all keys have the same digit
             total = 0
             for q in range(count.size):
                 total, count[q] = total + count[q], total
@@ -65,7 +65,7 @@ def _order_rows(bits, own, out):  # type: ignore[no-untyped-def]
 def tally_rows(
     first: NDArray[Any], order: NDArray[Any], k: int, weights: NDArray[np.float64], counts: Any, squares: Any, rows: Any
 ) -> None:
-    """Add to `counts` what `quality._ranks.tally` says of ranks `first` (b, n) and of an `order` (b, n), and fill in `rows` (b, 4)."""
+    """Add the counts of `quality._ranks.tally` for ranks `first` (b, n) and an `order` (b, n) to `counts`, and write `rows` (b, 4)."""
     _tally_rows(first, order, k, weights, counts, squares, rows)
 
 
@@ -105,9 +105,9 @@ def _tally_rows(first, order, k, weights, counts, squares, rows):  # type: ignor
                 squares[r] += both * both
 
 
-@spliced
+@inlined
 def sort(a):  # type: ignore[no-untyped-def]
-    """Shell's sort, for lists of a few dozen: half a second less to compile than numpy's."""
+    """Sort a list of a few dozen entries in place by Shell's sort, which compiles half a second faster than numpy's sort."""
     gap = 1
     while 3 * gap + 1 < a.size:
         gap = 3 * gap + 1

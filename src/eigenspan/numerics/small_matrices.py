@@ -1,10 +1,10 @@
-"""Factorisations of one small matrix, for loops over very many of them."""
+"""Compiled factorisations of one small matrix, for loops over very many matrices."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .jit.compiler import compiled, spliced, summed
+from .jit.compiler import compiled, inlined, summed
 
 
 @summed
@@ -17,7 +17,7 @@ def dot(a, b):  # type: ignore[no-untyped-def]
 
 @compiled
 def gram(X, G):  # type: ignore[no-untyped-def]
-    """``G = X Xᵀ``."""
+    """Write ``X Xᵀ`` to G."""
     for i in range(X.shape[0]):
         for j in range(i + 1):
             G[i, j] = G[j, i] = dot(X[i], X[j])
@@ -25,7 +25,7 @@ def gram(X, G):  # type: ignore[no-untyped-def]
 
 @compiled
 def solve_ones(G, w):  # type: ignore[no-untyped-def]
-    """``w = G⁻¹ 1`` of a positive definite G, by Cholesky; overwrites the lower triangle of G."""
+    """Write ``G⁻¹ 1`` to w by Cholesky; G is positive definite and its lower triangle is overwritten."""
     k = w.size
     for j in range(k):
         G[j, j] = np.sqrt(G[j, j] - dot(G[j, :j], G[j, :j]))
@@ -40,10 +40,10 @@ def solve_ones(G, w):  # type: ignore[no-untyped-def]
 
 @compiled
 def principal_rows(A):  # type: ignore[no-untyped-def]
-    """Turn the rows of A (q, m) among themselves until they are orthogonal, longest first; returns their squared lengths.
+    """Rotate the rows of A (q, m) in place until they are orthogonal, longest first; return their squared lengths.
 
-    One-sided Jacobi: divided by their lengths the rows are the singular vectors in the m columns, each as accurate as its own
-    length allows, and nothing is squared on the way.
+    This is one-sided Jacobi. Divided by their lengths, the rows are the right singular vectors. Each is as accurate as its own
+    length allows, because no matrix is squared.
     """
     squares = np.empty(A.shape[0])
     turned = True
@@ -59,9 +59,9 @@ def principal_rows(A):  # type: ignore[no-untyped-def]
     return squares
 
 
-@spliced
+@inlined
 def _sweep(A, squares, negligible):  # type: ignore[no-untyped-def]
-    """Rotate every pair of rows in their plane until they are orthogonal, but for those that are, or are only rounding."""
+    """Rotate each pair of rows in its plane until the two are orthogonal; skip pairs that are orthogonal or negligible."""
     turned = False
     for i in range(squares.size - 1):
         for j in range(i + 1, squares.size):
@@ -81,9 +81,9 @@ def _sweep(A, squares, negligible):  # type: ignore[no-untyped-def]
     return turned
 
 
-@spliced
+@inlined
 def _sort_rows(A, values):  # type: ignore[no-untyped-def]
-    """Largest value first."""
+    """Sort `values` and the rows of A, largest value first."""
     for i in range(values.size - 1):
         first = i
         for j in range(i + 1, values.size):
@@ -96,25 +96,25 @@ def _sort_rows(A, values):  # type: ignore[no-untyped-def]
 
 @compiled
 def symmetric_pairs(A, values, beyond):  # type: ignore[no-untyped-def]
-    """Eigenpairs of a symmetric matrix, largest first: `values`, and the vectors in the rows of A, which is overwritten.
+    """Compute the eigenpairs of a symmetric matrix, largest first: `values`, and the vectors in the rows of A, which is overwritten.
 
-    Householder reflections to tridiagonal form, then implicit QL steps with Wilkinson's shift. `beyond` is scratch.
+    Householder reflections to tridiagonal form, then implicit QL steps with Wilkinson's shift. `beyond` is a work array.
     """
     _tridiagonal(A, values, beyond)
     _ql(A, values, beyond)
     _sort_rows(A, values)
 
 
-@spliced
+@inlined
 def _tridiagonal(A, diagonal, beyond):  # type: ignore[no-untyped-def]
-    """``T = Q A Qᵀ`` with `diagonal` and `beyond` (beside the diagonal, last entry 0); A becomes Q.
+    """Compute ``T = Q A Qᵀ`` with `diagonal` and `beyond` (the off-diagonal entries, the last one 0); Q replaces A.
 
-    Column j is reflected below the diagonal by ``H = I − v vᵀ``; the v are kept in the columns of A until Q is multiplied out.
+    Column j is reflected below the diagonal by ``H = I − v vᵀ``. The vectors v are stored in A until Q is formed.
     """
     m = diagonal.size
     p = np.empty(m)
     for j in range(m - 2):
-        v = A[j, j + 1 :]  # by symmetry row j holds column j
+        v = A[j, j + 1 :]  # row j equals column j by symmetry
         length = np.sqrt(dot(v, v))
         beyond[j] = 0.0
         if length > 0.0:
@@ -133,9 +133,9 @@ def _tridiagonal(A, diagonal, beyond):  # type: ignore[no-untyped-def]
     _multiply_out(A)
 
 
-@spliced
+@inlined
 def _reflect(B, v, p):  # type: ignore[no-untyped-def]
-    """``B -> H B H`` for symmetric B and ``H = I − v vᵀ`` with ``vᵀv = 2``."""
+    """Replace a symmetric B by ``H B H``, with ``H = I − v vᵀ`` and ``vᵀv = 2``."""
     for i in range(v.size):
         p[i] = dot(B[i], v)
     half = 0.5 * dot(p, v)
@@ -147,9 +147,9 @@ def _reflect(B, v, p):  # type: ignore[no-untyped-def]
             B[i, j] -= vi * p[j] + pi * v[j]
 
 
-@spliced
+@inlined
 def _multiply_out(A):  # type: ignore[no-untyped-def]
-    """Replace the reflection vectors in the rows of A by the rows of their product, from the last one back."""
+    """Replace the reflection vectors in the rows of A by the rows of their product, starting from the last one."""
     m = A.shape[0]
     A[m - 1, m - 1] = 1.0
     if m > 1:
@@ -157,7 +157,7 @@ def _multiply_out(A):  # type: ignore[no-untyped-def]
         A[m - 2, m - 1] = A[m - 1, m - 2] = 0.0
     for j in range(m - 3, -1, -1):
         v = A[j, j + 1 :]
-        for i in range(j + 1, m):  # the product so far, times H from the right
+        for i in range(j + 1, m):  # multiply the partial product by H from the right
             c = dot(A[i, j + 1 :], v)
             for p in range(v.size):
                 A[i, j + 1 + p] -= c * v[p]
@@ -166,9 +166,9 @@ def _multiply_out(A):  # type: ignore[no-untyped-def]
         A[j, j] = 1.0
 
 
-@spliced
+@inlined
 def _ql(Q, diagonal, beyond):  # type: ignore[no-untyped-def]
-    """Diagonalise a tridiagonal matrix, turning the rows of Q along with it."""
+    """Diagonalise a tridiagonal matrix and apply the same rotations to the rows of Q."""
     m = diagonal.size
     for first in range(m):
         for _ in range(60):

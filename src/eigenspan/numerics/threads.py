@@ -1,4 +1,4 @@
-"""How many threads there are to use, and loops over them."""
+"""Number of threads to use, thread limits of libraries, and loops over threads."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-#: Order of dense factorisations up to which one thread does them.
-_ALONE = 800
+#: Largest order of a dense factorisation that runs on one thread.
+_MAX_SERIAL_ORDER = 800
 
 
 _limit: ContextVar[int | None] = ContextVar("eigenspan_threads", default=None)
@@ -26,7 +26,7 @@ _limit: ContextVar[int | None] = ContextVar("eigenspan_threads", default=None)
 def threads(n_jobs: int | None) -> Iterator[None]:
     """Use at most `n_jobs` threads inside the block; results do not depend on it.
 
-    Negative numbers count back from all processors (-1: all of them, -2: all but one); None leaves the present limit.
+    Negative numbers count back from the number of processors (-1: all, -2: all but one); None keeps the current limit.
     """
     token = _limit.set(workers(n_jobs))
     try:
@@ -36,35 +36,41 @@ def threads(n_jobs: int | None) -> Iterator[None]:
 
 
 def blas_pools() -> list[Any]:
-    """What threadpoolctl tells of every linear algebra library that is loaded."""
+    """Return threadpoolctl's information on each loaded linear algebra library."""
     return _controller(len(sys.modules)).select(user_api="blas").info()
 
 
 def one_blas_thread() -> Any:
-    """A context in which linear algebra keeps to the thread that asks for it."""
+    """Return a context manager that limits linear algebra libraries to the calling thread."""
     return _controller(len(sys.modules)).limit(limits=1, user_api="blas")
 
 
 def threads_for(order: int) -> Any:
-    """A context for dense factorisations of this order. Up to `_ALONE` they keep to one thread: several gain little, and where other
-    processes use the cores they wait for each other much longer than they work (order 400: 2.5 s on two, 0.04 s on one)."""
-    return one_blas_thread() if order <= _ALONE else nullcontext()
+    """Return a context manager for dense factorisations of this order: one thread up to `_MAX_SERIAL_ORDER`, no limit above.
+
+    Several threads gain little at small orders. If other processes use the cores, the threads wait for each other much longer than
+    they compute (order 400: 2.5 s on two threads, 0.04 s on one).
+    """
+    return one_blas_thread() if order <= _MAX_SERIAL_ORDER else nullcontext()
 
 
 def one_thread() -> Any:
-    """A context in which no library starts threads, of linear algebra or of OpenMP, which a forked process could not use again."""
+    """Return a context manager in which no library starts threads (linear algebra or OpenMP): a forked process could not use them."""
     return _controller(len(sys.modules)).limit(limits=1)
 
 
 @lru_cache(maxsize=1)
 def _controller(modules: int) -> ThreadpoolController:
-    """Looking for the libraries takes milliseconds, and only an import can bring a new one."""
+    """Return the controller, cached: finding the libraries takes milliseconds, and only an import can load a new one."""
     return ThreadpoolController()
 
 
 def workers(n_jobs: int | None = None) -> int:
-    """Threads to use: `n_jobs`, and never more than the processors, than `threads` allows, or than the limit that `threadpoolctl`
-    or the environment has put on the linear algebra."""
+    """Return the number of threads to use.
+
+    This is `n_jobs`, limited by the number of processors, by `threads`, and by the limits that `threadpoolctl` or the environment
+    set for linear algebra.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     limits = [cores, *(pool["num_threads"] for pool in blas_pools())]
     if n_jobs is not None:
@@ -75,18 +81,22 @@ def workers(n_jobs: int | None = None) -> int:
 
 
 def in_threads(work: Callable[[Any], Any], items: Iterable[Any], n_threads: int, openmp: int = 1) -> list[Any]:
-    """``[work(item) for item in items]`` on several threads, the linear algebra inside on one each, OpenMP on `openmp`.
+    """Return ``[work(item) for item in items]``, computed on several threads.
 
-    Items are drawn one at a time, when a thread is free for the next: a generator is never read ahead. An error or an interrupt
-    leaves what has not begun and waits for what has: no thread outlives the call. The calling thread is one of them, as it is on a
-    processor already: a new one may be put behind another's work there for some milliseconds. Not so with OpenMP, whose teams belong to
-    the threads that start them and go with these, so that a process forked later does not wait for them.
+    Each thread runs linear algebra on one thread and OpenMP on `openmp` threads. Items are drawn one at a time, when a thread is
+    free, so a generator is never read ahead. After an error or an interrupt no further item starts, and running items are
+    completed: no thread outlives the call.
+
+    If `openmp` is 1, the calling thread is one of the workers: it already runs on a processor, whereas the system may queue a new
+    thread behind other work for some milliseconds. Otherwise all workers are new threads: an OpenMP team belongs to the thread that
+    started it and ends with it, so a process forked later does not wait for the team.
     """
     pieces, results = enumerate(items), {}
     drawing, stopped = Lock(), Event()
 
     def run() -> None:
-        with _controller(len(sys.modules)).limit(limits=openmp, user_api="openmp"):  # a limit of this thread alone
+        # this limit applies to the current thread only
+        with _controller(len(sys.modules)).limit(limits=openmp, user_api="openmp"):
             try:
                 while not stopped.is_set():
                     with drawing:
@@ -107,21 +117,23 @@ def in_threads(work: Callable[[Any], Any], items: Iterable[Any], n_threads: int,
 
 
 def in_slices(work: Callable[[slice], Any], n: int, rows: int, n_threads: int) -> list[Any]:
-    """`in_threads` over consecutive slices of ``range(n)``; the cut does not depend on the threads, and neither does the result.
+    """Call `in_threads` on consecutive slices of ``range(n)`` of `rows` rows each.
 
-    There is at least one slice, which is empty where n is zero.
+    The slices do not depend on the number of threads, so neither does the result. If n is zero there is one empty slice.
     """
     starts = range(0, max(n, 1), rows)
     return in_threads(work, (slice(i, min(i + rows, n)) for i in starts), min(n_threads, len(starts)))
 
 
 def _on_threads(run: Callable[[], None], n_threads: int, stopped: Event, here: bool) -> None:
-    """`run` on each of so many threads, this one among them or not; whatever happens, `stopped` is set and all others have ended before
-    this returns."""
+    """Call `run` on `n_threads` threads, including the calling thread if `here`.
+
+    In every case `stopped` is set and all other threads have ended before this function returns.
+    """
     pool, begun = ThreadPoolExecutor(n_threads), []
     try:
-        # suppressed: a limit on threads, or on addresses for their stacks: fewer do as well
-        with _interrupts_later(), suppress(RuntimeError):
+        # RuntimeError: the limit on threads, or on addresses for their stacks, is reached. Fewer threads also work.
+        with _delayed_interrupts(), suppress(RuntimeError):
             for _ in range(n_threads - here):
                 begun.append(pool.submit(run))
         if here or not begun:
@@ -129,14 +141,14 @@ def _on_threads(run: Callable[[], None], n_threads: int, stopped: Event, here: b
         for done in as_completed(begun):
             done.result()
     finally:
-        with _interrupts_later():
+        with _delayed_interrupts():
             stopped.set()
             pool.shutdown()
 
 
 @contextmanager
-def _interrupts_later() -> Iterator[None]:
-    """Ctrl-C takes effect at the end of the block: it must not come between a thread and the note that it was started, or has ended."""
+def _delayed_interrupts() -> Iterator[None]:
+    """Delay Ctrl-C until the end of the block, so that it cannot interrupt the bookkeeping of started and ended threads."""
     handler = signal.getsignal(signal.SIGINT)
     if current_thread() is not main_thread() or not callable(handler):
         yield

@@ -1,4 +1,4 @@
-"""A first fit without a compiler: the search in numpy, and the bridges between groups of points."""
+"""First fits without a compiler: the search in numpy, and the bridges between groups of points."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SAMPLES = {
 
 
 def by_brute_force(X: Array, queries: Array | None, k: int) -> tuple[Array, Index]:
-    """The k nearest by distance, then by index; squares are summed in the order of the features, as the search promises."""
+    """Return the k nearest by distance, then by index; squares are summed in the order of the features, as in the search."""
     Q = X if queries is None else queries
     squares = np.zeros((len(Q), len(X)))
     for f in range(X.shape[1]):
@@ -74,7 +74,7 @@ class Counted:
 def test_numpy_and_compiled_loops_find_the_nearest(
     name: str, among: bool, module: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each set of loops is forced: which one a search picks by itself depends on the cache of compiled code."""
+    """Each set of loops is forced, because the search's own choice depends on the cache of compiled code."""
     X = SAMPLES[name]
     queries = None if among else X[::3] + 0.01
     loops = Counted(module)
@@ -89,7 +89,7 @@ def test_numpy_and_compiled_loops_find_the_nearest(
 
 
 @pytest.mark.parametrize("module", [plain, nearest], ids=["numpy", "compiled"])
-def test_loops_keep_the_lowest_sums_of_all_tiles(module: ModuleType) -> None:
+def test_keep_lowest_over_several_tiles(module: ModuleType) -> None:
     rng = np.random.default_rng(1)
     sums = rng.standard_normal((9, 31)).astype(np.float32)
     squares = rng.random(31).astype(np.float32)
@@ -101,25 +101,25 @@ def test_loops_keep_the_lowest_sums_of_all_tiles(module: ModuleType) -> None:
 
 
 def test_numpy_loops_measure_no_pair_twice_and_none_beyond_the_bound() -> None:
-    """Sift reports the pairs that its first bound leaves, without queries themselves, and of these the ones not in the lists."""
+    """`sift` counts the pairs (without self-pairs) that pass its first bound, and those of them that are not in the lists."""
     rng = np.random.default_rng(2)
     points = rng.standard_normal((80, 3))
     queries, own, which = points[:10], np.arange(10), np.arange(5, 80)
     squares = cdist(queries, points, "sqeuclidean")
     values, indices = np.full((10, 4), np.inf), np.full((10, 4), 80)
     first = np.tile(np.arange(40), (10, 1))
-    first[:, -1] = -1  # stands for no candidate
+    first[:, -1] = -1  # no candidate
     plain.measure(queries, points, first, own, values, indices)
     near = squares[:, :39].copy()
     near[own, own] = np.inf
     np.testing.assert_array_equal(indices, np.argsort(near, axis=1)[:, :4])
-    scale = 2.0  # of the numbers from which bounds are made
+    scale = 2.0  # scale of the numbers from which bounds are computed
     sizes, sums = (scale**2 * np.einsum("ij,ij->i", M, M) for M in (queries, points[which]))
     products = (-2 * scale**2 * queries @ points[which].T).astype(np.float32)
     left = squares[:, which] <= values[:, -1:]
     left &= which != own[:, None]
     known = (indices[:, None] == which[:, None]).any(axis=2)
-    nothing: Any = None  # further bounds, which only the compiled loop has
+    nothing: Any = None  # further bounds, which only the compiled loop uses
     counts = plain.sift(
         products, sizes, sums.astype(np.float32), nothing, nothing, nothing, nothing, scale,
         points, which, queries, own, values, indices,
@@ -129,8 +129,8 @@ def test_numpy_loops_measure_no_pair_twice_and_none_beyond_the_bound() -> None:
     np.testing.assert_array_equal(indices, np.argsort(squares, axis=1)[:, :4])
 
 
-def test_numpy_leaves_many_pairs_to_the_compiled_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Here the limit is zero pairs; a cluster too tight for single precision exceeds the real one."""
+def test_numpy_passes_many_pairs_to_the_compiled_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit is set to zero pairs; the real limit is exceeded by clusters that are too tight for single precision."""
     X = SAMPLES["cloud"]
     monkeypatch.setattr(plain, "_SPARE", -5)
     loops = Counted(nearest)
@@ -143,9 +143,9 @@ def test_numpy_leaves_many_pairs_to_the_compiled_loop(monkeypatch: pytest.Monkey
     np.testing.assert_array_equal(distances, by_brute_force(X, None, 5)[0])
 
 
-def test_medium_searches_wait_for_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_medium_searches_do_not_compile(monkeypatch: pytest.MonkeyPatch) -> None:
     for compiled in (False, True):
-        monkeypatch.setattr("eigenspan.numerics.jit.compiler.at_hand", lambda loop, compiled=compiled: compiled)
+        monkeypatch.setattr("eigenspan.numerics.jit.compiler.is_compiled", lambda loop, compiled=compiled: compiled)
         assert exact._loops(exact._MEDIUM) is (nearest if compiled else plain)
         assert exact._loops(1.001 * exact._MEDIUM) is nearest
 
@@ -166,14 +166,14 @@ def test_groups_are_connected_by_a_minimum_spanning_tree(n: int, count: int, D: 
     assert sp.csgraph.connected_components(ends, directed=False)[0] == 1
 
 
-def test_groups_leave_points_far_beyond_all_others_to_other_searches() -> None:
+def test_groups_with_distant_outliers_use_another_search() -> None:
     X, labels = clusters(200, 3, 9, 2.0)
     X[0] = 1e9
     assert Groups.of(X, labels) is None
 
 
-def test_groups_on_a_string_are_left_to_an_iteration() -> None:
-    """Their Laplacian has a tiny eigenvalue for each group, and then none: the thin necks do not make an iteration slow."""
+def test_chains_of_groups_are_solved_by_iteration() -> None:
+    """Their Laplacian has one tiny eigenvalue per group and then a gap: small separators do not slow the iteration down."""
     rng = np.random.default_rng(0)
     blocks = [sp.random_array((2000, 2000), density=0.006, random_state=rng, format="csr") for _ in range(4)]
     W = sp.block_diag(blocks, format="lil")
@@ -198,7 +198,7 @@ print(any(loop.signatures for loop in loops), fitted.diagnostics_["search"], fit
 """
 
 
-def test_a_first_fit_to_clusters_waits_for_no_compiler(tmp_path: Path) -> None:
+def test_a_first_fit_to_clusters_does_not_compile(tmp_path: Path) -> None:
     source = Path(eigenspan.__file__).parents[1]
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT],

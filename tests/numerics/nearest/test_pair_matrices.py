@@ -1,4 +1,4 @@
-"""Matrices and neighbour lists as other tools make them: rounding errors are accepted, more is refused."""
+"""Matrices and neighbour lists computed by other tools: rounding errors are accepted, larger errors are rejected."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ E = cdist(DIGITS, DIGITS)
 
 
 def expanded(X: Any, dtype: Any) -> Any:
-    """Distances from inner products in this precision, with the errors that those leave near zero."""
+    """Return distances from inner products in this precision, with their errors near zero."""
     X = X.astype(dtype)
     squares = np.einsum("ij,ij->i", X, X)
     products = np.stack([X @ x for x in X])
@@ -43,7 +43,7 @@ def embedded(D: Any) -> Any:
 @pytest.mark.parametrize("X", [DIGITS, WINE], ids=["digits", "wine"])
 def test_distances_from_products_are_accepted(X: Any, dtype: Any) -> None:
     D = expanded(X, dtype)
-    D[3, 3] = np.sqrt(np.finfo(dtype).eps) * D.max()  # what |x|² of the largest size leaves there
+    D[3, 3] = np.sqrt(np.finfo(dtype).eps) * D.max()  # the error of the largest |x|²
     given = D.copy()
     fitted, exact = embedded(D), embedded(cdist(X, X))
     np.testing.assert_array_equal(D, given)
@@ -57,14 +57,14 @@ def test_distances_from_products_are_accepted(X: Any, dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_single_precision_is_seen_in_any_container(dtype: Any) -> None:
+def test_single_precision_is_detected_in_any_container(dtype: Any) -> None:
     D = E.astype(np.float32)
     D[0, 1] *= 1 + 4e-6
     accepted = accept_distances(D.astype(dtype))
     assert accepted.dtype == np.float64
     assert accepted[0, 1] == accepted[1, 0] == (float(D[0, 1]) + float(D[1, 0])) / 2
     wrong = E.copy()
-    wrong[0, 1] += 4e-6 * E.max()  # too much for double precision
+    wrong[0, 1] += 4e-6 * E.max()  # too large for double precision
     with pytest.raises(GraphError, match=r"not symmetric: .* reaches .* where d_ij reaches"):
         accept_distances(wrong)
 
@@ -88,11 +88,11 @@ def test_every_metric_of_scikit_learn(metric: str, dtype: Any) -> None:
     np.testing.assert_allclose(accept_distances(D), D, atol=1e-6 * D.max())
 
 
-def test_nothing_is_copied_where_nothing_is_wrong() -> None:
+def test_valid_matrices_are_not_copied() -> None:
     assert accept_distances(E) is E
 
 
-def test_what_is_beyond_rounding_is_refused_with_numbers() -> None:
+def test_errors_beyond_rounding_are_refused_with_numbers() -> None:
     for dtype in (np.float32, np.float64):
         D = E.astype(dtype)
         shifted, negative = D.copy(), D.copy()
@@ -102,7 +102,7 @@ def test_what_is_beyond_rounding_is_refused_with_numbers() -> None:
             accept_distances(shifted)
         with pytest.raises(GraphError, match=r"must not be negative; the smallest entry is -0\.[67]"):
             accept_distances(negative)
-    counts = np.rint(E * 20)  # whole numbers are exact: one more is another distance
+    counts = np.rint(E * 20)  # whole numbers are exact, so a difference of one is not rounding
     counts[0, 1] += 1
     with pytest.raises(GraphError, match=r"not symmetric: .* reaches 1 where"):
         accept_distances(counts)
@@ -114,7 +114,7 @@ def test_what_is_beyond_rounding_is_refused_with_numbers() -> None:
 def test_neighbours_of_scikit_learn(metric: str, dtype: Any) -> None:
     X = np.random.default_rng(0).normal(3.0, 1.0, (200, 6)).astype(dtype)
     G = KNeighborsTransformer(n_neighbors=9, metric=metric, algorithm="brute").fit_transform(X)
-    G.setdiag(np.where(np.arange(200) % 3 == 0, 2.4e-7, 0.0).astype(dtype))  # as expanding into products leaves it
+    G.setdiag(np.where(np.arange(200) % 3 == 0, 2.4e-7, 0.0).astype(dtype))  # the result of expanding into products
     assert G.diagonal().max() > 0
     graph = es.LaplacianEigenmaps(2, graph="precomputed").fit(sp.csr_array(G)).graph_
     expected = KNN(9, metric=metric).build(X.astype(np.float64)).distances
@@ -122,7 +122,7 @@ def test_neighbours_of_scikit_learn(metric: str, dtype: Any) -> None:
     np.testing.assert_allclose(graph.distances.data, expected.data, rtol=2e-4, atol=2e-6)
 
 
-def test_a_sparse_diagonal_that_is_no_rounding() -> None:
+def test_a_sparse_diagonal_beyond_rounding() -> None:
     G = RadiusNeighborsTransformer(radius=45.0, mode="connectivity").fit_transform(DIGITS)
     with pytest.raises(GraphError, match="diagonal of a distance matrix must be zero; it reaches 1"):
         es.Isomap(2, graph="precomputed").fit(G)
@@ -162,10 +162,10 @@ def test_lists_in_single_precision() -> None:
     D = expanded(DIGITS, np.float32)
     indices = np.argsort(D, axis=1)[:, :9]
     distances = np.take_along_axis(D, indices, axis=1)
-    distances[:, 0] = 3e-3  # the point itself, at a distance that rounding left
+    distances[:, 0] = 3e-3  # the point itself, at a distance due to rounding
     graph = as_graph((indices.astype(np.int32), distances), DIGITS)
     found, expected = (np.sort(g.distances.data.reshape(-1, 8)) for g in (graph, KNN(8).build(DIGITS)))
-    np.testing.assert_allclose(found, expected, rtol=1e-4)  # rounding may take another of two equally far neighbours
+    np.testing.assert_allclose(found, expected, rtol=1e-4)  # rounding may exchange two equally distant neighbours
 
 
 # ---------------------------------------------------------------------- affinities and kernels
@@ -239,8 +239,8 @@ def test_an_infinite_radius_joins_all_pairs() -> None:
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_one_far_point_does_not_bring_the_others_together(form: Any) -> None:
-    """Distances are small beside the largest of their row where one point is far away, and are not rounding errors for that."""
+def test_one_far_point_does_not_make_the_others_coincide(form: Any) -> None:
+    """If one point is far away, other distances are small relative to the largest of their row, but are not rounding errors."""
     X = np.vstack([np.random.default_rng(0).normal(size=(29, 3)), [[1e4, 0, 0]]])
     D = pairwise_distances(X).astype(np.float32).astype(np.float64)
     settled = settled_rows(form(D), distances=True)

@@ -1,4 +1,4 @@
-"""Engines of the neighbour search against all distances, and what each says when it cannot be trusted."""
+"""Engines of the neighbour search against all distances, and their warnings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from eigenspan import KNN, LaplacianEigenmaps
 from eigenspan._diagnostics import collect
 from eigenspan.errors import GraphError, SearchWarning
 from eigenspan.graphs import allies, rivals
-from eigenspan.numerics import memory as _resources
+from eigenspan.numerics import threads as thread_limits
 from eigenspan.numerics.nearest import engines as search
 from eigenspan.numerics.nearest import exact, frame, plan, tiles
 from eigenspan.numerics.threads import in_threads, threads, workers
@@ -37,7 +37,7 @@ def nearest(E: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small problems take the path of large ones."""
+    """Make small problems use the code for large ones."""
     monkeypatch.setattr(exact, "_SMALL", 0.0)
     monkeypatch.setattr(exact, "_MEDIUM", 0.0)
 
@@ -73,7 +73,7 @@ def test_far_from_the_origin(offset: float, compiled: None) -> None:
     np.testing.assert_array_equal(found[1], nearest(E, 6)[1])
 
 
-def test_clusters_too_tight_for_products_are_told_by_differences(compiled: None) -> None:
+def test_clusters_too_tight_for_products_are_measured_by_differences(compiled: None) -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((8, 20))[rng.integers(8, size=400)] + 1e-5 * rng.standard_normal((400, 20))
     with collect() as record:
@@ -81,13 +81,13 @@ def test_clusters_too_tight_for_products_are_told_by_differences(compiled: None)
     E = cdist(X, X)
     np.fill_diagonal(E, np.inf)
     np.testing.assert_array_equal(found[1], nearest(E, 6)[1])
-    assert record["bounded"] > 40  # products cannot tell points of a cluster apart
+    assert record["bounded"] > 40  # products do not separate the points of a cluster
     assert record["measured"] < 25
 
 
 @pytest.mark.parametrize("n, k", [(40, 25), (34, 25), (35, 25)])
-def test_rounding_is_no_excuse_with_few_points(n: int, k: int, compiled: None) -> None:
-    """Two clusters too tight for single precision: of the candidates, all points but a few or but one, the wrong ones are left out."""
+def test_few_points_are_found_despite_rounding(n: int, k: int, compiled: None) -> None:
+    """Two clusters too tight for single precision: all points but a few, or all but one, are candidates; the wrong ones are excluded."""
     rng = np.random.default_rng(0)
     X, Z = (np.where(np.arange(n) % 2, 1.0, -1.0)[:, None] + 1e-8 * rng.standard_normal((n, 20)) for _ in range(2))
     E = cdist(X, X)
@@ -96,8 +96,8 @@ def test_rounding_is_no_excuse_with_few_points(n: int, k: int, compiled: None) -
         np.testing.assert_array_equal(found[1], nearest(expected, k)[1])
 
 
-def test_the_last_neighbour_is_proven_not_the_first(compiled: None) -> None:
-    """One point is near; those on a sphere about the query differ in distance by less than single precision can tell."""
+def test_bounds_with_one_near_and_many_tied_neighbours(compiled: None) -> None:
+    """One point is near; the distances of points on a sphere about the query differ by less than single precision resolves."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 20))
     X *= (1 + 1e-9 * rng.permutation(400))[:, None] / np.linalg.norm(X, axis=1, keepdims=True)
@@ -115,7 +115,7 @@ def small_tiles(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("spread", [0.0, 1.0, 6.0, 1e3])
 @pytest.mark.parametrize("offset", [0.0, 1e4])
-def test_tiles_that_are_passed_over_hold_no_neighbour(spread: float, offset: float, small_tiles: None) -> None:
+def test_skipped_tiles_contain_no_neighbour(spread: float, offset: float, small_tiles: None) -> None:
     rng = np.random.default_rng(3)
     member = rng.integers(12, size=1500)
     centres, Z = spread * rng.standard_normal((12, 15)), rng.standard_normal((90, 15)) * (1 + spread) + offset
@@ -128,7 +128,7 @@ def test_tiles_that_are_passed_over_hold_no_neighbour(spread: float, offset: flo
     np.fill_diagonal(E, np.inf)
     for found, expected in ((own, nearest(E, 9)), (engine.near(Z, 9), nearest(cdist(Z, X), 9))):
         np.testing.assert_allclose(found[0], expected[0], atol=1e-12 * (1 + offset))
-        assert np.mean(found[1] == expected[1]) > 0.995  # copies may change places
+        assert np.mean(found[1] == expected[1]) > 0.995  # duplicates may be exchanged
     assert record["scanned"] <= (0.25 if spread > 100 else 1.0)
 
 
@@ -148,9 +148,9 @@ def test_a_tile_lies_between_two_spheres_about_its_centre(small_tiles: None) -> 
 
 
 def hard(kind: str, rng: np.random.Generator) -> np.ndarray:
-    """Points of 60 features or more, most of whose spread is along a few axes."""
+    """Return points of 60 features or more with most of their variance along a few axes."""
     X = rng.standard_normal((700, 60)) / np.arange(1, 61)
-    if kind == "pixels":  # whole numbers: rounding plays no part, and distances are tied
+    if kind == "pixels":  # whole numbers: there is no rounding, and distances are tied
         return np.clip(np.round(6 * X), 0, 9)
     if kind == "copies":
         X[::3] = X[0]
@@ -171,7 +171,7 @@ def hard(kind: str, rng: np.random.Generator) -> np.ndarray:
     "kind", ["pixels", "copies", "outliers", "scales", "constant", "tight", "wide", "tiny", "offset", "single"]
 )
 @pytest.mark.parametrize("p", [16, 48])
-def test_bounds_from_a_few_axes_leave_out_no_neighbour(
+def test_bounds_from_a_few_axes_exclude_no_neighbour(
     kind: str, p: int, small_tiles: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(1)
@@ -179,7 +179,7 @@ def test_bounds_from_a_few_axes_leave_out_no_neighbour(
     Z[:6] = [X[3], X[5], 1e9 * Z[2], -1e60 * Z[3], 1e-9 * Z[4], Z[5] + 1e4]
     if kind == "single":
         X, Z = X.astype(np.float32), Z.astype(np.float64)
-    monkeypatch.setattr(frame, "_AXES", 30)  # a rest beyond the axes too
+    monkeypatch.setattr(frame, "_AXES", 30)  # a remainder beyond the axes too
     monkeypatch.setattr(exact, "Plan", Fixed(p))
     engine = search.BlockSearch(X)
     E = cdist(X.astype(float), X.astype(float), "sqeuclidean")
@@ -195,7 +195,7 @@ def test_bounds_from_a_few_axes_leave_out_no_neighbour(
 
 
 class Fixed:
-    """A plan that takes p axes in any case."""
+    """Return a plan that always uses p axes."""
 
     def __init__(self, p: int) -> None:
         self.p = p
@@ -205,8 +205,8 @@ class Fixed:
 
 
 @pytest.mark.parametrize("rank, expected", [(3, 16), (60, 90)])
-def test_axes_are_found_by_trying(rank: int, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few where most of every distance lies along a few, all where it does not."""
+def test_number_of_axes_is_chosen_by_a_trial(rank: int, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few axes are chosen if most of every distance lies along few axes, and all axes otherwise."""
     monkeypatch.setattr(plan, "_QUICK", 0.0)
     X = cloud(3000, rank) @ np.linalg.qr(cloud(90, 90, seed=5))[0][:rank] + 0.01 * cloud(3000, 90, seed=1)
     made = plan.Plan.of(X, 100_000, 5)
@@ -214,7 +214,7 @@ def test_axes_are_found_by_trying(rank: int, expected: int, monkeypatch: pytest.
     assert made.seconds > 0
 
 
-def test_new_points_are_laid_out_for_once(compiled: None) -> None:
+def test_layout_for_new_points_is_built_once(compiled: None) -> None:
     X, Z = cloud(500, 30), cloud(40, 30, seed=1)
     engine = search.BlockSearch(X)
     found = engine.near(Z, 4)
@@ -238,7 +238,7 @@ def test_the_unit_of_length_does_not_matter(size: float, compiled: None) -> None
 
 
 @pytest.mark.parametrize("far", [1e2, 1e4, 1e8])
-def test_one_far_row_does_not_cost_the_others(far: float, compiled: None) -> None:
+def test_one_far_row_does_not_slow_the_search(far: float, compiled: None) -> None:
     X = cloud(900, 30)
     X[0] *= far
     with collect() as record:
@@ -259,7 +259,7 @@ def test_distances_that_overflow_are_refused(n: int, D: int) -> None:
         KNN(10).build(X).finder.relate(X[:5] * 1e200)
 
 
-def test_a_few_new_points_are_not_worth_tiles(small_tiles: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_new_points_use_no_tiles(small_tiles: None, monkeypatch: pytest.MonkeyPatch) -> None:
     X = cloud(900, 6)
     engine = search.BlockSearch(X)
     monkeypatch.setattr(tiles.Tiles, "of", None)
@@ -294,28 +294,29 @@ def test_a_forked_process_can_search_too(small_tiles: None) -> None:
     pytest.fail("the child hangs")
 
 
-def test_the_approximate_search_puts_the_threads_of_its_library_back() -> None:
+def test_the_approximate_search_restores_the_thread_limit_of_its_library() -> None:
     faiss = pytest.importorskip("faiss")
     before = faiss.omp_get_max_threads()
     search.HnswSearch(cloud(600, 20), n_jobs=1).near(None, 4)
     assert faiss.omp_get_max_threads() == before
 
 
-def test_leaving_out_the_point_itself() -> None:
+def test_leave_out_self() -> None:
     distances, indices = np.array([[0.0, 1, 2], [0, 0, 0]]), np.array([[4, 0, 3], [7, 8, 9]])
     kept, which = search.leave_out_self(distances, indices, np.array([0, 1]))
-    np.testing.assert_array_equal(which, [[4, 3], [7, 8]])  # the last, where copies crowd it out
+    # the last entry is dropped if duplicates displaced the point itself
+    np.testing.assert_array_equal(which, [[4, 3], [7, 8]])
     np.testing.assert_array_equal(kept, [[0, 2], [0, 0]])
 
 
-def test_few_of_well_spread_points_are_measured(compiled: None) -> None:
+def test_few_pairs_of_scattered_points_are_measured(compiled: None) -> None:
     with collect() as record:
         search.BlockSearch(cloud(600, 30)).near(None, 6)
     assert record["measured"] < 30
 
 
 @pytest.mark.parametrize("name", ["tree", "exact"])
-def test_thousands_of_copies(name: str, compiled: None) -> None:
+def test_thousands_of_duplicates(name: str, compiled: None) -> None:
     X = cloud(5000, 12)
     X[:3000] = X[0]
     distances, indices = ENGINES[name](X).near(None, 5)
@@ -326,10 +327,10 @@ def test_thousands_of_copies(name: str, compiled: None) -> None:
 
 
 @pytest.mark.parametrize("name", ["tree", "exact"])
-def test_results_do_not_depend_on_threads_or_on_company(
+def test_results_do_not_depend_on_threads_or_on_other_queries(
     name: str, compiled: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_resources, "blas_pools", list)
+    monkeypatch.setattr(thread_limits, "blas_pools", list)
     X, Z = cloud(900, 9), cloud(300, 9, seed=1)
     one, two = ENGINES[name](X, 1), ENGINES[name](X, 2)
     for a, b in zip((*one.near(None, 8), *one.near(Z, 8)), (*two.near(None, 8), *two.near(Z, 8)), strict=True):
@@ -347,8 +348,10 @@ def test_single_precision_points() -> None:
 
 
 @pytest.mark.parametrize("small, plain", [(9000, True), (8999, False)])
-def test_many_small_searches_are_one_large(small: int, plain: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten classes of thirty: together they are worth loading the compiled loop for, or not."""
+def test_many_small_searches_count_as_one_large_search(
+    small: int, plain: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Thirty searches of ten classes: whether compiled loops pay off depends on their total cost."""
     X, codes = cloud(300, 20), np.arange(300) % 10
     E = cdist(X, X)
     np.fill_diagonal(E, np.inf)
@@ -395,7 +398,7 @@ def test_intrinsic_dimension(m: int) -> None:
     assert search._intrinsic_dimension(X[:2]) == 0
 
 
-def test_refusals() -> None:
+def test_unsuitable_searches_are_refused() -> None:
     with pytest.raises(GraphError, match='"hnsw"'):
         KNN(5, search="magic").build(cloud(400, 20))
     with pytest.raises(GraphError, match="Euclidean"):
@@ -431,7 +434,7 @@ def test_approximate_neighbours_report_their_recall(monkeypatch: pytest.MonkeyPa
 
 
 def test_low_recall_warns() -> None:
-    """A navigable graph loses its way among copies."""
+    """Searches in a navigable graph fail among many duplicates."""
     pytest.importorskip("faiss")
     X = cloud(5000, 12)
     X[:3000] = X[0]
@@ -442,7 +445,7 @@ def test_low_recall_warns() -> None:
     np.testing.assert_allclose(distances, np.linalg.norm(X[indices] - X[:, None], axis=2))
 
 
-def test_lists_that_the_navigable_graph_cuts_short_are_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incomplete_lists_of_the_navigable_graph_are_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("faiss")
     X, Z = cloud(400, 20), cloud(30, 20, seed=1)
     engine = search.HnswSearch(X)
@@ -462,19 +465,19 @@ def test_lists_that_the_navigable_graph_cuts_short_are_searched_again(monkeypatc
 
 
 # ---------------------------------------------------------------------- threads
-def test_workers_respect_every_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_resources.os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
+def test_workers_respects_every_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thread_limits.os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
     with threadpool_limits(1, user_api="blas"):
         assert workers() == 1 == workers(2)
-    monkeypatch.setattr(_resources, "blas_pools", list)
+    monkeypatch.setattr(thread_limits, "blas_pools", list)
     assert [workers(n) for n in (None, 1, 3, 1000, -1, -3, -100)] == [8, 1, 3, 8, 8, 6, 1]
     with threads(4):
         assert [workers(n) for n in (None, 3, 1000, -1)] == [4, 3, 4, 4]
 
 
-def test_the_jobs_of_an_estimator_reach_every_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_resources, "blas_pools", list)
-    monkeypatch.setattr(_resources.os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
+def test_n_jobs_of_an_estimator_limits_every_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thread_limits, "blas_pools", list)
+    monkeypatch.setattr(thread_limits.os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
     seen = []
 
     class Spy(KNN):
@@ -498,7 +501,7 @@ def test_no_thread_outlives_an_interrupt() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        in_threads(work, range(60_000), 2)  # a minute, if nobody stopped
+        in_threads(work, range(60_000), 2)  # a minute, if nothing stopped it
     assert threading.active_count() == before
     assert len(begun) < 60_000
     assert in_threads(lambda i: i * i, range(5), 2) == [0, 1, 4, 9, 16]

@@ -41,7 +41,7 @@ each_table = pytest.mark.parametrize("X", TABLES.values(), ids=TABLES.keys())
 
 
 def true_squares(X: Any, Z: Any) -> Any:
-    """By differences in extended precision."""
+    """Compute squared distances by differences in extended precision."""
     X, Z = (np.asarray(A, dtype=np.longdouble) for A in (X, Z))
     return ((X[:, None] - Z[None]) ** 2).sum(axis=2)
 
@@ -95,7 +95,7 @@ def test_widths_do_not_depend_on_the_container(X: Any) -> None:
     assert median_width(sp.csr_array(X)) == pytest.approx(median_width(X), rel=1e-9)
 
 
-def test_sparse_rows_are_moved_in_full_columns_only() -> None:
+def test_sparse_rows_are_shifted_in_full_columns_only() -> None:
     X = TABLES["sparse columns beside offsets"]
     origin = origin_of(sp.csr_array(X))
     assert origin is not None
@@ -134,7 +134,7 @@ def test_neighbours_from_products(X: Any, form: Any, far: bool) -> None:
     found = nearest_by_products(form(X), None if Z is None else form(Z), k)
     assert np.array_equal(found[1], expected)
     np.testing.assert_array_equal(found[0], np.sqrt(np.take_along_axis(S, expected, axis=1)))
-    radius = float(np.sqrt(np.sort(S[np.isfinite(S)])[S.size // 5]))  # some pair is at this very distance
+    radius = float(np.sqrt(np.sort(S[np.isfinite(S)])[S.size // 5]))  # the distance of some pair equals the radius
     distances, indices = within_by_products(form(X), None if Z is None else form(Z), radius)
     for i, row in enumerate(np.sqrt(S) <= radius):
         assert np.array_equal(indices[i], np.flatnonzero(row))

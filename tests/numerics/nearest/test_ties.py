@@ -1,4 +1,4 @@
-"""Equally near points: by distance, then by index, in every container and by every search."""
+"""Equally distant points are sorted by distance, then by index, in every container and by every search."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ each_table = pytest.mark.parametrize("X", TABLES.values(), ids=TABLES.keys())
 
 
 def in_order(X: Any) -> Any:
-    """Squared distances summed in the order of the features, as the rule has it."""
+    """Return squared distances summed in the order of the features, as the rule for ties requires."""
     return sum(((x[:, None] - x) ** 2 for x in X.T), np.zeros((len(X), len(X))))
 
 
 def ways(X: Any) -> Any:
-    """Every container and search."""
+    """Yield neighbours from every container and search."""
     read_only = X.copy()
     read_only.flags.writeable = False
     for search in ("auto", "tree", "exact", "sklearn"):
@@ -72,7 +72,7 @@ def test_neighbours_by_distance_then_index(X: Any, k: int) -> None:
 
 
 @each_table
-def test_mutual_lists_and_new_points_join_alike(X: Any) -> None:
+def test_mutual_lists_and_new_points_use_the_same_rule_for_ties(X: Any) -> None:
     new = X[::7] + 0.25
     for symmetry in ("union", "mutual"):
         graphs = [(KNN(5, symmetry=symmetry, search=search).build(points), points) for search, points in ways(X)]
@@ -86,7 +86,7 @@ def test_mutual_lists_and_new_points_join_alike(X: Any) -> None:
 
 @each_table
 @pytest.mark.parametrize("rank", [0.05, 0.2])
-def test_points_at_the_very_radius_are_within_it(X: Any, rank: float) -> None:
+def test_points_exactly_at_the_radius_are_within_it(X: Any, rank: float) -> None:
     D = np.sqrt(in_order(X))
     radius = float(np.sort(D[D > 0])[int(rank * np.sum(D > 0))])
     expected = radius >= D
@@ -120,7 +120,7 @@ def test_precomputed_distances_by_distance_then_index() -> None:
 
 
 def test_very_many_equal_points_in_a_tree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Far more points at one distance than a list has: the tree is asked for all of them, some at a time."""
+    """Far more points at one distance than a list has: the tree is queried for all of them, with increasing numbers of candidates."""
     monkeypatch.setattr(ties, "_HELD", 500)
     X = np.repeat([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [150, 120, 3], axis=0)[
         np.random.default_rng(0).permutation(273)
@@ -133,7 +133,7 @@ def test_very_many_equal_points_in_a_tree(monkeypatch: pytest.MonkeyPatch) -> No
 
 # ---------------------------------------------------------------------- trees, bridges, landmarks
 def kruskal(X: Any, labels: Any) -> set[tuple[int, int]]:
-    """The minimum spanning tree of groups, of equally long edges the one with the lower indices."""
+    """Return the minimum spanning tree of groups; of equally long edges it has those with the lower indices."""
     S, labels, edges = in_order(X), labels.copy(), set()
     i, j = np.triu_indices(len(X), 1)
     for e in np.lexsort((j, i, S[i, j])):
@@ -175,7 +175,7 @@ def test_farthest_landmarks_by_index(X: Any) -> None:
 
 
 def test_lle_of_counts_in_every_container() -> None:
-    """Ties broken in two ways made embeddings of the same counts differ by half their size."""
+    """With different rules for ties, embeddings of the same counts would differ by half their size."""
     X = TABLES["counts"]
     Y = LLE(2, n_neighbors=9).fit(X).embedding_
     for search, points in ways(X):
@@ -186,7 +186,7 @@ def test_lle_of_counts_in_every_container() -> None:
 @pytest.mark.parametrize("method", [Isomap, LaplacianEigenmaps], ids=lambda cls: cls.__name__)
 def test_new_points_between_grid_points(method: Any) -> None:
     X = TABLES["grid"]
-    new = X[:15] + 0.5  # as far from four points
+    new = X[:15] + 0.5  # equally distant from four points
     ref = method(2, n_neighbors=6).fit(X).transform(new)
     for search, points in ways(X):
         fitted = method(2, graph=KNN(6, search=search)).fit(points)

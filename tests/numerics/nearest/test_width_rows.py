@@ -1,4 +1,4 @@
-"""The rows that the default width of a heat kernel is taken from."""
+"""Sample of rows for the default width of a heat kernel."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,8 @@ from eigenspan.numerics.nearest.metric import median_width
 
 
 @pytest.mark.parametrize("period", [2, 3, 4])
-def test_rows_that_come_in_turn(period: int) -> None:
-    """A regular step through rows of several groups in turn would see one of them only."""
+def test_sample_of_rows_in_periodic_order(period: int) -> None:
+    """With groups in periodic order, a regular step would sample one group only."""
     rng = np.random.default_rng(0)
     n = 1000 * period
     X = rng.standard_normal((n, 2)) + 20.0 * (np.arange(n) % period)[:, None]

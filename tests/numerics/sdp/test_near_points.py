@@ -1,4 +1,4 @@
-"""Unfolding of points that nearly coincide: contracted, solved, and proved for all of them."""
+"""Unfolding of points that nearly coincide: contraction, solution, and certificates for all points."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DISTANCES = [1e-3, 1e-5, 1e-7, 1e-9, 0.0]
 
 
 def with_near_copies(X, share, distance, seed=0):
-    """X, and copies of its first rows at a distance relative to its spread."""
+    """Return X with copies of its first rows at a distance relative to its variance."""
     m = int(share * len(X))
     step = np.random.default_rng(seed).standard_normal((m, X.shape[1]))
     return np.vstack([X, X[:m] + distance * X.std(axis=0).max() * step])
@@ -30,7 +30,7 @@ def test_bounds_bracket_the_optimum_at_any_distance(distance):
     X = cloud(18)
     settings = {"n_neighbors": 6, "tol": 1e-4}
     found = MVU(2, **settings).fit(with_near_copies(X, 0.4, distance)).certificate_
-    # a general solver finds the optimum of coinciding points; strings that are longer by a share change it by twice that share or so
+    # a general solver gives the optimum for coincident points; strings longer by some share change it by about twice that share
     there, accuracy = optimum(MVU(2, **settings).fit(with_near_copies(X, 0.4, 0.0)).solution_.program)
     moved = 20.0 * distance + accuracy
     assert found.status == "certified"
@@ -40,10 +40,10 @@ def test_bounds_bracket_the_optimum_at_any_distance(distance):
 
 
 @pytest.mark.parametrize("distance", [1e-3, 1e-4])
-def test_bounds_bracket_what_is_found_without_contraction(distance):
+def test_bounds_bracket_the_solution_without_contraction(distance):
     mvu = MVU(2, n_neighbors=6).fit(with_near_copies(cloud(18), 0.4, distance))
     assert mvu.diagnostics_["contracted"] > 0
-    there = dense_interior_point(mvu.solution_.program, tol=1e-5)  # where general solvers give up
+    there = dense_interior_point(mvu.solution_.program, tol=1e-5)  # the point at which general solvers stall
     assert there.status == "certified"
     assert mvu.certificate_.lower <= there.upper
     assert mvu.certificate_.upper >= there.lower
@@ -51,13 +51,13 @@ def test_bounds_bracket_what_is_found_without_contraction(distance):
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-def test_near_copies_are_certified_like_copies(distance):
+def test_near_duplicates_are_certified_like_duplicates(distance):
     X, _ = make_swiss_roll(120, random_state=0)
     mvu = MVU(2).fit(with_near_copies(X, 0.3, distance))
     c, R = mvu.certificate_, mvu.embedding_full_
     assert c.status == "certified"
     assert c.gap < 1e-3
-    # as the documentation has it: two bounds in a few lines, from the embedding and the weights of all rows
+    # as documented: two bounds in a few lines, from the embedding and the weights of all rows
     i, j = c.edges.T
     held = c.squared_distances > 0
     v = np.sum((R[i] - R[j]) ** 2, axis=1)[held] / c.squared_distances[held]
@@ -83,7 +83,7 @@ def test_near_copies_are_certified_like_copies(distance):
     ids=lambda value: type(value).__name__ + getattr(value, "constraint", "") if not isinstance(value, int) else "",
 )
 @pytest.mark.parametrize("distance", [1e-5, 1e-9])
-def test_the_family_is_certified(estimator, n, distance):
+def test_all_variants_are_certified(estimator, n, distance):
     X, t = make_swiss_roll(n, random_state=0)
     y = (t > np.median(t)).astype(int)
     fitted = estimator.fit(with_near_copies(X, 0.3, distance), np.append(y, y[: int(0.3 * n)]))
@@ -92,8 +92,8 @@ def test_the_family_is_certified(estimator, n, distance):
 
 
 @pytest.mark.parametrize("form", ["tangent", "reconstruction"])
-def test_landmarks_do_not_hang_on_near_copies(form):
-    """What neighbours say about two near points differs by more than the string between them is long: it held everything back."""
+def test_landmark_unfolding_converges_with_near_duplicates(form):
+    """The contributions of neighbours to two near points differ by more than the string between them; the solver used to stall."""
     X, _ = make_swiss_roll(200, random_state=0)
     found = [
         LandmarkMVU(2, form=form, landmarks=15).fit(with_near_copies(X, 0.3, distance)).certificate_
@@ -103,7 +103,7 @@ def test_landmarks_do_not_hang_on_near_copies(form):
     assert min(c.lower for c in found) > 0.9 * max(c.lower for c in found)
 
 
-def test_near_copies_stay_apart_and_every_row_is_told():
+def test_near_duplicates_stay_distinct_and_every_row_is_reported():
     seen = []
     X = with_near_copies(make_swiss_roll(80, random_state=0)[0], 0.2, 1e-6)
     mvu = MVU(3, callback=seen.append).fit(X)
@@ -115,7 +115,7 @@ def test_near_copies_stay_apart_and_every_row_is_told():
     assert steps == pytest.approx(np.linalg.norm(X[:16] - X[80:], axis=1), rel=1e-2)
 
 
-def test_an_outlier_does_not_make_the_others_one():
+def test_an_outlier_does_not_contract_the_others():
     X = np.vstack([cloud(40), [[1e6, 0.0, 0.0]]])
     pairs, d = neighbours(X, 5)
     assert near_points(len(X), pairs, np.sqrt(d), 1e-2, 0.25 * len(X)) is None
@@ -123,7 +123,7 @@ def test_an_outlier_does_not_make_the_others_one():
 
 # ---------------------------------------------------------------------- the pieces
 @pytest.mark.parametrize("seed", range(4))
-def test_groups_are_small_against_the_edges_that_leave_them(seed):
+def test_groups_are_small_relative_to_the_edges_that_leave_them(seed):
     rng = np.random.default_rng(seed)
     X = cloud(30, seed)
     X = np.vstack([X, X[:9] + 1e-4 * rng.standard_normal((9, 3)), X[:4] + 1e-7 * rng.standard_normal((4, 3))])
@@ -143,7 +143,7 @@ def test_groups_are_small_against_the_edges_that_leave_them(seed):
     assert away[inner] == pytest.approx(away[parent[inner]] + np.linalg.norm(X[inner] - X[parent[inner]], axis=1))
 
 
-def test_points_that_are_merely_unequal_are_left_alone():
+def test_points_at_unequal_distances_are_not_contracted():
     pairs, d = neighbours(cloud(60), 5)
     assert near_points(60, pairs, np.sqrt(d), 1e-4, 15) is None
     program = Program.of_pairs(60, pairs, d)
@@ -151,7 +151,7 @@ def test_points_that_are_merely_unequal_are_left_alone():
 
 
 @pytest.mark.parametrize("distance", [1e-3, 1e-6])
-def test_the_way_back_costs_what_is_said(distance):
+def test_the_extension_loses_at_most_the_predicted_share(distance):
     X = with_near_copies(cloud(20), 0.4, distance)
     pairs, d = neighbours(X, 5)
     near = contracted(Program.of_pairs(len(X), pairs, d), None)
@@ -164,15 +164,15 @@ def test_the_way_back_costs_what_is_said(distance):
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_short_strings_do_not_stop_the_dense_solver(seed):
+def test_short_strings_do_not_stall_the_dense_solver(seed):
     X = with_near_copies(cloud(16, seed), 0.3, 5e-5, seed)
     pairs, d = neighbours(X, 5)
     found = dense_interior_point(Program.of_pairs(len(X), pairs, d), tol=1e-3)
     assert found.status == "certified"
 
 
-def test_weights_of_very_different_size_prove_no_more_than_they_can():
-    """Where the shift of the factorisation is lost in rounding, so is the eigenvalue: an upper bound below the optimum came of it."""
+def test_weights_of_very_different_size_give_a_valid_bound():
+    """If rounding cancels the shift of the factorisation, the eigenvalue is wrong: this used to give an upper bound below the optimum."""
     program, x, _ = line(300)
     value = float(np.sum(x**2))
     for size in (1e16, 1e20, 1e24):

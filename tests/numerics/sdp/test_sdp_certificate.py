@@ -44,7 +44,7 @@ def _upper(program: Program, w: Any) -> float:
 
 # ---------------------------------------------------------------------- at the optimum
 @chains
-def test_both_bounds_meet_at_the_optimum(n: int, uneven: bool) -> None:
+def test_bounds_agree_at_the_optimum(n: int, uneven: bool) -> None:
     program, x, w = _chain(n, uneven)
     best = float(program.centre @ x.ravel() ** 2)
     assert largest_ratio(program, w)[0] == pytest.approx(1.0, rel=1e-7)
@@ -81,7 +81,7 @@ def test_any_weights_bound_from_above_and_any_points_from_below(n: int) -> None:
     for size in (1e-6, 1e-3, 0.1, 1.0, 10.0):
         near = w * np.exp(size * rng.standard_normal(w.size))
         assert _upper(program, near) >= best * (1 - 1e-9)
-        assert proved_upper(program, near / 2) >= best  # too small by half: no proof, or a bound that holds
+        assert proved_upper(program, near / 2) >= best  # half of the weights needed: no proof, or a valid bound
         F = program.centred(x + size * rng.standard_normal((n, 3)))
         assert lower_bound(program, F)[0] <= best * (1 + 1e-9)
 
@@ -101,7 +101,7 @@ def test_random_points_bracket_the_optimum_of_every_kind(name: str) -> None:
             assert lower_bound(program, program.centred(F))[0] <= solution.upper * (1 + 1e-9)
 
 
-def test_negative_weights_prove_nothing() -> None:
+def test_negative_weights_give_no_upper_bound() -> None:
     program, _, w = _chain(30, False)
     w[3] = -1e-9
     assert upper_bound(program, w, 1.0) == np.inf
@@ -111,10 +111,10 @@ def test_negative_weights_prove_nothing() -> None:
 
 @pytest.mark.parametrize("uneven", [False, True])
 @pytest.mark.parametrize("n", [30, 300])
-def test_corrupted_weights_lose_their_proof(n: int, uneven: bool) -> None:
+def test_corrupted_weights_give_a_worse_bound(n: int, uneven: bool) -> None:
     program, x, honest = _chain(n, uneven)
     w = honest.copy()
-    w[n // 2] *= 0.5  # the most loaded link
+    w[n // 2] *= 0.5  # the link with the largest weight
     assert largest_ratio(program, w)[0] > 1 + 1e-4
     assert proved_upper(program, w) > proved_upper(program, honest) >= program.variance(x)
     assert proved_upper(program, 0.98 * honest) == np.inf
@@ -124,8 +124,8 @@ def test_corrupted_weights_lose_their_proof(n: int, uneven: bool) -> None:
 
 
 @pytest.mark.parametrize("n", [30, 300])
-def test_factors_of_another_matrix_are_found_out(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The signs of the pivots are right, but the factors do not multiply to the matrix they are said to belong to."""
+def test_factors_of_another_matrix_are_detected(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signs of the pivots are right, but the product of the factors is another matrix."""
     program, _, w = _chain(n, False)
     other = sp.csr_array(program.laplacian(1.001 * w) - sp.diags_array(program.cost))
     whole = analyse(other).factorise
@@ -134,7 +134,7 @@ def test_factors_of_another_matrix_are_found_out(n: int, monkeypatch: pytest.Mon
     assert proved_upper(program, 1.1 * w) == np.inf
 
 
-def test_nothing_to_gain_is_bounded_by_nothing() -> None:
+def test_cost_without_a_positive_direction_has_a_zero_bound() -> None:
     """No direction of the cost is positive: the weights may be zero, never negative."""
     program, _, w = _chain(20, False)
     program = replace(program, cost=-np.eye(20))
@@ -142,8 +142,8 @@ def test_nothing_to_gain_is_bounded_by_nothing() -> None:
     assert _upper(program, w) == 0.0
 
 
-def test_a_cost_that_is_not_the_centre() -> None:
-    """Weighted points about their plain mean: the constant vector is not orthogonal in the cost, and no sparse proof applies."""
+def test_a_cost_that_differs_from_the_centre() -> None:
+    """Weighted points centred at their unweighted mean: the constant vector is not orthogonal in the cost, and no sparse proof applies."""
     program, _, w = _chain(250, False)
     program = replace(program, cost=np.random.default_rng(0).uniform(0.0, 3.0, 250))
     Z = la.null_space(np.ones((1, 250)))
@@ -155,7 +155,7 @@ def test_a_cost_that_is_not_the_centre() -> None:
     assert proved_upper(program, 0.98 * theta * w) == np.inf
 
 
-def test_weights_above_a_linear_price_prove_nothing() -> None:
+def test_weights_above_a_linear_price_give_no_upper_bound() -> None:
     program, _, w = _chain(30, False)
     tight = replace(program, slack=Slack(1, float(w.max())))
     assert upper_bound(tight, w, 1.0) == pytest.approx(program.bounds @ w)
@@ -167,7 +167,7 @@ def test_weights_above_a_linear_price_prove_nothing() -> None:
 @pytest.mark.parametrize(
     "name", ["linear slack", "quadratic slack", "equations, quadratic slack", "equations, linear slack"]
 )
-def test_best_scale_of_a_point_that_pays(name: str) -> None:
+def test_best_scale_of_a_point_with_priced_violations(name: str) -> None:
     program = PROGRAMS[name]()
     F = program.centred(np.random.default_rng(2).standard_normal((program.n, 2)))
     alpha = shrink(program, F)
@@ -177,7 +177,7 @@ def test_best_scale_of_a_point_that_pays(name: str) -> None:
         assert net_value(program, np.sqrt(other * alpha) * F) <= here + 1e-9 * abs(here)
 
 
-def test_shrunk_point_meets_its_bounds_and_touches_one() -> None:
+def test_shrunk_point_satisfies_its_bounds_and_reaches_one() -> None:
     program = PROGRAMS["inequality"]()
     F = program.centred(5 * np.random.default_rng(2).standard_normal((program.n, 2)))
     lower, violation = lower_bound(program, F)
@@ -199,8 +199,8 @@ def test_verify_agrees(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["inequality", "indefinite cost"])
-def test_verify_trusts_nobody(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither the certificate that is handed in nor an eigenvalue is used."""
+def test_verify_recomputes_everything(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`verify` uses neither the stored certificate nor an eigenvalue."""
     solution = dense_interior_point(PROGRAMS[name]())
     honest = solution.verify()
 
@@ -233,7 +233,7 @@ def test_centred_basis() -> None:
 
 @pytest.mark.parametrize("k", [1, 3])
 def test_equal_ratios_are_all_found(k: int) -> None:
-    """On a complete graph with equal weights every direction has the same ratio, of which LAPACK's subset driver loses copies."""
+    """On a complete graph with equal weights all directions have the same ratio; LAPACK's subset driver loses some of them."""
     for n in range(4, 70):
         pairs = np.column_stack(np.triu_indices(n, 1))
         theta, several, V = largest_ratio(Program.of_pairs(n, pairs, np.ones(len(pairs))), np.ones(len(pairs)), k=k)

@@ -1,4 +1,4 @@
-"""The dense interior point against a general solver, closed forms, and its own certificate."""
+"""The dense interior-point solver against a general solver, closed forms, and its own certificate."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _small(**options: Any) -> Program:
 
 # ---------------------------------------------------------------------- against others
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_optimum_is_the_oracles(name: str) -> None:
+def test_optimum_agrees_with_a_general_solver(name: str) -> None:
     program = PROGRAMS[name]()
     best, accuracy = optimum(program)
     doubt = accuracy * abs(best)
@@ -53,8 +53,8 @@ def test_a_chain_becomes_straight(n: int, masses: str | None) -> None:
     np.testing.assert_allclose(solution.factor @ solution.factor.T, x @ x.T, atol=2e-2 * np.abs(x).max() ** 2)
 
 
-def test_a_triangle_of_equations_is_that_triangle() -> None:
-    """Three points are fixed by their distances: nothing is left to maximise."""
+def test_equations_of_a_triangle_determine_it() -> None:
+    """Three points are determined by their distances, so nothing is left to maximise."""
     X = np.random.default_rng(3).standard_normal((3, 2))
     pairs = np.array([[0, 1], [0, 2], [1, 2]])
     d = np.sum((X[pairs[:, 0]] - X[pairs[:, 1]]) ** 2, axis=1)
@@ -76,14 +76,14 @@ def test_twenty_random_graphs() -> None:
         slack = {2: Slack(1, 20.0 * n**2), 3: Slack(2, 1.0 / d.mean())}.get(kind)
         solution = dense_interior_point(Program.of_pairs(n, pairs, d, lower=lower, slack=slack))
         if kind == 1 and solution.status != "certified":
-            continue  # a band that no points meet
+            continue  # an infeasible band
         assert solution.status == "certified", (trial, solution.certificate)
         assert abs(solution.gap) <= 1e-6
         assert solution.verify().upper == pytest.approx(solution.upper, rel=2e-5)
 
 
 def test_many_points_to_many_digits() -> None:
-    """Where rounding in the steps would keep the primal from its bounds."""
+    """Rounding in the steps would otherwise keep the primal from satisfying its bounds."""
     pairs, d = neighbours(cloud(220, 5), 5)
     solution = dense_interior_point(Program.of_pairs(220, pairs, d), tol=2e-7)
     assert solution.status == "certified"
@@ -106,8 +106,8 @@ def test_units_do_not_matter() -> None:
 
 
 @pytest.mark.parametrize("sign", [0.0, -1.0])
-def test_nothing_to_gain(sign: float) -> None:
-    """A cost without a positive direction: the best Gram matrix is worth nothing."""
+def test_cost_without_a_positive_direction(sign: float) -> None:
+    """For a cost without a positive direction the optimum is zero."""
     solution = dense_interior_point(_small(cost=sign * np.eye(30)))
     assert solution.status == "certified"
     assert solution.lower == solution.upper == pytest.approx(0.0, abs=1e-12)
@@ -127,8 +127,8 @@ def test_factor_is_feasible_and_weights_are_dual() -> None:
     assert solution.upper == pytest.approx(solution.weights @ program.bounds)
 
 
-def test_the_best_is_kept() -> None:
-    """A worse point after a better one, and the other way about, leave the better one."""
+def test_the_best_point_is_kept() -> None:
+    """The better of two points is kept, in whichever order they are offered."""
     program, x, w = line(12)
     rough = w * np.random.default_rng(0).uniform(0.5, 2.0, w.size)
     for offers in ([(x, w), (0.3 * x[:, ::-1] ** 2, rough)], [(0.3 * x**2, rough), (x, w)]):
@@ -140,13 +140,13 @@ def test_the_best_is_kept() -> None:
         assert solution.gap == pytest.approx(0.0, abs=1e-9)
     equations = replace(program, equal=np.ones(w.size, dtype=bool))
     best = dense._Best(equations)
-    for scale in (1.0, 1.1, 0.9):  # farther in value or violation
+    for scale in (1.0, 1.1, 0.9):  # worse in value or in violation
         best.offer(scale * x, w)
     assert best.solution(1, "iterations", []).certificate.violation < 1e-9
 
 
-def test_equations_on_exact_data_stop_with_what_they_have() -> None:
-    """All distances of neighbourhoods of a plane sheet: no interior, so no dual optimum is attained."""
+def test_equations_on_exact_data_return_the_best_point() -> None:
+    """With all distances of neighbourhoods of a plane sheet there is no interior, so no dual optimum is attained."""
     X = cloud(40)
     pairs, d = neighbours(X, 8)
     solution = dense_interior_point(Program.of_pairs(40, pairs, d, equal=np.ones(d.size, dtype=bool)))
@@ -156,7 +156,7 @@ def test_equations_on_exact_data_stop_with_what_they_have() -> None:
     assert solution.verify().upper >= np.sum((X - X.mean(0)) ** 2)  # the data themselves are feasible
 
 
-def test_repeated_constraints_are_no_obstacle() -> None:
+def test_repeated_constraints_are_solved() -> None:
     """Every equation twice: the normal equations are singular."""
     program = PROGRAMS["equations"]()
     once = dense_interior_point(program)
@@ -215,22 +215,22 @@ def test_memory_is_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("slack", [None, Slack(1, 1e4), Slack(2, 1.0)])
-def test_pieces_are_refused(slack: Slack | None) -> None:
+def test_disconnected_programs_are_refused(slack: Slack | None) -> None:
     program = Program.of_pairs(4, np.array([[0, 1], [2, 3]]), np.ones(2), slack=slack)
     with pytest.raises(DisconnectedError, match="2 pieces"):
         dense_interior_point(program)
 
 
-def test_slack_too_cheap_is_refused() -> None:
-    """On a chain of two the gain per unit of squared distance is one half."""
+def test_a_price_of_slack_that_is_too_low_is_refused() -> None:
+    """On a chain of two points the gain per unit of squared distance is one half."""
     pair = np.array([[0, 1]])
-    with pytest.raises(InputError, match=r"more than 0\.5"):
+    with pytest.raises(InputError, match=r"price > 0\.5"):
         solve_program(Program.of_pairs(2, pair, np.ones(1), slack=Slack(1, 0.4)))
     assert dense_interior_point(Program.of_pairs(2, pair, np.ones(1), slack=Slack(1, 0.6))).value == pytest.approx(0.5)
 
 
 def test_a_band_is_solved_with_half_the_order(monkeypatch):
-    """A band on all pairs of two views of 40 points took minutes: its normal equations were twice as large as need be."""
+    """A band on all pairs of two views of 40 points used to take minutes, because its normal equations were twice as large as necessary."""
     rng = np.random.default_rng(0)
     M = rng.standard_normal((30, 12))
     M = M @ M.T
@@ -247,7 +247,7 @@ def test_a_band_is_solved_with_half_the_order(monkeypatch):
     X = rng.standard_normal((20, 4))
     bounds = np.sum((X[pairs[:, 0]] - X[pairs[:, 1]]) ** 2, axis=1)
     program = Program.of_pairs(20, pairs, bounds, lower=0.9 * bounds)
-    order = rng.permutation(2 * len(pairs))  # the same rows in an order that hides the band
+    order = rng.permutation(2 * len(pairs))  # the same rows in an order in which the band is not recognised
     hidden = replace(program, bounds=program.bounds[order], combine=program.combine[order])
     one, two = (dense.dense_interior_point(each, tol=1e-6) for each in (program, hidden))
     assert set(orders) == {len(pairs), 2 * len(pairs)}

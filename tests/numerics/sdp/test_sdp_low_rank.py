@@ -1,4 +1,4 @@
-"""The low-rank interior point: certified, in agreement with the dense one, growing its rank where it must."""
+"""The low-rank interior-point solver: certified, in agreement with the dense one, with increasing rank where needed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from eigenspan.numerics.sdp.low_rank import low_rank_interior_point
 
 
 def joined_pairs(X, k):
-    """k-NN pairs and a spanning tree, with their squared lengths, by brute force."""
+    """Return k-NN pairs and a spanning tree, with their squared lengths, by brute force."""
     D = pairwise_distances(X)
     near = np.argsort(D, axis=1)[:, 1 : k + 1]
     A = np.zeros(D.shape, dtype=bool)
@@ -83,7 +83,7 @@ def test_both_bounds_can_be_recomputed_from_the_weights_and_the_factor():
     assert w @ d / second == pytest.approx(solution.upper, rel=1e-6)
 
 
-def test_taut_edges_carry_the_weight():
+def test_only_tight_edges_have_weight():
     _X, pairs, d = roll(300)
     solution = low_rank_interior_point(Program.of_pairs(300, pairs, d), tol=1e-4)
     v = solution.program.squares(solution.factor)
@@ -104,7 +104,7 @@ def test_rank_grows_from_one_column_until_the_optimum_is_certified():
     assert solution.value == pytest.approx(solve_program(program, method="dense", tol=1e-5).value, rel=1e-3)
 
 
-def test_masses_are_copies_of_a_point():
+def test_masses_count_duplicates_of_a_point():
     _X, pairs, d = roll(100)
     copied = 7
     masses = np.ones(100)
@@ -142,7 +142,7 @@ def test_a_band_keeps_both_bounds_and_agrees_with_the_dense_solver():
         solve_program(program, method="low-rank")
 
 
-def test_the_start_of_a_band_counts_in_its_time():
+def test_the_time_limit_includes_the_start_of_a_band():
     X, pairs, d = roll(400)
     program, told = Program.of_pairs(400, pairs, d, lower=0.9 * d), []
     solution = low_rank_interior_point(program, interior=X, time_limit=1e-3, callback=told.append)
@@ -152,7 +152,7 @@ def test_the_start_of_a_band_counts_in_its_time():
     assert solution.lower <= solution.upper < np.inf
 
 
-def test_two_points_are_as_far_apart_as_they_may_be():
+def test_two_points_reach_their_bound():
     solution = solve_program(Program.of_pairs(2, np.array([[0, 1]]), np.array([4.0])), method="low-rank")
     assert solution.status == "certified"
     assert solution.value == pytest.approx(2.0, rel=1e-3)
@@ -192,7 +192,7 @@ def test_the_same_seed_gives_the_same_unfolding():
     assert np.array_equal(a.factor, b.factor)
 
 
-def test_the_sparse_ratio_is_the_dense_one():
+def test_sparse_and_dense_ratios_agree():
     _X, pairs, d = roll(260)
     program = Program.of_pairs(260, pairs, d, masses=np.random.default_rng(0).uniform(1, 3, 260))
     w = np.random.default_rng(1).uniform(0, 1, len(pairs))
@@ -212,7 +212,7 @@ def test_coincident_points_are_contracted():
     assert d == pytest.approx(np.linalg.norm(X[groups.first][pairs[:, 0]] - X[groups.first][pairs[:, 1]], axis=1))
 
 
-def test_a_factor_that_does_not_fit_is_refused_before_it_is_made(monkeypatch):
+def test_a_factor_that_does_not_fit_is_refused_before_allocation(monkeypatch):
     _, pairs, d = roll(300)
     monkeypatch.setenv("EIGENSPAN_MEMORY", "100K")
     with pytest.raises(MemoryLimitError, match="LandmarkMVU"):

@@ -1,4 +1,4 @@
-"""The maps and facts of a program, by plain dense algebra."""
+"""The maps and properties of a program, against dense algebra."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_band_has_two_rows_for_each_pair() -> None:
     np.testing.assert_allclose(program.signs, [1, 1, 1, -1, -1, -1])
 
 
-def test_facts() -> None:
+def test_properties() -> None:
     facts = {name: PROGRAMS[name]() for name in PROGRAMS}
     assert {name for name, p in facts.items() if p.is_graph} == {
         "inequality", "band", "linear slack", "quadratic slack", "masses",
@@ -94,12 +94,12 @@ def test_unbounded_programs_are_refused() -> None:
 def test_unusable_bounds_are_refused() -> None:
     with pytest.raises(InputError, match="1 of 3 bounds are not finite"):
         check_program(Program.of_pairs(4, CHAIN, np.array([1.0, np.nan, 1.0])))
-    with pytest.raises(InputError, match="2 squared distances are bounded by a negative"):
+    with pytest.raises(InputError, match="2 of 3 upper bounds on squared distances are negative"):
         check_program(Program.of_pairs(4, CHAIN, np.array([1.0, -1.0, -2.0])))
 
 
-def test_indices_are_no_wider_than_they_need_be() -> None:
-    """Graph routines of older scipy take 32-bit ones only, and factorisations would copy others at every step."""
+def test_indices_are_32_bit_if_they_fit() -> None:
+    """Graph routines of older scipy accept 32-bit indices only, and factorisations would copy others at every step."""
     pairs = np.array([[0, 1], [2, 1], [2, 3]], dtype=np.int64)
     program = Program.of_pairs(4, pairs, np.ones(3))
     assert program.directions.indices.dtype == program.laplacian(np.ones(3)).indices.dtype == np.int32

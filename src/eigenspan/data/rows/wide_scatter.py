@@ -34,7 +34,7 @@ class SpreadScatter:
     squares: Array
 
     #: Never written out.
-    spread: ClassVar[bool] = True
+    distributed: ClassVar[bool] = True
 
     @staticmethod
     def of(rows: LazyRows, center: bool = True) -> SpreadScatter:

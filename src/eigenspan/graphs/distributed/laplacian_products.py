@@ -58,7 +58,7 @@ class SpreadMatrix:
     entries: Array
 
     #: Too large, or too far away, to be written out.
-    spread: ClassVar[bool] = True
+    distributed: ClassVar[bool] = True
 
     def __matmul__(self, Z: Array) -> Array:
         return self._gathered(self._with_halos(_product, self._dealt(Z)), Z.ndim)

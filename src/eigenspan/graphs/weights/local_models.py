@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...numerics.jit import in_pieces
-from ...numerics.jit.compiler import compiled, spliced
+from ...numerics.jit.compiler import compiled, inlined
 from ...numerics.small_matrices import dot, gram, principal_rows, solve_ones, symmetric_pairs
 
 Array = NDArray[np.float64]
@@ -79,7 +79,7 @@ def _step(starts: Lists, D: int) -> int:
     return 1 + int(5e7 / (m * m * (D + 10 * m) + 1000))
 
 
-@spliced
+@inlined
 def _longest(starts, first, last):  # type: ignore[no-untyped-def]
     longest = 1
     for i in range(first, last):
@@ -87,14 +87,14 @@ def _longest(starts, first, last):  # type: ignore[no-untyped-def]
     return longest
 
 
-@spliced
+@inlined
 def _relative(points, near, centre, X):  # type: ignore[no-untyped-def]
     for p in range(near.size):
         for c in range(centre.size):
             X[p, c] = points[near[p], c] - centre[c]
 
 
-@spliced
+@inlined
 def _axes(X, scratch):  # type: ignore[no-untyped-def]
     """Singular vectors in the rows of X, as the leading rows of the result, and their squared singular values.
 
@@ -119,7 +119,7 @@ def _axes(X, scratch):  # type: ignore[no-untyped-def]
     return A, squares
 
 
-@spliced
+@inlined
 def _wide_axes(X, scratch):  # type: ignore[no-untyped-def]
     """The same where there are more columns than rows, by reflections: longer to compile, and a third of the time."""
     m = X.shape[0]
@@ -132,7 +132,7 @@ def _wide_axes(X, scratch):  # type: ignore[no-untyped-def]
     return G, squares
 
 
-@spliced
+@inlined
 def _centre(X):  # type: ignore[no-untyped-def]
     m, D = X.shape
     for c in range(D):
@@ -170,7 +170,7 @@ def _weights(first, last, points, targets, starts, members, reg, out):  # type: 
             w[p] /= total
 
 
-@spliced
+@inlined
 def _neighbourhood(i, points, starts, members, centred, space):  # type: ignore[no-untyped-def]
     """Where it begins, and its coordinates. Centred ones contain their point; others do not, and its row stays zero."""
     a, b = starts[i], starts[i + 1]
@@ -183,7 +183,7 @@ def _neighbourhood(i, points, starts, members, centred, space):  # type: ignore[
     return a, X
 
 
-@spliced
+@inlined
 def _keep_axes(A, squares, values, out):  # type: ignore[no-untyped-def]
     """The leading ones; axes without variance are zero."""
     for c in range(min(squares.size, values.size)):
@@ -215,7 +215,7 @@ def _wide_axes_of_all(first, last, points, starts, members, centred, values, out
             _keep_axes(A, squares, values[i], out[a:])
 
 
-@spliced
+@inlined
 def _bend(U, Q):  # type: ignore[no-untyped-def]
     """Rows of Q: products of two rows of U less their affine part, made orthogonal; returns their squared lengths."""
     d, m = U.shape
@@ -259,7 +259,7 @@ def _quadratics(first, last, starts, tangent, out):  # type: ignore[no-untyped-d
                 out[a + p, c] = Q[c, p] * scale
 
 
-@spliced
+@inlined
 def _share(values, c):  # type: ignore[no-untyped-def]
     """Sum of all but the c largest, over the sum of these."""
     tail = 0.0
@@ -287,7 +287,7 @@ def _reconstructors(first, last, starts, d, reg, eta, values, out, used):  # typ
         _reconstructor(values[i], c, reg, w[:k], u[:k], out[starts[i] : starts[i + 1]])
 
 
-@spliced
+@inlined
 def _without_ridge(values, V, w):  # type: ignore[no-untyped-def]
     """The twin of `eigenspan.graphs.weights.reconstruction_weights.weights_without_ridge`."""
     k, r = w.size, values.size
@@ -315,7 +315,7 @@ def _without_ridge(values, V, w):  # type: ignore[no-untyped-def]
                 w[p] += total * values[0] / values[j] * V[p, j]
 
 
-@spliced
+@inlined
 def _reconstructor(values, c, reg, w, u, F):  # type: ignore[no-untyped-def]
     """Keep the c leading columns of F and fill the last two, as the twin in `eigenspan.problem.forms.local_alignment` explains."""
     k, r = w.size, values.size

@@ -48,7 +48,7 @@ from ...data.x import as_rows
 from ...errors import DimensionError, InputError
 from ...graphs import KNN, Landmarks
 from ...numerics.eigen.auto import NAMES as SOLVERS
-from ...numerics.memory import explained, human_bytes, is_lazy
+from ...numerics.memory import human_bytes, is_lazy, with_memory_errors
 from ...numerics.threads import threads, threads_for
 from ...problem import Axes, Features, Fitted, Map, Posed
 from ...problem.kernels import warn_of_strangers
@@ -113,7 +113,7 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
                 )
         super()._validate_params()
 
-    @explained
+    @with_memory_errors
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Any:
         """Fit the embedding and its map.

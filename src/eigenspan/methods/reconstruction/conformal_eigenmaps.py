@@ -167,7 +167,7 @@ class ConformalEigenmaps(WalkEmbedding):
         """The best P."""
         found = minimise_quadratic(Q, tol=self.tol, max_iter=_STEPS)
         note(steps=found.values.size - 1)
-        if not found.settled:
+        if not found.converged:
             warn(
                 f"The conformal map was found with up to {found.gap:.1e} of a distortion of {found.values[-1]:.1e} left to gain after "
                 f"{found.values.size - 1} steps (wanted tol={self.tol:g} of it). Use fewer n_eigenvectors, or a larger tol.",

@@ -316,7 +316,7 @@ def _steps(runs: list[Descent]) -> int:
 
 def _report(last: Descent, tol: float, max_iter: int) -> None:
     note(descent_steps=last.values.size - 1, slope=last.slope)
-    if not last.settled:
+    if not last.converged:
         warn(
             f"KDR's last descent stopped after max_iter={max_iter} steps with a gradient of {last.slope:.1e} (wanted tol={tol:g}): the "
             "subspace is not a minimum yet. Raise max_iter, or tol if that will do; components that the response does not need leave the "

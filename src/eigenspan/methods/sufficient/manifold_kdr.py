@@ -127,7 +127,7 @@ class ManifoldKDR(WalkEmbedding):
         unexplained = Unexplained(U.T @ U, U.T @ R, float(np.sum(R * R)), n * eps)
         found = minimise(unexplained, np.eye(M) / M, tol=self.tol, max_iter=self.max_iter)
         note(steps=found.values.size - 1, eps=eps, response_features=R.shape[1])
-        if not found.settled:
+        if not found.converged:
             warn(
                 f"ManifoldKDR stopped after {found.values.size - 1} steps (max_iter={self.max_iter}) with up to {found.gap:.1e} of the "
                 f"response left to gain (wanted tol={self.tol:g}). Raise max_iter, or tol if that will do.",

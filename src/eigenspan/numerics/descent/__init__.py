@@ -1,1 +1,1 @@
-"""Iterative minimisation: orthonormal matrices, and stress by majorisation."""
+"""Iterative minimisation over orthonormal matrices, and of stress by majorisation."""

@@ -1,4 +1,4 @@
-"""Non-metric scaling: points whose distances come in the order of given ones, by majorisation (SMACOF) and isotonic regression."""
+"""Non-metric scaling by majorisation (SMACOF) and isotonic regression: find points whose distances have a given order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import pdist, squareform
 from sklearn.isotonic import isotonic_regression
 
-#: Distance, relative to the largest, below which two points are at one place.
+#: Distance, relative to the largest, below which two points count as coincident.
 COINCIDENT = 1e-10
 
 Array = NDArray[np.float64]
@@ -18,14 +18,14 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Ordinal:
-    """Points Y, and how they were found.
+    """Result of `ordinal_scaling`.
 
     Attributes
     ----------
     Y : ndarray of shape (n, d)
     given, wanted : ndarray
-        The increasing function of the given distances that those of Y are nearest to, but for its size, which is that of the given
-        ones: at both ends of each of its steps.
+        The increasing step function of the given distances (`given`) that is closest to the distances of Y (`wanted`), at both ends of
+        each step, scaled to the size of the given distances.
     stress : list of float
         Kruskal's stress-1 before and after every step, √(Σ w(d − d̂)² / Σ w d²). It never increases.
     converged : bool
@@ -40,7 +40,7 @@ class Ordinal:
 
 @dataclass(frozen=True, eq=False)
 class _Order:
-    """Pairs in the order of their given distances, equal ones as one group, weighted."""
+    """Pairs sorted by their given distances, in groups of equal distances, with weights."""
 
     order: Index
     starts: Index
@@ -58,7 +58,7 @@ class _Order:
         return _Order(order, starts, counts, w, counts * 1.0 if w is None else np.add.reduceat(w, starts))
 
     def regression(self, distances: Array) -> tuple[Array, Array]:
-        """The nearest increasing function of the given distances: its values at the groups, and at the pairs."""
+        """Return the closest increasing function of the given distances: its values for the groups and for the pairs."""
         d = distances[self.order]
         means = np.add.reduceat(d if self.weights is None else self.weights * d, self.starts) / self.group_weights
         levels = isotonic_regression(means, sample_weight=self.group_weights)
@@ -68,11 +68,11 @@ class _Order:
 
 
 def ordinal_scaling(given: Array, Y: Array, masses: Array | None = None, *, tol: float, steps: int) -> Ordinal:
-    """From the start Y down the stress of the order of the distances `given`, one for each pair as `pdist` lists them.
+    """Minimise the stress relative to the order of the distances `given` (one per pair, as listed by `pdist`), starting from Y.
 
-    With masses, pairs weigh their product; Guttman's transform is then ``BY/(m Σm)``. Distances that are equal stay equal
-    (Kruskal's secondary treatment). Disparities are kept at the size of the given distances: so is Y. Cost O(n²d) a step, ten
-    arrays of n²/2.
+    With masses, each pair is weighted by the product of its masses, and Guttman's transform is ``BY/(m Σm)``. Pairs with equal given
+    distances keep equal disparities (Kruskal's secondary treatment). Disparities are scaled to the size of the given distances, and
+    so is Y. Cost: O(n²d) per step, ten arrays of n²/2.
     """
     m = np.ones(len(Y)) if masses is None else masses
     w = None if masses is None else squareform(np.outer(m, m), checks=False)
@@ -92,7 +92,7 @@ def ordinal_scaling(given: Array, Y: Array, masses: Array | None = None, *, tol:
         B = squareform(np.divide(pull, distances, out=np.zeros_like(pull), where=apart))
         moved = B.sum(axis=1)[:, None] * Y - B @ Y
         if not apart.all():
-            moved += _parted(np.where(apart, 0.0, pull), Y.shape)
+            moved += _separating_pull(np.where(apart, 0.0, pull), Y.shape)
         Y = moved / (m * m.sum())[:, None]
         distances = pdist(Y)
     levels = levels * np.sqrt(size / _square(wanted, w))
@@ -101,15 +101,15 @@ def ordinal_scaling(given: Array, Y: Array, masses: Array | None = None, *, tol:
     return Ordinal(Y, given[order.order][order.starts[ends]], levels[ends], stress, converged)
 
 
-def _parted(pull: Array, shape: tuple[int, int]) -> Array:
-    """The sum over all pairs of pulls in fixed directions, which differ from pair to pair.
+def _separating_pull(pull: Array, shape: tuple[int, int]) -> Array:
+    """Return the displacements that separate coincident points: each pair is pulled apart in a fixed direction of its own.
 
-    Majorisation leaves the direction open in which points at one place part. Their difference would be one of rounding errors.
+    Majorisation does not determine the direction in which coincident points separate, and their difference is rounding error.
     """
     n, d = shape
     some = np.flatnonzero(pull > 0)
     (i, j), pull = (part[some] for part in np.triu_indices(n, 1)), pull[some]
-    # points of a sequence that fills the unit cube evenly, by an irrational step along each axis
+    # a sequence that fills the unit cube evenly: irrational steps along each axis
     steps = np.sqrt([p for p in range(2, 10 * d + 10) if all(p % q for q in range(2, p))][:d])
     places = np.outer(np.arange(1, n + 1), steps) % 1.0
     along = places[i] - places[j]

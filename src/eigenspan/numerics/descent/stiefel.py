@@ -1,4 +1,4 @@
-"""Descent over orthonormal matrices: ``min f(V) s.t. V'V = I``, for objectives that no eigenproblem minimises."""
+"""Minimisation over orthonormal matrices: ``min f(V) s.t. V'V = I``, for objectives that no eigenproblem minimises."""
 
 from __future__ import annotations
 
@@ -12,41 +12,42 @@ Array = NDArray[np.float64]
 #: ``V -> (f(V), ∂f/∂V)``.
 Objective = Callable[[Array], tuple[float, Array]]
 
-#: Share of the decrease that the slope promises with which a step is content.
+#: A step is accepted if it achieves this share of the decrease predicted by the slope (Armijo's rule).
 _ARMIJO = 1e-4
-#: Length of a first step, in radians or so: nothing is known of the curvature yet.
-_FIRST = 0.25
-#: Steps tried along one direction.
-_TRIALS = 25
+#: Length of the first step, roughly in radians, before the curvature has been estimated.
+_FIRST_STEP = 0.25
+#: Largest number of step lengths tried along one direction.
+_MAX_TRIALS = 25
 
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """Where a descent has come to.
+    """Result of `minimise`.
 
     Attributes
     ----------
     V : ndarray of shape (D, d)
         With orthonormal columns.
     values : ndarray
-        The objective at the start and after every step, each below the one before.
+        The objective at the start and after each step; strictly decreasing.
     slope : float
         Norm of the gradient along the manifold at V.
-    settled : bool
-        The slope is below the tolerance, or no step lowers the objective beyond its rounding.
+    converged : bool
+        True if the slope is below the tolerance, or no step lowers the objective by more than rounding.
     """
 
     V: Array
     values: Array
     slope: float
-    settled: bool
+    converged: bool
 
 
 def minimise(objective: Objective, V: Array, *, tol: float = 1e-6, max_iter: int = 200, memory: int = 10) -> Descent:
-    """A local minimum near V, by L-BFGS steps that stay orthonormal and never climb.
+    """Find a local minimum near V by L-BFGS steps that keep V orthonormal and decrease f.
 
-    Gradients are projected to the tangent space of the Stiefel manifold, ``G − V sym(V'G)``; a step is followed by the QR factorisation
-    that brings it back; earlier steps are carried along by projection. The line search is Armijo's, so the values fall at each step.
+    Gradients are projected to the tangent space of the Stiefel manifold, ``G − V sym(V'G)``. After each step a QR factorisation
+    restores orthonormal columns, and earlier steps are transported by projection. The line search is Armijo's, so the values decrease
+    at each step.
 
     Parameters
     ----------
@@ -57,9 +58,9 @@ def minimise(objective: Objective, V: Array, *, tol: float = 1e-6, max_iter: int
     tol : float
         Norm of the projected gradient at which to stop.
     max_iter : int
-        Steps at most.
+        Maximum number of steps.
     memory : int
-        Steps that the curvature is learned from.
+        Number of steps from which the curvature is estimated.
     """
     value, G = objective(V)
     g, values, pairs = tangent(V, G), [value], list[tuple[Array, Array]]()
@@ -69,7 +70,7 @@ def minimise(objective: Objective, V: Array, *, tol: float = 1e-6, max_iter: int
         if found is None:
             if not pairs:
                 return Descent(V, np.array(values), slope, True)
-            pairs = []  # what was learned of the curvature misleads here: once more, straight down
+            pairs = []  # the curvature estimate is misleading here: restart with steepest descent
             continue
         W, value, G, length = found
         new = tangent(W, G)
@@ -83,20 +84,20 @@ def minimise(objective: Objective, V: Array, *, tol: float = 1e-6, max_iter: int
 
 
 def tangent(V: Array, G: Array) -> Array:
-    """The part of G along the manifold at V."""
+    """Project G to the tangent space of the manifold at V."""
     S = V.T @ G
     return G - V @ (S + S.T) / 2
 
 
 def retract(V: Array) -> Array:
-    """Orthonormal columns with the same span, V itself where it has them."""
+    """Return orthonormal columns with the same span; V itself if its columns are orthonormal."""
     Q, R = np.linalg.qr(V)
     return Q * np.where(np.diagonal(R) < 0, -1.0, 1.0)
 
 
 def _direction(g: Array, pairs: list[tuple[Array, Array]]) -> Array:
-    """``−Hg`` by the two loops of L-BFGS; straight down while nothing is known of the curvature, or if it does not lead down."""
-    down = -g * (_FIRST / np.linalg.norm(g))
+    """Return ``−Hg`` by the two-loop recursion of L-BFGS; steepest descent if there is no curvature yet or ``−Hg`` does not descend."""
+    down = -g * (_FIRST_STEP / np.linalg.norm(g))
     if not pairs:
         return down
     q, shares = g.copy(), []
@@ -115,14 +116,14 @@ def _direction(g: Array, pairs: list[tuple[Array, Array]]) -> Array:
 def _search(
     objective: Objective, V: Array, value: float, step: Array, slope: float
 ) -> tuple[Array, float, Array, float] | None:
-    """The first point along the step that is low enough, with value, gradient and length; None where there is none."""
+    """Return the first acceptable point along the step, with its value, gradient and step length, or None."""
     length = 1.0
-    for _ in range(_TRIALS):
+    for _ in range(_MAX_TRIALS):
         W = retract(V + length * step)
         there, G = objective(W)
         if there < value and there <= value + _ARMIJO * length * slope:
             return W, there, G, length
         curvature = there - value - slope * length
-        best = -slope * length / (2 * curvature) if curvature > 0 else 0.5  # of the parabola through what is known
+        best = -slope * length / (2 * curvature) if curvature > 0 else 0.5  # minimiser of the interpolating parabola
         length *= float(np.clip(best, 0.1, 0.5))
     return None

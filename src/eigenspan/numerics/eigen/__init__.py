@@ -1,6 +1,6 @@
-"""Eigensolvers, and the only calls of LAPACK, ARPACK, SuperLU and pyamg in the library.
+"""Eigensolvers. This package and `numerics.factor` make the library's only calls of LAPACK, ARPACK, SuperLU and pyamg.
 
-`Auto` holds the decision table; the others can be asked for by name.
+`Auto` chooses a solver by its decision table; the others can be requested by name.
 """
 
 from .auto import (

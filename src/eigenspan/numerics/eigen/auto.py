@@ -1,4 +1,4 @@
-"""Solvers are values: a spec object says which eigensolver to use, `Auto` is one whose docstring is its decision table."""
+"""Solver specifications: objects that select an eigensolver. The docstring of `Auto` is its decision table."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from . import chebyshev, dense, iterative, lanczos, multigrid
 Array = NDArray[np.float64]
 Pairs = tuple[Array, Array]
 
-#: Residual relative to the norm that is rounding in the matrix.
+#: Residual, relative to the norm, that is due to rounding of the matrix entries.
 _ROUNDING = 1e-16
 
 
 class Matrix(Protocol):
-    """What a solver needs to know of a symmetric matrix (`eigenspan.problem.Form` provides it)."""
+    """Interface of a symmetric matrix that the solvers use (`eigenspan.problem.Form` implements it)."""
 
     @property
     def n(self) -> int: ...
@@ -51,18 +51,21 @@ class Matrix(Protocol):
 
 
 class Solver(BaseEstimator):
-    """Base of the solver specs. `pairs` returns raw eigenpairs of one symmetric matrix; the last may be rough, as it tells the gap."""
+    """Base class of the solver specifications.
+
+    `pairs` returns raw eigenpairs of one symmetric matrix. The last pair may be inaccurate, as it only serves to measure the gap.
+    """
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         raise NotImplementedError
 
     def chain(self, A: Matrix, k: int, sense: str) -> list[Solver]:
-        """The solvers to try in turn. An explicit choice stands alone; only `Auto` has alternatives."""
+        """Return the solvers to try in turn: only this one for an explicit choice; `Auto` returns alternatives."""
         return [self]
 
 
 class Dense(Solver):
-    """LAPACK on the assembled matrix: O(n³) time, 8n² bytes. Exact for any spectrum, repeated eigenvalues included."""
+    """LAPACK on the assembled matrix: O(n³) time, 8n² bytes. Exact for any spectrum, including repeated eigenvalues."""
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         require(
@@ -81,15 +84,15 @@ class Dense(Solver):
 class ShiftInvert(Solver):
     """Lanczos on ``(A + sI)⁻¹`` by one sparse factorisation: the smallest eigenpairs of a sparse PSD matrix.
 
-    Time and memory follow the fill of the factor, small where the data's intrinsic dimension is low. Eigenvectors whose
-    eigenvalues differ by no more than rounding in the matrix are not told apart: of a cluster of these, any are returned.
+    Time and memory follow the fill of the factor, which is small if the data have a low intrinsic dimension. Eigenvectors whose
+    eigenvalues differ only by rounding of the matrix cannot be distinguished: any vectors of their common eigenspace are returned.
 
     Parameters
     ----------
     shift : float, default=1e-12
         s relative to the matrix norm.
     by_fronts : bool or None, default=None
-        Factorise by compiled fronts, or by SuperLU; None leaves it to the predicted fill.
+        Factorise with the compiled multifrontal code (True) or with SuperLU (False); None chooses by the predicted fill.
     """
 
     def __init__(self, shift: float = 1e-12, by_fronts: bool | None = None) -> None:
@@ -109,7 +112,7 @@ class ShiftInvert(Solver):
 
         def whole(b: Array) -> Array:
             nonlocal solves
-            solves += 1  # with as many right-hand sides as there are: the factor is read once
+            solves += 1  # one solve for all right-hand sides: the factor is read once
             return inverse_of_whole(b)
 
         def shifted(x: Array) -> Array:
@@ -117,10 +120,10 @@ class ShiftInvert(Solver):
             return y if U is None else y + U @ (c * (U.T @ x).T).T
 
         hidden, vectors = np.zeros((A.n, 0)) if exclude is None else exclude[near], np.zeros((A.n, 0))
-        # thin matrices, for which a second thread would wake up and then keep a processor from others
+        # thin matrices gain nothing from a second thread, which would occupy a processor that others could use
         with one_blas_thread():
             while vectors.shape[1] < k:
-                # eigenvalues far above a null space drown in the rounding of its huge inverse: hide what was found, look again
+                # rounding of the huge inverse on a null space hides eigenvalues far above it: deflate the pairs found and iterate again
                 inverse = iterative.constrained_inverse(whole, shifted, hidden, rng, size)
                 _, new = lanczos.largest_of_inverse(
                     inverse, A.n, k - vectors.shape[1], rng, exclude=hidden, floor=floor, together=factor.together
@@ -133,20 +136,20 @@ class ShiftInvert(Solver):
 
 
 class Chebyshev(Solver):
-    """Chebyshev-filtered block Krylov iteration: the smallest eigenpairs of a PSD matrix, by products alone.
+    """Chebyshev-filtered block Krylov iteration: the smallest eigenpairs of a PSD matrix from products only.
 
-    Right where the intrinsic dimension is high and a factor would fill: the wanted eigenvalues are then not too small. A form kept
-    as FᵀF stays in factors. Memory O(n d); threads share the columns of the block. Weights of all pairs are multiplied with in
-    blocks, or written out where their n×n array fits.
+    Suitable if the intrinsic dimension is high, so that a factor would fill: the wanted eigenvalues are then not too small. A form
+    stored as FᵀF stays factored. Memory O(n d); the threads share the columns of the block. Weights of all pairs are multiplied in
+    blocks, or written out if their n×n array fits into memory.
 
     Parameters
     ----------
     degree : int, default=400
-        Largest degree of the filter; the spectrum decides how much of it is used.
+        Largest degree of the filter; the degree that is used depends on the spectrum.
     cycles : int, default=60
-        At most this many restarts.
+        Maximum number of restarts.
     tol : float, default=3e-10
-        Residual relative to the matrix norm. The iteration goes on until the angle to the wanted subspace is small too.
+        Residual relative to the matrix norm. The iteration continues until the angle to the wanted subspace is small too.
     """
 
     def __init__(self, degree: int = 400, cycles: int = 60, tol: float = 3e-10) -> None:
@@ -156,23 +159,23 @@ class Chebyshev(Solver):
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         _check_sparse_smallest("chebyshev", A, sense, by_products=True)
-        if _few(A, k):
+        if _is_small(A, k):
             return Dense().pairs(A, k, sense, exclude, rng)
         return chebyshev.smallest_by_filter(
-            _at_hand(A), k, rng, exclude=exclude, tol=self.tol, cycles=self.cycles, degree=self.degree
+            _written_out_if_it_fits(A), k, rng, exclude=exclude, tol=self.tol, cycles=self.cycles, degree=self.degree
         )
 
 
 class Multigrid(Solver):
     """LOBPCG preconditioned by algebraic multigrid: the smallest eigenpairs of a sparse graph Laplacian. Needs ``eigenspan[amg]``.
 
-    Time and memory O(n d) an iteration whatever the intrinsic dimension; for Laplacians whose factor fills and whose gaps are
-    tiny. Forms of second derivatives (LLE, LTSA) are poorly conditioned for it.
+    Time and memory are O(n d) per iteration whatever the intrinsic dimension. Suitable for Laplacians whose factor fills and whose
+    gaps are tiny. Forms of second derivatives (LLE, LTSA) are poorly conditioned for it.
 
     Parameters
     ----------
     iterations : int, default=200
-        At most this many LOBPCG steps.
+        Maximum number of LOBPCG steps.
     tol : float, default=3e-10
         Residual relative to the matrix norm.
     """
@@ -183,7 +186,7 @@ class Multigrid(Solver):
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         _check_sparse_smallest("amg", A, sense)
-        if _few(A, k):
+        if _is_small(A, k):
             return Dense().pairs(A, k, sense, exclude, rng)
         return multigrid.smallest_by_multigrid(
             A.assembled(), k, rng, exclude=exclude, tol=self.tol, iterations=self.iterations
@@ -193,16 +196,16 @@ class Multigrid(Solver):
 class Lanczos(Solver):
     """Lanczos on A (largest) or on ``‖A‖I − A`` (smallest): products only, no factorisation, any symmetric matrix.
 
-    Right for Gram matrices and for sparse matrices whose factor would fill; slow where the wanted eigenvalues are tiny
-    and crowded.
+    Suitable for Gram matrices and for sparse matrices whose factor would fill; slow if the wanted eigenvalues are tiny and close
+    together.
     """
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         size, given = max(A.norm(), np.finfo(float).tiny), A.dense is not None
-        A = _at_hand(A)
+        A = _written_out_if_it_fits(A)
         sign = 1.0 if sense == "max" else -1.0
         lift = 0.0 if sense == "max" or not A.psd else size
-        # flipped, the wanted eigenvalues crowd below ‖A‖: a wider space, and a residual that is small against ‖A‖ is enough
+        # the wanted eigenvalues of ‖A‖I − A lie close below ‖A‖: use a wider space; a residual relative to ‖A‖ is enough
         crowded: dict[str, Any] = {"width": 60, "tol": 1e-11} if lift and not given else {}
         values, vectors = iterative.top_pairs(
             lambda x: sign * (A @ x) + lift * x,
@@ -218,7 +221,7 @@ class Lanczos(Solver):
 
 
 class Factor(Solver):
-    """The largest eigenpairs of a pure low-rank form ``U diag(c) U'``, c > 0, from its r×r Gram: O(nr²), never n×n."""
+    """Compute the largest eigenpairs of a pure low-rank form ``U diag(c) U'``, c > 0, from its r×r Gram: O(nr²), never n×n."""
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         if (
@@ -229,7 +232,9 @@ class Factor(Solver):
             or sense != "max"
             or np.any(A.low_rank[1] < 0)
         ):
-            raise InputError('solver="factor" needs a form that is only a low-rank Gram, to be maximised.')
+            raise InputError(
+                'solver="factor" needs a form that is only a low-rank Gram matrix, to be maximised. Use solver="auto".'
+            )
         U, c = A.low_rank
         R = (U.toarray() if sp.issparse(U) else U) * np.sqrt(c)
         if exclude is not None:
@@ -239,20 +244,21 @@ class Factor(Solver):
         values, S = dense.eigenpairs(dense.symmetric(R.T @ R), k, "max")
         floor = 1e-14 * max(values[0], np.finfo(float).tiny)
         vectors = R @ (S / np.sqrt(np.maximum(values, floor)))
-        if values[-1] <= 1e-10 * values[0]:  # the Gram squares the condition number: small axes need orthonormalising
+        # the Gram squares the condition number, so small axes need orthonormalising
+        if values[-1] <= 1e-10 * values[0]:
             vectors = la.qr(vectors, mode="economic")[0]
         return values, vectors
 
 
 class Randomised(Solver):
-    """Randomised block power iteration: the largest eigenpairs of a PSD Gram with a decaying spectrum.
+    """Randomised block power iteration: the largest eigenpairs of a PSD Gram matrix with a decaying spectrum.
 
     Parameters
     ----------
     oversample : int, default=10
-        Extra columns in the block.
+        Number of extra columns in the block.
     iterations : int, default=200
-        At most this many block products.
+        Maximum number of block products.
     tol : float, default=1e-9
         Residual relative to the largest eigenvalue at which to stop.
     """
@@ -264,7 +270,10 @@ class Randomised(Solver):
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         if sense != "max" or not A.psd:
-            raise InputError('solver="randomised" finds the largest eigenpairs of a positive semidefinite form only.')
+            raise InputError(
+                f'solver="randomised" finds the largest eigenpairs of a positive semidefinite form only; this problem asks for '
+                f'sense={sense!r}, psd={A.psd}. Use solver="auto" or "lanczos".'
+            )
         return iterative.subspace_iteration(
             A.__matmul__,
             A.n,
@@ -278,19 +287,21 @@ class Randomised(Solver):
 
 
 class BlockKrylov(Solver):
-    """Block Krylov iteration from a random start: the largest eigenpairs of a PSD matrix whose products are dear, in few of them."""
+    """Block Krylov iteration from a random start: the largest eigenpairs of a PSD matrix with expensive products."""
 
     def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         if sense != "max" or not A.psd or exclude is not None:
-            raise InputError("BlockKrylov finds the largest eigenpairs of a positive semidefinite form only.")
+            raise InputError(
+                "BlockKrylov finds the largest eigenpairs of a positive semidefinite form without excluded directions only."
+            )
         return iterative.block_krylov(A.__matmul__, A.n, k, rng, passes=40, tol=1e-9)
 
 
 class Auto(Solver):
-    """Choose by the structure of the matrix.
+    """Choose the solver by the structure of the matrix.
 
     ==========================================  ==========================================
-    the matrix, and what is wanted              solvers, in the order they are tried
+    matrix, and wanted eigenvalues              solvers, in the order they are tried
     ==========================================  ==========================================
     only a low-rank Gram, largest               Factor
     n ≤ 500, or more than a quarter of the      Dense
@@ -303,13 +314,13 @@ class Auto(Solver):
     sparse (+ low rank), PSD, smallest:
     its factor fits and is quick                ShiftInvert, Chebyshev, Dense
     its factor would fill                       Lanczos, Chebyshev, Dense
-    the same, kept as FᵀF                       Chebyshev, Lanczos, Dense
+    its factor would fill, stored as FᵀF        Chebyshev, Lanczos, Dense
     anything else                               Lanczos, Dense
     ==========================================  ==========================================
 
-    Fill is predicted from the separators of the matrix's graph (`solvers.fill`), which tell low intrinsic dimension from high;
-    the prediction is in the diagnostics. The next solver in a row runs only when the one before it misses its residual, and a
-    `ConvergenceWarning` says so.
+    The fill is predicted from the separators of the matrix's graph (`numerics.factor.fill`), which are small if the intrinsic
+    dimension is low; the prediction is in the diagnostics. The next solver in a row runs only if the previous one misses its residual,
+    with a `ConvergenceWarning`.
     """
 
     dense_below: int = 500
@@ -317,7 +328,7 @@ class Auto(Solver):
 
     def chain(self, A: Matrix, k: int, sense: str) -> list[Solver]:
         sparse = A.sparse is not None or bool(A.roots)
-        if _is_spread(A):
+        if _is_distributed(A):
             return [Chebyshev() if sense == "min" else BlockKrylov()]
         low_rank = A.low_rank is not None and not (sparse or A.pairs) and A.dense is None
         if low_rank and sense == "max" and A.low_rank is not None and np.all(A.low_rank[1] >= 0):
@@ -337,7 +348,7 @@ class Auto(Solver):
         return [Lanczos(), Dense()]
 
     def _fill(self, A: Matrix) -> Fill:
-        """The cost of the part whose factor takes longest."""
+        """Return the predicted cost of the summand whose factor takes longest."""
         parts = [] if A.sparse is None else [predict_fill(A.sparse)]
         parts += [predict_fill(F, squared=True) for _, F in A.roots]
         worst = max(parts, key=lambda part: part.seconds)
@@ -354,23 +365,26 @@ class Auto(Solver):
         return self.chain(A, k, sense)[0].pairs(A, k, sense, exclude, rng)
 
 
-def _few(A: Matrix, k: int) -> bool:
-    """A block of vectors would be a good part of the space: LAPACK is quicker, and sure."""
+def _is_small(A: Matrix, k: int) -> bool:
+    """Return True if the block would be a large share of the space: LAPACK is then faster, and reliable."""
     return 10 * (k + 16) >= A.n
 
 
-def _at_hand(A: Matrix) -> Any:
-    """A with its weights of all pairs written out where the n×n array fits: a product then costs O(n²), not O(n²D) and the weights."""
-    return A.written_out() if A.pairs and not _is_spread(A) and fits(16.0 * A.n**2, 0.5) else A
+def _written_out_if_it_fits(A: Matrix) -> Any:
+    """Return A, with its weights of all pairs written out if the n×n array fits: a product then costs O(n²) instead of O(n²D)."""
+    return A.written_out() if A.pairs and not _is_distributed(A) and fits(16.0 * A.n**2, 0.5) else A
 
 
-def _is_spread(A: Matrix) -> bool:
-    """Entries lie on a cluster, and stay there."""
-    return any(getattr(P, "spread", False) for _, P in A.pairs)
+def _is_distributed(A: Matrix) -> bool:
+    """Return True if the entries are stored on a cluster."""
+    return any(getattr(P, "distributed", False) for _, P in A.pairs)
 
 
 def _check_sparse_smallest(name: str, A: Matrix, sense: str, by_products: bool = False) -> None:
-    """A form of all pairs has no entries to factorise, but products."""
+    """Raise InputError unless the smallest eigenpairs of a sparse PSD matrix are wanted.
+
+    Weights of all pairs count as sparse only if `by_products`: they have no entries to factorise.
+    """
     parts = [A.sparse is not None, bool(A.roots), bool(A.pairs) and by_products]
     sparse = any(parts) and A.dense is None and (by_products or not A.pairs)
     if sense != "min" or not A.psd or not sparse:
@@ -393,7 +407,7 @@ NAMES: dict[str, type[Solver]] = {
 
 
 def as_solver(solver: str | Solver) -> Solver:
-    """A spec object from its shorthand."""
+    """Return the solver object for a name; return a Solver unchanged."""
     if isinstance(solver, Solver):
         return solver
     if solver in NAMES:

@@ -1,7 +1,7 @@
-"""A data matrix about its mean that is never written out: its products, its two Gram matrices and its leading axes.
+"""A data matrix centred implicitly: its products, its two Gram matrices and its principal axes.
 
-Dense rows are centred a block at a time; sparse ones keep their zeros, and the mean is taken off the products (a column without
-zeros has its mean taken off its values, or far from the origin nothing would be left of its digits).
+Dense rows are centred a block at a time. Sparse ones keep their zeros, and the mean is subtracted from the products. A sparse column
+without zeros has the mean subtracted from its values: far from the origin its digits would cancel otherwise.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from .lanczos import largest
 
 Array = NDArray[np.float64]
 
-#: Numbers of a dense matrix that are centred at once.
-_NUMBERS = 2**22
-#: Eigenvalues of a Gram matrix, relative to its largest, above which its eigenvectors make an orthonormal partner to ten digits.
-_CLEAR = 1e-5
-#: Rows or columns, whichever are fewer, for each product with a dense matrix that could be had in the time of its square.
+#: Number of entries of a dense matrix that are centred at a time.
+_BLOCK_ENTRIES = 2**22
+#: Eigenvalues of a Gram matrix above this share of the largest have partner vectors that are orthonormal to ten digits.
+_WELL_CONDITIONED = 1e-5
+#: The Gram matrix takes as long as (smaller dimension / this number) products with the dense matrix.
 _READS = 20
-#: Vectors of a Krylov space at most.
-_WIDEST = 300
-#: Squared mean over variance of the columns up to which a mean that is taken off the products costs no digits worth a copy.
-_NEAR = 100.0
-#: Residual, relative to the largest eigenvalue, of axes that are found.
-_SETTLED = 1e-11
+#: Maximum dimension of a Krylov space.
+_MAX_KRYLOV = 300
+#: Subtracting the mean from products is accurate enough up to this ratio of squared mean to variance of the columns.
+_MAX_MEAN_RATIO = 100.0
+#: Largest accepted residual of an axis, relative to the largest eigenvalue.
+_TOLERANCE = 1e-11
 
 
 def column_means(X: Any, center: bool = True) -> Array:
-    """In double precision (a sparse float32 matrix would be summed in its own); zero where nothing is to be centred."""
+    """Return the means in double precision (a sparse float32 matrix would be summed in float32), or zeros if `center` is False."""
     if not center:
         return np.zeros(X.shape[1])
     return np.ones(X.shape[0]) @ X / X.shape[0] if sp.issparse(X) else np.mean(X, axis=0, dtype=np.float64)
@@ -46,7 +46,7 @@ def column_means(X: Any, center: bool = True) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Centred:
-    """``X − 1·mean'`` of shape (n, D). Build it with `Centred.of`."""
+    """The matrix ``X − 1·mean'`` of shape (n, D). Build it with `Centred.of`."""
 
     X: Any
     mean: Array
@@ -54,11 +54,11 @@ class Centred:
 
     @staticmethod
     def of(X: Any, mean: Array) -> Centred:
-        """X about the mean of its columns, whose values they need not share: a sparse column without zeros is shifted."""
+        """Centre X at `mean`, a vector in the units of its columns; a sparse column without zeros is shifted explicitly."""
         if not sp.issparse(X):
             return Centred(X, mean)
         X = sp.csr_array(X, dtype=np.float64)
-        if not X.has_canonical_format:  # the arrays are the caller's
+        if not X.has_canonical_format:  # do not change the caller's arrays
             X = X.copy()
             X.sum_duplicates()
         full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
@@ -70,7 +70,7 @@ class Centred:
 
     @property
     def origin(self) -> Array:
-        """Of the rows as they were given."""
+        """Return the point of the original coordinates at which X is centred."""
         return self.mean + self.shift
 
     @property
@@ -83,29 +83,29 @@ class Centred:
 
     @property
     def stored(self) -> int:
-        """Numbers in memory."""
+        """Return the number of stored entries."""
         return int(self.X.nnz) if self.is_sparse else int(self.X.size)
 
     @cached_property
     def is_near(self) -> bool:
-        """Products keep their digits where the mean is taken off afterwards; and dense rows are at hand in double precision."""
+        """Return True if subtracting the mean after a product loses no digits (dense rows must also be float64)."""
         if self.is_sparse or not self.mean.any():
             return True
         return self.X.dtype == np.float64 and self._is_near(self._squares)
 
     def _is_near(self, squares: Array) -> bool:
-        return bool(np.all(self.shape[0] * self.mean**2 <= _NEAR * squares))
+        return bool(np.all(self.shape[0] * self.mean**2 <= _MAX_MEAN_RATIO * squares))
 
     def _rows(self) -> Iterator[tuple[slice, Array]]:
         n, D = self.shape
-        step = max(64, _NUMBERS // max(D, 1))
+        step = max(64, _BLOCK_ENTRIES // max(D, 1))
         for i in range(0, n, step):
             part = slice(i, i + step)
             yield part, np.subtract(self.X[part], self.mean, dtype=np.float64)
 
     def _columns(self) -> Iterator[Array]:
         n, D = self.shape
-        step = max(64, _NUMBERS // max(n, 1))
+        step = max(64, _BLOCK_ENTRIES // max(n, 1))
         for j in range(0, D, step):
             yield np.subtract(self.X[:, j : j + step], self.mean[j : j + step], dtype=np.float64)
 
@@ -122,17 +122,17 @@ class Centred:
         return sum((block.T @ U[part] for part, block in self._rows()), np.zeros((self.shape[1], *U.shape[1:])))
 
     def backward_parts(self, U: Array) -> Iterator[Array]:
-        """``(X − 1·mean')' U`` some columns of X at a time."""
+        """Yield ``(X − 1·mean')' U`` for a block of columns of X at a time."""
         if not self.is_sparse:
             yield from (block.T @ U for block in self._columns())
             return
         columns, sums = sp.csr_array(self.X.T), U.sum(axis=0)
-        step = max(64, _NUMBERS // max(U.shape[1], 1))
+        step = max(64, _BLOCK_ENTRIES // max(U.shape[1], 1))
         for j in range(0, self.shape[1], step):
             yield columns[j : j + step] @ U - np.multiply.outer(self.mean[j : j + step], sums)
 
     def gram(self) -> Array:
-        """The n×n products of the rows."""
+        """Return the n×n inner products of the rows."""
         if not self.is_sparse:
             return sum((block @ block.T for block in self._columns()), np.zeros((self.shape[0],) * 2))
         G, a = (self.X @ self.X.T).toarray(), self.X @ self.mean
@@ -140,20 +140,20 @@ class Centred:
         return symmetric(G)
 
     def scatter(self) -> Array:
-        """The D×D products of the columns."""
+        """Return the D×D inner products of the columns."""
         if not self.is_sparse:
             return sum((block.T @ block for _, block in self._rows()), np.zeros((self.shape[1],) * 2))
         S, sums = (self.X.T @ self.X).toarray(), self.X.sum(axis=0)
         S += np.outer(self.mean, self.shape[0] * self.mean - sums) - np.outer(sums, self.mean)
         return symmetric(S)
 
-    def smaller(self) -> Array:
-        """Of these two the one of lower order."""
+    def smaller_gram(self) -> Array:
+        """Return `gram` or `scatter`, whichever is smaller."""
         return self.gram() if self.shape[0] <= self.shape[1] else self.scatter()
 
     @cached_property
     def _squares(self) -> Array:
-        """Sums of squares of the columns; those about the origin serve where taking the mean off them costs no digits."""
+        """Return the column sums of squares about the mean; computed from those about the origin if no digits cancel."""
         n, D = self.shape
         if self.is_sparse:
             away = (self.X.data - self.mean[self.X.indices]) ** 2
@@ -166,23 +166,23 @@ class Centred:
         return sum((np.einsum("ij,ij->j", block, block) for _, block in self._rows()), np.zeros(D))
 
     def spread(self) -> Array:
-        """Standard deviation of every column."""
+        """Return the standard deviation of each column."""
         return np.sqrt(self._squares / max(self.shape[0], 1))
 
     def divided(self, unit: Array) -> Centred:
-        """The same with every column in units of its own; dense X is copied."""
+        """Return the matrix with each column divided by its entry of `unit`; dense X is copied."""
         if self.is_sparse:
             X = sp.csr_array((self.X.data / unit[self.X.indices], self.X.indices, self.X.indptr), shape=self.shape)
             return Centred(X, self.mean / unit)
         X = np.subtract(self.X, self.mean, dtype=np.float64) / unit
         if self.mean.any():
-            X -= X.mean(axis=0)  # far from the origin the mean is rounded too
+            X -= X.mean(axis=0)  # far from the origin the stored mean is rounded too
         return Centred(X, np.zeros_like(self.mean))
 
 
 class Axes(NamedTuple):
-    """Principal axes, largest first: singular values, right singular vectors, their residuals ``‖C'Cv − s²v‖ / s_1²``, and the
-    coordinates of the rows along them."""
+    """Principal axes, largest first: singular values, right singular vectors, residuals ``‖C'Cv − s²v‖ / s_1²``, and scores (the
+    coordinates of the rows along the axes)."""
 
     values: Array
     vectors: Array
@@ -191,23 +191,23 @@ class Axes(NamedTuple):
 
 
 class Squared:
-    """``u -> CC'u``, or ``v -> C'Cv`` where that is smaller.
+    """The operator ``u -> CC'u``, or ``v -> C'Cv`` if that is smaller.
 
-    Dense X is read for every product, until they have taken as long as multiplying it with itself would: that is done then, if memory
-    allows, and the products go on with the small matrix. In all they take at most twice as long as the better of both ways.
+    At first each product reads X. Once these products have taken as long as the Gram matrix would, the Gram matrix is computed, if memory
+    allows, and used for further products. The total time is at most twice that of the faster alternative.
     """
 
     def __init__(self, C: Centred, few: int) -> None:
         self.C, self.order = C, min(C.shape)
         self.small: Array | None = None
-        # a product with rows that are far away copies them
+        # far from the origin each product copies the rows
         self.reads = math.inf if C.is_sparse else self.order // (_READS if C.is_near else 5 * _READS)
-        if self.reads < 3 * few:  # too few to find anything
+        if self.reads < 3 * few:  # too few products to find anything
             self.reads = 0
 
     def __call__(self, u: Array) -> Array:
         if self.small is None and self.reads <= 0 and fits(24.0 * self.order**2, 0.5):
-            self.small = symmetric(self.C.smaller())
+            self.small = symmetric(self.C.smaller_gram())
         if self.small is not None:
             return symmetric_product(self.small, u)
         self.reads -= 1
@@ -217,7 +217,7 @@ class Squared:
 
 @dataclass(frozen=True, eq=False)
 class Partners:
-    """``C'W`` with orthonormal columns, as many as the rows span: multiplied with a few vectors, and not written out for that.
+    """``C'W`` with orthonormal columns that span the row space, kept in factored form for products with a few vectors.
 
     Build it with `Partners.of`.
     """
@@ -227,9 +227,9 @@ class Partners:
 
     @staticmethod
     def of(C: Centred, values: Array, U: Array) -> Partners | Array:
-        """`right_partners`, from sums over some columns at a time."""
+        """Compute `right_partners` in factored form, from sums over blocks of columns."""
         W = U / np.sqrt(values)
-        if _is_clear(values):
+        if _is_well_conditioned(values):
             return Partners(C, W)
         R, failed = la.lapack.dpotrf(symmetric(sum((V.T @ V for V in C.backward_parts(W)), 0.0 * np.eye(values.size))))
         if failed:
@@ -254,49 +254,49 @@ class Partners:
 
 
 def right_partners(C: Centred, values: Array, U: Array) -> Array:
-    """Orthonormal ``C'U diag(values)^−½`` of eigenpairs of ``CC'``, largest first.
+    """Return the orthonormal vectors ``C'U diag(values)^−½`` for eigenpairs of ``CC'``, largest first.
 
-    Rounding in the products leans small axes towards large ones; where that shows, what leans is taken off.
+    Rounding in the products gives small axes a component along large ones. If that is noticeable, the axes are orthonormalised again.
     """
     V = C.backward(U) / np.sqrt(values)
-    if _is_clear(values):
+    if _is_well_conditioned(values):
         return V
     R, failed = la.lapack.dpotrf(symmetric(V.T @ V))
     if not failed:
         return la.solve_triangular(R, V.T, trans="T", overwrite_b=True).T
     Q, R = la.qr(V, mode="economic")
-    return Q * np.where(np.diagonal(R) < 0, -1.0, 1.0)  # partners of U, not of −U
+    return Q * np.where(np.diagonal(R) < 0, -1.0, 1.0)  # the signs of the partners must match U
 
 
-def _is_clear(values: Array) -> bool:
-    """Partners of these eigenvalues are orthonormal as they come."""
-    return not values.size or bool(values[-1] > _CLEAR * values[0])
+def _is_well_conditioned(values: Array) -> bool:
+    """Return True if the partners of these eigenvalues are orthonormal without further work."""
+    return not values.size or bool(values[-1] > _WELL_CONDITIONED * values[0])
 
 
 def leading_axes(C: Centred, r: int, rng: np.random.Generator, *, spare: int = 0) -> Axes:
-    """The `r` principal axes of largest variance, the last `spare` of them only well enough to tell the gap before them.
+    """Return the `r` principal axes of largest variance; the last `spare` only as accurately as measuring the gap before them requires.
 
-    Lanczos on products with X to full accuracy, copies of repeated values included; dense X is multiplied with itself, O(nD min(n,
-    D)), as soon as that is less work than the products so far, and at once where r is a large part of the rank. Values that are
-    rounding of the first come out as none: there may be fewer than r.
+    Uses Lanczos on products with X to full accuracy, including repeated values. The Gram matrix of dense X, O(nD min(n, D)), is computed
+    as soon as that costs less than the products so far, and at once if r is a large part of the rank. Values that are only rounding
+    relative to the first are dropped, so there may be fewer than r.
     """
-    small, r = min(C.shape), int(r)  # a narrow integer would overflow
+    small, r = min(C.shape), int(r)  # a narrow integer type would overflow
     least = 2 * r + 20
     if 2 * least < small:
-        width = min(max(least, min(C.stored // small, _WIDEST)), small // 2)
+        width = min(max(least, min(C.stored // small, _MAX_KRYLOV)), small // 2)
         product = Squared(C, r)
         found = _axes(C, *largest(product, small, r, rng, width=width, rough=spare, threaded=not C.is_sparse))
-        if _is_true(C, found, r - spare, rng):
+        if _is_converged(C, found, r - spare, rng):
             return found
     require(24.0 * small**2, f"The {small}×{small} products of the rows", "Ask for fewer axes.")
-    M = symmetric(C.smaller())
+    M = symmetric(C.smaller_gram())
     values, vectors = eigenpairs(M, r, "max")
     top = max(values[0], np.finfo(float).tiny)
     return _axes(C, values, vectors, top * la.norm((M @ vectors - vectors * values) / top, axis=0))
 
 
 def _axes(C: Centred, values: Array, vectors: Array, residuals: Array) -> Axes:
-    """From eigenpairs of the smaller Gram matrix, largest first, those that are rounding left out."""
+    """Return the axes for eigenpairs of the smaller Gram matrix, largest first, without those that are rounding."""
     kept = values > 1e-13 * max(values[0], 0.0)
     values, vectors, residuals = values[kept], vectors[:, kept], residuals[kept] / max(values[0], np.finfo(float).tiny)
     if C.shape[0] > C.shape[1]:
@@ -305,11 +305,11 @@ def _axes(C: Centred, values: Array, vectors: Array, residuals: Array) -> Axes:
     return Axes(s, right_partners(C, values, vectors), residuals * s.max(initial=0.0) / s, vectors * s)
 
 
-def _is_true(C: Centred, found: Axes, wanted: int, rng: np.random.Generator) -> bool:
-    """The wanted axes are orthonormal and their residuals small, of which one product with a random vector among them tells."""
+def _is_converged(C: Centred, found: Axes, wanted: int, rng: np.random.Generator) -> bool:
+    """Return True if the wanted axes are orthonormal with small residuals, checked by one product with a random combination of them."""
     V, s = found.vectors[:, :wanted], found.values[:wanted]
-    if np.any(np.abs(V.T @ V - np.eye(s.size)) > 1e-9) or np.any(found.residuals[:wanted] > _SETTLED):
+    if np.any(np.abs(V.T @ V - np.eye(s.size)) > 1e-9) or np.any(found.residuals[:wanted] > _TOLERANCE):
         return False
     g = rng.standard_normal(s.size)
     error = la.norm(C.backward(C.forward(V @ g)) - V @ (s**2 * g))
-    return bool(error <= _SETTLED * s.max(initial=0.0) ** 2 * la.norm(g))
+    return bool(error <= _TOLERANCE * s.max(initial=0.0) ** 2 * la.norm(g))

@@ -1,8 +1,8 @@
 """Chebyshev-filtered block Krylov iteration: the smallest eigenpairs of a sparse PSD matrix that cannot be factorised.
 
-A polynomial of high degree in the matrix lifts the bottom of the spectrum out of the rest; the filtered blocks of a few steps
-are kept, orthonormalised, and the best vectors in their span start the next cycle. Only products are needed, so a matrix
-given as FᵀF stays in factors, where its smallest eigenvalues keep the digits that squaring would cost.
+A polynomial of high degree in the matrix amplifies the smallest eigenvalues. The filtered blocks of a few steps are
+orthonormalised and kept, and the best vectors in their span start the next cycle. Only products are needed, so a matrix
+given as FᵀF stays factored, and its smallest eigenvalues keep the digits that squaring would lose.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from .iterative import new_directions, spectral_bound
 
 Array = NDArray[np.float64]
 
-#: Vectors in a block beyond those wanted, at least; blocks are multiples of 8 wide. Filtered blocks kept in a cycle.
+#: Minimum number of vectors in a block beyond those wanted (block widths are multiples of 8), and filtered blocks kept per cycle.
 _GUARD, _BLOCKS = 6, 4
-#: Damping of the unwanted spectrum by one filter: cosh of this number.
+#: Damping of the unwanted spectrum by one filter is cosh of this number.
 _DAMPING = 3.5
-#: Sine of the angle to the wanted subspace at which the iteration may stop.
+#: Largest sine of the angle to the wanted subspace at which the iteration may stop.
 _ANGLE = 1e-4
 
 
@@ -35,23 +35,26 @@ class Recurrence:
     def __init__(self, A: Any, exclude: Array) -> None:
         image = A @ exclude
         leak = la.norm(image - exclude @ (exclude.T @ image)) if exclude.shape[1] else 0.0
-        self._leaks = exclude if leak > 1e-12 * A.norm() else None  # invariant directions never come back by themselves
-        #: Where all pairs count, written out or not, the matrix multiplies best by itself, on threads of its own.
+        # invariant directions are not reintroduced by products
+        self._leaks = exclude if leak > 1e-12 * A.norm() else None
+        #: Matrices with weights of all pairs, written out or not, are multiplied as a whole and use their own threads.
         self._whole = A if A.pairs or A.dense is not None else None
-        #: A matrix that lies elsewhere takes a whole polynomial at a time.
-        self.spread = next((P for a, P in A.pairs if _is_spread(A) and a == 1.0 and self._leaks is None), None)
+        #: A distributed matrix applies a whole polynomial at a time.
+        self.distributed = next(
+            (P for a, P in A.pairs if _is_distributed(A) and a == 1.0 and self._leaks is None), None
+        )
         self._low_rank = A.low_rank
         if self._whole is None:
-            from ..jit import row_lists
+            from ..jit import csr_index_arrays
             from .sparse_products import add_product
 
             chains = [] if A.sparse is None else [[A.sparse]]
             chains += [[F, F.T.tocsr() * a] for a, F in A.roots]
             self._add = add_product
-            self._chains = [[(*row_lists(M), np.asarray(M.data, np.float64)) for M in chain] for chain in chains]
+            self._chains = [[(*csr_index_arrays(M), np.asarray(M.data, np.float64)) for M in chain] for chain in chains]
 
     def __call__(self, V: Array, alpha: float, X: Array, beta: float, Z: Array, gamma: float, out: Array) -> Array:
-        """``out = alpha A V + beta X + gamma Z``."""
+        """Compute ``out = alpha A V + beta X + gamma Z``."""
         if self._whole is not None:
             out[...] = alpha * (self._whole @ V) + beta * X + gamma * Z
             return self._compressed(out)
@@ -78,7 +81,7 @@ class Recurrence:
         return out
 
     def by_columns(self, work: Callable[[Array], Array], V: Array) -> Array:
-        """`work` on groups of columns, one for each thread."""
+        """Apply `work` to groups of columns, one group per thread."""
         threads = workers()
         if self._whole is not None:
             return work(V)
@@ -86,21 +89,21 @@ class Recurrence:
         return np.hstack(in_threads(work, groups, threads))
 
 
-def _is_spread(A: Any) -> bool:
-    """The matrix has one part, whose entries lie elsewhere."""
+def _is_distributed(A: Any) -> bool:
+    """Return True if the matrix consists of one distributed part only."""
     alone = A.sparse is None and A.dense is None and A.low_rank is None and not A.roots
-    return alone and len(A.pairs) == 1 and getattr(A.pairs[0][1], "spread", False)
+    return alone and len(A.pairs) == 1 and getattr(A.pairs[0][1], "distributed", False)
 
 
 def filtered(multiply: Recurrence, V: Array, degree: int, low: float, high: float) -> Array:
-    """``p(A) V`` with the Chebyshev polynomial that is least on [low, high] among those with p(0) = 1."""
-    if multiply.spread is not None:
-        return multiply.spread.filtered(V, _steps(degree, low, high))
+    """Return ``p(A) V`` for the Chebyshev polynomial p that is smallest on [low, high] among those with p(0) = 1."""
+    if multiply.distributed is not None:
+        return multiply.distributed.filtered(V, _steps(degree, low, high))
     return multiply.by_columns(lambda part: _filter(multiply, part, _steps(degree, low, high)), V)
 
 
 def _steps(degree: int, low: float, high: float) -> Iterator[tuple[float, float, float]]:
-    """The recurrence of the polynomial: ``(a, b, c)`` of ``v'' = (a A + b) v' + c v``."""
+    """Yield the coefficients ``(a, b, c)`` of the recurrence ``v'' = (a A + b) v' + c v`` of the polynomial."""
     centre, half = (low + high) / 2, (high - low) / 2
     ratio = first = -half / centre
     yield first / half, -first * centre / half, 0.0
@@ -114,7 +117,7 @@ def _filter(multiply: Recurrence, V: Array, steps: Iterator[tuple[float, float, 
     previous, current, spare = V, V, np.empty_like(V)
     for a, b, c in steps:
         multiply(current, a, current, b, previous, c, spare)
-        unused = previous if previous is not V else np.empty_like(V)  # the caller's block stays as it is
+        unused = previous if previous is not V else np.empty_like(V)  # do not overwrite the caller's block
         previous, current, spare = current, spare, unused
     return current
 
@@ -122,10 +125,10 @@ def _filter(multiply: Recurrence, V: Array, steps: Iterator[tuple[float, float, 
 def smallest_by_filter(
     A: Any, k: int, rng: np.random.Generator, *, exclude: Array | None, tol: float, cycles: int, degree: int
 ) -> tuple[Array, Array]:
-    """The `k` smallest eigenpairs of a PSD matrix, `degree` the largest degree of the filter.
+    """Return the `k` smallest eigenpairs of a PSD matrix; `degree` is the largest degree of the filter.
 
-    Stops when every residual is at most `tol` times the norm and, as far as the gap beyond them is resolved, the sine of the
-    angle to the wanted subspace is below 1e-4.
+    Stops when each residual is at most `tol` times the norm and the sine of the angle to the wanted subspace is below 1e-4, as far
+    as rounding allows to measure the gap.
     """
     N = np.zeros((A.n, 0)) if exclude is None else exclude
     multiply, width = Recurrence(A, N), -(-(k + _GUARD) // 8) * 8
@@ -149,7 +152,7 @@ def smallest_by_filter(
         stalled = 0 if worst < 0.5 * best else stalled + 1
         best = min(best, worst)
         if stalled >= 3 and worst <= tol * norm:
-            break  # rounding: the gap is below what the residual can resolve
+            break  # the gap is smaller than the rounding of the residual
     else:
         if worst > tol * norm:
             raise ConvergenceError(

@@ -1,8 +1,8 @@
-"""Krylov and subspace iterations for large symmetric matrices, and the sparse inverse behind shift-invert.
+"""Krylov and subspace iterations for large symmetric matrices, and the sparse inverse used by shift-invert.
 
-Every function takes a matrix that offers ``@``, an orthonormal block `exclude` of directions that may not be found, and a
-seeded generator, and returns raw ``(values, vectors)``. Ordering, Rayleigh–Ritz refinement, residuals and signs belong to
-`eigenspan.problem`.
+The eigenvalue functions take a matrix that supports ``@`` (or its product), an orthonormal block `exclude` of directions that are not
+part of the solution, and a seeded generator, and return raw ``(values, vectors)``. Ordering, Rayleigh–Ritz refinement, residuals and
+signs are handled in `eigenspan.problem`.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from .dense import eigenpairs, symmetric
 Array = NDArray[np.float64]
 Apply = Callable[[Array], Array]
 
-#: Tolerance of the look for missed copies: an eigenvalue is then known to its square, relative to the largest.
-_GLANCE = 1e-4
+#: Tolerance of the search for missed repeated eigenvalues; their relative error is about its square.
+_SEARCH_TOLERANCE = 1e-4
 
 
 def without(apply: Apply, N: Array | None) -> Apply:
-    """`apply` compressed to the complement of the columns of `N`."""
+    """Return `apply` compressed to the complement of the columns of `N`."""
     if N is None or N.shape[1] == 0:
         return apply
 
@@ -55,26 +55,26 @@ def top_pairs(
     tol: float = 0.0,
     threaded: bool = False,
 ) -> Any:
-    """The `k` algebraically largest eigenpairs of a symmetric operator, copies of multiple eigenvalues included.
+    """Return the `k` algebraically largest eigenpairs of a symmetric operator, including repeated eigenvalues.
 
-    Lanczos from one start vector can miss copies of a repeated eigenvalue. After each solve the found vectors are deflated
-    and one more pair is sought, loosely; while it beats the worst found one, it is computed in full and joins them.
-    Where the Krylov space would be the whole space, the operator is written out and solved densely.
+    Lanczos from one start vector can miss some of a repeated eigenvalue's vectors. After each solve the vectors found are deflated, and
+    one more pair is computed to a loose tolerance. While it exceeds the smallest value found, it is computed in full and replaces that
+    pair. If the Krylov space would be the whole space, the operator is written out and solved densely.
 
-    `magnitude` bounds the operator's norm; the excluded directions are moved to ``-magnitude``. `width` is the least size of the
-    Krylov space. `tol` is the residual to reach, relative to the eigenvalue; 0 is rounding. Linear algebra between the products
-    runs on one thread, which is twice as fast as on two for such thin matrices, unless `threaded` says that the products
-    themselves need them all.
+    `magnitude` bounds the operator's norm; the excluded directions are moved to ``-magnitude``. `width` is the minimum dimension of
+    the Krylov space. `tol` is the residual to reach, relative to the eigenvalue; 0 means machine precision. Linear algebra between the
+    products runs on one thread, which is twice as fast as two for such thin matrices, unless `threaded` states that the products
+    themselves need all threads.
     """
     N = np.zeros((n, 0)) if exclude is None else exclude
     width = max(2 * k + 10, width)
 
-    def hiding(hidden: Array) -> Apply:
+    def deflated(hidden: Array) -> Apply:
         compressed = without(apply, hidden)
         return lambda x: compressed(x) - magnitude * (hidden @ (hidden.T @ x))
 
     def solve(count: int, hidden: Array, tol: float, start: Array, width: int = width) -> tuple[Array, Array]:
-        operator = LinearOperator((n, n), matvec=hiding(hidden), dtype=np.float64)
+        operator = LinearOperator((n, n), matvec=deflated(hidden), dtype=np.float64)
         settings: dict[str, Any] = {"tol": tol, "ncv": width, "maxiter": max(300, 30000 // width)}
         try:
             with nullcontext() if threaded else one_blas_thread():
@@ -86,23 +86,23 @@ def top_pairs(
             ) from failure
 
     if n <= width + N.shape[1]:
-        M = hiding(N)(np.eye(n))
+        M = deflated(N)(np.eye(n))
         return eigenpairs(symmetric(M), k, "max")
     values, vectors = solve(k, N, tol, rng.standard_normal(n))
     for _ in range(k):
         hidden = np.hstack([N, vectors])
-        new, direction = solve(1, hidden, _GLANCE, rng.standard_normal(n), width=6)
+        new, direction = solve(1, hidden, _SEARCH_TOLERANCE, rng.standard_normal(n), width=6)
         if new[0] <= values.min() + 1e-10 * abs(values.min()) + 1e-14 * magnitude:
             break
         new, direction = solve(1, hidden, tol, direction[:, 0])
-        worst = np.argmin(values)  # a missed copy: it displaces the worst pair found so far
+        worst = np.argmin(values)  # a missed repeated eigenvalue replaces the smallest pair found so far
         values[worst], vectors[:, worst] = new[0], direction[:, 0]
         vectors, _ = la.qr(vectors, mode="economic")
     return values, vectors
 
 
 def _shifted(S: sp.csr_array, shift: float) -> sp.csr_array:
-    """``S + shift I``; a diagonal that is there is written on."""
+    """Return ``S + shift I``; a full stored diagonal is updated without changing the pattern."""
     at = np.flatnonzero(S.indices == np.repeat(np.arange(S.shape[0], dtype=S.indices.dtype), np.diff(S.indptr)))
     if at.size != S.shape[0]:
         return sp.csr_array(S + shift * sp.eye_array(S.shape[0]))
@@ -112,7 +112,7 @@ def _shifted(S: sp.csr_array, shift: float) -> sp.csr_array:
 
 
 def factorised(S: sp.csr_array, shift: float, *, by_fronts: bool | None = None) -> FrontalFactor | SuperLUFactor:
-    """Factors of ``S + shift I``, which is positive definite: by fronts, or SuperLU where it is small."""
+    """Factorise ``S + shift I``, which is positive definite: by the multifrontal code, or by SuperLU if it is small."""
     shifted = _shifted(S, shift)
     factor = analyse(shifted, by_fronts=by_fronts).factorise(shifted)
     note(
@@ -123,10 +123,10 @@ def factorised(S: sp.csr_array, shift: float, *, by_fronts: bool | None = None) 
 
 
 def updated_inverse(direct: Apply, U: Array | None, c: Array | None) -> Apply:
-    """``b -> (A + U diag(c) U')⁻¹ b`` from solves with A, by the Woodbury identity."""
+    """Return ``b -> (A + U diag(c) U')⁻¹ b``, computed from solves with A by the Woodbury identity."""
     if U is None or c is None or U.shape[1] == 0:
         return direct
-    # columns that cancel one another must do so now: a null vector of S among them would be blown up by 1/shift
+    # columns that cancel must be combined first: 1/shift would amplify a null vector of S among them
     Q, R = la.qr(U, mode="economic")
     c, V = eigenpairs(symmetric((R * c) @ R.T))
     kept = np.abs(c) > 1e-14 * np.abs(c).max(initial=0.0)
@@ -142,16 +142,17 @@ def updated_inverse(direct: Apply, U: Array | None, c: Array | None) -> Apply:
 
 
 def constrained_inverse(solve: Apply, apply: Apply, N: Array, rng: np.random.Generator, size: float) -> Apply:
-    """The inverse of a matrix compressed to the complement of `N`, from the inverse and the products of the whole matrix.
+    """Return the inverse of a matrix compressed to the complement of `N`, from the inverse and the products of the whole matrix.
 
-    Where the matrix is nearly singular but its compression is not (N holds no null vector), digits cancel; a trial solve
-    finds out, and two steps of iterative refinement restore them. `size` bounds the norm of the matrix.
+    If the matrix is nearly singular but its compression is not (N holds the null vector), digits cancel. A trial solve detects this,
+    and two steps of iterative refinement restore them. `size` bounds the norm of the matrix.
     """
     if N.shape[1] == 0:
         return solve
     trial = rng.standard_normal((N.shape[0], 1))
     trial = trial - N @ (N.T @ trial)
-    SN, x = np.split(solve(np.hstack([N, trial])), [N.shape[1]], axis=1)  # the factor is read once for all of them
+    # one solve for all columns: the factor is read once
+    SN, x = np.split(solve(np.hstack([N, trial])), [N.shape[1]], axis=1)
     oblique = np.ascontiguousarray(la.lu_solve(la.lu_factor(N.T @ SN), SN.T, trans=1).T)
 
     def inside(x: Array) -> Array:
@@ -176,7 +177,7 @@ def constrained_inverse(solve: Apply, apply: Apply, N: Array, rng: np.random.Gen
 
 
 def spectral_bound(A: Any, rng: np.random.Generator) -> float:
-    """An upper bound on the largest eigenvalue: a loose Lanczos value and a margin, never above the norm's own bound."""
+    """Return an upper bound on the largest eigenvalue: a rough Lanczos value plus 3 %, at most the bound from the norm."""
     operator = LinearOperator((A.n, A.n), matvec=A.__matmul__, dtype=np.float64)
     with one_blas_thread():
         largest = eigsh(operator, 1, which="LA", v0=rng.standard_normal(A.n), tol=1e-2, return_eigenvectors=False)[0]
@@ -184,9 +185,9 @@ def spectral_bound(A: Any, rng: np.random.Generator) -> float:
 
 
 def new_directions(V: Array, basis: Array) -> Array:
-    """An orthonormal basis of what the columns of V add to an orthonormal basis; directions that add nothing are dropped."""
+    """Return an orthonormal basis of the part of V's span orthogonal to `basis`; dependent directions are dropped."""
     V = V / np.maximum(la.norm(V, axis=0), np.finfo(float).tiny)
-    for rounding in (1e-28, 0.5):  # twice is enough: the second time only rounding is left to remove
+    for rounding in (1e-28, 0.5):  # two passes suffice: the second one removes rounding only
         V = V - basis @ (basis.T @ V)
         values, turn = eigenpairs(symmetric(V.T @ V))
         kept = values > max(rounding, 1e-16 * values.max(initial=0.0))
@@ -195,9 +196,9 @@ def new_directions(V: Array, basis: Array) -> Array:
 
 
 def block_krylov(apply: Apply, n: int, k: int, rng: np.random.Generator, *, passes: int, tol: float) -> Any:
-    """The `k` largest eigenpairs of a PSD operator whose products are dear: every block is kept, and none is made twice.
+    """Return the `k` largest eigenpairs of a PSD operator whose products are expensive: all blocks and their products are kept.
 
-    Stops when the residuals are at most `tol` times the largest eigenvalue, or after so many products of blocks (Musco & Musco 2015).
+    Stops when the residuals are at most `tol` times the largest eigenvalue, or after `passes` block products (Musco & Musco 2015).
     """
     block = new_directions(rng.standard_normal((n, min(n, k + max(10, k)))), np.zeros((n, 0)))
     basis, images = np.zeros((n, 0)), np.zeros((n, 0))
@@ -205,7 +206,7 @@ def block_krylov(apply: Apply, n: int, k: int, rng: np.random.Generator, *, pass
         image = apply(block)
         basis, images = np.hstack([basis, block]), np.hstack([images, image])
         values, S = eigenpairs(symmetric(basis.T @ images), k, "max")
-        size = max(values[0], np.finfo(float).tiny)  # divided by before squares are summed, which may overflow
+        size = max(values[0], np.finfo(float).tiny)  # divide before summing squares, which may overflow
         residual = la.norm((images @ S - (basis @ S) * values) / size, axis=0).max()
         note(passes=used, axes_residual=float(residual))
         block = new_directions(image, basis)
@@ -225,7 +226,7 @@ def subspace_iteration(
     iterations: int,
     tol: float,
 ) -> Any:
-    """The `k` largest eigenpairs of a PSD operator by randomised block power iteration (Halko, Martinsson, Tropp)."""
+    """Return the `k` largest eigenpairs of a PSD operator by randomised block power iteration (Halko, Martinsson, Tropp)."""
     compressed = without(apply, exclude)
     width = min(n, k + oversample)
     Q = rng.standard_normal((n, width))
@@ -235,7 +236,7 @@ def subspace_iteration(
         AQ = compressed(Q)
         ritz, S = la.eigh(Q.T @ AQ)
         values, vectors = ritz[::-1][:k], (Q @ S)[:, ::-1][:, :k]
-        size = max(abs(values[0]), np.finfo(float).tiny)  # divided by before squares are summed, which may overflow
+        size = max(abs(values[0]), np.finfo(float).tiny)  # divide before summing squares, which may overflow
         residual = la.norm((AQ @ S[:, ::-1][:, :k] - vectors * values) / size, axis=0)
         if np.all(residual <= tol):
             break

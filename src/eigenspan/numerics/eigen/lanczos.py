@@ -1,8 +1,8 @@
-"""Lanczos for operators whose products are dear, such as the inverse of a large sparse matrix or a large data matrix times itself.
+"""Lanczos for operators with expensive products, such as the inverse of a large sparse matrix or a large data matrix times itself.
 
-The inverse sets the wanted eigenvalues far apart, so that one or two dozen products find them. The iteration keeps its basis
-orthogonal throughout and looks at the residuals as it goes instead of only when the basis is full, which is half the
-products that a restarted iteration takes.
+The inverse separates the wanted eigenvalues widely, so one or two dozen products find them. The iteration keeps its basis
+orthogonal throughout and checks the residuals as it goes, not only when the basis is full. This takes half the products of a
+restarted iteration.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from .iterative import without
 Array = NDArray[np.float64]
 Apply = Callable[[Array], Array]
 
-#: Residual, relative to the eigenvalue, of a wanted pair and of the last one, whose value (good to the square) tells the gap.
+#: Residual, relative to the eigenvalue, of a wanted pair and of the last one, whose value (accurate to the square) measures the gap.
 _TIGHT, _ROUGH = 1e-10, 1e-6
-#: Residual, relative to the largest eigenvalue and their own, of pairs of a data matrix times itself, and what is rounding.
+#: Residual of pairs of a data matrix times itself, relative to the largest eigenvalue and their own, and the part due to rounding.
 _FINE, _ROUNDING = 5e-13, 2e-15
 #: Residual of a rough pair, relative to its distance from the wanted ones.
-_APART = 0.05
-#: Eigenvalues below this share of the largest lie in the rounding of the products.
-_REACH = 1e-6
-#: Products at which a look for missed copies may end, and the relative residual at which it does.
-_LOOK, _GLANCE = 6, 1e-4
-#: At most this many products from one start.
-_PRODUCTS = 2000
+_GAP_SHARE = 0.05
+#: Eigenvalues below this share of the largest are not resolved: they are rounding of the products.
+_RESOLVED_SHARE = 1e-6
+#: Minimum number of products in a search for missed repeated eigenvalues, and the relative residual at which it stops.
+_MIN_SEARCH_PRODUCTS, _SEARCH_TOLERANCE = 6, 1e-4
+#: Maximum number of products from one start.
+_MAX_PRODUCTS = 2000
 
 
 @dataclass(frozen=True, eq=False)
 class Ritz:
-    """Approximate eigenpairs, largest first, from an orthonormal basis in rows and what the last products added to it.
+    """Approximate eigenpairs, largest first, from an orthonormal basis in rows and the remainder of the last products.
 
-    They are worked out where they are asked for, before the next product. `rest` is triangular: in its columns, what the last
-    products leave outside the basis, in axes of their own.
+    They are computed on access, and must be accessed before the next product. `rest` is triangular: its columns hold the part of the
+    last products outside the basis, in an orthonormal basis of that part.
     """
 
     basis: Array
@@ -52,18 +52,19 @@ class Ritz:
     tridiagonal: bool
 
     def leading(self, k: int) -> tuple[Array, Array, Array]:
-        """Values, coordinates in the basis, and residuals of the first `k`; quickly while the compressed matrix is tridiagonal."""
+        """Return values, coordinates in the basis, and residuals of the first `k`; fast while the compressed matrix is tridiagonal."""
         T = self.compressed
         values, turn = tridiagonal_pairs(T, k) if self.tridiagonal and k < len(T) else eigenpairs(T, k, "max")
         return values, turn, self._residuals(turn)
 
     @cached_property
     def _all(self) -> tuple[Array, Array, Array]:
-        values, turn = local_eigenpairs(self.compressed)  # asked for after every product: a driver without preparations
+        # needed after every product: this driver has the least overhead
+        values, turn = local_eigenpairs(self.compressed)
         return values[::-1], turn[:, ::-1], self._residuals(turn[:, ::-1])
 
     def _residuals(self, turn: Array) -> Array:
-        size = float(np.abs(self.rest).max()) or 1.0  # whose square may overflow
+        size = float(np.abs(self.rest).max()) or 1.0  # divide by it, because squares may overflow
         return size * np.asarray(la.norm(self.rest / size @ turn[-len(self.rest) :], axis=0))
 
     @property
@@ -79,7 +80,7 @@ class Ritz:
         return self._all[2]
 
     def vectors(self, count: int) -> Array:
-        """The first `count` of them, in columns."""
+        """Return the first `count` eigenvectors, in columns."""
         return self.combined(self.turn[:, :count])
 
     def combined(self, turn: Array) -> Array:
@@ -87,32 +88,32 @@ class Ritz:
 
 
 def steps(apply: Apply, start: Array, width: int, keep: int, rng: np.random.Generator) -> Iterator[Ritz]:
-    """The Ritz pairs after every product with a block, without end, from a block of start vectors in rows.
+    """Yield the Ritz pairs after each block product, without end, from a block of start vectors in rows.
 
-    A basis that would outgrow `width` vectors is cut back to its best `keep`.
+    A basis that would exceed `width` vectors is restarted with its best `keep`.
     """
     b, n = start.shape
     Q, T = np.empty((width + b, n)), np.zeros((width, width))
     m, cut, size = 0, 0, 0.0
 
-    def go_on(W: Array) -> Array:
-        """Put axes of the rows of W, which the basis leaves of the last products, behind it; the rows of W in them."""
+    def extend_basis(W: Array) -> Array:
+        """Append an orthonormal basis of the remainders W (rows) to Q; return the coordinates of W in it."""
         R = np.zeros((b, b))
         for j, w in enumerate(W):
             before, w = la.norm(w), _orthogonal(w, Q[m : m + j], R[:j, j])
-            if la.norm(w) < before / 2:  # cancellation brings up what rounding left
+            if la.norm(w) < before / 2:  # cancellation amplifies rounding: orthogonalise against the basis again
                 w = _orthogonal(w, Q[: m + j], np.zeros(m + j))
             R[j, j] = la.norm(w)
-            if R[j, j] <= 1e-14 * size:  # an invariant subspace: go on from anywhere outside it
+            if R[j, j] <= 1e-14 * size:  # an invariant subspace: continue from a random vector outside it
                 R[j, j] = 0.0
                 w = apply(rng.standard_normal((n,)))
                 w = _orthogonal(_orthogonal(w, Q[: m + j], np.zeros(m + j)), Q[: m + j], np.zeros(m + j))
             Q[m + j] = w / la.norm(w)
         return R
 
-    go_on(start)
+    extend_basis(start)
     while True:
-        # but for rounding products lean on the last two blocks only, and on all that was kept by the last cut
+        # up to rounding, products overlap only with the last two blocks and with all vectors kept by the last restart
         near, old, new = 0 if m == cut else max(m - b, 0), m, slice(m, m + b)
         m += b
         W = apply(Q[old])[None] if b == 1 else np.ascontiguousarray(apply(Q[new].T).T)
@@ -121,7 +122,7 @@ def steps(apply: Apply, start: Array, width: int, keep: int, rng: np.random.Gene
             raise ConvergenceError("a product is not finite")
         size = max(size, float(np.abs(T[:m, new]).max()))
         T[new, :m] = T[:m, new].T
-        ritz = Ritz(Q[:m], go_on(W), T[:m, :m], b == 1 and cut == 0)
+        ritz = Ritz(Q[:m], extend_basis(W), T[:m, :m], b == 1 and cut == 0)
         yield ritz
         if m + b > width:
             Q[: keep + b] = np.vstack([ritz.turn[:, :keep].T @ Q[:m], Q[m : m + b]])
@@ -130,7 +131,7 @@ def steps(apply: Apply, start: Array, width: int, keep: int, rng: np.random.Gene
 
 
 def _orthogonal(W: Array, Q: Array, coefficients: Array) -> Array:
-    """What the rows of Q leave of a vector or of rows, to a rounding error of these; the rest is added to the coefficients."""
+    """Return W orthogonalised against the rows of Q; the coefficients that are removed are added to `coefficients`."""
     h = Q @ W.T
     coefficients += h
     return W - h.T @ Q
@@ -139,65 +140,65 @@ def _orthogonal(W: Array, Q: Array, coefficients: Array) -> Array:
 def largest_of_inverse(
     apply: Apply, n: int, k: int, rng: np.random.Generator, *, exclude: Array, floor: float, together: int = 1
 ) -> tuple[Array, Array]:
-    """The largest eigenpairs of the inverse of a PSD matrix, up to `k` of them, copies of multiple eigenvalues included.
+    """Return up to `k` largest eigenpairs of the inverse of a PSD matrix, including repeated eigenvalues.
 
-    Pairs that settle are hidden, and a new start looks for the others. `together` start vectors are multiplied at a time, which may
-    take hardly longer than one, and miss no copies where no more pairs are wanted; else another start looks for one that was missed.
-    Fewer than `k` are returned where the others are too small beside the first. The last pair is rough. Residuals below `floor`, as
-    residuals of the matrix itself, are its rounding: pairs that settle slowly need not go below. The inverse is that of the matrix
-    compressed to the complement of `exclude`: its products lie there.
+    Converged pairs are deflated, and a new start searches for the others. `together` start vectors are multiplied at a time, which may
+    take hardly longer than one. They miss no repeated eigenvalue if no more pairs than start vectors are wanted; otherwise another start
+    searches for missed ones. Fewer than `k` are returned if the others are too small relative to the first. The last pair is rough.
+    Residuals below `floor`, measured as residuals of the matrix itself, are rounding: pairs that converge slowly need not go below it.
+    `apply` is the inverse of the matrix compressed to the complement of `exclude`.
     """
     width = max(2 * k + 20, 40)
     if n <= 2 * width + exclude.shape[1]:
         values, vectors = eigenpairs(symmetric(apply(np.eye(n))), k, "max")
-        within = _within_reach(values)
+        within = _count_resolved(values)
         return values[:within], vectors[:, :within]
-    values, vectors, looks = np.zeros(0), np.zeros((n, 0)), 0
+    values, vectors, searches = np.zeros(0), np.zeros((n, 0)), 0
     with one_blas_thread():
-        while looks <= k:
+        while searches <= k:
             hidden, compressed = np.hstack([exclude, vectors]), without(apply, vectors)
             start = rng.standard_normal((min(max(k - values.size, 1), together), n))
             start -= (start @ hidden) @ hidden.T
             if values.size == k:
-                looks += 1
+                searches += 1
                 worst = values.min()
-                start, missed = _look(compressed, start, worst * (1 + 1e-10 + floor * worst), rng)
+                start, missed = _find_missed(compressed, start, worst * (1 + 1e-10 + floor * worst), rng)
                 if not missed:
                     break
             rough = values.size == 0
-            new, found, settled = _search(compressed, start, max(k - values.size, 1), width, floor, rough, rng)
-            if values.size and new[0] < _REACH * values.max():
+            new, found, converged = _search(compressed, start, max(k - values.size, 1), width, floor, rough, rng)
+            if values.size and new[0] < _RESOLVED_SHARE * values.max():
                 break
             order = np.argsort(np.concatenate([values, new]))[::-1][:k]
             vectors = np.linalg.qr(np.hstack([vectors, found]))[0][:, order]
             values = np.concatenate([values, new])[order]
-            # where no more pairs are wanted than there were start vectors, no copy can be missing
-            if not settled or values.size == k <= together:
+            # with at least as many start vectors as wanted pairs, no repeated eigenvalue is missed
+            if not converged or values.size == k <= together:
                 break
-        # the rounding of the iteration is a residual of the matrix at its far end: one more product takes it away
+        # rounding of the iteration dominates the residual of the matrix; one more product with the inverse removes it
         return values, np.linalg.qr(apply(vectors))[0]
 
 
 def largest(
     apply: Apply, n: int, k: int, rng: np.random.Generator, *, width: int, rough: int = 0, threaded: bool = False
 ) -> tuple[Array, Array, Array]:
-    """The `k` largest eigenpairs of a PSD operator and their residuals, copies of multiple eigenvalues included, largest first.
+    """Return the `k` largest eigenpairs of a PSD operator and their residuals, largest first, including repeated eigenvalues.
 
-    Residuals come down to rounding, those of the last `rough` pairs only until their values stand apart from the others or are known
-    to six digits. A basis of up to `width` vectors is kept. Once settled, the pairs are hidden, and a new start looks for one that
-    was missed, as a single start misses copies. Linear algebra between the products runs on one thread, unless `threaded` says that
-    the products need them all. What has not settled after some thousand products is returned as it is.
+    Residuals are reduced to rounding; those of the last `rough` pairs only until their values are separated from the others or accurate
+    to six digits. A basis of up to `width` vectors is kept. Converged pairs are deflated, and a new start searches for a missed pair,
+    because a single start misses repeated eigenvalues. Linear algebra between the products runs on one thread, unless `threaded`
+    states that the products need all threads. Pairs that have not converged after `_MAX_PRODUCTS` products are returned as they are.
     """
     with nullcontext() if threaded else one_blas_thread():
-        values, vectors, residuals = _settle(apply, rng.standard_normal((1, n)), k, rough, width, rng)
+        values, vectors, residuals = _converge(apply, rng.standard_normal((1, n)), k, rough, width, rng)
         for _ in range(k):
             compressed, start = without(apply, vectors), rng.standard_normal((1, n))
-            # a copy of the last wanted value tells that there is no gap behind it
+            # if the last wanted eigenvalue is repeated, there is no gap after it
             level = values[k - rough - 1] * (1 - _ROUGH if rough else 1 + 1e-10)
-            start, missed = _look(compressed, start - (start @ vectors) @ vectors.T, level, rng)
+            start, missed = _find_missed(compressed, start - (start @ vectors) @ vectors.T, level, rng)
             if not missed:
                 break
-            new = _settle(compressed, start, 1, 0, width, rng)
+            new = _converge(compressed, start, 1, 0, width, rng)
             values, residuals = np.append(values, new[0]), np.append(residuals, new[2])
             order = np.argsort(values)[::-1][:k]
             values, residuals = values[order], residuals[order]
@@ -205,22 +206,22 @@ def largest(
         return values, vectors, residuals
 
 
-def _settle(
+def _converge(
     apply: Apply, start: Array, k: int, rough: int, width: int, rng: np.random.Generator
 ) -> tuple[Array, Array, Array]:
-    """The first `k` pairs from one start."""
-    look = k + 1
+    """Return the first `k` pairs from one start."""
+    next_check = k + 1
     for count, ritz in enumerate(steps(apply, start, width, (k + width) // 2, rng), 1):
-        if count < look:
+        if count < next_check:
             continue
-        look = count + max(1, count // 15)
+        next_check = count + max(1, count // 15)
         values, turn, residuals = ritz.leading(k)
         sizes = np.maximum(values, 0.0)
         allowed = np.maximum(_FINE * np.sqrt(sizes[0]) * np.sqrt(sizes), _ROUNDING * sizes[0])
         if rough:
-            apart = _APART * (sizes[-rough - 1] - sizes[-rough:])
+            apart = _GAP_SHARE * (sizes[-rough - 1] - sizes[-rough:])
             allowed[-rough:] = np.maximum(apart, _ROUGH * sizes[0])
-        if np.all(residuals <= allowed) or count >= _PRODUCTS:
+        if np.all(residuals <= allowed) or count >= _MAX_PRODUCTS:
             break
     return values, ritz.combined(turn), residuals
 
@@ -228,38 +229,40 @@ def _settle(
 def _search(
     apply: Apply, start: Array, k: int, width: int, floor: float, rough: bool, rng: np.random.Generator
 ) -> tuple[Array, Array, bool]:
-    """The first `k` pairs, or as many as settle soon; where none does, what the products allowed have come to, and False."""
+    """Return the first `k` pairs, or as many as converge soon, and True; if none converges, the current approximations and False."""
     before = 0
     for count, ritz in enumerate(steps(apply, start, width, (k + width) // 2, rng), 1):
         if ritz.values.size <= k:
             continue
-        values = ritz.values[: _within_reach(ritz.values[:k])]
+        values = ritz.values[: _count_resolved(ritz.values[:k])]
         allowed = np.where(rough & (np.arange(values.size) == k - 1), _ROUGH, _TIGHT)
-        if count * len(start) > width:  # these are slow: do not ask for more than there is to know
+        if count * len(start) > width:  # slow convergence: accept residuals at the level of rounding
             allowed = np.maximum(allowed, floor * values)
         good = ritz.residuals[: values.size] <= allowed * values
-        settled = values.size if good.all() else int(good.argmin())
+        converged = values.size if good.all() else int(good.argmin())
         full = ritz.values.size + len(start) > width
-        if settled == values.size or (full and 0 < settled == before) or count >= _PRODUCTS:
+        if converged == values.size or (full and 0 < converged == before) or count >= _MAX_PRODUCTS:
             break
-        before = settled if full else before
-    found = settled or values.size
-    return values[:found], ritz.vectors(found), settled > 0
+        before = converged if full else before
+    found = converged or values.size
+    return values[:found], ritz.vectors(found), converged > 0
 
 
-def _within_reach(values: Array) -> int:
-    """How many of these eigenvalues, largest first, stand out from the rounding of the largest."""
+def _count_resolved(values: Array) -> int:
+    """Return the number of eigenvalues (largest first) that exceed the rounding of the largest."""
     if not values[0] > 0:
         raise ConvergenceError("the inverse is not positive: the matrix is not positive semidefinite, beyond rounding")
-    return int(np.sum(values >= _REACH * values[0]))
+    return int(np.sum(values >= _RESOLVED_SHARE * values[0]))
 
 
-def _look(apply: Apply, start: Array, level: float, rng: np.random.Generator) -> tuple[Array, bool]:
-    """Whether an eigenvalue above this level was missed, and its direction, roughly."""
+def _find_missed(apply: Apply, start: Array, level: float, rng: np.random.Generator) -> tuple[Array, bool]:
+    """Search for a missed eigenvalue above `level`; return an approximate eigenvector, and whether one was found."""
     for count, ritz in enumerate(steps(apply, start, 40, 10, rng), 1):
         top, residual = ritz.values[0], ritz.residuals[0]
         if top > level:
             return ritz.vectors(1).T, True
-        if count >= _LOOK and (top + residual < level or residual <= _GLANCE * top or count >= _PRODUCTS):
+        if count >= _MIN_SEARCH_PRODUCTS and (
+            top + residual < level or residual <= _SEARCH_TOLERANCE * top or count >= _MAX_PRODUCTS
+        ):
             break
     return start, False

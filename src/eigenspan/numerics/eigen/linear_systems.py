@@ -1,4 +1,4 @@
-"""Linear systems with sparse positive definite matrices: by the factorisation that shift-invert uses, or by products alone."""
+"""Linear systems with sparse positive definite matrices: by the factorisation that shift-invert uses, or from products only."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from .iterative import factorised, updated_inverse
 
 Array = NDArray[np.float64]
 
-#: Smallest eigenvalue, relative to the size of the matrix, at which a solution still has digits.
+#: Smallest eigenvalue, relative to the size of the matrix, at which the solution has correct digits.
 _SINGULAR = 1e-14
-#: Residual, relative to the diagonal, above which a solution is refused.
+#: Largest accepted residual, relative to the diagonal.
 _RESIDUAL = 1e-9
-#: Up to this order a factor is small whatever its fill.
+#: Up to this order a factor is small even if it is dense.
 _SMALL = 5000
 
 
 def solve_positive(M: Matrix, right: Array, size: float) -> Array:
-    """``M⁻¹ right`` for a sparse (+ low rank) positive definite M.
+    """Return ``M⁻¹ right`` for a sparse (+ low rank) positive definite M.
 
-    Raises `numpy.linalg.LinAlgError` where the smallest eigenvalue is rounding next to `size`, and refuses, before factorising, a
-    factor that would not fit into memory.
+    Raises `numpy.linalg.LinAlgError` if the smallest eigenvalue is only rounding relative to `size`, and MemoryLimitError, before
+    factorising, if the factor would not fit into memory.
     """
     A: Any = M.assembled()
     if A.n > _SMALL:
@@ -41,12 +41,12 @@ def solve_positive(M: Matrix, right: Array, size: float) -> Array:
     try:
         inverse = updated_inverse(factorised(A.sparse, 0.0).solve, *(A.low_rank or (None, None)))
         smallest = _smallest(inverse, A.n)
-    except RuntimeError:  # a pivot of zero
+    except RuntimeError:  # a zero pivot
         smallest = 0.0
     if not smallest > _SINGULAR * size:
         raise np.linalg.LinAlgError(f"smallest eigenvalue {smallest:.1e}, largest about {size:.1e}")
     Y = inverse(right)
-    # row by row: rows with a large diagonal must not hide what is left in the others
+    # relative to each row's diagonal, so that rows with a large diagonal do not hide residuals of the others
     left = np.linalg.norm((right - A @ Y) / A.diagonal()[:, None])
     residual = float(left / max(np.linalg.norm(Y), np.finfo(float).tiny))
     note(residual=residual)
@@ -59,9 +59,9 @@ def solve_positive(M: Matrix, right: Array, size: float) -> Array:
 
 
 def solve_by_products(apply: Callable[[Array], Array], diagonal: Array, right: Array) -> Array:
-    """``A⁻¹ right`` for a well-conditioned positive definite A, known by its products and its diagonal.
+    """Return ``A⁻¹ right`` for a well-conditioned positive definite A, given by its products and its diagonal.
 
-    Conjugate gradients on the unit-diagonal form, for all columns at once: one product a step serves them all.
+    Conjugate gradients with diagonal preconditioning, for all columns at once: each step needs one product.
     """
     X, R = np.zeros_like(right), right.copy()
     goal = 1e-12 * np.linalg.norm(right, axis=0)
@@ -77,13 +77,13 @@ def solve_by_products(apply: Callable[[Array], Array], diagonal: Array, right: A
         length = np.where(open_, size / np.where(open_, np.einsum("ij,ij->j", P, AP), 1.0), 0.0)
         X, R, before = X + P * length, R - AP * length, np.where(size > 0, size, 1.0)
     raise ConvergenceError(
-        f"A linear system of {len(right)} points did not settle in {steps} steps of conjugate gradients: it is too nearly singular. "
-        "For propagated labels raise novelty=, or trust= where it is small."
+        f"A linear system of {len(right)} points did not converge in {steps} steps of conjugate gradients: it is too nearly singular. "
+        "For propagated labels increase novelty=, or trust= if it is small."
     )
 
 
 def _smallest(inverse: Callable[[Array], Array], n: int) -> float:
-    """The smallest eigenvalue of a positive matrix, from above, by inverse iteration."""
+    """Return an upper estimate of the smallest eigenvalue of a positive matrix, by inverse iteration."""
     x = np.random.default_rng(0).standard_normal(n)
     growth = np.inf
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""Sparse matrix times a block of vectors, with what a three-term recurrence adds to it: one pass over memory instead of four."""
+"""Products of a sparse matrix with a block of vectors, fused with a three-term recurrence: one pass over memory instead of four."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from ..jit.compiler import compiled
 
 @compiled
 def add_product(indptr, indices, data, V, alpha, X, beta, Z, gamma, out):  # type: ignore[no-untyped-def]
-    """``out = alpha A V + beta X + gamma Z`` for a CSR matrix A; `out` may be X or Z.
+    """Compute ``out = alpha A V + beta X + gamma Z`` for a CSR matrix A; `out` may be X or Z.
 
-    On the thread that calls it: columns do not touch one another, so callers give each thread some of them.
+    Runs on the calling thread. Columns are independent, so callers give each thread some of them.
     """
     width = V.shape[1]
     for i in range(indptr.size - 1):
@@ -24,9 +24,9 @@ def add_product(indptr, indices, data, V, alpha, X, beta, Z, gamma, out):  # typ
 
 @compiled
 def inner_products(indptr, indices, data, starts, rows, values, out):  # type: ignore[no-untyped-def]
-    """``out = A Bᵀ``, dense, for two CSR matrices A (`indptr`, `indices`, `data`) and Bᵀ (`starts`, `rows`, `values`).
+    """Compute ``out = A Bᵀ``, dense, for two CSR matrices A (`indptr`, `indices`, `data`) and Bᵀ (`starts`, `rows`, `values`).
 
-    Sums run in the order of the features. On the thread that calls it.
+    Sums run in the order of the features. Runs on the calling thread.
     """
     for i in range(indptr.size - 1):
         row = out[i]

@@ -11,30 +11,30 @@ from .auto import Auto, Dense, Solver, as_solver
 
 Array = NDArray[np.float64]
 
-#: Relative rounding of a trace, and the error of the ratio that is worth a word.
-_ROUNDING, _NEED = 4 * np.finfo(float).eps, 1e-6
+#: Relative rounding error of a trace, and the relative error of the ratio above which a warning is issued.
+_ROUNDING, _WARN_ABOVE = 4 * np.finfo(float).eps, 1e-6
 
 
 def trace_ratio(
     A: Array, B: Array, k: int, sense: str, solver: str | Solver = "auto", tol: float = 1e-13, iterations: int = 200
 ) -> tuple[float, Array, Array]:
-    """The optimal ratio ρ, the axes V and the eigenvalues of ``A − ρB`` (best first).
+    """Return the optimal ratio ρ, the axes V and the eigenvalues of ``A − ρB`` (best first).
 
-    Each step takes the extreme `k` eigenvectors of ``A − ρB`` and sets ρ to their ratio; ρ moves monotonically and
-    converges quadratically. Both matrices are brought to entries of at most one, so that their units do not matter. Cost: a handful
-    of dense eigenproblems of the order of A; InputError for any other `solver`.
+    Each step takes the extreme `k` eigenvectors of ``A − ρB`` and sets ρ to their ratio; ρ changes monotonically and converges
+    quadratically. Both matrices are scaled to entries of at most one, so that their units do not matter. Cost: a few
+    dense eigenproblems of the order of A. Raises InputError for any other `solver`.
     """
     if not isinstance(as_solver(solver), Auto | Dense):
         raise InputError(
-            f'solver={solver!r} does not apply to a trace ratio, whose steps need all eigenpairs of a dense matrix. Use solver="auto" or '
-            '"dense".'
+            f"solver={solver!r} does not apply to a trace ratio, because each step needs all eigenpairs of a dense matrix. "
+            'Use solver="auto" or "dense".'
         )
     above, below = (float(np.abs(M).max(initial=0.0)) or 1.0 for M in (A, B))
     A, B = A / above, B / below
     if not np.trace(B) > 0:
         raise UnitError(
-            f"The denominator of the trace ratio has trace {np.trace(B) * below:.3g}: it must be positive semidefinite and not zero, as "
-            "the scatter within classes of one sample each is."
+            f"The denominator of the trace ratio has trace {np.trace(B) * below:.3g}, but must be positive semidefinite and not zero. "
+            "The scatter within classes of one sample each is zero."
         )
     rho, size = np.trace(A) / np.trace(B), np.linalg.norm(A) / np.linalg.norm(B)
     for _ in range(iterations):
@@ -49,18 +49,19 @@ def trace_ratio(
         new = float(np.sum(V * (A @ V))) / length
         rounding = _ROUNDING * (np.linalg.norm(A) + abs(new) * np.linalg.norm(B)) / length
         if abs(new - rho) <= tol * size + rounding:
-            _warn_of_digits(rounding / max(abs(new), np.finfo(float).tiny), length / float(np.trace(B)))
+            _warn_if_inaccurate(rounding / max(abs(new), np.finfo(float).tiny), length / float(np.trace(B)))
             return new * (above / below), V, values * above
         rho = new
     raise ConvergenceError(
-        f"The trace ratio still moved after {iterations} steps (ratio {rho * (above / below):.6g}): B may be singular."
+        f"The trace ratio did not converge in {iterations} steps (ratio {rho * (above / below):.6g}): B may be singular. "
+        "Add a ridge to it."
     )
 
 
-def _warn_of_digits(bound: float, share: float) -> None:
-    if bound > _NEED:
+def _warn_if_inaccurate(bound: float, share: float) -> None:
+    if bound > _WARN_ABOVE:
         warn(
-            f"The trace ratio is known to a relative error of up to {min(bound, 1.0):.0e} only: the best axes hold {share:.0e} of its "
-            "denominator, whose entries are rounded. Standardise features of unlike units, keep fewer of them (reduce=), or add a ridge.",
+            f"The trace ratio has a relative error of up to {min(bound, 1.0):.0e}: the best axes hold only {share:.0e} of its denominator, "
+            "whose entries are rounded. Standardise features with different units, keep fewer of them (reduce=), or add a ridge.",
             PrecisionWarning,
         )

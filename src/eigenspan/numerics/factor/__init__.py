@@ -1,9 +1,9 @@
-"""Sparse symmetric factorisation ``A = L S Lᵀ``, L lower triangular and S of signs, without pivoting.
+"""Sparse symmetric factorisation ``A = L S Lᵀ`` without pivoting: L lower triangular, S a diagonal of signs.
 
-`analyse` orders the columns and finds where the factor fills, from the pattern alone; its `factorise` does the arithmetic, as
-often as the values change; the factor can `solve`, show its `lower` triangle, and tells how many eigenvalues are `negative`. Small
-matrices are left to SuperLU, not to wait for a compiler. Large ones are eliminated by fronts: dense blocks go to BLAS, and
-independent subtrees of the elimination to different threads. The result does not depend on how many there are.
+`analyse` orders the columns and finds the fill of the factor from the pattern alone. Its `factorise` computes the factor, again whenever
+the values change. The factor can `solve`, return its `lower` triangle, and count the `negative` eigenvalues. Small matrices are
+factorised by SuperLU, which needs no compilation. Large ones are factorised by the multifrontal method: dense blocks use BLAS, and
+independent subtrees of the elimination run on different threads. The result does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ __all__ = [
 
 
 def analyse(A: sp.csr_array, *, ordered: bool = False, by_fronts: bool | None = None) -> Analysis | SuperLUAnalysis:
-    """How to factorise symmetric matrices of this pattern, both triangles and the diagonal.
+    """Analyse symmetric matrices of this pattern, given by both triangles and the diagonal.
 
-    With `ordered` the rows are in an order of little fill already, and may stay in it. `by_fronts` is what a prediction of the fill
-    has said; without, there is one here.
+    With `ordered`, the rows are in an order of low fill already and need not be reordered. `by_fronts` is the result of a prediction of
+    the fill, which is computed here if it is None.
     """
     by_fronts = predict_fill(A).by_fronts if by_fronts is None else by_fronts
     return Analysis(A) if by_fronts else SuperLUAnalysis(A, ordered=ordered)
 
 
 def minimum_degree(A: sp.csr_array) -> Index:
-    """An order of elimination in which the factor of a matrix of this pattern fills little."""
+    """Return an order of elimination in which the factor of a matrix of this pattern has low fill."""
     return ordered_fronts(A)[-1] if predict_fill(A).by_fronts else SuperLUAnalysis(A).order()

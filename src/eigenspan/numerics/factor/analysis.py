@@ -1,4 +1,4 @@
-"""Where the factor of a sparse symmetric matrix fills, and who works out which part of it."""
+"""Analysis of a sparse symmetric matrix: the pattern of its factor, and the distribution of the work among threads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .order import (
     permuted,
 )
 
-#: A subtree with more than this share of the work is cut up, unless a second thread would not pay for it.
+#: A subtree with more than this share of the work is split if it has enough work for a second thread.
 _SHARE = 1 / 32
 
 
@@ -31,15 +31,15 @@ class Analysis:
     order, place : arrays of n integers
         Row ``order[k]`` is eliminated k-th; ``place`` is the inverse.
     plan : Plan
-        The assembly tree (`compiled.fronts`).
+        The assembly tree (`factor.fronts`).
     spans : list of (first, last)
-        Runs of supernodes that depend on nothing outside, heaviest first: threads share them.
-    crown : list of (first, last, large)
-        The supernodes above them, in their order; a large one stands alone, and threads share its products.
+        Runs of supernodes that depend on no others, heaviest first; the threads share them.
+    top : list of (first, last, large)
+        The supernodes above them, in their order; a large one is listed separately, and the threads share its products.
     entries, updates, vectors : int
-        Numbers to store: of the factor, of what fronts leave for their parents, and of the same in a solve.
+        Number of values to store: of the factor, of the updates of fronts for their parents, and of those updates in a solve.
     tallest : int
-        Rows of the largest front.
+        Number of rows of the largest front.
     """
 
     def __init__(self, A: sp.csr_array) -> None:
@@ -56,27 +56,27 @@ class Analysis:
             heights = np.zeros(up.size, np.int64)
             elimination.walk_rows(*walk, np.full(up.size, -1), heights, np.empty(0, np.int32))
         starts = np.concatenate([[0], np.cumsum(heights)])
-        rows, seats = np.empty((2, starts[-1]), np.int32)
+        rows, positions = np.empty((2, starts[-1]), np.int32)
         elimination.walk_rows(*walk, np.full(up.size, -1), starts[:-1].copy(), rows)
-        elimination.take_seats(starts, rows, up, begin, seats)
-        child, elder = _children(up)
+        elimination.find_positions(starts, rows, up, begin, positions)
+        child, previous_sibling = _children(up)
         where = np.concatenate([[0], np.cumsum(widths * (widths + heights))])
         work = widths * (widths + heights).astype(np.float64) ** 2
         self.spans, part = shares(work, up, max(_SHARE * work.sum(), factor.SHARED))
-        self.crown = _runs(np.flatnonzero(part == 0), work > factor.SHARED)
+        self.top = _runs(np.flatnonzero(part == 0), work > factor.SHARED)
         room, self.updates = stack_places(heights**2, up, part)
         slots, self.vectors = stack_places(heights, up, part)
-        self.plan = fronts.Plan(begin, starts, rows, up, seats, child, elder, where, room, slots)
+        self.plan = fronts.Plan(begin, starts, rows, up, positions, child, previous_sibling, where, room, slots)
         self.entries, self.tallest = int(where[-1]), int((widths + heights).max())
 
     def factorise(self, A: sp.csr_array) -> FrontalFactor:
-        """Factors of a matrix of the pattern that was analysed; one of another pattern is analysed first."""
+        """Factorise a matrix of the analysed pattern; a matrix of another pattern is analysed first."""
         same = all(map(np.array_equal, (A.indptr, A.indices), self._pattern))
         return FrontalFactor(self if same else Analysis(A), A)
 
 
 def ordered_fronts(A: sp.csr_array) -> tuple[sp.csr_array, Index, Index, Index | None, Index]:
-    """A pattern, made symmetric where rounding has left a zero out on one side, and its `assembly_tree`."""
+    """Return the pattern and its `assembly_tree`; the pattern is symmetrised if rounding has dropped a zero on one side."""
     near, ones = near_order(A), sp.csr_array((np.ones(A.nnz, np.int8), A.indices, A.indptr), shape=A.shape)
     found = approximate_minimum_degree(permuted(ones, near))
     if found is None:
@@ -88,9 +88,9 @@ def ordered_fronts(A: sp.csr_array) -> tuple[sp.csr_array, Index, Index, Index |
 
 
 def assembly_tree(found: Elements) -> tuple[Index, Index, Index | None, Index]:
-    """First column of every front, its parent, its rows below and the order of the columns, with every subtree in one run below its root.
+    """Return the first column of each front, its parent, its number of rows below, and the order of the columns (subtrees contiguous).
 
-    How many rows there are below is not known where dense columns were set aside: nobody has counted those.
+    The numbers of rows are None if dense columns were set aside, because these were not counted.
     """
     from . import elimination
 
@@ -102,25 +102,25 @@ def assembly_tree(found: Elements) -> tuple[Index, Index, Index | None, Index]:
     number = np.full(into.size + 1, -1, np.int32)
     number[kept] = np.arange(kept.size, dtype=np.int32)
     up = number[np.append(into, -1)[up[kept]]]
-    front = np.append(number[into], kept.size).astype(np.int32)  # of every group
+    front = np.append(number[into], kept.size).astype(np.int32)  # the front of each group
     dense = np.any(found.group == into.size)
-    if dense:  # a front of their own, above all others
+    if dense:  # the dense columns form a front of their own, above all others
         up = np.append(np.where(up < 0, kept.size, up), -1).astype(np.int32)
     rank = postorder(up)
     above = np.append(rank, -1)[up[inverse(rank)]].astype(np.int32)
     front = np.append(rank, -1)[front]
     order = np.argsort(front[found.group] * np.int64(into.size + 1) + found.group, kind="stable").astype(np.int32)
     widths = np.bincount(front[found.group], minlength=up.size)
-    below = None if dense else heights[kept][inverse(rank)]  # a front that takes in others has no more rows for it
+    below = None if dense else heights[kept][inverse(rank)]  # a front that absorbs others gets no more rows
     return np.concatenate([[0], np.cumsum(widths)]), above, below, order
 
 
 def postorder(up: Index) -> Index:
-    """The place of every node of a forest, whose children come before their parents, with every subtree in one run."""
+    """Return the position of each node of a forest: children before their parents, and each subtree contiguous."""
     size, place, nodes = [1] * (up.size + 1), [0] * up.size, up.tolist()
     for s, parent in enumerate(nodes):
         size[parent] += size[s]
-    end = [*place, up.size]  # of what is left for the children of a node; the last entry is that of the roots
+    end = [*place, up.size]  # end of the free range for the children of each node; the last entry is for the roots
     for s in range(up.size - 1, -1, -1):
         place[s] = end[s] = end[nodes[s]] - 1
         end[nodes[s]] -= size[s]
@@ -128,12 +128,12 @@ def postorder(up: Index) -> Index:
 
 
 def shares(work: Array, up: Index, limit: float) -> tuple[list[tuple[int, int]], Index]:
-    """Cut the tree into runs of supernodes that depend on nothing outside: their bounds, heaviest first, and the part of every node.
+    """Split the tree into runs of supernodes that depend on no others: their bounds, heaviest first, and the part of each node.
 
-    A supernode whose subtree holds more work than the limit belongs to no run, and is of part 0.
+    A supernode whose subtree has more work than the limit belongs to no run, and has part 0.
     """
     own, parents = work.tolist(), up.tolist()
-    subtree = [*own, np.inf, np.inf]  # what is above the roots, and behind the last, is no part of a run
+    subtree = [*own, np.inf, np.inf]  # sentinels above the roots and after the last node, which belong to no run
     for s, parent in enumerate(parents):
         if parent >= 0:
             subtree[parent] += subtree[s]
@@ -152,13 +152,14 @@ def shares(work: Array, up: Index, limit: float) -> tuple[list[tuple[int, int]],
 
 
 def stack_places(sizes: Index, up: Index, part: Index) -> tuple[Index, int]:
-    """Where every supernode leaves something of its size for its parent, and the room that takes.
+    """Return the place where each supernode stores an update of its size for its parent, and the total size.
 
-    The supernodes of a part, consecutive or not, are visited in their order and share two stacks, one for every other generation:
-    so nobody's place is that of its children, whose places are free once it is done.
+    The supernodes of a part, consecutive or not, are visited in their order and share two stacks, for even and odd generations. So
+    no supernode overwrites the updates of its children, whose places become free once it is done.
     """
     parents, parts, places = up.tolist(), part.tolist(), [0] * up.size
-    odd, bottom = [0] * (up.size + 1), [-1] * (up.size + 1)  # `bottom` of what the children of a node left
+    # `bottom`: place of the first update among a node's children
+    odd, bottom = [0] * (up.size + 1), [-1] * (up.size + 1)
     for s in range(up.size - 1, -1, -1):
         odd[s] = 1 - odd[parents[s]]
     top, peak = [0] * (2 * max(parts) + 2), [0] * (2 * max(parts) + 2)
@@ -177,17 +178,17 @@ def stack_places(sizes: Index, up: Index, part: Index) -> tuple[Index, int]:
 
 
 def _children(up: Index) -> tuple[Index, Index]:
-    """The last child of every node, and the next elder sibling; -1 for none."""
-    child, elder = np.full(up.size + 1, -1, np.int32), np.full(up.size, -1, np.int32)
+    """Return the last child of each node, and each node's previous sibling; -1 for none."""
+    child, previous_sibling = np.full(up.size + 1, -1, np.int32), np.full(up.size, -1, np.int32)
     siblings = np.argsort(up, kind="stable").astype(np.int32)
     alike = up[siblings[1:]] == up[siblings[:-1]]
-    elder[siblings[1:][alike]] = siblings[:-1][alike]
+    previous_sibling[siblings[1:][alike]] = siblings[:-1][alike]
     child[up[siblings]] = siblings
-    return child[:-1], elder
+    return child[:-1], previous_sibling
 
 
 def _runs(nodes: Index, large: NDArray[np.bool_]) -> list[tuple[int, int, bool]]:
-    """Consecutive nodes together as (first, last, False), large ones each alone as (first, last, True)."""
+    """Group consecutive nodes as (first, last, False), and large ones separately as (first, last, True)."""
     found: list[tuple[int, int, bool]] = []
     for s in map(int, nodes):
         if found and found[-1][1] == s and not large[s] and not found[-1][2]:

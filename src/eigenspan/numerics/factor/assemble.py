@@ -1,4 +1,4 @@
-"""The sum of very many small symmetric blocks as one sparse matrix."""
+"""Sum of very many small symmetric blocks as one sparse matrix."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from ..jit import in_pieces
-from ..jit.compiler import compiled, spliced
+from ..jit.compiler import compiled, inlined
 from ..ranks import sort
 
 Array = NDArray[np.float64]
 Lists = NDArray[np.integer[Any]]
 
-#: Pieces of rows at most: each has a work array over all columns.
+#: Maximum number of slices of rows; each has a work array over all columns.
 _PIECES = 64
 
 
 def sum_of_blocks(
     starts: Lists, members: Lists, factor: Array, masses: Array, signs: Array, own: float, others: float, level: float
 ) -> sp.csr_array:
-    """``Σ_i m_i S_i B_i S_iᵀ`` with ``B_i = F_i diag(signs) F_iᵀ + level 11ᵀ/m + diag(own, others, …, others)``, F_i rows of `factor`.
+    """Return ``Σ_i m_i S_i B_i S_iᵀ`` with ``B_i = F_i diag(signs) F_iᵀ + level 11ᵀ/m + diag(own, others, …, others)``.
 
-    The signs are ±1. Row r of the sum is gathered by one thread from the neighbourhoods r belongs to, in their order: the result
-    does not depend on the number of threads and is symmetric to the last bit. No triplets are stored. Rows are visited in an order
-    (reverse Cuthill–McKee) that finds what near rows share still in the processor's cache.
+    F_i are rows of `factor`. The signs are ±1. Each row r of the sum is computed by one thread from the neighbourhoods that contain r,
+    in their order, so the result does not depend on the number of threads and is symmetric to the last bit. No triplets are
+    stored. Rows are visited in reverse Cuthill–McKee order, so that data shared by consecutive rows are still in the cache.
     """
     n = starts.size - 1
     kind = _index(members.size)
@@ -49,9 +49,9 @@ def _index(size: int) -> type[np.signedinteger[Any]]:
     return np.int32 if size < 2**31 else np.int64
 
 
-@spliced
-def _none(n):  # type: ignore[no-untyped-def]
-    """-1 for each of n columns; numpy's `full` takes longer to compile."""
+@inlined
+def _minus_ones(n):  # type: ignore[no-untyped-def]
+    """Return an array of n entries -1; numpy's `full` takes longer to compile."""
     out = np.empty(n, np.int32)
     for i in range(n):
         out[i] = -1
@@ -60,9 +60,9 @@ def _none(n):  # type: ignore[no-untyped-def]
 
 @compiled
 def _count(first, last, order, within, counts):  # type: ignore[no-untyped-def]
-    """Number of distinct columns of every row, into the entry after it."""
+    """Count the distinct columns of each row; row r is counted in entry r + 1."""
     starts, members, uses, users, _ = within
-    seen = _none(starts.size - 1)
+    seen = _minus_ones(starts.size - 1)
     for at in range(first, last):
         r, found = order[at], 0
         for use in range(uses[r], uses[r + 1]):
@@ -77,7 +77,7 @@ def _count(first, last, order, within, counts):  # type: ignore[no-untyped-def]
 @compiled
 def _fill(first, last, order, within, F, masses, signs, own, others, level, indptr, indices, data):  # type: ignore[no-untyped-def]
     starts, members, uses, users, places = within
-    slot, left = _none(starts.size - 1), np.empty(signs.size)
+    slot, left = _minus_ones(starts.size - 1), np.empty(signs.size)
     for at in range(first, last):
         r = order[at]
         columns, row = indices[indptr[r] : indptr[r + 1]], data[indptr[r] : indptr[r + 1]]
@@ -95,7 +95,7 @@ def _fill(first, last, order, within, F, masses, signs, own, others, level, indp
             slot[columns[c]] = -1
 
 
-@spliced
+@inlined
 def _columns_of_row(r, starts, members, uses, users, slot, columns):  # type: ignore[no-untyped-def]
     found = 0
     for use in range(uses[r], uses[r + 1]):
@@ -108,7 +108,7 @@ def _columns_of_row(r, starts, members, uses, users, slot, columns):  # type: ig
     sort(columns)
 
 
-@spliced
+@inlined
 def _add_row(near, F, left, mean, slot, row):  # type: ignore[no-untyped-def]
     """Add a row of a block: ``left`` times the factors of its members, plus the mean."""
     for p in range(near.size):

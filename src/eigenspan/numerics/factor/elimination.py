@@ -1,7 +1,7 @@
-"""Which entries fill when a sparse symmetric matrix is eliminated, and in which groups: the analysis before a factorisation.
+"""Symbolic analysis before a factorisation: the fill of a sparse symmetric matrix, and groups of columns with the same pattern.
 
 Columns with one pattern form a *front* of the assembly tree of a multifrontal factorisation (Duff and Reid). The elements of the
-minimum degree order are such groups, and the element that takes one in is its parent in the tree.
+minimum degree order are such groups, and the element that absorbs another one is its parent in the tree.
 
 A matrix is given by the pattern of its rows, both triangles, and an order: row ``order[k]`` is called k, and ``place`` is the
 inverse.
@@ -14,11 +14,11 @@ from ..jit.compiler import compiled
 
 @compiled
 def merge_fronts(up, widths, heights, filled, into, child, sibling):  # type: ignore[no-untyped-def]
-    """The front that takes in every front, itself where none does: a parent takes in a child while few zeros are stored for it.
+    """Compute the front that absorbs each front (itself if none does): a parent absorbs a child if this stores few zeros.
 
-    A front of c columns with h rows below is stored as a trapezium of c columns and c + h rows, of which so many are `filled`.
-    Children come before their parents. Of the other arrays, `into` begins as every front itself, `child` and `sibling` as -1;
-    `widths` grow as fronts are merged.
+    A front of c columns with h rows below is stored as a trapezium of c columns and c + h rows; `filled` counts its nonzero entries.
+    Children precede their parents. Initially `into` maps each front to itself, and `child` and `sibling` are -1. `widths` grow as
+    fronts are merged.
     """
     for parent in range(up.size):
         s = child[parent]
@@ -37,10 +37,10 @@ def merge_fronts(up, widths, heights, filled, into, child, sibling):  # type: ig
 
 @compiled
 def walk_rows(indptr, indices, order, place, owner, up, seen, ends, rows):  # type: ignore[no-untyped-def]
-    """Add to the `ends` of every front the number of its rows below its columns, and write these, ascending, where there is room.
+    """Add the number of rows below its columns to the `ends` of each front; if `rows` has space, also write them, in ascending order.
 
-    A row of the factor reaches from the fronts of its entries up the tree to its own front. `owner` is the front of every column;
-    `seen` begins as -1.
+    A row of the factor reaches from the fronts of its entries up the tree to its own front. `owner` is the front of each column;
+    `seen` is initially -1.
     """
     for i in range(owner.size):
         for p in range(indptr[order[i]], indptr[order[i] + 1]):
@@ -57,16 +57,16 @@ def walk_rows(indptr, indices, order, place, owner, up, seen, ends, rows):  # ty
 
 
 @compiled
-def take_seats(starts, rows, up, begin, seats):  # type: ignore[no-untyped-def]
-    """Places of the rows of every front in the front of its parent: its columns first, its rows after them."""
+def find_positions(starts, rows, up, begin, positions):  # type: ignore[no-untyped-def]
+    """Compute the positions of the rows of each front in its parent's front, where the parent's columns precede its rows."""
     for s in range(up.size):
         if starts[s] == starts[s + 1]:
             continue
         mine, end, q = begin[up[s]], begin[up[s] + 1], starts[up[s]]
         for p in range(starts[s], starts[s + 1]):
             if rows[p] < end:
-                seats[p] = rows[p] - mine
+                positions[p] = rows[p] - mine
                 continue
             while rows[q] != rows[p]:
                 q += 1
-            seats[p] = end - mine + q - starts[up[s]]
+            positions[p] = end - mine + q - starts[up[s]]

@@ -1,8 +1,8 @@
-"""The arithmetic of a sparse symmetric factorisation by fronts: L S Lᵀ with signs S = ±1, no pivoting.
+"""Compiled loops of the multifrontal factorisation: L S Lᵀ with signs S = ±1, no pivoting.
 
-A *front* is the dense matrix of one supernode: its c columns, stored as the rows of a panel (c, m), and what they leave for the
-m - c rows below, its *update*, a square of which only the entries right of the diagonal are used. Panels and updates lie one
-behind the other in long arrays; ``at`` is where one begins.
+A *front* is the dense matrix of one supernode. It has c columns, stored as the rows of a panel (c, m), and an *update* for the
+m - c rows below: a square matrix of which only the entries right of the diagonal are used. Panels and updates are stored
+consecutively in long arrays; ``at`` is the start of one.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from ..jit.compiler import compiled, summed
 from ..small_matrices import dot
 
-#: Columns eliminated at a time before the rest of the panel hears of them, and before the next of these do.
+#: Block sizes: number of columns per update of the rest of the panel, and number of columns per update within such a block.
 PANEL, _BLOCK = 96, 8
-#: Rows of a product that are worked out together.
+#: Number of rows of a product that are computed together.
 TILE = 96
 
 Index = NDArray[np.integer[Any]]
 
 _double = types.CPointer(types.float64)
-#: BLAS as numba calls it: ``C = alpha A B + beta C``, in columns.
+#: BLAS as numba calls it: ``C = alpha A B + beta C``, stored by columns.
 _gemm = types.ExternalFunction(
     "numba_xxgemm",
     types.intc(
@@ -36,18 +36,18 @@ _KIND, _AS_IS, _TURNED = ord("d"), ord("n"), ord("t")
 
 
 class Plan(NamedTuple):
-    """What the analysis found (`compiled.elimination`)."""
+    """The assembly tree and the storage layout, computed by the analysis."""
 
-    #: First column of every supernode; its rows below them, from one start to the next.
+    #: First column of each supernode; starts of the lists of its rows below them, and these lists.
     begin: Index
     starts: Index
     rows: Index
-    #: Parent; seats of the rows in the parent's front; last child, and the elder sibling of every supernode.
+    #: Parent of each supernode; positions of its rows in the parent's front; its last child, and its previous sibling.
     up: Index
-    seats: Index
+    positions: Index
     child: Index
-    elder: Index
-    #: Where panels are stored, and updates and vectors for the parent.
+    previous_sibling: Index
+    #: Positions of panels, and of updates and vectors for the parent.
     where: Index
     room: Index
     slots: Index
@@ -55,58 +55,58 @@ class Plan(NamedTuple):
 
 @compiled
 def gather(s, plan, matrix, values, updates):  # type: ignore[no-untyped-def]
-    """The panel of supernode s: its entries of the matrix, and of the updates of its children."""
-    begin, starts, seats = plan.begin, plan.starts, plan.seats
-    indptr, indices, data, order, place, seat = matrix
+    """Assemble the panel of supernode s from its matrix entries and from the updates of its children."""
+    begin, starts, positions = plan.begin, plan.starts, plan.positions
+    indptr, indices, data, order, place, position = matrix
     first, end, at = begin[s], begin[s + 1], plan.where[s]
     width = end - first
     m = width + starts[s + 1] - starts[s]
     for p in range(at, at + width * m):
         values[p] = 0.0
     for p in range(starts[s], starts[s + 1]):
-        seat[plan.rows[p]] = width + p - starts[s]
+        position[plan.rows[p]] = width + p - starts[s]
     for k in range(first, end):
         row = at + (k - first) * m
         for p in range(indptr[order[k]], indptr[order[k] + 1]):
             i = place[indices[p]]
             if i >= end:
-                values[row + seat[i]] += data[p]
+                values[row + position[i]] += data[p]
             elif i >= k:
                 values[row + i - first] += data[p]
     below = plan.child[s]
     while below != -1:
         ours, height = starts[below], starts[below + 1] - starts[below]
         j = 0
-        while j < height and seats[ours + j] < width:
-            source, target = plan.room[below] + j * height, at + seats[ours + j] * m
+        while j < height and positions[ours + j] < width:
+            source, target = plan.room[below] + j * height, at + positions[ours + j] * m
             for i in range(j, height):
-                values[target + seats[ours + i]] += updates[source + i]
+                values[target + positions[ours + i]] += updates[source + i]
             j += 1
-        below = plan.elder[below]
+        below = plan.previous_sibling[below]
 
 
 @compiled
-def pass_on(s, plan, updates):  # type: ignore[no-untyped-def]
-    """Add to the update of supernode s what its children leave for rows below its columns."""
-    starts, seats = plan.starts, plan.seats
+def add_child_updates(s, plan, updates):  # type: ignore[no-untyped-def]
+    """Add the parts of the children's updates for rows below supernode s's columns to its own update."""
+    starts, positions = plan.starts, plan.positions
     width, m = plan.begin[s + 1] - plan.begin[s], starts[s + 1] - starts[s]
     below = plan.child[s]
     while below != -1:
         ours, height = starts[below], starts[below + 1] - starts[below]
         for j in range(height):
-            if seats[ours + j] < width:
+            if positions[ours + j] < width:
                 continue
-            source, target = plan.room[below] + j * height, plan.room[s] + (seats[ours + j] - width) * m - width
+            source, target = plan.room[below] + j * height, plan.room[s] + (positions[ours + j] - width) * m - width
             for i in range(j, height):
-                updates[target + seats[ours + i]] += updates[source + i]
-        below = plan.elder[below]
+                updates[target + positions[ours + i]] += updates[source + i]
+        below = plan.previous_sibling[below]
 
 
 @compiled
 def subtract(values, at, m, depth, low, high, signs, old, target, to, stride):  # type: ignore[no-untyped-def]
-    """What the first columns of a panel mean for entries i ≥ low of rows low ≤ j < high: ``old · target - Σ_k signs[k] L[i, k] L[j, k]``.
+    """Update entries i ≥ low of rows low ≤ j < high by columns of a panel: ``old · target - Σ_k signs[k] L[i, k] L[j, k]``.
 
-    `to` is the place of entry (low, low) in the target.
+    `to` is the position of entry (low, low) in the target.
     """
     rows = high - low
     left, factors = np.empty(depth * rows), np.empty(2)
@@ -122,7 +122,7 @@ def subtract(values, at, m, depth, low, high, signs, old, target, to, stride):  
 
 @compiled
 def eliminate(values, at, m, first, last, signs):  # type: ignore[no-untyped-def]
-    """Columns of L from the first to the last of a panel, which has heard of the columns before them; False at a pivot of zero."""
+    """Compute columns `first` to `last` of L in a panel that includes the updates by earlier columns; return False at a zero pivot."""
     for p in range(first, last, _BLOCK):
         q = min(p + _BLOCK, last)
         if p > first:
@@ -147,7 +147,7 @@ def eliminate(values, at, m, first, last, signs):  # type: ignore[no-untyped-def
 
 @compiled
 def eliminate_all(first, last, plan, matrix, values, signs, updates):  # type: ignore[no-untyped-def]
-    """Factorise the fronts of supernodes from `first` to `last`, when those of their children are done; False at a pivot of zero."""
+    """Factorise the fronts of supernodes `first` to `last`, after those of their children; return False at a zero pivot."""
     for s in range(first, last):
         width, height = plan.begin[s + 1] - plan.begin[s], plan.starts[s + 1] - plan.starts[s]
         m, at, to, sign = width + height, plan.where[s], plan.room[s], signs[plan.begin[s] :]
@@ -162,13 +162,13 @@ def eliminate_all(first, last, plan, matrix, values, signs, updates):  # type: i
         for low in range(width, m, TILE):
             high, here = min(low + TILE, m), to + (low - width) * (height + 1)
             subtract(values, at, m, width, low, high, sign, 0.0, updates, here, height)
-        pass_on(s, plan, updates)
+        add_child_updates(s, plan, updates)
     return True
 
 
 @summed
 def _subtract_columns(f, values, at, m, k):  # type: ignore[no-untyped-def]
-    """Solve for entries k to k + 3 of f, and take what the columns of these, from place `at` on, mean for the entries behind them."""
+    """Solve for entries k to k + 3 of f, and subtract the products of their columns (from position `at`) from the later entries."""
     a, b, c, d = values[at + k : at + m], values[at + m + k :], values[at + 2 * m + k :], values[at + 3 * m + k :]
     p = f[k] / a[0]
     q = (f[k + 1] - p * a[1]) / b[1]
@@ -182,7 +182,7 @@ def _subtract_columns(f, values, at, m, k):  # type: ignore[no-untyped-def]
 
 @summed
 def _solve_columns(f, values, at, m, k):  # type: ignore[no-untyped-def]
-    """Solve for entries k to k + 3 of f, the entries behind them being known, by columns from place `at` on."""
+    """Solve for entries k to k + 3 of f by columns from position `at`, given the later entries."""
     p = q = r = s = 0.0
     at, behind = at + k, f[k + 4 : m]
     a, b, c, d = values[at + 4 :], values[at + m + 4 :], values[at + 2 * m + 4 :], values[at + 3 * m + 4 :]
@@ -201,11 +201,11 @@ def _solve_columns(f, values, at, m, k):  # type: ignore[no-untyped-def]
 
 @compiled
 def forward(first, last, plan, values, signs, x, vectors, front):  # type: ignore[no-untyped-def]
-    """``S L⁻¹ x`` of every row of x in the columns of some supernodes; what the rows below must hear goes up the tree in `vectors`.
+    """Compute ``S L⁻¹ x`` for each row of x in the columns of some supernodes; updates for the rows below go up the tree in `vectors`.
 
-    `front` is scratch, as wide as the largest front.
+    `front` is a work array, as wide as the largest front.
     """
-    begin, starts, seats, slots = plan.begin, plan.starts, plan.seats, plan.slots
+    begin, starts, positions, slots = plan.begin, plan.starts, plan.positions, plan.slots
     for s in range(first, last):
         width, height, at = begin[s + 1] - begin[s], starts[s + 1] - starts[s], plan.where[s]
         m, fours = width + height, width - width % 4
@@ -217,11 +217,11 @@ def forward(first, last, plan, values, signs, x, vectors, front):  # type: ignor
                 f[i] = 0.0
             below = plan.child[s]
             while below != -1:
-                seat, heard = seats[starts[below] : starts[below + 1]], vectors[c, slots[below] :]
-                for i in range(seat.size):
-                    f[np.uint64(seat[i])] += heard[i]
-                below = plan.elder[below]
-            # four columns at a time: every entry of f is read and written once for all of them
+                position, incoming = positions[starts[below] : starts[below + 1]], vectors[c, slots[below] :]
+                for i in range(position.size):
+                    f[np.uint64(position[i])] += incoming[i]
+                below = plan.previous_sibling[below]
+            # four columns at a time, so that each entry of f is read and written once per four columns
             for k in range(0, fours, 4):
                 _subtract_columns(f, values, at + k * m, m, k)
             for k in range(fours, width):
@@ -239,7 +239,7 @@ def forward(first, last, plan, values, signs, x, vectors, front):  # type: ignor
 
 @compiled
 def backward(first, last, plan, values, x, front):  # type: ignore[no-untyped-def]
-    """``L⁻ᵀ x`` of every row of x in the columns of some supernodes, last to first, when those above them are known."""
+    """Compute ``L⁻ᵀ x`` for each row of x in the columns of some supernodes, last to first, after the supernodes above them."""
     begin, starts, rows = plan.begin, plan.starts, plan.rows
     for s in range(last - 1, first - 1, -1):
         width, at, below = begin[s + 1] - begin[s], plan.where[s], rows[starts[s] : starts[s + 1]]

@@ -1,4 +1,4 @@
-"""The arithmetic of a factorisation by fronts."""
+"""Numeric multifrontal factorisation, and solves with its factor."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from .order import Array, arrays
 if TYPE_CHECKING:
     from .analysis import Analysis
 
-#: Operations of a product below which a second thread does not pay.
+#: Products with fewer operations run on one thread.
 SHARED = 1e7
-#: Entries of a factor below which a solve is over before a second thread has begun.
-_SOLVED = 4e6
-#: Right-hand sides that are solved for together: the factor is read once for all of them.
-_TOGETHER = 4
-#: Entries of a factor for each row from which reading them takes longer than the rest of a solve.
-_READ = 128
+#: Solves with factors of fewer entries run on one thread: they finish before a second thread has started.
+_SERIAL_ENTRIES = 4e6
+#: Number of right-hand sides solved together: the factor is read once for all of them.
+_MAX_TOGETHER = 4
+#: Factor entries per row from which reading them takes most of the time of a solve.
+_READING_DOMINATES = 128
 SINGULAR = "A pivot of the sparse factorisation is zero or not a number: the matrix is singular, or not finite"
 
 
 class FrontalFactor:
-    """``A = L S Lᵀ``, ready to solve with.
+    """Factorisation ``A = L S Lᵀ`` for solves with A.
 
     Raises
     ------
     RuntimeError
-        If a pivot is exactly zero or not a number, as SuperLU does.
+        If a pivot is exactly zero or NaN, as in SuperLU.
 
     Attributes
     ----------
@@ -41,17 +41,17 @@ class FrontalFactor:
     signs : array of n numbers
         The diagonal of S.
     negative : int
-        Eigenvalues of A below zero: by Sylvester's law the signs tell.
+        Number of negative eigenvalues of A, from the signs by Sylvester's law of inertia.
     size : int
-        Bytes of the factor.
+        Size of the factor in bytes.
     together : int
-        Right-hand sides to bring at a time where there is a choice.
+        Recommended number of right-hand sides per solve.
     """
 
     def __init__(self, analysis: Analysis, A: sp.csr_array) -> None:
         from . import fronts
 
-        self._threads = workers()  # those of the fit: iterations that solve with the factor may keep BLAS to one
+        self._threads = workers()  # read now: later solves may run where BLAS is limited to one thread
         require(
             8.0 * (analysis.entries + analysis.updates),
             f"The factor of a sparse matrix of order {A.shape[0]}",
@@ -62,28 +62,28 @@ class FrontalFactor:
         matrix, updates = (*arrays(A), analysis.order, analysis.place), np.empty(analysis.updates)
 
         def stores() -> tuple[Any, ...]:
-            """What the loops work on, with scratch of their own: the place of every row in a front."""
+            """Return the arguments of the loops, with a separate work array per call: the position of each row in a front."""
             return analysis.plan, (*matrix, np.empty(A.shape[0], np.int32)), self.values, self.signs, updates
 
-        with one_blas_thread():  # products are shared out here, in the same tiles whoever works on them
+        with one_blas_thread():  # products are distributed here, in the same tiles for any number of threads
             good = in_threads(lambda span: fronts.eliminate_all(*span, *stores()), analysis.spans, self._threads)
-            for first, last, large in analysis.crown:
+            for first, last, large in analysis.top:
                 if not all(good):
                     break
                 good = [self._eliminate(first, *stores()) if large else fronts.eliminate_all(first, last, *stores())]
         if not all(good):
             raise RuntimeError(SINGULAR)
         self.negative, self.size = int(np.sum(self.signs < 0)), self.values.nbytes
-        self.together = _TOGETHER if self.values.size >= _READ * self.signs.size else 1
+        self.together = _MAX_TOGETHER if self.values.size >= _READING_DOMINATES * self.signs.size else 1
 
     def _eliminate(self, s: int, plan: Any, matrix: Any, values: Array, signs: Array, updates: Array) -> bool:
-        """Factorise one large front, its products on all threads."""
+        """Factorise one large front, with its products distributed over all threads."""
         from . import fronts
 
         width, height = (int(bounds[s + 1] - bounds[s]) for bounds in (plan.begin, plan.starts))
         m, at, signs = width + height, int(plan.where[s]), signs[plan.begin[s] :]
 
-        def share_out(first: int, last: int, low: int, high: int, old: float, target: Array, to: int, ld: int) -> None:
+        def distribute(first: int, last: int, low: int, high: int, old: float, target: Array, to: int, ld: int) -> None:
             panel = values, at + first * m, m, last - first
             tiles = range(low, high, fronts.TILE)
             alone = (last - first) * (high - low) * (m - low) < SHARED
@@ -99,13 +99,13 @@ class FrontalFactor:
             last = min(first + fronts.PANEL, width)
             if not fronts.eliminate(values, at, m, first, last, signs):
                 return False
-            share_out(first, last, last, width, 1.0, values, at + last * (m + 1), m)
-        share_out(0, width, width, m, 0.0, updates, int(plan.room[s]), height)
-        fronts.pass_on(s, plan, updates)
+            distribute(first, last, last, width, 1.0, values, at + last * (m + 1), m)
+        distribute(0, width, width, m, 0.0, updates, int(plan.room[s]), height)
+        fronts.add_child_updates(s, plan, updates)
         return True
 
     def lower(self) -> sp.csc_array:
-        """The factor L, for rows and columns in the order of elimination; zeros that were stored are left out."""
+        """Return the factor L, for rows and columns in the order of elimination, without stored zeros."""
         begin, starts, rows = self.analysis.plan[:3]
         widths, heights, n = np.diff(begin), np.diff(starts), self.signs.size
         column = np.repeat(np.arange(n, dtype=np.int32), np.repeat(widths + heights, widths))
@@ -119,15 +119,15 @@ class FrontalFactor:
         return sp.csc_array((self.values[used], (row[used], column[used])), shape=(n, n))
 
     def solve(self, b: Array) -> Array:
-        """``A⁻¹ b`` for a vector or the columns of a matrix."""
+        """Return ``A⁻¹ b`` for a vector or the columns of a matrix."""
         if len(b) != self.signs.size:
             raise ValueError(f"b has {len(b)} rows, the matrix {self.signs.size}")
         out = np.empty(b.shape)
         columns, results = b.reshape(len(b), -1).T, out.reshape(len(b), -1).T
-        for first in range(0, len(columns), _TOGETHER):
-            x = np.asarray(columns[first : first + _TOGETHER, self.order], np.float64, order="C")
+        for first in range(0, len(columns), _MAX_TOGETHER):
+            x = np.asarray(columns[first : first + _MAX_TOGETHER, self.order], np.float64, order="C")
             self._solve(x)
-            results[first : first + _TOGETHER, self.order] = x
+            results[first : first + _MAX_TOGETHER, self.order] = x
         return out
 
     def _solve(self, x: Array) -> None:
@@ -146,13 +146,13 @@ class FrontalFactor:
         def scratch() -> Array:
             return np.empty((len(x), analysis.tallest))
 
-        if self.values.size < _SOLVED:
+        if self.values.size < _SERIAL_ENTRIES:
             down((0, len(plan.begin) - 1))
             up((0, len(plan.begin) - 1))
             return
         in_threads(down, analysis.spans, self._threads)
-        for span in analysis.crown:
+        for span in analysis.top:
             down(span)
-        for span in analysis.crown[::-1]:
+        for span in analysis.top[::-1]:
             up(span)
         in_threads(up, analysis.spans, self._threads)

@@ -1,4 +1,4 @@
-"""Orders of the rows and columns of a sparse symmetric matrix."""
+"""Orders of elimination and permutations of sparse symmetric matrices."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Index = NDArray[np.integer[Any]]
 
 
 def near_order(A: sp.csr_array, *, symmetric: bool = True) -> Index:
-    """An order in which neighbours are close together in memory: reverse Cuthill and McKee's, or their own where they are.
+    """Return an order in which neighbours are close together in memory: reverse Cuthill–McKee, or the given order if it is good enough.
 
-    Where the pattern is not `symmetric`, either end of an edge counts the other as neighbour.
+    If the pattern is not `symmetric`, each end of an edge counts the other as a neighbour.
     """
     n = A.shape[0]
     some = A[:: 1 + n // 1000].tocoo()
@@ -27,7 +27,7 @@ def near_order(A: sp.csr_array, *, symmetric: bool = True) -> Index:
 
 
 def permuted(A: sp.csr_array, order: Index) -> sp.csr_array:
-    """Rows and columns in a new order."""
+    """Return the matrix with permuted rows and columns."""
     if np.array_equal(order, np.arange(A.shape[0])):
         return A
     rows = A[order]
@@ -35,7 +35,10 @@ def permuted(A: sp.csr_array, order: Index) -> sp.csr_array:
 
 
 def assembled_nearby(A: Any) -> tuple[Any, Index]:
-    """A form multiplied out, its samples in a `near_order`, and that order: a square factor tells it, and is multiplied faster in it."""
+    """Return a form multiplied out with its samples in a `near_order`, and that order.
+
+    A square factor determines the order, and is multiplied out faster in it.
+    """
     if A.sparse is None and A.roots[0][1].shape[0] == A.n:
         near = near_order(A.roots[0][1], symmetric=False)
         return A.permuted(near).assembled(), near
@@ -45,19 +48,19 @@ def assembled_nearby(A: Any) -> tuple[Any, Index]:
 
 
 class Elements(NamedTuple):
-    """What an order of elimination found: groups of columns that are eliminated together, and their tree."""
+    """Groups of columns that are eliminated together, and their tree, from an order of elimination."""
 
-    #: Group of every column; those beyond the last are columns that were set aside for being dense.
+    #: Group of each column; columns that were set aside as dense have numbers beyond the last group.
     group: Index
-    #: The group that hears of a group first, a later one; -1 for none.
+    #: Parent: the first (later) group that a group updates; -1 for none.
     up: Index
-    #: Columns of every group, and rows below them.
+    #: Number of columns of each group, and of rows below them.
     widths: Index
     heights: Index
 
 
 def approximate_minimum_degree(A: sp.csr_array) -> Elements | None:
-    """Groups of columns in an order in which the factor fills little; None where the pattern is not symmetric."""
+    """Return groups of columns in an order with low fill, or None if the pattern is not symmetric."""
     from . import quotient_graph as ordering
 
     n = A.shape[0]
@@ -67,7 +70,7 @@ def approximate_minimum_degree(A: sp.csr_array) -> Elements | None:
         return None
     turn = ordering.eliminate_in_turn(graph, lists)
     graph = graph[:n]
-    number = np.full(n + 1, -1, np.int32)  # of an element; the last entry is the number of none
+    number = np.full(n + 1, -1, np.int32)  # number of each element; the last entry is for -1 (none)
     number[turn] = np.arange(turn.size, dtype=np.int32)
     element, parent = np.arange(n, dtype=np.int32), np.ascontiguousarray(graph["parent"])
     merged = (number[:n] < 0) & (parent >= 0)
@@ -82,14 +85,14 @@ def approximate_minimum_degree(A: sp.csr_array) -> Elements | None:
 
 
 def arrays(A: sp.csr_array) -> tuple[Index, Index, Array]:
-    """What the compiled loops take, whatever the types: every other combination would be compiled anew."""
-    from ..jit import row_lists
+    """Return the arrays of A in the types of the compiled loops: any other types would be compiled again."""
+    from ..jit import csr_index_arrays
 
-    return *row_lists(A), np.asarray(A.data, np.float64)
+    return *csr_index_arrays(A), np.asarray(A.data, np.float64)
 
 
 def inverse(order: Index) -> Index:
-    """The place of everything in an order."""
+    """Return the inverse permutation."""
     place = np.empty(order.size, np.int32)
     place[order] = np.arange(order.size, dtype=np.int32)
     return place

@@ -1,4 +1,4 @@
-"""Incomplete Cholesky factorisation with pivots: a low-rank factor of a kernel matrix that is never formed."""
+"""Incomplete Cholesky factorisation with pivoting: a low-rank factor of a kernel matrix that is never formed."""
 
 from __future__ import annotations
 
@@ -10,24 +10,23 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: What is left of the diagonal, relative to its largest entry, that is no more than rounding.
+#: Remaining diagonal entries up to this share of the largest entry of the diagonal are rounding.
 _ROUNDING = 1e-12
-#: Relative difference below which positive values are equal: above the rounding of distances and kernels.
+#: Positive values with a smaller relative difference count as equal: it exceeds the rounding of distances and kernels.
 EQUAL = 1e-9
 
 
 def first_largest(values: Array) -> int:
-    """The index of the largest value, of those that are equal but for rounding the first."""
+    """Return the index of the largest value; of values equal up to rounding, the first."""
     return int(np.argmax(values >= (1 - EQUAL) * values.max()))
 
 
 def pivoted_cholesky(
     column: Callable[[int], Array], diagonal: Array, *, rtol: float = 1e-8, most: int | None = None
 ) -> tuple[Array, Index]:
-    """``K ≈ LL'`` with L of shape (n, r), and the r pivots; ``K − LL'`` is PSD with a trace of at most `rtol` times that of K.
+    """Return L of shape (n, r) with ``K ≈ LL'``, and the r pivots; ``K − LL'`` is PSD with a trace of at most `rtol` times that of K.
 
-    Each step takes the point that is told least so far. Cost: r columns of K, and O(nr²).
-
+    Each step chooses the point with the largest remaining diagonal entry. Cost: r columns of K, and O(nr²).
     Parameters
     ----------
     column : callable
@@ -35,12 +34,12 @@ def pivoted_cholesky(
     diagonal : ndarray of shape (n,)
     rtol : float
     most : int, optional
-        Columns at most, whatever they leave.
+        Maximum number of columns, whatever the remaining trace.
     """
     left, n = diagonal.astype(np.float64), diagonal.size
     total, rounding = float(left.sum()), _ROUNDING * float(left.max(initial=0.0))
     limit, pivots = n if most is None else min(n, most), list[int]()
-    rows = np.empty((min(limit, 32), n))  # of L', in the order in which they are found
+    rows = np.empty((min(limit, 32), n))  # rows of L', in the order of the pivots
     while len(pivots) < limit:
         k, j = len(pivots), first_largest(left)
         if float(left.sum()) <= rtol * total or left[j] <= rounding:

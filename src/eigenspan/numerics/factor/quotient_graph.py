@@ -1,10 +1,10 @@
-"""An order of elimination in which a sparse symmetric matrix fills little: approximate minimum degree (Amestoy, Davis and Duff 1996).
+"""Approximate minimum degree: an order of elimination with low fill (Amestoy, Davis and Duff 1996).
 
-The graph of what is left is kept as a quotient graph. An *element* stands for columns that were eliminated: the variables in its
-list are neighbours of each other, and no edge between them is written down. The list of a variable holds its elements, then the
-variables that it neighbours beside those. The next to go is the variable with the fewest neighbours, by a bound that counts every
-element's variables once per element but knows how many of them lie in the newest one. Variables with the same neighbours are
-merged, and from then on move as one, with a weight.
+The graph of the remaining matrix is stored as a quotient graph. An *element* represents eliminated columns: the variables in its
+list are neighbours of each other, without stored edges between them. The list of a variable contains its elements, then its
+other neighbouring variables. The next variable to eliminate is that with the fewest neighbours, by an upper bound that counts the
+variables of each element once per element, except those that are also in the newest element. Variables with the same neighbours are
+merged, and are then eliminated together, with a weight.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from numpy.typing import NDArray
 
 from ..jit.compiler import compiled
 
-#: What is known of every variable, which gives its number to the element that it becomes. One variable, one line of the cache.
+#: Record of a variable, and of the element that it becomes, with the same number. A record fits in one cache line.
 VARIABLE = np.dtype(
     [
-        # where its list begins, and the length of it; how many elements come first; 1 while the list is needed
+        # start and length of its list; number of elements at its beginning; 1 while the list is needed
         ("start", np.int64),
         ("length", np.int32),
         ("held", np.int32),
         ("alive", np.int32),
-        # columns that it stands for, 0 once it is merged; while it is in the newest element, with a minus sign
+        # number of columns that it represents, 0 once it is merged; negative while it is in the newest element
         ("weight", np.int32),
-        # bound on the weight of its neighbours; of an element the weight of its list
+        # upper bound on the weight of its neighbours; for an element, the weight of its list
         ("degree", np.int32),
-        # its neighbours in a list of variables, those of one degree or those of one sum; the sum that its list has
+        # its neighbours in a linked list of variables with the same degree or the same checksum; the checksum of its list
         ("after", np.int32),
         ("before", np.int32),
         ("key", np.int32),
-        # first variable of this degree, and of this sum
+        # first variable of this degree, and of this checksum
         ("head", np.int32),
         ("bucket", np.int32),
-        # what it was merged with; the element that took it in
+        # the variable that it was merged into, or the element that absorbed it
         ("parent", np.int32),
-        # a stamp; 0 for elements that are no more
+        # a time stamp; 0 for absorbed elements
         ("mark", np.int64),
     ],
     align=True,
@@ -43,7 +43,7 @@ VARIABLE = np.dtype(
 
 
 def quotient_graph(n: int) -> NDArray[np.void]:
-    """Variables without lists; degrees may reach n - 1, so there is a record more."""
+    """Return variables without lists; one record more than variables, because degrees may be up to n - 1."""
     graph = np.zeros(n + 1, VARIABLE)
     for name, value in {"alive": 1, "weight": 1, "mark": 1, "head": -1, "bucket": -1, "parent": -1}.items():
         graph[name] = value
@@ -52,10 +52,10 @@ def quotient_graph(n: int) -> NDArray[np.void]:
 
 @compiled
 def neighbour_lists(indptr, indices, graph, lists, dense):  # type: ignore[no-untyped-def]
-    """Write the lists of all variables with at most `dense` neighbours; False where the pattern is not symmetric.
+    """Write the lists of all variables with at most `dense` neighbours; return False if the pattern is not symmetric.
 
-    Every entry (i, j) adds scrambled bits of its place to a sum and its mirror image (j, i) subtracts the same: by chance alone they
-    cancel once in 2⁶⁴ times.
+    Each entry (i, j) adds hashed bits of its position to a sum, and its mirror image (j, i) subtracts the same. The sum of an asymmetric
+    pattern is zero only with probability 2⁻⁶⁴.
     """
     n = indptr.size - 1
     for i in range(n):
@@ -82,7 +82,7 @@ def neighbour_lists(indptr, indices, graph, lists, dense):  # type: ignore[no-un
 
 @compiled
 def eliminate_in_turn(graph, lists):  # type: ignore[no-untyped-def]
-    """Eliminate every variable; the elements in the order in which they were made."""
+    """Eliminate all variables; return the elements in the order of their creation."""
     left, free = 0, 0
     for i in range(graph.size - 1):
         if graph[i].alive != 0:
@@ -100,14 +100,14 @@ def eliminate_in_turn(graph, lists):  # type: ignore[no-untyped-def]
         for p in range(graph[me].start, graph[me].start + held):
             room += graph[lists[p]].length
         if held > 0 and free + min(room, most) > lists.size:
-            lists, free = _squeeze(graph, lists)
+            lists, free = _compact_lists(graph, lists)
         left -= graph[me].weight
         begin = free if held > 0 else graph[me].start
         end = _collect(graph, lists, me, begin)
-        _look_outside(graph, lists, begin, end, clock)
+        _weigh_outside(graph, lists, begin, end, clock)
         left -= _count_degrees(graph, lists, me, begin, end, clock)
-        clock = _merge_alike(graph, lists, begin, end, clock + most + 1)
-        least, end = _return(graph, lists, me, begin, end, least, left)
+        clock = _merge_indistinguishable(graph, lists, begin, end, clock + most + 1)
+        least, end = _file_variables(graph, lists, me, begin, end, least, left)
         graph[me].mark = clock if end > begin else 0
         clock += 1
         turn[turns] = me
@@ -119,7 +119,7 @@ def eliminate_in_turn(graph, lists):  # type: ignore[no-untyped-def]
 
 @compiled
 def _file(graph, i, degree):  # type: ignore[no-untyped-def]
-    """Put a variable into the list of its degree, in front."""
+    """Insert a variable at the front of the list of its degree."""
     graph[i].degree = degree
     other = graph[degree].head
     graph[i].after, graph[i].before, graph[degree].head = other, -1, i
@@ -129,7 +129,7 @@ def _file(graph, i, degree):  # type: ignore[no-untyped-def]
 
 @compiled
 def _unfile(graph, i):  # type: ignore[no-untyped-def]
-    """Take a variable out of the list of its degree."""
+    """Remove a variable from the list of its degree."""
     x, y = graph[i].before, graph[i].after
     if y != -1:
         graph[y].before = x
@@ -140,8 +140,8 @@ def _unfile(graph, i):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _squeeze(graph, lists):  # type: ignore[no-untyped-def]
-    """All lists moved together, which leaves room behind them."""
+def _compact_lists(graph, lists):  # type: ignore[no-untyped-def]
+    """Return the lists moved together without gaps, and the start of the free space after them."""
     fresh, to = np.empty(lists.size, np.int32), 0
     for i in range(graph.size - 1):
         if graph[i].alive != 0:
@@ -155,7 +155,7 @@ def _squeeze(graph, lists):  # type: ignore[no-untyped-def]
 
 @compiled
 def _collect(graph, lists, me, begin):  # type: ignore[no-untyped-def]
-    """Make variable `me` an element: its neighbours and those in its elements, which it takes in, are written from `begin` on."""
+    """Turn variable `me` into an element: write its neighbours, and those of the elements it absorbs, from `begin` on; return the end."""
     first, held, end, reach = graph[me].start, graph[me].held, begin, 0
     graph[me].weight = -graph[me].weight
     for q in range(held + 1):
@@ -177,8 +177,8 @@ def _collect(graph, lists, me, begin):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _look_outside(graph, lists, begin, end, clock):  # type: ignore[no-untyped-def]
-    """Make ``mark[e] - clock`` the weight outside of the new element, for every element e of its variables."""
+def _weigh_outside(graph, lists, begin, end, clock):  # type: ignore[no-untyped-def]
+    """For each element e of the new element's variables, set ``mark[e] - clock`` to e's weight outside the new element."""
     for p in range(begin, end):
         i = lists[p]
         for q in range(graph[i].start, graph[i].start + graph[i].held):
@@ -191,9 +191,9 @@ def _look_outside(graph, lists, begin, end, clock):  # type: ignore[no-untyped-d
 
 @compiled
 def _count_degrees(graph, lists, me, begin, end, clock):  # type: ignore[no-untyped-def]
-    """Bounds on the degrees of the variables of element `me`, short of the element itself; the weight of those eliminated with it.
+    """Compute bounds on the degrees of the variables of element `me`, without `me` itself; return the weight eliminated with it.
 
-    An element with nothing outside is taken in, and a variable with no neighbours outside can be eliminated at once.
+    An element with nothing outside is absorbed, and a variable without neighbours outside is eliminated at once.
     """
     gone = 0
     for p in range(begin, end):
@@ -214,7 +214,7 @@ def _count_degrees(graph, lists, me, begin, end, clock):  # type: ignore[no-unty
         kept = to
         for q in range(middle, last):
             j = lists[q]
-            if graph[j].weight > 0:  # others are neighbours through `me` from now on
+            if graph[j].weight > 0:  # the others are neighbours through `me` from now on
                 degree += graph[j].weight
                 total += j
                 lists[to] = j
@@ -224,7 +224,8 @@ def _count_degrees(graph, lists, me, begin, end, clock):  # type: ignore[no-unty
             graph[i].parent, graph[i].alive, graph[i].weight = me, 0, 0
             continue
         graph[i].degree = min(graph[i].degree, degree)
-        lists[to] = lists[kept]  # the element goes to the front: at least one entry has made room for it
+        # insert the new element at the front: at least one entry was removed, so there is space
+        lists[to] = lists[kept]
         lists[kept] = lists[first]
         lists[first] = me
         graph[i].held, graph[i].length = kept + 1 - first, to + 1 - first
@@ -236,8 +237,8 @@ def _count_degrees(graph, lists, me, begin, end, clock):  # type: ignore[no-unty
 
 
 @compiled
-def _merge_alike(graph, lists, begin, end, clock):  # type: ignore[no-untyped-def]
-    """Merge variables with the same list, which have the same sum; the next stamp that is not taken."""
+def _merge_indistinguishable(graph, lists, begin, end, clock):  # type: ignore[no-untyped-def]
+    """Merge variables with equal lists, found by their checksums; return the next unused time stamp."""
     for p in range(begin, end):
         key = graph[lists[p]].key
         if graph[lists[p]].weight == 0:
@@ -267,8 +268,8 @@ def _merge_alike(graph, lists, begin, end, clock):  # type: ignore[no-untyped-de
 
 
 @compiled
-def _return(graph, lists, me, begin, end, least, left):  # type: ignore[no-untyped-def]
-    """File the variables of the new element under their degrees, and drop the merged ones; the least degree, and the end of the list."""
+def _file_variables(graph, lists, me, begin, end, least, left):  # type: ignore[no-untyped-def]
+    """Insert the new element's variables, except merged ones, into the degree lists; return the minimum degree and the end of the list."""
     to = begin
     for p in range(begin, end):
         i = lists[p]

@@ -1,4 +1,4 @@
-"""Matrices that SuperLU orders and factorises in one go."""
+"""Factorisation by SuperLU, which orders and factorises in one step."""
 
 from __future__ import annotations
 
@@ -16,40 +16,42 @@ Array = NDArray[np.float64]
 
 
 class SuperLUAnalysis:
-    """The same as `Analysis`, of a matrix in whose order is nothing to find, or that is ordered anew each time."""
+    """Counterpart of `Analysis` for SuperLU, without a symbolic analysis: SuperLU orders the matrix at each factorisation."""
 
     def __init__(self, A: sp.csr_array, *, ordered: bool = False) -> None:
         self.ordering = "NATURAL" if ordered else "MMD_AT_PLUS_A"
         self._pattern = A
 
     def order(self) -> Index:
-        """Row ``order[k]`` is eliminated k-th."""
+        """Return the order of elimination: row ``order[k]`` is eliminated k-th."""
         A = self._pattern
         heavy = sp.csr_array((np.full(A.nnz, 1e-30), A.indices, A.indptr), shape=A.shape) + sp.eye_array(A.shape[0])
         return SuperLUFactor(self, sp.csr_array(heavy)).order
 
     def factorise(self, A: sp.csr_array) -> SuperLUFactor:
-        """Factors of a matrix of the pattern that was analysed."""
+        """Factorise a matrix of the analysed pattern."""
         return SuperLUFactor(self, A)
 
 
 class SuperLUFactor:
-    """The same as `FrontalFactor`, from SuperLU."""
+    """Counterpart of `FrontalFactor`, computed by SuperLU."""
 
     def __init__(self, analysis: SuperLUAnalysis, A: sp.csr_array) -> None:
-        columns = sp.csc_array((A.data, A.indices, A.indptr), shape=A.shape)  # symmetric: its rows are its columns
-        keeping: dict[str, Any] = {"diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}  # to the diagonal
+        # the matrix is symmetric, so its rows are its columns
+        columns = sp.csc_array((A.data, A.indices, A.indptr), shape=A.shape)
+        # no pivoting off the diagonal
+        keeping: dict[str, Any] = {"diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
         lu = splu(columns, permc_spec=analysis.ordering, **keeping)
-        if not np.array_equal(lu.perm_r, lu.perm_c):  # it left the diagonal
+        if not np.array_equal(lu.perm_r, lu.perm_c):  # it has pivoted off the diagonal
             raise RuntimeError(SINGULAR)
         self._lu, self._pivots = lu, lu.U.diagonal()
         self.order, self.signs = inverse(lu.perm_c), np.where(self._pivots < 0, -1.0, 1.0)
         self.negative, self.size, self.together = int(np.sum(self._pivots < 0)), 12 * lu.nnz, 1
 
     def lower(self) -> sp.csc_array:
-        """The factor L, for rows and columns in the order of elimination."""
+        """Return the factor L, for rows and columns in the order of elimination."""
         return sp.csc_array(self._lu.L @ sp.diags_array(np.sqrt(np.abs(self._pivots))))
 
     def solve(self, b: Array) -> Array:
-        """``A⁻¹ b`` for a vector or the columns of a matrix."""
+        """Return ``A⁻¹ b`` for a vector or the columns of a matrix."""
         return np.asarray(self._lu.solve(b))

@@ -1,9 +1,9 @@
-"""Hot loops compiled by numba: imported on first use only, cached on disk, the same on one thread or two.
+"""Inner loops compiled by numba: imported on first use, cached on disk, with results that do not depend on the number of threads.
 
-Each function has a plain numpy twin in the tests. The first call on a machine compiles for a second or a few; every other combination
-of types would be compiled anew, so callers give a loop one only. The loops are compiled
-as plain serial code that lets go of the interpreter; `in_pieces` runs it over pieces of the work on a few Python threads. So
-numba's own thread pool, which survives neither a fork nor, on some systems, a second caller, is never started.
+Each function has a numpy counterpart in the tests. The first call on a machine compiles for one to a few seconds. Each further
+combination of argument types would be compiled again, so callers use one combination only. The loops are compiled as serial code
+that releases the GIL, and `in_pieces` runs them over slices of the work on Python threads. So numba's own thread pool is never
+started: it does not survive a fork, nor on some systems a second calling thread.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from ..threads import in_threads, workers
 
 
 def in_pieces(kernel: Callable[..., None], n: int, step: int, *arguments: Any) -> None:
-    """Call ``kernel(start, stop, *arguments)`` over consecutive pieces of ``range(n)``, on the threads allowed.
+    """Call ``kernel(start, stop, *arguments)`` on consecutive slices of ``range(n)``, on the threads allowed.
 
-    Compiled code cannot be interrupted: Ctrl-C waits for the pieces that run, so they should be well below a second. A kernel
-    writes to its own piece only, and the cut does not depend on the threads: neither does the result.
+    Compiled code cannot be interrupted: Ctrl-C waits for the running slices, so each should take well below a second. A kernel
+    writes only to its own slice, and the slices do not depend on the number of threads, so neither does the result.
     """
     starts = range(0, n, step)
     in_threads(lambda start: kernel(start, min(start + step, n), *arguments), starts, min(workers(), len(starts)))
 
 
-def row_lists(A: Any) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """`indptr` and `indices` of a CSR matrix in the types that loops are compiled for, whatever scipy has chosen."""
+def csr_index_arrays(A: Any) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return `indptr` and `indices` of a CSR matrix in the types that the loops are compiled for."""
     return A.indptr.astype(np.int64, copy=False), A.indices.astype(np.int32, copy=False)

@@ -1,8 +1,8 @@
-"""How loops are compiled here, and where the result is kept.
+"""Decorators that compile loops with numba, and the cache of compiled code.
 
-numba keeps compiled code beside the source where that can be written to, else in the user's cache directory, or in
-``NUMBA_CACHE_DIR`` where that is set. A cache is a convenience: where none can be written the loops are compiled in every process, and
-where one is damaged it is made anew.
+numba stores compiled code beside the source if that directory is writable, else in the user's cache directory, or in
+``NUMBA_CACHE_DIR`` if that is set. The cache is optional: if none can be written, each process compiles the loops, and a damaged
+cache is rebuilt.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from llvmlite import ir  # what numba compiles with, and always there with it
+from llvmlite import ir  # a dependency of numba, so always installed with it
 from numba import njit, types
 from numba.core.caching import FunctionCache, NullCache
 from numba.extending import intrinsic
@@ -24,10 +24,10 @@ from ..._diagnostics import logger
 
 _first = Lock()
 
-#: Every loop there is in the modules that were imported, but for those that are copied into others.
+#: All compiled loops of the imported modules, except inlined ones.
 loops: list[Any] = []
 
-#: Modules with compiled loops: what the loops are for, and the seconds that a first fit may wait for them.
+#: Modules with compiled loops: purpose of the loops, and how many seconds a first fit may wait for the compiler.
 LOOPS = {
     "numerics.small_matrices": ("local models", 4),
     "numerics.ranks": ("ranks of neighbours", 2),
@@ -43,7 +43,7 @@ LOOPS = {
     "graphs.weights.local_models": ("local models", 4),
 }
 _PACKAGE = Path(__file__).parents[2]
-#: A hash of this file and of all loops. numba looks at the file of a loop, but not at the files of loops that are compiled into it.
+#: Hash of this file and of all loops. numba checks the file of a loop, but not the files of loops inlined into it.
 _SOURCES = sha256(
     b"".join(
         path.read_bytes() for path in [Path(__file__), *(_PACKAGE / f"{name.replace('.', '/')}.py" for name in LOOPS)]
@@ -51,20 +51,20 @@ _SOURCES = sha256(
 ).hexdigest()
 
 
-def _announce(loop: Any, kept: str) -> None:
-    """Say once in a process that it waits for the compiler: what is loaded from a cache takes no time worth a word."""
-    if _first.acquire(blocking=False):  # and is never given back
+def _log_compilation(loop: Any, kept: str) -> None:
+    """Log once per process that it waits for the compiler. Loading from the cache takes too little time to log."""
+    if _first.acquire(blocking=False):  # never released, so that only the first caller logs
         purpose, seconds = LOOPS.get(loop.__module__.partition(".")[2], ("what follows", 2))
         logger.warning(
-            "Compiling eigenspan's loops for this machine, now those for %s: once, about %d s. %s",
+            "Compiling eigenspan's loops for this machine, at present those for %s (once, about %d s). %s",
             purpose,
             seconds,
             kept,
         )
 
 
-class _Kept(FunctionCache):
-    """numba's cache on disk, whose failures cost a compilation and nothing else."""
+class _DiskCache(FunctionCache):
+    """numba's disk cache; a failure of the cache only causes a compilation."""
 
     def __init__(self, loop: Any) -> None:
         super().__init__(loop)
@@ -75,34 +75,36 @@ class _Kept(FunctionCache):
         try:
             found = super().load_overload(sig, target_context)
         except (OSError, MemoryError):
-            pass  # it may be there another time
-        except Exception:  # a file that was cut short or altered fails in any way that unpickling can
+            pass  # the cache may be readable the next time
+        except Exception:  # unpickling a truncated or altered file can raise any exception
             with suppress(Exception):
                 self.flush()
         if found is None:
-            _announce(self._py_func, f"They are kept in {self.cache_path} and loaded from there the next time.")
+            _log_compilation(
+                self._py_func, f"They are cached in {self.cache_path} and loaded from there the next time."
+            )
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        with suppress(OSError, MemoryError, pickle.PickleError, EOFError):  # a full disk, a quota
+        with suppress(OSError, MemoryError, pickle.PickleError, EOFError):  # the disk is full or a quota is exceeded
             super().save_overload(sig, data)
 
 
-class _Forgotten(NullCache):
-    """Where nothing can be written."""
+class _NoCache(NullCache):
+    """Cache that stores nothing, used if no directory is writable."""
 
     def __init__(self, loop: Any) -> None:
         self._loop = loop
 
     def load_overload(self, sig: Any, target_context: Any) -> None:
-        _announce(
+        _log_compilation(
             self._loop,
-            "No directory for compiled code can be written to, so every process compiles them again: set NUMBA_CACHE_DIR to one that can.",
+            "No cache directory is writable, so each process compiles the loops again: set NUMBA_CACHE_DIR to a writable directory.",
         )
 
 
-def at_hand(loop: Any) -> bool:
-    """Compiled already, in this process or, by what its cache says, before."""
+def is_compiled(loop: Any) -> bool:
+    """Return True if the loop is compiled already, in this process or according to its cache on disk."""
     if loop.signatures:
         return True
     try:
@@ -112,15 +114,15 @@ def at_hand(loop: Any) -> bool:
 
 
 def _compiler(**options: Any) -> Callable[[Any], Any]:
-    """A decorator: numba's, with a cache that cannot fail."""
+    """Return a decorator that compiles with numba and a cache whose failures are ignored."""
 
     def compiled(loop: Any) -> Any:
-        given = {**options, "no_cfunc_wrapper": True}  # nobody calls them from C
+        given = {**options, "no_cfunc_wrapper": True}  # the loops are never called from C
         dispatcher = njit(nogil=True, error_model="numpy", **given)(loop)
         try:
-            dispatcher._cache = _Kept(loop)
-        except (RuntimeError, OSError):  # numba found no place for it
-            dispatcher._cache = _Forgotten(loop)
+            dispatcher._cache = _DiskCache(loop)
+        except (RuntimeError, OSError):  # numba found no writable directory
+            dispatcher._cache = _NoCache(loop)
         if "inline" not in options:
             loops.append(dispatcher)
         return dispatcher
@@ -128,26 +130,27 @@ def _compiler(**options: Any) -> Callable[[Any], Any]:
     return compiled
 
 
-#: Serial code without the interpreter's lock; a division by zero gives inf or nan, as in numpy.
+#: Compile serial code that releases the GIL; division by zero gives inf or nan, as in numpy.
 compiled = _compiler()
 
-#: The same, copied into the functions that call it and compiled there only: compiling takes a third less time.
-spliced = _compiler(inline="always")
+#: Inline the function into its callers and compile it only there: compiling takes a third less time.
+inlined = _compiler(inline="always")
 
-#: Sums may be reordered to fill the vector unit, in an order that is fixed when the code is compiled.
+#: Compile with reordered sums (vector instructions); the order is fixed at compile time.
 summed = _compiler(fastmath={"reassoc", "contract", "nsz"})
 
 
 @intrinsic
-def fetch(_typing, array, at):  # type: ignore[no-untyped-def]
-    """``fetch(array, at)`` in a loop: have an entry on its way to the cache before it is read. Where there is none nothing happens."""
+def prefetch(_typing, array, at):  # type: ignore[no-untyped-def]
+    """In a loop, ``prefetch(array, at)`` loads an entry into the processor cache. It is a no-op on processors without prefetch."""
 
     def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         place = builder.gep(context.make_array(signature.args[0])(context, builder, given[0]).data, [given[1]])
         number, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
         of = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
         call = builder.module.declare_intrinsic("llvm.prefetch", [pointer], of)
-        builder.call(call, [builder.bitcast(place, pointer), number(0), number(3), number(1)])  # to read, to keep, data
+        # for reading, keep in cache, data cache
+        builder.call(call, [builder.bitcast(place, pointer), number(0), number(3), number(1)])
         return context.get_dummy_value()
 
     return types.void(array, at), generate

@@ -1,1 +1,1 @@
-"""Finding near points: distances between them, lists of the nearest, and the engines of the search."""
+"""Neighbour search: distances between points, lists of nearest points, and the search engines."""

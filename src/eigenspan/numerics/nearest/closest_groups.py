@@ -1,4 +1,4 @@
-"""The shortest connection of groups of Euclidean points, by products between those points that are near enough to matter."""
+"""Shortest edges that connect groups of Euclidean points, from products between the points that can be close enough."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from .squares import pair_squares
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Points on either side whose products are held at a time.
+#: Tile size: number of points on either side whose products are held at a time.
 _TILE = 1024
-#: Cost of all pairs, and groups, up to which this is quicker than searches with an index; the longest point, in median lengths, where
-#: rounding leaves few pairs open.
+#: Limits of this search: the cost of all pairs and the number of groups, above which searches with an index are faster; and the ratio
+#: of the largest to the median distance from the centre, above which rounding leaves too many pairs undecided.
 _MOST, _GROUPS, _LONGEST = 6e10, 200, 1e3
-#: What rounding may do to a distance from a centre, relative to the lengths.
+#: Rounding error of a distance from a centre, relative to the largest length.
 _DOUBT = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """A point x of one group is at least ``|x - c| - r`` away from another with centre c and radius r.
+    """Groups of points with lower bounds on distances: ``|x - c| - r`` bounds the distance from x to a group with centre c, radius r.
 
     Attributes
     ----------
     points, centre : arrays of shape (n, D) and (D,)
-        Products are taken about the centre: far from the origin they would lose their digits.
+        Origin of the products: far from the origin of the data they would lose digits.
     members : list of index arrays
-        The points of every group.
+        The points of each group.
     least : array of shape (n, groups)
         Lower bounds on the distances from the points to the groups.
     """
@@ -46,11 +46,11 @@ class Groups:
 
     @classmethod
     def of(cls, X: Array, labels: Index) -> Groups | None:
-        """None where other searches are quicker."""
+        """Return the groups, or None if other searches are faster."""
         (n, D), sizes = X.shape, np.bincount(labels)
         if cost(n, n, D) > _MOST or sizes.size > _GROUPS:
             return None
-        centre = np.median(X, axis=0)  # which a few far points cannot move
+        centre = np.median(X, axis=0)  # the median is robust to a few far points
         Z = X - centre
         members = np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])
         centres = np.array([Z[rows].mean(axis=0) for rows in members])
@@ -64,15 +64,15 @@ class Groups:
         return cls(X, centre, members, least)
 
     def bridges(self) -> list[tuple[int, int, float]]:
-        """The shortest edges that connect all groups, a minimum spanning tree: pairs of points, and their distances.
+        """Return the edges of a minimum spanning tree of the groups: pairs of points, and their distances.
 
-        Pairs of groups come in the order of their bounds, and once more with their distance where that is not known yet: a pair whose
-        groups are connected by then is never measured.
+        A heap holds pairs of groups, first with the lower bound of their distance, then with the distance itself. Pairs whose groups are
+        connected by then are never measured.
         """
         group = list(range(len(self.members)))
         edges: list[tuple[int, int, float]] = []
         near = np.array([self.least[rows].min(axis=0) for rows in self.members])
-        unknown = (-1, -1)  # of equally long edges those that are not known yet come first, and then the lower indices
+        unknown = (-1, -1)  # sentinel that sorts before the measured edges of the same length
         queue = [(max(near[a, b], near[b, a]), unknown, a, b) for a, b in itertools.combinations(group, 2)]
         heapq.heapify(queue)
         while len(edges) + 1 < len(self.members):
@@ -88,15 +88,20 @@ class Groups:
         return edges
 
     def _closest(self, a: int, b: int) -> tuple[int, int, float]:
-        """The closest points of two groups. One point of each bounds their distance, and few others can be as near."""
+        """Return the closest pair of points of two groups.
+
+        Pairs with one promising point bound the distance of the groups, which excludes most points.
+        """
         rows, others = self.members[a], self.members[b]
         limit = self._measure(rows[[self.least[rows, b].argmin()]], others)[2]
         limit = min(limit, self._measure(rows, others[[self.least[others, a].argmin()]])[2])
         return self._measure(rows[self.least[rows, b] <= limit], others[self.least[others, a] <= limit])
 
     def _measure(self, rows: Index, others: Index) -> tuple[int, int, float]:
-        """The closest pair of a point among `rows` and one among `others`, lower index first, and their distance: by products, then by
-        differences. Of equally close pairs the one with the lowest indices."""
+        """Return the closest pair of a point in `rows` and one in `others`, lower index first, and their distance.
+
+        Candidates are found by products and then measured by differences. Of equally close pairs, return that with the lowest indices.
+        """
         P, Q = self.points[rows] - self.centre, self.points[others] - self.centre
         p, q = np.einsum("ij,ij->i", P, P), np.einsum("ij,ij->i", Q, Q)
         rounding = 4e-16 * (self.centre.size + 8) * (p.max() + q.max())

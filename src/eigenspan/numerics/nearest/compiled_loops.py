@@ -1,7 +1,7 @@
-"""Keeping the nearest of many candidates: what a matrix product leaves to be done in a search for neighbours.
+"""Compiled loops of the exact neighbour search: keep the nearest of many candidates after a matrix product.
 
-Plain loops without threads of their own: the caller runs one per block of queries, beside a single-threaded product. A point whose
-coordinates are no numbers is never passed over by a bound, as no comparison with it holds.
+The loops are single-threaded: the caller runs one per block of queries, after a single-threaded matrix product. Comparisons are written so
+that points with NaN coordinates are never excluded by a bound.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ..jit.compiler import compiled, summed
 
 @compiled
 def keep_lowest(products, squares, first, values, indices):  # type: ignore[no-untyped-def]
-    """Merge ``squares[j] + products[i, j]`` into the sorted lists `values`, `indices` of the lowest of each query i.
+    """Merge ``squares[j] + products[i, j]`` into the sorted lists `values` and `indices` of the lowest of each query i.
 
     Column j is candidate ``first + j``.
     """
@@ -35,26 +35,26 @@ def keep_lowest(products, squares, first, values, indices):  # type: ignore[no-u
 def sift(  # type: ignore[no-untyped-def]
     products, sizes, squares, F, G, slack, slacks, scale, points, which, queries, own, values, indices
 ):
-    """Take the pairs of a block of queries and a tile of points through the bounds, and keep the nearest in sorted lists.
+    """Filter the pairs of a block of queries and a tile of points by lower bounds, and keep the nearest in sorted lists.
 
     Parameters
     ----------
     products : float32 array of shape (m, t)
         ``sizes[i] + squares[j] + products[i, j]`` is the first bound, on the square of `scale` times the distance.
     F, G : float32 arrays of shape (m, c, p + 1) and (t, c, p + 1)
-        Queries and points of the tile: p coordinates at a time, and the length of what is left after them. Each time there is
-        another bound.
+        Queries and points of the tile: blocks of p coordinates, each with the length of the remaining coordinates. Each block gives a
+        tighter bound.
     slack, slacks : arrays of shape (m,) and (t,)
-        What rounding may add to a distance between rows of F and G.
+        Rounding error of a distance between rows of F and G (the sum of both entries).
     points, which, queries, own : arrays
-        All points as they are and the numbers of the tile's, the queries as they are and their own numbers.
+        All points and the indices of the tile's points; the queries and their own indices.
     values, indices : arrays of shape (m, k)
-        The squared distances so far, in the order of distance, then number.
+        The smallest squared distances so far, sorted by distance, then index.
 
     Returns
     -------
     (int, int)
-        How many pairs came past the first bound, and past all of them.
+        Number of pairs that pass the first bound, and number that pass all bounds.
     """
     last = values.shape[1] - 1
     flags = np.zeros(products.shape[1] + 8, np.uint8)
@@ -83,7 +83,7 @@ def sift(  # type: ignore[no-untyped-def]
 
 @compiled
 def measure(queries, points, candidates, own, values, indices):  # type: ignore[no-untyped-def]
-    """Keep the nearest of each query's candidates in the same lists; numbers below zero stand for none."""
+    """Merge each query's candidates into the sorted lists; negative indices are ignored."""
     for i in range(candidates.shape[0]):
         for j in candidates[i]:
             if j >= 0 and j != own[i]:
@@ -92,13 +92,13 @@ def measure(queries, points, candidates, own, values, indices):  # type: ignore[
 
 @compiled
 def _below(kth, size):  # type: ignore[no-untyped-def]
-    """What the products may be, which lack the size of the query, with room for rounding and for what single precision cannot hold."""
+    """Return the limit for the products (without the query's squared length), with a margin for rounding and single precision range."""
     return np.float32(min(kth * (1 + 2.0**-20) - size + 2.0**-22 * size + 1e-34, 3e38))
 
 
 @compiled
 def _is_beyond(a, b, limit):  # type: ignore[no-untyped-def]
-    """Whether the coordinates up to some place, and the lengths of what is left there, are too far apart."""
+    """Return True if a lower bound of the squared distance, from one of the blocks of coordinates, exceeds the limit."""
     total, rest = np.float32(0.0), a.shape[1] - 1
     for c in range(a.shape[0]):
         total += _square(a[c, :rest], b[c, :rest])
@@ -110,9 +110,10 @@ def _is_beyond(a, b, limit):  # type: ignore[no-untyped-def]
 
 @compiled
 def _consider(query, point, index, values, indices):  # type: ignore[no-untyped-def]
-    """Put a point into the list if it is among the nearest; whether it is.
+    """Insert a point into the list if it is among the nearest; return whether it was.
 
-    The square that is kept is summed in the order of the features, the same in every search. A quicker sum tells whether it is needed.
+    A fast approximate sum first excludes points that are too far away. The stored square is summed in the order of the features, as in
+    every search.
     """
     last = values.size - 1
     if _roughly(query, point) * (1 - 1e-15 * (query.size + 8)) > values[last] + 1e-300:

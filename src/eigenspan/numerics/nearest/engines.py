@@ -1,17 +1,17 @@
-"""Engines of the search for nearest neighbours.
+"""Neighbour search engines.
 
 =====================================================  ===========================================================
 points                                                 engine (``search=``)
 =====================================================  ===========================================================
 Euclidean, few features or low intrinsic dimension     ``"tree"``: k-d tree, queried in its own order
 Euclidean, otherwise                                   ``"exact"``: bounds from a few principal axes, few pairs measured
-Euclidean, where that is expected to be quicker        ``"hnsw"``: a navigable graph (faiss), its recall measured
+Euclidean, if expected to be faster                    ``"hnsw"``: a navigable graph (faiss), with measured recall
 sparse, or another metric                              ``"sklearn"``: scikit-learn's NearestNeighbors
 =====================================================  ===========================================================
 
-All but the third are exact and find the same neighbours, the k nearest by distance, then by index (`ties`); coincident points are at
-distance zero exactly. ``search="auto"`` takes the third only where faiss is installed. Sparse Euclidean points are searched by products
-whose error is bounded (`expanded`).
+All but ``"hnsw"`` are exact and find the same neighbours: the k nearest by distance, then by index (see `ties`). Coincident points have
+distance exactly zero. ``search="auto"`` chooses ``"hnsw"`` only if faiss is installed. Sparse Euclidean points are searched by
+products with bounded errors (see `expanded`).
 """
 
 from __future__ import annotations
@@ -45,39 +45,40 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 
-#: Up to this many features a tree may pay; below the lower number it always does.
+#: A tree is used up to the first number of features, and up to the second if the intrinsic dimension is low.
 _TREE_ALWAYS, _TREE_AT_MOST = 8, 15
-#: Intrinsic dimension up to which a tree beats products of blocks.
+#: Largest intrinsic dimension at which a tree is faster than products of blocks.
 _TREE_DIMENSION = 7.0
-#: Seconds of an exact search, on one thread, from which a warning says how long it will take.
+#: Expected seconds of an exact search, on one thread, above which a warning is issued.
 _PATIENCE = 60.0
-#: Queries searched for at once: well below a second of work, which is what Ctrl-C waits for.
+#: Number of queries per call: well below a second of work, because Ctrl-C waits for it.
 _SLICE = 1024
-#: Candidates of an approximate search beyond k, so that rounding cannot push a neighbour out unnoticed.
+#: Extra candidates of an approximate search beyond k, so that rounding does not exclude a neighbour.
 _SPARE = 8
-#: Neighbours that an exact search is planned for, as long as nobody has said how many.
+#: Number of neighbours assumed when an exact search is planned before the number is known.
 _NEIGHBOURS = 10
-#: Distances in another metric that are equal up to rounding, relative to the largest of them or to one; doubt at the very radius.
+#: Rounding error of distances in another metric, relative to the largest or to one; also used for distances close to the radius.
 _ROUNDING = 1e-12
-#: Points added to an approximate index at once.
+#: Number of points added to an approximate index at a time.
 _PART = 4096
-#: Recall below which approximate neighbours are not to be trusted, and the points it is measured on.
+#: Recall below which a warning is issued, and the number of points on which it is measured.
 _RECALL, _SAMPLE = 0.95, 1000
 
 
 def choose(X: Any, metric: Any, search: str, n_jobs: int | None, work: float = 0.0) -> Any:
-    """The engine for the training points X; `work` is the cost of all the searches that this is one of."""
+    """Return the engine for the training points X; `work` is the total cost of all searches that this engine will make."""
     refuse_lazy(X)
     _refuse_gaps(X)
     euclidean = is_euclidean(metric) and not sp.issparse(X)
     if not euclidean or search == "sklearn":
         if search not in ("auto", "sklearn"):
             raise GraphError(
-                f'search={search!r} needs dense points and the Euclidean metric; got metric={metric!r}. Use search="auto".'
+                f"search={search!r} needs dense points and the Euclidean metric, but metric={metric!r} and X is "
+                f'{"sparse" if sp.issparse(X) else "dense"}. Use search="auto".'
             )
         with explaining(metric):
             engine = LibrarySearch.of(X, metric, n_jobs)
-            engine.near(X[:1], 1)  # some metrics are refused by the first search only
+            engine.near(X[:1], 1)  # some metrics are rejected only at the first search
         return engine
     if search == "auto":
         return _automatic(X, n_jobs, work)
@@ -91,8 +92,8 @@ def _refuse_gaps(X: Any) -> None:
     if entries.dtype.kind != "f" or np.isfinite([np.min(entries, initial=0.0), np.max(entries, initial=0.0)]).all():
         return
     raise GraphError(
-        f"X holds {int(np.sum(~np.isfinite(entries)))} values that are NaN or infinite, and such points have no neighbours: fill or drop "
-        "them first."
+        f"X has {int(np.sum(~np.isfinite(entries)))} values that are NaN or infinite, and such points have no neighbours. Impute or "
+        "drop them first."
     )
 
 
@@ -109,19 +110,19 @@ def _automatic(X: Array, n_jobs: int | None, work: float) -> Any:
     if expected > max(approximate, _PATIENCE):
         warn(
             f"An exact search for the neighbours of {n} points with {D} features takes about {expected / 120:.0f} minutes on two cores. "
-            'pip install "eigenspan[ann]" adds an approximate search whose recall is measured; PCA to fewer features also helps.',
+            'Install "eigenspan[ann]" for an approximate search with measured recall, or reduce the features by PCA first.',
             SearchWarning,
         )
     return engine
 
 
 def _approximate(n: int, D: int) -> float:
-    """Seconds on one thread that an approximate search takes, as measured for 20,000 and 70,000 points in 50 to 784 dimensions."""
+    """Return the seconds of an approximate search on one thread, fitted to 20,000 and 70,000 points in 50 to 784 dimensions."""
     return 1e-6 * n * float(np.log2(max(n, 2))) * (17 + 0.062 * D)
 
 
 def _intrinsic_dimension(X: Array, k: int = 10) -> float:
-    """Maximum likelihood from the neighbour distances of 200 points (Levina & Bickel), good enough to choose an engine."""
+    """Return the maximum likelihood estimate from the neighbour distances of 200 points (Levina & Bickel), to choose an engine."""
     if X.shape[0] < 3:
         return 0.0
     sample = np.random.default_rng(0).choice(X.shape[0], size=min(200, X.shape[0]), replace=False)
@@ -133,7 +134,7 @@ def _intrinsic_dimension(X: Array, k: int = 10) -> float:
 
 @dataclass(frozen=True, eq=False)
 class TreeSearch:
-    """k-d tree: O(n log n) to build, O(log n) a query where the dimension is low."""
+    """k-d tree: O(n log n) to build, O(log n) per query if the dimension is low."""
 
     name: ClassVar[str] = "tree"
     points: Array
@@ -145,20 +146,20 @@ class TreeSearch:
 
     @property
     def _leaf(self) -> int:
-        """Points to a leaf, as measured: boxes tell little in more than three dimensions, and long leaves are then quicker."""
+        """Return the leaf size, from measurements: in more than three dimensions boxes exclude little, and larger leaves are faster."""
         return 20 if self.points.shape[1] <= 3 else 32
 
     def near(self, X: Array | None, k: int) -> Lists:
         tree, (n, D) = self.tree, self.points.shape
         queries, among = (self.points, True) if X is None else (X, False)
-        order = tree.indices  # points of one leaf after another: their neighbours are still in the cache
+        order = tree.indices  # points of the same leaf are consecutive, so their neighbours are still in the cache
         distances, indices = empty_lists(len(queries), k)
-        wanted = np.arange(1, min(k + 1 + among, n) + 1)  # one more than asked for shows a tie with the last
+        wanted = np.arange(1, min(k + 1 + among, n) + 1)  # one more than requested, to detect a tie with the last
         share = rounding(D)
 
         def search(rows: slice) -> None:
             at = order[rows] if among else np.arange(rows.start, rows.stop)
-            # `take` is several times as fast as an index for short contiguous rows, which the tree has
+            # for the short contiguous rows of the tree, `take` is several times as fast as indexing
             found, which = tree.query(np.take(tree.data, at, axis=0) if among else queries[rows], wanted)
             if among:
                 found, which = leave_out_self(found, which, at)
@@ -169,16 +170,16 @@ class TreeSearch:
                 some = np.asarray(queries[tied], dtype=np.float64)
                 distances[tied], indices[tied] = settled_in_tree(tree, self.points, some, own, k)
 
-        # The tree has threads of its own, but Ctrl-C leaves them writing to arrays that are gone: it is asked a slice at a time.
+        # The tree's own threads would keep writing to freed arrays after Ctrl-C, so each call queries one slice on one of our threads.
         in_slices(search, len(distances), _SLICE, workers(self.n_jobs))
         return distances, indices
 
 
 @dataclass(frozen=True, eq=False)
 class HnswSearch:
-    """Approximate neighbours by a hierarchical navigable graph (faiss): about O(log n) a query in any dimension.
+    """Approximate neighbours by a hierarchical navigable graph (faiss): about O(log n) per query in any dimension.
 
-    The recall on 1,000 of the points is noted in the diagnostics, and a warning is given where it is below 0.95.
+    The recall on 1,000 of the points is recorded in the diagnostics, with a warning if it is below 0.95.
     """
 
     name: ClassVar[str] = "hnsw"
@@ -190,7 +191,7 @@ class HnswSearch:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "centre", self.points.mean(axis=0))
-        _faiss()  # raises here, and not at the first search, where it is not installed
+        _faiss()  # raise now, not at the first search, if faiss is not installed
 
     @property
     def index(self) -> Any:
@@ -208,7 +209,7 @@ class HnswSearch:
         return np.ascontiguousarray(X - self.centre, dtype=np.float32)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The graph depends on how its threads took turns: a copy must search the same one.
+        # The graph depends on the timing of its threads, so a copy must contain the same graph.
         return {**self.__dict__, "index": _faiss().serialize_index(self.index)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -234,7 +235,7 @@ class HnswSearch:
             return found.min(axis=1) < 0
 
         short = np.flatnonzero(np.concatenate(in_slices(search, m, _SLICE, workers(self.n_jobs))))
-        if short.size:  # a corner of the graph that its search could not leave
+        if short.size:  # the search could not leave a part of the graph and found too few points
             lists = BlockSearch(self.points, self.n_jobs).near(queries[short], k + (X is None))
             distances[short], indices[short] = leave_out_self(*lists, short) if X is None else lists
         if X is None:
@@ -250,8 +251,8 @@ class HnswSearch:
         note(recall=recall)
         if recall < _RECALL:
             warn(
-                f"The approximate search found {recall:.1%} of the true neighbours of {sample.size} sampled points: the graph lacks "
-                'edges it should have. Use KNN(search="exact"), or reduce the number of features first.',
+                f"The approximate search found {recall:.1%} of the true neighbours of {sample.size} sampled points (recommended: at least "
+                f'{_RECALL:.0%}). Use KNN(search="exact"), or reduce the number of features first.',
                 SearchWarning,
             )
 
@@ -261,7 +262,7 @@ def _faiss() -> Any:
         import faiss
     except ImportError:
         raise GraphError(
-            'search="hnsw" needs faiss, which is not installed: pip install "eigenspan[ann]". search="exact" needs nothing more.'
+            'search="hnsw" needs faiss, which is not installed: pip install "eigenspan[ann]", or use search="exact".'
         ) from None
     return faiss
 
@@ -270,12 +271,12 @@ def _faiss() -> Any:
 class LibrarySearch:
     """scikit-learn's search, for any metric and for sparse points.
 
-    Neighbours that scikit-learn finds equally near, up to the rounding of its distances, are searched for again by distance, then by
-    index. Euclidean distances of sparse points, and of all points within a radius in many dimensions, come from `expanded` instead.
+    Queries with neighbours at distances that are equal up to rounding are searched again by distance, then index. Euclidean distances of
+    sparse points, and of all points within a radius in many dimensions, are computed by `expanded` instead.
     """
 
     name: ClassVar[str] = "sklearn"
-    model: NearestNeighbors  # its parameters alone: it is not fitted
+    model: NearestNeighbors  # stores the parameters only and is not fitted
     points: Any
     centre: Any = None
     n_jobs: int | None = None
@@ -303,7 +304,7 @@ class LibrarySearch:
             return nearest_by_products(self.points, X, k, self.n_jobs)
         fitted, n = self.fitted, self.points.shape[0]
         queries, own = (self.points, np.arange(n)) if X is None else (X, np.full(X.shape[0], -1))
-        wanted = min(k + 1 + (X is None), n)  # one more than asked for shows a tie with the last
+        wanted = min(k + 1 + (X is None), n)  # one more than requested, to detect a tie with the last
         found, which = self._asked(lambda rows: fitted.kneighbors(self._moved(queries[rows]), wanted), queries.shape[0])
         if X is None:
             found, which = leave_out_self(found, which, own)
@@ -323,20 +324,20 @@ class LibrarySearch:
         return self.fitted.effective_metric_ == "euclidean"
 
     def _slack(self, queries: Any, found: Array) -> Array | None:
-        """Differences of distances that rounding can make, for each query; None where distances are taken by differences."""
+        """Return the rounding error of differences of distances for each query; None if distances are computed by differences."""
         if not self._euclidean:
             return np.full(len(found), self._equal(found))
         if self.centre is None:
             return None
         sizes = square_lengths(self._moved(queries)) + square_lengths(self._moved(self.points)).max()
-        # products leave an error in the squares, which is largest in the shortest distance
+        # products have an error in the squares, which is largest for the shortest distance
         return np.sqrt(4 * EPS * (self.points.shape[1] + 4) * sizes)
 
     def _equal(self, found: Array) -> float:
         return _equal(found, self.fitted.effective_metric_)
 
     def _settled(self, queries: Any, own: Index, k: int, slack: float) -> Lists:
-        """The nearest by distance, then by index, for queries with points that are equally near up to rounding."""
+        """Return the nearest by distance, then index, for queries whose neighbours are tied up to rounding."""
         n = self.points.shape[0]
         if self._euclidean:
             among = bool(own.size) and own[0] >= 0
@@ -352,7 +353,7 @@ class LibrarySearch:
         )
 
     def within(self, X: Any, radius: float) -> tuple[Any, Any]:
-        """Ragged lists of all points at most `radius` away."""
+        """Return ragged lists of all points at most `radius` away."""
         if self._euclidean and (self.centre is not None or sp.issparse(self.points)):
             return within_by_products(self.points, X, radius, self.n_jobs)
         queries, fitted, cosine = self.points if X is None else X, self.fitted, self.model.metric == "cosine"
@@ -380,12 +381,12 @@ class LibrarySearch:
         return X if self.centre is None else X - self.centre
 
     def _asked(self, search: Any, n: int) -> tuple[Any, Any]:
-        """Its answers for one slice of queries after another, on our threads: its own do not all survive a fork or Ctrl-C."""
+        """Search slice by slice on our own threads: the engine's threads do not all survive a fork or Ctrl-C."""
         distances, indices = zip(*in_slices(search, n, _SLICE, workers(self.n_jobs)), strict=True)
         return np.concatenate(distances), np.concatenate(indices)
 
 
 def _equal(distances: Array, metric: Any) -> float:
-    """Difference of two distances that rounding can make: relative to the largest, or to the one that a similarity is subtracted from."""
+    """Return the rounding error of a difference of distances: relative to the largest, or to one for similarities subtracted from one."""
     least = 1.0 if metric in ("cosine", "correlation") else 0.0
     return _ROUNDING * max(least, float(distances.max(initial=0.0)))

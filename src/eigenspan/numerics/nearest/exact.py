@@ -1,4 +1,4 @@
-"""The exact search for neighbours in many dimensions: short products bound all distances, and few pairs are measured."""
+"""Exact neighbour search in many dimensions: short products give lower bounds on all distances, and few pairs are measured."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ Single = NDArray[np.float32]
 Index = NDArray[np.intp]
 Counts = tuple[int, int, int]
 
-#: Cost up to which all distances are taken, and up to which numpy is done before the loops are compiled for the first time: pairs times
-#: features, every pair with some more.
+#: Cost (pairs times features, plus a constant per pair) up to which all distances are computed, cost up to which numpy finishes before
+#: the loops would be compiled for the first time, and that constant.
 _SMALL, _MEDIUM, _PAIR = 4e8, 4e10, 25
-#: Distances held at once where all are taken and memory allows.
+#: Number of distances held at a time if all are computed and memory allows.
 _CELLS = 2**22
-#: Queries searched for at once, at most and at least: in between, half a second of work, which is what Ctrl-C waits for.
+#: Largest and smallest number of queries per block; in between, half a second of work, because Ctrl-C waits for a block.
 _ROWS, _FEWEST, _WAIT = 512, 32, 0.5
-#: Tiles whose most promising points are measured first: near ones, or where none is nearer than others.
+#: Number of tiles whose most promising points are measured first: near tiles, or any tiles if none is nearer than others.
 _FIRST, _ANY = 6, 20
 
 
 def cost(queries: int, points: int, features: int) -> float:
-    """Of all distances from `queries` to `points`, in units of a nanosecond or less."""
+    """Return the cost of all distances from `queries` to `points`, in units of at most a nanosecond."""
     return float(queries) * points * (features + _PAIR)
 
 
@@ -42,21 +42,20 @@ def cost(queries: int, points: int, features: int) -> float:
 class BlockSearch:
     r"""The k nearest by distance, then by index, of all points: O(mn) with a small constant.
 
-    A pair of points goes through
+    For each pair of points the search computes
 
     1. a lower bound on its distance from p + 1 numbers, by matrix products in single precision,
     2. lower bounds from 2(p + 1), 3(p + 1), … numbers, by differences,
     3. the distance itself, by differences of the given coordinates in double precision,
 
-    and is dropped as soon as a bound is above the distance of the k-th nearest known so far. The numbers are those of a `Frame`. p is found
-    by trying on a few queries: 32 of 784 for images of digits; where bounds are of no use, as in a Gaussian cloud, it is D.
+    and drops the pair as soon as a bound exceeds the k-th smallest distance so far. The numbers are coordinates in a `Frame`. p is chosen
+    by a trial on a few queries: 32 of 784 for images of digits. If the bounds exclude little, as in a Gaussian cloud, p is D.
 
-    Points are kept in tiles of near ones. Tiles are visited from near to far, and those that cannot hold a neighbour of any query of a
-    block are passed over: data in separate clusters cost the pairs within them. Every bound is lowered by what rounding may have added, so
-    the result does not depend on axes, tiles, threads or the linear algebra.
+    Points are stored in tiles of nearby points. Tiles are processed in order of distance, and tiles that cannot contain a neighbour of any
+    query of a block are skipped: data in separate clusters cost only the pairs within them. Every bound is lowered by its rounding
+    error, so the result does not depend on axes, tiles, threads or the linear algebra library.
 
-    A search that is small, and no part of a larger `work`, is made by differences from the start, and one of medium size without compiled
-    loops.
+    A small search that is not part of a larger `work` measures all pairs, and a search of medium size avoids compiled loops.
     """
 
     name: ClassVar[str] = "exact"
@@ -78,13 +77,13 @@ class BlockSearch:
             self._require(m, k, 16.0 * n)
             return _by_distances(self.points, queries, own, k)
         layout = self._laid_out(m, k)
-        if X is not None:  # there will be more of them
+        if X is not None:  # further searches for new points are likely
             object.__setattr__(self, "layout", layout)
         loops = _loops(work)
         return _by_bounds(loops, layout, np.ascontiguousarray(self.points), queries, own, k, workers(self.n_jobs))
 
     def planned(self, m: int, k: int) -> Plan:
-        """How to search for the k nearest of m points."""
+        """Return the plan for a search for the k nearest of m points."""
         plan = self.plan or Plan.of(self.points, m, k)
         object.__setattr__(self, "plan", plan)
         return plan
@@ -100,23 +99,25 @@ class BlockSearch:
         return Layout.of(self.points, plan, cells, workers(self.n_jobs))
 
     def _require(self, m: int, k: int, found: float) -> None:
-        """The lists, and what it takes to find them: a row of distances, or the points in single precision, and then
-        as much again while they are sorted, or blocks of queries."""
+        """Raise MemoryLimitError unless the lists of m queries and `found` further bytes fit into memory.
+
+        `found` counts a row of distances, or the points in single precision plus the larger of a copy for sorting and the query blocks.
+        """
         n, D = self.points.shape
         require(
             16.0 * m * k + found,
             f"The exact search for {k} neighbours of {m} among {n} points with {D} features",
-            f'Take fewer points, or fewer features (PCA first); KNN({k}, search="hnsw") needs {human_bytes(4.0 * n * (D + 80))} and '
-            "faiss; a graph found elsewhere can be passed as graph=.",
+            f'Use fewer points or fewer features (PCA first), or KNN({k}, search="hnsw"), which needs {human_bytes(4.0 * n * (D + 80))} '
+            "and faiss, or pass a graph computed by another tool as graph=.",
         )
 
 
 def _loops(work: float) -> Any:
-    """Those of a search of this cost: compiled, or in numpy where a compiler would take longer than it saves. They find the same."""
-    from ..jit.compiler import at_hand
+    """Return compiled loops, or numpy's if compiling would take longer than it saves; both give the same result."""
+    from ..jit.compiler import is_compiled
     from . import compiled_loops as nearest
 
-    if work > _MEDIUM or at_hand(nearest.sift):
+    if work > _MEDIUM or is_compiled(nearest.sift):
         return nearest
     from . import numpy_loops as plain
 
@@ -132,7 +133,7 @@ def _by_distances(points: Array, queries: Array, own: Index, k: int) -> Lists:
         mine = own[i : i + step]
         squares[mine >= 0, mine[mine >= 0]] = np.inf
         limit = np.partition(squares, k - 1, axis=1)[:, k - 1 : k]
-        for r, row in enumerate(squares):  # by value, then by index: ties must not depend on the partition
+        for r, row in enumerate(squares):  # sort by value, then by index: ties must not depend on the partition
             near = np.flatnonzero(row <= limit[r])
             near = near[np.argsort(row[near], kind="stable")[:k]]
             distances[i + r], indices[i + r] = np.sqrt(row[near]), near
@@ -141,20 +142,20 @@ def _by_distances(points: Array, queries: Array, own: Index, k: int) -> Lists:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The points as a search by bounds wants them, one tile after another.
+    """The points in the form used by a search with bounds, sorted by tile.
 
     Attributes
     ----------
     frame : Frame
     tiles : Tiles
     cells : bool
-        Whether the tiles are of near points.
+        True if each tile holds nearby points.
     F : array of shape (n, c, p + 1)
-        Their coordinates in the frame, p at a time, each time with the length of what is left.
+        Coordinates in the frame, in blocks of p, each block with the length of the remaining coordinates.
     lengths, reach : arrays of shape (n,) and (tiles,)
-        Their lengths in the frame, and those of the farthest of each tile.
+        Lengths of the points in the frame, and the largest length per tile.
     E, squares : arrays of shape (n, p + 1) and (n,)
-        The first vectors of F, without the last number where nothing is left, and their squared lengths.
+        The first block of F (without the remaining length if it is zero), and its squared lengths.
     """
 
     frame: Frame
@@ -177,7 +178,7 @@ class Layout:
         return cls(plan.frame, tiles, cells, F, lengths, np.maximum.reduceat(lengths, tiles.starts[:-1]), E, squares)
 
     def by_cell(self, queries: Array, n_threads: int) -> Index:
-        """New points, those of a cell together."""
+        """Return the order of new points that groups those of the same cell."""
         if not self.cells:
             return np.arange(len(queries))
 
@@ -187,7 +188,7 @@ class Layout:
         return np.argsort(np.concatenate(in_slices(some, len(queries), 2048, n_threads)), kind="stable")
 
     def at_once(self) -> int:
-        """Queries to a block."""
+        """Return the number of queries per block."""
         return int(np.clip(_WAIT / seconds(1, len(self.F), self.E.shape[1]), _FEWEST, _ROWS))
 
 
@@ -196,9 +197,9 @@ def _first(F: Single) -> Single:
 
 
 def lowered(frame: Frame, E: Single) -> Array:
-    """Squared lengths, lowered by what rounding may do to ``|a|² + |b|² − 2ab``, relative to ``|a|² + |b|²``.
+    """Return squared lengths, lowered by the rounding error of ``|a|² + |b|² − 2ab`` relative to ``|a|² + |b|²``.
 
-    To the products it does at most 2⁻²⁴ a term, in any order of summation. A slack s of a distance d becomes one of the squares by
+    The products contribute at most 2⁻²⁴ per term, in any order of summation. A slack s of a distance d contributes to the square by
     ``(d + s)² ≤ (1 + 2⁻²⁰)d² + (1 + 2²⁰)s²``, and ``s² ≤ 2 slack² (|a|² + |b|²)``.
     """
     share = 2.0**-22 * (E.shape[1] + 8) + 2.0**22 * frame.slack**2
@@ -229,7 +230,7 @@ def _by_bounds(loops: Any, layout: Layout, points: Array, queries: Array, own: I
 def _search(
     loops: Any, layout: Layout, points: Array, block: Array, own: Index, F: Single, lengths: Array, k: int
 ) -> tuple[Array, Index, Counts]:
-    """Squared distances and numbers of the nearest of a block of queries, and how many pairs came to each of the bounds."""
+    """Return squared distances and indices of the nearest of a block of queries, and the number of pairs at each stage."""
     tiles, m = layout.tiles, len(block)
     values, which = np.full((m, k), np.inf), np.full((m, k), len(points), dtype=np.intp)
     Q, sizes = _first(F) * np.float32(-2), lowered(layout.frame, _first(F))
@@ -250,7 +251,7 @@ def _search(
         loops.keep_lowest(first, layout.squares[tile], tile.start, low, promising)
     loops.measure(block, points, np.where(promising < 0, -1, tiles.order[promising]), own, values, which)
     scanned = passed = measured = 0
-    room = np.empty(m * tiles.width, dtype=np.float32)  # new memory for each would cost as much as the products
+    room = np.empty(m * tiles.width, dtype=np.float32)  # reuse a buffer: allocating one costs as much as the products
     for t in nearest:
         if np.all(bounds[:, t] > np.sqrt(values[:, -1]) * layout.frame.scale + slack * (lengths + layout.reach[t])):
             continue

@@ -1,7 +1,7 @@
-"""Exact neighbours from expanded distances: of sparse points, and of all points within a radius.
+"""Exact neighbours from expanded distances, for sparse points and for all points within a radius.
 
-All distances are taken by products, a block of queries at a time; the bound on their error says which points may be among the nearest, and
-only these are measured by differences.
+All distances are computed by products, a block of queries at a time. The bound on their error determines which points may be among the
+nearest, and only these are measured by differences.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from .squares import EPS, Expansion, block_squares, measure_again, pair_squares
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Distances held at once by a thread, and queries at most.
+#: Number of distances held at a time per thread, and maximum number of queries per block.
 _ENTRIES, _QUERIES = 2**21, 512
-#: Candidates beyond the neighbours that are few enough to be measured pair by pair.
+#: Candidates are measured pair by pair if a query has at most this many beyond its neighbours.
 _SPARE = 64
-#: Relative doubt about a distance at the radius.
+#: Distances within this relative difference of the radius are measured again.
 _DOUBT = 1e-8
 
 
 def nearest_by_products(points: Any, X: Any, k: int, n_jobs: int | None = None) -> Lists:
-    """The k nearest points of each query by distance, then by index; X is None for the points themselves, none its own neighbour."""
+    """Return the k nearest points of each query by distance, then index; X=None queries the points, each excluded from its own list."""
     to = Expansion(points)
     queries = to.Z if X is None else X
     m, n = queries.shape[0], to.Z.shape[0]
@@ -58,7 +58,7 @@ def nearest_by_products(points: Any, X: Any, k: int, n_jobs: int | None = None) 
 
 
 def within_by_products(points: Any, X: Any, radius: float, n_jobs: int | None = None) -> tuple[Any, Any]:
-    """Ragged lists of all points at most `radius` away, in the order of their index; X as above."""
+    """Return ragged lists of all points at most `radius` away, sorted by index; X is as in `nearest_by_products`."""
     to = Expansion(points)
     queries = to.Z if X is None else X
     m = queries.shape[0]

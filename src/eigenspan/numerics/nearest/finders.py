@@ -1,4 +1,4 @@
-"""Finders: how new points find their neighbours among the training points."""
+"""Finders: objects that find the neighbours of new points among the training points."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Index = NDArray[np.intp]
 
 
 class Finder:
-    """Finds the neighbours of new points among the n training points.
+    """Base class of finders, which find the neighbours of new points among the n training points.
 
-    What else others ask of it is here, as of one that knows nothing of it: the engine of the search, the metric, how many neighbours or
-    what radius, the width of a heat kernel, and the columns of rows of distances.
+    The class attributes are what other modules read; a finder without such a property keeps the default: the search engine, the metric,
+    the number of neighbours or the radius, the width of a heat kernel, and the columns of rows of distances.
     """
 
     engine: Any = None
@@ -35,30 +35,30 @@ class Finder:
     columns: Index | None = None
 
     def relate(self, X: Any) -> sp.csr_array:
-        """Distances from new points to their neighbours, of shape (m, n)."""
+        """Return the distances from new points to their neighbours, of shape (m, n)."""
         raise NotImplementedError
 
     def listed(self, X: Any) -> tuple[sp.csr_array, sp.csr_array]:
-        """Distances to the neighbours that new points choose themselves, and to all that they are joined to, as in `relate`."""
+        """Return the distances to the neighbours that new points choose, and to all points joined to them, each as in `relate`."""
         D = self.relate(X)
         return D, D
 
     def among(self) -> sp.csr_array:
-        """The same among the training points themselves, no point its own neighbour."""
+        """Return the distances among the training points themselves; no point is its own neighbour."""
         raise NotImplementedError
 
     def subset(self, rows: Index) -> Finder:
-        """The same search over some of the training points."""
+        """Return the finder restricted to some of the training points."""
         return self
 
     def over(self, X: Any) -> Finder:
-        """The same search over the same training points as X stores them: dense or sparse."""
+        """Return the finder over the same training points in the storage format of X: dense or sparse."""
         return self
 
 
 @dataclass(frozen=True, eq=False)
 class NearestRows(Finder):
-    """Relates new points to the training points of a k-NN or radius graph: ``X -> csr of distances (m, n)``."""
+    """Finder for a k-NN or radius graph: ``X -> csr of distances (m, n)`` to the training points."""
 
     engine: Any
     n_neighbors: int | None = None
@@ -89,19 +89,19 @@ class NearestRows(Finder):
         return self._lists(None)
 
     def relate(self, X: Any) -> sp.csr_array:
-        """Distances from new points to their neighbours; a point with none within the radius is tied to its nearest."""
+        """Return the distances from new points to their neighbours; a point with none within the radius gets its nearest point."""
         points = self.engine.points
         if X.shape[1] != points.shape[1]:
             raise GraphError(
-                f"The graph was built over points with {points.shape[1]} features, but the new points have {X.shape[1]}, so their "
-                "neighbours cannot be found: build the graph from the same features as X."
+                f"The graph was built from points with {points.shape[1]} features, but the new points have {X.shape[1]}, so their "
+                "neighbours cannot be found. Build the graph from the same features as X."
             )
         return self._lists(sp.csr_array(X) if sp.issparse(points) and not sp.issparse(X) else X)
 
     def _lists(self, X: Any) -> sp.csr_array:
         if self.radius is None:
             distances, indices = self.engine.near(X, self.n_neighbors)
-            if not np.isfinite(distances).all():  # then the indices mean nothing
+            if not np.isfinite(distances).all():  # the indices are then meaningless
                 if not is_euclidean(self.metric):
                     refuse_undefined(distances, self.metric)
                 raise GraphError(
@@ -125,7 +125,7 @@ class NearestRows(Finder):
         points = self.engine.points
         if sp.issparse(X) == sp.issparse(points) or X.shape != points.shape:
             return self
-        # Only scikit-learn's search, which "auto" chooses, takes sparse points.
+        # Only scikit-learn's search, which "auto" chooses, supports sparse points.
         search = "auto" if sp.issparse(X) else self.search
         settings: dict[str, Any] = {"metric": self.metric, "search": search, "n_jobs": self.n_jobs}
         return NearestRows.build(X, n_neighbors=self.n_neighbors, radius=self.radius, **settings)
@@ -133,9 +133,9 @@ class NearestRows(Finder):
 
 @dataclass(frozen=True, eq=False)
 class DistanceRows(Finder):
-    """A finder for points that arrive as rows of precomputed distances to the n training points.
+    """Finder for new points given as rows of precomputed distances to the n training points.
 
-    `width` is half their median distance, where all of them are known: the default width of a heat kernel.
+    `width` is half the median of these distances if all are known: the default width of a heat kernel.
     """
 
     n: int
@@ -144,11 +144,11 @@ class DistanceRows(Finder):
     width: float | None = None
 
     def subset(self, rows: Index) -> DistanceRows:
-        """The same over some of the training points; new rows still hold distances to all of them."""
+        """Return the finder restricted to some of the training points; new rows still hold distances to all of them."""
         return replace(self, n=rows.size, columns=rows if self.columns is None else self.columns[rows])
 
     def relate(self, X: Any) -> sp.csr_array:
-        if sp.issparse(X):  # absent entries are unknown distances, not zeros
+        if sp.issparse(X):  # missing entries are unknown distances, not zeros
             D = sp.csr_array(X if self.columns is None else X[:, self.columns])
             _refuse_alone(D, "known distance")
             return D
@@ -161,13 +161,13 @@ class DistanceRows(Finder):
 
 @dataclass(frozen=True, eq=False)
 class AffinityRows(Finder):
-    """A finder for points that arrive as rows of affinities to the n training points: positive entries are edges."""
+    """Finder for new points given as rows of affinities to the n training points: positive entries are edges."""
 
     n: int
     columns: Index | None = None
 
     def subset(self, rows: Index) -> AffinityRows:
-        """The same over some of the training points; new rows still hold affinities to all of them."""
+        """Return the finder restricted to some of the training points; new rows still hold affinities to all of them."""
         return replace(self, n=rows.size, columns=rows if self.columns is None else self.columns[rows])
 
     def relate(self, X: Any) -> sp.csr_array:
@@ -181,15 +181,15 @@ def _refuse_alone(rows: sp.csr_array, what: str) -> None:
     alone = np.flatnonzero(np.diff(rows.indptr) == 0)
     if alone.size:
         raise GraphError(
-            f"{alone.size} of {rows.shape[0]} new points (first: {alone[0]}) have no {what} to any training point."
+            f"{alone.size} of {rows.shape[0]} new points (first: {alone[0]}) have no {what} to any training point. Drop them."
         )
 
 
 @dataclass(frozen=True, eq=False)
 class TransformerRows(Finder):
-    """A finder that asks a neighbours transformer; a point it finds none for is tied to its nearest.
+    """Finder that calls a neighbours transformer; a point without neighbours gets its nearest point.
 
-    Those of scikit-learn are held without their trees, unfitted, and fitted again to `fitted_to`; others as they are.
+    scikit-learn's transformers are stored unfitted, without their trees, and fitted to `fitted_to` again; others are stored as they are.
     """
 
     transformer: Any
@@ -198,7 +198,7 @@ class TransformerRows(Finder):
 
     @classmethod
     def of(cls, transformer: Any, points: Any) -> TransformerRows:
-        """The finder of a fitted transformer."""
+        """Return the finder of a fitted transformer."""
         if type(transformer) not in (KNeighborsTransformer, RadiusNeighborsTransformer):
             return cls(transformer, points)
         finder = cls(clone(transformer), points, transformer._fit_X)
@@ -207,7 +207,7 @@ class TransformerRows(Finder):
 
     @property
     def fitted(self) -> Any:
-        """The transformer, fitted."""
+        """Return the fitted transformer."""
         if self.fitted_to is None:
             return self.transformer
         return index_of(self, lambda: clone(self.transformer).fit(self.fitted_to))
@@ -233,5 +233,5 @@ class TransformerRows(Finder):
 
     @property
     def metric(self) -> Any:
-        # "minkowski" with p=2 is fitted as "euclidean", which sparse points have too.
+        # "minkowski" with p=2 is fitted as "euclidean", which also supports sparse points.
         return getattr(self.fitted, "effective_metric_", getattr(self.transformer, "metric", "euclidean"))

@@ -1,4 +1,4 @@
-"""Points in few coordinates of single precision, between which distances are never larger than between the points themselves."""
+"""Coordinates of points in a few single-precision numbers, whose distances never exceed those of the points."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from ..threads import in_slices, one_blas_thread
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 
-#: Points that the middle is found from, and the axes; features up to which these come from a covariance matrix.
+#: Number of points that determine the centre, number that determine the axes, and largest number of features for a covariance matrix.
 _SAMPLE, _ROWS, _COVARIANCE = 1000, 4000, 1024
-#: Axes of the last bound; all of them where there are not many more.
+#: Number of axes of the last bound; all axes if there are not many more.
 _AXES = 192
-#: Points taken at a time.
+#: Number of points processed at a time.
 _BLOCK = 2048
-#: Length, in units of the median one, beyond which single precision may overflow.
+#: Length, in units of the median length, beyond which single precision may overflow.
 _WILD = 2.0**50
-#: Unit roundoffs.
+#: Unit roundoff of single and of double precision.
 _SINGLE, _DOUBLE = 2.0**-24, 2.0**-53
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A middle that a few far points cannot move, a unit of length, and the leading principal axes of a sample.
+    """A robust centre, a unit of length, and the leading principal axes of a sample.
 
-    A point becomes (y, r): its q coordinates y along the axes, and the length r of what these leave of it. As ``|r − s| ≤ |u − v|`` where r
-    and s are the lengths of u and v, no two points come to lie farther apart, whatever the orthonormal axes; principal ones put
-    most of a distance into the first few coordinates.
+    A point becomes (y, r): its q coordinates y along the axes, and the length r of the remainder. Because ``|r − s| ≤ |u − v|`` for the
+    lengths r and s of u and v, no distance increases, whatever the orthonormal axes; principal axes put most of a distance into the first
+    few coordinates.
 
     Attributes
     ----------
     centre : array of shape (D,)
     scale : float
-        A power of two, which puts the median point at a length of about one.
+        A power of two that scales the median point to a length of about one.
     axes : array of shape (D, q), or None
-        None for the coordinates as they are.
+        None if the coordinates are not rotated.
     """
 
     centre: Array
@@ -67,16 +67,16 @@ class Frame:
 
     @property
     def width(self) -> int:
-        """The number of coordinates."""
+        """The number of coordinates q."""
         return len(self.centre) if self.axes is None else self.axes.shape[1]
 
     def _place(self, X: Any) -> tuple[Array, Array]:
-        with np.errstate(over="ignore"):  # new points may be anywhere
+        with np.errstate(over="ignore"):  # new points may be arbitrarily far away
             Z = (X - self.centre) * self.scale
             return Z, np.sqrt(np.einsum("ij,ij->i", Z, Z))
 
     def coordinates(self, X: Any) -> tuple[Array, Array, Array]:
-        """y, r and the lengths of some points; not numbers, and of no length, where these are far beyond all others."""
+        """Return y, r and the lengths of the points; points far beyond all others get NaN coordinates and length zero."""
         Z, length = self._place(X)
         wild = ~(length <= _WILD)
         Z[wild], length[wild] = np.nan, 0.0
@@ -87,7 +87,7 @@ class Frame:
         return Y, np.sqrt(np.where(rest < 0, 0, rest)), length
 
     def fold(self, X: Any, p: int, n_threads: int = 1) -> tuple[Single, Array]:
-        """Points as rows of c vectors of p coordinates and the length of what is left after them (m, c, p + 1), and their lengths."""
+        """Return points as c blocks of p coordinates, each with the length of the remainder (m, c, p + 1), and their lengths."""
         m, c = X.shape[0], -(-self.width // p)
         F, lengths = np.zeros((m, c, p + 1), dtype=np.float32), np.empty(m)
 
@@ -104,10 +104,10 @@ class Frame:
 
     @cached_property
     def slack(self) -> float:
-        """What rounding may add to a distance between such vectors, relative to the sum of the lengths of the two points.
+        """Return the rounding error of a distance between such vectors, relative to the sum of the lengths of the two points.
 
-        Entries are rounded to single precision. The length of the rest comes from a difference of squares in double precision, and from
-        axes that are orthonormal up to rounding.
+        Entries are rounded to single precision. The length of the remainder comes from a difference of squares in double precision, and
+        from axes that are orthonormal up to rounding.
         """
         if self.axes is None or self.width == len(self.centre):
             return 2.2 * _SINGLE
@@ -116,7 +116,7 @@ class Frame:
 
 
 def _leading_axes(Z: Array, q: int) -> Array:
-    """The q leading principal axes of centred rows, which need not be accurate: of few rows in many features, as many as there are."""
+    """Return q approximate leading principal axes of centred rows; fewer if there are fewer rows than features and than q."""
     m, D = Z.shape
     with one_blas_thread():
         if D <= _COVARIANCE:

@@ -1,7 +1,7 @@
-"""Search structures (k-d trees, navigable graphs) of objects that hold the points alone.
+"""Search structures (k-d trees, navigable graphs), stored separately from the objects that hold the points.
 
-A structure is built when it is first asked for and kept beside its owner as long as that lives, never inside it: what is pickled, copied or
-written to a file is the points, and the structure is built from them again.
+A structure is built at its first use and kept in a weak dictionary while its owner exists, never as its attribute. Pickles, copies and
+files contain only the points, and the structure is built again from them.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _BUILT: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
 
 def index_of(owner: Any, build: Callable[[], Built]) -> Built:
-    """The structure of this owner, built by `build` if there is none yet.
+    """Return the structure of this owner, building it by `build` if there is none yet.
 
-    Two threads that ask at once may both build it. They get the same one: `dict.setdefault` is atomic, so no lock is needed, and none
-    can be left closed by a fork.
+    Two threads may build it at the same time, but both get the same one: `dict.setdefault` is atomic, so no lock is needed, and no lock
+    can stay locked after a fork.
     """
     found: Built | None = _BUILT.get(owner)
     return _BUILT.setdefault(owner, build()) if found is None else found

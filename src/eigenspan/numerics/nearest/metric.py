@@ -1,4 +1,4 @@
-"""Distances between two sets of points, accurate wherever the data lie."""
+"""Distances between two sets of points, accurate also far from the origin."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ..threads import one_blas_thread
 from .angles import cosine_distances
 from .squares import pair_squares, squared_distances
 
-#: Rounding may take a distance of zero this far below it, as in one minus a cosine.
+#: Largest negative distance that counts as a rounding error of zero, such as one minus a cosine.
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric of scikit-learn with parameters of its own, such as the exponent p of ``"minkowski"``."""
+    """A scikit-learn metric with parameters, such as the exponent p of ``"minkowski"``."""
 
     name: Any
     parameters: dict[str, Any]
@@ -33,7 +33,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class UserMetric:
-    """A function of two rows, each of its values checked: what searches make of NaN and of negative numbers is anybody's guess."""
+    """A metric function of two rows with validated values: searches have undefined results for NaN and negative distances."""
 
     function: Any
 
@@ -42,7 +42,8 @@ class UserMetric:
             found = self.function(x, z, **parameters)
         except Exception as failure:
             raise GraphError(self._advice(f"raised {type(failure).__name__} ({failure})")) from failure
-        if isinstance(found, float) and 0.0 <= found < math.inf:  # nearly always: searches ask for many
+        # fast path for the usual case: searches make many calls
+        if isinstance(found, float) and 0.0 <= found < math.inf:
             return found
         value = found.item() if getattr(found, "size", 0) == 1 and hasattr(found, "item") else found
         if isinstance(value, (int, float, np.floating)) and -_ROUNDING <= value < math.inf:
@@ -52,15 +53,15 @@ class UserMetric:
     def _advice(self, did: str) -> str:
         name = getattr(self.function, "__name__", repr(self.function))
         return (
-            f"The metric {name} {did} for two rows: a metric is a function of two rows that returns one finite number, not negative, the "
-            "larger the less they have in common."
+            f"The metric {name} {did} for two rows. A metric must take two rows and return one finite, nonnegative number that is "
+            "larger for rows that differ more."
         )
 
     def __repr__(self) -> str:
         return repr(self.function)
 
 
-#: Parameters of the metrics that have any.
+#: Parameter names of the metrics that take parameters.
 _PARAMETERS = {
     "minkowski": {"p", "w"},
     "seuclidean": {"V"},
@@ -76,15 +77,15 @@ def _takes(metric: Any, parameters: dict[str, Any]) -> bool:
 
 
 def as_metric(name: Any, parameters: dict[str, Any] | None = None) -> Any:
-    """The name alone where there are no parameters, or where they make it one that is known by a name of its own."""
+    """Return the name alone if there are no parameters or if they make it a metric with its own name; otherwise a `Metric`."""
     if callable(name) and not isinstance(name, UserMetric):
         name = UserMetric(name)
     if not parameters:
         return name
     if not _takes(name, parameters):
         raise GraphError(
-            f"metric={name!r:.80} does not take metric_params={parameters!r:.80}: they belong to metrics that have some, which are "
-            f"{', '.join(map(repr, _PARAMETERS))} and functions of your own with such arguments."
+            f"metric={name!r:.80} does not accept metric_params={parameters!r:.80}. Only these metrics have parameters: "
+            f"{', '.join(map(repr, _PARAMETERS))}, and functions that take such arguments."
         )
     if name == "minkowski" and set(parameters) == {"p"} and parameters["p"] in (1, 2, np.inf):
         return {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}[parameters["p"]]
@@ -92,12 +93,12 @@ def as_metric(name: Any, parameters: dict[str, Any] | None = None) -> Any:
 
 
 def is_euclidean(metric: Any) -> bool:
-    """Whether distances are Euclidean, without parameters."""
+    """Return True if distances are Euclidean, without parameters."""
     return isinstance(metric, str) and metric in ("euclidean", "l2")
 
 
 def search_arguments(metric: Any) -> dict[str, Any]:
-    """The metric as arguments of scikit-learn's NearestNeighbors."""
+    """Return the metric as arguments of scikit-learn's NearestNeighbors."""
     if not isinstance(metric, Metric):
         return {"metric": metric}
     others = {key: value for key, value in metric.parameters.items() if key != "p"}
@@ -106,9 +107,9 @@ def search_arguments(metric: Any) -> dict[str, Any]:
 
 
 def point_distances(X: Any, Z: Any = None, metric: Any = "euclidean") -> NDArray[np.float64]:
-    """The matrix of distances from the rows of X to those of Z (default: X), by any metric of scikit-learn.
+    """Return the matrix of distances from the rows of X to those of Z (default: X), for any metric of scikit-learn.
 
-    Euclidean distances and those by the cosine are accurate to nine digits wherever the points lie.
+    Euclidean and cosine distances are accurate to nine digits, also far from the origin.
     """
     metric = as_metric(metric)
     name, parameters = (metric.name, metric.parameters) if isinstance(metric, Metric) else (metric, {})
@@ -120,38 +121,38 @@ def point_distances(X: Any, Z: Any = None, metric: Any = "euclidean") -> NDArray
     else:
         with explaining(name):
             D = pairwise_distances(X, Z, metric=name, **parameters)
-    if not np.isfinite(D.sum()):  # nothing cancels in a sum of distances
+    if not np.isfinite(D.sum()):  # distances do not cancel, so a finite sum means that all are finite
         refuse_undefined(D, metric)
     return D
 
 
 @contextmanager
 def explaining(metric: Any) -> Iterator[None]:
-    """What scikit-learn and scipy say to a metric that they do not know, or not for these points, with advice."""
+    """Add advice to the errors of scikit-learn and scipy for a metric that is unknown or not defined for these points."""
     try:
         yield
     except EigenspanError:
         raise
     except (TypeError, ValueError) as refusal:
         raise GraphError(
-            f"metric={metric!r} cannot be used here ({refusal}). If it has parameters of its own, give them as metric_params=, or pass a "
+            f"metric={metric!r} cannot be used here ({refusal}). If the metric has parameters, pass them as metric_params=, or pass a "
             "function of two rows instead."
         ) from None
 
 
 def refuse_undefined(D: NDArray[np.float64], metric: Any) -> None:
-    """Raise where the metric has no finite value for some pairs of rows."""
+    """Raise GraphError if the metric has no finite value for some pairs of rows."""
     name, undefined = metric.name if isinstance(metric, Metric) else metric, int(np.sum(~np.isfinite(D)))
     if not undefined:
         return
     raise GraphError(
-        f"{undefined} of {D.size} distances are NaN or infinite: metric={name!r} has no finite value for these rows. Rows that are "
-        "constant or zero have no direction, which angles and correlations compare; and the squares of values beyond 1e150 overflow."
+        f"{undefined} of {D.size} distances are NaN or infinite: metric={name!r} has no finite value for these rows. Angles and "
+        "correlations are undefined for constant or zero rows, and squares of values beyond 1e150 overflow. Drop or rescale such rows."
     )
 
 
 def check_largest(d: float, what: str) -> None:
-    """Refuse distances, the largest of them d, whose squares overflow or vanish."""
+    """Raise GraphError if the squares of distances overflow or vanish; d is the largest distance."""
     if 0 < d < LEAST or d > MOST:
         size, do = (
             ("small that their squares vanish", "Multiply")
@@ -162,27 +163,27 @@ def check_largest(d: float, what: str) -> None:
 
 
 def paired_distances(X: Any, Z: Any, columns: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Euclidean distances from every row of a sparse X to its rows `columns` (m, k) of Z, by differences: zero where rows coincide."""
+    """Return Euclidean distances from each row of a sparse X to its rows `columns` (m, k) of Z, by differences: zero for equal rows."""
     rows = np.repeat(np.arange(len(columns)), columns.shape[1])
     return np.sqrt(pair_squares(X, rows, Z, columns.ravel())).reshape(columns.shape)
 
 
 def tiles(n: int, step: int = 512) -> Iterator[tuple[slice, slice]]:
-    """Pairs of row and column ranges that cover the upper triangle of an n×n matrix, the diagonal included."""
+    """Yield pairs of row and column ranges that cover the upper triangle of an n×n matrix, including the diagonal."""
     for i in range(0, n, step):
         for j in range(i, n, step):
             yield slice(i, min(i + step, n)), slice(j, min(j + step, n))
 
 
 def drawn_rows(n: int, sample: int = 1000) -> NDArray[np.intp]:
-    """At most so many of n rows, always the same: at random, for rows in turn from several sources would meet a regular step."""
+    """Return at most `sample` of n row indices, random but always the same (a regular step could match a periodic order of the rows)."""
     return np.sort(np.random.default_rng(0).choice(n, min(n, sample), replace=False)).astype(np.intp)
 
 
 def median_width(X: Any, sample: int = 1000, precomputed: bool = False, metric: Any = "euclidean") -> float:
-    """Half the median distance among at most 1000 points, of more drawn at random, always the same [S0, §§8.6, 9.2]."""
+    """Return half the median distance among at most 1000 points (a fixed random sample of more) [S0, §§8.6, 9.2]."""
     rows = drawn_rows(X.shape[0], sample)
-    # so few products do not need a second thread, which would go on waiting for more beside what comes next
+    # so few products do not need a second thread, which would keep waiting actively and slow down the next step
     with one_blas_thread():
         D = np.asarray(X[rows][:, rows]) if precomputed else point_distances(X[rows], metric=metric)
     pairs = np.concatenate([row[i + 1 :] for i, row in enumerate(D)])
@@ -191,7 +192,7 @@ def median_width(X: Any, sample: int = 1000, precomputed: bool = False, metric: 
         positive = pairs[pairs > 0]
         if positive.size == 0:
             raise GraphError(
-                f"All {rows.size} sampled points coincide: there is no distance to derive a kernel width from."
+                f"All {rows.size} sampled points coincide, so no kernel width can be derived from distances. Check X, or set the width."
             )
         width = float(np.median(positive)) / 2
     return width

@@ -1,7 +1,7 @@
-"""The loops of `compiled.nearest` in numpy, for searches that are over before a compiler has begun.
+"""numpy versions of `compiled_loops`, for searches that finish before the compiler would.
 
-They find the same lists bit for bit: a square is summed in the order of the features here too, and a bound decides how soon a pair is
-dropped, never whether it is a neighbour.
+The lists are identical bit for bit: squares are summed in the order of the features in both, and a bound only determines how early a pair
+is dropped, never whether it is a neighbour.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Coordinates of the pairs that are measured at a time, so that they stay in the cache.
+#: Number of coordinates of pairs that are measured at a time, so that they stay in the cache.
 _NUMBERS = 2**20
-#: Pairs of a query with points of a tile, beyond its neighbours, that are few.
+#: Number of pairs per query, beyond its neighbours, that this version handles efficiently.
 _SPARE = 100
 
 
 def keep_lowest(products: Any, squares: Any, first: int, values: Any, indices: Any) -> None:
-    """Merge ``squares[j] + products[i, j]`` into the lists, in any order, of the lowest of each query i; column j is ``first + j``."""
+    """Merge ``squares[j] + products[i, j]`` into the unsorted lists of the lowest of each query i; column j is ``first + j``."""
     k = values.shape[1]
     both = np.hstack([values, products + squares])
     at = np.argpartition(both, k - 1, axis=1)[:, :k]
@@ -31,7 +31,7 @@ def keep_lowest(products: Any, squares: Any, first: int, values: Any, indices: A
 
 
 def measure(queries: Array, points: Any, candidates: Index, own: Index, values: Array, indices: Index) -> None:
-    """Keep the nearest of each query's candidates in sorted lists; numbers below zero stand for none."""
+    """Merge each query's candidates into the sorted lists; negative indices are ignored."""
     rows, at = np.nonzero((candidates >= 0) & (candidates != own[:, None]))
     _consider(queries, points, rows, candidates[rows, at], values, indices)
 
@@ -40,9 +40,9 @@ def sift(
     products: Any, sizes: Any, squares: Any, F: Any, G: Any, slack: Any, slacks: Any, scale: float,
     points: Any, which: Index, queries: Array, own: Index, values: Array, indices: Index,
 ) -> tuple[int, int]:  # fmt: skip
-    """Measure the pairs that the first bound leaves, but for those in the lists already; how many it leaves, and how many are new.
+    """Measure the pairs that pass the first bound and are not in the lists yet; return the number that pass and the number measured.
 
-    Where it leaves many, as in clusters too tight for single precision, the compiled loop does better.
+    If many pass, as in clusters too tight for single precision, the compiled loop is used.
     """
     kth = values[:, -1] * scale**2
     below = np.minimum(kth * (1 + 2.0**-20) - sizes + 2.0**-22 * sizes + 1e-34, 3e38).astype(np.float32)
@@ -53,7 +53,7 @@ def sift(
         arguments = products, sizes, squares, F, G, slack, slacks, scale, points, which, queries, own, values, indices
         passed, measured = nearest.sift(*arguments)
         return passed, measured
-    rows, at = np.divmod(left, which.size)  # quicker than to look for both
+    rows, at = np.divmod(left, which.size)  # faster than np.nonzero of the two-dimensional mask
     other = which[at] != own[rows]
     rows, found = rows[other], which[at[other]]
     passed = rows.size
@@ -65,7 +65,7 @@ def sift(
 
 
 def _consider(queries: Array, points: Any, rows: Index, found: Index, values: Array, indices: Index) -> None:
-    """Put pairs of a query and a point into the lists of the queries, in the order of distance, then number."""
+    """Merge pairs of a query and a point into the queries' lists, sorted by distance, then by index."""
     total, step = np.zeros(rows.size), max(64, _NUMBERS // max(queries.shape[1], 1))
     for i in range(0, rows.size, step):
         some = slice(i, i + step)

@@ -1,4 +1,4 @@
-"""Distances between all pairs of points, counted in bins: the correlation integral."""
+"""Histogram of the distances between all pairs of points: the correlation integral."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 from ..jit import in_pieces
 from ..jit.compiler import compiled
 
-#: Bins are told by the exponent of a single-precision number and this many bits after it: eight bins to an octave of d².
+#: Bins are the exponent of a single-precision number and this many bits of its mantissa: eight bins per octave of d².
 _BITS = 3
 _SHIFT = 23 - _BITS
 N_BINS = 1 << (8 + _BITS)
-#: Points whose distances to one point are worked out together.
+#: Number of points whose distances to one point are computed together.
 _WIDTH = 1024
-#: Pieces of the points at most: each has a histogram of its own.
+#: Maximum number of slices of the points; each has its own histogram.
 _PIECES = 256
 
 
 def pair_histogram(X: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Count the n(n−1)/2 distances between the rows of X in sixteen bins to an octave.
+    """Count the n(n−1)/2 distances between the rows of X in sixteen bins per octave.
 
-    Distances are worked out in single precision, relative to the extent of the data: those below 10⁻⁶ of it are rough.
+    Distances are computed in single precision, relative to the extent of the data; those below 10⁻⁶ of it are inaccurate.
     Cost O(n²D) time and O(nD) memory; 50,000 points in 10 dimensions take about a second.
 
     Parameters
@@ -34,8 +34,8 @@ def pair_histogram(X: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArra
     Returns
     -------
     edges : array of shape (bins + 1,)
-        Ascending, from 0: a distance d is in bin b when ``edges[b] <= d < edges[b + 1]``. The first bin reaches up to the
-        smallest distance that is not 0, so that it holds the coincident pairs.
+        Ascending, from 0: a distance d is in bin b if ``edges[b] <= d < edges[b + 1]``. The first bin ends at the smallest
+        nonzero distance, so it counts the coincident pairs.
     counts : array of int64 of shape (bins,)
 
     Examples
@@ -59,12 +59,12 @@ def pair_histogram(X: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArra
 
 
 def bin_numbers(squares: NDArray[np.floating]) -> NDArray[Any]:
-    """The bin of each squared distance, in units of the scale that `bins_of` is told, as `pair_histogram` counts them."""
+    """Return the bin of each squared distance (in units of the squared scale passed to `bins_of`), as in `pair_histogram`."""
     return np.ascontiguousarray(squares, dtype=np.float32).view(np.uint32) >> _SHIFT
 
 
 def bins_of(counts: NDArray[np.int64], scale: float) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Edges in the unit of the distances, and counts, of those bins between the smallest and the largest distance."""
+    """Return edges in the unit of the distances, and counts, of the bins between the smallest and the largest distance."""
     lowest, highest = 1, 1
     if counts[1:].any():
         lowest, highest = (int(b) for b in 1 + np.flatnonzero(counts[1:])[[0, -1]])
@@ -75,7 +75,7 @@ def bins_of(counts: NDArray[np.int64], scale: float) -> tuple[NDArray[np.float64
 
 @compiled
 def _count_pairs(first, last, columns, step, found):  # type: ignore[no-untyped-def]
-    """Histogram of the pairs (i, j > i) with i in a piece; consecutive distances are counted apart, not to wait for each other."""
+    """Count the pairs (i, j > i) with i in a slice; consecutive distances use separate counters so that additions do not wait."""
     n = columns.shape[1]
     counts = np.zeros((4, found.shape[1]), np.uint32)
     squares = np.empty(_WIDTH, np.float32)
@@ -95,7 +95,7 @@ def _count_pairs(first, last, columns, step, found):  # type: ignore[no-untyped-
 
 @compiled
 def _squares(columns, i, first, last, out):  # type: ignore[no-untyped-def]
-    """Squared distances from point i to the points from first to last."""
+    """Compute squared distances from point i to points `first` to `last`."""
     for j in range(last - first):
         out[j] = 0.0
     for c in range(columns.shape[0]):

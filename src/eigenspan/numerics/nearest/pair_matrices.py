@@ -1,19 +1,19 @@
-"""Matrices over pairs of points from other tools: one tolerance for distances, affinities, kernels and neighbour lists.
+"""Tolerances and checks for matrices over pairs of points that other tools computed: distances, affinities, kernels, neighbour lists.
 
-Rounding is judged by the precision of the values and by the largest entry. The precision is single if every value is a single-precision
+Tolerances depend on the precision of the values and on the largest entry. The precision is single if every value is a single-precision
 number (and not all are whole numbers), whatever the type of the array; ``r = 64 eps`` of that precision.
 
 =============  ==========================================================================================================
 asymmetry      accepted up to ``max(1e-6, r)`` of the largest entry, and averaged in dense matrices. Distances are also
                compared by their squares, up to r of the largest square: expanding ``|x − z|²`` into products leaves that error
 negative       set to zero down to ``−max(1e-6, r)`` of the largest affinity, ``−max(1e-6, √r)`` of the largest distance
-diagonal       of distances: zero, and set to zero up to ``max(1e-3, √r)`` of the largest. Affinities: self-loops,
-               which random walks count and Laplacians do not see. Kernels: data like any other entry
-new rows       a distance of at most √r of the median of its row is zero: the new point is that training point. (The largest says
-               nothing of it: one far point would bring all others together)
+diagonal       distances: set to zero up to ``max(1e-3, √r)`` of the largest. Affinities: self-loops, which random walks
+               count and Laplacians ignore. Kernels: data like any other entry
+new rows       a distance of at most √r of the median of its row is zero: the new point equals that training point (the
+               median, because with one very distant point all others would be small relative to the largest)
 =============  ==========================================================================================================
 
-Whatever lies beyond is refused with the numbers found.
+Larger deviations raise an error that states the numbers found.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from .neighbour_lists import row_max
 
 Array = NDArray[np.float64]
 
-#: Rounding errors that a value may have collected, in units of the precision.
+#: Accumulated rounding errors of a value, in units of the precision.
 _ERRORS = 64
-#: Tolerances that hold in any precision: for differences, and for a diagonal, whose true value is known.
+#: Tolerances in any precision: for differences, and for a diagonal, whose true value is known.
 _DIFFERENCE, _DIAGONAL = 1e-6, 1e-3
-#: Values that are looked at together.
+#: Number of values checked at a time.
 _CHUNK = 2**18
 
 
 @dataclass(frozen=True)
 class PairTolerance:
-    """Tolerances for values of this relative rounding error whose largest is `size`."""
+    """Tolerances for values with this relative rounding error and largest absolute value `size`."""
 
     rounding: float
     size: float
 
     @classmethod
     def of(cls, values: Any) -> PairTolerance:
-        """The tolerances of an array, or of the stored entries of a sparse matrix; what is not finite does not count."""
+        """Return the tolerances of an array, or of the stored entries of a sparse matrix; entries that are not finite are ignored."""
         numbers = np.asarray(values.data if sp.issparse(values) else values)
         size = max(float(numbers.max(initial=0.0)), -float(numbers.min(initial=0.0)))
         if not np.isfinite(size):
@@ -57,21 +57,21 @@ class PairTolerance:
 
     @property
     def difference(self) -> float:
-        """Of two values that should be equal, or of a value below zero."""
+        """Tolerance for the difference of two values that should be equal, or for a negative value."""
         return max(_DIFFERENCE, self.rounding) * self.size
 
     @property
     def distance(self) -> float:
-        """Of a distance below zero: the square root of the error of its square."""
+        """Tolerance for a negative distance: the square root of the error of its square."""
         return max(_DIFFERENCE, self.rounding**0.5) * self.size
 
     @property
     def diagonal(self) -> float:
-        """Of a distance between a point and itself."""
+        """Tolerance for a distance between a point and itself."""
         return max(_DIAGONAL, self.rounding**0.5) * self.size
 
     def same_length(self, difference: float, difference_of_squares: float) -> bool:
-        """Two lengths of one edge differ by rounding, in the lengths or in their squares."""
+        """Return True if two lengths of one edge differ by rounding, in the lengths or in their squares."""
         return difference <= self.difference or difference_of_squares <= self.rounding * self.size**2
 
 
@@ -80,7 +80,7 @@ def _rounding(numbers: NDArray[Any]) -> float:
 
 
 def _is_single(numbers: NDArray[Any]) -> bool:
-    """Whether all values are single-precision numbers, and not all of them whole."""
+    """Return True if all values are single-precision numbers, and not all of them whole."""
     if numbers.dtype.kind != "f":
         return False
     step, whole = max(1, _CHUNK // max(1, int(np.prod(numbers.shape[1:])))), True
@@ -108,16 +108,16 @@ class Asymmetry:
 
     @classmethod
     def of(cls, M: Any) -> Asymmetry:
-        """Of a square matrix; of a sparse one, among the pairs that are stored in both directions."""
+        """Return the asymmetry of a square matrix; for a sparse one, over the pairs stored in both directions."""
         if sp.issparse(M):
             both = M.multiply(sp.csr_array(M.T) > 0) if M.nnz else M
             skews = (float(abs(part - part.T).max()) if part.nnz else 0.0 for part in (both, both.multiply(both)))
             return cls(float(np.abs(M.data).max(initial=0.0)), *skews)
         found = cls()
-        for i, j in tiles(M.shape[0]):  # the difference of two n×n arrays would be a third
+        for i, j in tiles(M.shape[0]):  # tile by tile: the full difference would be another n×n array
             upper, lower = M[i, j], M[j, i].T
             apart = np.abs(upper - lower)
-            with np.errstate(over="ignore"):  # values that large are refused by their size
+            with np.errstate(over="ignore"):  # such large values are rejected because of their size
                 squares = float((apart * np.abs(upper + lower)).max())
             size = max(float(upper.max()), -float(upper.min()))
             found = cls(max(found.size, size), max(found.skew, float(apart.max())), max(found.skew_of_squares, squares))
@@ -125,7 +125,7 @@ class Asymmetry:
 
 
 def averaged(M: Array, out: Array | None = None) -> Array:
-    """``(M + Mᵀ)/2`` of a dense matrix, a tile at a time; `out` may be M itself."""
+    """Return ``(M + Mᵀ)/2`` of a dense matrix, computed tile by tile; `out` may be M itself."""
     out = np.empty(M.shape) if out is None else out
     for i, j in tiles(M.shape[0]):
         out[i, j] = (M[i, j] + M[j, i].T) / 2
@@ -135,7 +135,7 @@ def averaged(M: Array, out: Array | None = None) -> Array:
 
 # ---------------------------------------------------------------------- rows of new points
 def settled_rows(rows: Any, *, distances: bool) -> Any:
-    """Rows of new points with rounding errors set to zero: a copy where there were any. Each row is judged by itself alone."""
+    """Return rows of new points with rounding errors set to zero (a copy if there were any), with tolerances per row."""
     if not sp.issparse(rows):
         single = _are_single(rows).all(axis=1) & (rows != np.rint(rows)).any(axis=1)
         typical = np.median(rows, axis=1) if distances and rows.size else np.zeros(len(rows))
@@ -146,7 +146,7 @@ def settled_rows(rows: Any, *, distances: bool) -> Any:
         for test in (~_are_single(rows.data), rows.data != np.rint(rows.data))
     )
     middle = rows.indptr[:-1] + counts // 2
-    ordered = np.append(rows.data[np.lexsort((rows.data, at))], 0.0)  # an empty last row has no middle
+    ordered = np.append(rows.data[np.lexsort((rows.data, at))], 0.0)  # dummy entry: an empty last row has no median
     typical = np.where(counts > 0, ordered[np.minimum(middle, rows.nnz)], 0.0)
     single, size, typical = (np.repeat(each, counts) for each in (~other & fraction, row_max(rows), typical))
     data = _settled(rows.data, single, size, typical, distances)

@@ -1,4 +1,4 @@
-"""How many coordinates a search by bounds takes, found by trying on a few points."""
+"""Number of coordinates used by a search with bounds, chosen by a trial on a few points."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from .frame import _BLOCK, Frame
 
 Array = NDArray[np.float64]
 
-#: Coordinates that are tried.
+#: Numbers of coordinates that are tried.
 _TRIED = (16, 24, 32, 48, 64, 96)
-#: Points and queries of the trial.
+#: Number of points and of queries in the trial.
 _POINTS, _QUERIES = 20_000, 40
-#: Nanoseconds on one thread: of a pair at the first bound and each coordinate there, of a pair at the later ones, of a feature
-#: of a distance, and of a feature and an axis when points are turned.
+#: Nanoseconds on one thread: per pair at the first bound, per coordinate of it, per pair at the later bounds, per feature of a
+#: distance, and per feature and axis when points are rotated.
 _PAIR, _AXIS, _LATER, _FEATURE, _TURN = 0.4, 0.022, 40.0, 0.5, 0.05
-#: How many times more pairs pass while the lists are still being found.
+#: Factor by which more pairs pass while the lists are still incomplete.
 _EARLY = 1.6
-#: Seconds of a search for which it is not worth trying, and features for which there is nothing to gain.
+#: Searches up to this expected time (seconds), or up to this number of features, use all coordinates without a trial.
 _QUICK, _FEW = 0.9, 24
 
 
 def seconds(m: int, n: int, p: int) -> float:
-    """Of the first bound between m queries and n points."""
+    """Return the time of the first bound between m queries and n points."""
     return 1e-9 * m * n * (_PAIR + _AXIS * p)
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The frame, the coordinates p of the first bound, and the seconds on one thread that a search is expected to take."""
+    """The frame, the number p of coordinates of the first bound, and the expected seconds of the search on one thread."""
 
     frame: Frame
     p: int
@@ -41,7 +41,7 @@ class Plan:
 
     @classmethod
     def of(cls, points: Any, m: int, k: int) -> Plan:
-        """For the k nearest of m queries."""
+        """Choose the plan for the k nearest of m queries."""
         n, D = points.shape
         plain = seconds(m, n, D) + 1e-9 * m * 5 * k * _FEATURE * D
         if D <= _FEW or plain <= _QUICK:
@@ -57,9 +57,9 @@ class Plan:
 
 
 def _trial(frame: Frame, points: Any, k: int) -> list[tuple[int, float, float]]:
-    """For every p, how many pairs of a query pass the first bound, and how many the last.
+    """Return for each p the number of pairs per query that pass the first bound, and that pass the last.
 
-    Of a part of the points, the nearest few are as far away as the k nearest of all of them.
+    The k-th neighbour distance among all points is estimated by the (k × share)-th among a sample of the points.
     """
     n, q = points.shape[0], frame.width
     rows = np.sort(np.random.default_rng(1).choice(n, size=min(n, _POINTS), replace=False))
@@ -88,5 +88,5 @@ def _squares(A: Array, B: Array) -> Array:
 
 
 def _short(Y: Array, rest: Array, p: int) -> Array:
-    """p coordinates, and the length of everything else."""
+    """Return p coordinates and the length of the remainder."""
     return np.column_stack([Y[:, :p], np.sqrt(np.einsum("ij,ij->i", Y[:, p:], Y[:, p:]) + rest**2)])

@@ -1,4 +1,4 @@
-"""Finding rows that are already known: exact look-up of training points in O(D) a row."""
+"""Exact look-up of rows among the training rows, in O(D) per row, and groups of duplicate rows."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ..threads import in_slices, workers
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Numbers that are hashed at once: they stay in the cache.
+#: Number of values hashed at a time, so that they stay in the cache.
 _NUMBERS = 2**16
 
 
 @dataclass(frozen=True, eq=False)
 class Contraction:
-    """Points that coincide, joined by edges of length zero or equal in all coordinates, each group one point.
+    """Groups of coincident points (joined by edges of length zero, or equal in all coordinates), each reduced to one point.
 
     Attributes
     ----------
     labels : ndarray of shape (n,)
-        The group of each point.
+        Group of each point.
     first : ndarray of shape (g,)
-        One point of each group.
+        Index of one point of each group.
     """
 
     labels: Index
@@ -39,17 +39,17 @@ class Contraction:
 
     @property
     def members(self) -> sp.csr_array:
-        """One in row i and the column of its group, (n, g)."""
+        """Indicator matrix of the groups, (n, g)."""
         n, g = self.labels.size, self.first.size
         return sp.csr_array((np.ones(n), (np.arange(n), self.labels)), shape=(n, g))
 
     def sum(self, C: Any) -> Any:
-        """An n×n form over points that coincide within groups, as a form over the groups."""
+        """Return an n×n form over the points, summed within groups: a form over the groups."""
         return C if self.labels.size == self.first.size else self.members.T @ C @ self.members
 
 
 def _hash(X: Any) -> NDArray[np.uint64]:
-    """A 64-bit hash of each row's bits; equal rows have equal hashes, dense or sparse: zeros add nothing."""
+    """Return a 64-bit hash of each row's bits; equal rows have equal hashes, dense or sparse, because zeros contribute nothing."""
     draws = np.random.default_rng(0).integers(1, 2**63, size=X.shape[1], dtype=np.uint64)
     multipliers = draws * np.uint64(2) + np.uint64(1)
     if sp.issparse(X):
@@ -70,7 +70,7 @@ def _mixed(values: Any) -> NDArray[np.uint64]:
 
 
 def all_equal(X: Any) -> bool:
-    """Every row is the same as the first."""
+    """Return True if every row equals the first."""
     if not sp.issparse(X):
         return bool(np.all(X[0] == X))
     hashes = _hash(X)
@@ -82,7 +82,7 @@ def _as_rows(X: Any) -> Any:
 
 
 def _same(A: Any, B: Any) -> NDArray[np.bool_]:
-    """Which rows of two matrices are equal."""
+    """Return a mask of the rows in which two matrices are equal."""
     if sp.issparse(A) or sp.issparse(B):
         return np.asarray(abs(sp.csr_array(A) - sp.csr_array(B)).sum(axis=1)).ravel() == 0
     return np.all(A == B, axis=1)
@@ -90,9 +90,9 @@ def _same(A: Any, B: Any) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False)
 class RowIndex:
-    """``X -> index`` of the first identical training row, −1 where there is none.
+    """Look-up ``X -> index`` of the first identical training row, −1 if there is none.
 
-    Without the points rows of equal 64-bit hash count as identical: for tables too large to keep.
+    If `points` is None, rows with equal 64-bit hash count as identical: for tables too large to keep.
     """
 
     points: Any
@@ -110,7 +110,7 @@ class RowIndex:
         X = _as_rows(X)
         hashes, index = _hash(X), np.full(X.shape[0], -1, dtype=np.intp)
         at, rows = np.searchsorted(self.hashes, hashes), np.arange(X.shape[0])
-        while rows.size:  # one round, unless different rows share a hash
+        while rows.size:  # a single pass, unless different rows share a hash
             rows = rows[at[rows] < self.order.size]
             rows = rows[self.hashes[at[rows]] == hashes[rows]]
             found = self.order[at[rows]]
@@ -121,7 +121,7 @@ class RowIndex:
         return index
 
     def copies(self) -> Contraction | None:
-        """The rows as groups of equal ones; None where no two are equal."""
+        """Return the groups of duplicate rows, or None if all rows are distinct."""
         if not np.any(self.hashes[1:] == self.hashes[:-1]):
             return None
         first, labels = np.unique(self(self.points), return_inverse=True)
@@ -130,9 +130,9 @@ class RowIndex:
 
 @dataclass(frozen=True, eq=False)
 class ZeroDistance:
-    """The same for points that arrive as rows of distances to the training set: a distance of exactly zero.
+    """Look-up of training points for new points given as rows of distances: a distance of exactly zero.
 
-    `columns` says which distances count when the embedding covers only some of the training points.
+    `columns` selects the distances that count if the embedding covers only some of the training points.
     """
 
     columns: Index | None = None
@@ -147,7 +147,7 @@ class ZeroDistance:
 
     @staticmethod
     def _stored(D: sp.csr_array) -> Index:
-        """Of sparse rows only a zero that is stored is a distance."""
+        """Look up sparse rows; only a stored zero is a distance of zero."""
         index, zero = np.full(D.shape[0], -1, dtype=np.intp), np.flatnonzero(D.data == 0)[::-1]
         index[np.searchsorted(D.indptr, zero, side="right") - 1] = D.indices[zero]
         return index

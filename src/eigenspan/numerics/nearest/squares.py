@@ -1,12 +1,12 @@
-"""Squared Euclidean distances with bounded errors, dense or sparse, wherever the data lie.
+"""Squared Euclidean distances with bounded errors, dense or sparse, also far from the origin.
 
 Two formulas are used. *Differences*, ``Σ (x_f − z_f)²``, are accurate for every pair. The *expansion* ``|x|² + |z|² − 2⟨x, z⟩`` is a matrix
-product and much faster, and its error is at most ``(D + 4) eps (|x|² + |z|²)``: for two points much nearer to each other than to the
-origin no digit is left. So points are moved to an origin in their middle, distances are expanded, and the pairs whose bound
-exceeds what is needed are measured again by differences.
+product and much faster, but its error is up to ``(D + 4) eps (|x|² + |z|²)``: if two points are much closer to each other than to the
+origin, all digits are lost. So points are moved to a central origin, distances are expanded, and pairs whose error bound is too large are
+measured again by differences.
 
-`pair_squares` adds the squares in the order of the features, whatever holds the numbers. Equal rows therefore have equal distances in dense
-and sparse arrays, in every search and with every linear algebra library, which makes "by distance, then by index" a rule for ties.
+`pair_squares` adds the squares in the order of the features, for all storage formats. So equal rows have equal distances in dense
+and sparse arrays, in every search and with every linear algebra library, which makes "by distance, then by index" well defined.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 EPS = float(np.finfo(np.float64).eps)
-#: Relative error of a squared distance, and absolute error of an exponent, that need no second measurement.
+#: Relative error of a squared distance, and absolute error of an exponent, up to which no second measurement is needed.
 _ACCURACY, _EXPONENT = 1e-9, 1e-10
-#: An exponential is zero from here on.
+#: Exponents below minus this number give an exponential of zero.
 _VANISHES = 746.0
-#: Entries that are finished together: they stay in the cache of one core.
+#: Number of entries processed together, so that they stay in the cache of one core.
 _ENTRIES = 2**17
-#: Coordinates of pairs, and of blocks of sparse rows made dense, that are held at once.
+#: Number of coordinates held at a time: of pairs, and of blocks of sparse rows converted to dense.
 _NUMBERS, _DENSE = 2**20, 2**22
-#: Share of a block beyond which all of its pairs are measured by differences.
+#: If more than this share of a block must be measured again, all of its pairs are measured by differences.
 _MANY = 1 / 16
-#: Up to this many rows on one side all pairs are measured by differences: one pass over the other side.
+#: With up to this many rows on one side all pairs are measured by differences: one pass over the other side.
 _FEW = 4
-#: Products of sparse rows up to which scipy is done before a loop is compiled for the first time.
+#: Number of entries up to which scipy computes a product of sparse rows faster than a loop is compiled for the first time.
 _SMALL = 2**24
-#: Whole numbers are expanded without rounding while their squared lengths add up to less.
+#: Expansions of whole numbers are exact while their squared lengths are below this number.
 EXACT = 2.0**50
-#: A sparse column is moved if this share of it is stored, and its mean is this many standard deviations from zero.
+#: A sparse column is shifted if this share of it is stored and its mean is this many standard deviations from zero.
 _STORED, _FAR = 0.5, 8.0
 
 
 # ---------------------------------------------------------------------- by differences
 def pair_squares(X: Any, i: Index, Z: Any, j: Index) -> Array:
-    """``|x_i − z_j|²`` of paired rows, each summed in the order of the features."""
+    """Return ``|x_i − z_j|²`` for pairs of rows, each summed in the order of the features."""
     out = np.empty(len(i))
     if sp.issparse(X) or sp.issparse(Z):
         X, Z = as_sparse(X), as_sparse(Z)
@@ -75,7 +75,7 @@ def euclidean_lengths(X: Any, i: Index, Z: Any, j: Index) -> Array:
 
 
 def as_sparse(X: Any) -> sp.csr_array:
-    """CSR rows in double precision, sorted by column and without duplicate entries."""
+    """Return CSR rows in double precision, sorted by column and without duplicate entries."""
     X = sp.csr_array(X, dtype=np.float64)
     if not X.has_canonical_format:
         X = X.copy()
@@ -84,14 +84,14 @@ def as_sparse(X: Any) -> sp.csr_array:
 
 
 def block_squares(X: Any, Z: Any) -> Array:
-    """All pairs by differences."""
+    """Return the squared distances of all pairs by differences."""
     if not sp.issparse(X):
         return np.asarray(cdist(X, Z, "sqeuclidean"))
     used = np.unique(X.indices)
     lone = np.ones(Z.shape[1], dtype=bool)
     lone[used] = False
     at = np.repeat(np.arange(Z.shape[0]), np.diff(Z.indptr))
-    # Features that only z has add their squares; the others are few enough to be made dense.
+    # Features that are zero in X add the squares of Z; the other features are few enough to convert to dense.
     rest = np.bincount(at, weights=np.where(lone[Z.indices], Z.data * Z.data, 0.0), minlength=Z.shape[0])
     near, out = X[:, used].toarray(), np.empty((X.shape[0], Z.shape[0]))
     step = max(1, _DENSE // max(used.size, 1))
@@ -103,7 +103,7 @@ def block_squares(X: Any, Z: Any) -> Array:
 
 # ---------------------------------------------------------------------- the origin
 def whole_numbers(X: Any) -> bool:
-    """Whether every value is a whole number."""
+    """Return True if every value is a whole number."""
     values = X.data if sp.issparse(X) else X
     if not np.all(values[:1] == np.rint(values[:1])):
         return False
@@ -114,9 +114,9 @@ def whole_numbers(X: Any) -> bool:
 
 
 def origin_of(X: Any) -> Array | None:
-    """A point in the middle of the rows, of whole numbers if they are; of sparse rows nonzero only in columns that are far from zero.
+    """Return the (rounded, for whole numbers) mean of the rows; for sparse rows only in columns far from zero, zero in the others.
 
-    None for sparse rows without such columns.
+    Returns None for sparse rows without such columns.
     """
     if not sp.issparse(X):
         centre = np.asarray(X.mean(axis=0, dtype=np.float64))
@@ -142,7 +142,7 @@ def origin_of(X: Any) -> Array | None:
 
 
 def moved(X: Any, origin: Array | None) -> Any:
-    """The rows relative to an origin, in double precision; sparse ones stay sparse."""
+    """Return the rows relative to an origin, in double precision; sparse rows stay sparse."""
     if origin is None:
         return X if sp.issparse(X) or X.dtype == np.float64 else X.astype(np.float64)
     if not sp.issparse(X):
@@ -155,7 +155,7 @@ def moved(X: Any, origin: Array | None) -> Any:
 
 
 def square_lengths(X: Any) -> Array:
-    """``|x|²`` of every row."""
+    """Return ``|x|²`` of each row."""
     if not sp.issparse(X):
         return np.einsum("ij,ij->i", X, X)
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
@@ -164,7 +164,7 @@ def square_lengths(X: Any) -> Array:
 
 # ---------------------------------------------------------------------- by expansion
 class Expansion:
-    """Squared distances to fixed rows Z by expansion, with the bound ``error (|x|² + |z|²)`` on the error of each."""
+    """Squared distances to fixed rows Z by expansion, with the error bound ``error (|x|² + |z|²)`` for each."""
 
     def __init__(self, Z: Any, origin: Array | None = None) -> None:
         self.Z = as_sparse(Z) if sp.issparse(Z) else Z
@@ -174,11 +174,11 @@ class Expansion:
         self.largest = float(self.b.max(initial=0.0))
         terms = int(np.diff(self.B.indptr).max(initial=0)) if sp.issparse(self.B) else self.B.shape[1]
         self.error = (terms + 4) * EPS
-        self.turned: Any = None  # Bᵀ by rows, for loops over columns
+        self.turned: Any = None  # rows of Bᵀ, for the compiled loop
         self.whole = self.largest < EXACT and whole_numbers(self.B)
 
     def rows(self, X: Any) -> tuple[Any, Any, Array, float]:
-        """X as Z is stored, its rows about the origin, their squared lengths, and the factor of the bound."""
+        """Return X in the format of Z, its rows relative to the origin, their squared lengths, and the factor of the error bound."""
         if X is self.Z:
             return X, self.B, self.b, 0.0 if self.whole else self.error
         if sp.issparse(self.Z):
@@ -191,20 +191,20 @@ class Expansion:
         return X, A, a, 0.0 if exact else self.error
 
     def products(self, A: Any, queries: int = 0) -> Array:
-        """``⟨x, z⟩`` of all pairs of moved rows; `queries` is the number of rows in all, where these are some of them."""
+        """Return ``⟨x, z⟩`` for all pairs of moved rows; `queries` is the total number of rows if A holds only some of them."""
         if not sp.issparse(A):
             return np.asarray(A @ self.B.T)
         from ..eigen import sparse_products as products
-        from ..jit import row_lists
-        from ..jit.compiler import at_hand
+        from ..jit import csr_index_arrays
+        from ..jit.compiler import is_compiled
 
-        if max(A.shape[0], queries) * self.B.shape[0] <= _SMALL and not at_hand(products.inner_products):
+        if max(A.shape[0], queries) * self.B.shape[0] <= _SMALL and not is_compiled(products.inner_products):
             return np.asarray((A @ self.B.T).toarray())
         if self.turned is None:
             turned = sp.csr_array(self.B.T)
-            self.turned = (*row_lists(turned), turned.data)
+            self.turned = (*csr_index_arrays(turned), turned.data)
         out = np.empty((A.shape[0], self.B.shape[0]))
-        products.inner_products(*row_lists(A), A.data, *self.turned, out)
+        products.inner_products(*csr_index_arrays(A), A.data, *self.turned, out)
         return out
 
 
@@ -216,19 +216,19 @@ def squared_distances(
     origin: Array | None = None,
     then: Callable[[Array], Any] | None = None,
 ) -> Array:
-    """``|x_i − z_j|²`` of all pairs of rows, accurate to nine digits.
+    """Return ``|x_i − z_j|²`` for all pairs of rows, accurate to nine digits.
 
     Parameters
     ----------
     Z : array or None
         None for X itself: the diagonal is zero and the matrix symmetric.
     exponent : float or None
-        The squares will be multiplied by this number in an exponential, whose exponent then has an error of at most 1e-10. Nine digits of
-        small squares are more than that needs.
+        Factor of the squares in an exponential. The exponent then has an error of at most 1e-10, which for small squares needs fewer than
+        nine digits.
     origin : ndarray or None
-        A point near the rows of Z, None to find one.
+        A point near the rows of Z; None computes one.
     then : callable or None
-        Works in place on some rows of the result at a time, while they are in the cache.
+        Function applied in place to blocks of rows of the result while they are in the cache.
     """
     same = Z is None or Z is X
     if not sp.issparse(X) and min(X.shape[0], X.shape[0] if same else Z.shape[0]) <= _FEW and not sp.issparse(Z):
@@ -261,7 +261,7 @@ def squared_distances(
 
 
 def gaussian(X: Any, Z: Any, gamma: float, origin: Array | None = None) -> Array:
-    """``exp(−γ |x_i − z_j|²)`` of all pairs of rows, wherever they lie; Z may be X or None, and the matrix is then symmetric."""
+    """Return ``exp(−γ |x_i − z_j|²)`` for all pairs of rows, accurate also far from the origin; symmetric if Z is X or None."""
 
     def exponential(part: Array) -> None:
         part *= -gamma
@@ -271,11 +271,11 @@ def gaussian(X: Any, Z: Any, gamma: float, origin: Array | None = None) -> Array
 
 
 def measure_again(part: Array, X: Any, Z: Any, a: Array, b: Array, error: float, exponent: float | None = None) -> None:
-    """Replace expanded squares `part` by those of differences, in place, where their bound ``error (a_i + b_j)`` is too large.
+    """Replace expanded squares `part` by differences, in place, where their error bound ``error (a_i + b_j)`` is too large.
 
     The parameters are those of `squared_distances`; a and b are the squared lengths of the rows that were expanded.
     """
-    most = error * (a + b.max(initial=0.0))  # a bound for the whole row, which takes one comparison an entry
+    most = error * (a + b.max(initial=0.0))  # a bound for the whole row needs one comparison per entry
     limit = most / _ACCURACY
     if exponent is not None:
         limit = np.where(exponent * most > _EXPONENT, _VANISHES / exponent + most, -1.0)

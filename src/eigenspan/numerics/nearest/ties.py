@@ -1,9 +1,9 @@
-"""Ties in neighbour lists: nearest first, and of equally near points the one with the lower index.
+"""Ties in neighbour lists: sort by distance, and equally distant points by index.
 
-Searches differ in the last digits of their distances and in the points that they keep where several are equally far as the last. A list is
-left as it was found if no two of its distances, nor the last and the next beyond it, are equal up to rounding. The other lists, few unless
-the data are whole numbers or a grid, are made again: distances are taken by `pair_squares`, which gives the same number in every
-search, and compared exactly.
+Searches differ in the last digits of their distances, and in which points they keep if several are as far away as the last. A list is
+kept if no two of its distances, nor the last and the next beyond it, are equal up to rounding. The other lists (few, unless
+the data are whole numbers or a grid) are computed again: `pair_squares` gives the same distances in every search, which are compared
+exactly.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from .squares import EPS, pair_squares
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Candidates whose distances are held at once.
+#: Number of candidate distances held at a time.
 _HELD = 2**20
-#: Searches with more and more candidates before all points within a ball are asked for.
+#: Number of searches with an increasing number of candidates before all points within a ball are requested.
 _ROUNDS = 2
 
 
 def rounding(features: int) -> float:
-    """Relative difference of two ways to compute one Euclidean distance by differences, and some more."""
+    """Return the relative difference of two ways to compute a Euclidean distance by differences, with a margin."""
     return 4 * EPS * (features + 8)
 
 
 def tied_rows(distances: Array, share: float = 0.0, slack: Array | None = None) -> Index:
-    """Lists, sorted by distance, in which two distances in a row differ by no more than `share` of them, or than the list's `slack`."""
-    with np.errstate(invalid="ignore"):  # infinity less infinity: such lists are refused later
+    """Return the lists (sorted by distance) with consecutive distances that differ by at most `share` of them, or the list's `slack`."""
+    with np.errstate(invalid="ignore"):  # infinity minus infinity: such lists are rejected later
         gaps = distances[:, 1:] - distances[:, :-1]
     if slack is None:
-        if not gaps.size or gaps.min() > share * distances[:, -1].max():  # nearly always
+        if not gaps.size or gaps.min() > share * distances[:, -1].max():  # the usual case
             return np.empty(0, dtype=np.intp)
         return np.flatnonzero((gaps <= share * distances[:, 1:]).any(axis=1))
     return np.flatnonzero((gaps <= slack[:, None]).any(axis=1))
 
 
 def settled_in_tree(tree: Any, points: Array, queries: Array, own: Index, k: int) -> Lists:
-    """The k nearest points of each query by distance, then by index, from a k-d tree; `own` is the query's own index, −1 if it has none."""
+    """Return the k nearest points of each query by distance, then index, from a k-d tree; `own` is the query's own index, or −1."""
     n, share = len(points), rounding(points.shape[1])
     distances, indices = empty_lists(len(queries), k)
     left, count = np.arange(len(queries)), 2 * k + 8
@@ -66,7 +66,7 @@ def settled_in_tree(tree: Any, points: Array, queries: Array, own: Index, k: int
 def _settle_in_balls(
     tree: Any, points: Array, queries: Array, own: Index, left: Index, distances: Array, indices: Index
 ) -> None:
-    """The same for queries with very many equally near points: equal queries are asked once."""
+    """Complete the lists of queries with very many equally distant points, in place; equal queries are searched once."""
     k, share = distances.shape[1], rounding(points.shape[1])
     _, first, group = np.unique(queries[left], axis=0, return_index=True, return_inverse=True)
     places = queries[left[first]]
@@ -83,7 +83,7 @@ def _settle_in_balls(
 
 
 def _parts(rows: Index, counts: Any) -> list[Index]:
-    """Rows in groups whose candidates, so many each, can be held at once."""
+    """Split rows into groups whose candidates (`counts` per row) can be held at a time."""
     if not rows.size:
         return []
     return np.split(rows, np.flatnonzero(np.diff(np.cumsum(counts) // _HELD)) + 1)
@@ -92,9 +92,9 @@ def _parts(rows: Index, counts: Any) -> list[Index]:
 def settled_in_rows(
     rows_of: Callable[[Index], Array], own: Index, k: int, n: int, slack: Callable[[Array], Any]
 ) -> Lists:
-    """The k nearest of n points by distance, then by index, from all distances of each query.
+    """Return the k nearest of n points by distance, then by index, from all distances of each query.
 
-    For metrics whose values depend on how they were computed: distances that differ by no more than the `slack` of the smaller are equal.
+    For metrics whose values depend on how they are computed: distances that differ by at most the `slack` of the smaller one count as equal.
     """
     distances, indices = empty_lists(own.size, k)
     for some in _parts(np.arange(own.size), np.full(own.size, n)):
@@ -103,7 +103,7 @@ def settled_in_rows(
         order = np.argsort(D, axis=1, kind="stable")
         D = np.take_along_axis(D, order, axis=1)
         level = np.zeros(D.shape)
-        with np.errstate(invalid="ignore"):  # infinity less infinity
+        with np.errstate(invalid="ignore"):  # infinity minus infinity
             np.cumsum(np.diff(D, axis=1) > slack(D[:, :-1]), axis=1, out=level[:, 1:])
         best = np.lexsort((order, level), axis=1)[:, :k]
         distances[some], indices[some] = np.take_along_axis(D, best, axis=1), np.take_along_axis(order, best, axis=1)

@@ -1,4 +1,4 @@
-"""Points laid out in tiles, so that a search can pass over the tiles that are too far away to matter."""
+"""Partition of points into tiles, so that a search can skip tiles that are too far away."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 Index = NDArray[np.intp]
 
-#: Points to a cell on average, points of a cell that its centre is found from, and points to a tile at most.
+#: Average number of points per cell, sampled points per cell for k-means, and maximum number of points per tile.
 _POINTS, _SAMPLE, _WIDTH = 1024, 32, 512
-#: Below this many points there is too little to pass over.
+#: With fewer points, tiles do not make the search faster.
 _WORTHWHILE = 10_000
 
 
 @dataclass(frozen=True, eq=False)
 class Tiles:
-    """Cells about the centres of k-means, each cut into tiles by the distance from its centre.
+    """Cells around the centres of k-means, each divided into tiles by the distance from its centre.
 
     Attributes
     ----------
     order : index array of shape (n,)
-        The points, one tile after another.
+        The points, sorted by tile.
     starts : index array of shape (t + 1,)
-        Where in `order` each tile begins.
+        Start of each tile in `order`.
     centres : array of shape (c, D)
     cell : index array of shape (t,)
-        The centre each tile is about.
+        Cell of each tile.
     inner, outer : arrays of shape (t,)
-        The least and the greatest distance of a tile's points from that centre.
+        The smallest and the largest distance of a tile's points from the centre of its cell.
     """
 
     order: Index
@@ -45,8 +45,8 @@ class Tiles:
 
     @classmethod
     def of(cls, P: Single) -> Tiles:
-        """The tiles of the points P: O(ncD) for c = n / 1024 cells."""
-        known = np.flatnonzero(~np.isnan(P[:, 0]))  # points far beyond all others have no coordinates
+        """Compute the tiles of the points P: O(ncD) for c = n / 1024 cells."""
+        known = np.flatnonzero(~np.isnan(P[:, 0]))  # points far beyond all others have NaN coordinates
         n = known.size
         if n < _WORTHWHILE:
             return cls.whole(P)
@@ -54,13 +54,13 @@ class Tiles:
 
         sample = np.random.default_rng(0).choice(n, size=min(n, _SAMPLE * (n // _POINTS)), replace=False)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # fewer distinct points than cells do no harm
+            warnings.simplefilter("ignore")  # fewer distinct points than cells are harmless
             found = KMeans(n // _POINTS, n_init=1, max_iter=10, random_state=0).fit(P[known[sample]])
         return cls._about(P, found.cluster_centers_.astype(np.float64))
 
     @classmethod
     def whole(cls, P: Single) -> Tiles:
-        """All points in one cell."""
+        """Return tiles of a single cell with all points."""
         return cls._about(P, np.zeros((1, P.shape[1])))
 
     @classmethod
@@ -73,17 +73,17 @@ class Tiles:
         return cls(order, starts, centres, near[first], distances[first], distances[last])
 
     def nearest(self, Q: Single) -> tuple[Index, Array]:
-        """The nearest centre of every row, and how far away it is."""
+        """Return the nearest centre of each row, and its distance."""
         return _nearest(Q, self.centres)
 
     def to_centres(self, Q: Single) -> Array:
-        """Distances to all centres, to about 1e-8 of the length of the vectors."""
+        """Return distances to all centres, with an error of about 1e-8 of the length of the vectors."""
         return _distances(Q, self.centres)
 
     def bounds(self, distances: Array, lengths: Array, reach: Array) -> Array:
-        """Lower bounds on the distance to any point of each tile, from the distances to the centres: (m, c) to (m, t).
+        """Return lower bounds on the distance to any point of each tile, from distances to the centres: (m, c) to (m, t).
 
-        They allow for rounding, which depends on the lengths of the queries, the centres, and the farthest points of the tiles.
+        They include a margin for rounding, which depends on the lengths of the queries, the centres, and the farthest points of the tiles.
         """
         to, far = distances[:, self.cell], np.linalg.norm(self.centres, axis=1)[self.cell]
         doubt = 1e-7 * np.sqrt(self.centres.shape[1] + 8) * (lengths[:, None] + (far + reach))
@@ -91,7 +91,7 @@ class Tiles:
 
     @property
     def width(self) -> int:
-        """The most points there are in a tile."""
+        """The maximum number of points in a tile."""
         return _WIDTH
 
 

@@ -1,4 +1,4 @@
-"""scipy's graph routines for graphs with indices of any type: in older releases some of them take 32-bit ones only."""
+"""scipy's graph routines for indices of any type: in older releases some accept 32-bit indices only."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from scipy.sparse import csgraph
 
 
 def dijkstra(graph: Any, **options: Any) -> Any:
-    """Lengths of shortest paths."""
+    """Return the lengths of shortest paths."""
     return csgraph.dijkstra(_short(graph), **options)
 
 
 def minimum_spanning_tree(graph: Any) -> Any:
-    """The cheapest edges that connect what the graph connects, as a sparse array."""
+    """Return the minimum spanning forest as a sparse array."""
     return csgraph.minimum_spanning_tree(_short(graph))
 
 

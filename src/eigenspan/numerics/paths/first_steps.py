@@ -1,4 +1,4 @@
-"""Shortest ways that begin with one of a few steps."""
+"""Shortest paths whose first step is one of a few given edges."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 
 def first_steps(indptr: NDArray[Any], indices: NDArray[Any], lengths: Array, distances: Array) -> Array:
-    """``min_j (length_ij + distances_j·)`` over the steps j of each row i of a CSR pattern: (rows, q) from distances (n, q)."""
+    """Return ``min_j (length_ij + distances_j·)`` over the entries j of each row i of a CSR pattern: (rows, q) from distances (n, q)."""
     out = np.empty((indptr.size - 1, distances.shape[1]))
     step = 1 + int(2e7 / (1 + lengths.size / max(1, indptr.size - 1) * distances.shape[1]))
     lists = (indptr.astype(np.int64, copy=False), indices.astype(np.int64, copy=False))

@@ -1,4 +1,4 @@
-"""Shortest paths from many sources, a group of near ones at a time."""
+"""Shortest paths from many sources, computed for groups of nearby sources."""
 
 from __future__ import annotations
 
@@ -8,40 +8,41 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..jit import in_pieces, row_lists
-from ..jit.compiler import compiled, fetch
+from ..jit import csr_index_arrays, in_pieces
+from ..jit.compiler import compiled, prefetch
 from ..threads import workers
 
 Index = NDArray[np.intp]
 
-#: Buckets at most: one very long edge must not make the queue longer than the graph.
-_MOST_BUCKETS = 1 << 16
-#: Edges whose median length is that of all.
+#: Maximum number of buckets, so that one very long edge does not make the queue longer than the graph.
+_MAX_BUCKETS = 1 << 16
+#: Number of edges from which the median length of all edges is estimated.
 _SAMPLE = 100_000
-#: Sources of a group that run one by one: their distances are written side by side.
-_ALONE = 16
-#: Sources from which the distances tell which sources are near each other.
+#: Number of sources per group if sources run one by one; their distances are written to the table together.
+_GROUP_SIZE = 16
+#: Number of sources whose distances determine which sources are near each other.
 _PIVOTS = 3
-#: Nodes renumbered at a time.
+#: Number of nodes renumbered per task.
 _NODES = 1 << 16
 
 
 class ShortestPaths:
-    """Distances through an undirected graph given in both directions; inf where there is no way.
+    """Distances in an undirected graph whose edges are stored in both directions; inf if there is no path.
 
-    Sources go in groups of near ones, `together` at most, and a node holds its distances from all of a group side by side. A plain
-    run from the middle of the group gives an order of the nodes in which most paths from the others run forwards too: of their
-    steps those towards the middle are no longer than the source is away from it. So nodes are scanned in this order, again while
-    a distance improves, which is little more than once each, and a scan takes an edge for the whole group. The distances are the
-    least sums along paths, in double precision, whatever the order: bit for bit those of a run from every source alone.
+    Sources are processed in groups of nearby ones, at most `together`, and the distances of a node from all sources of a group are
+    stored next to each other. A single-source run from the middle of the group gives an order of the nodes. Most shortest paths from
+    the other sources follow this order too: steps against it are no longer than the distance between source and middle. So nodes are
+    scanned in this order, and again while a distance improves, which is little more than once each. A scan relaxes an edge for the
+    whole group. The distances are the minimal sums along paths in double precision, whatever the order: bit for bit those of a
+    separate run from each source.
 
-    The nodes are renumbered first so that neighbours lie close in memory (breadth first). With `single`, lengths are rounded to
-    single precision first, which is a third less to read.
+    First the nodes are renumbered breadth first so that neighbours are close in memory. With `single`, lengths are first rounded to
+    single precision, which reduces the memory to read by a third.
     """
 
     def __init__(self, graph: sp.csr_array, single: bool = False, together: int = 1) -> None:
         n, self.together = graph.shape[0], together
-        given, self.order, self.place = row_lists(graph), np.empty(n, np.int32), np.full(n, -1, np.int32)
+        given, self.order, self.place = csr_index_arrays(graph), np.empty(n, np.int32), np.full(n, -1, np.int32)
         _breadth_first(*given, self.order, self.place)
         starts = np.concatenate([[0], np.cumsum(np.diff(given[0])[self.order])])
         lengths = np.empty(graph.nnz, np.float32 if single else np.float64)
@@ -52,12 +53,12 @@ class ShortestPaths:
         if longest > 0:
             some = graph.data[:: 1 + graph.nnz // _SAMPLE]
             typical = float(np.median(some[some > 0])) if some.any() else longest
-            width = max(0.5 * typical, longest / (_MOST_BUCKETS - 3))
+            width = max(0.5 * typical, longest / (_MAX_BUCKETS - 3))
             buckets = 1 << (int(longest / width) + 2).bit_length()
         self.queue = (1.0 / width, buckets - 1)
 
     def __call__(self, sources: Index) -> NDArray[np.float64]:
-        """Distances (q, n) from the sources. Time grows with the edges times the sources, which run on several threads."""
+        """Return distances (q, n) from the sources. Time grows with edges times sources; several threads share the sources."""
         out = np.empty((len(sources), self.order.size))
         self.into(out.T, sources)
         return out
@@ -67,9 +68,9 @@ class ShortestPaths:
         n, starts = self.order.size, self.place[sources]
         groups, middles = self._groups(starts)
         size = max(len(each) for each in groups)
-        # for each thread: a column after the other where these are found so, else the columns side by side; and what one source needs
+        # per thread: a buffer of distances in the memory order of the kernel that is used, and the work arrays of one source
         kind: dict[str, Any] = {"dtype": table.dtype, "order": "F"} if middles is None else {}
-        held = [(np.empty((n, size), **kind), *_room(n)) for _ in range(min(workers(), len(groups)))]
+        held = [(np.empty((n, size), **kind), *_work_arrays(n)) for _ in range(min(workers(), len(groups)))]
 
         def run(first: int, last: int) -> None:
             mine = held.pop()
@@ -77,37 +78,40 @@ class ShortestPaths:
             for g in range(first, last):
                 near = starts[groups[g]]
                 if middles is None:
-                    _each_alone(*self.graph, near, *self.queue, *room, distances)
+                    _from_each_source(*self.graph, near, *self.queue, *room, distances)
                 else:
                     _from_group(*self.graph, near, starts[middles[g]], *self.queue, *room, distances)
-                _spread(distances, self.order, groups[g], table)
+                _write_columns(distances, self.order, groups[g], table)
             held.append(mine)
 
-        step = 1 + 4_000_000 // (size * (n + self.graph[1].size))  # groups in some 20 ms of work
+        step = 1 + 4_000_000 // (size * (n + self.graph[1].size))  # number of groups in some 20 ms of work
         in_pieces(run, len(groups), step)
 
     def _groups(self, starts: Index) -> tuple[list[Index], list[int] | None]:
-        """Sources that are near each other, by their distances from a few of them, and the middle one of each group; or any."""
+        """Group nearby sources, using their distances from a few pivots; return the groups and the middle source of each.
+
+        With ``together=1`` the groups are arbitrary and have no middle.
+        """
         q, n = starts.size, self.order.size
-        if self.together == 1:  # every thread has as many
-            return np.array_split(np.arange(q), min(q, workers() * -(-q // (workers() * _ALONE)))), None
-        near, pivot, room, order = np.empty((q, _PIVOTS)), 0, _room(n), np.empty(n, np.int32)
+        if self.together == 1:  # the same number of groups for each thread
+            return np.array_split(np.arange(q), min(q, workers() * -(-q // (workers() * _GROUP_SIZE)))), None
+        near, pivot, room, order = np.empty((q, _PIVOTS)), 0, _work_arrays(n), np.empty(n, np.int32)
         for j in range(_PIVOTS):
             _from_source(*self.graph, starts[pivot], *self.queue, *room, order)
             near[:, j] = room[0][starts]
             pivot = int(near[:, : j + 1].min(axis=1).argmax())
         near[np.isinf(near)] = 2 * near[np.isfinite(near)].max() + 1.0
-        groups = _halves(near, min(self.together, q))
+        groups = _bisection_groups(near, min(self.together, q))
         return groups, [each[np.square(near[each] - near[each].mean(axis=0)).sum(axis=1).argmin()] for each in groups]
 
 
-def _room(n: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """For the distances from one source and the lists that nodes wait in: used again for every source, so that they stay in the cache."""
+def _work_arrays(n: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Allocate the distances from one source and its bucket lists; reused for all sources, so that they stay in the cache."""
     return np.empty(n), np.empty((3, n), np.int32)
 
 
-def _halves(points: NDArray[np.float64], size: int) -> list[Index]:
-    """Points in groups of at most `size`, by halving along the coordinate of largest range."""
+def _bisection_groups(points: NDArray[np.float64], size: int) -> list[Index]:
+    """Split points into groups of at most `size`, by halving along the coordinate with the largest range."""
     groups: list[Index] = []
     waiting = [np.arange(len(points))]
     while waiting:
@@ -123,7 +127,7 @@ def _halves(points: NDArray[np.float64], size: int) -> list[Index]:
 
 @compiled
 def _breadth_first(indptr, indices, order, place):  # type: ignore[no-untyped-def]
-    """Nodes in the order in which they are met from the first one, then from the first that is left; and the place of each."""
+    """Compute the breadth-first order of all nodes (restarting at the first unvisited node), and the position of each node."""
     met, scanned = 0, 0
     for start in range(place.size):
         if place[start] >= 0:
@@ -153,10 +157,10 @@ def _renumber(first, last, indptr, indices, lengths, order, place, starts, moved
 
 
 @compiled
-def _each_alone(indptr, indices, lengths, sources, pace, last, alone, lists, distances):  # type: ignore[no-untyped-def]
+def _from_each_source(indptr, indices, lengths, sources, pace, last, alone, lists, distances):  # type: ignore[no-untyped-def]
     for s in range(sources.size):
         _from_source(indptr, indices, lengths, sources[s], pace, last, alone, lists, np.empty(0, np.int32))
-        for i in range(alone.size):  # assigning whole arrays takes the compiler a second
+        for i in range(alone.size):  # assigning whole arrays would take a second more to compile
             distances[i, s] = alone[i]
 
 
@@ -174,7 +178,7 @@ def _from_group(indptr, indices, lengths, sources, middle, pace, last_bucket, aw
         distances[sources[s], s] = 0.0
         improved[sources[s]] = True
         reach = max(reach, away[sources[s]])
-    last = 0  # about the sources themselves paths run any way: these nodes come first, in both directions in turn
+    last = 0  # near the sources paths run in any direction: scan these nodes first, alternating both directions
     while last < n and away[order[last]] <= 2 * reach:
         last += 1
     own = np.empty(q)
@@ -205,8 +209,8 @@ def _from_group(indptr, indices, lengths, sources, middle, pace, last_bucket, aw
 
 
 @compiled
-def _spread(distances, order, columns, table):  # type: ignore[no-untyped-def]
-    for first in range(0, order.size, 64):  # rows that stay in the cache while they are turned
+def _write_columns(distances, order, columns, table):  # type: ignore[no-untyped-def]
+    for first in range(0, order.size, 64):  # these rows stay in the cache while they are transposed
         last = min(first + 64, order.size)
         for s in range(columns.size):
             column = columns[s]
@@ -216,17 +220,18 @@ def _spread(distances, order, columns, table):  # type: ignore[no-untyped-def]
 
 @compiled
 def _from_source(indptr, indices, lengths, source, pace, last, dist, lists, order):  # type: ignore[no-untyped-def]
-    """Distances from one source; `order`, unless it is empty, gets the nodes as they are first scanned, then those out of reach.
+    """Compute the distances from one source; a nonempty `order` receives the nodes in the order of their first scan, unreachable ones last.
 
-    Nodes wait in a circle of buckets half a median edge wide (`pace` of them to a unit of length, the `last` of them one less than a
-    power of two) and are scanned bucket by bucket; one that improves inside the current bucket is scanned again, so the result is
-    exact. A third of the time would be spent waiting for memory if what the next nodes need were not on its way while this one is
-    scanned; a function of its own for that would cost the counting of references to arrays.
+    Nodes wait in a circular queue of buckets, each half a median edge wide (`pace` buckets per unit of length; `last` is the number of
+    buckets minus one, and the number is a power of two). They are scanned bucket by bucket. A node that improves inside the
+    current bucket is scanned again, so the result is exact. The data of the next nodes are prefetched during a scan, otherwise a
+    third of the time would be spent waiting for memory. The prefetch is written inline: in a function of its own it would add
+    reference counting of the arrays.
     """
     n = indptr.size - 1
     head = np.empty(last + 1, np.int32)  # first node of each bucket
     after, before = lists[0], lists[1]  # doubly linked lists through the nodes
-    inside = lists[2]  # bucket a node waits in, -1 when it waits nowhere
+    inside = lists[2]  # bucket of each queued node, else -1
     settled = np.zeros(order.size, np.bool_)
     for i in range(n):
         dist[i], inside[i] = np.inf, -1
@@ -250,18 +255,18 @@ def _from_source(indptr, indices, lengths, source, pace, last, dist, lists, orde
         if following >= 0:
             before[following] = -1
             ahead = after[following]
-            if ahead >= 0:  # its edges, on two lines of the cache mostly, and what is kept of the one after it
+            if ahead >= 0:  # prefetch its edges, usually two cache lines, and the data of the node after it
                 p = indptr[ahead]
-                fetch(indices, p)
-                fetch(lengths, p)
-                fetch(indices, p + 12)
-                fetch(lengths, p + 12)
+                prefetch(indices, p)
+                prefetch(lengths, p)
+                prefetch(indices, p + 12)
+                prefetch(lengths, p + 12)
                 ahead = after[ahead]
                 if ahead >= 0:
-                    fetch(indptr, ahead)
-                    fetch(dist, ahead)
-                    fetch(after, ahead)
-                    fetch(inside, ahead)
+                    prefetch(indptr, ahead)
+                    prefetch(dist, ahead)
+                    prefetch(after, ahead)
+                    prefetch(inside, ahead)
         inside[u] = -1
         waiting -= 1
         if order.size > 0 and not settled[u]:
@@ -269,7 +274,7 @@ def _from_source(indptr, indices, lengths, source, pace, last, dist, lists, orde
             order[found] = u
             found += 1
         du = dist[u]
-        # unsigned: signed positions cost a look whether they are negative
+        # unsigned: numba checks signed positions for negative values
         for p in range(np.uint64(indptr[u]), np.uint64(indptr[u + 1])):
             v = np.uint32(indices[p])
             d = du + lengths[p]
@@ -279,7 +284,7 @@ def _from_source(indptr, indices, lengths, source, pace, last, dist, lists, orde
                 was = inside[v]
                 if b == was:
                     continue
-                if was >= 0:  # unlink from the bucket it waits in
+                if was >= 0:  # unlink it from its bucket
                     if before[v] >= 0:
                         after[before[v]] = after[v]
                     else:

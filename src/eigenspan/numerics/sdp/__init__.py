@@ -1,4 +1,4 @@
-"""Semidefinite programs over Gram matrices: one problem, two interior points, and certificates that anyone can check."""
+"""Semidefinite programs over Gram matrices: one problem class, two interior-point solvers, and independently checkable certificates."""
 
 from .certificate import Certificate, Solution
 from .choose import METHODS, solve_program

@@ -1,4 +1,4 @@
-"""The best bounds that an iteration has met."""
+"""Record of the best bounds found during an iteration."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .program import Program
 Array = NDArray[np.float64]
 
 
-class Best:
-    """The best bounds met so far, and where."""
+class BestBounds:
+    """The best bounds found so far, and the points that attain them."""
 
     def __init__(self, program: Program, R: Array, w: Array, tol: float) -> None:
         self.program, self.factor, self.weights = program, R, w
         proved = program.is_monotone or program.slack is not None
-        self.allowed = np.inf if proved else 0.1 * tol  # a bound from below that is proved needs no feasible point
+        self.allowed = np.inf if proved else 0.1 * tol  # a lower bound that is proved does not need a feasible point
         self.lower, self.upper, self.violation = -np.inf, np.inf, np.inf
 
     def offer_factor(self, R: Array) -> None:

@@ -1,7 +1,7 @@
-"""How far from the optimum a point can be: bounds computed from the embedding and the weights alone, whoever found them.
+"""Certificates: bounds on the optimum, computed from the embedding and the weights alone, whichever solver found them.
 
-From below: the embedding, shrunk until no constraint is broken (or charged for what it breaks). From above: weak duality, with the
-weights scaled until ``L(Tᵀw) − C`` is positive semidefinite. Both hold for any embedding and any weights.
+The lower bound is the value of the embedding, shrunk until it is feasible (or minus the price of its violations). The upper bound
+is weak duality, with the weights scaled until ``L(Tᵀw) − C`` is positive semidefinite. Both hold for any embedding and any weights.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from .program import Program
 
 Array = NDArray[np.float64]
 
-#: Up to this order the eigenvalues are found densely.
+#: Up to this order, eigenvalues are computed densely.
 _SMALL = 200
-#: Price of squared slack, times the mean bound, at which a bound that is broken by its rounding costs as much as the bound itself.
-_DEAREST = 1.0 / np.finfo(float).eps ** 2
-#: Margin of the proof by inertia.
+#: Price of squared slack, times the mean bound, at which a violation by rounding costs as much as the bound itself.
+_MAX_PRICE = 1.0 / np.finfo(float).eps ** 2
+#: First margin tried in the proof by inertia.
 _MARGIN = 1e-6
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """Bounds on the optimum of a program, and how they were come by.
+    """Bounds on the optimum of a program, and how they were obtained.
 
     Attributes
     ----------
     value : float
-        ⟨C, K⟩, less what broken constraints cost.
+        ⟨C, K⟩, minus the cost of violated constraints.
     lower, upper : float
-        The optimum lies between them. `lower` is proved where the point can be made feasible by shrinking, or pays for what it
-        breaks; elsewhere it is `value`, and `violation` says how far that can be trusted.
+        The optimum lies between them. `lower` is proved if the point can be made feasible by shrinking, or if its violations are
+        paid for by slack. Otherwise it equals `value`, and `violation` measures how reliable it is.
     violation : float
-        Largest excess over a bound, relative to the bound (to the mean bound where it is zero).
+        Largest excess over a bound, relative to the bound (to the mean bound if it is zero).
     proved : bool
-        `upper` rests on the signs of a factorisation and its own residual, not on an iterative eigenvalue.
+        True if `upper` follows from the signs of a factorisation and its residual, not from an iterative eigenvalue.
     """
 
     value: float
@@ -65,7 +65,7 @@ class Certificate:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A point and a dual point of a `Program`, with what they prove.
+    """A primal and a dual point of a `Program`, with the bounds that they prove.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Solution:
     iterations : int
     status : {"certified", "iterations", "time", "interrupted", "stalled"}
     history : list of dict
-        One record for each certificate computed on the way.
+        One record for each certificate computed during the iteration.
     """
 
     program: Program
@@ -110,31 +110,31 @@ class Solution:
 
     @property
     def is_contradiction(self) -> bool:
-        """The weights prove that no K keeps the bounds: `upper` is negative, and ⟨C, K⟩ with C ⪰ 0 is not."""
+        """True if the weights prove infeasibility: `upper` is negative, but ⟨C, K⟩ ≥ 0 for every K because C ⪰ 0."""
         if self.upper >= 0 or self.program.slack is not None:
             return False
         values = self.program.cost if np.ndim(self.program.cost) == 1 else la.eigvalsh(dense_cost(self.program))
         return bool(np.min(values) >= -1e-9 * np.max(np.abs(values)))
 
     def verify(self) -> Certificate:
-        """The certificate computed anew from `factor` and `weights`, `upper` proved by the signs of a factorisation."""
+        """Recompute the certificate from `factor` and `weights`, with `upper` proved by the signs of a factorisation."""
         F = self.program.centred(self.factor)
         lower, violation = lower_bound(self.program, F)
         return Certificate(net_value(self.program, F), lower, proved_upper(self.program, self.weights), violation, True)
 
 
-# ---------------------------------------------------------------------- from below
+# ---------------------------------------------------------------------- lower bounds
 def net_value(program: Program, F: Array) -> float:
-    """⟨C, K⟩ less the price of what is broken."""
+    """Return ⟨C, K⟩ minus the cost of violated constraints."""
     paid = 0.0 if program.slack is None else program.slack.cost(program.excess(F))
     return program.variance(F) - paid
 
 
 def shrink(program: Program, F: Array) -> float:
-    """The factor α by which K should be multiplied: the largest that keeps it feasible, or the best where slack is for sale."""
+    """Return the factor α by which to multiply K: the largest that keeps it feasible, or the best one if violations have a price."""
     left = program.rows(program.squares(F))
     if program.is_monotone:
-        if program.variance(F) < 0:  # an indefinite cost: nothing is better than this
+        if program.variance(F) < 0:  # the cost is indefinite, and K = 0 is better than K
             return 0.0
         bound = program.bounds > 0
         worst = float(np.max(left[bound] / program.bounds[bound], initial=0.0))
@@ -145,7 +145,7 @@ def shrink(program: Program, F: Array) -> float:
 
 
 def _best_scale(program: Program, left: Array, variance: float) -> float:
-    """Maximiser of the concave ``α·variance − ν Σ (α·left − b)₊^p``, by bisection of its slope."""
+    """Maximise the concave ``α·variance − ν Σ (α·left − b)₊^p`` over α, by bisection of its slope."""
     assert program.slack is not None
     size = float(np.abs(program.bounds).mean()) or 1.0  # squares of squared distances may overflow
     scaled, left, variance = program.scaled(size), left / size, variance / size
@@ -168,7 +168,7 @@ def _best_scale(program: Program, left: Array, variance: float) -> float:
 
 
 def lower_bound(program: Program, F: Array) -> tuple[float, float]:
-    """A value that is attained, and the largest relative violation of the point as it stands; F is centred."""
+    """Return a value that is attained, and the largest relative violation of the centred point F itself."""
     over = np.abs(program.excess(F))
     size = np.where(np.abs(program.bounds) > 0, np.abs(program.bounds), np.mean(np.abs(program.bounds)) or 1.0)
     violation = float(np.max(over / size, initial=0.0))
@@ -176,9 +176,9 @@ def lower_bound(program: Program, F: Array) -> tuple[float, float]:
     return net_value(program, np.sqrt(scale) * F), violation
 
 
-# ---------------------------------------------------------------------- from above
+# ---------------------------------------------------------------------- upper bounds
 def upper_bound(program: Program, w: Array, ratio: float) -> float:
-    """Weak duality for the weights ``θ w``, θ = `ratio` = max xᵀCx / xᵀLx; infinite where they are no dual point."""
+    """Return the bound by weak duality for the weights ``θ w``, θ = `ratio` = max xᵀCx / xᵀLx; infinite if they are not dual feasible."""
     slack, equations = program.slack, program.equations
     if not np.isfinite(ratio) or np.any(w[~equations] < 0):
         return np.inf
@@ -192,9 +192,9 @@ def upper_bound(program: Program, w: Array, ratio: float) -> float:
 
 
 def largest_ratio(program: Program, w: Array, k: int = 1, tol: float = 1e-9) -> tuple[float, Array, Array]:
-    """θ = max xᵀCx / xᵀL(Tᵀw)x over centred x; also the k largest ratios and their vectors.
+    """Return θ = max xᵀCx / xᵀL(Tᵀw)x over centred x, and the k largest ratios with their vectors.
 
-    Where L is not positive there, θ is 1 if ``L ⪰ C`` all the same, and infinite if not.
+    If L is not positive definite there, θ is 1 if ``L ⪰ C`` and infinite otherwise.
     """
     if _is_variance(program) and program.n > _SMALL:
         return _sparse_ratio(program, w, k, tol)
@@ -210,14 +210,14 @@ def largest_ratio(program: Program, w: Array, k: int = 1, tol: float = 1e-9) -> 
 
 
 def _sparse_ratio(program: Program, w: Array, k: int, tol: float) -> tuple[float, Array, Array]:
-    """The same for a diagonal C by shift-invert Lanczos on ``M^{-½} L M^{-½}``, from a shift below its spectrum."""
+    """Compute `largest_ratio` for a diagonal C by shift-invert Lanczos on ``M^{-½} L M^{-½}``, with a shift below its spectrum."""
     n, root = program.n, np.sqrt(program.cost)
     L = program.laplacian(program.pull(w))
     S = sp.csr_array(sp.diags_array(1 / root) @ L @ sp.diags_array(1 / root))
     shift, eye = 0.05, sp.eye_array(n, format="csr")
     analysis = analyse(sp.csr_array(S + shift * eye))
     for _ in range(30):
-        with suppress(RuntimeError):  # a pivot of zero: the shift is too small
+        with suppress(RuntimeError):  # a zero pivot: the shift is too small
             factor = analysis.factorise(sp.csr_array(S + shift * eye))
             if factor.negative == 0:
                 break
@@ -241,17 +241,17 @@ def _sparse_ratio(program: Program, w: Array, k: int, tol: float) -> tuple[float
     smallest = 1.0 / values[order] - shift
     ratios = np.where(smallest > 0, 1.0 / np.where(smallest > 0, smallest, 1.0), np.inf)
     V = V[:, order] / root[:, None]
-    # where weights differ by more than 1/eps the shift is lost, and with it the ratio: what a vector itself shows is never too much
+    # if weights differ by more than 1/eps, rounding cancels the shift and the ratio is wrong; the ratio of a vector is a lower bound
     x, tension = V[:, 0], float(program.pull(w) @ (program.directions @ V[:, 0]) ** 2)
     shown = float(program.cost @ x**2) / tension if tension > 0 else np.inf
     return max(float(ratios[0]), shown), ratios, V
 
 
 def proved_upper(program: Program, w: Array) -> float:
-    """An upper bound that rests on a factorisation: L(Tᵀw) − C, for weights raised by ε, has no negative pivot on the centred vectors.
+    """Return an upper bound proved by a factorisation: L(Tᵀw) − C, for slightly larger weights, is PSD on the centred vectors.
 
-    Where C is a variance the factorisation is sparse and has one negative pivot, the constant vector's; ``L D Lᵀ`` is multiplied out
-    again and must miss by less than the margin. Elsewhere it is Cholesky's, with the rounding that is known of it.
+    If C is a variance, the factorisation is sparse and has exactly one negative pivot, for the constant vector; ``L D Lᵀ`` is
+    multiplied out, and its error must be below the margin. Otherwise the proof is a Cholesky factorisation with a bound on its rounding.
     """
     proof = _sparse_proof if _is_variance(program) else _dense_proof
     for margin in (_MARGIN, 1e-5, 1e-4, 1e-3, 1e-2):
@@ -262,7 +262,7 @@ def proved_upper(program: Program, w: Array) -> float:
 
 
 def _raised(program: Program, w: Array, margin: float) -> Array:
-    """Weights with a larger L; where a price bounds them, those that can still be changed."""
+    """Return weights with a larger L; weights at a bound set by the price stay there."""
     if program.slack is None or program.slack.power == 2:
         return (1.0 + margin) * w
     price = program.slack.price
@@ -273,7 +273,7 @@ def _sparse_proof(program: Program, w: Array, margin: float) -> bool:
     A = sp.csr_array(program.laplacian(program.pull(w)) - (1.0 + margin) * sp.diags_array(program.cost))
     try:
         factor = analyse(A).factorise(A)
-    except RuntimeError:  # a pivot that is exactly zero
+    except RuntimeError:  # a pivot is exactly zero
         return False
     if factor.negative != 1:
         return False
@@ -295,36 +295,40 @@ def _dense_proof(program: Program, w: Array, margin: float) -> bool:
 
 
 def check_price(program: Program) -> None:
-    """Refuse a price of slack at which rounding costs more than there is to gain, or a linear one at which breaking all bounds pays."""
+    """Raise InputError for a price of slack that is too high or too low.
+
+    Too high: violations by rounding cost more than can be gained. Too low (linear price): violating all bounds increases the objective.
+    """
     slack = program.slack
     if slack is None:
         return
     size = float(np.abs(program.bounds).mean()) or 1.0
-    if slack.power == 2 and slack.price > (most := _DEAREST / size):
+    if slack.power == 2 and slack.price > (most := _MAX_PRICE / size):
         raise InputError(
-            f"The price {slack.price:.4g} of squared slack is too high for squared distances of {size:.3g} in the mean: rounding alone "
-            f'breaks them by so much that the price exceeds the variance. Use price <= {most:.3g} (its unit is 1/length²), or price="auto".'
+            f"The price {slack.price:.4g} of squared slack is too high for squared distances of {size:.3g} in the mean: violations by "
+            f'rounding alone would cost more than the variance. Use price <= {most:.3g} (its unit is 1/length²), or price="auto".'
         )
-    if slack.power == 2 or np.any(program.signs == 0):  # rows of both signs have no largest weights
+    # combinations with entries of both signs have no largest weights
+    if slack.power == 2 or np.any(program.signs == 0):
         return
     ratio = largest_ratio(program, np.where(program.signs > 0, slack.price, 0.0))[0]
     if ratio >= 1.0:
         raise InputError(
-            f"Slack at the price {slack.price:.4g} is too cheap: stretching every pair gains more than it costs, and the "
-            f"variance has no maximum. Ask more than {ratio * slack.price:.4g}."
+            f"The price {slack.price:.4g} of slack is too low: stretching every pair gains more than it costs, so the variance has no "
+            f"maximum. Use price > {ratio * slack.price:.4g}."
         )
 
 
 # ---------------------------------------------------------------------- linear algebra
 def mirror(c: Array) -> Array:
-    """The vector u of the Householder reflection ``I − u uᵀ`` whose columns but the first are orthogonal to c."""
+    """Return the vector u of the Householder reflection ``I − u uᵀ`` whose columns except the first are orthogonal to c."""
     u = c / np.linalg.norm(c)
     u = u + np.where(u[0] >= 0, 1.0, -1.0) * np.eye(1, c.size)[0]
     return np.asarray(u * np.sqrt(2.0 / (u @ u)))
 
 
 def centred_basis(c: Array) -> Array:
-    """Orthonormal basis (N, N−1) of the complement of c: the last columns of a Householder reflection."""
+    """Return an orthonormal basis (N, N−1) of the complement of c: the last columns of a Householder reflection."""
     u = mirror(c)
     return np.asarray((np.eye(c.size) - np.outer(u, u))[:, 1:])
 
@@ -334,7 +338,7 @@ def as_dense(A: Any) -> Array:
 
 
 def _is_variance(program: Program) -> bool:
-    """C = diag(c) > 0 and sparse directions: the constant vector is then L- and C-orthogonal to every centred one."""
+    """Return True if C = diag(c) > 0 and directions are sparse: the constant vector is then L- and C-orthogonal to centred vectors."""
     if np.ndim(program.cost) != 1 or not sp.issparse(program.directions):
         return False
     return bool(np.all(program.cost > 0) and np.allclose(program.cost, program.centre, rtol=1e-12, atol=0.0))

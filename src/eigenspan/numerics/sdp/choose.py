@@ -1,4 +1,4 @@
-"""Which solver a program is for."""
+"""Choice of the solver for a program."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .program import Program, check_program
 
 METHODS = ("auto", "low-rank", "dense")
 
-#: Share of the gap asked for to which a program of contracted points is solved.
+#: A contracted program is solved to this share of the requested gap.
 _INNER = 0.3
-#: Up to this order the dense solver is as fast, and needs no path to the optimum.
+#: Up to this order the dense solver is as fast as the low-rank solver, and does not depend on a start.
 _SMALL = 60
 
 
@@ -39,24 +39,24 @@ def solve_program(
     callback: Callback | None = None,
     random_state: Any = 0,
 ) -> Solution:
-    """Solve to a certified relative gap `tol`: by low-rank steps on a graph, densely where the constraints are of another kind.
+    """Solve a program to a certified relative gap `tol`, by low-rank steps on a graph or by dense matrices.
 
-    ``"auto"`` takes the low-rank solver for bounds on the distances of pairs (`Program.is_graph`) and more than a few points, and the
-    dense one, O(N³ + m³) a step, for all else. A band (`Program.of_pairs` with `lower`) needs `interior`, an embedding that lies in it,
-    for the low-rank solver. Points much nearer to one another than to all others are contracted first (`near`).
+    ``"auto"`` uses the low-rank solver for bounds on the distances of pairs (`Program.is_graph`) with more than a few points. Otherwise it
+    uses the dense solver, O(N³ + m³) per step. For the low-rank solver a band (`Program.of_pairs` with `lower`) needs `interior`, an
+    embedding inside the band. Points much nearer to one another than to all others are contracted first (`near_groups`).
     """
     check_program(program)
     check_price(program)
     if method == "low-rank" and not program.is_graph:
         raise InputError(
-            'method="low-rank" solves bounds on the distances of pairs and a variance to maximise, and this program has other constraints '
-            'or another objective: use method="dense".'
+            'method="low-rank" needs bounds on the distances of pairs and a variance to maximise, but this program has other '
+            'constraints or another objective. Use method="dense".'
         )
     banded = program.is_graph and program.combine is not None
     if method == "low-rank" and banded and interior is None:
         raise InputError(
-            "The sparse solver enters a band at an embedding that lies in it, and there is none: the data serve where they have at most 15 "
-            'columns and their own Euclidean distances are the bounds. Use method="dense", or reduce more than 15 columns by PCA first.'
+            "The low-rank solver needs an embedding inside the band, and none is available. The data are one if they have at most 15 "
+            'columns and the bounds are their own Euclidean distances. Use method="dense", or reduce more than 15 columns by PCA first.'
         )
     rule: dict[str, Any] = {
         "rank": rank,
@@ -78,7 +78,7 @@ def solve_program(
 def _solved(
     program: Program, method: str, tol: float, interior: Any, *, rank: int, start: Any, random_state: Any, first: Any = None, **rule: Any
 ) -> Solution:  # fmt: skip
-    """By the solver that the program is for; never worse than what it begins with."""
+    """Solve with the solver chosen for the program; the result is never worse than `first`."""
     small = program.n <= _SMALL or (program.is_graph and program.combine is not None and interior is None)
     if method == "low-rank" or (method == "auto" and program.is_graph and not small):
         found = low_rank_interior_point(
@@ -98,12 +98,12 @@ def _solved(
 def _by_contraction(
     near: Contracted, method: str, tol: float, interior: Any, *, start: Any, callback: Callback | None, **rule: Any
 ) -> Solution:
-    """Through a program without the near points."""
+    """Solve a smaller program in which groups of near points are contracted, and extend its solution."""
     began = time.monotonic()
     note(contracted=near.program.n - near.small.n)
     start = None if start is None else start[near.roots]
-    told = None if callback is None else lambda record: callback(near.record(record))
-    small = _solved(near.small, method, _INNER * tol, near.inside(interior), start=start, callback=told, **rule)
+    report = None if callback is None else lambda record: callback(near.record(record))
+    small = _solved(near.small, method, _INNER * tol, near.inside(interior), start=start, callback=report, **rule)
     with stage("bounds"):
         found = near.solution(small, tol, interior)
     record = {"iteration": found.iterations, "rank": found.rank, "seconds": time.monotonic() - began}

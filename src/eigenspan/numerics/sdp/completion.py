@@ -1,10 +1,10 @@
-"""The positive semidefinite matrix with given entries that is nearest to another one.
+"""Nearest positive semidefinite completion: the PSD matrix with given entries that is nearest to another matrix.
 
 .. math:: \\min_{K \\succeq 0} \\tfrac12 \\lVert K - M \\rVert_F^2 \\quad\\text{s.t.}\\quad K_{ij} = A_{ij} \\ \\text{ where known}
 
-The dual is smooth and has no constraints: ``min ½‖[M + Y]₊‖² − ⟨Y, A⟩`` over symmetric Y that are zero where nothing is known, with the
-gradient ``[M + Y]₊ − A`` there. At its minimum K = [M + Y]₊, the positive part. Newton's method in the sense of Qi and Sun (2006), by
-conjugate gradients; a step is an eigendecomposition and some products.
+The dual is smooth and unconstrained: ``min ½‖[M + Y]₊‖² − ⟨Y, A⟩`` over symmetric Y that are zero at unknown entries, with the
+gradient ``[M + Y]₊ − A`` at the known ones. At its minimum K = [M + Y]₊, the positive part. It is minimised by the Newton method
+of Qi and Sun (2006) with conjugate gradients; a step costs an eigendecomposition and some products.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from ..eigen import dense
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-#: Inner steps at most, and the regularisation of a singular Hessian.
+#: Maximum number of conjugate gradient steps, and the regularisation of a singular Hessian.
 _INNER, _REGULAR = 200, 1e-10
-#: Share of its size up to which a dual direction may leave the cone and still prove that there is no completion.
+#: A dual direction proves that there is no completion if it is outside the cone by at most this share of its size.
 _PROOF = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Completion:
-    """Where the search has come to.
+    """Result of `nearest_completion`.
 
     Attributes
     ----------
     matrix : ndarray
         K, positive semidefinite.
     dual : ndarray
-        Y.
+        Y, the dual variable.
     violation : float
-        Largest difference of a known entry.
+        Largest error of a known entry.
     value, bound : float
-        ``½‖K − M‖²``, and what Y proves that no completion goes below.
+        ``½‖K − M‖²``, and the lower bound on it that Y proves for all completions.
     impossible : bool
-        Y proves that there is no completion.
+        True if Y proves that there is no completion.
     n_iter : int
     """
 
@@ -54,7 +54,7 @@ class Completion:
 
 
 class _Part:
-    """The positive part of M + Y, with the derivative of taking it."""
+    """The positive part of M + Y, and its derivative."""
 
     def __init__(self, S: Array, known: Mask) -> None:
         self.known = known
@@ -63,7 +63,7 @@ class _Part:
         self.K = dense.symmetric((self.Q * up) @ self.Q.T)
         size = np.abs(self.values)
         both = np.maximum(size[:, None] + size, np.finfo(float).tiny)
-        self.share = (up[:, None] + up) / both  # 1 within the positive part, 0 within the negative
+        self.share = (up[:, None] + up) / both  # 1 within the positive part, 0 within the negative part
 
     def derivative(self, H: Array) -> Array:
         inner = self.Q.T @ H @ self.Q
@@ -71,7 +71,7 @@ class _Part:
 
 
 def nearest_completion(A: Array, known: Mask, M: Array, *, tol: float = 1e-8, max_iter: int = 200) -> Completion:
-    """Solve until no known entry is off by more than `tol` times the largest of them, in O(n³) a step; A is read where it is known."""
+    """Iterate until no known entry has an error above `tol` times the largest, in O(n³) per step; only known entries of A are used."""
     A = np.where(known, A, 0.0)
     scale = max(float(np.abs(A).max(initial=0.0)), np.finfo(float).tiny)
     Y = np.zeros_like(A)
@@ -92,7 +92,7 @@ def _bound(Y: Array, A: Array, M: Array, K: Array) -> float:
 
 
 def _newton(part: _Part, missed: Array) -> Array:
-    """The step by conjugate gradients, as exact as the steps to come can make use of."""
+    """Compute the step by conjugate gradients, only as accurately as the convergence of Newton's method requires."""
     size = float(np.linalg.norm(missed))
     stop, ridge = min(0.1, size) * size, min(_REGULAR + 1e-3 * size, 1e-3)
     step, rest = np.zeros_like(missed), -missed
@@ -109,7 +109,7 @@ def _newton(part: _Part, missed: Array) -> Array:
 
 
 def _along(Y: Array, step: Array, missed: Array, A: Array, M: Array, K: Array) -> Array:
-    """Y moved as far along the step as the dual falls."""
+    """Return Y moved along the step, with backtracking until the dual decreases."""
     here, slope, share = -_bound(Y, A, M, K), float(np.vdot(step, missed)), 1.0
     for _ in range(30):
         new = Y + share * step
@@ -122,7 +122,7 @@ def _along(Y: Array, step: Array, missed: Array, A: Array, M: Array, K: Array) -
 
 
 def _proves(Y: Array, A: Array, known: Mask) -> bool:
-    """No positive semidefinite K has the entries A: ⟨Y, K⟩ ≤ λ Tr K with λ the largest eigenvalue of Y, if positive, and ⟨Y, A⟩ is more."""
+    """Return True if Y proves that no PSD K has the entries A: ⟨Y, A⟩ > λ Tr K ≥ ⟨Y, K⟩, with λ = max(largest eigenvalue of Y, 0)."""
     size, gain = float(np.linalg.norm(Y)), float(np.vdot(Y, A))
     if gain <= 1e-6 * size * float(np.linalg.norm(A)):
         return False

@@ -1,7 +1,7 @@
-"""Interior point with dense matrices: any `Program`, to full accuracy, up to about a thousand points.
+"""Interior-point method with dense matrices: any `Program`, to full accuracy, up to about a thousand points.
 
-Steps are those of Helmberg, Kojima and Monteiro, with Mehrotra's correction, on the problem as `Space` states it. Since every constraint
-is a sum of rank-one terms, the matrix of the normal equations is ``T [(B K Bᵀ) ∘ (B S⁻¹ Bᵀ)] Tᵀ`` and a diagonal.
+Steps are those of Helmberg, Kojima and Monteiro, with Mehrotra's correction, for the formulation in `Space`. Because every
+constraint is a sum of rank-one terms, the matrix of the normal equations is ``T [(B K Bᵀ) ∘ (B S⁻¹ Bᵀ)] Tᵀ`` plus a diagonal.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from .certificate import (
 from .program import Array, Program, check_program
 from .program_space import Space
 
-#: Iterations without a better certificate after which the run has stalled.
+#: Number of iterations without a better certificate after which the run counts as stalled.
 _PATIENCE = 8
-#: Steps shorter than this lead nowhere.
-_SHORT = 1e-7
-#: How often a step is refined, and the error, in units of the mean bound, at which it is good.
+#: Shorter steps make no progress.
+_MIN_STEP = 1e-7
+#: Maximum number of refinements of a step, and the error, in units of the mean bound, that needs no further refinement.
 _REFINEMENTS, _EXACT = 4, 1e-9
-#: Bounds, in units of their mean, below which the first weights no longer grow.
+#: For bounds below this, in units of their mean, the initial weights no longer increase.
 _SHORTEST = 1e-12
-#: Eigenvalues of K below this share of the largest are rounding.
+#: Eigenvalues of K below this share of the largest count as rounding.
 _RANK = 1e-12
 
 
@@ -46,24 +46,24 @@ def dense_interior_point(
     time_limit: float | None = None,
     callback: Callable[[dict[str, Any]], None] | None = None,
 ) -> Solution:
-    """Solve a program of N points, p directions and m rows, in O(m³ + p² + N³) a step and some 20 steps.
+    """Solve a program of N points, p directions and m rows, in O(m³ + p² + N³) per step and some 20 steps.
 
     Parameters
     ----------
     program : Program
     tol : float
-        Relative gap of the certificate to reach; also the largest violation where no bound from below can be proved.
+        Relative gap of the certificate to reach; also the largest violation if no lower bound can be proved.
     max_iter : int
     time_limit : float, optional
-        Seconds after which the best point so far is returned, checked between steps.
+        Time limit in seconds, checked between steps; the best point so far is returned.
     callback : callable, optional
-        Called after every step with a dict of iteration, value, violation (of the point), lower, upper, gap (the best so far), seconds.
+        Called after each step with a dict of iteration, value, violation (of the point), lower, upper, gap (the best so far), seconds.
 
     Returns
     -------
     Solution
-        Status ``"stalled"`` where rounding ends the progress above `tol`, as it does where a program has no interior. A program that
-        is interrupted returns its best point too.
+        The status is ``"stalled"`` if rounding stops progress above `tol`, as for a program without an interior. An interrupt (Ctrl-C)
+        also returns the best point so far.
     """
     check_program(program)
     _check_memory(program)
@@ -102,13 +102,13 @@ def _check_memory(program: Program) -> None:
     require(
         8.0 * (2 * p**2 + (0 if program.combine is None else m * p) + 2 * m**2 + 16 * n**2),
         f"The normal equations of {m} constraints on {p} pairs of {n} points",
-        "Use LandmarkMVU, whose unknown is small, or the inequality form, which needs no dense matrix; or fewer neighbours.",
+        "Use LandmarkMVU, which has few unknowns, or the inequality form, which needs no dense matrix, or fewer neighbours.",
     )
 
 
 # ---------------------------------------------------------------------- points and steps
 class _Point(NamedTuple):
-    """Primal (K, x), dual (w, S, z), and the Cholesky factors of K and S."""
+    """A point: primal (K, x), dual (w, S, z), and the Cholesky factors of K and S."""
 
     K: Array
     x: Array
@@ -128,15 +128,15 @@ class _Step(NamedTuple):
 
 
 def _point(K: Array, x: Array, w: Array, S: Array, z: Array) -> _Point:
-    """Raises `LinAlgError` outside the cone."""
+    """Return the point; raise `LinAlgError` if it is outside the cone."""
     return _Point(K, x, w, S, z, *(la.cholesky(A, lower=True, check_finite=False) for A in (K, S)))
 
 
 def _start(space: Space) -> _Point:
-    """Weights well inside the dual where they are found, and the primal on the central path that belongs to them."""
+    """Return a start: weights well inside the dual if possible, and the primal point of the central path for them."""
     program = space.program
     positive = program.signs > 0
-    # stiff where a string is short: with equal weights those a thousand times shorter than others begin hopelessly overstretched
+    # larger weights for shorter bounds: with equal weights, pairs a thousand times shorter than others would start far too long
     lengths = np.sqrt(np.where(program.bounds > 0, np.maximum(program.bounds, _SHORTEST), 1.0))
     w = np.where(positive, 2.0 / lengths, np.where(program.equations, 0.0, 0.5))
     ratio = largest_ratio(program, w)[0]
@@ -147,32 +147,32 @@ def _start(space: Space) -> _Point:
     least, spread = la.eigvalsh(S)[0], np.abs(S).sum(axis=1).max() or 1.0
     if least < 1e-10 * spread:
         S = S + (0.1 * spread - least) * np.eye(len(S))
-    z = space.price + space.gathered(w)
+    z = space.price + space.from_rows(w)
     inverse = la.inv(S)
     inverse = (inverse + inverse.T) / 2
-    fit = (space.values(inverse) + space.spread(1.0 / z))[positive]
+    fit = (space.values(inverse) + space.to_rows(1.0 / z))[positive]
     mu = float(fit @ np.maximum(program.bounds[positive], 0.1)) / float(fit @ fit) if positive.any() else 1.0
-    mu *= 4.0  # too large costs an iteration, too small is not recovered from
+    mu *= 4.0  # an overestimate costs one iteration; an underestimate may prevent convergence
     return _point(mu * inverse, mu / z, w, S, z)
 
 
 def _advance(space: Space, point: _Point) -> _Point | None:
-    """One predictor–corrector step, or None where no step leads on."""
+    """Make one predictor–corrector step; return None if no step makes progress."""
     K, x, _, S, z, _, _ = point
     try:
         newton = _Newton(space, point)
         gap, order = float(np.vdot(K, S) + x @ z), len(K) + x.size
         first = newton.step(0.0)
-        ap, ad = (min(1.0, reach) for reach in _reaches(point, first))
+        ap, ad = (min(1.0, reach) for reach in _max_steps(point, first))
         left = float(np.vdot(K + ap * first.K, S + ad * first.S) + (x + ap * first.x) @ (z + ad * first.z))
         centring = min(0.9, max(left / gap, 1e-3) ** 2)
         step = newton.step(centring * gap / order, first)
         near = 0.9 + 0.08 * min(ap, ad)
-        ap, ad = (min(1.0, near * reach) for reach in _reaches(point, step))
-        if space.delta:  # a quadratic price ties the primal to the dual
+        ap, ad = (min(1.0, near * reach) for reach in _max_steps(point, step))
+        if space.delta:  # a quadratic price couples the primal and the dual steps
             ap = ad = min(ap, ad)
         for back in (1.0, 0.8, 0.5, 0.2):
-            if max(ap, ad) * back < _SHORT:
+            if max(ap, ad) * back < _MIN_STEP:
                 return None
             try:
                 return _moved(space, point, step, back * ap, back * ad)
@@ -201,18 +201,18 @@ class _Newton:
         self.inverse = np.tril(inverse) + np.tril(inverse, -1).T
         self.ratio = x / z
         self.solve = _normal_solver(space, space.products(K, self.inverse), space.damping(self.ratio))
-        self.primal = space.program.bounds - space.values(K) - space.spread(x) + space.delta * w
+        self.primal = space.program.bounds - space.values(K) - space.to_rows(x) + space.delta * w
         self.dual = space.adjoint(w) - space.C - S
-        self.linear = space.price + space.gathered(w) - z
-        self.shift = self._through(self.dual) if np.abs(self.dual).max(initial=0.0) > 1e-12 else None
+        self.linear = space.price + space.from_rows(w) - z
+        self.shift = self._response(self.dual) if np.abs(self.dual).max(initial=0.0) > 1e-12 else None
 
-    def _through(self, D: Array) -> Array:
-        """How K answers to a change of S: the symmetric part of ``K D S⁻¹``."""
+    def _response(self, D: Array) -> Array:
+        """Return the change of K caused by a change D of S: the symmetric part of ``K D S⁻¹``."""
         product = self.point.K @ D @ self.inverse
         return (product + product.T) / 2
 
     def step(self, target: float, first: _Step | None = None) -> _Step:
-        """Towards ``K S = x z = target``; `first` is the step whose second-order error is corrected."""
+        """Return the step towards ``K S = x z = target``; `first` is the step whose second-order error is corrected."""
         space, (K, x, _, _, z, _, _) = self.space, self.point
         R, r = target * self.inverse - K, target / z - x - self.ratio * self.linear
         if self.shift is not None:
@@ -222,23 +222,23 @@ class _Newton:
             R, r = R - (Q + Q.T) / 2, r - first.x * first.z / z
         dK, dx, dw, D, dz = R, r, np.zeros_like(self.primal), np.zeros_like(R), np.zeros_like(r)
         before = np.inf
-        for _ in range(_REFINEMENTS):  # the first solves, the others mend what rounding did to the primal equations
-            missed = space.values(dK) + space.spread(dx) - space.delta * dw - self.primal
+        for _ in range(_REFINEMENTS):  # the first pass solves, the others correct rounding in the primal equations
+            missed = space.values(dK) + space.to_rows(dx) - space.delta * dw - self.primal
             size = float(np.abs(missed).max())
             if not _EXACT < size < 0.5 * before:
                 break
             before = size
             change = self.solve(missed)
             more = space.adjoint(change)
-            dw, D, dz = dw + change, D + more, dz + space.gathered(change)
-            dK, dx = dK - self._through(more), r - self.ratio * dz
+            dw, D, dz = dw + change, D + more, dz + space.from_rows(change)
+            dK, dx = dK - self._response(more), r - self.ratio * dz
         if not np.all(np.isfinite(dw)):
             raise la.LinAlgError
         return _Step(dK, dx, dw, D + self.dual, dz + self.linear)
 
 
 def _normal_solver(space: Space, M: Array, damping: Array) -> Callable[[Array], Array]:
-    """Solves ``(T M Tᵀ + diag(damping)) w = right``."""
+    """Return a solver of ``(T M Tᵀ + diag(damping)) w = right``."""
     if space.program.is_band:
         above, below = np.split(damping, 2)
         if np.all(above + below > 0):
@@ -249,9 +249,9 @@ def _normal_solver(space: Space, M: Array, damping: Array) -> Callable[[Array], 
 
 
 def _band_solver(M: Array, above: Array, below: Array) -> Callable[[Array], Array]:
-    """The same where T is ``[I; −I]``, with a matrix of half the order, an eighth of the work.
+    """Return the solver for ``T = [I; −I]``, with a matrix of half the order, so an eighth of the work.
 
-    The two rows of a pair read ``M u + a w₁ = r₁`` and ``−M u + b w₂ = r₂`` with ``u = w₁ − w₂``. Their sum gives w₁ and w₂ from u
+    The two rows of a pair are ``M u + a w₁ = r₁`` and ``−M u + b w₂ = r₂`` with ``u = w₁ − w₂``. Their sum gives w₁ and w₂ from u
     without M, and without cancellation.
     """
     total = above + below
@@ -267,7 +267,7 @@ def _band_solver(M: Array, above: Array, below: Array) -> Callable[[Array], Arra
 
 
 def _solver(M: Array) -> Callable[[Array], Array]:
-    """Solves with M, regularised as little as its factorisation asks for."""
+    """Return a solver with M, with the smallest regularisation for which the factorisation succeeds."""
     diagonal = M.diagonal().copy()
     for ridge in (0.0, 1e-14, 1e-12, 1e-10, 1e-8):
         M.flat[:: len(M) + 1] = diagonal * (1.0 + ridge)
@@ -281,10 +281,10 @@ def _solver(M: Array) -> Callable[[Array], Array]:
     return lambda right: np.asarray(la.cho_solve(factor, right, check_finite=False))
 
 
-def _reaches(point: _Point, step: _Step) -> tuple[float, float]:
-    """How far the primal and the dual can go before they leave their cones."""
-    primal = min(_reach(point.root, step.K), _ratio_test(point.x, step.x))
-    return primal, min(_reach(point.dual_root, step.S), _ratio_test(point.z, step.z))
+def _max_steps(point: _Point, step: _Step) -> tuple[float, float]:
+    """Return the largest steps for which the primal and the dual stay in their cones."""
+    primal = min(_max_step(point.root, step.K), _ratio_test(point.x, step.x))
+    return primal, min(_max_step(point.dual_root, step.S), _ratio_test(point.z, step.z))
 
 
 def _ratio_test(x: Array, dx: Array) -> float:
@@ -292,21 +292,21 @@ def _ratio_test(x: Array, dx: Array) -> float:
     return float(np.min(-x[down] / dx[down], initial=np.inf))
 
 
-def _reach(root: Array, D: Array) -> float:
-    """Largest α with ``root rootᵀ + α D ⪰ 0``."""
+def _max_step(root: Array, D: Array) -> float:
+    """Return the largest α with ``root rootᵀ + α D ⪰ 0``."""
     half = la.solve_triangular(root, D, lower=True, check_finite=False)
     scaled = la.solve_triangular(root, half.T, lower=True, check_finite=False)
     if not np.all(np.isfinite(scaled)):
         raise la.LinAlgError
     least = la.eigh((scaled + scaled.T) / 2, eigvals_only=True, subset_by_index=[0, 0], check_finite=False)
-    if least.size == 0:  # LAPACK's subset driver loses copies of a multiple eigenvalue
+    if least.size == 0:  # LAPACK's subset driver can lose repeated eigenvalues
         least = la.eigvalsh((scaled + scaled.T) / 2)
     return float(-1.0 / least[0]) if least[0] < 0 else np.inf
 
 
-# ---------------------------------------------------------------------- what is kept
+# ---------------------------------------------------------------------- best points
 class _Best:
-    """The embedding and the weights that prove most, of all that were offered."""
+    """The embedding and the weights with the best bounds so far."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -324,7 +324,7 @@ class _Best:
         return gap if self.program.has_lower_bound else max(abs(gap), violation)
 
     def offer(self, F: Array, w: Array) -> tuple[float, float]:
-        """Take what is better; returns the value and the violation of F."""
+        """Keep F and w if they improve the bounds; return the value and the violation of F."""
         program, before = self.program, (self.lower, self.upper)
         ratio = largest_ratio(program, w)[0]
         upper = upper_bound(program, w, ratio)
@@ -342,7 +342,7 @@ class _Best:
         return net_value(program, F), violation
 
     def solution(self, iterations: int, status: str, history: list[dict[str, Any]]) -> Solution:
-        """The certificate is computed from what is handed out."""
+        """Return the solution, with the certificate computed from exactly the returned arrays."""
         program = self.program
         assert self.factor is not None
         assert self.dual is not None
@@ -357,6 +357,6 @@ class _Best:
 
 
 def _scaled(program: Program, w: Array, ratio: float) -> Array:
-    """Weights at the edge of the dual, or half-way to it where a price forbids to raise them again."""
+    """Return weights scaled to the boundary of the dual, or half-way if a linear price would prevent a later increase."""
     linear = program.slack is not None and program.slack.power == 1
     return w * (0.5 * (1.0 + ratio) if linear and ratio < 1.0 else max(ratio, 0.0))

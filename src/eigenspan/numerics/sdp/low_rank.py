@@ -1,9 +1,9 @@
-"""Low-rank primal–dual interior point for unfolding: a Gram matrix kept as its factor, sparse Newton steps, certified bounds.
+"""Low-rank primal–dual interior-point method for unfolding: a factored Gram matrix, sparse Newton steps, certified bounds.
 
 ``K = R Rᵀ`` with R of r columns makes the problem smooth but not convex, so a stationary point need not be the optimum. The dual
-tells: at the optimum ``L(w) ⪰ M`` on centred vectors, and where it is not, the eigenvector that shows it is a direction of ascent in one
-more dimension. R takes it into its last column if that is free, and grows one if it is not. What is returned is therefore
-certified, whatever path led there.
+weights show whether it is: at the optimum ``L(w) ⪰ M`` on centred vectors. Otherwise an eigenvector with a negative eigenvalue is a
+direction of ascent in one more dimension. It is added to the last column of R if that is unused, or to a new column. The returned
+solution is therefore certified, whatever the path of the iteration.
 
 Cost: each step factorises a sparse matrix of order nr with the fill of the neighbour graph; memory grows with that fill.
 """
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
 from ..factor import analyse
-from .best_bounds import Best
+from .best_bounds import BestBounds
 from .certificate import Certificate, Solution, largest_ratio, lower_bound, net_value, shrink
 from .newton import NewtonMatrix
 from .program import Program
@@ -30,23 +30,23 @@ from .program import Program
 Array = NDArray[np.float64]
 Callback = Callable[[dict[str, Any]], None]
 
-#: Shift at which the Newton matrix is positive definite, in units of the masses; and the smallest that is kept.
-_SAFE, _FLOOR = 2.05, 1e-3
-#: Share of the way to the boundary that a step may take.
-_REACH = 0.95
-#: Relative gap of the unfolding that a band begins with.
-_WARM = 1e-2
-#: Relative gap of the central path at which a known solution is taken up, as a share of the one asked for.
-_CLOSE = 0.3
-#: A last column with less of the variance than this is free to be used for an escape.
-_FREE = 1e-4
-#: Columns with less than this are empty.
-_EMPTY = 1e-9
+#: Shift at which the Newton matrix is positive definite, in units of the masses; and the smallest shift used.
+_SAFE_SHIFT, _MIN_SHIFT = 2.05, 1e-3
+#: Largest share of the distance to the boundary that a step may take.
+_MAX_STEP = 0.95
+#: Relative gap to which a band problem is first solved without lower bounds.
+_BAND_START_GAP = 1e-2
+#: Relative gap of the central path at which a known solution is continued, as a share of the requested gap.
+_CONTINUATION_GAP = 0.3
+#: A last column with less than this share of the variance is unused, so it can take an escape direction.
+_UNUSED_COLUMN = 1e-4
+#: Columns with less than this share of the variance are empty.
+_EMPTY_COLUMN = 1e-9
 
 
 @dataclass
 class _Step:
-    """A direction: of the embedding, of the room left below each bound, of the weights, of the slack."""
+    """A direction: changes of the embedding, of the distance to each bound, of the weights, and of the slack."""
 
     D: Array
     room: Array
@@ -76,21 +76,21 @@ class _Unfolding:
         self.mu = (warm * program.variance(self.R) if warm else 0.05 * spread) / self.m
         self.w = self.mu / self.room
         self._begin_slack()
-        self.shift, self.fall, self.wait, self.left_at = _SAFE, 0.4, 6, 0.0
+        self.shift, self.fall, self.wait, self.left_at = _SAFE_SHIFT, 0.4, 6, 0.0
 
-    # ------------------------------------------------------------------ the pieces of the problem
+    # ------------------------------------------------------------------ parts of the problem
     def _left(self) -> Array:
-        """The left-hand sides of the rows."""
+        """Return the left-hand sides of the rows."""
         v: Array = self.sign * self.program.squares(self.R)[self.edge]
         return v
 
     def _width(self) -> Array:
-        """How far apart the bounds of each row are: the bound itself where there is no lower one."""
+        """Return the distance between the two bounds of each row, or the bound itself if there is no lower one."""
         b = self.program.bounds
         return b if self.program.combine is None else np.tile(sum(np.split(b, 2)), 2)
 
     def _on_edges(self, rows: Array) -> Array:
-        """Values of rows summed over their edges."""
+        """Sum values of rows over their edges."""
         if self.program.combine is None:
             return rows
         return np.asarray(np.bincount(self.edge, rows, minlength=len(self.program.pairs)), dtype=np.float64)  # type: ignore[arg-type]
@@ -105,7 +105,7 @@ class _Unfolding:
             self.t = self.w / (2.0 * slack.price)
 
     def _slack_terms(self) -> tuple[Array | float, Array | float]:
-        """(e, c) with ``dt = e + c dw``: how the slack follows the weights."""
+        """Return (e, c) with ``dt = e + c dw``: the change of the slack with the weights."""
         slack = self.program.slack
         if slack is None:
             return 0.0, 0.0
@@ -118,13 +118,13 @@ class _Unfolding:
         return self.program.bounds - self._left() - self.room + self.t
 
     def gradient(self, rows: Array) -> Array:
-        """``(L(Tᵀ rows) − M) R``."""
+        """Return ``(L(Tᵀ rows) − M) R``."""
         B, g = self.program.directions, self._on_edges(self.sign * rows)
         return np.asarray(B.T @ (g[:, None] * (B @ self.R)) - self.program.cost[:, None] * self.R)
 
     # ------------------------------------------------------------------ progress
     def is_settled(self) -> bool:
-        """Close enough to the central path for the bounds to be worth computing."""
+        """Return True if the point is so close to the central path that bounds are worth computing."""
         variance = self.program.variance(self.R)
         gap = self.m * self.mu / variance
         self.dual = float(la.norm(self.gradient(self.w)) / la.norm(self.R))
@@ -139,16 +139,16 @@ class _Unfolding:
             self.fall = max(0.2, 0.8 * self.fall)
 
     def trim(self) -> None:
-        """Turn to principal axes and drop empty columns, all but one of them."""
+        """Rotate R to its principal axes and drop all empty columns but one."""
         masses = np.sqrt(self.program.cost)[:, None]
         _, s, Vt = la.svd(masses * self.R, full_matrices=False)
-        used = int(np.sum(s**2 > _EMPTY * np.sum(s**2)))
+        used = int(np.sum(s**2 > _EMPTY_COLUMN * np.sum(s**2)))
         self.R = (self.R @ Vt.T)[:, : max(used + 1, 2)]
         self.last = float(s[-1] ** 2 / np.sum(s**2)) if self.R.shape[1] == s.size else 0.0
 
     def escape(self, direction: Array) -> None:
-        """Leave a saddle along an eigenvector, in the last column or a new one."""
-        if self.last > _FREE:
+        """Leave a saddle along an eigenvector, using the last column or a new one."""
+        if self.last > _UNUSED_COLUMN:
             self.R = np.hstack([self.R, np.zeros((len(self.R), 1))])
         if self.R[:, -1] @ direction < 0:
             direction = -direction
@@ -156,7 +156,7 @@ class _Unfolding:
         steps = (self.program.directions @ direction)[self.edge[upper]] ** 2
         length = np.sqrt(0.5 * np.min(self._width()[upper] / np.maximum(steps, np.finfo(float).tiny)))
         self.R[:, -1] += length * direction
-        self.shift = _SAFE
+        self.shift = _SAFE_SHIFT
 
     # ------------------------------------------------------------------ one Newton step
     def advance(self) -> None:
@@ -176,9 +176,9 @@ class _Unfolding:
         free = self.program.bounds - self._left() + self.t
         self.room = np.maximum(self.room, np.minimum(free, 1.5 * self.room))
         if taken > 0.6:
-            self.shift = max(0.3 * self.shift, _FLOOR)
+            self.shift = max(0.3 * self.shift, _MIN_SHIFT)
         elif taken < 0.1:
-            self.shift = min(3.0 * self.shift, _SAFE)
+            self.shift = min(3.0 * self.shift, _SAFE_SHIFT)
 
     def _direction(self) -> _Step:
         e, c = self._slack_terms()
@@ -190,7 +190,7 @@ class _Unfolding:
         g, curve = self._on_edges(self.sign * self.w), self._on_edges(omega)
         solve = self.newton.solver(delta, g, curve, self.shift)
         while solve is None:
-            self.shift = _SAFE if self.shift < _SAFE else 3.0 * self.shift
+            self.shift = _SAFE_SHIFT if self.shift < _SAFE_SHIFT else 3.0 * self.shift
             solve = self.newton.solver(delta, g, curve, self.shift)
         D = self.program.centred(-2.0 * solve(self.gradient(target)))
         change = np.asarray(B @ D)
@@ -209,7 +209,7 @@ class _Unfolding:
         return primal, dual
 
     def _search(self, step: _Step, longest: float) -> float:
-        """Backtrack on the barrier function with an exact penalty for the residual of the rows."""
+        """Backtrack on the barrier function with an exact penalty for the residual of the rows; return the step length."""
         variance, slack, mu = self.program.variance, self.program.slack, self.mu
         inner = 2.0 * float(np.vdot(self.program.cost[:, None] * self.R, step.D))
         outer, penalty = variance(step.D), 1.2 * np.maximum(self.w, self.w + step.weights) + 0.1 * np.mean(self.w)
@@ -237,7 +237,7 @@ class _Unfolding:
 
 def _to_boundary(x: Array, change: Array) -> float:
     falling = change < 0
-    return min(1.0, _REACH * float(np.min(-x[falling] / change[falling], initial=np.inf)))
+    return min(1.0, _MAX_STEP * float(np.min(-x[falling] / change[falling], initial=np.inf)))
 
 
 def low_rank_interior_point(
@@ -255,23 +255,23 @@ def low_rank_interior_point(
 ) -> Solution:
     """Solve a program on a graph (``program.is_graph``) to a certified relative gap `tol`.
 
-    `start` is an embedding (n, p) of any scale; by default the lowest eigenvectors of the graph. `interior` is one that keeps all bounds,
-    such as the data themselves: a band cannot do without. `first`, a solution to be improved, takes the place of both. `rank` is the number
-    of columns to begin with. `callback` gets a dict with iteration, lower, upper, gap, rank, seconds and factor whenever bounds are
-    computed; a band is first unfolded without its lower bounds, and there `lower` is −∞.
+    `start` is an embedding (n, p) of any scale; by default the lowest eigenvectors of the graph. `interior` is an embedding that satisfies
+    all bounds, such as the data themselves; a band requires it. `first`, a solution to be improved, replaces both. `rank` is the initial
+    number of columns. `callback` gets a dict with iteration, lower, upper, gap, rank, seconds and factor whenever bounds are computed. A
+    band is first solved without its lower bounds, and `lower` is −∞ in that phase.
     """
     size = float(np.mean(np.abs(program.bounds)))
     scaled = program.scaled(size)
     began = time.monotonic()
     inside = None if interior is None else interior / np.sqrt(size)
-    told = None if callback is None else lambda record: callback(_in_units(record, size))
-    limits = {"time_limit": time_limit, "callback": told}
+    report = None if callback is None else lambda record: callback(_as_band_record(record, size))
+    limits = {"time_limit": time_limit, "callback": report}
     if first is None:
         state, first = _begin(scaled, start, inside, tol, rank, np.random.default_rng(random_state), limits)
     else:
-        R = np.sqrt((1.0 - _CLOSE * tol) / size) * first.factor
-        state = _Unfolding(scaled, R, tol, warm=_CLOSE * tol)
-    best, history, status, iteration, quiet = Best(scaled, state.R, state.w, tol), [], "iterations", 0, 0
+        R = np.sqrt((1.0 - _CONTINUATION_GAP * tol) / size) * first.factor
+        state = _Unfolding(scaled, R, tol, warm=_CONTINUATION_GAP * tol)
+    best, history, status, iteration, quiet = BestBounds(scaled, state.R, state.w, tol), [], "iterations", 0, 0
     if first is not None:
         best.offer_weights(first.weights, 1.0)
         status = "interrupted" if first.status == "interrupted" else status
@@ -308,8 +308,11 @@ def _begin(
     rng: np.random.Generator,
     limits: dict[str, Any],
 ) -> tuple[_Unfolding, Solution | None]:
-    """The first point. A band is entered at an embedding that lies in it, with a little of the unfolding without lower bounds added in
-    columns of its own: squared distances then mix linearly, and the way from one to the other is open. That unfolding comes second."""
+    """Return the first point, and for a band the solution without its lower bounds.
+
+    A band starts at an embedding inside it, with a small share of the solution without lower bounds added in separate columns. Squared
+    distances then mix linearly, so the path from one to the other stays inside the band.
+    """
     if program.combine is None:
         with stage("start"):
             return _Unfolding(program, _columns(program, start, rank, rng), tol), None
@@ -317,22 +320,22 @@ def _begin(
     upper, lower = np.split(program.bounds, 2)
     plain = replace(program, bounds=upper, combine=None)
     with stage("start"):
-        first = low_rank_interior_point(plain, start=start, tol=_WARM, rank=rank, **limits)
+        first = low_rank_interior_point(plain, start=start, tol=_BAND_START_GAP, rank=rank, **limits)
     share = 0.5 * float(np.min(1.0 + lower / upper))
     R = np.hstack([np.sqrt(1.0 - share) * program.centred(interior), np.sqrt(share) * first.factor])
-    # without lower bounds the optimum is no less
+    # the optimum without lower bounds is an upper bound
     first = replace(first, weights=np.concatenate([first.weights, np.zeros_like(first.weights)]))
-    return _Unfolding(program, np.sqrt(1.0 - 0.5 * share) * R, tol, warm=_WARM), first
+    return _Unfolding(program, np.sqrt(1.0 - 0.5 * share) * R, tol, warm=_BAND_START_GAP), first
 
 
-def _in_units(record: dict[str, Any], size: float) -> dict[str, Any]:
-    """What the unfolding without lower bounds says of the band: nothing from below."""
+def _as_band_record(record: dict[str, Any], size: float) -> dict[str, Any]:
+    """Convert a record of the problem without lower bounds to one of the band: it gives no lower bound."""
     factor = np.sqrt(size) * record["factor"]
     return record | {"lower": -np.inf, "upper": size * record["upper"], "gap": np.inf, "factor": factor}
 
 
-def _certify(state: _Unfolding, best: Best) -> dict[str, Any]:
-    """Bounds at the present point; then leave a saddle, or lower the barrier."""
+def _certify(state: _Unfolding, best: BestBounds) -> dict[str, Any]:
+    """Compute bounds at the current point; then either leave a saddle or lower the barrier."""
     with stage("bounds"):
         k = max(1, min(state.R.shape[1] + 2, 6, state.program.n - 2))
         ratio, _, V = largest_ratio(state.program, state.w, k=k, tol=1e-7)
@@ -348,14 +351,14 @@ def _certify(state: _Unfolding, best: Best) -> dict[str, Any]:
         state.left_at = variance
         state.escape(V[:, 0])
         record["escaped"] = True
-    else:  # no saddle, or the last escape led nowhere: it is the dual that lags
+    else:  # no saddle, or the last escape gained nothing because the weights have not converged
         state.left_at = 0.0
         state.lower_barrier()
     return record
 
 
 def _columns(program: Program, start: Array | None, rank: int, rng: np.random.Generator) -> Array:
-    """The start with `rank` columns, of which the new ones hold a little noise, smoothed over the graph."""
+    """Return the start with `rank` columns; all columns get a little noise, smoothed over the graph."""
     n, rank = program.n, max(1, min(rank, program.n - 1))
     upper = program.bounds[: len(program.pairs)]  # type: ignore[arg-type]
     if start is None:
@@ -374,13 +377,13 @@ def _columns(program: Program, start: Array | None, rank: int, rng: np.random.Ge
 def _finish(
     program: Program,
     state: _Unfolding,
-    best: Best,
+    best: BestBounds,
     size: float,
     iteration: int,
     status: str,
     history: list[dict[str, Any]],
 ) -> Solution:
-    """The best point, shrunk into the feasible set, on its principal axes and in the program's own units."""
+    """Return the best point, shrunk into the feasible set, on its principal axes and in the program's own units."""
     if not np.isfinite(best.upper):  # stopped before any bound was computed
         best.offer_weights(state.w, largest_ratio(state.program, state.w)[0])
     F = best.program.centred(best.factor)

@@ -1,21 +1,21 @@
-"""The weights of kernels for which a support vector machine's margin is largest: S4 eq. 31 as a saddle point.
+"""Kernel weights that maximise the margin of a support vector machine: S4 eq. 31 as a saddle point.
 
-For labels y = ±1 and ``G_i = diag(y) K_i diag(y)`` on the labelled points, all kernels scaled to one trace, the problem is
+For labels y = ±1 and ``G_i = diag(y) K_i diag(y)`` on the labelled points, all kernels scaled to the same trace, the problem is
 
     min_w ω(w),   ω(w) = max { 2·1'α − α'(Σ w_i G_i + τI)α : 0 ≤ α ≤ box, y'α = 0 },   1'w = 1,
 
-over ``w ≥ 0``, or over w of any sign for which ``K(w) = Σ w_i K_i`` is positive semidefinite on all points. Several machines under one
-kernel have the sum of theirs for their ω. The matrix inequality of eq. 31 says ``t ≥ ω(w)`` by the dual of the inner maximum: its ν
-and δ are the multipliers of α ≥ 0 and α ≤ box, its λ that of y'α = 0. Here these are solved for directly: a primal–dual interior point
-(Mehrotra's predictor and corrector) whose Newton step eliminates α by one Cholesky factor of the labelled block and leaves a linear
-system in the m weights. In the semidefinite case the slack K(w) and its multiplier Z move in the HKM direction, in coordinates in
-which the average kernel is the identity.
+over ``w ≥ 0``, or over w of any sign for which ``K(w) = Σ w_i K_i`` is positive semidefinite on all points. For several machines with
+one kernel, ω is the sum of their values. The matrix inequality of eq. 31 is ``t ≥ ω(w)``, written with the dual of the inner maximum:
+its ν and δ are the multipliers of α ≥ 0 and α ≤ box, its λ that of y'α = 0. Here the saddle point is computed directly, by a
+primal–dual interior-point method (Mehrotra's predictor and corrector). Its Newton step eliminates α by one Cholesky factor of the
+labelled block, which leaves a linear system in the m weights. In the semidefinite case the slack K(w) and its multiplier Z move in
+the HKM direction, in coordinates in which the average kernel is the identity.
 
-Bounds are recomputed from the point alone. Above: the primal objective of the machine that α defines under K(w). Below:
+Bounds are recomputed from the point alone. Above: the primal objective of the machine that α defines with K(w). Below:
 ``2·1'α − τα'α − θ`` with ``θ = max_i α'G_iα`` for w ≥ 0, and with ``θ = α'G_iα + ⟨Z, K_i⟩`` equal for all i and Z ⪰ 0 otherwise.
 
-A step costs O(ml² + l³) a machine for l labelled points, and O(mn³) more where signs are free; there combinations of kernels that
-nearly cancel are left out, and the bounds are those of what is left.
+A step costs O(ml² + l³) per machine for l labelled points, plus O(mn³) if signs are free. In that case combinations of kernels that
+nearly cancel are dropped, and the bounds hold for the remaining combinations.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from ..eigen import dense
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Share of the way to the boundary that a step goes.
+#: Share of the distance to the boundary that a step takes.
 _DAMPING = 0.97
-#: Directions in which the average kernel is smaller than this share of its largest eigenvalue count as its null space.
+#: Directions in which the average kernel is below this share of its largest eigenvalue count as its null space.
 _RANGE = 1e-10
-#: Combinations of kernels that cancel to less than this share of their size are not told apart from zero.
+#: Combinations of kernels that cancel to less than this share of their size count as zero.
 _DISTINCT = 1e-5
-#: Combinations of kernels smaller than this share of the kernels are zero but for rounding.
+#: Combinations of kernels smaller than this share of the kernels are zero up to rounding.
 _ROUNDING = 1e-12
-#: A hard margin is none where the kernels' mean square length is proven to be this many times its square.
+#: Points count as inseparable if the bound proves the kernels' mean square length to be this many times the squared margin.
 _INSEPARABLE = 1e10
-_PATIENCE = 15  #: Steps without a better gap before giving up.
+_PATIENCE = 15  #: Number of steps without a better gap before giving up.
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,20 +50,20 @@ class MarginSolution:
     """Weights (they sum to one) with their certificate: ``lower ≤ optimum ≤ upper``, from `weights`, `alpha` and `multiplier`."""
 
     weights: Array
-    #: Of the labelled points; a row for each machine where there are several.
+    #: Dual variables of the labelled points; one row per machine if there are several.
     alpha: Array
     #: Z ⪰ 0 of the constraint K(w) ⪰ 0, as an n×n matrix; None for weights ≥ 0.
     multiplier: Array | None
     upper: float
     lower: float
-    #: Dimensions of the span of kernels that was searched: fewer than kernels where these depend on one another. The bounds are then
-    #: those of the combinations that were searched.
+    #: Dimension of the span of kernels that was searched, smaller than their number if they are linearly dependent. The bounds then hold
+    #: for the combinations that were searched.
     rank: int
     n_iter: int
     status: str = (
         "iterations"  #: or "optimal", "stalled", "inseparable" (a hard margin whose lower bound grows without limit)
     )
-    #: Size of the largest combination that was left out, relative to the kernels; zero where it is rounding, and none was lost.
+    #: Size of the largest dropped combination, relative to the kernels; zero if only rounding was dropped.
     left_out: float = 0.0
 
     @property
@@ -73,22 +73,23 @@ class MarginSolution:
 
 
 def upper_bound(G: Array, y: Array, alpha: Array, box: float) -> float:
-    """ω of the matrix G from above: what the machine with normal vector α and the best bias pays. Infinite if it separates nothing.
+    """Return an upper bound on ω of the matrix G: the cost of the machine with normal vector α and the best bias; infinite if it separates
+    nothing.
 
-    τ, if any, belongs to the diagonal of G: the 2-norm soft margin is a hard one with a private feature for every point.
+    τ, if any, is part of the diagonal of G: the 2-norm soft margin is a hard margin with a separate feature for each point.
     """
     f = G @ alpha
     square = float(alpha @ f)
     if not np.isfinite(box):
         margin = (f[y > 0].min() + f[y < 0].min()) / 2
         return square / margin**2 if margin > 0 else float("inf")
-    k = int(np.sum(y > 0)) - 1  # where the slope of the hinge losses in the bias changes sign
+    k = int(np.sum(y > 0)) - 1  # index at which the slope of the hinge losses in the bias changes sign
     bias = np.partition(y * (1 - f), k)[k]
     return square + 2 * box * float(np.maximum(1 - f - y * bias, 0).sum())
 
 
 class _Orthant:
-    """w ≥ 0 with multipliers z ≥ 0."""
+    """The cone w ≥ 0 with multipliers z ≥ 0."""
 
     def __init__(self, m: int) -> None:
         self.degree, self.span, self.left_out = m, np.eye(m), 0.0
@@ -112,7 +113,7 @@ class _Orthant:
         return min(_longest(self.w, dw), _longest(self.Z, dZ))
 
     def certify(self, quadratics: Array) -> tuple[float, None, Array]:
-        """θ, no multiplier to keep, and the weights with zeros where they are less than what their kernel falls short by."""
+        """Return θ, None (no multiplier to keep), and the weights; a weight smaller than the deficit of its kernel is set to zero."""
         theta = float(quadratics.max())
         w = np.where(self.w * abs(theta) < theta - quadratics, 0.0, self.w)
         return theta, None, w / w.sum()
@@ -122,9 +123,9 @@ class _Orthant:
 
 
 class _Semidefinite:
-    """K(w) ⪰ 0 with multiplier Z ⪰ 0, in coordinates T in which the average kernel is the identity on its range.
+    """The cone K(w) ⪰ 0 with multiplier Z ⪰ 0, in coordinates T in which the average kernel is the identity on its range.
 
-    Instead of the kernels it has an orthonormal basis of their span, ``Σ_i span_ij K_i``: so w stands for the weights span·w.
+    The kernels are replaced by an orthonormal basis of their span, ``Σ_i span_ij K_i``, so w represents the weights span·w.
     """
 
     def __init__(self, kernels: Array) -> None:
@@ -156,7 +157,7 @@ class _Semidefinite:
         return np.tensordot(w, self.K, axes=1)
 
     def pair(self, Z: Array) -> Array:
-        """⟨Z, K_i⟩."""
+        """Return ⟨Z, K_i⟩ for all i."""
         return self.K.reshape(len(self.K), -1) @ Z.ravel()
 
     def target(self, sigma: float, dw: Any = None, dZ: Any = None) -> Array:
@@ -170,9 +171,10 @@ class _Semidefinite:
         return min(dense.to_boundary(*pair) for pair in zip(self.roots, (self._sum(dw), dZ), strict=True))
 
     def certify(self, quadratics: Array) -> tuple[float, Array, Array]:
-        """θ and a Z ⪰ 0, mended so that α'G_iα + ⟨Z, K_i⟩ is θ for all kernels; and the weights as they are.
+        """Return θ, a matrix Z ⪰ 0 corrected so that α'G_iα + ⟨Z, K_i⟩ is θ for all kernels, and the unchanged weights.
 
-        The identity of all points has equal products with kernels of one trace: in its metric Z is corrected, and by it lifted.
+        The identity on all points has equal products with kernels of equal trace. Z is corrected in its metric and made PSD by adding a
+        multiple of it.
         """
         ones, short = self.span.sum(axis=0), quadratics + self.pair(self.Z)
         theta = (ones @ self.gram @ short) / (ones @ self.gram @ ones)
@@ -186,20 +188,20 @@ class _Semidefinite:
 
 
 def _largest(kernels: Array, combinations: Array) -> float:
-    """Size of the largest combination, a column each, relative to the largest kernel; zero where that is rounding."""
+    """Return the size of the largest combination (one per column), relative to the largest kernel; zero if that is rounding."""
     largest = max(float(la.norm(K)) for K in kernels)
     sizes = [float(la.norm(np.tensordot(c, kernels, axes=1))) / largest for c in combinations.T]
     return max((size for size in sizes if size > _ROUNDING), default=0.0)
 
 
 def _longest(x: Array, dx: Array) -> float:
-    """The largest step up to 1 after which x + step·dx ≥ 0."""
+    """Return the largest step up to 1 for which x + step·dx ≥ 0."""
     down = dx < 0
     return float(min(1.0, np.min(-x[down] / dx[down], initial=np.inf)))
 
 
 def _scaled_solver(A: Array) -> Any:
-    """Solve with a positive definite matrix of wildly differing diagonal."""
+    """Return a solver with a positive definite matrix whose diagonal entries differ by orders of magnitude."""
     d = 1 / np.sqrt(np.maximum(np.diag(A), np.finfo(float).tiny))
     factor = la.cho_factor(A * np.outer(d, d) + 1e-13 * np.eye(len(A)))
     return lambda b: d * la.cho_solve(factor, d * b)
@@ -207,7 +209,7 @@ def _scaled_solver(A: Array) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """α with its multipliers, and the weights with theirs."""
+    """An iterate: α and its multipliers, and the weights and their multipliers."""
 
     alpha: Array
     nu: Array
@@ -222,7 +224,7 @@ class _Point:
 
 
 class _Problem:
-    """One saddle point: kernels of the labelled points, labels of every machine, box, τ and the cone of the weights."""
+    """One saddle-point problem: kernels of the labelled points, labels of each machine, box, τ and the cone of the weights."""
 
     def __init__(self, K: Array, Y: Array, box: float, tau: float, cone: Any) -> None:
         self.K, self.Y, self.box, self.tau, self.cone = np.tensordot(cone.span.T, K, axes=1), Y, box, tau, cone
@@ -231,12 +233,12 @@ class _Problem:
         self.degree = cone.degree + Y.size * (2 if self.bounded else 1)
 
     def mixed(self, w: Array) -> list[Array]:
-        """``Σ w_i G_i + τI`` of every machine."""
+        """Return ``Σ w_i G_i + τI`` for each machine."""
         K = np.tensordot(w, self.K, axes=1)
         return [K * np.outer(y, y) + self.tau * np.eye(y.size) for y in self.Y]
 
     def start(self) -> _Point:
-        """Equal weights, and α equal within a class, as long as they like it."""
+        """Return a start with equal weights, and with α constant within each class, at its optimal length."""
         m, alpha = len(self.cone.span), np.empty_like(self.Y)
         w = np.linalg.lstsq(self.cone.span, np.full(m, 1.0 / m), rcond=None)[0]
         w /= self.ones @ w
@@ -250,12 +252,12 @@ class _Problem:
         return _Point(alpha, level / alpha, level / (self.box - alpha), np.zeros(len(alpha)), w, Z, theta)
 
     def quadratics(self, alpha: Array) -> tuple[Array, Array]:
-        """G_iα, (m, machines, points), and α'G_iα."""
+        """Return G_iα, of shape (m, machines, points), and α'G_iα."""
         products = ((alpha * self.Y) @ self.K) * self.Y
         return products, np.tensordot(products, alpha, axes=2)
 
     def complementarity(self, p: _Point) -> float:
-        """Mean product of a slack and its multiplier."""
+        """Return the mean product of a slack and its multiplier."""
         above = np.vdot(p.delta, self.box - p.alpha) if self.bounded else 0.0
         return float(np.vdot(p.alpha, p.nu) + above + p.w @ self.cone.pair(p.Z)) / self.degree
 
@@ -266,7 +268,7 @@ class _Problem:
         return in_alpha, p.theta * self.ones - q - self.cone.pair(p.Z)
 
     def certified(self, p: _Point, n_iter: int) -> MarginSolution:
-        """The point with both bounds."""
+        """Return the point with both bounds."""
         theta, Z, w = self.cone.certify(self.quadratics(p.alpha)[1])
         lower = float(2 * p.alpha.sum() - self.tau * np.vdot(p.alpha, p.alpha) - theta)
         machines = zip(self.mixed(w), self.Y, p.alpha, strict=True)
@@ -275,7 +277,7 @@ class _Problem:
 
 
 class _Newton:
-    """The linearised conditions at a point where the cone stands, factorised once for predictor and corrector."""
+    """The linearised conditions at the current point of the cone, factorised once for predictor and corrector."""
 
     def __init__(self, problem: _Problem, p: _Point) -> None:
         self.problem, self.p = problem, p
@@ -292,7 +294,7 @@ class _Newton:
         self.ones = self.schur(problem.ones)
 
     def _solve(self, v: Array) -> tuple[Array, Array]:
-        """M⁻¹v of every machine within y'α = 0, and the multipliers of that."""
+        """Return M⁻¹v of each machine within y'α = 0, and the multipliers of that constraint."""
         found = []
         for factor, y, My, right in zip(self.factors, self.problem.Y, self.My, v, strict=True):
             x = la.cho_solve(factor, right)
@@ -301,7 +303,7 @@ class _Newton:
         return np.array([x for x, _ in found]), np.array([lam for _, lam in found])
 
     def direction(self, sigma: float, affine: _Point | None = None) -> _Point:
-        """Towards complementarity `sigma`, with the second-order terms of the predictor `affine` put right."""
+        """Return the step towards complementarity `sigma`, corrected for the second-order terms of the predictor `affine`."""
         p, cone, ones = self.p, self.problem.cone, self.problem.ones
         below = above = np.full(p.alpha.shape, sigma)
         target, (in_alpha, in_w) = cone.target(sigma), self.residuals
@@ -335,9 +337,9 @@ class _Newton:
 def learn_weights(
     kernels: Array, labelled: Index, y: Array, *, box: float, tau: float, signs: str, tol: float, max_iter: int
 ) -> MarginSolution:
-    """Solve for the weights of `kernels` (m, n, n), all PSD and of one trace, given labels ±1 of the points `labelled`.
+    """Compute the weights of `kernels` (m, n, n), all PSD and of equal trace, given labels ±1 of the points `labelled`.
 
-    Rows of a table y are several machines under one kernel, and ω is the sum of theirs.
+    If y is a table, its rows are several machines with one kernel, and ω is the sum of their values.
     """
     Y, K = np.atleast_2d(y), kernels[:, labelled[:, None], labelled]
     scale = float(np.trace(K, axis1=1, axis2=2).max()) / Y.shape[1] if np.isinf(box) and tau == 0 else 0.0

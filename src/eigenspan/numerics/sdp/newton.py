@@ -1,4 +1,4 @@
-"""The Newton matrix of a low-rank unfolding: blocks of r×r on the edges of a graph, factorised sparsely."""
+"""Newton matrix of a low-rank unfolding: r×r blocks on the edges of a graph, with a sparse factorisation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 class NewtonMatrix:
     """``H = Σ_e A_e ⊗ [2 g_e I + 4 ω_e δ_e δ_eᵀ] − 2 M ⊗ I + shift``, A_e the Laplacian of edge e and δ_e its difference.
 
-    The nodes are put once into an order of little fill; the blocks of every later matrix are written straight into it.
+    The nodes are ordered once for low fill; the blocks of each matrix are written directly in that order.
     """
 
     def __init__(self, program: Program, r: int) -> None:
@@ -42,10 +42,10 @@ class NewtonMatrix:
         self.indices, self.indptr = numbered.indices, numbered.indptr
         self.ends = abs(program.directions).T.tocsr()
         self.masses = program.cost
-        self.analyses: dict[int, Analysis | SuperLUAnalysis] = {}  # by columns
+        self.analyses: dict[int, Analysis | SuperLUAnalysis] = {}  # by number of columns
 
     def solver(self, delta: Array, g: Array, omega: Array, shift: float) -> Any:
-        """A function ``b -> H⁻¹ b`` on (n, r), or None where H is not positive definite."""
+        """Return a function ``b -> H⁻¹ b`` on (n, r), or None if H is not positive definite."""
         (m, r), n = delta.shape, self.masses.size
         blocks = (4.0 * omega)[:, None, None] * delta[:, :, None] * delta[:, None, :]
         diagonal = np.arange(r)
@@ -58,7 +58,7 @@ class NewtonMatrix:
             self.analyses[r] = analyse(H, ordered=True)
         try:
             factor = self.analyses[r].factorise(H)
-        except RuntimeError:  # a pivot of zero
+        except RuntimeError:  # a zero pivot
             if not np.all(np.isfinite(data)):
                 raise
             return None

@@ -1,9 +1,9 @@
-"""One semidefinite program for every kind of unfolding.
+"""The semidefinite program that covers every kind of unfolding.
 
 .. math:: \\max_{K \\succeq 0,\\ Kc = 0} \\langle C, K \\rangle - \\nu \\sum_i t_i^p
           \\quad\\text{s.t.}\\quad T v - t \\le b \\ (\\text{or} = b), \\qquad v_e = \\beta_e^T K \\beta_e
 
-The rows β_e of `directions` are differences of unit vectors where K is the Gram matrix of the points themselves, so that v_e is
+The rows β_e of `directions` are differences of unit vectors if K is the Gram matrix of the points themselves, so that v_e is
 the squared distance of a pair. The dual has one weight for each row:
 
 .. math:: \\min_w b^T w + \\tfrac{1}{4\\nu}\\lVert w \\rVert^2_{(p=2)} \\quad\\text{s.t.}\\quad
@@ -31,21 +31,21 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Slack:
-    """What it costs to break a constraint by t: ``price · t`` (power 1) or ``price · t²`` (power 2)."""
+    """Cost of violating a constraint by t: ``price · t`` (power 1) or ``price · t²`` (power 2)."""
 
     power: int
     price: float
 
     def cost(self, excess: Array) -> float:
         size = np.abs(excess)
-        # in this order: squares of squared distances may overflow, and beyond that range no bound is proved
+        # in this order because squares of squared distances may overflow; if this overflows too, no bound is proved
         with np.errstate(over="ignore"):
             return float(np.sum((self.price * size) * size ** (self.power - 1)))
 
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """The problem above. Build it with `Program.of_pairs`, or give the directions.
+    """The program of the module docstring. Build it with `Program.of_pairs`, or from its directions.
 
     Attributes
     ----------
@@ -54,14 +54,14 @@ class Program:
     cost : ndarray of shape (N,) or (N, N), or sparse array
         C; a vector is its diagonal.
     centre : ndarray of shape (N,)
-        c with ``K c = 0``. The directions are orthogonal to the ones vector, so every embedding can be moved there.
+        c with ``K c = 0``. The directions are orthogonal to the ones vector, so every embedding can be centred this way.
     combine : sparse array of shape (m, p) or None
         T; None is the identity.
     equal : ndarray of bool, shape (m,), or None
-        Which rows are equations; None for none of them.
+        Mask of the rows that are equations; None if there are none.
     slack : Slack or None
     pairs : ndarray of shape (p, 2) or None
-        The pairs of points, where the directions are their differences.
+        The pairs of points, if the directions are their differences.
     """
 
     directions: Any
@@ -87,13 +87,13 @@ class Program:
         equal: NDArray[np.bool_] | None = None,
         slack: Slack | None = None,
     ) -> Program:
-        """Squared distances of pairs of n points, bounded; by default the sum of squared norms, times `masses`, is maximised.
+        """Build a program that bounds squared distances of pairs of n points and maximises the sum of squared norms, times `masses`.
 
-        `lower` adds the rows ``v_e ≥ lower_e`` (a band).
+        `cost` replaces this objective. `lower` adds the rows ``v_e ≥ lower_e`` (a band).
         """
         pairs = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
         signs = np.tile([1.0, -1.0], len(pairs))
-        short = np.int32 if max(n, signs.size) < 2**31 else np.int64  # every matrix of the problem inherits them
+        short = np.int32 if max(n, signs.size) < 2**31 else np.int64  # the index type of all matrices of the problem
         starts = np.arange(0, signs.size + 1, 2, dtype=short)
         directions = sp.csr_array((signs, pairs.ravel().astype(short), starts), shape=(len(pairs), n))
         masses = np.ones(n) if masses is None else np.asarray(masses, dtype=np.float64)
@@ -104,7 +104,7 @@ class Program:
         cost = masses if cost is None else cost
         return cls(directions, bounds, cost, masses, combine, equal, slack, pairs)
 
-    # ------------------------------------------------------------------ sizes and facts
+    # ------------------------------------------------------------------ sizes and properties
     @property
     def n(self) -> int:
         """Order of K."""
@@ -116,7 +116,7 @@ class Program:
 
     @cached_property
     def signs(self) -> Array:
-        """Of each row of T: 1 where none of its entries is negative, -1 where none is positive, 0 elsewhere."""
+        """For each row of T: 1 if no entry is negative, -1 if none is positive, 0 otherwise."""
         if self.combine is None:
             return np.ones(self.bounds.size)
         total, size = (np.asarray(T.sum(axis=1)).ravel() for T in (self.combine, abs(self.combine)))
@@ -124,17 +124,17 @@ class Program:
 
     @cached_property
     def is_monotone(self) -> bool:
-        """Only ``T v ≤ b`` with b ≥ 0 and ``T v = 0``: shrinking K keeps it feasible, and a bound from below follows."""
+        """True if all rows are ``T v ≤ b`` with b ≥ 0 or ``T v = 0``: shrinking K keeps it feasible, which gives a lower bound."""
         return self.slack is None and bool(np.all(np.where(self.equations, self.bounds == 0, self.bounds >= 0)))
 
     @property
     def has_lower_bound(self) -> bool:
-        """Any embedding proves a bound from below: it can be shrunk until no bound is broken, or pays for what it breaks."""
+        """True if any embedding proves a lower bound: it can be shrunk until it is feasible, or violations have a price."""
         return self.slack is not None or (self.is_monotone and bool(np.all(self.bounds > 0)))
 
     @cached_property
     def is_graph(self) -> bool:
-        """Bounds from above, and perhaps below, on the distances of pairs, and a variance to maximise: what the low-rank solver takes."""
+        """True if the low-rank solver applies: upper (and possibly lower) bounds on distances of pairs, and a variance to maximise."""
         if self.pairs is None or self.equations.any() or np.ndim(self.cost) != 1:
             return False
         T = self.combine
@@ -143,7 +143,7 @@ class Program:
 
     @cached_property
     def is_band(self) -> bool:
-        """Every direction has a bound from above and one from below, in this order: T is ``[I; −I]``."""
+        """True if each direction has one upper and one lower bound, in this order: T is ``[I; −I]``."""
         T, p = self.combine, self.directions.shape[0]
         if T is None or T.shape != (2 * p, p) or T.nnz != 2 * p:
             return False
@@ -151,7 +151,7 @@ class Program:
         return single and np.array_equal(T.data, np.repeat([1.0, -1.0], p))
 
     def check_bounded(self) -> None:
-        """Refuse a problem without an optimum: pieces that no constraint ties together can be moved apart for ever."""
+        """Raise DisconnectedError if there is no optimum: pieces that no constraint connects can move apart without limit."""
         if self.pairs is None:
             return
         bounded = np.ones(len(self.pairs), dtype=bool)
@@ -168,47 +168,47 @@ class Program:
             raise DisconnectedError(
                 f"The constraints leave {count} pieces (of {listed} points; one point of each: "
                 f"{', '.join(str(int(np.argmax(labels == c))) for c in range(min(count, 5)))}{', …' if count > 5 else ''}) that nothing "
-                "ties together: they can move apart without end and the variance has no maximum. Bridge them with pairs between them, "
+                "connects: they can move apart without limit, and the variance has no maximum. Add pairs between the pieces, "
                 "or use more neighbours."
             )
 
-    # ------------------------------------------------------------------ the maps of the problem
+    # ------------------------------------------------------------------ maps of the problem
     def squares(self, F: Array) -> Array:
-        """v of ``K = F Fᵀ``."""
+        """Return v for ``K = F Fᵀ``."""
         BF = self.directions @ F
         return np.einsum("er,er->e", BF, BF)
 
     def rows(self, v: Array) -> Array:
-        """T v."""
+        """Return T v."""
         return v if self.combine is None else self.combine @ v
 
     def pull(self, w: Array) -> Array:
-        """g = Tᵀ w."""
+        """Return g = Tᵀ w."""
         return w if self.combine is None else self.combine.T @ w
 
     def laplacian(self, g: Array) -> Any:
-        """L(g), sparse where the directions are."""
+        """Return L(g), sparse if the directions are."""
         B = self.directions
         if sp.issparse(B):
             return sp.csr_array(B.T @ sp.diags_array(g) @ B)
         return B.T @ (g[:, None] * B)
 
     def centred(self, F: Array) -> Array:
-        """The same embedding moved so that ``cᵀ F = 0``."""
+        """Return the embedding translated so that ``cᵀ F = 0``."""
         return F - (self.centre @ F) / self.centre.sum()
 
     def variance(self, F: Array) -> float:
-        """⟨C, F Fᵀ⟩ of a centred F."""
+        """Return ⟨C, F Fᵀ⟩ for a centred F."""
         CF = self.cost[:, None] * F if np.ndim(self.cost) == 1 else self.cost @ F
         return float(np.vdot(F, CF))
 
     def excess(self, F: Array) -> Array:
-        """By how much each row is broken, in the units of its bound; negative where an equation falls short."""
+        """Return the violation of each row, in the units of its bound; negative if an equation falls short."""
         left = self.rows(self.squares(F)) - self.bounds
         return np.where(self.equations, left, np.maximum(left, 0.0))
 
     def scaled(self, size: float) -> Program:
-        """The same problem in units in which squared distances are `size` times smaller; K and the optimum shrink likewise."""
+        """Return the problem in units in which squared distances are `size` times smaller; K and the optimum shrink by the same factor."""
         slack = self.slack
         if slack is not None and slack.power == 2:
             slack = replace(slack, price=slack.price * size)
@@ -216,11 +216,14 @@ class Program:
 
 
 def check_program(program: Program) -> None:
-    """Refuse bounds that no Gram matrix meets, or that are no numbers."""
+    """Raise an error for bounds that are not finite, that no Gram matrix satisfies, or that leave the problem unbounded."""
     if not np.all(np.isfinite(program.bounds)):
-        raise InputError(f"{int(np.sum(~np.isfinite(program.bounds)))} of {program.bounds.size} bounds are not finite.")
+        raise InputError(
+            f"{int(np.sum(~np.isfinite(program.bounds)))} of {program.bounds.size} bounds are not finite. Use finite bounds only."
+        )
     if program.combine is None and program.slack is None and np.any(program.bounds < 0):
         raise InputError(
-            f"{int(np.sum(program.bounds < 0))} squared distances are bounded by a negative number: no points are so near."
+            f"{int(np.sum(program.bounds < 0))} of {program.bounds.size} upper bounds on squared distances are negative, but squared "
+            "distances cannot be. Use bounds >= 0."
         )
     program.check_bounded()

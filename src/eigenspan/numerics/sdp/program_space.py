@@ -1,10 +1,10 @@
-"""A program in coordinates of its own: the complement of the centre, units of the mean bound and of the cost's size.
+"""A program in standardised coordinates: the complement of the centre, in units of the mean bound and of the cost's size.
 
 .. math:: \\max \\langle C, K \\rangle - a^T x \\ \\text{s.t.}\\ A(K) + E x - \\delta w = b, \\quad K \\succeq 0,\\ x \\ge 0;
           \\qquad S = L(T^T w) - C \\succeq 0, \\quad z = a + E^T w \\ge 0
 
-where ``A(K) = T diag(B K Bᵀ)``, x holds the slack of inequalities (a = 0) and what is bought at a linear price (a = ν), and δ = 1/2ν
-is a quadratic price.
+where ``A(K) = T diag(B K Bᵀ)``, x holds the slack of inequalities (a = 0) and violations with a linear price (a = ν), and δ = 1/2ν
+is the term of a quadratic price.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Space:
     program: Program
     mirror: Array
     C: Array
-    #: The nonnegative variables: the row each is in, its sign there, and its price.
+    #: The nonnegative variables: the row of each, its sign there, and its price.
     rows: NDArray[np.intp]
     signs: Array
     price: Array
@@ -47,7 +47,7 @@ class Space:
         if slack is not None:
             slack = replace(slack, price=slack.price / worth)
             scaled = replace(scaled, slack=slack)
-        # v ≤ b + t − s: s ≥ 0 costs nothing, t ≥ 0 is bought; an equation buys in both directions
+        # v ≤ b + t − s: s ≥ 0 is free, t ≥ 0 has a price; an equation has priced variables of both signs
         every, linear = np.arange(program.bounds.size), slack is not None and slack.power == 1
         bought = every if linear else every[:0]
         blocks = [
@@ -64,13 +64,13 @@ class Space:
         return cls(scaled, u, _reflected(C / worth, u)[1:, 1:], rows, signs, price, delta, size, worth)
 
     def lifted(self, K: Array) -> Array:
-        """Z K Zᵀ, of order N."""
+        """Return Z K Zᵀ, of order N."""
         full = np.zeros((len(K) + 1, len(K) + 1))
         full[1:, 1:] = K
         return _reflected(full, self.mirror)
 
     def values(self, K: Array) -> Array:
-        """A(K); K need not be symmetric."""
+        """Return A(K); K need not be symmetric."""
         B, BK = self.program.directions, self.program.directions @ self.lifted(K)
         if sp.issparse(B):
             row = np.repeat(np.arange(B.shape[0]), np.diff(B.indptr))
@@ -79,49 +79,49 @@ class Space:
         return self.program.rows(np.einsum("en,en->e", B, BK))
 
     def adjoint(self, w: Array) -> Array:
-        """Zᵀ L(Tᵀ w) Z."""
+        """Return Zᵀ L(Tᵀ w) Z."""
         return _reflected(as_dense(self.program.laplacian(self.program.pull(w))), self.mirror)[1:, 1:]
 
-    def spread(self, x: Array) -> Array:
-        """E x."""
+    def to_rows(self, x: Array) -> Array:
+        """Return E x."""
         return np.asarray(np.bincount(self.rows, self.signs * x, minlength=self.program.bounds.size), dtype=np.float64)
 
-    def gathered(self, w: Array) -> Array:
-        """Eᵀ w."""
+    def from_rows(self, w: Array) -> Array:
+        """Return Eᵀ w."""
         return self.signs * w[self.rows]
 
     def products(self, K: Array, inverse: Array) -> Array:
-        """``(B K Bᵀ) ∘ (B S⁻¹ Bᵀ)``, of order p: the normal equations before the directions are combined."""
+        """Return ``(B K Bᵀ) ∘ (B S⁻¹ Bᵀ)``, of order p: the normal equations before the directions are combined."""
         B = self.program.directions
         M = _both_sides(B, self.lifted(K))
         M *= _both_sides(B, self.lifted(inverse))
         return M
 
     def combined(self, M: Array) -> Array:
-        """``T M Tᵀ``."""
+        """Return ``T M Tᵀ``."""
         T = self.program.combine
         return M if T is None else _both_sides(T, M)
 
     def damping(self, ratio: Array) -> Array:
-        """The diagonal of the normal equations that comes of the nonnegative variables; `ratio` is x / z."""
+        """Return the diagonal of the normal equations due to the nonnegative variables; `ratio` is x / z."""
         return np.asarray(np.bincount(self.rows, ratio, minlength=self.program.bounds.size) + self.delta)
 
     def factor(self, root: Array) -> Array:
-        """Z times a factor of K, in the units of the program."""
+        """Return Z times a factor of K, in the units of the program."""
         F = np.vstack([np.zeros(len(root)), root])
         return np.sqrt(self.size) * (F - np.outer(self.mirror, self.mirror @ F))
 
     def weights(self, w: Array) -> Array:
-        """w in the units of the program."""
+        """Return w in the units of the program."""
         return self.worth * w
 
 
 def _reflected(A: Array, u: Array) -> Array:
-    """``(I − u uᵀ) A (I − u uᵀ)``."""
+    """Return ``(I − u uᵀ) A (I − u uᵀ)``."""
     A = A - np.outer(u, u @ A)
     return A - np.outer(A @ u, u)
 
 
 def _both_sides(B: Any, K: Array) -> Array:
-    """``B K Bᵀ`` of a symmetric K."""
+    """Return ``B K Bᵀ`` for a symmetric K."""
     return np.asarray(B @ np.ascontiguousarray((B @ K).T))

@@ -1,4 +1,4 @@
-"""Convex minimisation over positive semidefinite matrices of trace one, with a bound on how much is left to gain."""
+"""Convex minimisation over positive semidefinite matrices of trace one, with a bound on the remaining decrease."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from ..eigen import dense
 Array = NDArray[np.float64]
 #: ``Ω -> (f(Ω), ∂f/∂Ω)``, f convex.
 Objective = Callable[[Array], tuple[float, Array]]
-#: Steps without a better bound after which rounding has the last word, steps too short to lead on, and the gap, in units of the trace of
-#: a quadratic objective, that is rounding.
-_PATIENCE, _SHORT, _ROUNDING = 5, 1e-8, 1e-13
+#: Number of steps without a better bound after which only rounding remains, length of a step that is too short, and the gap, in units
+#: of the trace of a quadratic objective, that is rounding.
+_PATIENCE, _MIN_STEP, _ROUNDING = 5, 1e-8, 1e-13
 
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """Where a minimisation has come to.
+    """Result of a minimisation.
 
     Attributes
     ----------
     matrix : ndarray
     values : ndarray
-        The objective at the start and after every step; it never rises.
+        The objective at the start and after each step; it never increases.
     gap : float
-        What any other matrix could still gain, at most.
-    settled : bool
-        The gap is below the tolerance, or no step lowers the objective beyond its rounding.
+        Upper bound on the difference between the value and the minimum.
+    converged : bool
+        True if the gap is below the tolerance, or no step lowers the objective by more than rounding.
     """
 
     matrix: Array
     values: Array
     gap: float
-    settled: bool
+    converged: bool
 
 
 def minimise(objective: Objective, start: Array, *, tol: float = 1e-6, max_iter: int = 500) -> Minimum:
-    """``min f(Ω) s.t. Ω ⪰ 0, Tr Ω = 1`` by projected gradients of spectral (Barzilai–Borwein) length that never climb.
+    """Solve ``min f(Ω) s.t. Ω ⪰ 0, Tr Ω = 1`` by monotone projected gradients with spectral (Barzilai–Borwein) step lengths.
 
-    A convex f lies above its tangents: ``Tr(ΩG) − λ_min(G)``, G its gradient, bounds what any other matrix could gain, and ends the
-    search once it is below `tol`.
+    A convex f is above its tangents, so ``Tr(ΩG) − λ_min(G)``, with the gradient G, bounds the remaining decrease. The iteration ends
+    once this bound is at most `tol`.
     """
     matrix, (value, G) = start, objective(start)
     values, gap, length = [value], _gap(matrix, G), 1.0 / max(float(np.linalg.norm(G)), np.finfo(float).tiny)
@@ -69,7 +69,7 @@ def minimise(objective: Objective, start: Array, *, tol: float = 1e-6, max_iter:
 
 
 def project(M: Array) -> Array:
-    """The nearest positive semidefinite matrix of trace one: eigenvalues to the nearest point of the simplex."""
+    """Return the nearest positive semidefinite matrix of trace one, by projecting the eigenvalues to the simplex."""
     values, Q = dense.eigenpairs(dense.symmetric(M), None, "max")
     excess = (np.cumsum(values) - 1.0) / np.arange(1, values.size + 1)
     kept = np.maximum(values - excess[np.flatnonzero(values > excess)[-1]], 0.0)
@@ -82,16 +82,16 @@ def _gap(M: Array, G: Array) -> float:
 
 # ---------------------------------------------------------------------- quadratic objectives
 def to_half(M: Array) -> Array:
-    """Symmetric matrices (…, m, m) as vectors (…, m(m+1)/2) whose inner products are those of the matrices."""
+    """Return symmetric matrices (…, m, m) as vectors (…, m(m+1)/2) with the same inner products."""
     i, j, size = _half(M.shape[-1])
     return np.asarray(M[..., i, j] * size)
 
 
 def squares_as_halves(Z: Array) -> Array:
-    """`to_half` of the products zzᵀ, of vectors z (…, m)."""
+    """Return `to_half` of the products zzᵀ for vectors z (…, m)."""
     m = Z.shape[-1]
     out = np.empty((*Z.shape[:-1], m * (m + 1) // 2))
-    for i in range(m):  # a row of the lower triangle at a time: many times quicker than to look up all its entries
+    for i in range(m):  # one row of the lower triangle at a time is many times faster than indexing all entries
         row = out[..., i * (i + 1) // 2 : (i + 1) * (i + 2) // 2]
         np.multiply(Z[..., i : i + 1], Z[..., : i + 1], out=row)
         row[..., :i] *= np.sqrt(2.0)
@@ -99,7 +99,7 @@ def squares_as_halves(Z: Array) -> Array:
 
 
 def from_half(v: Array) -> Array:
-    """The symmetric matrices of the vectors."""
+    """Return the symmetric matrices of such vectors, the inverse of `to_half`."""
     m = int(np.sqrt(2 * v.shape[-1]))
     i, j, size = _half(m)
     M = np.zeros((*v.shape[:-1], m, m))
@@ -108,11 +108,11 @@ def from_half(v: Array) -> Array:
 
 
 def minimise_quadratic(Q: Array, *, tol: float = 1e-6, max_iter: int = 100) -> Minimum:
-    """``min ½ p'Qp s.t. P ⪰ 0, Tr P = 1``, p = `to_half` of P and Q ⪰ 0, by an interior point: O(m⁶) a step, some 20 steps.
+    """Solve ``min ½ p'Qp s.t. P ⪰ 0, Tr P = 1``, p = `to_half` of P and Q ⪰ 0, by an interior point: O(m⁶) per step, some 20 steps.
 
     With ``S = 𝒬P − yI`` the multiplier of P ⪰ 0, a step solves ``(𝒬 + V) dP = σμP⁻¹ − 𝒬P + yI``, Tr dP = 0, where
-    ``V(D) = sym(S D P⁻¹)`` (Helmberg, Kojima and Monteiro, with Mehrotra's correction). Conditioning of Q costs few steps, unlike in
-    `minimise`; the bound is the same. It ends once this is below `tol` times the objective.
+    ``V(D) = sym(S D P⁻¹)`` (Helmberg, Kojima and Monteiro, with Mehrotra's correction). Unlike in `minimise`, bad conditioning of Q costs
+    few steps; the bound is the same. The iteration ends once the bound is at most `tol` times the objective.
     """
     size = float(np.trace(Q)) or 1.0
     path = _Quadratic(Q / size)
@@ -130,12 +130,12 @@ def minimise_quadratic(Q: Array, *, tol: float = 1e-6, max_iter: int = 100) -> M
             break
     least = size * min(gaps)
     value = size * path.objective(best)
-    settled = least <= tol * value or min(gaps) <= _ROUNDING
-    return Minimum(best, np.array([*values[: int(np.argmin(gaps))], value]), least, settled)
+    converged = least <= tol * value or min(gaps) <= _ROUNDING
+    return Minimum(best, np.array([*values[: int(np.argmin(gaps))], value]), least, converged)
 
 
 class _Quadratic:
-    """P with its multiplier S ⪰ 0, on the way to PS = 0."""
+    """P with its multiplier S ⪰ 0; the iteration drives PS to 0."""
 
     def __init__(self, Q: Array) -> None:
         m = int(np.sqrt(2 * len(Q)))
@@ -160,9 +160,9 @@ class _Quadratic:
         return _gap(self.P, self.gradient(self.P))
 
     def advance(self) -> bool:
-        """One predictor–corrector step; False where none leads on."""
+        """Make one predictor–corrector step; return False if it makes no progress."""
         try:
-            # scipy's inverse would warn of iterates near the boundary, where optima are
+            # scipy's inverse would warn about iterates near the boundary, where the optimum usually is
             inverse = dense.symmetric(np.asarray(np.linalg.inv(self.P), dtype=np.float64))
             self._factorise(inverse)
             mu = float(np.sum(self.P * self.S)) / len(self.P)
@@ -177,7 +177,7 @@ class _Quadratic:
             return False
         self.P, self.S = dense.symmetric(self.P + share * dP), dense.symmetric(self.S + share * dS)
         self.P /= np.trace(self.P)
-        return share > _SHORT
+        return share > _MIN_STEP
 
     def _factorise(self, inverse: Array) -> None:
         N = len(self.Q)
