@@ -94,7 +94,8 @@ def settled_in_rows(
 ) -> Lists:
     """Return the k nearest of n points by distance, then by index, from all distances of each query.
 
-    For metrics whose values depend on how they are computed: distances that differ by at most the `slack` of the smaller one count as equal.
+    For metrics whose values depend on how they are computed: distances that differ by at most the `slack` of the smaller one are
+    equal.
     """
     distances, indices = empty_lists(own.size, k)
     for some in _parts(np.arange(own.size), np.full(own.size, n)):
