@@ -15,7 +15,9 @@ from __future__ import annotations
 import collections.abc
 import difflib
 import inspect
+import re
 import types
+from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Annotated, Any, ClassVar, Literal, Union, dataclass_transform, get_args, get_origin, get_type_hints
@@ -56,6 +58,30 @@ class _Table(HasMethods):
         return "an array-like"
 
 
+class TypeName:
+    """Metadata of a type: its alternatives as docstrings name them. It constrains no value.
+
+    ``Annotated[Any, str, HasMethods("bind"), TypeName("str", "weight specification")]`` is documented as "str or weight specification".
+    """
+
+    def __init__(self, *alternatives: str) -> None:
+        self.alternatives = alternatives
+
+
+def literal_set(values: Iterable[Any]) -> str:
+    """Values as numpydoc lists them: ``{"auto", "dense"}``."""
+    return "{" + ", ".join(map(literal, values)) + "}"
+
+
+def literal(value: Any) -> str:
+    """A value as docstrings spell it: strings in double quotes, ``1e-5`` for ``1e-05``."""
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, tuple):
+        return "(" + ", ".join(map(literal, value)) + ")"
+    return re.sub(r"e-0(?=\d)", "e-", repr(value))
+
+
 def accepts(function: Any, *values: Any, **named: Any) -> bool:
     """Whether the function can be called with these."""
     try:
@@ -74,11 +100,18 @@ Positive = Annotated[float, Interval(Real, 0, None, closed="neither")]
 Finite = Annotated[float, Interval(Real, None, None, closed="neither")]
 Share = Annotated[float, Interval(Real, 0, 1, closed="both")]
 Tolerance = Annotated[float, Interval(Real, 0, 1, closed="neither")]
-ArrayLike = Annotated[Any, _Table()]
-Seed = Annotated[Any, "random_state"]
-Verbose = Annotated[int, "verbose"]
+ArrayLike = Annotated[Any, _Table(), TypeName("array-like")]
+Seed = Annotated[Any, "random_state", TypeName("int", "RandomState", "None")]
+Verbose = Annotated[int, "verbose", TypeName("int")]
 Metric = Annotated[Any, str, Function()]
-Weights = Annotated[Any, str, HasMethods("bind")]
+Weights = Annotated[
+    Any,
+    str,
+    HasMethods("bind"),
+    TypeName('{"heat", "local", "binary", "cosine", "precomputed"}', "weight specification"),
+]
+#: The label of unlabelled points; any value is accepted.
+Marker = Annotated[Any, TypeName("int", "str", "None")]
 
 #: Names that scikit-learn uses, and what says the same here.
 _ELSEWHERE = {
@@ -115,9 +148,8 @@ class _Constraints:
     def __get__(self, estimator: Any, cls: Any) -> dict[str, Any]:
         if "_constraints" not in vars(cls):
             hints = get_type_hints(cls, include_extras=True)
-            cls._constraints = {
-                name: "no_validation" if hints[name] is Any else choices(hints[name]) for name in cls._parameters
-            }
+            found = {name: choices(hints[name]) for name in cls._parameters}
+            cls._constraints = {name: "no_validation" if may_be == [Any] else may_be for name, may_be in found.items()}
         return dict(cls._constraints)
 
 
@@ -190,7 +222,7 @@ def choices(hint: Any) -> list[Any]:
     """The constraints that a type stands for, any of which a value may satisfy."""
     kind = get_origin(hint)
     if kind is Annotated:
-        return list(hint.__metadata__)
+        return [rule for rule in hint.__metadata__ if not isinstance(rule, TypeName)] or choices(hint.__origin__)
     if kind in (Union, types.UnionType):
         return [choice for part in get_args(hint) for choice in choices(part)]
     if kind is Literal:
