@@ -19,8 +19,8 @@ FILES = sorted(ROOT.rglob("*.py"))
 ORDER = [
     {"errors"},
     {"_compat", "_diagnostics"},
-    {"_parameters"},
-    {"_checks"},
+    {"_parameters", "_descriptions", "_documented"},
+    {"_checks", "_docstrings"},
     {"numerics"},
     {"_files"},
     {"data"},
@@ -55,8 +55,14 @@ BUILDS_ON = {
     "reconstruction": {"laplacian"},
     "alignment": {"reconstruction"},
 }
-#: Results draw themselves: their `plot` imports the pictures when called, which import the measures.
-SIDEWAYS = {("quality", "plotting"), ("dimension", "plotting"), ("theory", "plotting"), ("quality", "report")}
+#: Results draw themselves: their `plot` imports the pictures when called, which import the measures. A docstring is completed when read.
+SIDEWAYS = {
+    ("quality", "plotting"),
+    ("dimension", "plotting"),
+    ("theory", "plotting"),
+    ("quality", "report"),
+    ("_documented", "_docstrings"),
+}
 EIGEN = re.compile(r"\b(eigsh?|eigh|lobpcg|svds|eigvals|eigvalsh|svd|svdvals)\s*\(")
 #: Code lines of a function, and of one that poses a problem. Compiled loops may be longer.
 LONGEST, LONGEST_POSE = 40, 16

@@ -33,6 +33,7 @@ from effect_values import (
     SpecParameter,
     on,
 )
+from eigenspan._docstrings import parameters as described
 from parameter_outcomes import ROWS, Outcome, differs, outcome, parameters, spelled, start
 from parameter_values import VALUES, Values, plain, strings
 
@@ -60,9 +61,7 @@ def situations(name: str, parameter: str) -> Iterator[Situation]:
 @cache
 def entry(cls: Any, parameter: str) -> str:
     """What the docstring says of a parameter."""
-    text = cls.__doc__ or ""
-    found = re.search(rf"^ {{4}}(?:\w+, )*{parameter}(?:, \w+)* :.*?(?=^ {{4}}\S|\Z)", text, flags=re.M | re.S)
-    return " ".join(found.group().split()) if found else ""
+    return next((" ".join(str(one).split()) for one in described(cls) if parameter in one.names), "")
 
 
 # ---------------------------------------------------------------------- the walk

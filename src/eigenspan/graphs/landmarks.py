@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from .._checks import Spec
+from .._documented import documented
 from .._parameters import Count, parameter
 from ..errors import GraphError, InputError
 from ..numerics.eigen import dense
@@ -32,20 +33,22 @@ _BLOCK = 2**22
 Choice = Literal["random", "maxmin", "cholesky", "kmeans++", "leverage"]
 
 
+@documented
 class Landmarks(Spec):
     """Specification of landmark points, for any estimator's ``landmarks=``; a number alone means ``Landmarks(number)``.
 
     Parameters
     ----------
-    n : int, default=200
-        How many.
-    choice : {"random", "maxmin", "cholesky", "kmeans++", "leverage"}, default="random"
-        Uniformly; each farthest from those before it; each the point that the kernel's feature space explains least by those before it,
-        the pivots of an incomplete Cholesky factorisation; by k-means++ seeding; or with probability proportional to approximate ridge
-        leverage scores, the share each point has in the kernel's feature space. The last four find small far groups that a
-        uniform draw misses. Pivots and leverage are those of the method's kernel, and without one those of the Gaussian kernel of the
-        coordinates (or precomputed distances) whose width is half the median distance; they cost O(nm²) time, and O(nm) and O(n + m²)
-        memory. Where fewer points than asked for explain all others, there are fewer pivots.
+    n
+        Number of landmarks.
+    choice
+        ``"random"``: uniformly. ``"maxmin"``: each is the point farthest from those before it. ``"cholesky"``: each is the
+        point that the kernel's feature space explains least by those before it, the pivots of an incomplete Cholesky
+        factorisation. ``"kmeans++"``: k-means++ seeding. ``"leverage"``: with probability proportional to approximate ridge
+        leverage scores, the share of each point in the kernel's feature space. The last four find small distant groups that
+        a uniform draw misses. Pivots and leverage are those of the method's kernel; without one, those of the Gaussian
+        kernel of the coordinates (or precomputed distances) whose width is half the median distance. They cost O(nm²) time,
+        and O(nm) and O(n + m²) memory. If fewer points than asked for explain all others, there are fewer pivots.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import fit_context
 from .._diagnostics import collect, note, stage
-from .._parameters import Count, Declared, Tolerance
+from .._parameters import Count, Declared, Marker, Tolerance
 from ..data.read import checked_rows
 from ..data.rows.storage import in_precision_of, refuse_out_of_range
 from ..data.y import read_classes
@@ -47,22 +47,24 @@ class AffinityLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declare
 
     Parameters
     ----------
-    $unlabeled
-    tol : float, default=1e-8
-        Relative decrease of the divergence at which to stop.
-    max_iter : int, default=500
+    tol
+        Stop when the divergence decreases by no more than this share.
 
     Attributes
     ----------
     weights_ : ndarray of shape (n_features,)
         λ.
     divergence_ : float
-        The mean divergence of the walk from the ideal one, in nats; 0 is the best.
+        Mean divergence of the walk from the ideal one, in nats; 0 is the best.
     gradient_ : ndarray of shape (n_features,)
-        Of the divergence by the weights, in units of the features' variance: zero where λ > 0 and not negative elsewhere, at the optimum.
+        Gradient of the divergence by the weights, in units of the features' variance. At the optimum it is zero where λ > 0
+        and not negative elsewhere.
     classes_ : ndarray
         The groups.
-    n_iter_, diagnostics_ : int, and a dict of seconds per stage and facts of the fit
+    n_iter_ : int
+        Number of iterations.
+    diagnostics_ : dict
+        Seconds per stage and other facts of the fit.
 
     Examples
     --------
@@ -85,7 +87,7 @@ class AffinityLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declare
     Meila & Shi (2001), Learning segmentation by random walks.
     """
 
-    unlabeled: Any = -1
+    unlabeled: Marker = -1
     tol: Tolerance = 1e-8
     max_iter: Count = 500
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import real_numbers
 from .._compat import fit_context
 from .._diagnostics import collect, note, stage
-from .._parameters import Count, Declared, Positive, Tolerance, parameter
+from .._parameters import Count, Declared, Marker, Positive, Tolerance, parameter
 from ..data.read import checked_rows, is_precomputed
 from ..data.rows.storage import refuse_out_of_range
 from ..data.x import KernelValues, as_rows
@@ -59,47 +59,50 @@ class KernelLearner(ClassifierMixin, Declared):
 
     Parameters
     ----------
-    kernels : sequence, default=("linear", "rbf")
-        Names such as ``"rbf"``, ``Kernel("poly", degree=2)``, functions of two arrays of rows, ``"precomputed"`` when X is a kernel matrix,
-        or n×n matrices. Each must be positive semidefinite (once centred, if `center`).
-    weights : {"nonnegative", "unrestricted"}, default="nonnegative"
-        μ ≥ 0, for which K ⪰ 0 by itself; or any sign, with K ⪰ 0 on all points. Of the latter, combinations that cancel to 1e-5 of the
-        kernels' size are left out.
-    margin : {"l1", "l2", "hard"}, default="l1"
-    C : float, default=1.0
-        Price of violating the margin; no effect on ``"hard"``.
-    trace : float or None, default=None
-        c, the trace of K over all points. None means n: a mean diagonal of 1, to which *C* is relative.
-    center : bool, default=True
-        Centre every kernel over all points. The machine ignores the origin of the feature space; so the trace ignores it too, and
-        measures spread.
-    $unlabeled
-    tol : float, default=1e-6
-        Relative gap between the bounds of the optimum at which to stop.
-    max_iter : int, default=100
+    kernels : sequence
+        Names such as ``"rbf"``, ``Kernel("poly", degree=2)``, functions of two arrays of rows, ``"precomputed"`` if X is a
+        kernel matrix, or n×n matrices. Each must be positive semidefinite (once centred, if `center`).
+    weights
+        μ ≥ 0, for which K ⪰ 0 always holds; or any sign, with K ⪰ 0 on all points. With any sign, combinations that cancel
+        to 1e-5 of the kernels' size are left out.
+    margin
+        Hard margin, or a penalty on the violations of the margin (``"l1"``) or on their squares (``"l2"``).
+    C
+        Price of violating the margin. It has no effect with ``"hard"``.
+    trace
+        c, the trace of K over all points. None means n: a mean diagonal of 1, to which `C` is relative.
+    center
+        Centre every kernel over all points. The machine does not depend on the origin of the feature space; with centring
+        the trace does not either, and measures spread.
+    tol
+        Stop when the relative gap between the bounds of the optimum is at most this.
 
     Attributes
     ----------
     weights_, shares_ : ndarray of shape (n_kernels,)
-        μ, of the kernels as given (centred if asked for); and their parts in the trace of K, which sum to one.
+        μ of the kernels as given (centred if asked for), and their shares in the trace of K, which sum to one.
     kernel_ : ndarray of shape (n_samples, n_samples)
         K.
     objective_, gap_ : float
-        ω(K); and the relative gap from the proven lower bound of the optimum. Where unrestricted combinations were left out
-        (``certificate_.rank`` is less than the number of kernels), of the optimum over the others.
+        ω(K), and its relative distance from the proven lower bound of the optimum. If unrestricted combinations were left
+        out (``certificate_.rank`` is less than the number of kernels), the bound is that of the optimum over the others.
     certificate_ : MarginSolution
-        Both bounds, with α (a row for each machine of several) and the multiplier of K ⪰ 0 that prove them; steps and status. With
-        `rank` directions, fewer than kernels, they bound the optimum over these alone; `left_out` is the size of the largest combination
-        that is not in them, 0 for kernels that depend on one another exactly.
+        Both bounds, with α (one row per machine if there are several) and the multiplier of K ⪰ 0 that prove them; steps
+        and status. If `rank` is less than the number of kernels, they bound the optimum over these directions only;
+        `left_out` is the size of the largest combination outside them, 0 for kernels that are linearly dependent.
     transduction_ : ndarray of shape (n_samples,)
         The labels, given or predicted.
     classes_ : ndarray of shape (n_classes,)
+        The class labels.
     svm_, labelled_ : sklearn.svm.SVC or sklearn.multiclass.OneVsRestClassifier, ndarray of int
-        The machine on the labelled block of K, or those of all classes, and the rows of that. Model files do not store the machine;
-        predictions need `dual_coef_` and `intercept_` only.
+        The machine on the labelled block of K, or the machines of all classes; and the rows of that block. Model files do
+        not store the machine; predictions need only `dual_coef_` and `intercept_`.
     dual_coef_, intercept_ : ndarray of shape (n_machines, n_labelled), ndarray of shape (n_machines,)
         Decision values of rows k of the kernel are ``k @ dual_coef_.T + intercept_``.
-    n_iter_, diagnostics_ : int, and a dict of seconds per stage and facts of the fit
+    n_iter_ : int
+        Number of iterations.
+    diagnostics_ : dict
+        Seconds per stage and other facts of the fit.
 
     Examples
     --------
@@ -124,7 +127,7 @@ class KernelLearner(ClassifierMixin, Declared):
     C: Positive = 1.0
     trace: Positive | None = None
     center: bool = True
-    unlabeled: Any = -1
+    unlabeled: Marker = -1
     tol: Tolerance = 1e-6
     max_iter: Count = 100
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._compat import StrOptions
-from .._parameters import Count, NotNegative, Verbose, Weights
+from .._documented import documented
+from .._parameters import Count, Marker, NotNegative, TypeName, Verbose, Weights
 from ..data import Input, Sample
 from ..data.y import ClassLabels
 from ..errors import EigenspanError, InputError
@@ -52,7 +53,6 @@ from .base.contract import (
     check_neighbours,
     neighbours_sought,
 )
-from .base.docs import documented
 from .base.duplicates import over_distinct
 from .base.graph_embedding import Graph, barycentric, check_given
 from .discriminant.pair_costs import RatioWeights
@@ -62,7 +62,9 @@ Array = NDArray[np.float64]
 LABELLED = ("between", "within", "total", "class_average", "class_laplacian")
 OF_GRAPHS = ("laplacian", "degree", "reconstruction", "tangent", "hessian", "modified")
 NAMED = (*OF_GRAPHS, "variance", "identity", *LABELLED)
-Forms = Annotated[str, StrOptions(set(NAMED))] | Callable[[Array, Any], Form] | Form
+Forms = Annotated[
+    Annotated[str, StrOptions(set(NAMED))] | Callable[[Array, Any], Form] | Form, TypeName("str", "Form", "callable")
+]
 
 
 class _Forms:
@@ -182,43 +184,48 @@ class TraceReducer(SpectralReducer):
 
     Parameters
     ----------
-    $n_components
-    minimise, maximise : str, Form or callable, default=None
-        One of them; ``minimise="laplacian"`` if neither is given. A name: ``"laplacian"``, ``"degree"``, ``"reconstruction"``,
-        ``"tangent"``, ``"hessian"``, ``"modified"``, ``"variance"``, ``"identity"``, and with labels ``"between"``, ``"within"``,
-        ``"total"``, ``"class_average"``, ``"class_laplacian"``; a `Form`; or a function ``(points, y) -> Form``.
-    over : str, Form or callable, default=None
-        Positive semidefinite: the denominator of a trace ratio. It takes the ridge.
-    unit : {"embedding", "projection"}, str, Form or callable, default="embedding"
+    minimise, maximise
+        Form A; give one of the two. ``minimise="laplacian"`` is used if both are None. A name: ``"laplacian"``,
+        ``"degree"``, ``"reconstruction"``, ``"tangent"``, ``"hessian"``, ``"modified"``, ``"variance"``, ``"identity"``,
+        and with labels ``"between"``, ``"within"``, ``"total"``, ``"class_average"``, ``"class_laplacian"``; a `Form`; or a
+        function ``(points, y) -> Form``.
+    over
+        Denominator of a trace ratio, a positive semidefinite form, to which the ridge is added. None means that a trace is
+        optimised, not a ratio.
+    unit
         ``Y'Y = I``, ``V'V = I``, or any form as above.
-    basis : {"linear", "kernel", "samples"}, default="linear"
+    basis
         The features, a kernel's feature space, or the embedding itself.
-    scale : {"unit", "covariance", "sqrt", "unit-variance"}, default="unit"
-        As solved; times √n, which is unit covariance under ``unit="embedding"``; times √λ, for a trace ratio the root of the ratio
-        along the axis; or each axis to variance one.
-    kernel : str, Kernel or callable, default="rbf"
-        For ``basis="kernel"``.
-    $landmarks
-    $n_neighbors
-    $graph_plain
-    $weights
-    disconnected : {"connect", "raise"}, default="connect"
-        For ``basis="samples"``: add edges to a graph that is not connected (for ``"reconstruction"`` and ``"modified"``: whose
-        neighbour lists have several closed classes) and warn, or raise.
-    $ridge
-    $unlabeled
-    $solver
-    $random_state
-    $n_jobs
+    scale
+        As solved; times √n, which is unit covariance under ``unit="embedding"``; times √λ, or for a trace ratio times the
+        root of the ratio along the axis; or each axis scaled to variance one.
+    kernel
+        The kernel of ``basis="kernel"``.
+    graph
+        ... ``"precomputed"`` means that X itself holds the distances.
+    weights
+        ... With ``graph="precomputed"``, X is the affinity matrix, whose diagonal the degrees D leave out.
+    disconnected
+        For ``basis="samples"``: add edges and warn, or raise an error, if the graph is not connected (or, for
+        ``"reconstruction"`` and ``"modified"``, if its neighbour lists have several closed classes).
+    ridge
+        ε that keeps the axes short: added as B + εI, or as A + εI if a PSD form A is minimised. None means 0 for features
+        of full rank. For kernels, whose feature space can interpolate any embedding of the training points, None means a
+        small value, which ``diagnostics_`` reports.
 
     Attributes
     ----------
     graph_ : NeighbourGraph
-        That of ``basis="samples"``. Where rows of X repeat it is that of the distinct ones (``graph_.rows``), each of which counts as
-        often as it occurs: copies share one place.
+        The neighbour graph of ``basis="samples"``. If rows of X repeat, it is the graph of the distinct rows
+        (``graph_.rows``), each of which counts as often as it occurs, and equal rows share one place.
     trace_ratio_ : float
-        With `over`: the ratio ρ of the axes (also in ``diagnostics_``).
-    $spectral_attributes
+        The ratio ρ of the axes. Present with `over`.
+    classes_ : ndarray
+        The class labels, if y holds labels.
+    components_ : ndarray of shape (n_components, n_features)
+        Axes in the input space. Present with ``basis="linear"``.
+    mean_ : ndarray of shape (n_features,)
+        The point of the input space that is mapped to the origin of the embedding. Present with ``basis="linear"``.
 
     Examples
     --------
@@ -254,7 +261,7 @@ class TraceReducer(SpectralReducer):
     weights: Weights = "heat"
     disconnected: Literal["connect", "raise"] = "connect"
     ridge: NotNegative | None = None
-    unlabeled: Any = None
+    unlabeled: Marker = None
     n_jobs: int | None = None
     verbose: Verbose = 0
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from .._checks import Spec, real_numbers
+from .._documented import documented
 from .._parameters import Finite, NotNegative, Positive, parameter
 from ..data.x import KernelValues
 from ..errors import IndefiniteWarning, KernelError, PrecisionWarning, warn
@@ -40,20 +41,22 @@ _UNNOTICED = 1e-6
 _STRANGE = 1e-13
 
 
+@documented
 class Kernel(Spec):
     """A kernel by name with its parameters.
 
     Parameters
     ----------
-    name : str, default="rbf"
-        Any of scikit-learn's pairwise kernels: ``"rbf"``, ``"poly"``, ``"sigmoid"``, ``"laplacian"``, ``"cosine"``, ``"linear"``,
-        ``"chi2"``, …
-    gamma : float, "median" or None, default=None
-        Inverse squared width. None means 1/D; ``"median"`` means 1/σ² with σ half the median distance of at most 1000 training
-        points.
-    degree : float, default=3
-        Of the polynomial kernel ``(γ⟨x,z⟩ + coef0)^degree``.
-    coef0 : float, default=1
+    name
+        Any of scikit-learn's pairwise kernels: ``"rbf"``, ``"poly"``, ``"sigmoid"``, ``"laplacian"``, ``"cosine"``,
+        ``"linear"``, ``"chi2"``, …
+    gamma
+        Inverse squared width. None means 1/D; ``"median"`` means 1/σ², where σ is half the median distance of at most 1000
+        training points.
+    degree
+        Degree of the polynomial kernel ``(γ⟨x,z⟩ + coef0)^degree``.
+    coef0
+        Constant of the polynomial and sigmoid kernels.
 
     Examples
     --------

@@ -15,7 +15,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import HasMethods, Interval, fit_context, rows_of
-from .._parameters import Declared, Seed, parameter
+from .._documented import documented
+from .._parameters import Declared, Marker, Seed, parameter
 from ..data.read import refuse_disguised
 from ..data.y import read_classes
 from ..errors import InputError, LabelError
@@ -23,6 +24,7 @@ from ..errors import InputError, LabelError
 Index = NDArray[np.intp]
 
 
+@documented
 class SemiSupervisedKFold(Declared):
     """Folds of the labelled points; all unlabelled ones are in every training part and in no test part.
 
@@ -30,11 +32,12 @@ class SemiSupervisedKFold(Declared):
 
     Parameters
     ----------
-    n_splits : int, default=5
-    shuffle : bool, default=True
-    random_state : int, RandomState or None, default=0
-    unlabeled : int or None, default=-1
-        The label that marks unlabelled points, besides NaN and None.
+    n_splits
+        Number of folds.
+    shuffle
+        Assign labelled points to folds at random.
+    random_state
+        Seed of the assignment. It has no effect without `shuffle`.
 
     Examples
     --------
@@ -50,7 +53,7 @@ class SemiSupervisedKFold(Declared):
     n_splits: Annotated[int, Interval(Integral, 2, None, closed="left")] = parameter(default=5, kw_only=False)
     shuffle: bool = True
     random_state: Seed = 0
-    unlabeled: Any = -1
+    unlabeled: Marker = -1
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """The number of folds."""
@@ -102,6 +105,7 @@ def _has(name: str) -> Any:
     return available_if(check)
 
 
+@documented
 class LabelledOnly(MetaEstimatorMixin, ClassifierMixin, Declared):
     """A classifier fitted to the labelled rows alone: the last step of a semi-supervised pipeline.
 
@@ -110,14 +114,14 @@ class LabelledOnly(MetaEstimatorMixin, ClassifierMixin, Declared):
     Parameters
     ----------
     estimator : classifier
-    unlabeled : int or None, default=-1
-        The label that marks unlabelled points, besides NaN and None.
+        Unfitted.
 
     Attributes
     ----------
     estimator_ : classifier
-        Fitted.
+        The classifier, fitted to the labelled rows.
     classes_ : ndarray
+        The class labels.
 
     Examples
     --------
@@ -137,7 +141,7 @@ class LabelledOnly(MetaEstimatorMixin, ClassifierMixin, Declared):
     """
 
     estimator: Annotated[Any, HasMethods(["fit", "predict"])] = parameter(kw_only=False)
-    unlabeled: Any = -1
+    unlabeled: Marker = -1
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> LabelledOnly:

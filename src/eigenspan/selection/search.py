@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import HasMethods, Interval, fit_context
 from .._diagnostics import collect
+from .._documented import documented
 from .._parameters import Count, Declared, Seed, parameter
 from ..data import read
 from ..data.y import read_classes
@@ -90,6 +91,7 @@ def _scores(score: Any, candidates: list[dict[str, Any]], hidden: list[Any]) -> 
     return scores
 
 
+@documented
 class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, Declared):
     """Search for γ, α and other parameters with few labels: the held-out labels are hidden, their points are not.
 
@@ -102,24 +104,26 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, Declared):
     Parameters
     ----------
     estimator : transformer
-        Such as `SSLFDA`, or a pipeline; with a ``fit(X, y)`` that takes unlabelled points.
-    param_grid : dict
-        Values to try, in order. Unless given, γ of 0 and from 0.01 to 100 and α from 1 to 8, as far as the estimator has them; and where
-        its axes are measured by what varies within a class, ridges of 0.1 % to 100 % of the mean of that, over the directions in
-        which anything does.
-    cv : int or SemiSupervisedKFold, default=5
-    n_neighbors : int, default=1
-        Neighbours that vote.
-    random_state : int, RandomState or None, default=0
-        Deals out the folds.
+        Such as `SSLFDA`, or a pipeline; with a ``fit(X, y)`` that accepts unlabelled points.
+    param_grid
+        Values to try, in order. None means γ of 0 and from 0.01 to 100 and α from 1 to 8, as far as the estimator has these
+        parameters; and, if its axes are measured by the variation within classes, ridges of 0.1 % to 100 % of its mean over
+        the directions with any variation.
+    cv : int or SemiSupervisedKFold
+        Number of folds, or the folds themselves.
+    n_neighbors
+        Number of neighbours that vote.
+    random_state
+        Seed of the assignment to folds. None assigns anew at each fit.
 
     Attributes
     ----------
     best_estimator_ : transformer
         Fitted to all points and labels.
     best_params_ : dict
+        Parameters of the best candidate.
     best_score_ : float
-        Share of hidden labels guessed by the best candidate.
+        Share of hidden labels that the best candidate predicts correctly.
     results_ : list of (dict, float)
         Every candidate and its score.
 

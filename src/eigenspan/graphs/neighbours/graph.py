@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from ..._checks import Spec, check_parameter
 from ..._compat import HasMethods, Interval
 from ..._diagnostics import note
-from ..._parameters import Count, Metric, parameter
+from ..._documented import documented
+from ..._parameters import Count, Metric, TypeName, parameter
 from ...errors import GraphError
 from ...numerics.memory import require
 from ...numerics.nearest.finders import Finder, NearestRows
@@ -102,7 +103,15 @@ class NeighbourGraph:
 
 
 #: Graphs as they may be given, besides by name.
-GivenGraph = Annotated[Any, HasMethods("build"), HasMethods("transform"), "sparse matrix", tuple, NeighbourGraph]
+GivenGraph = Annotated[
+    Any,
+    HasMethods("build"),
+    HasMethods("transform"),
+    "sparse matrix",
+    tuple,
+    NeighbourGraph,
+    TypeName("graph specification"),
+]
 
 
 def neighbourhoods(graph: sp.csr_array) -> Iterator[tuple[Index, Index]]:
@@ -118,29 +127,27 @@ def neighbourhoods(graph: sp.csr_array) -> Iterator[tuple[Index, Index]]:
 Jobs = Annotated[int, Interval(Integral, None, -1, closed="right")] | Count | None
 
 
+@documented
 class KNN(Spec):
     """Specification of a k-nearest-neighbour graph, for any estimator's ``graph=``.
 
     Parameters
     ----------
-    n_neighbors : int, default=10
-    metric : str or callable, default="euclidean"
+    n_neighbors
+        Number of neighbours of every point.
+    metric
         Any metric of scikit-learn's NearestNeighbors, or a function of two rows that returns one number, not negative.
-    metric_params : dict or None, default=None
-        Its parameters, such as ``{"p": 3}`` of ``"minkowski"``.
-    symmetry : {"union", "mutual"}, default="union"
-        Keep an edge when one end, or only when both ends, count the other as neighbour. Methods that model each point's own
-        neighbourhood (LLE, LTSA, NPP and their relatives) use its list of k neighbours for "union", and for "mutual" only those of the
-        list that count the point too.
-    within_class : bool, default=False
-        Look for neighbours only among points of the same class; unlabelled points get none. Classes of at most
+    symmetry
+        Keep an edge if at least one end, or only if both ends, count the other as neighbour. Methods that model the
+        neighbourhood of each point (LLE, LTSA, NPP and related methods) use its list of k neighbours for "union", and for
+        "mutual" only those of the list that count the point too.
+    within_class
+        Search for neighbours only among points of the same class; unlabelled points get none. Classes of at most
         `n_neighbors` points are joined completely.
-    search : {"auto", "tree", "exact", "hnsw", "sklearn"}, default="auto"
-        How neighbours are found: by a k-d tree, by bounds on all pairs (exact, any dimension), by a navigable graph
-        (approximate, needs ``eigenspan[ann]``), or by scikit-learn. The choice and, where it is approximate, the measured recall
-        are in ``diagnostics_``. Of equally near points the one with the lower row comes first, whatever the search.
-    n_jobs : int or None, default=None
-        Threads; None means all. It has no effect on the result.
+    search
+        Search algorithm: a k-d tree, bounds on all pairs (exact, any dimension), a navigable graph (approximate, needs
+        ``eigenspan[ann]``), or scikit-learn. ``diagnostics_`` reports the choice and, if it is approximate, the measured
+        recall. Among equally near points the one with the lower row number comes first, whatever the search.
 
     Examples
     --------
@@ -186,18 +193,17 @@ class KNN(Spec):
         return NeighbourGraph(D, finder, self.symmetry)
 
 
+@documented
 class Radius(Spec):
     """Specification of an ε-neighbourhood graph, for any estimator's ``graph=``.
 
     Parameters
     ----------
-    radius : float
-        Points at most this far apart are neighbours. ``inf`` joins all pairs: n² distances, for which memory is asked first.
-    metric : str or callable, default="euclidean"
-    metric_params : dict or None, default=None
-        Parameters of the metric.
-    n_jobs : int or None, default=None
-        Threads; None means all. It has no effect on the result.
+    radius
+        Points at most this far apart are neighbours. ``inf`` joins all pairs: n² distances, for which the available memory
+        is checked first.
+    metric
+        Any metric of scikit-learn's NearestNeighbors, or a function of two rows that returns one number, not negative.
 
     Examples
     --------

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..._checks import Spec
 from ..._diagnostics import note
+from ..._documented import documented
 from ..._parameters import Count, Metric, parameter
 from ...errors import GraphError
 from ...numerics.nearest.finders import NearestRows
@@ -31,6 +32,7 @@ Edges = tuple[Index, Index, Array]
 _FIRST, _LAST = 16, 512
 
 
+@documented
 class MST(Spec):
     """Specification of a minimum-spanning-tree graph, for any estimator's ``graph=``.
 
@@ -43,15 +45,12 @@ class MST(Spec):
 
     Parameters
     ----------
-    n_trees : int, default=1
-        Edge-disjoint trees, at most half as many as there are points.
-    n_neighbors : int or None, default=None
-        Nearest neighbours to join as well.
-    metric : str or callable, default="euclidean"
-    metric_params : dict or None, default=None
-        Parameters of the metric.
-    n_jobs : int or None, default=None
-        Threads; None means all. It has no effect on the result.
+    n_trees
+        Number of edge-disjoint trees, at most half the number of points.
+    n_neighbors
+        Number of nearest neighbours to join as well. None joins none.
+    metric
+        Any metric of scikit-learn's NearestNeighbors, or a function of two rows that returns one number, not negative.
 
     Examples
     --------

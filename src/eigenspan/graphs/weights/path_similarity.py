@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._diagnostics import stage
+from ..._documented import documented
 from ..._parameters import Weights, parameter
 from ...errors import GraphError
 from ...numerics.memory import require
@@ -30,6 +31,7 @@ Index = NDArray[np.intp]
 _NUMBERS = 2**22
 
 
+@documented
 class PathSimilarity(WeightSpec):
     """Robust path-based weights, for any projection's ``weights=``.
 
@@ -39,13 +41,13 @@ class PathSimilarity(WeightSpec):
 
     Parameters
     ----------
-    weights : str or weight specification, default="heat"
-        Of the edges of the neighbour graph.
-    robust : bool, default=True
-        Damp the edges at outliers.
-    pairs : {"all", "edges"}, default="all"
-        Which pairs get a weight: all of them, kept as a tree in O(n) memory and divided by n so that a degree is a mean
-        similarity (projections, which can hold them so); or only the edges of the graph.
+    weights
+        Weights of the edges of the neighbour graph.
+    robust
+        Reduce the weight of edges at outliers.
+    pairs
+        Which pairs get a weight: all of them, stored as a tree in O(n) memory and divided by n so that a degree is a mean
+        similarity (for projections, which can use this form); or only the edges of the graph.
 
     Examples
     --------

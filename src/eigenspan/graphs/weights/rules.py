@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..._checks import Spec, real_numbers, refuse_unless_sizes
 from ..._diagnostics import note, stage
+from ..._documented import documented
 from ..._parameters import Count, Positive, Weights, parameter
 from ...errors import GraphError
 from ...numerics.nearest.angles import unit_rows
@@ -66,6 +67,7 @@ class WeightSpec(Spec):
         raise NotImplementedError
 
 
+@documented
 class Binary(WeightSpec):
     """Weight 1 on every edge.
 
@@ -83,14 +85,15 @@ class Binary(WeightSpec):
         return _with_data(distances, np.ones(distances.nnz))
 
 
+@documented
 class Heat(WeightSpec):
     """Heat kernel ``exp(−d²/σ²)``.
 
     Parameters
     ----------
-    sigma : float or None, default=None
-        Width; None takes half the median distance among at most 1000 points, of more drawn at random; for a graph that was given and
-        holds other lengths than the distances of the points, the median of these lengths.
+    sigma
+        Width. None means half the median distance among at most 1000 points, drawn at random if there are more; for a given
+        graph whose lengths are not the distances of the points, it means the median of these lengths.
 
     Examples
     --------
@@ -124,13 +127,14 @@ class Heat(WeightSpec):
             return _with_data(distances, np.exp(-((distances.data / self.sigma) ** 2)))
 
 
+@documented
 class LocalScaling(WeightSpec):
     """Self-tuning heat kernel ``exp(−d²/(σ_i σ_j))``, σ_i the distance from i to its k-th neighbour.
 
     Parameters
     ----------
-    k : int, default=7
-        Which neighbour sets the scale of a point; its last one where it has fewer.
+    k
+        Number of the neighbour whose distance sets the scale of a point; the last one if the point has fewer.
 
     Examples
     --------
@@ -166,6 +170,7 @@ class _BoundLocalScaling:
         return _with_data(distances, np.exp(-(distances.data**2) / (own[rows] * self.sigma[distances.indices])))
 
 
+@documented
 class Cosine(WeightSpec):
     """Cosine of the angle between two points, never below zero.
 
@@ -219,14 +224,16 @@ class _BoundGiven:
         return _with_data(distances, np.ones(distances.nnz)) if self.coordinates and X is not None else distances
 
 
+@documented
 class Powered(WeightSpec):
     """Hadamard power of other weights, norm kept: ``W∘ᵅ · ‖W‖_F/‖W∘ᵅ‖_F``.
 
     Parameters
     ----------
-    weights : str or weight specification, default="local"
-    alpha : float, default=2
-        Positive.
+    weights
+        The weights to raise to a power.
+    alpha
+        The exponent.
 
     Examples
     --------

@@ -47,23 +47,6 @@ class LTSA(_Alignment):
 
     Cost: neighbours, O(n(k²D + k³)) for the local models, one sparse factorisation and a Lanczos run.
 
-    Parameters
-    ----------
-    $n_components
-    $n_neighbors
-    $graph
-    $landmark_fit
-    $disconnected
-    $solver
-    $random_state
-    $n_jobs
-
-    Attributes
-    ----------
-    $graph_attribute
-    $landmarks_attribute
-    $spectral_attributes
-
     Examples
     --------
     >>> from sklearn.datasets import make_s_curve
@@ -100,23 +83,6 @@ class HessianLLE(_Alignment):
 
     Cost: neighbours, O(n(k²D + kd⁴)) for the local models, one sparse factorisation and a Lanczos run.
 
-    Parameters
-    ----------
-    $n_components
-    $n_neighbors
-    $graph
-    $landmark_fit
-    $disconnected
-    $solver
-    $random_state
-    $n_jobs
-
-    Attributes
-    ----------
-    $graph_attribute
-    $landmarks_attribute
-    $spectral_attributes
-
     Examples
     --------
     >>> from sklearn.datasets import make_s_curve
@@ -152,24 +118,15 @@ class GeodesicNullspaceAnalysis(_Alignment):
 
     Parameters
     ----------
-    $n_components
-    charts : {"geodesic", "tangent"}, default="geodesic"
-        Lengths along parabolas, right to third order, which need ``n_neighbors ≥ d(d+3)/2``; or coordinates in the tangent plane.
-    $n_neighbors
-    $graph
-    $landmark_fit
-    $disconnected
-    $solver
-    $random_state
-    $n_jobs
+    charts
+        Lengths along parabolas, exact to third order, which need ``n_neighbors ≥ d(d+3)/2``; or coordinates in the tangent
+        plane.
 
     Attributes
     ----------
     isometry_error_ : float
-        Distance of the neighbourhoods from their charts, root mean square over the charts' own extent: 0 for an isometry.
-    $graph_attribute
-    $landmarks_attribute
-    $spectral_attributes
+        Root mean square distance of the neighbourhoods from their charts, relative to the extent of the charts: 0 for an
+        isometry.
 
     Examples
     --------
@@ -227,23 +184,9 @@ class ModifiedLLE(LLE):
 
     Cost: neighbours, O(n(k²D + k³)) for the local models, one sparse factorisation and a Lanczos run.
 
-    Parameters
-    ----------
-    $n_components
-    $n_neighbors
-    $graph
-    $reg
-    $landmark_fit
-    $disconnected_lists
-    $solver
-    $random_state
-    $n_jobs
-
     Attributes
     ----------
-    $graph_attribute
-    $landmarks_attribute
-    $spectral_attributes
+    weights_ : absent
 
     Examples
     --------
@@ -276,24 +219,8 @@ class LLTSA(GraphProjection):
 
     Parameters
     ----------
-    $n_components
-    $n_neighbors
-    $graph_supervised
-    $metric_of_rows
-    $kernel
-    $landmarks
-    $reduce
-    $ridge
-    $unlabeled_graph
-    $scale
-    $solver
-    $random_state
-    $n_jobs
-
-    Attributes
-    ----------
-    $linear_attributes
-    $spectral_attributes
+    unlabeled
+        ... It has no effect on graphs that do not use classes.
 
     Examples
     --------

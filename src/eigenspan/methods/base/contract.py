@@ -30,7 +30,7 @@ from ..._compat import (
     reporting,
 )
 from ..._diagnostics import aloud, collect
-from ..._parameters import ArrayLike, Count, Declared, Function, NotNegative, Seed, parameter
+from ..._parameters import ArrayLike, Count, Declared, Function, NotNegative, Seed, TypeName, literal_set, parameter
 from ...data import (
     Actions,
     Classes,
@@ -59,9 +59,9 @@ Array = NDArray[np.float64]
 Components = Annotated[Any, Interval(Integral, 1, None, closed="left")]
 #: The same where a spectrum tells the number.
 ToldComponents = Components | Literal["auto"]
-Solving = Annotated[Any, StrOptions(set(SOLVERS)), HasMethods("pairs")]
-Kernels = Annotated[Any, str, Function(), HasMethods("get_params")]
-LandmarkRows = Count | ArrayLike | Landmarks | None
+Solving = Annotated[Any, StrOptions(set(SOLVERS)), HasMethods("pairs"), TypeName(literal_set(SOLVERS), "Solver")]
+Kernels = Annotated[Any, str, Function(), HasMethods("get_params"), TypeName("str", "Kernel", "callable")]
+LandmarkRows = Annotated[Count | ArrayLike | Landmarks, TypeName("int", "Landmarks", "array of indices")] | None
 Scale = Literal["unit-variance"] | None
 
 
@@ -81,8 +81,18 @@ class _NotHeld:
 class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declared):
     """Outer contract of every method: ``_fit(sample) -> Fitted``.
 
-    Fitted attributes: ``embedding_`` (n, d), ``map_`` (a picklable function of new points), ``diagnostics_`` (seconds per stage,
-    solver, graph components, memory).
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        Embedding of the training points. Absent if the rows were read from a file or in parts.
+    map_ : Map
+        The function behind ``transform``.
+    diagnostics_ : dict
+        Seconds per stage, and other facts of the fit.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns of X, if all of them are strings.
     """
 
     #: What the method reads from X and y.
@@ -248,7 +258,22 @@ def _for_dense_rows(fitted: Fitted, x: Any) -> Fitted:
 
 
 class SpectralReducer(Reducer):
-    """Inner contract: ``_pose(sample) -> Posed``. Adds ``eigenvalues_``, ``residuals_``, ``gap_`` and ``problem_``."""
+    """Inner contract: ``_pose(sample) -> Posed``. Adds ``eigenvalues_``, ``residuals_``, ``gap_`` and ``problem_``.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray of shape (n_components,)
+        Eigenvalues of the trace problem, best first.
+    residuals_ : ndarray of shape (n_components,)
+        Residuals of the eigenpairs, relative to the norm of the matrix.
+    gap_ : float
+        Relative distance between the last eigenvalue used and the next one. Below 1e-8 the subspace is not unique.
+    problem_ : TraceProblem
+        The trace problem that was solved.
+    diagnostics_ : dict
+        Seconds per stage, solver, graph components and other facts of the fit. ``"tied_axes"`` lists axes with equal
+        eigenvalues: only their span is determined by the problem, and a fixed rule chooses the axes in it.
+    """
 
     n_components: Components = parameter(default=2, kw_only=False)
     solver: Solving = "auto"
@@ -315,7 +340,24 @@ def refuse_idle(estimator: Any) -> None:
 
 
 class LinearReducer(SpectralReducer):
-    """Methods whose map may be linear in the features: adds ``components_`` (d, D), ``mean_`` and ``inverse_transform``."""
+    """Methods whose map may be linear in the features: adds ``components_`` (d, D), ``mean_`` and ``inverse_transform``.
+
+    Parameters
+    ----------
+    reduce
+        Number of principal axes of X to keep before the method is fitted: for undersampled data, and for sparse X with very
+        many columns. The method is then fitted to the centred coordinates along these axes, as in a pipeline after PCA.
+        Neighbours, distances and weights are computed from these coordinates too, unless `graph` is a graph that you give.
+        ``components_`` and ``transform`` still refer to the columns of X. A number above the rank of X keeps all axes
+        (``diagnostics_["reduced_to"]``). None keeps X as it is.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Axes in the input space.
+    mean_ : ndarray of shape (n_features,)
+        The point of the input space that is mapped to the origin of the embedding.
+    """
 
     reduce: Count | None = None
 
@@ -358,6 +400,25 @@ class FeatureReducer(LinearReducer):
     """Methods whose map is linear in the features or, through ``kernel=``, in a kernel's feature space.
 
     ``components_``, ``mean_`` and ``inverse_transform`` are there when the features are the inputs themselves.
+
+    Parameters
+    ----------
+    kernel
+        None uses the features themselves. A kernel turns the method into its kernel form: a name such as ``"rbf"``,
+        ``Kernel("poly", degree=2)``, a kernel of a neighbour graph such as ``HeatKernel(t)``, a function of two arrays of
+        rows or of two rows, or ``"precomputed"`` if X is the kernel matrix. A neighbour graph is then built in the feature
+        space of the kernel.
+    ridge
+        ε that keeps the axes short: added as B + εI, or as A + εI if a PSD form A is minimised. None means 0 for features
+        of full rank. For kernels, whose feature space can interpolate any embedding of the training points, None means a
+        small value, which ``diagnostics_`` reports.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Axes in the input space. Absent with a kernel.
+    mean_ : ndarray of shape (n_features,)
+        The point of the input space that is mapped to the origin of the embedding. Absent with a kernel.
     """
 
     kernel: Kernels | None = None

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._diagnostics import stage
-from ..._parameters import Count, Metric, Verbose
+from ..._parameters import Count, Metric, TypeName, Verbose
 from ...data import Input, Sample
 from ...errors import DuplicateWarning, GraphError, InputError, warn
 from ...graphs import Needs, NeighbourGraph, Policy
@@ -28,7 +28,7 @@ from .duplicates import over_distinct, within
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-Graph = str | GivenGraph | None
+Graph = Annotated[str | GivenGraph, TypeName("graph specification")] | None
 
 
 def _by_rows_alone(estimator: Any) -> bool:
@@ -41,6 +41,25 @@ class GraphEmbedding(SpectralReducer):
 
     Adds ``graph_``, which other estimators accept as ``graph=``. With landmarks the method is fitted on these rows alone, and
     its map places all others. Of rows that are equal one stands for all, with their number as its mass: they share one place.
+
+    Parameters
+    ----------
+    landmarks
+        Fit to this many rows, or to the given ones, build the graph among them, and place all other rows by the map for new
+        points. This costs a fit to m rows and one neighbour search per other row, with O(m) memory beyond data and
+        embedding. Details finer than the spacing of the landmarks are interpolated. None fits to all rows.
+    disconnected
+        What to do if the graph is not connected: add the shortest edges between the components and warn; embed the largest
+        component (if several are equally large, the one with the shortest edges), place the other points by the map and
+        warn; or raise an error.
+
+    Attributes
+    ----------
+    graph_ : NeighbourGraph
+        The neighbour graph, which other estimators accept as ``graph=``. If rows of X repeat, it is the graph of the
+        distinct rows: ``graph_.rows`` holds their row numbers, and is None if all rows are nodes.
+    landmarks_ : ndarray of int
+        The rows chosen, if `landmarks` is given. Graph, weights and eigenvalues are then those of these rows.
     """
 
     n_neighbors: Count | None = None
@@ -104,7 +123,19 @@ class GraphEmbedding(SpectralReducer):
 
 
 class SampledEmbedding(GraphEmbedding):
-    """Those whose landmarks are tied to the graph of all points: `sample` says how many rows are all, and the map places the others."""
+    """Those whose landmarks are tied to the graph of all points: `sample` says how many rows are all, and the map places the others.
+
+    Parameters
+    ----------
+    sample
+        Fit to this many random rows as if they were all rows, and place the others by the map for new points. Use it to fit
+        a Dask array or data frame, whose rows stay on their cluster. None fits to all rows.
+
+    Attributes
+    ----------
+    sample_ : ndarray of int
+        The rows drawn, if `sample` is given.
+    """
 
     sample: Count | None = None
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._diagnostics import stage
-from ..._parameters import Count, Metric, Verbose
+from ..._parameters import Count, Marker, Metric, Verbose
 from ...data import Input, Sample
 from ...data.y import ClassLabels
 from ...errors import GraphError
@@ -48,13 +48,27 @@ class GraphProjection(FeatureReducer):
     """Projective and kernel methods over a graph, which is never bridged, and may be the graph of the classes.
 
     ``graph="class"`` joins all points of a class [S0, §5.1]; ``graph=KNN(k, within_class=True)`` only near ones.
+
+    Parameters
+    ----------
+    graph
+        ... With labels, ``"class"`` joins all points of a class, and ``KNN(k, within_class=True)`` the nearest ones among
+        them; ``fit`` then needs y.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The class labels, if the graph uses classes.
+    graph_ : NeighbourGraph
+        The neighbour graph, which other estimators accept as ``graph=``. Absent if no neighbours were searched for, as with
+        ``graph="class"`` and ``"all"``.
     """
 
     n_neighbors: Count | None = None
     graph: Graph = None
     metric: Metric | None = None
     metric_params: dict[str, Any] | None = None
-    unlabeled: Any = None
+    unlabeled: Marker = None
     n_jobs: int | None = None
     verbose: Verbose = 0
 

@@ -88,7 +88,16 @@ def kernel_scatters(estimator: Any, sample: Sample) -> Scatters:
 
 
 class Streaming:
-    """Adds ``partial_fit`` to a reducer that says what sums over the rows lead to, ``_fit_sums(sums, X) -> Fitted``."""
+    """Adds ``partial_fit`` to a reducer that says what sums over the rows lead to, ``_fit_sums(sums, X) -> Fitted``.
+
+    Attributes
+    ----------
+    n_samples_seen_ : int
+        Number of rows so far. Present if `partial_fit` can add more: with dense X of more rows than features, and no
+        parameter that needs all rows at once.
+    moments_ : Sums
+        Counts, means and scatter matrices of these rows, to which `partial_fit` adds.
+    """
 
     def _needs_rows(self) -> str | None:
         """The parameter that asks for more of the data than sums; None where nothing does."""

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from ..._documented import documented
 from ...data.y import ClassLabels
 from .contract import FeatureReducer, LinearReducer
-from .docs import documented
 
 Class = TypeVar("Class", bound=type)
 
@@ -56,7 +56,7 @@ BESIDES: list[Method] = []
 
 
 def method(family: str, form: str, unit: str, cost: str, source: str, *aliases: str) -> Callable[[Class], Class]:
-    """Class decorator: a row of the table and the shared entries of the docstring.
+    """Class decorator: add the class to the table, and complete its docstring.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._diagnostics import note
-from ..._parameters import Positive, Share, parameter
+from ..._parameters import Marker, Positive, Share, parameter
 from ...data import Classes, Input, Sample
 from ...data.y import ClassLabels, Targets, read_classes
 from ...errors import DimensionError, LabelError
@@ -41,11 +41,22 @@ def bounded(n_components: Any, basis: Features, most: int, why: str | None, defa
 
 
 class LabelledProjection(FeatureReducer):
-    """Linear and kernel projections that need y and weigh their axes."""
+    """Linear and kernel projections that need y and weigh their axes.
+
+    Parameters
+    ----------
+    n_components
+        Number of directions. None means c − 1, the maximum for c classes.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The class labels.
+    """
 
     n_components: Components | None = parameter(default=None, kw_only=False)
     axes: AxisRule = "unit"
-    unlabeled: Any = None
+    unlabeled: Marker = None
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
 
@@ -68,7 +79,21 @@ def _labels_or_numbers(estimator: Any) -> Any:
 
 
 class _LabelKernel(LabelledProjection):
-    """Methods over ``H K_y H``."""
+    """Methods over ``H K_y H``.
+
+    Parameters
+    ----------
+    width
+        w of ``"rbf"``. None means half the median distance of the targets. It has no effect with other `labels`.
+    unlabeled
+        Class label that marks unlabelled points, besides NaN and None. It has no effect on numbers (``"rbf"``,
+        ``"linear"``), where only NaN and None mark them.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The class labels, if `labels` are classes.
+    """
 
     labels: Literal["delta", "rbf", "linear"] = "delta"
     width: Positive | None = None
@@ -106,32 +131,16 @@ class SupervisedPCA(LabelledStreaming, _LabelKernel):
 
     Parameters
     ----------
-    n_components : int or None, default=None
-        Number of axes. None means as many as the labels allow, c − 1 for classes and one a target for ``"linear"``; two for
-        ``"rbf"``, or fewer where there is no more.
-    labels : {"delta", "rbf", "linear"}, default="delta"
-        K_y: 1 within a class; exp(−(y_i − y_j)²/w²) or y_i·y_j for numbers (of several columns if need be).
-    width : float or None, default=None
-        w of ``"rbf"``; None means half the median distance of the targets. It has no effect on other `labels`.
-    $axes_orthonormal
-    $kernel
-    $landmarks
-    $reduce
-    $ridge_orthonormal
-    unlabeled : int, str or None, default=None
-        A class label that marks unlabelled points, besides NaN and None. It has no effect on numbers (``"rbf"``, ``"linear"``), among
-        which only NaN and None mark them.
-    $scale
-    $solver
-    $random_state
-
-    Attributes
-    ----------
-    classes_ : ndarray
-        The class labels (``labels="delta"``).
-    $streaming_attributes
-    $linear_attributes
-    $spectral_attributes
+    n_components
+        Number of axes. None means as many as the labels allow: c − 1 for classes, and one per target for ``"linear"``. For
+        ``"rbf"`` it means two, or fewer if there are no more.
+    labels
+        K_y: 1 within a class; exp(−(y_i − y_j)²/w²) or y_i·y_j for numbers (of one or more columns).
+    axes
+        ... The axes are solved with length one, so the choice between the first two, and between the last two, has no
+        effect.
+    ridge
+        Has no effect on orthonormal axes; accepted so that methods can be exchanged.
 
     Examples
     --------
@@ -192,34 +201,21 @@ class RoweisDA(_LabelKernel):
 
     Parameters
     ----------
-    $n_components
-    r1 : float in [0, 1], default=0.5
-        How much the labels count in what is maximised. With 1 there are as many directions as in `SupervisedPCA`.
-    r2 : float in [0, 1], default=0.5
-        How much the scatter within classes counts in the unit.
-    labels : {"delta", "rbf", "linear"}, default="delta"
+    n_components
+        Number of dimensions d of the embedding.
+    r1
+        Weight of the labels in what is maximised. With 1 there are as many directions as in `SupervisedPCA`.
+    r2
+        Weight of the scatter within classes in the unit.
+    labels
         K_y: 1 within a class; exp(−(y_i − y_j)²/w²) or y_i·y_j for numbers, whose distinct values are the classes of S_W.
-    width : float or None, default=None
-        w of ``"rbf"``; None means half the median distance of the targets. It has no effect on other `labels`.
-    $axes
-    $kernel
-    $landmarks
-    $reduce
-    ridge : float or None, default=None
-        Added to the 1 − r2 that stand beside S_W already. None means 0, and with r2 = 1 a small ridge for kernels.
-    unlabeled : int, str or None, default=None
-        A class label that marks unlabelled points, besides NaN and None. It has no effect on numbers (``"rbf"``, ``"linear"``), among
-        which only NaN and None mark them.
-    $scale
-    $solver
-    $random_state
+    ridge
+        Added to the 1 − r2 that is added to S_W in any case. None means 0, or a small value for kernels with r2 = 1.
 
     Attributes
     ----------
     classes_ : ndarray
-        The class labels, where there are classes.
-    $linear_attributes
-    $spectral_attributes
+        The class labels, or the distinct values of numbers.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from ..._diagnostics import note
-from ..._parameters import ArrayLike, Share, parameter
+from ..._parameters import ArrayLike, Marker, Share, parameter
 from ...data import Input, Sample
 from ...data.rows.moments import Sums
 from ...data.y import ClassLabels
@@ -75,67 +75,57 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=None
-        Number of directions. None means c − 1, which is also the most the ratio trace of c classes has, or all there are in features
-        of lower rank. "auto" keeps those that are more than chance at the 5 % level, by Wilks' lambda of each and those after it
-        (Rao's F, exact for normal classes of equal covariance), one at least: for the classical criterion without kernel, ridge and
-        shrinkage, and more rows than features and classes.
-    criterion : {"ratio-trace", "trace-ratio", "one-against-rest"}, default="ratio-trace"
-        The classical criterion; the orthogonal one, which may have more than c − 1 directions (its value is ``trace_ratio_``, in units
-        of S_T, and ``between_to_within_``, in units of S_W); or for every class the direction that tells it best from all others
-        [S3, §3.7], positive on its side: c axes, each to be read by itself, in the span of the classical ones.
-    shrinkage : float in [0, 1], "auto" or None, default=None
-        Pull the within-class covariance towards a multiple of the identity; ``"auto"`` is Ledoit and Wolf's amount.
-    priors : array-like of shape (n_classes,) or None, default=None
-        Probabilities of the classes, in the order of ``classes_``, for ``predict`` and its relatives; None means their shares of the
-        labelled rows. The directions do not depend on them.
-    store_covariance : bool, default=False
+    n_components
+        Number of directions. None means c − 1, which is also the maximum of the ratio trace for c classes, or fewer if the
+        features have lower rank. "auto" keeps the directions that are significant at the 5 % level, at least one, by Wilks'
+        lambda of each and those after it (Rao's F, exact for normal classes of equal covariance). It needs the classical
+        criterion without kernel, ridge or shrinkage, and more rows than features and classes.
+    criterion
+        The classical criterion; the orthogonal one, which may have more than c − 1 directions (its value is
+        ``trace_ratio_``, in units of S_T, and ``between_to_within_``, in units of S_W); or, for every class, the direction
+        that separates it best from all others [S3, §3.7], positive on its side: c axes, each to be read by itself, in the
+        span of the classical ones.
+    shrinkage
+        Shrink the within-class covariance towards a multiple of the identity by this share; ``"auto"`` is the amount of
+        Ledoit and Wolf. None means no shrinkage.
+    priors : array-like of shape (n_classes,) or None
+        Class probabilities, in the order of ``classes_``, for ``predict`` and related methods. None means the class
+        frequencies of the labelled rows. The directions do not depend on them.
+    store_covariance
         Keep the D×D covariance of the classes as ``covariance_`` (not with a kernel).
-    $axes
-    $kernel
-    $landmarks
-    $reduce
-    $ridge
-    $unlabeled
-    $scale
-    $solver
-    $random_state
 
     Attributes
     ----------
     classes_ : ndarray
         The class labels.
     priors_ : ndarray of shape (n_classes,)
-        Probabilities of the classes.
+        Class probabilities.
     means_ : ndarray of shape (n_classes, n_features)
-        Class means (absent with a kernel, as are the next three).
+        Class means. Absent with a kernel, as are the next three.
     xbar_ : ndarray of shape (n_features,)
-        Their mean under the priors.
+        Mean of the class means, weighted by the priors.
     coef_ : ndarray of shape (n_classes, n_features), or (1, n_features) for two classes
         Weights of ``decision_function``.
     intercept_ : ndarray of shape (n_classes,), or (1,) for two classes
+        Constants of ``decision_function``.
     covariance_ : ndarray of shape (n_features, n_features)
-        Of every class, as ``predict`` uses it: shrunk and with the ridge, within the span of the data. Where `store_covariance` asks.
+        Covariance of every class as ``predict`` uses it: with shrinkage and ridge, within the span of the data. Present
+        with `store_covariance`.
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        Share of each axis in the scatter between the classes, measured in that within them (with ``"ratio-trace"``).
+        Share of each axis in the scatter between the classes, in units of the scatter within them. Present with
+        ``"ratio-trace"``.
     trace_ratio_ : float
-        With ``"trace-ratio"``: the maximum Tr(VᵀS_BV)/Tr(VᵀS_TV), between 0 and 1. S_T = S_B + S_W is the total scatter, S_W shrunk and
-        with the ridge where asked for.
+        The maximum of Tr(VᵀS_BV)/Tr(VᵀS_TV), between 0 and 1. S_T = S_B + S_W is the total scatter, S_W with shrinkage and
+        ridge if asked for. Present with ``"trace-ratio"``.
     between_to_within_ : float
-        With ``"trace-ratio"``: Tr(VᵀS_BV)/Tr(VᵀS_WV) of the same axes and the same S_W. It is ρ/(1 − ρ) for ρ = ``trace_ratio_``, so that
-        both are largest for the same axes.
-    n_samples_seen_ : int
-        Rows so far, where `partial_fit` can add more.
-    moments_ : Sums
-        Counts, means and scatters of these rows, to which `partial_fit` adds.
+        Tr(VᵀS_BV)/Tr(VᵀS_WV) of the same axes and the same S_W. It is ρ/(1 − ρ) for ρ = ``trace_ratio_``, so the same axes
+        maximise both. Present with ``"trace-ratio"``.
     n_components_ : int
         Number of directions.
     decision_ : Map
-        The function behind ``predict``: log posteriors up to what all classes share.
+        The function behind ``predict``: log posteriors up to a constant that all classes share.
     collapsed_ : int
-        Directions along which the training classes have no extent.
-    $linear_attributes
-    $spectral_attributes
+        Number of directions along which the training classes have no extent.
 
     Examples
     --------
@@ -161,7 +151,7 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
     priors: ArrayLike | None = None
     store_covariance: bool = False
     axes: AxisRule = "unit"
-    unlabeled: Any = None
+    unlabeled: Marker = None
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels(), one_pass=reads_once, blocks=by_landmarks)
 

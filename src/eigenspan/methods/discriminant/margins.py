@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._parameters import Count, NotNegative, Weights
+from ..._parameters import Count, Marker, NotNegative, Weights
 from ...graphs import affinity, allies, rivals
 from ...graphs.weights.rules import refuse_given
 from ...problem import Form
@@ -14,7 +14,13 @@ from .pair_costs import PairCosts, ones_on
 
 
 class _Margins(PairCosts):
-    """Methods with a graph of allies and one of rivals."""
+    """Methods with a graph of allies and one of rivals.
+
+    Parameters
+    ----------
+    n_rivals
+        Number of nearest points of other classes. None means as many as `n_neighbors`.
+    """
 
     n_rivals: Count | None = None
 
@@ -45,9 +51,11 @@ class DNE(_Margins):
 
     Parameters
     ----------
-    $n_components
-    $n_rivals
-    $cost_parameters_orthonormal
+    axes
+        ... The axes are solved with length one, so the choice between the first two, and between the last two, has no
+        effect.
+    ridge
+        Has no effect on orthonormal axes; accepted so that methods can be exchanged.
 
     Examples
     --------
@@ -77,12 +85,6 @@ class MFA(_Margins):
     with γ = 0.1.
 
     Cost: as `DNE`.
-
-    Parameters
-    ----------
-    $n_components
-    $n_rivals
-    $cost_parameters
 
     Examples
     --------
@@ -114,11 +116,8 @@ class LDE(MFA):
 
     Parameters
     ----------
-    $n_components
-    weights : {"heat", "local", "binary", "cosine"} or weight specification, default="heat"
-        Weights of the edges within and across classes, such as ``Heat(sigma)``.
-    $n_rivals
-    $cost_parameters
+    weights : {"heat", "local", "binary", "cosine"} or weight specification
+        Weights of the edges within and between classes, such as ``Heat(sigma)``.
 
     Examples
     --------
@@ -150,12 +149,6 @@ class SSDNE(DNE):
 
     Cost: as `DNE`.
 
-    Parameters
-    ----------
-    $n_components
-    $n_rivals
-    $cost_parameters_orthonormal
-
     Examples
     --------
     >>> import numpy as np
@@ -168,7 +161,7 @@ class SSDNE(DNE):
     """
 
     gamma: NotNegative = 0.1
-    unlabeled: Any = -1
+    unlabeled: Marker = -1
 
 
 @method("semi-supervised", "MFA + γ L of all points", "L of allies", "n² D, or " + NEIGHBOURS_AND_FEATURES, "S2 §2.1.2")
@@ -178,12 +171,6 @@ class SSMFA(MFA):
     .. math:: \\min_V \\operatorname{Tr}(V^T X^T (D - C) X V) \\quad \\text{s.t. } V^T X^T (D^I - C^I) X V = I,\\quad C = -C^E + \\gamma C^u
 
     Cost: as `DNE`.
-
-    Parameters
-    ----------
-    $n_components
-    $n_rivals
-    $cost_parameters
 
     Examples
     --------
@@ -197,4 +184,4 @@ class SSMFA(MFA):
     """
 
     gamma: NotNegative = 0.1
-    unlabeled: Any = -1
+    unlabeled: Marker = -1

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ..._parameters import Count, NotNegative, Verbose, Weights
+from ..._parameters import Count, Marker, NotNegative, Verbose, Weights
 from ...data import Input, Sample
 from ...data.x import as_rows
 from ...data.y import ClassLabels
@@ -40,27 +40,22 @@ class SupervisedNonlinearLocalEmbedding(SpectralReducer):
 
     Parameters
     ----------
-    $n_components
-    n_neighbors : int or None, default=None
-        Nearest rows of its class that each row is tied to; None for all of them.
-    weights : {"heat", "local", "binary", "cosine"} or weight specification, default="heat"
-        Weights of pairs, from the rows of X themselves (from their images where X is a kernel matrix): ``Heat(sigma)``, σ half the median
-        distance unless given. Of all pairs they are "heat", "local" or powers of these.
-    kernel : str, Kernel or callable, default="rbf"
-        A name, ``Kernel("rbf", gamma="median")``, a kernel of a graph such as ``HeatKernel(t)``, a function of two arrays of rows,
-        or of two rows, or ``"precomputed"`` when X is the kernel matrix.
-    $landmarks
-    $ridge
-    $unlabeled
-    $scale
-    $solver
-    $random_state
-    $n_jobs
+    n_neighbors
+        Number of nearest rows of its class that each row is tied to. None means all of them.
+    weights : {"heat", "local", "binary", "cosine"} or weight specification
+        Weights of pairs, computed from the rows of X (from their images if X is a kernel matrix): ``Heat(sigma)``, where σ
+        is half the median distance unless given. For all pairs they must be "heat", "local" or powers of these.
+    kernel
+        A name, ``Kernel("rbf", gamma="median")``, a kernel of a graph such as ``HeatKernel(t)``, a function of two arrays
+        of rows or of two rows, or ``"precomputed"`` if X is the kernel matrix.
+    ridge
+        ε that keeps the axes short, added to the form that is minimised. None means a small value, which ``diagnostics_``
+        reports, because the feature space of a kernel can interpolate any embedding of the training points.
 
     Attributes
     ----------
-    $classes_attribute
-    $spectral_attributes
+    classes_ : ndarray
+        The class labels.
 
     Examples
     --------
@@ -87,7 +82,7 @@ class SupervisedNonlinearLocalEmbedding(SpectralReducer):
     landmarks: LandmarkRows = None
     ridge: NotNegative | None = None
     scale: Scale = None
-    unlabeled: Any = None
+    unlabeled: Marker = None
     n_jobs: int | None = None
     verbose: Verbose = 0
 

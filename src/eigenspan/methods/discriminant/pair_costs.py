@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._diagnostics import note
-from ..._parameters import Count, NotNegative, Positive, Verbose
+from ..._parameters import Count, Marker, NotNegative, Positive, Verbose
 from ...data import Input, Sample
 from ...data.y import ClassLabels
 from ...errors import DimensionError, GraphError, LabelError, LabelWarning, RidgeWarning, warn
@@ -80,7 +80,38 @@ class RatioWeights:
 
 
 class PairCosts(FeatureReducer):
-    """The framework: ``min Tr(V'Z'(A_ℓ + γ s L_u)ZV)  s.t.  V'BV = I``, a subclass saying A_ℓ and B."""
+    """The framework: ``min Tr(V'Z'(A_ℓ + γ s L_u)ZV)  s.t.  V'BV = I``, a subclass saying A_ℓ and B.
+
+    Parameters
+    ----------
+    gamma
+        γ, the weight of the neighbours of all points, labelled or not. 0 leaves them out, and `alpha`, `gamma_scale` and
+        `graph` then have no effect.
+    alpha
+        Hadamard power of the affinities of these neighbours [S2, eq. 9]: larger values give near pairs more weight and
+        distant ones less. It has no effect with ``gamma=0``.
+    gamma_scale
+        The unit of γ. With ``"relative"``, γ is the total cost Tr U of the neighbours of all points, as a share of the most
+        that the labels can gain: the sum of the negative eigenvalues of A (or of all, if none is negative). γs U is added
+        to A, where :math:`s = \\sum_i \\max(-\\lambda_i(A), 0) / \\operatorname{Tr} U`, so neither units nor the numbers of
+        points and labels change its effect. ``diagnostics_`` has s as ``"gamma_factor"`` and γs as ``"effective_gamma"``.
+        ``"raw"`` adds γU, and γI to a singular B, as in [S2]: a sum over all pairs, which can outweigh a few labels. It has
+        no effect with ``gamma=0``.
+    n_neighbors
+        Number of nearest points of the same class (all of a smaller class), and the neighbour that sets the local scale of
+        affinities. None means 3, or 7 for the local scales of all pairs in a class.
+    graph
+        Pairs in the affinity of unlabelled points: ``"all"`` of them as in [S2, eq. 7], O(n²) in blocks, or the edges of a
+        neighbour graph such as ``KNN(10)``, the better choice for many points. It has no effect with ``gamma=0``.
+    ridge
+        ε that keeps the axes short: B + εI. None means 0 for features, a small value for kernels, and 1 % of the mean
+        non-zero eigenvalue of B if B is singular (with a warning if γ = 0). ``diagnostics_`` reports it.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The class labels.
+    """
 
     gamma: NotNegative = 0.0
     alpha: Positive = 4.0
@@ -88,7 +119,7 @@ class PairCosts(FeatureReducer):
     n_neighbors: Count | None = None
     graph: Literal["all"] | GivenGraph = "all"
     axes: AxisRule = "unit"
-    unlabeled: Any = None
+    unlabeled: Marker = None
     n_jobs: int | None = None
     verbose: Verbose = 0
 
@@ -272,11 +303,9 @@ class LFDA(PairCosts):
 
     Parameters
     ----------
-    $n_components
-    affinity : {"neighbours", "local"}, default="neighbours"
-        Which points of a class are near: its k nearest, all alike [S2]; or all pairs, weighed by exp(−d²/(σ_i σ_j)) with σ the
-        distance to the k-th neighbour in the class [Sugiyama 2007].
-    $cost_parameters
+    affinity
+        Which points of a class count as near: its k nearest, all with equal weight [S2]; or all pairs, with weight
+        exp(−d²/(σ_i σ_j)), where σ is the distance to the k-th neighbour in the class [Sugiyama 2007].
 
     Examples
     --------

@@ -57,21 +57,17 @@ class ClassicalMDS(GramReducer):
 
     Parameters
     ----------
-    $n_components_gram
-    metric : str or callable, default="euclidean"
-        Any metric of scikit-learn's pairwise_distances, or ``"precomputed"`` when X holds the distances.
-    correction : {"cailliez", "lingoes"} or None, default=None
-        For distances that no points have (negative eigenvalues): the smallest constant added to the distances, or to their squares,
-        that makes them Euclidean. None keeps the nearest positive semidefinite matrix.
-    $solver
-    $random_state
+    metric
+        Any metric of scikit-learn's pairwise_distances, a function of two rows, or ``"precomputed"`` if X holds the
+        distances.
+    correction
+        For distances that no points can have (negative eigenvalues): add the smallest constant to the distances, or to
+        their squares, that makes them Euclidean. None keeps the nearest positive semidefinite matrix.
 
     Attributes
     ----------
     goodness_of_fit_ : float
         Share of the squared Gram matrix that the embedding reproduces, ``Σ λ_d² / ‖G‖²_F``.
-    $told_attributes
-    $spectral_attributes
 
     Examples
     --------

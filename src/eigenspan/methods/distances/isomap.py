@@ -50,26 +50,20 @@ class Isomap(LandmarkReducer, SampledEmbedding):
 
     Parameters
     ----------
-    $n_components_gram
-    $n_neighbors
-    $graph
-    $conformal
-    landmarks : int, Landmarks, array of indices or None, default=None
-        Use geodesics to these points only, through the graph of all points (see `LandmarkIsomap`).
-    $sample
-    $disconnected
-    $solver
-    $random_state
-    $n_jobs
+    conformal
+        Divide the length of each edge by √(M_i M_j), where M_i is the mean distance from i to its k nearest neighbours (de
+        Silva & Tenenbaum): for sheets that are sampled unevenly or bent conformally. For a radius or a given graph, M_i is
+        the mean over all neighbours in the list of i.
+    landmarks
+        Compute geodesics to these points only, through the graph of all points (see `LandmarkIsomap`). None uses all
+        points.
 
     Attributes
     ----------
-    $sample_attribute
+    landmarks_ : ndarray of int
+        The rows chosen as landmarks, if `landmarks` is given.
     dist_matrix_ : ndarray of shape (n_samples, n_samples)
-        Geodesic distances between the points of ``graph_``, worked out anew each time they are asked for (absent with landmarks).
-    $graph_attribute
-    $told_attributes
-    $spectral_attributes
+        Geodesic distances between the points of ``graph_``, recomputed each time they are read. Absent with landmarks.
 
     Examples
     --------
@@ -253,26 +247,14 @@ class LandmarkIsomap(Isomap):
 
     Parameters
     ----------
-    $n_components_gram
-    $n_neighbors
-    $graph
-    $conformal
-    landmarks : int, Landmarks, array of indices or None, default=None
-        How many, how, or which. None means 200, or all points where there are fewer.
-    $sample
-    $disconnected
-    $solver
-    $random_state
-    $n_jobs
+    landmarks
+        Number of landmarks, how to choose them, or their rows. None means 200, or all points if there are fewer.
 
     Attributes
     ----------
     landmarks_ : ndarray of int
-        The rows chosen.
-    $sample_attribute
-    $graph_attribute
-    $told_attributes
-    $spectral_attributes
+        The rows chosen as landmarks.
+    dist_matrix_ : absent
 
     Examples
     --------

@@ -41,23 +41,21 @@ class KernelIsomap(Isomap):
 
     Parameters
     ----------
-    $n_components_gram
-    psd : {"project", "constant"}, default="project"
-        Drop the negative eigenvalues, or add the smallest constant to the distances.
-    $n_neighbors
-    $graph
-    $conformal
-    $geodesic_parameters
+    landmarks
+        Fit to this many rows, or to the given ones, build the graph among them, and place all other rows by the map for new
+        points. This costs a fit to m rows and one neighbour search per other row, with O(m) memory beyond data and
+        embedding. Details finer than the spacing of the landmarks are interpolated. None fits to all rows.
+    psd
+        Drop the negative eigenvalues, or add the smallest constant to the distances that leaves none.
 
     Attributes
     ----------
     constant_ : float
         c; zero with ``psd="project"``.
     kernel_ : ndarray of shape (n_samples, n_samples)
-        K between the points of ``graph_``, worked out anew each time it is asked for.
+        K between the points of ``graph_``, recomputed each time it is read.
     dist_matrix_ : ndarray of shape (n_samples, n_samples)
         Geodesic distances between the same points, without the constant.
-    $geodesic_attributes
 
     Examples
     --------

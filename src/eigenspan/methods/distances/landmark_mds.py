@@ -47,7 +47,23 @@ _ENTRIES = 2**20
 
 
 class GramReducer(SpectralReducer):
-    """Methods whose axes are those of a Gram matrix, or of the points placed by one."""
+    """Methods whose axes are those of a Gram matrix, or of the points placed by one.
+
+    Parameters
+    ----------
+    n_components
+        Number of dimensions d of the embedding. ``"auto"`` determines it from the spectrum. For coordinates with noise it
+        uses the Bayesian information criterion of a Gaussian model, as `PCA` does. For distances that no points can have,
+        whose negative eigenvalues show the size of the errors, it drops axes up to twice that size and keeps those before
+        the largest drop among the others.
+
+    Attributes
+    ----------
+    n_components_ : int
+        Number of dimensions of the embedding.
+    spectrum_ : ndarray
+        The eigenvalues, largest first, from which the number was determined. Present with ``n_components="auto"``.
+    """
 
     def unexplained_residual(self) -> float:
         """Share of the points' extent that the embedding leaves out: ``Σ_{a>d} λ_a / Σ_a λ_a`` over the positive eigenvalues.
@@ -78,6 +94,11 @@ class LandmarkReducer(GramReducer):
 
     Points are triangulated on *all* axes of the landmarks that stand above noise, and all points then decide which d directions are
     shown. The first d axes of the landmarks alone are not those of the data, least of all for landmarks chosen for their spread.
+
+    Attributes
+    ----------
+    landmarks_ : ndarray of int
+        The rows chosen as landmarks.
     """
 
     n_components: ToldComponents = parameter(default=2, kw_only=False)
@@ -196,22 +217,13 @@ class LandmarkMDS(LandmarkReducer):
 
     Parameters
     ----------
-    $n_components_gram
-    landmarks : int, Landmarks, array of indices or None, default=None
-        How many, how, or which. None means 200, or all points where there are fewer.
-    choice : {"random", "maxmin", "cholesky", "kmeans++", "leverage"}, default="maxmin"
-        How landmarks are chosen when only their number is given (see `Landmarks`).
-    metric : str or callable, default="euclidean"
-        Any metric of scikit-learn's pairwise_distances, or ``"precomputed"``.
-    $solver
-    $random_state
-
-    Attributes
-    ----------
-    landmarks_ : ndarray of int
-        The rows chosen.
-    $told_attributes
-    $spectral_attributes
+    landmarks
+        Number of landmarks, how to choose them, or their rows. None means 200, or all points if there are fewer.
+    choice
+        How landmarks are chosen if only their number is given (see `Landmarks`).
+    metric
+        Any metric of scikit-learn's pairwise_distances, a function of two rows, or ``"precomputed"`` if X holds the
+        distances.
 
     Examples
     --------

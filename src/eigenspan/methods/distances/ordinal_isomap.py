@@ -48,15 +48,14 @@ class OrdinalIsomap(Isomap):
 
     Parameters
     ----------
-    $n_components_gram
-    $n_neighbors
-    $graph
-    $conformal
-    tol : float, default=1e-6
+    landmarks
+        Fit to this many rows, or to the given ones, build the graph among them, and place all other rows by the map for new
+        points. This costs a fit to m rows and one neighbour search per other row, with O(m) memory beyond data and
+        embedding. Details finer than the spacing of the landmarks are interpolated. None fits to all rows.
+    tol
         Stop when a step lowers the squared stress by no more than this.
-    max_iter : int, default=300
-        Steps at most; a warning tells when they did not suffice.
-    $geodesic_parameters
+    max_iter
+        Maximum number of steps. A warning says if they were too few.
 
     Attributes
     ----------
@@ -65,11 +64,12 @@ class OrdinalIsomap(Isomap):
     stress_path_ : ndarray of shape (n_steps + 1,)
         The stress at the start, which is Isomap's, and after every step. It never increases.
     n_iter_ : int
+        Number of steps.
     disparities_ : ndarray of shape (2, n_steps)
-        The increasing function f: geodesic lengths, and the distances that are wanted for them; straight lines between.
+        The increasing function f as geodesic lengths and the distances that f assigns to them, with straight lines in
+        between.
     dist_matrix_ : ndarray of shape (n_samples, n_samples)
-        Geodesic distances between the points of ``graph_``, worked out anew each time they are asked for.
-    $geodesic_attributes
+        Geodesic distances between the points of ``graph_``, recomputed each time they are read.
 
     Examples
     --------

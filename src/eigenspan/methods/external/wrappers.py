@@ -15,6 +15,7 @@ from sklearn.manifold import TSNE
 
 from ..._compat import HasMethods
 from ..._diagnostics import note, stage
+from ..._documented import documented
 from ..._parameters import Count, accepts, parameter
 from ...data import Input, Sample
 from ...errors import ConvergenceError, EigenspanError, InputError, LabelError
@@ -75,6 +76,7 @@ def _explaining(estimator: Any, X: Array) -> Iterator[None]:
         ) from failure
 
 
+@documented
 class External(Reducer):
     """Another library's reducer under this library's interface.
 
@@ -86,18 +88,20 @@ class External(Reducer):
     Parameters
     ----------
     estimator : estimator with ``fit_transform``
-    n_neighbors : int or None, default=None
-        Neighbours for the extension. It has no effect on an estimator that has a ``transform`` of its own.
-    n_jobs : int or None, default=None
-        Threads at most for the extension; None means as many as there are processors. It has no effect on the result.
+        The estimator of the other library, unfitted.
+    n_neighbors
+        Number of neighbours for the extension. None means 10, or all other points if there are fewer. It has no effect on
+        an estimator that has a ``transform`` of its own.
+    n_jobs
+        Maximum number of threads for the extension; None means as many as there are processors. It has no effect on the
+        result.
 
     Attributes
     ----------
     estimator_ : estimator
         The fitted clone.
-    embedding_ : ndarray of shape (n_samples, n_components)
     map_ : callable
-    diagnostics_ : dict
+        The function behind ``transform``: that of the estimator if it has one.
 
     Examples
     --------

@@ -25,7 +25,22 @@ Array = NDArray[np.float64]
 
 
 class WalkEmbedding(GraphEmbedding):
-    """Graph embeddings extended by their random walk."""
+    """Graph embeddings extended by their random walk.
+
+    Parameters
+    ----------
+    weights
+        ... With ``graph="precomputed"``, X is the affinity matrix. Its diagonal counts only in the random walk of
+        `DiffusionMap`: L = D − W does not depend on it, and elsewhere the degrees D leave it out, as in scikit-learn.
+    extension
+        How new points are placed: by the eigenfunction formula, at the weighted mean of their neighbours, or by local
+        reconstruction. Training points keep their own embedding.
+
+    Attributes
+    ----------
+    affinity_ : Affinity
+        Edge weights (``affinity_.W``) and the rule that computed them.
+    """
 
     weights: Weights = "heat"
     extension: Literal["nystrom", "harmonic", "barycentric"] = "nystrom"
@@ -73,16 +88,10 @@ class LaplacianEigenmaps(WalkEmbedding):
 
     Parameters
     ----------
-    $n_components
-    unit : {"degree", "covariance"}, default="degree"
-        B = D or B = I. With the latter new points are placed by the weighted mean of their neighbours where `extension` is "nystrom":
-        the eigenfunction formula is for eigenvectors of the walk. The axes then have variance one, and ``scale="unit-variance"`` has no
-        effect.
-    $eigenmap_parameters
-
-    Attributes
-    ----------
-    $eigenmap_attributes
+    unit
+        B = D or B = I. The eigenfunction formula holds for eigenvectors of the walk only: with ``"covariance"`` and
+        ``extension="nystrom"``, new points are placed at the weighted mean of their neighbours. The axes then have variance
+        one, and ``scale="unit-variance"`` has no effect.
 
     Examples
     --------
@@ -121,7 +130,16 @@ class LaplacianEigenmaps(WalkEmbedding):
 
 
 class _LocalityPreserving(GraphProjection):
-    """LPP and OLPP differ in their unit only."""
+    """LPP and OLPP differ in their unit only.
+
+    Parameters
+    ----------
+    graph
+        ... ``"all"`` joins all pairs of points, O(n²D) in blocks: with ``weights=Powered("local", alpha)`` this is LPP*
+        [S2, §4.1].
+    unlabeled
+        ... It has no effect on graphs that do not use classes.
+    """
 
     weights: Weights | None = None
 
@@ -152,28 +170,9 @@ class LPP(_LocalityPreserving):
 
     Parameters
     ----------
-    $n_components
-    $n_neighbors
-    $graph_all
-    $metric_of_rows
-    weights : {"heat", "local", "binary", "cosine", "precomputed"} or weight specification, default=None
-        Edge weights, ``Heat()`` unless given; with ``graph="class"`` the class averages 1/n_k. The degrees D leave the diagonal of
-        ``"precomputed"`` weights out.
-    $kernel
-    $landmarks
-    $reduce
-    $ridge
-    $unlabeled_graph
-    $scale
-    $solver
-    $random_state
-    $n_jobs
-
-    Attributes
-    ----------
-    $class_graph_attributes
-    $linear_attributes
-    $spectral_attributes
+    weights
+        ... None means ``Heat()`` or, with ``graph="class"``, the class averages 1/n_k. The degrees D leave out the diagonal
+        of ``"precomputed"`` weights.
 
     Examples
     --------
@@ -209,28 +208,10 @@ class OLPP(_LocalityPreserving):
 
     Parameters
     ----------
-    $n_components
-    $n_neighbors
-    $graph_all
-    $metric_of_rows
-    weights : {"heat", "local", "binary", "cosine", "precomputed"} or weight specification, default=None
-        Edge weights, ``Heat()`` unless given; with ``graph="class"`` the class averages 1/n_k.
-    $kernel
-    $landmarks
-    $reduce
-    ridge : float or None, default=None
+    weights
+        ... None means ``Heat()`` or, with ``graph="class"``, the class averages 1/n_k.
+    ridge
         Has no effect under an orthogonal unit; accepted so that LPP and OLPP can be exchanged.
-    $unlabeled_graph
-    $scale
-    $solver
-    $random_state
-    $n_jobs
-
-    Attributes
-    ----------
-    $class_graph_attributes
-    $linear_attributes
-    $spectral_attributes
 
     Examples
     --------

@@ -37,30 +37,17 @@ class DiffusionMap(WalkEmbedding):
 
     Parameters
     ----------
-    $n_components
-    t : float, default=1
+    t
         Diffusion time.
-    alpha : float, default=1
-        Density normalisation, between 0 and 1.
-    $n_neighbors
-    $graph
-    $weights
-    $landmark_fit
-    $disconnected
-    $extension
-    $solver
-    $random_state
-    $n_jobs
+    alpha
+        Exponent of the density normalisation: 0 keeps the density of the points, 1 removes it.
 
     Attributes
     ----------
-    $graph_attribute
-    $landmarks_attribute
     affinity_ : Affinity
-        Edge weights before the density normalisation, without the diagonal.
+        Edge weights before the density normalisation, without the diagonal, and the rule that computed them.
     walk_eigenvalues_ : ndarray of shape (n_components,)
         μ = 1 − λ.
-    $spectral_attributes
 
     Examples
     --------
@@ -117,25 +104,14 @@ class CommuteTimeEmbedding(WalkEmbedding):
 
     Parameters
     ----------
-    $n_components
-    $n_neighbors
-    $graph
-    $weights
-    $landmark_fit
-    $disconnected
-    extension : {"harmonic", "barycentric"}, default="harmonic"
-        How new points are placed: weighted mean of their neighbours, or local reconstruction.
-    $solver
-    $random_state
-    $n_jobs
+    extension
+        How new points are placed: at the weighted mean of their neighbours, or by local reconstruction. Training points
+        keep their own embedding.
 
     Attributes
     ----------
-    $graph_attribute
-    $landmarks_attribute
     affinity_ : Affinity
         Edge weights.
-    $spectral_attributes
 
     Examples
     --------

@@ -51,36 +51,47 @@ class SpectralClustering(ClusterMixin, Reducer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-    n_components : int or None, default=None
-        Dimensions of the embedding, at least one for each component of the graph; None means n_clusters, or that many if more.
-    cut : {"normalized", "ratio"}, default="normalized"
-        B = D balances the clusters' edge weight, B = I their number of points.
-    assign : {"kmeans", "discretize", "cluster_qr", "threshold", "margin"}, default="kmeans"
-        How rows become labels; discretisation finds the rotation nearest to indicator vectors, and ``"cluster_qr"`` the one that brings
-        the most independent rows nearest to them, in one step and without any random choice. ``"threshold"`` cuts in two by the value
-        of the second vector at which the cut is least [S3, §4.5.2]. ``"margin"`` takes the cut for planes through gaps between the
-        points: it finds the planes, those between the corners of a simplex, of largest total margin, every point counted as B does.
-    normalize_rows : bool, default=False
-        Give the rows unit length before: points of small degree, near the border of their cluster, then lie with the others
-        (Ng, Jordan & Weiss). No effect on discretisation, which always does.
-    $n_neighbors
-    $graph
-    $weights
-    $solver
-    $random_state
-    $n_jobs
+    n_clusters
+        Number of clusters.
+    n_components
+        Dimensions of the embedding, at least one for each component of the graph. None means the larger of n_clusters and
+        the number of components.
+    cut
+        B = D balances the edge weight of the clusters, B = I their number of points.
+    assign
+        How rows become labels. ``"discretize"`` finds the rotation nearest to indicator vectors. ``"cluster_qr"`` finds the
+        rotation that brings the most independent rows nearest to them, in one step and without random choices.
+        ``"threshold"`` makes two clusters, split at the value of the second vector with the least cut [S3, §4.5.2].
+        ``"margin"`` treats the cut as planes through gaps between the points: it finds the planes between the corners of a
+        simplex that have the largest total margin, with every point weighted as in B.
+    normalize_rows
+        Scale the rows to unit length first: points of small degree, near the border of their cluster, then lie with the
+        others (Ng, Jordan & Weiss). It has no effect with ``assign="discretize"``, which always does this.
+    weights
+        ... With ``graph="precomputed"``, X is the affinity matrix, whose diagonal the degrees D leave out.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
+        Cluster of each row.
     cut_ : float
-        The cut of every cluster over its size, added up: the normalised or the ratio cut of the labels. At least
-        the sum of the first n_clusters eigenvalues.
+        Sum over the clusters of cut divided by size: the normalised cut or the ratio cut of the labels. It is at least the
+        sum of the first n_clusters eigenvalues.
     n_graph_components_ : int
-        Connected components of the graph.
-    $graph_attribute
-    $spectral_attributes
+        Number of connected components of the graph.
+    assigner_ : object with ``predict``
+        The rule that turns rows of the embedding into labels.
+    graph_ : NeighbourGraph
+        The neighbour graph, which other estimators accept as ``graph=``. If rows of X repeat, it is the graph of the
+        distinct rows: ``graph_.rows`` holds their row numbers, and is None if all rows are nodes.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Eigenvalues of the relaxed cut, smallest first.
+    residuals_ : ndarray of shape (n_components,)
+        Residuals of the eigenpairs, relative to the norm of the matrix.
+    gap_ : float
+        Relative distance between the last eigenvalue used and the next one. Below 1e-8 the subspace is not unique.
+    problem_ : TraceProblem
+        The relaxed problem that was solved.
 
     Examples
     --------

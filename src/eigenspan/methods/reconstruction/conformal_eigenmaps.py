@@ -59,44 +59,43 @@ class ConformalEigenmaps(WalkEmbedding):
 
     Parameters
     ----------
-    n_components : int or "auto", default=2
-        Number of dimensions d of the embedding, or as many as the spectrum of P tells.
-    base : {"lle", "laplacian"}, default="lle"
-        Whose eigenvectors are combined.
-    n_eigenvectors : int or None, default=None
-        m. None means 10, or as many as there are. More of them follow stronger distortions.
-    $n_neighbors
-    $graph
-    reg : float, default=1e-3
+    n_components
+        Number of dimensions d of the embedding. ``"auto"`` determines it from the spectrum of P.
+    base
+        The method whose eigenvectors are combined.
+    n_eigenvectors
+        m. None means 10, or all if there are fewer. More of them can follow stronger distortions.
+    reg
         Ridge on the local Gram matrices, relative to their trace. It has no effect with ``base="laplacian"``.
-    weights : {"heat", "local", "binary", "cosine", "precomputed"} or weight specification, default="heat"
-        Of ``base="laplacian"``, as for `LaplacianEigenmaps`. It has no effect with ``base="lle"``.
-    $landmark_fit
-    $disconnected_lists
-    extension : {"nystrom", "harmonic", "barycentric"}, default="nystrom"
-        How ``base="laplacian"`` places new points, as for `LaplacianEigenmaps`. It has no effect with ``base="lle"``, which rebuilds
-        them from their neighbours.
-    tol : float, default=1e-6
-        What may be left to gain, as a share of the objective.
-    $solver
-    $random_state
-    $n_jobs
+    weights
+        Edge weights of ``base="laplacian"``, as for `LaplacianEigenmaps`. It has no effect with ``base="lle"``.
+    disconnected
+        What to do if the graph is not connected, or if its neighbour lists have several closed classes (sets of points
+        whose neighbours all lie in the same set): add edges and warn; embed the largest strongly connected component, place
+        the other points by the map and warn; or raise an error. Without this, a closed class whose points have no other
+        link would collapse to a single point.
+    extension
+        ... It has no effect with ``base="lle"``, which rebuilds new points from their neighbours.
+    tol
+        Stop when the objective can improve by no more than this share.
 
     Attributes
     ----------
     distortion_, distortion_bound_ : float
-        The objective, as a share of that of all eigenvectors alike (P = I/m); and what its dual proves that no other P goes below.
+        The objective, relative to that of equal weights on all eigenvectors (P = I/m), and the lower bound that its dual
+        proves for every P.
     gap_bound_ : float
-        The difference.
+        The difference of the two.
     scales_ : ndarray of shape (n_points,)
-        s of every point of the graph: the square of the factor by which its neighbourhood was stretched.
+        s of every point of the graph: the square of the factor by which its neighbourhood is stretched.
     spectrum_ : ndarray of shape (n_eigenvectors,)
         Eigenvalues of P: the shares of the axes in the variance.
     n_components_, n_iter_ : int
-        Number of dimensions of the embedding; steps of the interior point.
-    $graph_attribute
-    $landmarks_attribute
-    $spectral_attributes
+        Number of dimensions of the embedding; number of interior-point steps.
+    affinity_ : Affinity
+        Edge weights and the rule that computed them. Present with ``base="laplacian"``.
+    weights_ : csr_array of shape (n_points, n_points)
+        Reconstruction weights; each row sums to one. Present with ``base="lle"``.
 
     Examples
     --------

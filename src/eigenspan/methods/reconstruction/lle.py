@@ -47,23 +47,18 @@ class LLE(GraphEmbedding):
 
     Parameters
     ----------
-    $n_components
-    $n_neighbors
-    $graph
-    $reg
-    $landmark_fit
-    $disconnected_lists
-    $solver
-    $random_state
-    $n_jobs
+    reg
+        Ridge on the local Gram matrices, relative to their trace.
+    disconnected
+        What to do if the graph is not connected, or if its neighbour lists have several closed classes (sets of points
+        whose neighbours all lie in the same set): add edges and warn; embed the largest strongly connected component, place
+        the other points by the map and warn; or raise an error. Without this, a closed class whose points have no other
+        link would collapse to a single point.
 
     Attributes
     ----------
-    $graph_attribute
-    $landmarks_attribute
     weights_ : csr_array of shape (n_samples, n_samples)
-        Reconstruction weights, rows summing to one.
-    $spectral_attributes
+        Reconstruction weights; each row sums to one.
 
     Examples
     --------
@@ -102,7 +97,25 @@ def _refuse_idle_policy(estimator: Any) -> None:
 
 
 class _NeighbourhoodPreserving(GraphProjection):
-    """What NPP and ONPP share; they differ in their unit, and in `skip_smallest`."""
+    """What NPP and ONPP share; they differ in their unit, and in `skip_smallest`.
+
+    Parameters
+    ----------
+    graph
+        ... ``"all"`` joins all pairs of points, O(n²D) in blocks, with ``weights="heat"`` or ``"local"``.
+    weights : "barycentric", {"heat", "local", "binary", "cosine", "precomputed"}, weight specification or None
+        None means barycentric weights or, with ``graph="class"``, the class averages 1/n_k. ``"barycentric"`` rebuilds a
+        point from its neighbours; with ``graph="class"`` these are all other points of its class (O(n_k⁴) for a class of
+        n_k points). Other weights average the neighbours.
+    reg
+        Ridge on the local Gram matrices, relative to their trace. It has no effect unless `weights` are barycentric.
+    disconnected
+        What to do if the graph is not connected, or if its neighbour lists have several closed classes (sets of points
+        whose neighbours all lie in the same set): use the graph as it is, and warn if axes show these sets as single
+        points; add edges and warn; or raise an error.
+    unlabeled
+        ... It has no effect on graphs that do not use classes.
+    """
 
     weights: Weights | None = None
     reg: NotNegative = 1e-3
@@ -194,30 +207,6 @@ class NPP(_NeighbourhoodPreserving):
     Cost: neighbours, O(n(k²D + k³)) for the weights, O(nD² + D³) for the rest. The class graph needs no neighbours: for D < n it is one
     pass over X, which may be a `numpy.memmap`, as `LDA`.
 
-    Parameters
-    ----------
-    $n_components
-    $n_neighbors
-    $graph_pairs
-    $metric_of_rows
-    $weights_reconstruction
-    $reg_projection
-    $disconnected_keep
-    $kernel
-    $landmarks
-    $reduce
-    $ridge
-    $unlabeled_graph
-    $scale
-    $solver
-    $random_state
-    $n_jobs
-
-    Attributes
-    ----------
-    $linear_attributes
-    $spectral_attributes
-
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -250,30 +239,10 @@ class ONPP(_NeighbourhoodPreserving):
 
     Parameters
     ----------
-    $n_components
-    skip_smallest : int, default=0
-        Leave out this many of the smallest eigenpairs.
-    $n_neighbors
-    $graph_pairs
-    $metric_of_rows
-    $weights_reconstruction
-    $reg_projection
-    $disconnected_keep
-    $kernel
-    $landmarks
-    $reduce
-    ridge : float or None, default=None
+    skip_smallest
+        Number of smallest eigenpairs to leave out.
+    ridge
         Has no effect under an orthogonal unit; accepted so that NPP and ONPP can be exchanged.
-    $unlabeled_graph
-    $scale
-    $solver
-    $random_state
-    $n_jobs
-
-    Attributes
-    ----------
-    $linear_attributes
-    $spectral_attributes
 
     Examples
     --------

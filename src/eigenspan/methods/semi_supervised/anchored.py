@@ -90,13 +90,15 @@ class Anchored(Reducer):
     Parameters
     ----------
     embedding : graph embedding
-        Unfitted: `LTSA`, `HessianLLE`, `ModifiedLLE`, `LLE`, `LaplacianEigenmaps`, `DiffusionMap`, `CommuteTimeEmbedding` or `Isomap`,
-        without landmarks. Its ``n_components`` is the number of coordinates of a point; scales and ``extension`` play no part.
-    form : {"exact", "noisy", "spectral"}, default="exact"
-        The known coordinates are kept, trusted as far as `beta` says, or known up to what an affine map can mend.
-    beta : float, default=1.0
-        Weight of the known coordinates in ``"noisy"`` and ``"spectral"``, relative to the mean diagonal entry of M (in ``"noisy"``, of
-        each component): at 1 a known point is tied to its coordinates as tightly as an average point to its neighbours.
+        Unfitted: `LTSA`, `HessianLLE`, `ModifiedLLE`, `LLE`, `LaplacianEigenmaps`, `DiffusionMap`, `CommuteTimeEmbedding`
+        or `Isomap`, without landmarks. Its ``n_components`` is the number of coordinates of a point. Its scale and
+        ``extension`` are not used.
+    form
+        Whether the known coordinates are kept, are trusted as far as `beta` says, or are known up to an affine map.
+    beta
+        Weight of the known coordinates in ``"noisy"`` and ``"spectral"``, relative to the mean diagonal entry of M (in
+        ``"noisy"``, of each component): at 1 a known point is tied to its coordinates as tightly as an average point to its
+        neighbours.
 
     Attributes
     ----------
@@ -104,11 +106,14 @@ class Anchored(Reducer):
         Coordinates of the training points, in the frame of the known ones.
     known_ : ndarray of bool, shape (n_samples,)
         Which points had coordinates.
-    $graph_attribute
+    graph_ : NeighbourGraph
+        The neighbour graph, which other estimators accept as ``graph=``. If rows of X repeat, it is the graph of the
+        distinct rows: ``graph_.rows`` holds their row numbers, and is None if all rows are nodes.
     eigenvalues_, residuals_, gap_, problem_ : ndarray, ndarray, float, TraceProblem
-        As in the wrapped method, for ``form="spectral"`` only.
+        As in the wrapped method. Present with ``form="spectral"``.
     map_ : Map
-        The function behind ``transform``: new points are rebuilt from their neighbours (barycentric), or go through Isomap's map.
+        The function behind ``transform``: new points are rebuilt from their neighbours (barycentric), or placed by Isomap's
+        map.
     diagnostics_ : dict
         Seconds per stage, known points, graph components, residual and other facts of the fit.
 

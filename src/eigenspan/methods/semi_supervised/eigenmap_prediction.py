@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..._diagnostics import note, stage
-from ..._parameters import NotNegative, parameter
+from ..._parameters import Marker, NotNegative, parameter
 from ...data import Input, Sample
 from ...data.y import ClassLabels, Targets
 from ...errors import DimensionError
@@ -29,7 +29,22 @@ _SHARE = 0.2
 
 
 class _OnEigenmaps(LaplacianEigenmaps):
-    """``f(x) = a'y(x) + b`` over the eigenmaps y of all points, fitted to the labelled ones."""
+    """``f(x) = a'y(x) + b`` over the eigenmaps y of all points, fitted to the labelled ones.
+
+    Parameters
+    ----------
+    n_components
+        Number of functions besides the constant. None means one for every five labelled points.
+    ridge
+        ε, for functions of variance one.
+    unit
+        Eigenvectors of the walk, or of L. The latter have variance one, and ``scale="unit-variance"`` then has no effect.
+
+    Attributes
+    ----------
+    n_components_ : int
+        Number of functions.
+    """
 
     n_components: Components | None = parameter(default=None, kw_only=False)
     ridge: NotNegative = 0.0
@@ -98,19 +113,12 @@ class EigenmapRegressor(RegressorMixin, _OnEigenmaps):
 
     Cost: as `LaplacianEigenmaps`, then O(l d²).
 
-    Parameters
-    ----------
-    $eigenmap_functions
-
     Attributes
     ----------
     coef_, intercept_ : ndarray of shape (n_components, n_targets) and (n_targets,)
         a and b.
-    n_components_ : int
-        The number of functions.
     transduction_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        The values at the training points, labelled or not.
-    $eigenmap_attributes
+        Values at the training points, labelled or not.
 
     Examples
     --------
@@ -171,21 +179,14 @@ class EigenmapClassifier(ScoredClassifier, _OnEigenmaps):
 
     Cost: as `LaplacianEigenmaps`, then O(l d²).
 
-    Parameters
-    ----------
-    $eigenmap_functions
-    $unlabeled
-
     Attributes
     ----------
-    $classes_attribute
+    classes_ : ndarray
+        The class labels.
     coef_, intercept_ : ndarray of shape (n_components, n_classes) and (n_classes,)
         A and b.
-    n_components_ : int
-        The number of functions.
     transduction_ : ndarray of shape (n_samples,)
-        The classes of the training points, labelled or not.
-    $eigenmap_attributes
+        Classes of the training points, labelled or not.
 
     Examples
     --------
@@ -203,7 +204,7 @@ class EigenmapClassifier(ScoredClassifier, _OnEigenmaps):
     Belkin & Niyogi (2004), Semi-supervised learning on Riemannian manifolds.
     """
 
-    unlabeled: Any = -1
+    unlabeled: Marker = -1
 
     _input: ClassVar[Input] = replace(LaplacianEigenmaps._input, y=ClassLabels())
 

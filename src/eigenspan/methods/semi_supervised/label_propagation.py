@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Real
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from scipy.special import softmax
 
 from ..._compat import Interval
 from ..._diagnostics import note, stage
-from ..._parameters import Count, Share, Weights, parameter
+from ..._parameters import Count, Marker, Share, Weights, parameter
 from ...data import Input, Sample
 from ...data.y import ClassLabels
 from ...errors import ConvergenceWarning, warn
@@ -49,37 +49,26 @@ class SDACCCP(LabelledProjection):
 
     Parameters
     ----------
-    n_components : int or None, default=None
-        Number of directions. None means c − 1, which is also the most that c classes have.
-    threshold : float in [0, 1], default=0.9
-        Posterior above which an estimated label counts: 0 takes all of them, 1 none, which is LDA of the labelled points.
-    max_iter : int, default=100
-        Steps at most.
-    $axes
-    $kernel
-    $landmarks
-    $reduce
-    ridge : float or None, default=None
-        ε of the criterion and of LDA's unit. None means 0, and 1e-3 of the mean eigenvalue for kernels; in the criterion it means the
-        mean eigenvalue itself where features outnumber half the samples, as almost any labelling looks good there.
-    $unlabeled
-    $scale
-    $solver
-    $random_state
+    threshold
+        Posterior above which an estimated label counts: 0 uses all of them; 1 uses none, which is LDA of the labelled
+        points.
+    max_iter
+        Maximum number of steps.
+    ridge
+        ε of the criterion and of LDA's unit. None means 0 for features and 1e-3 of the mean eigenvalue for kernels. In the
+        criterion None means the mean eigenvalue itself if there are more features than half the samples, because almost any
+        labelling looks good there.
 
     Attributes
     ----------
-    $classes_attribute
     transduction_ : ndarray of shape (n_samples,)
-        The labels, given or found.
+        The labels, given or estimated.
     confidence_ : ndarray of shape (n_samples,)
-        Posterior of the label found; 1 where it was given.
+        Posterior of the estimated label; 1 for given labels.
     criterion_ : ndarray of shape (n_steps,)
         The criterion at the beginning of each step.
     n_iter_ : int
-        Steps taken, the last of which changes nothing.
-    $linear_attributes
-    $spectral_attributes
+        Number of steps, the last of which changes nothing.
 
     Examples
     --------
@@ -99,7 +88,7 @@ class SDACCCP(LabelledProjection):
 
     threshold: Share = 0.9
     max_iter: Count = 100
-    unlabeled: Any = -1
+    unlabeled: Marker = -1
 
     def _pose(self, sample: Sample) -> Posed:
         given, c = sample.y.codes, sample.y.count
@@ -196,46 +185,38 @@ class SODA(GraphProjection):
 
     Parameters
     ----------
-    n_components : int or None, default=None
+    n_components
         Number of axes. None means c − 1.
-    trust : float in (0, 1], default=1.0
-        1 − α of labelled points: how much they hold to their label. With 1 they keep it. It has no effect on a graph within classes,
-        over which no label reaches a point without it.
-    novelty : float in (0, 1], default=0.01
-        1 − α of unlabelled points: how much they hold to having none. With 1 only the labelled points count. It has no effect on a
-        graph within classes, over which no label reaches them.
-    $n_neighbors
-    $graph_pairs
-    $metric_of_rows
-    $weights
-    axes : {"unit", "norm", "eigenvalue", "eigenvalue-norm"}, default="unit"
-        Weights of the axes [S2, §2.3], which all have length one: as they are, or times the root of what each of them gains,
-        :math:`v^T \\tilde S_B v / v^T (\\tilde S_T + \\varepsilon I) v`. The choice between "unit" and "norm", and between the other
-        two, has no effect; with ``scale="unit-variance"`` none of them has.
-    $kernel
-    $landmarks
-    $reduce
-    ridge : float or None, default=None
-        ε added to the total scatter. None means its mean eigenvalue, reported in ``diagnostics_``: with 0, the published criterion,
-        the ratio is best served by a few good axes and others along which nothing varies (`reduce` is the other remedy).
-    $unlabeled
-    $scale
-    $solver_ratio
-    $random_state
-    $n_jobs
+    trust
+        1 − α of labelled points: how much they hold to their label. With 1 they keep it. It has no effect on a graph within
+        classes, where no label reaches a point without one.
+    novelty
+        1 − α of unlabelled points: how much they hold to having no label. With 1 only the labelled points count. It has no
+        effect on a graph within classes, where no label reaches them.
+    graph
+        ... ``"all"`` joins all pairs of points, O(n²D) in blocks, with ``weights="heat"`` or ``"local"``.
+    axes
+        Weights of the axes [S2, §2.3], which all have length one: unchanged, or times the root of the gain of each axis,
+        :math:`v^T \\tilde S_B v / v^T (\\tilde S_T + \\varepsilon I) v`. The choice between "unit" and "norm", and between
+        the other two, has no effect; with ``scale="unit-variance"`` none of them has.
+    ridge
+        ε added to the total scatter. None means its mean eigenvalue, reported in ``diagnostics_``: with 0, the published
+        criterion, the best ratio combines a few good axes with axes along which nothing varies. `reduce` is the other
+        remedy.
+    solver : {"auto", "dense"} or Dense
+        Eigensolver. Each step towards the trace ratio is a dense eigenproblem, so the choice has no effect, and other
+        solvers are refused.
 
     Attributes
     ----------
-    $classes_attribute
+    classes_ : ndarray
+        The class labels.
     label_distributions_ : ndarray of shape (n_samples, c + 1)
-        Shares of the classes, and last of none of them.
+        Shares of the classes and, in the last column, of none of them.
     transduction_ : ndarray of shape (n_samples,)
-        The class with the largest share; where no label reaches, what stood in y.
+        The class with the largest share. Points that no label reaches keep their value of y.
     trace_ratio_ : float
-        The maximum Tr(VᵀS̃_BV)/Tr(Vᵀ(S̃_T + εI)V).
-    $graph_attribute
-    $linear_attributes
-    $spectral_attributes
+        The maximum of Tr(VᵀS̃_BV)/Tr(Vᵀ(S̃_T + εI)V).
 
     Examples
     --------
@@ -258,7 +239,7 @@ class SODA(GraphProjection):
     novelty: _Trust = 0.01
     weights: Weights = "heat"
     axes: AxisRule = "unit"
-    unlabeled: Any = -1
+    unlabeled: Marker = -1
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from ..._parameters import Count, NotNegative, Share, Verbose
+from ..._parameters import Count, Marker, NotNegative, Share, Verbose
 from ...data import Input, Sample
 from ...data.y import ClassLabels
 from ...graphs import check_n_neighbors
@@ -48,10 +48,8 @@ class SSLFDA(LFDA):
 
     Parameters
     ----------
-    $n_components
-    affinity : {"neighbours", "local"}, default="neighbours"
-        Which labelled points of a class are near: see `LFDA`.
-    $cost_parameters
+    affinity
+        Which labelled points of a class count as near: see `LFDA`.
 
     Examples
     --------
@@ -65,7 +63,7 @@ class SSLFDA(LFDA):
     """
 
     gamma: NotNegative = 0.1
-    unlabeled: Any = -1
+    unlabeled: Marker = -1
 
 
 @method("discriminant", "max S_B − S_W", "projection", "n D² + D³", "S2 §3.2")
@@ -82,10 +80,13 @@ class MMC(SmoothedStreaming, PairCosts):
 
     Parameters
     ----------
-    $n_components
-    weight : float, default=1.0
+    weight
         w, the weight of the scatter within classes.
-    $cost_parameters_orthonormal
+    axes
+        ... The axes are solved with length one, so the choice between the first two, and between the last two, has no
+        effect.
+    ridge
+        Has no effect on orthonormal axes; accepted so that methods can be exchanged.
 
     Examples
     --------
@@ -146,13 +147,6 @@ class SSMMC(MMC):
 
     Cost: as `MMC`.
 
-    Parameters
-    ----------
-    $n_components
-    weight : float, default=1.0
-        w, the weight of the scatter within classes.
-    $cost_parameters_orthonormal
-
     Examples
     --------
     >>> import numpy as np
@@ -164,7 +158,7 @@ class SSMMC(MMC):
     """
 
     gamma: NotNegative = 0.1
-    unlabeled: Any = -1
+    unlabeled: Marker = -1
 
 
 @method("semi-supervised", "min γ L of all points − S_B", "S_W", "n² D, or " + NEIGHBOURS_AND_FEATURES, "S2 §3.2")
@@ -178,11 +172,6 @@ class SSFDA(SmoothedStreaming, PairCosts):
     :math:`f^u` adds up all ordered pairs while the scatters stand once.
 
     Cost: O(nD² + D³) time; ``graph="all"`` adds O(n²D) in blocks.
-
-    Parameters
-    ----------
-    $n_components
-    $cost_parameters
 
     Examples
     --------
@@ -199,7 +188,7 @@ class SSFDA(SmoothedStreaming, PairCosts):
     """
 
     gamma: NotNegative = 0.1
-    unlabeled: Any = -1
+    unlabeled: Marker = -1
 
     _input: ClassVar[Input] = replace(PairCosts._input, one_pass=reads_once, blocks=over_given_graph)
     _needs_rows = MMC._needs_rows
@@ -237,29 +226,21 @@ class SELFDA(FeatureReducer):
 
     Parameters
     ----------
-    $n_components
-    beta : float in [0, 1], default=0.5
-        The share of the unlabelled points.
-    affinity : {"neighbours", "local"}, default="local"
-        Which labelled points of a class are near: see `LFDA`.
-    $pair_neighbors
-    $axes
-    $kernel
-    $landmarks
-    $reduce
-    ridge : float or None, default=None
-        Added to β, which keeps the axes short.
-    $unlabeled
-    $scale
-    $solver
-    $random_state
-    $n_jobs
+    beta
+        Share of the unlabelled points in the criterion.
+    affinity
+        Which labelled points of a class count as near: see `LFDA`.
+    n_neighbors
+        Number of nearest points of the same class (all of a smaller class), and the neighbour that sets the local scale of
+        affinities. None means 3, or 7 for the local scales of all pairs in a class.
+    ridge
+        Added to β, which already keeps the axes short. None adds nothing; with ``beta=0`` it means 0 for features and a
+        small value for kernels.
 
     Attributes
     ----------
-    $classes_attribute
-    $linear_attributes
-    $spectral_attributes
+    classes_ : ndarray
+        The class labels.
 
     Examples
     --------
@@ -280,7 +261,7 @@ class SELFDA(FeatureReducer):
     affinity: PairAffinity = "local"
     n_neighbors: Count | None = None
     axes: AxisRule = "unit"
-    unlabeled: Any = -1
+    unlabeled: Marker = -1
     n_jobs: int | None = None
     verbose: Verbose = 0
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._parameters import NotNegative, Weights, parameter
+from ..._parameters import Marker, NotNegative, Weights, parameter
 from ...data import Input, Sample
 from ...data.rows.projected import Rows
 from ...data.y import ClassLabels
@@ -45,33 +45,19 @@ class SDA(SmoothedStreaming, GraphProjection):
 
     Parameters
     ----------
-    n_components : int or None, default=None
-        Number of directions. None means c − 1, which is also the most that c classes have.
-    mu : float, default=0.1
+    n_components
+        Number of directions. None means c − 1, the maximum for c classes.
+    mu
         μ, the weight of the neighbours of all points. 0 is LDA of the labelled points.
-    $n_neighbors
-    $graph_pairs
-    $metric_of_rows
-    weights : {"binary", "heat", "local", "cosine", "path", "precomputed"} or weight specification, default="binary"
-        Edge weights; 1 on every edge is what [S0] has. ``"path"`` is `PathSimilarity`: all pairs, robust to outliers.
-    $axes
-    $kernel
-    $landmarks
-    $reduce
-    $ridge
-    $unlabeled
-    $scale
-    $solver
-    $random_state
-    $n_jobs
+    graph
+        ... ``"all"`` joins all pairs of points, O(n²D) in blocks, with ``weights="heat"`` or ``"local"``.
+    weights : {"binary", "heat", "local", "cosine", "path", "precomputed"} or weight specification
+        ... ``"binary"``, as in [S0], is 1 on every edge. ``"path"`` is `PathSimilarity`: all pairs, robust to outliers.
 
     Attributes
     ----------
-    $classes_attribute
-    $graph_attribute
-    $streaming_attributes
-    $linear_attributes
-    $spectral_attributes
+    classes_ : ndarray
+        The class labels.
 
     Examples
     --------
@@ -93,7 +79,7 @@ class SDA(SmoothedStreaming, GraphProjection):
     mu: NotNegative = 0.1
     weights: Weights = "binary"
     axes: AxisRule = "unit"
-    unlabeled: Any = -1
+    unlabeled: Marker = -1
 
     _input: ClassVar[Input] = replace(
         FeatureReducer._input, y=ClassLabels(), one_pass=reads_once, blocks=over_given_graph

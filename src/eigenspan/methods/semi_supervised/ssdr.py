@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..._parameters import ArrayLike, NotNegative, parameter
+from ..._parameters import ArrayLike, Marker, NotNegative, parameter
 from ...data import Input, Sample
 from ...data.y import ClassLabels
 from ...errors import LabelError
@@ -42,31 +42,27 @@ class SSDR(LabelledProjection):
 
     Parameters
     ----------
-    $n_components
-    alpha : float, default=1.0
-        α, the weight of pairs that are apart.
-    beta : float, default=20.0
-        β, the weight of pairs that belong together.
-    must_link, cannot_link : array-like of shape (m, 2) or None, default=None
-        Row numbers of pairs that belong, or do not belong, together. With either of them y may be left out.
-    normalise : bool, default=True
-        Divide the sums over pairs by their numbers.
-    $axes_orthonormal
-    $kernel
-    $landmarks
-    $reduce
-    $ridge_orthonormal
-    $unlabeled
-    $scale
-    $solver
-    $random_state
+    n_components
+        Number of dimensions d of the embedding.
+    alpha
+        α, the weight of pairs from different classes and of cannot-link pairs.
+    beta
+        β, the weight of pairs of the same class and of must-link pairs.
+    must_link, cannot_link : array-like of shape (m, 2) or None
+        Row numbers of pairs that belong, or do not belong, together. None means no pairs. With either of them y may be left
+        out.
+    normalise
+        Divide the sums over pairs by the numbers of pairs.
+    axes
+        ... The axes are solved with length one, so the choice between the first two, and between the last two, has no
+        effect.
+    ridge
+        Has no effect on orthonormal axes; accepted so that methods can be exchanged.
 
     Attributes
     ----------
     classes_ : ndarray
-        The class labels, where y is given.
-    $linear_attributes
-    $spectral_attributes
+        The class labels, if y is given.
 
     Examples
     --------
@@ -89,7 +85,7 @@ class SSDR(LabelledProjection):
     must_link: ArrayLike | None = None
     cannot_link: ArrayLike | None = None
     normalise: bool = True
-    unlabeled: Any = -1
+    unlabeled: Marker = -1
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=_labels_unless_linked)
 

@@ -46,19 +46,17 @@ class ContingencySDR(Reducer):
 
     Parameters
     ----------
-    $n_components
-    smoothing : float in [0, 1], default=1e-3
-        Share of independence that is mixed into the table, ``(1 − s) p(x, y) + s p(x) p(y)``. Where cells are empty the features of
-        the most likely table can be infinite; this keeps them finite. 0 takes the table as it is; where its features are infinite
-        the sweeps stop when a cell vanishes, with a `ConvergenceWarning`.
-    tol : float, default=1e-8
-        The sweeps end where one takes less than this share of the table's mutual information off the divergence.
-    max_iter : int, default=500
-        Sweeps at most; a `ConvergenceWarning` says where they were too few.
-    n_starts : int, default=1
-        The first start is correspondence analysis; others are random, and the answer of least divergence is kept. Rows that differ
-        much, and at random, can have several local optima.
-    $random_state
+    smoothing
+        Share s of independence that is mixed into the table, ``(1 − s) p(x, y) + s p(x) p(y)``. If cells are empty, the
+        features of the maximum-likelihood table can be infinite; this keeps them finite. 0 uses the table as it is; if its
+        features are infinite, the sweeps stop when a cell vanishes, with a `ConvergenceWarning`.
+    tol
+        Stop when a sweep lowers the divergence by less than this share of the table's mutual information.
+    max_iter
+        Maximum number of sweeps. A `ConvergenceWarning` says if they were too few.
+    n_starts
+        Number of starts. The first is correspondence analysis, the others are random, and the result of least divergence is
+        kept. Rows that differ strongly and at random can have several local optima.
 
     Attributes
     ----------
@@ -67,21 +65,19 @@ class ContingencySDR(Reducer):
     column_features_ : ndarray of shape (n_columns, n_components)
         ψ, of mean zero and unit covariance over the columns weighted by their totals.
     association_ : ndarray of shape (n_components,)
-        Length of each axis of φ; the canonical correlations of rows and columns where these are small.
+        Length of each axis of φ: approximately the canonical correlations of rows and columns if these are small.
     expected_ : ndarray of shape (n_rows, n_columns)
-        The counts that the model expects, with the margins of the (smoothed) table.
+        Counts expected under the model, with the margins of the (smoothed) table.
     information_ : float
         Mutual information of rows and columns in the (smoothed) table, in nats.
     divergence_ : float
-        What of it the features miss: the divergence of the table from the model.
+        The part of it that the features miss: the divergence of the table from the model.
     n_iter_ : int
-        Sweeps.
+        Number of sweeps.
     path_ : ndarray
-        The divergence at the start and after every sweep; it never rises.
+        The divergence at the start and after every sweep. It never increases.
     map_ : Map
         The function behind ``transform``, for new rows over the same columns.
-    diagnostics_ : dict
-        Seconds per stage and other facts of the fit.
 
     Examples
     --------

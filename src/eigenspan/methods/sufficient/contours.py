@@ -52,22 +52,18 @@ class ContourRegression(InverseRegression):
 
     Parameters
     ----------
-    $n_directions
-    form : {"general", "simple"}, default="general"
-        What a contour is.
-    contour : float in (0, 1), default=0.1
-        Share of the pairs that count as being on one contour: those that the response varies least on.
-    tube : float in (0, 1), default=0.05
-        Share of the rows that are near a line, of 1,000 of them where there are more. It has no effect with ``form="simple"``.
-    n_pairs : int, default=5000
-        Pairs that lines are drawn through, chosen at random where there are more. It has no effect with ``form="simple"``.
-    $level
-    $n_permutations_only
-    $direction_parameters
-
-    Attributes
-    ----------
-    $direction_attributes
+    form
+        How a contour is defined.
+    contour
+        Share of the pairs that count as lying on one contour: those along which the response varies least.
+    tube
+        Share of the rows that count as near a line, out of 1,000 of them if there are more. It has no effect with
+        ``form="simple"``.
+    n_pairs
+        Number of pairs through which lines are drawn, chosen at random if there are more. It has no effect with
+        ``form="simple"``.
+    n_permutations
+        Number of permutations of the rows for the tests. 0 means no test, or 199 permutations with ``n_components="test"``.
 
     Examples
     --------
@@ -168,21 +164,15 @@ class LAD(SlicedRegression):
 
     Parameters
     ----------
-    $n_directions
-    $n_slices
-    shrinkage : float in [0, 1] or "auto", default="auto"
-        Pull the covariances of slices, spherical, towards I, which says nothing. ``"auto"`` means 0 where each slice has more than 3D
-        rows and extent in all directions, 0.01 at least where one has none, and up to a half where slices have fewer rows;
-        ``diagnostics_`` has the amount.
-    $level
-    $n_permutations
-    $direction_parameters
+    shrinkage
+        Shrink the covariances of the slices, in spherical coordinates, towards I, which carries no information. ``"auto"``
+        means 0 if each slice has more than 3D rows and extent in all directions, at least 0.01 if a slice has no extent in
+        some direction, and up to a half if slices have fewer rows; ``diagnostics_`` has the value used.
 
     Attributes
     ----------
     log_likelihood_gain_ : float
-        Of the subspace over none, for each row: −½ of the criterion.
-    $direction_attributes
+        Gain in log-likelihood of the subspace over none, per row: −½ of the criterion.
 
     Examples
     --------

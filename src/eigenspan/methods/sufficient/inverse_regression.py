@@ -133,7 +133,31 @@ def spherical_slices(estimator: Any, sample: Sample) -> tuple[Spherical, SliceMo
 
 
 class InverseRegression(FeatureReducer):
-    """Methods that say what M is, ``_matrix(W, response)``, and how its eigenvalues are distributed under few directions."""
+    """Methods that say what M is, ``_matrix(W, response)``, and how its eigenvalues are distributed under few directions.
+
+    Parameters
+    ----------
+    n_components
+        Number of directions. ``"test"`` uses the smallest number that the tests in ``order_tests_`` do not reject. None
+        means two, or all if there are fewer.
+    level
+        Level of the tests behind ``n_components="test"``.
+    n_permutations
+        Number of permutations of the rows for the tests. 0 means chi-square tests, which are valid for normal X. They are
+        not valid with a kernel, a ridge, or several or missing responses: there ``n_components="test"`` uses 199
+        permutations.
+    ridge
+        ε added to the covariance, Σ + εI. None means 0 for features and a small value for kernels; if there are no more
+        rows than dimensions that they span, it means 1 % of the mean variance, with a warning.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes, if the response is text, a category or a boolean.
+    order_tests_ : DataFrame
+        Statistic, degrees of freedom and p-value for the hypothesis that d directions suffice, d = 0, 1, …. Present if
+        there is a test.
+    """
 
     n_components: Components | Literal["test"] | None = parameter(default=None, kw_only=False)
     _untold: ClassVar[str] = 'how many directions the response needs is tested with n_components="test"'
@@ -230,7 +254,15 @@ class InverseRegression(FeatureReducer):
 
 
 class SlicedRegression(InverseRegression):
-    """Methods that compare slices of the response."""
+    """Methods that compare slices of the response.
+
+    Parameters
+    ----------
+    n_slices
+        Number of slices of a numeric response, with nearly equal numbers of rows. If the response has fewer distinct
+        values, each value is a slice. None means ten, or fewer if slices would have fewer than ten rows each. A response of
+        up to ten values that repeat is always sliced by value; text, categories and booleans are sliced by class.
+    """
 
     n_slices: Count | None = None
 

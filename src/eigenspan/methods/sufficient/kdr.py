@@ -47,7 +47,35 @@ def default_eps(n: int) -> float:
 
 
 class KernelSufficient(LinearReducer):
-    """What both methods share: whitened points, features of the response, and the regression between them."""
+    """What both methods share: whitened points, features of the response, and the regression between them.
+
+    Parameters
+    ----------
+    labels
+        Kernel of the responses: ``"delta"`` is 1 within a class and 0 between classes, ``"rbf"`` is Gaussian in numbers (of
+        one or more columns, each scaled to unit variance). ``"auto"`` treats text as classes and numbers as numbers, so
+        class codes need ``"delta"``. Rows whose response is NaN or None count only for the scale of X.
+    width
+        σ of the Gaussian kernel ``exp(−d²/2σ²)`` of the points, in units of their median distance.
+    response_width
+        σ of the Gaussian kernel of the responses, in units of their median distance.
+    eps
+        ε of the ridge nε that is added to the kernel matrix of n points. None means 0.002 n^(−1/3).
+    landmarks
+        Approximate kernels using this many points, or the given ones: O(nm²) instead of O(n³) for m landmarks. None means
+        all points up to 2,000, and 500 landmarks if there are more.
+    whiten
+        Scale X to unit covariance first: the subspace is then equivariant under any change of units and any linear mixing
+        of the features. False uses distances as they are, and the axes are orthonormal.
+    ridge
+        Added to the covariance before whitening. None means 0. If there are so few rows that whitening would make all of
+        them equally distant, it means the mean variance, with a warning.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The class labels, if y holds classes.
+    """
 
     labels: Literal["auto", "delta", "rbf"] = "auto"
     width: Positive = 0.5
@@ -167,25 +195,9 @@ class GradientKDR(KernelSufficient):
 
     Parameters
     ----------
-    $n_components
-    $response_labels
-    $response_width
-    $response_eps
-    steps : int or None, default=None
-        Eigenproblems on the way from all directions to `n_components`, each among fewer of them. None halves their number at each; 1
-        is plain gKDR.
-    $response_landmarks
-    $response_whiten
-    $reduce
-    $solver
-    $random_state
-
-    Attributes
-    ----------
-    classes_ : ndarray
-        The class labels, where y has classes.
-    $linear_attributes
-    $spectral_attributes
+    steps
+        Number of eigenproblems on the way from all directions to `n_components`, each among fewer directions than the one
+        before. None halves their number at each; 1 is plain gKDR.
 
     Examples
     --------
@@ -227,39 +239,27 @@ class KDR(KernelSufficient):
 
     Parameters
     ----------
-    $n_components
-    $response_labels
-    $response_width
-    $response_eps
-    stages : int, default=3
-        Descents, each with a kernel half as wide as the one before; the last has `width`.
-    n_starts : int, default=1
-        Descents from different starts: the first is `GradientKDR`'s answer, others are random. The lowest is kept.
-    steps : int or None, default=None
-        Of `GradientKDR`, where the descent begins.
-    tol : float, default=1e-5
-        The descent stops where the gradient of the unexplained share is below it.
-    max_iter : int, default=100
-        Steps of a stage at most; a `ConvergenceWarning` says where they were too few.
-    $response_landmarks
-    $response_whiten
-    $reduce
-    $solver
-    $random_state
+    stages
+        Number of descents, each with a kernel half as wide as the one before; the last uses `width`.
+    n_starts
+        Number of descents from different starts: the first is the result of `GradientKDR`, the others are random. The
+        lowest is kept.
+    steps
+        `steps` of `GradientKDR`, where the descent begins. None halves the number of directions at each.
+    tol
+        Stop when the norm of the gradient of the unexplained share is below this.
+    max_iter
+        Maximum number of steps per stage. A `ConvergenceWarning` says if they were too few.
 
     Attributes
     ----------
     unexplained_ : float
-        The share of the response's features that the projection leaves unexplained, between 0 and 1: the objective over its value
-        for no projection at all. The ridge counts, so that it is above zero also where nothing is left.
+        Share of the response's features that the projection leaves unexplained, between 0 and 1: the objective divided by
+        its value for no projection. The ridge counts, so it is positive even if nothing is left.
     n_iter_ : int
-        Steps of all stages.
+        Number of steps of all stages.
     paths_ : list of ndarray
-        The same at every step of each stage.
-    classes_ : ndarray
-        The class labels, where y has classes.
-    $linear_attributes
-    $spectral_attributes
+        `unexplained_` at every step of each stage.
 
     Examples
     --------

@@ -46,45 +46,36 @@ class ManifoldKDR(WalkEmbedding):
 
     Parameters
     ----------
-    n_components : int or None, default=None
-        Axes of Φ, largest first. None means two, or fewer where the response needs no more; more than it needs are refused.
-    n_functions : int or None, default=None
-        Coordinates of Laplacian eigenmaps that Φ combines. None means 30, or as many as there are.
-    $response_labels
-    response_width : float, default=1.0
+    n_components
+        Number of axes of Φ, largest first. None means two, or fewer if the response needs fewer. More than it needs are
+        refused.
+    n_functions
+        Number of coordinates of Laplacian eigenmaps that Φ combines. None means 30, or all if there are fewer.
+    labels
+        Kernel of the responses: ``"delta"`` is 1 within a class and 0 between classes, ``"rbf"`` is Gaussian in numbers (of
+        one or more columns, each scaled to unit variance). ``"auto"`` treats text as classes and numbers as numbers, so
+        class codes need ``"delta"``. Rows whose response is NaN or None count only for the scale of X.
+    response_width
         σ of the Gaussian kernel of the responses, in units of their median distance.
-    $response_eps
-    tol : float, default=1e-7
-        Share of the response's features that may be left to gain.
-    max_iter : int, default=2000
-        Steps at most; a `ConvergenceWarning` says where they were too few.
-    $n_neighbors
-    $graph
-    $weights
-    $landmark_fit
-    $disconnected
-    $extension
-    $solver
-    $random_state
-    $n_jobs
+    eps
+        ε of the ridge nε that is added to the kernel matrix of n points. None means 0.002 n^(−1/3).
+    tol
+        Stop when the best Ω could explain no more than this further share of the response's features.
+    max_iter
+        Maximum number of steps. A `ConvergenceWarning` says if they were too few.
 
     Attributes
     ----------
     unexplained_ : float
-        The share of the response's features that is left unexplained, between 0 and 1.
+        Share of the response's features that is left unexplained, between 0 and 1.
     n_iter_ : int
-        Steps.
+        Number of steps.
     path_ : ndarray
-        The same at every step.
+        `unexplained_` at every step.
     gap_bound_ : float
-        What the best Ω could still take off `unexplained_`, at most.
+        Upper bound on what the best Ω could still take off `unexplained_`.
     classes_ : ndarray
-        The class labels, where y has classes.
-    $graph_attribute
-    $landmarks_attribute
-    affinity_ : Affinity
-        Edge weights and the rule that made them.
-    $spectral_attributes
+        The class labels, if y holds classes.
 
     Examples
     --------

@@ -43,16 +43,8 @@ class PHD(InverseRegression):
 
     Parameters
     ----------
-    $n_directions
-    response : {"response", "residual"}, default="response"
-        What r is. Residuals are the better choice where there is a linear trend as well, which only adds noise to S.
-    $level
-    $n_permutations
-    $direction_parameters
-
-    Attributes
-    ----------
-    $direction_attributes
+    response
+        Definition of r. Residuals are the better choice if there is also a linear trend, which only adds noise to S.
 
     Examples
     --------

@@ -50,22 +50,10 @@ class SIR(LabelledStreaming, SlicedRegression):
     X and O(D²) memory beyond the data: X may be a `numpy.memmap`, of which the fit holds no ``embedding_``, and `partial_fit`
     takes the rows in parts.
 
-    Parameters
-    ----------
-    $n_directions
-    $n_slices
-    $level
-    $n_permutations
-    $direction_parameters
-
     Attributes
     ----------
-    $order_tests
     slice_edges_ : ndarray
-        Values of a numeric response at which slices begin, but for the first (one response).
-    $streaming_attributes
-    $linear_attributes
-    $spectral_attributes
+        For one numeric response: its values at which slices begin, without the first slice.
 
     Examples
     --------
@@ -231,18 +219,6 @@ class SAVE(ComparedSlices):
 
     Cost: O(nD min(n, D)) time for the covariances and O(hD³) for h slices, O(nD) memory.
 
-    Parameters
-    ----------
-    $n_directions
-    $n_slices
-    $level
-    $n_permutations
-    $direction_parameters
-
-    Attributes
-    ----------
-    $direction_attributes
-
     Examples
     --------
     >>> import numpy as np
@@ -295,15 +271,8 @@ class DirectionalRegression(ComparedSlices):
 
     Parameters
     ----------
-    $n_directions
-    $n_slices
-    $level
-    $n_permutations_only
-    $direction_parameters
-
-    Attributes
-    ----------
-    $direction_attributes
+    n_permutations
+        Number of permutations of the rows for the tests. 0 means no test, or 199 permutations with ``n_components="test"``.
 
     Examples
     --------

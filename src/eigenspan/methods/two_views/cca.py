@@ -56,15 +56,14 @@ class CCA(Streaming, TwoViews):
 
     Parameters
     ----------
-    n_components : int or None, default=None
-        Pairs of variates, at most as many as the smaller view has dimensions. None means two, or one where there is one.
-    ridge : float or pair of floats, default=0.0
-        ρ of each view, relative to the mean variance of its columns that vary: 0.1 adds a tenth of that to the variance of every direction.
-        Columns of unlike units should then be standardised first.
-    reduce : int or None, default=None
-        Keep this many principal axes of each view first, as in a pipeline after PCA; `ridge` is then relative to the mean variance
-        along these axes.
-    $random_state
+    n_components
+        Number of pairs of variates, at most the dimension of the smaller view. None means two, or one if there is only one.
+    ridge : float or pair of floats
+        ρ of each view, relative to the mean variance of its columns that vary: 0.1 adds a tenth of that to the variance of
+        every direction. Standardise columns of different units first.
+    reduce
+        Number of principal axes of each view to keep first, as in a pipeline after PCA; `ridge` is then relative to the
+        mean variance along these axes. None keeps the views as they are.
 
     Attributes
     ----------
@@ -73,28 +72,29 @@ class CCA(Streaming, TwoViews):
     spectrum_ : ndarray
         All canonical correlations, of which the first are kept (with a ridge, ``eigenvalues_`` of all pairs).
     eigenvalues_ : ndarray of shape (n_components,)
-        What is maximised: ``correlations_``, or less where a ridge counts in the unit.
+        The maximised value: ``correlations_``, or less if a ridge counts in the unit.
     x_weights_, y_weights_ : ndarray of shape (n_features, n_components), (n_targets, n_components)
-        Variates are ``(X − x_mean_) @ x_weights_`` and ``(y − y_mean_) @ y_weights_``, of unit variance without a ridge. They are
-        also there as ``x_rotations_`` and ``y_rotations_``, scikit-learn's names for the same.
+        Variates are ``(X − x_mean_) @ x_weights_`` and ``(y − y_mean_) @ y_weights_``, of unit variance without a ridge.
+    x_rotations_, y_rotations_ : ndarray of shape (n_features, n_components), (n_targets, n_components)
+        scikit-learn's names for ``x_weights_`` and ``y_weights_``.
     x_loadings_, y_loadings_ : ndarray of shape (n_features, n_components), (n_targets, n_components)
-        What a unit of each variate stands for in the columns of its own view: the least-squares patterns behind `inverse_transform`.
+        Change of the columns of a view per unit of its variates: the least-squares patterns behind `inverse_transform`.
     y_on_x_, x_on_y_ : ndarray of shape (n_components, n_targets), (n_components, n_features)
         Least-squares coefficients of each view on the variates of the other, behind `predict` and `predict_x`.
     x_mean_, y_mean_ : ndarray
         Column means.
     components_, mean_ : ndarray
-        ``x_weights_.T`` and ``x_mean_``, under the names that all linear methods here have.
+        ``x_weights_.T`` and ``x_mean_``, under the names that all linear methods have.
     ranks_ : tuple of int
         Dimensions of the two views.
     y_features_in_, y_ndim_ : int
-        Columns of y, and 1 if it was a vector.
-    n_samples_, n_samples_seen_ : int
-        Rows; the second where `partial_fit` can add more.
+        Number of columns of y; 1 if y was a vector, else 2.
+    n_samples_ : int
+        Number of rows.
     moments_ : JointMoments
-        Means and joint scatter of these rows.
+        Means and joint scatter matrix of the rows so far, to which `partial_fit` adds.
     embedding_, y_embedding_ : ndarray of shape (n_samples, n_components)
-        Variates of the training points (absent where they were read from a file or in parts).
+        Variates of the training points. Absent if the rows were read from a file or in parts.
     map_, y_map_ : Map
         The functions behind ``transform``.
     diagnostics_ : dict

@@ -55,37 +55,37 @@ class KernelCCA(TwoViews):
 
     Parameters
     ----------
-    n_components : int or None, default=None
-        Pairs of variates. None means two, or one where there is one.
-    kernel : str, Kernel or callable, default="rbf"
-        Of both views, or of X where `kernel_y` is given: a name, ``Kernel("rbf", gamma="median")``, a function of two arrays of rows, or of
-        two rows, or ``"precomputed"`` when X (and y) are kernel matrices.
-    kernel_y : str, Kernel, callable or None, default=None
-        Of y; None means the same as `kernel`.
-    kappa : float, default=0.02
-        κ, the penalty on the length of directions as a share of the total variance in feature space. Larger values give smoother
-        variates and smaller correlations; ``score`` on held-out points tells which is right.
-    landmarks : int, Landmarks, array of indices or None, default=None
-        Approximate both feature spaces on this many (or these) training points. ``Landmarks(m, choice="cholesky")`` takes the
-        pivots of an incomplete Cholesky factorisation of each kernel.
-    $random_state
+    n_components
+        Number of pairs of variates. None means two, or one if there is only one.
+    kernel
+        Kernel of both views, or of X if `kernel_y` is given: a name, ``Kernel("rbf", gamma="median")``, a function of two
+        arrays of rows or of two rows, or ``"precomputed"`` if X (and y) are kernel matrices.
+    kernel_y
+        Kernel of y. None means the same as `kernel`.
+    kappa
+        κ, the penalty on the length of directions as a share of the total variance in feature space. Larger values give
+        smoother variates and smaller correlations; choose it by ``score`` on held-out points.
+    landmarks
+        Approximate both feature spaces using this many training points, or the given ones.
+        ``Landmarks(m, choice="cholesky")`` uses the pivots of an incomplete Cholesky factorisation of each kernel. None
+        uses all points.
 
     Attributes
     ----------
     correlations_ : ndarray of shape (n_components,)
         Correlation of the two variates of each pair over the training points.
     eigenvalues_ : ndarray of shape (n_components,)
-        What is maximised, α'K_xK_yβ: smaller, for κ counts in the unit.
+        The maximised value α'K_xK_yβ: smaller than the correlation, because κ counts in the unit.
     ranks_ : tuple of int
         Dimensions of the two feature spaces over the training points.
     n_samples_ : int
-        Rows.
+        Number of rows.
+    y_features_in_ : int
+        Number of columns of y.
     embedding_, y_embedding_ : ndarray of shape (n_samples, n_components)
         Variates of the training points.
     map_, y_map_ : Map
         The functions behind ``transform``, centring included.
-    diagnostics_ : dict
-        Seconds per stage and other facts of the fit.
 
     Examples
     --------

@@ -61,48 +61,45 @@ class MultiviewCCA(Streaming, Reducer):
 
     Parameters
     ----------
-    n_components : int or None, default=None
-        Dimensions. None means two, or one where there is one. There are as many as the second largest view has dimensions (MAXVAR), or
-        the smallest (SUMCOR).
-    criterion : {"maxvar", "sumcor"}, default="maxvar"
-        What is maximised.
-    ridge : float or array of floats, default=0.0
+    n_components
+        Number of dimensions, at most the dimension of the second largest view (MAXVAR) or of the smallest (SUMCOR). None
+        means two, or one if there is only one.
+    criterion
+        The maximised criterion.
+    ridge : float or array of floats
         ρ of all views or of each, relative to the mean variance of its columns that vary.
-    reduce : int or None, default=None
-        Keep this many principal axes of each view first, as in a pipeline after PCA; `ridge` is then relative to the mean variance
-        along these axes.
-    max_iter : int, default=500
-        Rounds of SUMCOR.
-    $random_state
+    reduce
+        Number of principal axes of each view to keep first, as in a pipeline after PCA; `ridge` is then relative to the
+        mean variance along these axes. None keeps the views as they are.
+    max_iter
+        Maximum number of rounds of SUMCOR.
 
     Attributes
     ----------
     correlations_ : ndarray of shape (n_components,)
         Mean correlation of the variates over all pairs of views.
     pair_correlations_ : ndarray of shape (n_components, n_views, n_views)
-        Of each pair of views.
+        Correlation of the variates of each pair of views.
     eigenvalues_ : ndarray of shape (n_components,)
-        MAXVAR: 1 plus what is maximised, divided by p; without a ridge an eigenvalue of the sum of the projections on the views, between
-        0 and p. SUMCOR: what is maximised, a sum over pairs.
+        MAXVAR: 1 plus the maximised value, divided by p; without a ridge an eigenvalue of the sum of the projections on the
+        views, between 0 and p. SUMCOR: the maximised value, a sum over pairs.
     weights_ : tuple of ndarray of shape (n_features_i, n_components)
-        Variates of view i are ``(X_i − means_[i]) @ weights_[i]``: of unit variance (SUMCOR), or of unit variance on average over the
-        views (MAXVAR).
+        Variates of view i are ``(X_i − means_[i]) @ weights_[i]``: of unit variance (SUMCOR), or of unit variance on
+        average over the views (MAXVAR).
     means_ : tuple of ndarray
         Column means.
     ranks_ : tuple of int
         Dimensions of the views.
-    n_samples_, n_samples_seen_ : int
-        Rows; the second where `partial_fit` can add more.
+    n_samples_ : int
+        Number of rows.
     moments_ : JointMoments
-        Means and joint scatter of these rows.
+        Means and joint scatter matrix of the rows so far, to which `partial_fit` adds.
     n_iter_ : int
-        Rounds of SUMCOR; 1 for MAXVAR.
+        Number of rounds of SUMCOR; 1 for MAXVAR.
     embedding_ : ndarray of shape (n_samples, n_components)
-        Variates of the first view.
+        Variates of the first view. Absent if the rows were read from a file or in parts.
     map_, maps_ : Map, tuple of Map
         The functions behind ``transform``, of the first view and of all.
-    diagnostics_ : dict
-        Seconds per stage and other facts of the fit.
 
     Examples
     --------

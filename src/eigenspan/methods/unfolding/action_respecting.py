@@ -52,22 +52,19 @@ class ActionRespectingEmbedding(Unfolding):
 
     Parameters
     ----------
-    $n_components_unfolded
-    pairs : {"neighbours", "all"}, default="neighbours"
-        Compare rows of equal action where they are neighbours, or wherever they are [S4, eq. 79], which is of the order of n² equations.
-    $unfolding_neighbors
-    $graph
-    $unfolding_parameters
+    pairs
+        Compare rows of equal action if they are neighbours, or all of them [S4, eq. 79], which takes of the order of n²
+        equations.
+    landmarks
+        Not supported: the method needs all rows, in order. Only None is accepted.
 
     Attributes
     ----------
     classes_ : ndarray
         The actions.
     action_pairs_ : ndarray of shape (m, 2)
-        Rows (i, j) of equal action, whose distance is that of rows (i + 1, j + 1).
-    $unfolding_attributes
-    $graph_attribute
-    $spectral_attributes
+        Rows (i, j) of equal action: their distance equals that of rows (i + 1, j + 1).
+    landmarks_ : absent
 
     Examples
     --------

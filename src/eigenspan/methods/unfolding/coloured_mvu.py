@@ -47,15 +47,11 @@ class SMVU2(LabelledUnfolding):
 
     Parameters
     ----------
-    $n_components_unfolded
-    n_neighbors : int or None, default=None
-        Neighbours of every point, of any class. None means 8, or all other points where there are fewer.
-    $graph
-    representatives : {"mean", "medoid"}, default="mean"
-        The point of a class that is nearest to its mean, or the one whose distances to all others of the class sum to least.
-    constraint : {"inequality", "slack", "band"}, default="band"
-        ``v ≤ d``; ``v ≤ d + t`` at a price for t; ``(1 − band) d ≤ v ≤ d``, for the squared distances v of neighbours.
-    $unfolding_of_labels
+    n_neighbors
+        Number of neighbours of every point, of any class. None means 8, or all other points if there are fewer.
+    representatives
+        The point of a class that is nearest to its mean, or the one with the smallest sum of distances to the others of the
+        class.
 
     Examples
     --------
@@ -142,30 +138,20 @@ class ColoredMVU(LabelledUnfolding):
 
     Parameters
     ----------
-    $n_components_unfolded
-    n_neighbors : int or None, default=None
-        Neighbours of every point, of any class. None means 8, or all other points where there are fewer.
-    $graph
-    label_kernel : {"delta", "linear", "rbf"}, callable or array of shape (n_samples, n_samples), default="delta"
-        K_l: 1 within a class; y_i·y_j or exp(−(y_i − y_j)²/w²) for numbers (of several columns if need be); a function of two arrays of
-        rows of numbers; or the matrix itself, and then y is not read.
-    width : float or None, default=None
-        w of ``"rbf"``; None means half the median distance of the targets. It has no effect on other label kernels.
-    constraint : {"inequality", "slack", "band"}, default="band"
-        ``v ≤ d``; ``v ≤ d + t`` at a price for t; ``(1 − band) d ≤ v ≤ d``, for the squared distances v of neighbours.
-    $unfolding_form
-    unlabeled : int, str or None, default=-1
-        The class label that marks unlabelled points, besides NaN and None. None makes −1 a class like any other. Among numbers
-        only NaN and None mark them.
-    $unfolding_parameters
+    n_neighbors
+        Number of neighbours of every point, of any class. None means 8, or all other points if there are fewer.
+    label_kernel : {"delta", "linear", "rbf"}, callable or array of shape (n_samples, n_samples)
+        K_l: 1 within a class; y_i·y_j or exp(−(y_i − y_j)²/w²) for numbers (of one or more columns); a function of two
+        arrays of rows of numbers; or the matrix itself, in which case y is not read.
+    width
+        w of ``"rbf"``. None means half the median distance of the targets. It has no effect with other label kernels.
+    unlabeled
+        ... Among numbers only NaN and None mark them.
 
     Attributes
     ----------
     classes_ : ndarray
-        The class labels (``label_kernel="delta"``).
-    $unfolding_attributes
-    $graph_attribute
-    $spectral_attributes
+        The class labels. Present with ``label_kernel="delta"``.
 
     Examples
     --------

@@ -70,40 +70,36 @@ class MaximumCovarianceUnfolding(TwoViews, BoundedUnfolding):
 
     Parameters
     ----------
-    $n_components_unfolded
-    $unfolding_neighbors
-    graph : graph specification or None, default=None
-        Overrides `n_neighbors`, for both views: ``KNN(15, metric="cosine")`` or ``Radius(0.5)``.
-    $metric_of_rows
-    constraint : {"inequality", "slack", "band"}, default="band"
-        ``v ≤ d``; ``v ≤ d + t`` at a price for t; ``(1 − band) d ≤ v ≤ d``, for the squared distances v of neighbours.
-    $unfolding_form
-    $unfolding_parameters
+    n_components
+        Number of dimensions d of the embedding. ``"auto"`` uses ``suggested_dimension_``, where the spectrum of the
+        unfolding drops.
+    graph
+        Neighbour graph of both views. None means the `n_neighbors` nearest neighbours of every point. Others are
+        ``KNN(15, metric="cosine")`` and ``Radius(0.5)``.
+    disconnected
+        ... ``"largest"`` is refused: it would leave out points of one view that the other has.
 
     Attributes
     ----------
     embedding_, y_embedding_ : ndarray of shape (n_samples, n_components)
-        Places of the training points by the first and by the second view, on common axes, each in the unit of its own view.
+        Positions of the training points from the first and from the second view, on common axes, each in the unit of its
+        own view.
     correlations_ : ndarray of shape (n_components,)
-        Between the two, axis by axis, over the points that were unfolded.
+        Correlation between the two for each axis, over the points that were unfolded.
     embedding_full_ : ndarray of shape (2 n_samples, r)
         The whole unfolding, first view before second, in the units of the certificate.
     spectrum_ : ndarray of shape (r,)
         Sums of squares along its axes.
-    suggested_dimension_, n_components_ : int
-        Where the spectrum drops, and the number of dimensions of the embedding.
     certificate_ : UnfoldingCertificate
-        Bounds on Σ u·v, in units of the mean squared distances of the two views; edges are over the rows of ``embedding_full_``.
-    solution_, n_iter_ : Solution, int
-        What the solver returned, and its steps.
+        Bounds on Σ u·v, in units of the mean squared distances of the two views; edges are over the rows of
+        ``embedding_full_``.
     graph_, y_graph_ : NeighbourGraph
         The neighbour graphs of the views.
     y_features_in_ : int
-        Columns of y.
+        Number of columns of y.
     map_, y_map_ : Map
         The functions behind ``transform``.
-    diagnostics_ : dict
-        Seconds per stage and facts of the fit.
+    eigenvalues_, residuals_, gap_, problem_ : absent
 
     Examples
     --------

@@ -91,44 +91,32 @@ class LandmarkMVU(SampledEmbedding, Unfolding):
 
     Parameters
     ----------
-    $n_components
-    form : {"tangent", "reconstruction"}, default="tangent"
-        M: that of LTSA with tangent spaces of dimension `n_components`, or that of LLE.
-    reg : float, default=1e-3
+    n_components
+        Number of dimensions d of the embedding.
+    form
+        M: that of LLE, or that of LTSA with tangent spaces of dimension `n_components`.
+    reg
         Ridge on the local Gram matrices of W, relative to their trace. It has no effect with ``form="tangent"``.
-    $unfolding_neighbors
-    $graph
-    landmarks : int, Landmarks, array of indices or None, default=None
-        How many, how, or which. None means 40, or all points where there are fewer. A number alone spreads them (``"maxmin"``), so that
-        few points lie outside their reach.
-    $sample
-    $unfolding_tol
-    rank : int or None, default=None
+    landmarks
+        Number of landmarks, how to choose them, or their rows. None means 40, or all points if there are fewer. If only a
+        number is given, landmarks are far apart (``"maxmin"``), so that few points lie outside their reach.
+    rank
         Has no effect here; accepted so that unfoldings can be exchanged.
-    method : {"auto", "dense"}, default="auto"
-        The small program is solved densely in any case: the choice has no effect.
-    $unfolding_extension
-    max_iter : int, default=300
-        Rounds.
-    $unfolding_time_limit
-    callback : callable or None, default=None
+    method
+        The small program is always solved densely: the choice has no effect.
+    max_iter
+        Maximum number of rounds.
+    callback
         Called after every round with a dict (iteration, lower, upper, gap, violation, constraints, rank, seconds, factor).
-    $unfolding_verbose
-    $disconnected
-    $solver
-    $random_state
-    $n_jobs
+        None calls nothing.
 
     Attributes
     ----------
     landmarks_ : ndarray of int
-        The rows chosen.
-    $sample_attribute
+        The rows chosen as landmarks.
     interpolation_ : ndarray of shape (n_samples, q)
-        Q. The certificate's upper bound is ``weights · squared_distances`` times the largest xᵀQᵀQx / xᵀQᵀL(weights)Qx over x ⟂ Qᵀ1.
-    $unfolding_attributes
-    $graph_attribute
-    $spectral_attributes
+        Q. The certificate's upper bound is ``weights · squared_distances`` times the largest xᵀQᵀQx / xᵀQᵀL(weights)Qx over
+        x ⟂ Qᵀ1.
 
     Examples
     --------

@@ -62,15 +62,13 @@ class LaplacianMVU(Unfolding):
 
     Parameters
     ----------
-    $n_components
-    n_eigenvectors : int or None, default=None
-        m. None means 20, or all where there are fewer.
-    price : float or "auto", default="auto"
-        ν. "auto" makes a stretch of 20 per cent cost what an edge gains, were all weights equal. A higher one follows distances that m
-        functions cannot have into more dimensions, a lower one shows the longest alone.
-    $unfolding_neighbors
-    $graph
-    $unfolding_parameters
+    n_components
+        Number of dimensions d of the embedding.
+    n_eigenvectors
+        m. None means 20, or all if there are fewer.
+    price
+        ν. "auto" makes a stretch of 20 per cent cost what an edge gains if all weights are equal. A higher price follows
+        distances that m functions cannot reproduce into more dimensions; a lower one shows only the longest.
 
     Attributes
     ----------
@@ -78,9 +76,6 @@ class LaplacianMVU(Unfolding):
         Q.
     price_ : float
         ν.
-    $unfolding_attributes
-    $graph_attribute
-    $spectral_attributes
 
     Examples
     --------

@@ -43,21 +43,9 @@ class MVU(BoundedUnfolding):
 
     Parameters
     ----------
-    $n_components_unfolded
-    $unfolding_neighbors
-    $graph
-    constraint : {"inequality", "slack", "band"}, default="inequality"
-        ``v ≤ d``; ``v ≤ d + t`` at a price for t; ``(1 − band) d ≤ v ≤ d``, for the squared distances v of neighbours.
-    $unfolding_form
-    common_neighbors : bool, default=False
-        Constrain pairs that share a neighbour as well [S1, §1.3.2]: angles are kept too, at the cost of a much denser graph.
-    $unfolding_parameters
-
-    Attributes
-    ----------
-    $unfolding_attributes
-    $graph_attribute
-    $spectral_attributes
+    common_neighbors
+        Constrain pairs that share a neighbour as well [S1, §1.3.2]: this keeps angles too, at the cost of a much denser
+        graph.
 
     Examples
     --------

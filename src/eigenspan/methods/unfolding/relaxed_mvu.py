@@ -56,30 +56,23 @@ class RelaxedMVU(Unfolding):
 
     Parameters
     ----------
-    $n_components_unfolded
-    prune : float, "auto" or None, default="auto"
-        Share of the edges to prune, those of the largest deviation. "auto" prunes what lies beyond the knee of the sorted deviations, is
-        an outlier among their logarithms and more than four times their median: often nothing. None prunes nothing.
-        ``plotting.plot_deviations`` draws them.
-    threshold : float or None, default=None
-        Prune edges of a larger deviation than this, whatever `prune` says.
-    conformal : bool, default=True
+    prune
+        Share of the edges to prune, those of the largest deviation. "auto" prunes edges that lie beyond the knee of the
+        sorted deviations, are outliers among their logarithms and exceed four times their median: often none. None prunes
+        nothing. ``plotting.plot_deviations`` draws the deviations.
+    threshold
+        Prune edges of a larger deviation than this, whatever the value of `prune`. None sets no threshold.
+    conformal
         Divide distances by √(s_i s_j). False keeps them, and with ``prune=None`` this is `MVU`.
-    $unfolding_neighbors
-    $graph
-    $unfolding_parameters
 
     Attributes
     ----------
     deviations_ : ndarray of shape (m,)
         Deviations of all edges, smallest first.
     threshold_ : float
-        Edges of a larger deviation were pruned; infinite where none were.
+        Edges of a larger deviation were pruned; infinite if none were.
     pruned_ : ndarray of shape (q, 2)
-        The rows that pruned edges had joined.
-    $unfolding_attributes
-    $graph_attribute
-    $spectral_attributes
+        The pairs of rows that pruned edges joined.
 
     Examples
     --------

@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
 from ..._compat import Interval
+from ..._parameters import Marker
 from ...data import Classes, Input, Sample
 from ...data.y import ClassLabels
 from ...errors import DisconnectedError, InputError, LabelError
@@ -36,9 +37,15 @@ Representatives = Literal["mean", "medoid"]
 
 
 class LabelledUnfolding(BoundedUnfolding):
-    """Unfoldings that need y, and coordinates."""
+    """Unfoldings that need y, and coordinates.
 
-    unlabeled: Any = -1
+    Attributes
+    ----------
+    classes_ : ndarray
+        The class labels.
+    """
+
+    unlabeled: Marker = -1
 
     _input: ClassVar[Input] = replace(BoundedUnfolding._input, pairs=(), y=ClassLabels(at_least=1))
 
@@ -60,18 +67,14 @@ class SupervisedMVU(LabelledUnfolding):
 
     Parameters
     ----------
-    $n_components_unfolded
-    n_neighbors : int or None, default=None
-        Neighbours of every point within its class, all others of a smaller class. None means 8.
-    graph : graph specification or None, default=None
-        Overrides `n_neighbors`, as for `MVU`; edges between points of different classes are left out.
-    $metric
-    bridge : {"representatives", "shortest"}, default="representatives"
-        What keeps the classes together: strings between all pairs of representatives, the points nearest to the class means
-        [S4, eq. 51], which keep the layout of the classes; or the c − 1 shortest edges between classes, which let them swing apart.
-    constraint : {"inequality", "slack", "band"}, default="inequality"
-        ``v ≤ d``; ``v ≤ d + t`` at a price for t; ``(1 − band) d ≤ v ≤ d``, for the squared distances v of these pairs.
-    $unfolding_of_labels
+    n_neighbors
+        Number of neighbours of every point within its class (all others of a smaller class). None means 8.
+    graph
+        ... Edges between points of different classes are removed.
+    bridge
+        How the classes are connected: by strings between all pairs of representatives, the points nearest to the class
+        means [S4, eq. 51], which preserve the layout of the classes; or by the c − 1 shortest edges between classes, which
+        leave it free.
 
     Examples
     --------
@@ -165,18 +168,15 @@ class SMVU1(LabelledUnfolding):
 
     Parameters
     ----------
-    $n_components_unfolded
-    n_neighbors : int or None, default=None
-        Neighbours of every point, of any class. None means 8, or all other points where there are fewer.
-    $graph
-    alpha : float, default=1.2
-        How many times farther apart than in space representatives are put; more than 1.
-    representatives : {"mean", "medoid"}, default="mean"
-        The point of a class that is nearest to its mean, or the one whose distances to all others of the class sum to least.
-    constraint : {"inequality", "slack", "band"}, default="slack"
-        ``v ≤ d``; ``v ≤ d + t`` at a price for t; ``(1 − band) d ≤ v ≤ d``, for the squared distances v of neighbours. The equations
-        of the representatives are exact but with "slack".
-    $unfolding_of_labels
+    n_neighbors
+        Number of neighbours of every point, of any class. None means 8, or all other points if there are fewer.
+    alpha
+        Factor by which the distances between representatives are increased; more than 1.
+    representatives
+        The point of a class that is nearest to its mean, or the one with the smallest sum of distances to the others of the
+        class.
+    constraint
+        ... The equations of the representatives are exact except with "slack".
 
     Examples
     --------

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._compat import HasMethods, StrOptions
-from ..._parameters import Count, Positive, Tolerance, parameter
+from ..._parameters import Count, Positive, Tolerance, TypeName, literal_set, parameter
 from ...data import Classes, Sample
 from ...errors import DegenerateWarning, DimensionError, DisconnectedError, warn
 from ...graphs import NeighbourGraph, components
@@ -34,11 +34,64 @@ _ROUNDING = 1e-11
 
 
 #: Ways to place new points, by name or with their numbers.
-Extending = Annotated[Any, StrOptions({"auto", "barycentric", "eigenfunctions", "kernel-map"}), HasMethods("extend")]
+_EXTENSIONS = ("auto", "barycentric", "eigenfunctions", "kernel-map")
+Extending = Annotated[
+    Any, StrOptions(set(_EXTENSIONS)), HasMethods("extend"), TypeName(literal_set(_EXTENSIONS), "specification")
+]
 
 
 class Unfolding(GraphEmbedding):
-    """The parameters of every unfolding. A method states its `Task` and hands it to `fit_unfolding`."""
+    """The parameters of every unfolding. A method states its `Task` and hands it to `fit_unfolding`.
+
+    Parameters
+    ----------
+    n_components
+        Number of dimensions d of the embedding. ``"auto"`` uses ``suggested_dimension_``, where the spectrum of the
+        unfolding drops.
+    n_neighbors
+        Number of neighbours of every point. None means 8, or all other points if there are fewer. It has no effect if
+        `graph` is given, unless X holds distances.
+    tol
+        Stop when the certified relative gap is at most this.
+    rank
+        Initial number of columns of the Gram matrix's factor; more are added if the certificate requires them. None means
+        `n_components` + 1, but at least 3. It has no effect on dense steps: see `method`.
+    method
+        Sparse low-rank steps for bounds on pairs, or dense steps, for up to about a thousand points, for other constraints.
+        A band is imposed on the data as given: its sparse steps need at most 15 columns and Euclidean distances.
+    extension
+        How new points are placed: by local reconstruction, by smoothed eigenfunctions of K [S4, eqs. 63–67], or by
+        normalised kernels fitted to the embedding [S4, eqs. 68–77]. "auto" is the first, or the second if X holds
+        distances, which have no coordinates. ``SmoothedEigenfunctions(eta=...)`` and ``NormalizedKernels(gamma=...)`` set
+        the parameters of the formulas. Training points keep their own embedding.
+    max_iter
+        Maximum number of steps of the solver.
+    time_limit
+        Seconds after which the best certified point is returned, with a warning; Ctrl-C does the same. None means no limit.
+    callback
+        Called with a dict (iteration, lower, upper, gap, seconds; the low-rank solver adds rank and factor) each time the
+        bounds are computed. None calls nothing.
+    verbose
+        1 prints the bounds each time they are computed, and every stage of the fit.
+
+    Attributes
+    ----------
+    embedding_full_ : ndarray of shape (n_samples, r)
+        The whole unfolding on its principal axes, ``K = embedding_full_ @ embedding_full_.T``.
+    spectrum_ : ndarray of shape (r,)
+        Variance (sum of squares) along these axes: the eigenvalues of K.
+    suggested_dimension_ : int
+        The dimension after which the spectrum drops most. Shares of the variance below the certified gap or below 0.001 are
+        raised to that value, and axes are kept at least until the rest holds less than 0.005 of the variance.
+    n_components_ : int
+        Number of dimensions of the embedding.
+    certificate_ : UnfoldingCertificate
+        Bounds on the optimum, edges and weights; see ``help(eigenspan.UnfoldingCertificate)``.
+    solution_ : Solution
+        The result of the solver; ``solution_.verify()`` proves the bounds again.
+    n_iter_ : int
+        Number of steps of the solver.
+    """
 
     n_components: ToldComponents = parameter(default=2, kw_only=False)
     tol: Tolerance = 1e-3
@@ -58,7 +111,24 @@ Constraint = Literal["inequality", "slack", "band"]
 
 
 class BoundedUnfolding(Unfolding):
-    """The parameters of those whose bounds on squared distances have one of several forms: `Bounds` is made of them."""
+    """The parameters of those whose bounds on squared distances have one of several forms: `Bounds` is made of them.
+
+    Parameters
+    ----------
+    constraint
+        ``v ≤ d``; ``v ≤ d + t`` at a price for t; or ``(1 − band) d ≤ v ≤ d``, for the squared distances v of neighbours in
+        the unfolding and d in the data.
+    band
+        Share by which squared distances may shrink with ``constraint="band"``. More than 15 columns, or distances that are
+        not Euclidean, are solved densely: see `method`. It has no effect with other constraints.
+    price
+        ν of ``constraint="slack"``, which subtracts ν Σ t^power from the objective. "auto" lets an average edge stretch by
+        0.2 per cent (power 2), or charges thirty times what an average edge gains (power 1). It has no effect with other
+        constraints.
+    power
+        1 charges the stretch itself and leaves most edges exact; 2 charges its square and distributes the stretch over the
+        edges. It has no effect without ``constraint="slack"``.
+    """
 
     constraint: Constraint = "inequality"
     band: Tolerance = 0.05

@@ -90,33 +90,31 @@ class DistortionDiscriminantAnalysis(SpectralReducer):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Features of the last layer.
-    hidden_layer_sizes : sequence of int, default=()
-        Features of the layers before it, first to last.
-    frames : int or sequence of int, default=1
-        Rows that are joined before each layer; one number for all layers, or one for each.
-    step : int or sequence of int, default=1
-        How many rows apart these are: in a second layer as many as the first one has `frames` makes stretches that do not overlap.
-    lengths : int, sequence of int or None, default=None
-        Rows of each recording in X, over whose ends no stretch runs. An int is that of every recording, in ``transform`` too; a
-        sequence is of those in ``fit``, and ``transform`` has its own `lengths`. None: X is one recording.
-    distortions : callable, list of callables, dict or None, default=None
-        Functions ``f(X) -> copy`` or ``f(X, rng) -> copy`` of all rows of X. A dict has the distortions of each layer by its number, from
-        0 on: ``{0: hiss, 1: [hiss, echo]}``.
-    alignment : int or sequence of int, default=0
-        In each layer, count as noise what changes when the signal is shifted by up to so many rows in time, either way: features then
-        do not depend on where exactly a stretch begins.
-    ridge : float or None, default=None
-        ε of R + εI in every layer, see `OrientedPCA`.
-    $solver
-    $random_state
+    n_components
+        Number of features of the last layer.
+    hidden_layer_sizes : sequence of int
+        Numbers of features of the layers before it, first to last.
+    frames : int or sequence of int
+        Number of rows that are joined before each layer; one number for all layers, or one per layer.
+    step : int or sequence of int
+        Distance in rows between these: in a second layer, the first layer's `frames` gives stretches that do not overlap.
+    lengths : int, sequence of int or None
+        Number of rows of each recording in X; no stretch crosses the end of a recording. An int is the length of every
+        recording, in ``transform`` too; a sequence holds the lengths in ``fit``, and ``transform`` has its own `lengths`.
+        None means that X is one recording.
+    distortions
+        Functions ``f(X)`` or ``f(X, rng)`` that return a distorted version of all rows of X. A dict has the distortions of
+        each layer by its number, from 0: ``{0: hiss, 1: [hiss, echo]}``. None uses only the distorted samples that y holds.
+    alignment : int or sequence of int
+        In each layer, treat as noise what changes when the signal is shifted by up to this many rows in time, either way:
+        features then do not depend on where exactly a stretch begins.
+    ridge
+        ε of R + εI in every layer, see `OrientedPCA`. None means 0, or a small value if R is singular.
 
     Attributes
     ----------
     signal_to_noise_ : list of ndarray
-        Variance of the signal over mean square of the noise for each feature of each layer.
-    $spectral_attributes
+        For each layer: variance of the signal divided by the mean square of the noise, for each feature.
 
     Examples
     --------

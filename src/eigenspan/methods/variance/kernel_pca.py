@@ -127,41 +127,38 @@ class KernelPCA(SpectralReducer):
 
     Parameters
     ----------
-    n_components : int or None, default=2
-        Number of dimensions d of the embedding; None means all with a positive eigenvalue.
-    kernel : str, Kernel or callable, default="rbf"
-        Any of scikit-learn's pairwise kernels, ``Kernel(name, ...)``, a kernel of a neighbour graph (`HeatKernel`, `CommuteTimeKernel`,
-        `ReconstructionKernel`), a function of two arrays of rows that returns the matrix of their kernel values, a function of two rows
-        that returns one value (called n² times), or ``"precomputed"``.
-    gamma : float, "median" or None, default=None
-        Of the named kernels; None means 1/D, ``"median"`` the inverse square of half the median distance.
-    degree : float, default=3
-        Of the polynomial kernel.
-    coef0 : float, default=1
-        Of the polynomial and sigmoid kernels.
-    $landmarks
-    preimage : {"ridge", "fixed-point"} or None, default=None
-        How `inverse_transform` finds points of the input space: by kernel ridge regression from the embedding, or by Mika's fixed
-        point (rbf only).
-    alpha : float, default=1.0
-        Ridge of the regression. 0 interpolates the training points; rows that coincide in the embedding are sent to their mean.
-        It has no effect without ``preimage="ridge"``.
-    $solver
-    $random_state
+    n_components
+        Number of dimensions d of the embedding. None means all with a positive eigenvalue.
+    kernel
+        Any of scikit-learn's pairwise kernels, ``Kernel(name, ...)``, a kernel of a neighbour graph (`HeatKernel`,
+        `CommuteTimeKernel`, `ReconstructionKernel`), a function of two arrays of rows that returns their kernel matrix, a
+        function of two rows that returns one value (called n² times), or ``"precomputed"``.
+    gamma
+        Inverse squared width of the named kernels. None means 1/D; ``"median"`` means the inverse square of half the median
+        distance.
+    degree
+        Degree of the polynomial kernel.
+    coef0
+        Constant of the polynomial and sigmoid kernels.
+    preimage
+        How `inverse_transform` finds points of the input space: by kernel ridge regression from the embedding, or by Mika's
+        fixed point (rbf only). None: there is no `inverse_transform`.
+    alpha
+        Ridge of the regression. 0 interpolates the training points; rows that coincide in the embedding are sent to their
+        mean. It has no effect without ``preimage="ridge"``.
 
     Attributes
     ----------
     eigenvectors_ : ndarray of shape (n_samples, n_components)
-        Of the centred kernel matrix, of unit length (absent with `landmarks`).
+        Eigenvectors of the centred kernel matrix, of length one. Absent with `landmarks`.
     gamma_ : float
-        The width in use, of kernels that have one.
+        The `gamma` in use, for kernels that have one.
     X_fit_ : array of shape (n_samples, n_features)
-        The points that kernel rows are taken with: a copy of X, or the landmarks (absent where the kernel is precomputed).
+        The points with which kernel rows are computed: a copy of X, or the landmarks. Absent with a precomputed kernel.
     landmarks_ : ndarray of int
-        The rows chosen, where `landmarks` is given.
-    dual_coef_, preimage_mean_, preimage_gamma_
-        Coefficients, centre and width of the regression behind ``inverse_transform``, with ``preimage="ridge"``.
-    $spectral_attributes
+        The rows chosen, if `landmarks` is given.
+    dual_coef_, preimage_mean_, preimage_gamma_ : ndarray, ndarray, float
+        Coefficients, centre and width of the regression behind ``inverse_transform``. Present with ``preimage="ridge"``.
 
     Examples
     --------

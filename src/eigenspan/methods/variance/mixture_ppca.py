@@ -49,20 +49,19 @@ class MixturePPCA(Reducer):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Number d of latent dimensions of every component, and of dimensions of the embedding. Where it is that of the features, components
-        have one less, with which they are any Gaussian already.
-    n_clusters : int, default=2
+    n_components
+        Number d of latent dimensions of every component, and of dimensions of the embedding. If d equals the number of
+        features, components use one fewer, which already fits any Gaussian.
+    n_clusters
         Number of components k. (scikit-learn's GaussianMixture calls this n_components.)
-    n_init : int, default=3
-        Starts, of which the most likely result is kept.
-    tol : float, default=1e-4
-        Gain in log-likelihood, for each row, at which to stop.
-    max_iter : int, default=200
-        Steps at most; a warning says where they were too few.
-    noise_floor : float, default=1e-6
-        Least noise of a component, as a share of the mean variance of a feature within the clusters of k-means.
-    $random_state
+    n_init
+        Number of starts. The result with the highest likelihood is kept.
+    tol
+        Stop when the log-likelihood per row gains less than this.
+    max_iter
+        Maximum number of steps. A warning says if they were too few.
+    noise_floor
+        Smallest noise of a component, as a share of the mean variance of a feature within the clusters of k-means.
 
     Attributes
     ----------
@@ -71,20 +70,27 @@ class MixturePPCA(Reducer):
     means_ : ndarray of shape (k, n_features)
         μ.
     loadings_ : ndarray of shape (k, n_features, n_components)
-        W of every component, columns orthogonal.
+        W of every component, with orthogonal columns.
     noise_variances_ : ndarray of shape (k,)
         σ².
     labels_ : ndarray of shape (n_samples,)
-        The most responsible component of every row.
+        The component with the highest posterior for every row.
     log_likelihood_ : float
-        Of the training rows together.
+        Log-likelihood of all training rows.
     log_likelihoods_ : ndarray
-        The same after every step of the start that was kept.
+        Log-likelihood after every step of the start that was kept.
     bic_ : float
-        Bayesian information criterion; compare numbers of components and dimensions by it, the smaller the better.
+        Bayesian information criterion, for comparing numbers of components and dimensions; smaller is better.
     n_iter_ : int
-        Steps.
-    $spectral_attributes
+        Number of steps.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Variance of the mixture along the axes of the embedding, noise included.
+    residuals_ : ndarray of shape (n_components,)
+        Residuals of the eigenpairs, relative to the norm of the matrix.
+    gap_ : float
+        Relative distance between the last eigenvalue used and the next one. Below 1e-8 the subspace is not unique.
+    problem_ : TraceProblem
+        The trace problem behind the embedding.
 
     Examples
     --------

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
-from ..._parameters import ArrayLike, Function
+from ..._parameters import ArrayLike, Function, TypeName
 from ...data import Input, Sample
 from ...data.distorted_samples import Copies, DistortedCopies, Distortion, copies_of, functions_of
 from ...data.rows.moments import Moments
@@ -27,7 +27,7 @@ from ..base.table import method
 
 Array = NDArray[np.float64]
 #: One function that distorts rows, with a random generator as second value if it needs one, or several.
-Distortions = Annotated[Any, Function(1), Function(2)] | ArrayLike | None
+Distortions = Annotated[Any, Function(1), Function(2)] | Annotated[ArrayLike, TypeName("list of callables")] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,35 +183,25 @@ class OrientedPCA(Streaming, FeatureReducer):
 
     Parameters
     ----------
-    $n_components
-    distortions : callable, list of callables or None, default=None
-        Functions ``f(X) -> copy`` of the shape of X, or ``f(X, rng)`` that need a `numpy.random.Generator`, seeded by `random_state`. They
-        see all rows at once; those of a file a block at a time. A function that returns another shape, or what is not
-        finite, is refused.
-    extractor : {"ratio", "difference"}, default="ratio"
-        ``"difference"`` maximises :math:`\\operatorname{Tr} V^T (R_1 - R_2) V` over orthonormal V instead, with R₁ and R₂ the means of
-        :math:`x x^T` and :math:`z z^T`: of all features :math:`V^T \\tilde x` of copies these rebuild the originals best, in mean
-        square. It measures from the origin (``mean_`` is zero), with `reduce` along the axes kept, and changes with the scales of
-        signal and noise.
-    $kernel
-    $landmarks
-    $reduce
-    ridge : float or None, default=None
-        ε of R + εI: noise of this variance in all directions besides, for copies too few to tell R. None means 0 for features, or a
-        small one, with a warning, where R is singular and the signal varies in directions without noise; kernels have a small one always.
-        It has no effect with ``extractor="difference"``.
-    $scale
-    $solver
-    $random_state
+    distortions
+        Functions ``f(X)`` that return a distorted version of X with the same shape, or ``f(X, rng)`` that need a
+        `numpy.random.Generator`, seeded by `random_state`. They get all rows at once, or one block of rows at a time if X
+        is a file. A function that returns another shape or non-finite values is refused. None uses only the distorted
+        samples that y holds.
+    extractor
+        ``"difference"`` maximises :math:`\\operatorname{Tr} V^T (R_1 - R_2) V` over orthonormal V instead, where R₁ and R₂
+        are the means of :math:`x x^T` and :math:`z z^T`: among all features :math:`V^T \\tilde x` of distorted samples,
+        these reconstruct the originals with the least mean square error. It measures from the origin (``mean_`` is zero),
+        with `reduce` along the axes kept, and depends on the scales of signal and noise.
+    ridge
+        ε of R + εI: additional noise of this variance in all directions, for too few distorted samples to estimate R. None
+        means 0 for features, or a small value, with a warning, if R is singular and the signal varies in directions without
+        noise; for kernels it is always a small value. It has no effect with ``extractor="difference"``.
 
     Attributes
     ----------
-    $linear_attributes
-    n_samples_seen_ : int
-        Rows so far, where `partial_fit` can add more (dense X with more rows than features, no `kernel` and no `reduce`).
     moments_ : Signals
-        Counts, means and scatters of rows and noise, to which `partial_fit` adds.
-    $spectral_attributes
+        Counts, means and scatter matrices of rows and noise, to which `partial_fit` adds.
 
     Examples
     --------

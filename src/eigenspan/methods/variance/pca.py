@@ -38,7 +38,14 @@ _Part = Annotated[float, Interval(RealNotInt, 0, 1, closed="neither")]
 
 
 class PrincipalAxes(PrincipalGaussian, Streaming, LinearReducer):
-    """Methods whose axes are those of largest variance, found from the rows or from their moments alone."""
+    """Methods whose axes are those of largest variance, found from the rows or from their moments alone.
+
+    Parameters
+    ----------
+    reduce
+        Number of principal axes of X to compute first and to choose from: for sparse X with very many columns. The variance
+        along all other axes still counts as unexplained. None computes all that are needed.
+    """
 
     _input: ClassVar[Input] = Input(sparse=True, linear=True, one_pass=reads_once)
     kernel = None  # a class fact, not a parameter: KernelPCA is the kernel form
@@ -190,40 +197,32 @@ class PCA(PrincipalAxes):
 
     Parameters
     ----------
-    n_components : int, float in (0, 1), "auto", "mle" or None, default=2
-        Number of axes, the share of the variance they must explain, the number that the Bayesian information criterion likes best
-        ("auto", as in `PPCA`) or that of largest evidence ("mle": Minka; at least as many rows as features) under a Gaussian model with
-        equal noise in all directions, or None for all axes with any variance. Noise that differs between the features counts
-        as axes: standardise them by their noise, or see ``intrinsic_dimension(X, "parallel")``.
-    whiten : bool, default=False
+    n_components
+        Number of axes; or the share of the variance that they must explain; or ``"auto"``, the number that minimises the
+        Bayesian information criterion, as in `PPCA`; or ``"mle"``, the number of largest evidence (Minka; it needs at least
+        as many rows as features); or None for all axes with any variance. Both criteria assume a Gaussian model with equal
+        noise in all directions. Noise that differs between features counts as axes: standardise the features by their
+        noise, or see ``intrinsic_dimension(X, "parallel")``.
+    whiten
         Scale every axis to unit variance.
-    center : bool, default=True
-        Look at the rows about their mean; False takes the origin for it.
-    $reduce_axes
-    $solver
-    $random_state
+    center
+        Subtract the mean of the rows. False uses the origin instead.
 
     Attributes
     ----------
-    $linear_attributes
     explained_variance_ : ndarray of shape (n_components,)
-        Sample variance along each axis; about the origin, the mean square.
+        Sample variance along each axis; the mean square if `center` is False.
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        Its share of the total.
+        Share of the total variance along each axis.
     singular_values_ : ndarray of shape (n_components,)
-        Of the data, centred unless `center` is False: roots of ``eigenvalues_``.
+        Singular values of the data, centred unless `center` is False: roots of ``eigenvalues_``.
     noise_variance_ : float
-        Mean variance of the min(n, D) − d axes left out: the noise of the Gaussian model behind ``score`` and ``get_covariance``;
-        not there about the origin.
+        Mean variance of the min(n, D) − d axes left out: the noise of the Gaussian model behind ``score`` and
+        ``get_covariance``. Absent if `center` is False.
     n_components_ : int
         Number of axes kept.
     n_samples_ : int
-        Rows.
-    n_samples_seen_ : int
-        Rows so far, where `partial_fit` can add more (dense X with more rows than features).
-    moments_ : Sums
-        Counts, means and scatter of these rows, to which `partial_fit` adds.
-    $spectral_attributes
+        Number of rows.
 
     Examples
     --------

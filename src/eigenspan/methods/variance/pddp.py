@@ -49,36 +49,31 @@ class PDDP(ClusterMixin, Reducer):
 
     Parameters
     ----------
-    n_clusters : int or "auto", default=8
-        Stop at so many clusters; "auto" stops as soon as the centroids have more scatter about their mean than any cluster about its
-        own centroid.
-    tol : float, default=0.0
-        Clusters with at most this share of the total scatter are not split, and there may be fewer than `n_clusters`.
-    $random_state
+    n_clusters
+        Maximum number of clusters. "auto" stops as soon as the centroids have more scatter about their mean than any
+        cluster has about its own centroid.
+    tol
+        Clusters with at most this share of the total scatter are not split, so there may be fewer than `n_clusters`.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
         Clusters, numbered from left to right in the tree.
     tree_ : ndarray of shape (n_splits, 2)
-        What lies to the left and to the right of every split: another split, or −1 − c for the cluster c. Splits are in the order in
-        which they were made, the root first.
+        Left and right child of every split: another split, or −1 − c for the cluster c. Splits are in the order in which
+        they were made, the root first.
     directions_ : ndarray of shape (n_splits, n_features)
-        The normals of the planes, of length one.
+        Normals of the planes, of length one.
     centres_ : ndarray of shape (n_splits, n_features)
-        A point on each plane: the centroid of what it splits.
+        A point on each plane: the centroid of the points that it splits.
     widths_ : ndarray of shape (n_splits,)
-        What lies no farther beyond a plane is still on it, and to its left: rounding.
+        Tolerance for rounding: points at most this far beyond a plane count as on it, and go left.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Centroids of the clusters.
     scatters_ : ndarray of shape (n_clusters,)
-        Sums of squared distances from them.
+        Sums of squared distances from the centroids.
     embedding_ : ndarray of shape (n_samples, n_splits)
         Distances of the training points from the planes.
-    map_ : Map
-        The function behind ``transform``.
-    diagnostics_ : dict
-        Seconds per stage and other facts of the fit.
 
     Examples
     --------

@@ -76,58 +76,54 @@ class PPCA(PrincipalAxes):
 
     Parameters
     ----------
-    n_components : int or "auto", default=2
-        Number d of latent variables, or the one that `criterion` likes best. d = D − 1 is any Gaussian; more axes than that leave no
-        noise, which is allowed for whole rows only.
-    criterion : {"bic", "minka"}, default="bic"
-        For "auto": the Bayesian information criterion, or Minka's approximation of the evidence (whole rows, at least as many as
-        features). With gaps the criterion is that of the observed entries, for which some numbers are tried with a few steps each: it is
-        the best up to ten or so, and a few per cent off at most beyond.
-    covariance : {"sample", "ml"}, default="sample"
-        "sample" divides sums of squares by n − 1, and where n ≤ D it shares the noise among the n − d directions in which the rows can
-        vary: the model, and its likelihood to the last digits, are then those of scikit-learn's ``PCA.score``. "ml" is the maximum of the
-        likelihood: n, and D − d directions. With gaps "sample" is the maximum of the likelihood with its covariance times n/(n − 1).
-    tol : float, default=1e-4
-        With gaps: the gain in log-likelihood, for each observed entry, at which to stop.
-    max_iter : int, default=200
-        With gaps: steps at most; a warning says where they were too few.
-    $reduce_axes
-    $solver
-    $random_state
+    n_components
+        Number d of latent variables; ``"auto"`` uses the number with the best `criterion`. d = D − 1 can fit any Gaussian;
+        more axes leave no noise, which is allowed for rows without gaps only.
+    criterion
+        For "auto": the Bayesian information criterion, or Minka's approximation of the evidence (rows without gaps, at
+        least as many as features). With gaps the criterion is that of the observed entries, and each number is tried with a
+        few steps only: the result is exact up to about ten axes, and at most a few per cent off beyond.
+    covariance
+        "sample" divides sums of squares by n − 1 and, if n ≤ D, shares the noise among the n − d directions in which the
+        rows can vary: the model and its likelihood then agree with scikit-learn's ``PCA.score`` to rounding. "ml" is the
+        maximum of the likelihood: n, and D − d directions. With gaps "sample" is the maximum of the likelihood with its
+        covariance times n/(n − 1).
+    tol
+        With gaps: stop when the log-likelihood per observed entry gains less than this.
+    max_iter
+        With gaps: maximum number of steps. A warning says if they were too few.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        What whole rows, less ``mean_``, are multiplied with: ``transform(X) = (X − mean_) @ components_.T``.
+        Matrix that rows without gaps, minus ``mean_``, are multiplied with: ``transform(X) = (X − mean_) @ components_.T``.
     mean_ : ndarray of shape (n_features,)
         μ.
     loadings_ : ndarray of shape (n_features, n_components)
-        W, its columns orthogonal, the longest first.
+        W, with orthogonal columns, the longest first.
     noise_variance_ : float
         σ².
     explained_variance_ : ndarray of shape (n_components,)
         Variance of the model along each axis, noise included.
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        Its share of all variance.
+        Share of the total variance along each axis.
     singular_values_ : ndarray of shape (n_components,)
         Roots of ``eigenvalues_``.
     n_components_ : int
         Number of axes.
     log_likelihood_ : float
-        Of the training rows together: what is observed of them. inf where nothing is left as noise.
+        Log-likelihood of the observed entries of all training rows; inf if no noise is left.
     log_likelihoods_ : ndarray
-        With gaps: the same at every step, at the maximum of the likelihood ("ml").
+        Log-likelihood at every step, at the maximum of the likelihood ("ml"). Present with gaps.
     bic_ : float
-        Bayesian information criterion at the maximum of the likelihood; the smaller the better.
+        Bayesian information criterion at the maximum of the likelihood; smaller is better.
     n_iter_ : int
-        Steps; 1 for whole rows, which need none.
+        Number of steps; 1 for rows without gaps, which need no iteration.
     n_samples_ : int
-        Rows.
+        Number of rows.
     n_samples_seen_ : int
-        Rows so far, where `partial_fit` can add more (dense X without gaps and with more rows than features).
-    moments_ : Sums
-        Counts, means and scatter of these rows, to which `partial_fit` adds.
-    $spectral_attributes
+        Number of rows so far. Present if `partial_fit` can add more: with dense X without gaps and of more rows than
+        features.
 
     Examples
     --------

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
+from ..._documented import documented
 from ..._parameters import Count, NotNegative, Positive, Weights, parameter
 from ...errors import GraphError
 from ...graphs import NeighbourGraph, affinity, as_graph, components, reconstruction_weights
@@ -100,7 +101,19 @@ class Joined:
 
 
 class GraphKernel(DataKernel):
-    """A kernel over a neighbour graph: ``_function(graph, points)`` states the matrix and how new points are joined to it."""
+    """A kernel over a neighbour graph: ``_function(graph, points)`` states the matrix and how new points are joined to it.
+
+    Parameters
+    ----------
+    n_neighbors
+        Number of neighbours of every point. None means 10, or all other points if there are fewer. It has no effect if
+        `graph` is given.
+    graph
+        Neighbour graph. None means the `n_neighbors` nearest neighbours of every point. Others are ``KNN(15)``,
+        ``Radius(0.5)``, a `NeighbourGraph` and a sparse matrix of distances.
+    rank
+        Number of the smallest eigenvalues of L to keep, which are the largest of K. None keeps all.
+    """
 
     n_neighbors: Count | None = None
     graph: GivenGraph | None = None
@@ -143,7 +156,16 @@ class GraphKernel(DataKernel):
 
 
 class _LaplacianKernel(GraphKernel):
-    """Functions of L, or of ``D^(−½) L D^(−½)``."""
+    """Functions of L, or of ``D^(−½) L D^(−½)``.
+
+    Parameters
+    ----------
+    weights : {"heat", "local", "binary", "cosine"} or weight specification
+        Edge weights: ``Heat(sigma)`` = exp(−d²/σ²), where σ is half the median distance unless given; ``LocalScaling(k)``;
+        ``Binary()``; ``Cosine()``.
+    normalised
+        Use ``D^(−½) L D^(−½)`` instead of L.
+    """
 
     weights: Weights = "heat"
     normalised: bool = False
@@ -167,6 +189,7 @@ class _LaplacianKernel(GraphKernel):
         return FunctionOf(A, self._of_values(A), N), Joined(walk_rows(graph, weighed), d if self.normalised else None)
 
 
+@documented
 class HeatKernel(_LaplacianKernel):
     """The heat kernel of a neighbour graph, for any method's ``kernel=``.
 
@@ -181,16 +204,10 @@ class HeatKernel(_LaplacianKernel):
 
     Parameters
     ----------
-    t : float, default=1
+    t
         Time. Degrees D are sums of weights, at most the number of neighbours; with ``normalised=True`` they are one.
-    n_neighbors : int or None, default=None
-        Ten unless given.
-    graph : KNN, Radius, NeighbourGraph or sparse matrix of distances, optional
-    weights : {"heat", "local", "binary", "cosine"} or weight specification, default="heat"
-    normalised : bool, default=False
-        Use ``D^(−½) L D^(−½)`` for L.
-    rank : int or None, default=None
-        Keep this many of the smallest eigenvalues of L; None for all that count.
+    rank
+        Number of the smallest eigenvalues of L to keep. None keeps all that are not negligible.
 
     Examples
     --------
@@ -211,6 +228,7 @@ class HeatKernel(_LaplacianKernel):
         return Diffused(float(self.t))
 
 
+@documented
 class CommuteTimeKernel(_LaplacianKernel):
     """The pseudo-inverse of the Laplacian of a neighbour graph, for any method's ``kernel=``.
 
@@ -221,17 +239,6 @@ class CommuteTimeKernel(_LaplacianKernel):
     mean of their neighbours' values.
 
     Cost: neighbours and O(n³) for all eigenpairs of L, or a sparse eigenproblem for `rank` of them.
-
-    Parameters
-    ----------
-    n_neighbors : int or None, default=None
-        Ten unless given.
-    graph : KNN, Radius, NeighbourGraph or sparse matrix of distances, optional
-    weights : {"heat", "local", "binary", "cosine"} or weight specification, default="heat"
-    normalised : bool, default=False
-        Use ``D^(−½) L D^(−½)`` for L.
-    rank : int or None, default=None
-        Keep this many of the smallest eigenvalues of L, which are the largest of K; None for all.
 
     Examples
     --------
@@ -250,6 +257,7 @@ class CommuteTimeKernel(_LaplacianKernel):
         return _pseudo_inverse(A)
 
 
+@documented
 class ReconstructionKernel(GraphKernel):
     """The pseudo-inverse of LLE's form, for any method's ``kernel=``.
 
@@ -263,13 +271,10 @@ class ReconstructionKernel(GraphKernel):
 
     Parameters
     ----------
-    n_neighbors : int or None, default=None
-        Ten unless given.
-    graph : KNN, Radius, NeighbourGraph or sparse matrix of distances, optional
-    reg : float, default=1e-3
+    reg
         Regularisation of the weights, relative to the trace of each local Gram matrix.
-    rank : int or None, default=None
-        Keep this many of the smallest eigenvalues of M, which are the largest of K; None for all.
+    rank
+        Number of the smallest eigenvalues of M to keep, which are the largest of K. None keeps all.
 
     Examples
     --------

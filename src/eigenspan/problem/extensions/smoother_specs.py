@@ -5,25 +5,29 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from ..._checks import Spec
+from ..._documented import documented
 from ..._parameters import Count, Positive, parameter
 from ...graphs.neighbours.graph import NeighbourGraph
 from .smoother import Eigenfunctions, KernelMap, eigenfunctions, kernel_map
 
 
+@documented
 class SmoothedEigenfunctions(Spec):
     """New points by smoothed eigenfunctions of the Gram matrix that was learned [S4, eqs. 63–67]: ``extension=`` of the unfoldings.
 
     Parameters
     ----------
-    eta : float, default=1e-3
-        η, the ridge of the regression, next to r(x, x) = 1.
-    kernel : {"wendland", "gaussian"}, default="wendland"
-        r(·, ·), the smoothing kernel: Wendland's C² function, zero beyond its width, or the Gaussian, with several times as many entries.
-    width : float or None, default=None
-        Radius of the first, standard deviation of the second. None: 100 points within the radius of a typical point, or a third of that.
-    rescale : bool, default=True
-        Reproduce constants, so that points beside and between the training points do not fade to the origin; False is the formula as
-        printed.
+    eta
+        η, the ridge of the regression, relative to r(x, x) = 1.
+    kernel
+        The smoothing kernel r(·, ·): Wendland's C² function, zero beyond its width, or the Gaussian, with several times as
+        many entries.
+    width
+        Radius of Wendland's function, or standard deviation of the Gaussian. None means that 100 points lie within the
+        radius of a typical point, or a third of that radius.
+    rescale
+        Reproduce constants, so that points beside and between the training points do not fade to the origin. False is the
+        formula as printed.
 
     Examples
     --------
@@ -46,19 +50,21 @@ class SmoothedEigenfunctions(Spec):
         return eigenfunctions(graph, points, factor, **self.get_params(deep=False))
 
 
+@documented
 class NormalizedKernels(Spec):
     """New points by normalised Gaussian kernels fitted to the embedding [S4, eqs. 68–77]: ``extension=`` of the unfoldings.
 
     Parameters
     ----------
-    gamma : float, default=0.5
+    gamma
         γ: the width of a training point's kernel, as a multiple of the distance to its `order`-th nearest other point.
-    order : int, default=10
-        1 is the printed formula. The nearest distance is a chancy measure of density.
-    neighbours : int, default=30
-        Training points that take part in placing a new one, more than `order`.
-    ridge : float, default=1e-4
-        Of the fit to the training points, in place of a pseudo-inverse.
+    order
+        Neighbour whose distance sets the width. 1 is the printed formula, but the nearest distance is a noisy measure of
+        density.
+    neighbours
+        Number of training points that place a new one; more than `order`.
+    ridge
+        Ridge of the fit to the training points, used instead of a pseudo-inverse.
 
     Examples
     --------
