@@ -26,6 +26,7 @@ from threadpoolctl import threadpool_limits
 import eigenspan as es
 import known_by_name
 from cases import Case, estimators, over, own
+from eigenspan._docstrings import attributes
 from eigenspan.errors import EigenspanWarning
 from helpers import angle, assert_healthy, assert_scikit_learn_agrees, disparity, pairwise, quietly, same_subspace
 
@@ -101,6 +102,12 @@ def test_pickle_and_clone(case: Case, roll: Any) -> None:
     np.testing.assert_array_equal(again.transform(new), estimator.transform(new))
     np.testing.assert_array_equal(again.embedding_, estimator.embedding_)
     np.testing.assert_array_equal(clone(estimator).fit(roll.X, roll.y).embedding_, estimator.embedding_)
+
+
+@over(ALL)
+def test_fitted_attributes_are_documented(case: Case, roll: Any) -> None:
+    names = {name for name in vars(case.fitted(roll)) if name.endswith("_") and not name.startswith("_")}
+    assert names <= {name for entry in attributes(type(case.template)) for name in entry.names}
 
 
 # ---------------------------------------------------------------------- containers and dtypes
