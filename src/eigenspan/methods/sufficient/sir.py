@@ -120,26 +120,30 @@ class SIR(LabelledStreaming, SlicedRegression):
         return fitted if y.edges is None else fitted.having(slice_edges_=y.edges)
 
     def _pose_scatters(self, scatters: Scatters) -> Posed:
-        """The same from sums over the rows."""
         sums: Any = scatters.sums
-        n, labelled, h = sums.n, sums.labelled.n, scatters.counts.size
+        n, h = sums.n, scatters.counts.size
         if self.n_components == "test" and self.ridge is None and scatters.basis.dim >= n - 1:
             raise DimensionError(
-                f"{n} rows span {scatters.basis.dim} dimensions: the test of directions takes more rows."
+                f"{n} rows span {scatters.basis.dim} dimensions: the test of directions needs more rows."
             )
-        relative = relative_ridge(self, n, scatters.basis)
-        unit = with_ridge(scatters.everyone * (1.0 / n), self.ridge, relative)
-        T = dense.scaled_whitener(unit.to_dense())
-        M = dense.symmetric(T.T @ scatters.between.to_dense() @ T) / labelled
-        seen = Spherical(scatters.basis, unit, unit.to_dense() @ T)
-        plain = labelled == n and not self.ridge and not relative
-        if self.n_components == "test" and not plain:
+        seen, M = self._spherical_means(scatters)
+        if self.n_components == "test" and not seen.plain:
             raise InputError(
-                f"The test of directions by chi-square is for rows that all have a response ({n - labelled} have none) and no ridge: "
-                "use n_permutations=199."
+                f"The chi-square test of directions needs a response in every row ({sums.rest.n} have none) and no ridge. Use "
+                "n_permutations=199."
             )
-        tests = table_of(*_means_chi2(M, n, h)) if plain else None
+        tests = table_of(*_means_chi2(M, n, h)) if seen.plain else None
         return self._posed(seen, M, self._wanted(seen, [h], tests), tests)
+
+    def _spherical_means(self, scatters: Scatters) -> tuple[Spherical, Array]:
+        """Return the spherical coordinates and the scatter of the slice means in them, from sums over the rows."""
+        sums: Any = scatters.sums
+        relative = relative_ridge(self, sums.n, scatters.basis)
+        unit = with_ridge(scatters.everyone * (1.0 / sums.n), self.ridge, relative)
+        T = dense.scaled_whitener(unit.to_dense())
+        M = dense.symmetric(T.T @ scatters.between.to_dense() @ T) / sums.labelled.n
+        plain = not (sums.rest.n or self.ridge or relative)
+        return Spherical(scatters.basis, unit, unit.to_dense() @ T, plain=plain), M
 
     @available_if(from_sums)
     @fit_context(prefer_skip_nested_validation=True)
