@@ -203,7 +203,7 @@ def test_eigenvalues_that_differ_by_rounding_do_not_delay_convergence(
 ) -> None:
     """The matrix has norm one and eigenvalues of 1e-12 that differ by at most 1e-15: any vectors of their space are correct."""
     if limited:
-        monkeypatch.setattr(lanczos, "_PRODUCTS", 150)
+        monkeypatch.setattr(lanczos, "_MAX_PRODUCTS", 150)
     operator, none = Crowded(), np.zeros((600, 0))
     floor = 0.0 if limited else 1e-16
     values, V = largest_of_inverse(operator, 600, 3, np.random.default_rng(0), exclude=none, floor=floor)
