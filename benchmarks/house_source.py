@@ -30,17 +30,15 @@ ROOT = Path(eigenspan.__file__).parent
 #: A call from one level to a later one is an upward call. After a move of modules, change this table and the line below it.
 ROOMS = (
     "errors",
-    "_compat _csgraph _resources _diagnostics",
-    "_files",
+    "_compat _diagnostics",
     "_parameters",
+    "_docstrings _documented _descriptions",
     "_checks",
-    "compiled",
-    "solvers",
+    "numerics",
+    "_files",
+    "data",
     "graphs",
-    "input",
-    "core",
-    "forms",
-    "extend",
+    "problem",
     "methods",
     "selection learning",
     "quality dimension theory models interop",
@@ -49,7 +47,7 @@ ROOMS = (
     "cli __init__ __main__",
 )
 #: The highest rooms whose code is counted as the engine, the room that reads X and y, and that of the methods.
-TOP_OF_ENGINE, INPUT, METHODS = "selection", "input", "methods"
+TOP_OF_ENGINE, INPUT, METHODS = "selection", "data", "methods"
 #: Modules that only check parameters, limit threads and memory, or record times: steps through them are not counted.
 PLUMBING = re.compile(r"_\w+\.py|numerics/(memory|threads)\.py")
 #: Functions that decide by where the rows are stored, or state a problem for one storage.

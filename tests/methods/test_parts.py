@@ -293,7 +293,7 @@ def test_directions_are_tested_in_parts_too() -> None:
     X, y = table("plain")
     names = np.array(["a", "b", "c"])[y]
     whole, parts = es.SIR("test").fit(X, names), es.SIR("test").partial_fit(X[:4], names[:4])
-    assert "takes more rows" in parts.diagnostics_["not_fitted"] or "too few" in parts.diagnostics_["not_fitted"]
+    assert "needs more rows" in parts.diagnostics_["not_fitted"] or "too few" in parts.diagnostics_["not_fitted"]
     assert_same(parts.partial_fit(X[4:], names[4:]), whole, X)
 
 

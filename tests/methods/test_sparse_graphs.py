@@ -301,7 +301,7 @@ def test_isomap_is_refused_before_the_search(estimator: Any, words: str, monkeyp
     def searched(*_: Any, **__: Any) -> Any:
         raise AssertionError("The neighbours were searched for first.")
 
-    monkeypatch.setattr("eigenspan.data.x.as_graph", searched)
+    monkeypatch.setattr("eigenspan.graphs.sample_graph.as_graph", searched)
     monkeypatch.setenv("EIGENSPAN_MEMORY", "20M")
     X = np.random.default_rng(0).standard_normal((3000, 3))
     y = np.full((3000, 2), np.nan)

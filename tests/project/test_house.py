@@ -18,18 +18,18 @@ source: Any = pytest.importorskip("benchmarks.house_source", reason="benchmarks/
 LIMITS: dict[str, float] = {
     "own classes of a method, median": 7,
     "own classes of a method, most": 11,
-    "hooks that 3 classes define": 34,
+    "hooks that 3 classes define": 35,
     "methods that state their problem twice": 10,
     "hooks for where the rows lie": 45,
     "declarations of where rows may lie": 24,
     "lines of methods about lazy rows": 51,
     "signatures with Any in the engine, %": 39.0,
     "signatures with Any in the input, %": 72.0,
-    "repeated module names": 21,
+    "repeated module names": 0,
     "public names with two homes": 23,
     "names that two packages export": 4,
-    "lines that only name a parameter": 590,
-    "code lines of the engine": 25_300,
+    "lines that only name a parameter": 0,
+    "code lines of the engine": 25_700,
     "code lines of the longest function": 50,
 }
 COUNTERS: dict[str, Callable[[], float]] = {

@@ -11,27 +11,24 @@ import eigenspan
 
 # In a process of its own: in this one, other tests have compiled and loaded what they wanted.
 SCRIPT = """
-import importlib, pkgutil, warnings
+import importlib, warnings
 import numpy as np
-import eigenspan, eigenspan.numerics.jit
+import eigenspan
 from eigenspan.cli.doctor import compile_all
-from eigenspan.numerics.jit import jit
+from eigenspan.numerics.jit import compiler as jit
 from eigenspan.numerics.nearest import engines
 
 compile_all()
-for module in pkgutil.iter_modules(eigenspan.numerics.jit.__path__):
-    importlib.import_module(f"eigenspan.numerics.jit.{module.name}")
+for name in jit.LOOPS:
+    importlib.import_module(f"eigenspan.{name}")
 ready = {loop: set(loop.overloads) for loop in jit.loops}
 
 # every choice between numpy and compiled loops falls on these, however small the data
 for name in (
-    "graphs.weights.barycentric", "forms.alignment", "graphs.neighbours.geodesics", "extend.gram", "quality._ranks",
-    "dimension.correlation", "graphs.search.engines", "graphs.search.exact",
+    "graphs.weights.reconstruction_weights", "problem.forms.local_alignment", "graphs.neighbours.geodesics", "problem.extensions.gram",
+    "quality._ranks", "dimension.correlation", "numerics.nearest.engines", "numerics.nearest.exact",
 ):
-    try:
-        module = importlib.import_module(f"eigenspan.{name}")
-    except ModuleNotFoundError:
-        continue
+    module = importlib.import_module(f"eigenspan.{name}")
     if hasattr(module, "_SMALL"):
         module._SMALL = (0.0,) * len(module._SMALL) if isinstance(module._SMALL, tuple) else 0.0
 importlib.import_module("eigenspan.numerics.factor.fill").LARGE = 0.0

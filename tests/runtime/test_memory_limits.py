@@ -157,7 +157,8 @@ def test_the_prediction_of_the_exact_search_holds(monkeypatch: pytest.MonkeyPatc
     engine.near(None, 10)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert 0.8 * peak < predicted[0] < 2 * peak, (human_bytes(peak), human_bytes(predicted[0]))
+    # the search chooses how many coordinates it holds by timing them: a busy machine leads to another choice
+    assert 0.6 * peak < predicted[0] < 2 * peak, (human_bytes(peak), human_bytes(predicted[0]))
 
 
 # ------------------------------------------------------------------ lazy data

@@ -153,6 +153,14 @@ def kth(E: Array, k: int) -> Array:
     return ordered[np.arange(len(E)), np.minimum(k, np.isfinite(E).sum(axis=1)) - 1]
 
 
+def heat_width(G: Graph) -> float:
+    """Half the median distance of the points or, where the edges have other lengths than these distances, the median edge."""
+    given = np.isfinite(G.E)
+    if np.all(np.abs(G.E[given] - G.full[given]) <= 1e-3 * G.full.max()):
+        return float(np.median(G.full[np.triu_indices(len(G.full), 1)]) / 2)
+    return float(np.median(G.E[given]))
+
+
 def weigh(rule: Any, G: Graph, P: Any) -> Array:
     rule, U = _named(rule), G.lengths
     on = np.isfinite(U)
@@ -164,7 +172,7 @@ def weigh(rule: Any, G: Graph, P: Any) -> Array:
     if isinstance(rule, es.Binary):
         return on.astype(float)
     if isinstance(rule, es.Heat):
-        sigma = rule.sigma or np.median(G.full[np.triu_indices(len(U), 1)]) / 2
+        sigma = rule.sigma or heat_width(G)
         return np.where(on, np.exp(-((np.where(on, U, 0.0) / sigma) ** 2)), 0.0)
     if isinstance(rule, es.LocalScaling):
         E = G.E if G.bridges is None else np.minimum(G.E, G.bridges)

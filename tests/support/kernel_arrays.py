@@ -42,7 +42,8 @@ VARIANTS = {
 }
 #: Modules that choose between numpy and compiled loops by the size of the data.
 LOOPS = (
-    "forms.alignment", "graphs.weights.barycentric", "graphs.neighbours.geodesics", "extend.gram", "graphs.search.exact",
+    "problem.forms.local_alignment", "graphs.weights.reconstruction_weights", "graphs.neighbours.geodesics", "problem.extensions.gram",
+    "numerics.nearest.exact",
 )  # fmt: skip
 #: Relative difference up to which two embeddings are the same.
 SAME = 1e-6

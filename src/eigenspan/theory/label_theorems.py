@@ -105,7 +105,7 @@ def sir_is_lda(data: Data) -> Measured:
     gains, eta, gap = lowest(-(means.T @ means) / data.n, most=min(data.n_classes - 1, max(1, len(s) - 1)), size=1.0)
     directions = V @ (eta / s[:, None])
     lda = LDA(gains.size).fit(data.X, y)
-    sir = SIR(gains.size).fit(data.X, y.astype(str))
+    sir = SIR(gains.size, ridge=0).fit(data.X, y.astype(str))
     turned = [angle(directions, axes) for axes in (lda.components_.T, sir.components_.T)]
     return Measured(f"{data.n_classes} slices, {gap}", max(turned), relative(lda.eigenvalues_, -gains, 1e-3), data.n)
 

@@ -461,5 +461,5 @@ def neighbours_sought(estimator: Any) -> int | None:
     graph = getattr(estimator, "graph", "all")
     if graph is None:
         return estimator.n_neighbors or KNN().n_neighbors
-    used = hasattr(graph, "build") and getattr(estimator, "gamma", True)
-    return getattr(graph, "n_neighbors", None) if used else None
+    k = getattr(graph, "n_neighbors", None) if hasattr(graph, "build") and getattr(estimator, "gamma", True) else None
+    return int(k) if isinstance(k, Integral) else None  # other values are refused when the graph is built

@@ -275,7 +275,7 @@ class OrientedPCA(Streaming, FeatureReducer):
             basis = Features(Raw(), X, lift, np.zeros(sums.width), scatter=sums.signal.scatter, count=sums.n)
         else:
             self._refuse_axes_without_signal(_rank(sums.signal, X) if sums.noise.n else None)
-            basis = Features.of_moments(sums.spanned(), None if sums.noise.n else X)
+            basis = Features.of_moments(sums.spanned(), None if sums.noise.n else X, full=sums.is_full)
             basis = replace(basis, raw=X, scatter=sums.signal.scatter, count=sums.n)
         fitted = axes(self).fit(self._weigh(basis, sums, basis.compress, basis.compress_root))
         return fitted.having(moments_=sums, n_samples_seen_=sums.n)
@@ -296,7 +296,9 @@ class OrientedPCA(Streaming, FeatureReducer):
         basis = self._coordinates(sample, copies).centred(origin)
         place = basis.map(np.eye(basis.dim), None)  # type: ignore[arg-type]
         sums = Signals.read(place(X), Copies(tuple(map(place, copies))), (), rng)
-        return self._weigh(basis, sums, lambda G, psd=True: Form(basis.dim, dense=G, psd=psd))
+        return self._weigh(
+            basis, sums, lambda G, psd=True: Form(basis.dim, dense=G, psd=psd), lambda F: Form(basis.dim, dense=F.T @ F)
+        )
 
     def _coordinates(self, sample: Sample, copies: list[Any]) -> Features:
         """The span of the signals and, without a kernel, of what their copies add: noise there may cancel noise elsewhere."""
