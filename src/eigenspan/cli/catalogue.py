@@ -14,8 +14,8 @@ from .words import in_words
 
 
 @click.command()
-@click.option("--family", metavar="NAME", help="Only those of a family, such as laplacian or sufficient.")
-@click.option("--wide", is_flag=True, help="All that the table has, form, unit, basis and source as well.")
+@click.option("--family", metavar="NAME", help="Show only the methods of this family, such as laplacian or sufficient.")
+@click.option("--wide", is_flag=True, help="Show the columns form, unit, basis and source too.")
 @common
 def methods(family: str | None, wide: bool) -> None:
     """List every method: its family, whether it uses labels, and its cost for n rows of D columns."""
@@ -24,7 +24,9 @@ def methods(family: str | None, wide: bool) -> None:
 
     families = list(dict.fromkeys(row.family for row in all_rows()))
     if family is not None and family.lower() not in families:
-        raise Usage(f"There is no family {family!r}.{suggestion(family, families)} There are {', '.join(families)}.")
+        raise Usage(
+            f"There is no family {family!r}.{suggestion(family, families)} The families are {', '.join(families)}."
+        )
     rows = [row for row in all_rows() if family is None or row.family == family.lower()]
     if how().json:
         keep = ("name", "family", "form", "unit", "basis", "supervision", "cost", "source", "aliases")
@@ -39,14 +41,14 @@ def methods(family: str | None, wide: bool) -> None:
         table.row(*(str(getattr(row, key)) for key in headings.values()))
     table.show()
     show()
-    show(f"{len(rows)} methods. eigenspan info METHOD explains one.")
+    show(f"{len(rows)} methods. eigenspan info METHOD describes one of them.")
 
 
 @click.command()
 @click.argument("method")
 @common
 def info(method: str) -> None:
-    """Explain METHOD: its problem, cost, parameters and an example."""
+    """Describe METHOD: its problem, cost and parameters, with an example."""
     from ..methods.registry import find
 
     try:
@@ -71,9 +73,9 @@ def info(method: str) -> None:
 
 def _documentation(row: Any) -> str:
     if row.own:
-        return row.build.__doc__ or "No documentation: Python drops it when run with -OO."
+        return row.build.__doc__ or "No documentation: Python removes docstrings when run with -OO."
     estimator = row.build().estimator
     return (
-        f"{type(estimator).__module__.split('.')[0]}'s {type(estimator).__name__} under this library's interface. New points "
-        f"are placed by its own map or, without one, rebuilt from their neighbours.\n\n{estimator.__doc__ or ''}"
+        f"{type(estimator).__module__.split('.')[0]}'s {type(estimator).__name__} with this library's interface. New points are embedded "
+        f"with its own map or, if it has none, reconstructed from their neighbours.\n\n{estimator.__doc__ or ''}"
     )

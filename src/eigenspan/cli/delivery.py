@@ -1,4 +1,4 @@
-"""Results of ``eigenspan embed``: table, picture, model and summary, for tables held in memory and tables read in chunks alike."""
+"""Results of ``eigenspan embed``: table, picture, model and summary, for tables in memory and tables read in chunks."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class Result:
     columns : list of str
         Columns that were embedded.
     center, spread, medians : ndarray of shape (D,)
-        Scaling and fill values of those columns, for the model file. Medians are NaN where they are not known.
+        Scaling and fill values of those columns, for the model file. Medians are NaN if unknown.
     rows : int
-        Rows that were embedded.
+        Number of rows that were embedded.
     embeddings : dict of str to ndarray
-        Points of the picture by method name: all rows, or a sample of them.
+        Points of the picture by method name: all rows, or a random sample.
     label : Series or None
-        Label of the points of the picture.
+        Labels of the points of the picture.
     write : callable
-        Writes the table; does nothing where the rows were written as they were embedded.
+        Function that writes the table; a no-op if the rows were written while they were embedded.
     """
 
     estimators: dict[str, Any]
@@ -62,7 +62,7 @@ def write(o: SimpleNamespace, result: Result) -> None:
 
 
 def tell(o: SimpleNamespace, result: Result) -> None:
-    """Print the summary, and where the files are."""
+    """Print the summary and the names of the files written."""
     files = {"Embedding": o.output, "Picture": o.plot, "Model": o.model}
     if str(o.output) == "-":
         for summary in result.summaries:
@@ -81,7 +81,9 @@ def tell(o: SimpleNamespace, result: Result) -> None:
 
 
 def _say_sample(o: SimpleNamespace, result: Result) -> None:
-    """Say how many rows the picture shows where these are not all."""
+    """Print how many rows the picture shows, if not all."""
     shown = len(next(iter(result.embeddings.values())))
     if shown < result.rows:
-        say(f"The picture shows {shown} of {result.rows} rows, drawn with --seed {o.seed}; the table has all of them.")
+        say(
+            f"The picture shows {shown} of {result.rows} rows, drawn at random (--seed {o.seed}); the table has all rows."
+        )

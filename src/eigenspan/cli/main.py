@@ -1,4 +1,4 @@
-"""The group of commands, and the one place where an error becomes a message."""
+"""The command group. Its `invoke` turns every known error into a message and an exit code."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from .theorems import theorems
 from .transform import transform
 from .words import in_words
 
-#: Only writes fail with these. Named outputs have messages of their own, so the rest is printed, or a temporary file of some library.
+#: Errors of a full disk or quota. Named outputs have their own messages, so here the failed write was standard output or a temporary file.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
 def _escaped_usage() -> Iterator[None]:
-    """click repeats options and arguments in its messages: show their control characters."""
+    """Escape control characters in usage errors, because click repeats options and arguments in them."""
     try:
         yield
     except click.UsageError as failure:
@@ -48,7 +48,7 @@ def _out_of_memory(failure: str) -> str:
 
 
 class _Group(click.Group):
-    """Known errors end in one paragraph and an exit code of their kind; anything else is a bug and keeps its traceback."""
+    """Turn known errors into one paragraph and an exit code; any other error is a bug and keeps its traceback."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         with any_encoding(), plain_tracebacks(), ended_like_ctrl_c():
@@ -97,12 +97,12 @@ class _Group(click.Group):
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="eigenspan")
 def main() -> None:
-    """Spectral dimension reduction: see tables of many columns in two.
+    """Spectral dimension reduction: embed tables of many columns in two or a few dimensions.
 
     \b
     eigenspan demo                              six methods on the digits
-    eigenspan inspect table.csv                 what is in it, and what to try
-    eigenspan embed table.csv --label species   your own table
+    eigenspan inspect table.csv                 its columns, and which methods to try
+    eigenspan embed table.csv --label species   embed your own table
     """
 
 

@@ -1,4 +1,4 @@
-"""Small calls after which no method waits for the compiler: each loop once, with the types that it is given in a fit."""
+"""Small calls that compile every numba loop with the types used in fits, so that no fit waits for the compiler."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
-#: Points, neighbours of each and the widths of data with fewer and with more features than neighbours.
+#: Number of points, of neighbours, and of features: fewer and more than neighbours.
 _N, _K, _FEW, _MANY = 60, 8, 3, 20
-#: Order of a full matrix whose front is large enough for several threads.
+#: Order of a dense matrix whose fronts are large enough for several threads.
 _FULL = 400
 
 
@@ -18,7 +18,7 @@ def _points(features: int = _FEW) -> np.ndarray:
 
 
 def _graph() -> sp.csr_array:
-    """A ring with chords, lengths as weights."""
+    """Return a ring graph with chords; weights are lengths."""
     i = np.repeat(np.arange(_N), _K)
     half = sp.coo_array((np.ones(i.size), (i, (i + np.tile(np.arange(1, _K + 1), _N)) % _N)), shape=(_N, _N))
     return sp.csr_array(half + half.T)
@@ -83,7 +83,7 @@ def _measures() -> None:
     pair_histogram(_points())
 
 
-#: By what the loops are for.
+#: The calls, by the purpose of the loops that they compile.
 CALLS: dict[str, Callable[[], None]] = {
     "the search for neighbours": _neighbours,
     "local models": _local_models,

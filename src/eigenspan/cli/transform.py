@@ -1,4 +1,4 @@
-"""``eigenspan transform``: new rows through a saved model."""
+"""``eigenspan transform``: embed new rows with a saved model."""
 
 from __future__ import annotations
 
@@ -14,13 +14,19 @@ from .options import FILE, common, reading, writing
 @click.command()
 @click.argument("model", type=FILE)
 @click.argument("table", type=FILE)
-@click.option("--output", "-o", type=FILE, required=True, help="Table to write, as of eigenspan embed, or - .")
+@click.option(
+    "--output",
+    "-o",
+    type=FILE,
+    required=True,
+    help="Table to write, in any format of eigenspan embed, or - for standard output.",
+)
 @click.option(
     "--missing",
     type=click.Choice(["refuse", "drop-rows", "median"]),
     default="refuse",
     show_default=True,
-    help="What to do about missing values; medians are those of the training table.",
+    help="How to treat missing values; median uses the medians of the training table.",
 )
 @reading
 @writing
@@ -28,13 +34,13 @@ from .options import FILE, common, reading, writing
 def transform(**options: Any) -> None:
     """Embed the rows of TABLE with MODEL, a file written by eigenspan embed --model.
 
-    A model file holds numbers and names. Nothing in it is run, and a damaged or crafted one is refused.
+    A model file holds data only: loading it never runs code, and a damaged or manipulated file is refused.
     """
     run(SimpleNamespace(**options))
 
 
 def run(o: SimpleNamespace) -> None:
-    """The command, after its options."""
+    """Run the command with its parsed options."""
     import numpy as np
 
     from .bundle import load
@@ -58,7 +64,7 @@ def run(o: SimpleNamespace) -> None:
     unused = [c for c in frame.columns if c not in bundle.columns and c not in (label, ids.name)]
     if unused:
         say(f"Not used by the model: {listed(unused)}.")
-    with working(f"Placing {filled.shape[0]} rows with {bundle.method}"):
+    with working(f"Embedding {filled.shape[0]} rows with {bundle.method}"):
         X = (filled.to_numpy(dtype=np.float64) - bundle.center) / bundle.scale
         Y = bundle.estimator.transform(X)
         clusters = {"cluster": bundle.estimator.predict(X)} if hasattr(bundle.estimator, "labels_") else {}
@@ -77,5 +83,5 @@ def _deliver(o: SimpleNamespace, bundle: Any, ids: Any, Y: Any, label: Any, clus
         facts = {"method": bundle.method, "rows": len(Y), "axes": axes, "files": {"embedding": str(o.output)}}
         print_json(facts)
         return
-    show(f"{bundle.method}: {Y.shape[0]} × {Y.shape[1]}, placed by the map of the model.")
+    show(f"{bundle.method}: {Y.shape[0]} × {Y.shape[1]}, embedded with the saved model.")
     show(f"Embedding: {o.output}")

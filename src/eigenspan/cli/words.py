@@ -1,10 +1,10 @@
-"""Messages of the library in the words of the command line."""
+"""Rewrite the library's messages for the command line: parameters become options."""
 
 from __future__ import annotations
 
 import re
 
-#: What a Python user types, and what does the same here, in the order in which they are replaced.
+#: Patterns for what a Python user types, with the equivalent on the command line, in the order of replacement.
 _SAID = (
     (r"eigenspan\.methods\(\)", "eigenspan methods"),
     (r"(?:eigenspan\.)?intrinsic_dimension\(X[^)]*\)", "eigenspan dimension TABLE"),
@@ -24,7 +24,7 @@ _SAID = (
 
 
 def in_words(message: str) -> str:
-    """The same message for somebody who types commands."""
+    """Replace Python parameters and calls in a message by the options and commands that do the same."""
     for pattern, words in _SAID:
         message = re.sub(pattern, words, message)
     return message
