@@ -233,7 +233,7 @@ def test_number_of_rows_with_a_numeric_response_is_reported(iris, tmp_path):
         (["-m", "lppp"], "There is no method 'lppp'. Did you mean 'LPP'?"),
         (["--label", "specis"], "no column 'specis'. Did you mean 'species'?"),
         (["--columns", "petal_widht"], "Did you mean 'petal_width'?"),
-        (["--columns", "city"], "'city' hold text"),
+        (["--columns", "city"], "'city' holds text"),
         (["-m", "lda"], "LDA needs labels"),
         (["-m", "pca", "-k", "3"], "PCA has no neighbour graph"),
         (["--set", "reguläre=1"], "PCA has no parameter"),
@@ -292,7 +292,7 @@ def test_transform_refuses_tables_with_other_columns(messy, model, iris, tmp_pat
     iris.drop(columns="petal_width").to_csv(tmp_path / "less.csv", index=False)
     assert "lacks 1 column" in refused("transform", model, tmp_path / "less.csv", "-o", out)
     iris.assign(petal_width="wide").to_csv(tmp_path / "text.csv", index=False)
-    assert "'petal_width' hold text" in refused("transform", model, tmp_path / "text.csv", "-o", out)
+    assert "'petal_width' holds text" in refused("transform", model, tmp_path / "text.csv", "-o", out)
 
 
 def test_transform_refuses_invalid_model_files(messy, model, tmp_path):
@@ -304,7 +304,7 @@ def test_transform_refuses_invalid_model_files(messy, model, tmp_path):
         (whole[:-1] + b"?", "is damaged"),
         (whole.replace(b'"version":2', b'"version":9', 1), "is damaged"),
         (b"\x80\x05junk", "stored as a pickle"),
-        (b'{"format": "eigenspan-model", "version": 1}\n\x80\x05junk', "a model of an older eigenspan"),
+        (b'{"format": "eigenspan-model", "version": 1}\n\x80\x05junk', "a model of an older version of eigenspan"),
         (b"", "not an eigenspan model"),
     ):
         broken.write_bytes(content)

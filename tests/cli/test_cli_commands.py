@@ -52,7 +52,7 @@ def test_inspect_reports_columns_and_rows(roll):
 def test_inspect_reports_two_connected_components(tmp_path):
     X = np.vstack([np.random.default_rng(0).normal(size=(40, 2)) + shift for shift in (0, 50)])
     pd.DataFrame(X, columns=["a", "b"]).to_csv(tmp_path / "t.csv", index=False)
-    assert "2 pieces (of 40, 40 points)" in run("inspect", tmp_path / "t.csv", "--no-forecast")
+    assert "2 connected components (of 40, 40 points)" in run("inspect", tmp_path / "t.csv", "--no-forecast")
 
 
 def test_dimension(roll, tmp_path):

@@ -56,7 +56,7 @@ def test_transform_refuses_a_table_without_complete_rows(model, tmp_path):
     assert "Use --missing median" in output
     gaps.write_text("a,b,c\n1,,2\n3,1,1\n")
     output = run("transform", model, gaps, "--missing", "drop-rows", "-o", tmp_path / "new.csv")
-    assert "1 row is left" in output
+    assert "1 row remains" in output
 
 
 def test_pickled_model_is_not_opened(model, tmp_path):

@@ -171,7 +171,7 @@ def test_harmless_names_are_not_changed(results):
     assert [text for text in LITERAL if text not in said] == []
     for visible in (r"t\x1b]0;owned\x07t", r"safe\rgone", r"c\x9b31mc", r"r\u202egnp.exe", r"t[red]\x1b[2J\r.jsonl"):
         assert visible in said
-    assert "w" * 100 not in "".join(re.findall(r"goes with:.*", said))
+    assert "w" * 100 not in "".join(re.findall(r"correlates with:.*", said))
 
 
 def test_brackets_in_file_names_are_not_markup(results):

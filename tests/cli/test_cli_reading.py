@@ -135,7 +135,7 @@ def test_axis_that_shows_one_column_is_reported(tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     output = run("embed", tmp_path / "t.csv", "--scale", "none", "-o", tmp_path / "out.csv")
     assert "The axis pca0 shows almost only the column 'd'" in output
-    assert "pca0 goes with: d" in output
+    assert "pca0 correlates with: d" in output
 
 
 # --------------------------------------------------------------------------------------- formats and targets

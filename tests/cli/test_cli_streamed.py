@@ -105,7 +105,7 @@ def test_every_output_option_works_for_chunked_tables(table, chunks, monkeypatch
     said = run("embed", table / "t.csv", "--label", "kind", *(part for pair in files.items() for part in pair), "-v")
     assert all(path.stat().st_size > 0 and str(path) in said for path in files.values())
     assert "explained variance" in said
-    assert "goes with" in said
+    assert "correlates with" in said
     assert len(pd.read_csv(files["-o"], sep="\t")) == 3000
     assert "high" in files["--plot"].read_text(encoding="utf-8")  # label in the legend
     piped = invoke("embed", table / "t.csv", "--label", "kind", "-o", "-", "-q")
