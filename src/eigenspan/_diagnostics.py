@@ -38,11 +38,11 @@ def aloud(name: str, reported: Any) -> Any:
     """Wrap `reported` so that every stage is also printed when it begins, with the seconds since the fit of `name` began."""
     start = time.perf_counter()
 
-    def tell(stage: str) -> Any:
+    def open_stage(stage: str) -> Any:
         print(f"[{name}] {time.perf_counter() - start:7.1f} s  {stage}", flush=True)
         return reported(stage)
 
-    return tell
+    return open_stage
 
 
 @contextmanager

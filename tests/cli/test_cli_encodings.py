@@ -107,7 +107,10 @@ READ = {
     "utf-16-be": (text_of(ROWS).encode("utf-16-be"), "has no byte order mark; reading it as UTF-16 (big-endian)."),
     "cp1252": (text_of(ROWS).encode("cp1252"), "is not UTF-8; reading it as Windows-1252."),
     "latin-1": (text_of(LATIN).encode("latin-1"), "is not UTF-8; reading it as Latin-1."),
-    "stray": (text_of(ROWS).encode() + b"\xff\x80;3;4;x\n", "has bytes that are not valid UTF-8; each is read as �."),
+    "stray": (
+        text_of(ROWS).encode() + b"\xff\x80;3;4;x\n",
+        "has bytes that are not valid UTF-8; reading it as UTF-8, with � for each of them.",
+    ),
     "cut utf-16": (
         text_of(ROWS).encode("utf-16") + b"\x41",
         "has invalid bytes; reading it as UTF-16, with � for each of them.",
@@ -124,8 +127,8 @@ def test_file_encoding_is_detected(tmp_path, name, packed):
     path.write_bytes(gzip.compress(data, 1) if packed else data)
     result = invoke("inspect", path, "--no-forecast", "--json", *(["--label", "kind"] if name != "late" else []))
     assert result.exit_code == 0, result.output
-    assert (note in result.stderr) if note else ("read as" not in result.stderr)
-    assert result.stderr.count("read as") == bool(note)
+    assert (note in result.stderr) if note else ("reading it as" not in result.stderr)
+    assert result.stderr.count("reading it as") == bool(note)
     columns = [column["name"] for column in json.loads(result.stdout)["columns"]]
     assert columns == (["a", "b", "c"] if name == "late" else ["navn", "x", "ÿ", "kind"])
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from cli_helpers import invoke, refused, run
 from eigenspan.cli.files.number_cells import numbers_in
 from eigenspan.cli.roles import identifiers, words_in
-from eigenspan.cli.words import in_words
+from eigenspan.cli.words import for_command_line
 
 
 @pytest.fixture(scope="module")
@@ -252,12 +252,12 @@ def test_clusters_are_written_and_predicted(file, tmp_path):
 
 
 def test_messages_name_options_instead_of_parameters():
-    assert in_words("eigenspan.methods() lists all.") == "eigenspan methods lists all."
-    assert in_words("pass unlabeled=None") == "use --set unlabeled=None"
-    assert in_words("n_components=5 exceeds 3: use n_components <= 3.") == "-d 5 exceeds 3: use -d 3 or less."
-    assert in_words('or disconnected="connect" for') == "or --set disconnected=connect for"
-    assert in_words("Use a larger reduce=.") == "Use a larger --set reduce=."
-    assert in_words("n_neighbors=200 must lie between") == "-k 200 must lie between"
+    assert for_command_line("eigenspan.methods() lists all.") == "eigenspan methods lists all."
+    assert for_command_line("pass unlabeled=None") == "use --set unlabeled=None"
+    assert for_command_line("n_components=5 exceeds 3: use n_components <= 3.") == "-d 5 exceeds 3: use -d 3 or less."
+    assert for_command_line('or disconnected="connect" for') == "or --set disconnected=connect for"
+    assert for_command_line("Use a larger reduce=.") == "Use a larger --set reduce=."
+    assert for_command_line("n_neighbors=200 must lie between") == "-k 200 must lie between"
 
 
 def test_interrupt_exits_with_130(file, tmp_path, monkeypatch):

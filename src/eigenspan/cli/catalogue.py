@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from ..errors import InputError
-from .console import Grid, Usage, how, print_json, show
+from .console import Grid, Usage, output_options, print_json, show
 from .options import common
-from .words import in_words
+from .words import for_command_line
 
 
 @click.command()
@@ -28,7 +28,7 @@ def methods(family: str | None, wide: bool) -> None:
             f"There is no family {family!r}.{suggestion(family, families)} The families are {', '.join(families)}."
         )
     rows = [row for row in all_rows() if family is None or row.family == family.lower()]
-    if how().json:
+    if output_options().json:
         keep = ("name", "family", "form", "unit", "basis", "supervision", "cost", "source", "aliases")
         print_json([{key: getattr(row, key) for key in keep} for row in rows])
         return
@@ -54,8 +54,8 @@ def info(method: str) -> None:
     try:
         row = find(method)
     except InputError as failure:
-        raise Usage(in_words(str(failure))) from failure
-    if how().json:
+        raise Usage(for_command_line(str(failure))) from failure
+    if output_options().json:
         keep = ("name", "family", "form", "unit", "basis", "supervision", "cost", "source", "aliases")
         facts = {key: getattr(row, key) for key in keep}
         print_json(facts | {"documentation": inspect.cleandoc(_documentation(row))})

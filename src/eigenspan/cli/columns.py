@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .console import Unfit, Usage, listed, plural, say, suggestion
+from .console import Unfit, Usage, listed, note, plural, suggestion
 from .escape import quoted
 from .roles import identifiers, kind_of, words_in
 
@@ -78,10 +78,10 @@ def prepare(frame: Any, choice: Choice) -> Prepared:
             f"None of the {frame.shape[1]} columns can be embedded: eigenspan needs columns of numbers that differ between rows"
             + (", or columns of text categories with --categorical onehot." if choice.categorical == "drop" else ".")
         )
-    filled, kept = settle_gaps(features, choice.missing, taken=choice.gaps)
+    filled, kept = handle_missing(features, choice.missing, taken=choice.gaps)
     if filled.shape[0] < 2:
         raise Unfit(f"{plural(filled.shape[0], 'row')} cannot be embedded: at least 2 rows are needed.")
-    say(f"Embedding {plural(filled.shape[0], 'row')} and {plural(filled.shape[1], 'column')} of numbers.")
+    note(f"Embedding {plural(filled.shape[0], 'row')} and {plural(filled.shape[1], 'column')} of numbers.")
     medians = features.loc[kept, filled.columns].median().to_numpy()
     X = filled.to_numpy(dtype=np.float64)
     label = None if choice.label is None else frame.loc[kept, choice.label]
@@ -104,7 +104,7 @@ def _chosen(features: Any, choice: Choice) -> Any:
         return features[_matching(features, choice.columns)]
     beside = [name for name in features.attrs.get("beside", ()) if name in features.columns]
     if beside:
-        say(f"Left out (vectors stored beside the matrix): {listed(beside)}.")
+        note(f"Left out (vectors stored beside the matrix): {listed(beside)}.")
     return features.drop(columns=beside)
 
 
@@ -115,7 +115,7 @@ def _as_zeros_and_ones(features: Any) -> Any:
     chosen = [name for name in features.columns if words_in(features[name])]
     if not chosen:
         return features
-    say(f"One-hot encoded (one column of zeros and ones per category): {listed(chosen)}.")
+    note(f"One-hot encoded (one column of zeros and ones per category): {listed(chosen)}.")
     return pd.get_dummies(features, columns=chosen, prefix_sep="=", dtype=np.float64)
 
 
@@ -133,19 +133,19 @@ def row_ids(frame: Any, choice: Choice) -> tuple[Any, list[str]]:
     """
     import pandas as pd
 
-    spared = {choice.label, choice.identifier, *choice.keep}
-    spared |= set(_matching(frame, choice.columns)) if choice.columns else set()
-    found = {name: why for name, why in identifiers(frame).items() if name not in spared}
+    kept = {choice.label, choice.identifier, *choice.keep}
+    kept |= set(_matching(frame, choice.columns)) if choice.columns else set()
+    found = {name: why for name, why in identifiers(frame).items() if name not in kept}
     ids = None if choice.identifier is None else frame[choice.identifier]
     unique = [name for name in found if frame[name].is_unique and not frame[name].isna().any()]
     if ids is None and unique:
         ids = frame[unique[0]]
-        say(
+        note(
             f"Used as row identifier, not embedded: {quoted(unique[0])} ({found.pop(unique[0])}). Use --keep {_quoted(unique[0])} to "
             "embed it."
         )
     for name, why in found.items():
-        say(f"Left out as an identifier: {quoted(name)} ({why}). Use --keep {_quoted(name)} to embed it.")
+        note(f"Left out as an identifier: {quoted(name)} ({why}). Use --keep {_quoted(name)} to embed it.")
     if ids is None:
         name = "row" if "row" not in frame.columns else "row number"
         ids = pd.Series(np.arange(1, frame.shape[0] + 1), index=frame.index, name=name)
@@ -180,12 +180,12 @@ def _numeric(frame: Any, asked_for: bool) -> Any:
             f"The chosen columns must hold numbers, but {listed(names)} {'holds' if len(names) == 1 else 'hold'} {kind}."
         )
     for kind, names in aside.items():
-        say(f"Left out ({kind}): {listed(names)}.")
+        note(f"Left out ({kind}): {listed(names)}.")
     numbers = frame.drop(columns=[name for names in aside.values() for name in names])
     numbers = numbers.astype(np.float64)
     infinite = np.isinf(numbers.to_numpy())
     if infinite.any():
-        say(
+        note(
             f"Treated as missing: {plural(int(infinite.sum()), 'infinite value')} in {listed(numbers.columns[infinite.any(0)])}."
         )
         numbers = numbers.mask(infinite)
@@ -197,35 +197,35 @@ def _varying(frame: Any) -> Any:
     empty = [name for name in frame.columns if frame[name].isna().all()]
     constant = [name for name in frame.columns if name not in empty and frame[name].nunique() == 1]
     if empty:
-        say(f"Left out (empty): {listed(empty)}.")
+        note(f"Left out (empty): {listed(empty)}.")
     if constant:
-        say(f"Left out (constant): {listed(constant)}.")
+        note(f"Left out (constant): {listed(constant)}.")
     return frame.drop(columns=[*empty, *constant])
 
 
 # ------------------------------------------------------------------------ gaps
-def settle_gaps(frame: Any, missing: str, medians: Any = None, taken: bool = False) -> tuple[Any, Any]:
+def handle_missing(frame: Any, missing: str, medians: Any = None, taken: bool = False) -> tuple[Any, Any]:
     """Handle missing values as the user chose; return the table and the mask of the rows kept."""
     gaps = frame.isna()
     rows, columns = gaps.any(axis=1), gaps.any(axis=0)
-    everyone = np.ones(frame.shape[0], dtype=bool)
+    all_rows = np.ones(frame.shape[0], dtype=bool)
     if not rows.any():
-        return frame, everyone
+        return frame, all_rows
     if missing == "drop-rows":
         left = int((~rows).sum())
         if not left:
             raise Unfit(
                 f"{_affected(gaps)}: drop-rows leaves no row. Use --missing {'drop-columns or ' * (medians is None)}median."
             )
-        say(f"Dropped {_affected(gaps)}: {plural(left, 'row')} {'remains' if left == 1 else 'remain'}.")
+        note(f"Dropped {_affected(gaps)}: {plural(left, 'row')} {'remains' if left == 1 else 'remain'}.")
         return frame[~rows], (~rows).to_numpy()
     if missing == "drop-columns":
-        say(f"Dropped {plural(int(columns.sum()), 'column')} with missing values: {listed(frame.columns[columns])}.")
+        note(f"Dropped {plural(int(columns.sum()), 'column')} with missing values: {listed(frame.columns[columns])}.")
         if columns.all():
             raise Unfit(
                 "Every column has missing values, so drop-columns leaves no column. Use --missing drop-rows or median."
             )
-        return frame.loc[:, ~columns], everyone
+        return frame.loc[:, ~columns], all_rows
     if missing == "median":
         values = frame.median() if medians is None else dict(zip(frame.columns, medians, strict=True))
         unknown = [name for name in frame.columns[columns] if np.isnan(values[name])]
@@ -234,17 +234,17 @@ def settle_gaps(frame: Any, missing: str, medians: Any = None, taken: bool = Fal
                 f"The model has no medians of {listed(unknown)}, because its table was read in chunks. Use --missing drop-rows, or fill "
                 "the missing values first."
             )
-        say(
+        note(
             f"Filled {plural(int(gaps.to_numpy().sum()), 'missing value')} in {listed(frame.columns[columns])} with medians."
         )
-        return frame.fillna(values), everyone
+        return frame.fillna(values), all_rows
     if taken:
-        say(
+        note(
             f"{plural(int(gaps.to_numpy().sum()), 'value')} missing, in {plural(int(rows.sum()), 'row')}: the method accepts missing "
             "values."
         )
-        return frame, everyone
-    return _refuse(gaps, columns_may_go=medians is None)
+        return frame, all_rows
+    return _refuse(gaps, may_drop_columns=medians is None)
 
 
 def _affected(gaps: Any) -> str:
@@ -254,14 +254,14 @@ def _affected(gaps: Any) -> str:
     return f"{plural(where.size, 'row')} with missing values ({'row' if where.size == 1 else 'rows'} {numbers})"
 
 
-def _refuse(gaps: Any, columns_may_go: bool) -> Any:
+def _refuse(gaps: Any, may_drop_columns: bool) -> Any:
     per_column = gaps.sum()
     per_column = per_column[per_column > 0].sort_values(ascending=False)
     rows = int(gaps.any(axis=1).sum())
     worst = ", ".join(f"{quoted(name)} {count}" for name, count in per_column.head(5).items())
     more = f" and {len(per_column) - 5} more" if len(per_column) > 5 else ""
     ways = [f"--missing drop-rows (keeps {plural(gaps.shape[0] - rows, 'row')})"]
-    if columns_may_go:
+    if may_drop_columns:
         ways.append(f"--missing drop-columns (keeps {plural(gaps.shape[1] - len(per_column), 'column')})")
     raise Unfit(
         f"{plural(int(per_column.sum()), 'value')} missing, in {len(per_column)} of {gaps.shape[1]} columns ({worst}{more}) and "

@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from .console import Grid, Usage, how, plural, print_json, refuse_two_results, say, show, working
+from .console import Grid, Usage, note, output_options, plural, print_json, refuse_two_results, show, working
 from .escape import paragraph
 from .options import FILE, choosing, common, preparing, reading, seed, writing
 
 #: Maximum number of table cells embedded in a report.
-_CELLS = 600_000
+_MAX_CELLS = 600_000
 
 
 @click.command()
@@ -53,13 +53,13 @@ def run(o: SimpleNamespace) -> None:
 
     o.model = None
     estimators = _estimators(o)
-    _check_places(o)
+    _check_targets(o)
     check_outputs((o.table,), plot=o.plot, report=o.report, output=o.output)
     table = read_numbers(o)
     X, data = table.X, table.data
     y = None if data.label is None else labels_of(data.label)
     k = min(o.neighbors or 10, (len(X) - 1) // 2)
-    with working("Comparing") as told:
+    with working("Comparing") as update_title:
         found = compare_methods(
             X,
             estimators,
@@ -68,7 +68,7 @@ def run(o: SimpleNamespace) -> None:
             sample=o.sample,
             folder=o.folder,
             random_state=o.seed,
-            callback=lambda name, number, count: told(f"Fitting {name}, {number + 1} of {count}"),
+            callback=lambda name, number, count: update_title(f"Fitting {name}, {number + 1} of {count}"),
         )
     _deliver(o, found, table.frame, data)
 
@@ -84,7 +84,7 @@ def _estimators(o: SimpleNamespace) -> dict[str, Any]:
     return {row.name: estimator for row, estimator in chosen}
 
 
-def _check_places(o: SimpleNamespace) -> None:
+def _check_targets(o: SimpleNamespace) -> None:
     """Check where the results will be written, before any work."""
     from .files.write import check_table
     from .outputs import check_plot
@@ -113,7 +113,7 @@ def _deliver(o: SimpleNamespace, found: Any, frame: Any, data: Any) -> None:
             write_table(found.frame, o.output, ["value", "error"])
     if str(o.output) == "-":
         return
-    if how().json:
+    if output_options().json:
         table = found.table.reset_index().to_dict("records")
         print_json({"methods": table, "failures": found.failures})
         return
@@ -139,7 +139,7 @@ def _report(o: SimpleNamespace, found: Any, frame: Any, data: Any) -> None:
     found.report(
         o.report,
         title=f"{o.table.name}: {len(found.embeddings)} methods side by side",
-        table=_thinned(table, data),
+        table=_limited(table, data),
         colour=o.label,
         facts={"Table": columns},
         provenance={"command": command_line(), "seed": o.seed},
@@ -154,16 +154,16 @@ def command_line() -> str:
     return shlex.join(["eigenspan", *sys.argv[1:]])
 
 
-def _thinned(table: Any, data: Any) -> Any:
-    """Select columns for at most `_CELLS` cells: identifier and label, then text, then embedded columns, then the others."""
+def _limited(table: Any, data: Any) -> Any:
+    """Select columns for at most `_MAX_CELLS` cells: identifier and label, then text, then embedded columns, then the others."""
     import pandas as pd
 
     named = [str(data.ids.name), *([] if data.label is None else [str(data.label.name)])]
     words = [name for name in table.columns if not pd.api.types.is_numeric_dtype(table[name])]
     order = list(dict.fromkeys([*named, *words, *data.columns, *table.columns]))
-    chosen = [name for name in order if name in table.columns][: max(2, min(60, _CELLS // max(len(table), 1)))]
+    chosen = [name for name in order if name in table.columns][: max(2, min(60, _MAX_CELLS // max(len(table), 1)))]
     if len(chosen) < table.shape[1]:
-        say(f"The report shows {len(chosen)} of {plural(table.shape[1], 'column')}.")
+        note(f"The report shows {len(chosen)} of {plural(table.shape[1], 'column')}.")
     return table[chosen]
 
 

@@ -24,7 +24,7 @@ from typing import IO, Any
 import click
 
 from .escape import escaped, escaped_json, paragraph, quoted
-from .words import in_words
+from .words import for_command_line
 
 #: Text, or a pair of text and style.
 Piece = str | tuple[str, str]
@@ -64,7 +64,7 @@ def print_table(text: str) -> None:
 
 def refuse_two_results(output: Any) -> None:
     """Refuse ``--json`` together with ``-o -``, because both write to standard output."""
-    if how().json and str(output) == "-":
+    if output_options().json and str(output) == "-":
         raise Usage("--json and --output - both write to standard output: omit one of them, or name a file with -o.")
 
 
@@ -145,7 +145,7 @@ class Grid:
 
 
 @dataclass
-class Manner:
+class OutputOptions:
     """Output options of the running command, reset before every command."""
 
     quiet: bool = False
@@ -158,19 +158,19 @@ class Manner:
     scans: dict[Any, Any] = field(default_factory=dict)
 
 
-manner: ContextVar[Manner] = ContextVar("eigenspan_manner")
+current_options: ContextVar[OutputOptions] = ContextVar("eigenspan_manner")
 
 
-def how() -> Manner:
+def output_options() -> OutputOptions:
     """Return the output options of the running command."""
-    return manner.get(Manner())
+    return current_options.get(OutputOptions())
 
 
 class Refusal(click.ClickException):
     """An error whose message is shown to the user in one paragraph."""
 
     def show(self, file: IO[Any] | None = None) -> None:
-        remark(self.format_message(), "Error: ", "bold red")
+        print_message(self.format_message(), "Error: ", "bold red")
 
 
 class Failed(Refusal):
@@ -191,18 +191,18 @@ class Unfit(Refusal):
     exit_code = 3
 
 
-def say(message: str) -> None:
+def note(message: str) -> None:
     """Print a note about what was done, unless ``--quiet``."""
-    if not how().quiet:
-        remark(message)
+    if not output_options().quiet:
+        print_message(message)
 
 
 def warn(message: str) -> None:
     """Print a warning on its own line."""
-    remark(message, "Warning: ", "bold yellow")
+    print_message(message, "Warning: ", "bold yellow")
 
 
-def remark(message: str, prefix: str = "", style: str = "", console: Any = None) -> None:
+def print_message(message: str, prefix: str = "", style: str = "", console: Any = None) -> None:
     """Print one paragraph on standard error: wrapped on a terminal, one line in a file."""
     console = console or _console(stderr=True)
     console.print(_text((prefix, style), paragraph(message)), soft_wrap=not console.is_terminal)
@@ -234,14 +234,14 @@ def working(title: str) -> Iterator[Callable[[str], None]]:
 
     Yields a function that changes the title of the spinner.
     """
-    if how().debug:  # Python prints each warning with its source line
+    if output_options().debug:  # Python prints each warning with its source line
         yield lambda title: None
         return
     logger = logging.getLogger("eigenspan")
     level = logger.level
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with _console(stderr=True).status(_text("" if how().quiet else paragraph(title))) as status:
+        with _console(stderr=True).status(_text("" if output_options().quiet else paragraph(title))) as status:
             handler = _Stages(status, title)
             logger.addHandler(handler)
             logger.setLevel(min(level or logging.INFO, logging.INFO))
@@ -250,11 +250,13 @@ def working(title: str) -> Iterator[Callable[[str], None]]:
             finally:
                 logger.removeHandler(handler)
                 logger.setLevel(level)
-    for message in dict.fromkeys(in_words(str(entry.message)) for entry in caught if not _noise(entry.category)):
+    for message in dict.fromkeys(
+        for_command_line(str(entry.message)) for entry in caught if not _is_for_programmers(entry.category)
+    ):
         warn(message)
 
 
-def _noise(category: type[Warning]) -> bool:
+def _is_for_programmers(category: type[Warning]) -> bool:
     """Whether a warning addresses programmers rather than users of the command."""
     return issubclass(category, DeprecationWarning | PendingDeprecationWarning | FutureWarning | ResourceWarning)
 
@@ -269,14 +271,14 @@ class _Stages(logging.Handler):
     def retitle(self, title: str) -> None:
         """Change the title of the spinner."""
         self.title = title
-        if not how().quiet:
+        if not output_options().quiet:
             self.status.update(_text(paragraph(title)))
 
     def emit(self, record: logging.LogRecord) -> None:
-        if how().quiet:
+        if output_options().quiet:
             return
-        if record.levelno >= logging.WARNING or how().verbose:
-            remark(record.getMessage(), console=self.status.console)
+        if record.levelno >= logging.WARNING or output_options().verbose:
+            print_message(record.getMessage(), console=self.status.console)
         else:
             self.status.update(_text(paragraph(f"{self.title} (done: {record.getMessage()})")))
 

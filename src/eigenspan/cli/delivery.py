@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-from .console import how, print_json, say, show
-from .outputs import Summary, announce, dimensions_said, draw, warn_of_single_columns
+from .console import note, output_options, print_json, show
+from .outputs import Summary, announce, draw, note_hidden_axes, warn_of_single_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +52,8 @@ def write(o: SimpleNamespace, result: Result) -> None:
 
     if o.plot is not None:
         draw(result.estimators, result.embeddings, result.rows, result.label, o.plot)
-        dimensions_said(result.embeddings)
-        _say_sample(o, result)
+        note_hidden_axes(result.embeddings)
+        _note_sample(o, result)
     if o.model is not None:
         ((name, estimator),) = result.estimators.items()
         scaling = (result.center, result.spread, result.medians)
@@ -61,14 +61,14 @@ def write(o: SimpleNamespace, result: Result) -> None:
     result.write()
 
 
-def tell(o: SimpleNamespace, result: Result) -> None:
+def print_summary(o: SimpleNamespace, result: Result) -> None:
     """Print the summary and the names of the files written."""
     files = {"Embedding": o.output, "Picture": o.plot, "Model": o.model}
     if str(o.output) == "-":
         for summary in result.summaries:
             warn_of_single_columns(summary)
         return
-    if how().json:
+    if output_options().json:
         written = {what.lower(): str(place) for what, place in files.items() if place is not None}
         facts = {"rows": result.rows, "columns": result.columns, "scale": o.scale, "seed": o.seed, "files": written}
         print_json({**facts, "methods": [summary.as_dict() for summary in result.summaries]})
@@ -80,10 +80,10 @@ def tell(o: SimpleNamespace, result: Result) -> None:
             show(f"{what}: {place}")
 
 
-def _say_sample(o: SimpleNamespace, result: Result) -> None:
+def _note_sample(o: SimpleNamespace, result: Result) -> None:
     """Print how many rows the picture shows, if not all."""
     shown = len(next(iter(result.embeddings.values())))
     if shown < result.rows:
-        say(
+        note(
             f"The picture shows {shown} of {result.rows} rows, drawn at random (--seed {o.seed}); the table has all rows."
         )

@@ -80,14 +80,14 @@ def _report(X: Any, y: Any, path: Path) -> None:
     from ..quality import compare
     from .compare import command_line
 
-    with working("Comparing") as told:
+    with working("Comparing") as update_title:
         found = compare(
             X,
             list(METHODS),
             y,
-            callback=lambda name, number, count: told(f"Comparing: {name}, {number + 1} of {count}"),
+            callback=lambda name, number, count: update_title(f"Comparing: {name}, {number + 1} of {count}"),
         )
-        told("Writing the report")
+        update_title("Writing the report")
         ink, rows = X.sum(axis=1), X.reshape(-1, 8, 8).sum(axis=2)
         lowest = 8 - np.argmax(rows[:, ::-1] > 0, axis=1)
         table = pd.DataFrame({"image": np.arange(len(y)), "digit": y.astype(str), "ink": ink, "lowest row": lowest})

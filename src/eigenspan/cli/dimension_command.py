@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from .console import how, print_json, show, show_lines, working
+from .console import output_options, print_json, show, show_lines, working
 from .options import FILE, common, preparing, reading, seed
 
 
@@ -49,11 +49,11 @@ def dimension(**options: Any) -> None:
         found = intrinsic_dimension(X, names, n_neighbors=o.neighbors, random_state=o.seed)
     if o.plot is not None:
         _draw(found, o.plot)
-    _tell(found, o)
+    _print(found, o)
 
 
-def _tell(found: Any, o: SimpleNamespace) -> None:
-    if how().json:
+def _print(found: Any, o: SimpleNamespace) -> None:
+    if output_options().json:
         rows = [
             {
                 "method": r.method,

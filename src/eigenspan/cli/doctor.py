@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from .console import how, print_json, say, show, working
+from .console import note, output_options, print_json, show, working
 from .options import common
 
 #: Required packages, and optional packages by extra.
@@ -32,7 +32,7 @@ def doctor(make: bool) -> None:
     """Show versions, linear algebra libraries, threads, memory and the cache of compiled code."""
     made = {"compiled in seconds": round(compile_all(), 1)} if make else {}
     facts = facts_of() | made
-    if how().json:
+    if output_options().json:
         print_json(facts)
         return
     for what, value in facts.items():
@@ -43,7 +43,7 @@ def doctor(make: bool) -> None:
         else:
             show(f"{what:<16} {value}")
     if not make:
-        say("Loops are compiled when first used; eigenspan doctor --compile compiles them all now.")
+        note("Loops are compiled when first used; eigenspan doctor --compile compiles them all now.")
 
 
 def facts_of() -> dict[str, Any]:

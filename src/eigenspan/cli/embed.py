@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from ..errors import EigenspanError
-from .console import Usage, listed, refuse_two_results, say
-from .delivery import Result, tell, write
+from .console import Usage, listed, note, refuse_two_results
+from .delivery import Result, print_summary, write
 from .options import FILE, choosing, common, preparing, reading, seed, writing
-from .words import in_words
+from .words import for_command_line
 
 
 @click.command()
@@ -52,18 +52,18 @@ def run(o: SimpleNamespace) -> None:
     """Run the command with its parsed options."""
     from .._files import together
     from .files.parts import too_large
-    from .fitting import fit, takes_gaps
+    from .fitting import accepts_missing, fit
     from .reading import read_numbers
     from .streamed import embed_in_chunks as streamed
 
     chosen = methods_of(o)
-    _check_places(o, [row.name for row, _ in chosen])
+    _check_targets(o, [row.name for row, _ in chosen])
     if too_large(o.table) and len(chosen) == 1:
         with together():
             result = streamed(o, *chosen[0])
             write(o, result)
-        return tell(o, result)
-    table = read_numbers(o, gaps=all(takes_gaps(estimator) for _, estimator in chosen))
+        return print_summary(o, result)
+    table = read_numbers(o, gaps=all(accepts_missing(estimator) for _, estimator in chosen))
     finished: dict[str, Any] = {}
     try:
         for row, estimator in chosen:
@@ -72,14 +72,14 @@ def run(o: SimpleNamespace) -> None:
     except KeyboardInterrupt:
         if not finished:
             raise
-        say(
+        note(
             f"Interrupted: the results of {listed(finished)} are written; {len(chosen) - len(finished)} of {len(chosen)} methods were "
             "not fitted."
         )
     result = _result(o, finished, table)
     with together():
         write(o, result)
-    tell(o, result)
+    print_summary(o, result)
     if len(finished) < len(chosen):
         raise SystemExit(130)
 
@@ -90,19 +90,19 @@ def methods_of(o: SimpleNamespace, several: bool = False) -> list[tuple[Any, Any
     With several methods, each estimator gets only the parameters that it has.
     """
     from ..methods.registry import find
-    from .fitting import build, require_labels, require_places
+    from .fitting import build, require_embedding, require_labels
 
     names = [name.strip() for text in o.methods or ("pca",) for name in text.split(",") if name.strip()]
     chosen = []
     try:
         for row in dict.fromkeys(find(name) for name in names):
-            require_places(row)
+            require_embedding(row)
             estimator = build(row, o, several=several or len(names) > 1)
             estimator._validate_params()  # fail before the table is read
             require_labels(row, estimator, o.label)
             chosen.append((row, estimator))
     except (EigenspanError, TypeError, ValueError) as failure:
-        raise Usage(in_words(str(failure))) from failure
+        raise Usage(for_command_line(str(failure))) from failure
     if not chosen:
         raise Usage("--method is empty. eigenspan methods lists the methods.")
     if o.model is not None and len(chosen) > 1:
@@ -110,7 +110,7 @@ def methods_of(o: SimpleNamespace, several: bool = False) -> list[tuple[Any, Any
     return chosen
 
 
-def _check_places(o: SimpleNamespace, names: list[str]) -> None:
+def _check_targets(o: SimpleNamespace, names: list[str]) -> None:
     """Check where the results will be written, before any work."""
     from .files.write import check_outputs, check_table
     from .outputs import check_plot

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 #: Maximum number of characters shown of a name, and of a message.
-_NAME, _MESSAGE = 60, 4000
+_MAX_NAME, _MAX_MESSAGE = 60, 4000
 #: Control characters (C0 except the line feed, DEL, C1), line and paragraph separators, invisible formatting characters, marks that
 #: change the direction of text, and lone surrogates, which stand for undecodable bytes of file names.
 _UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]")
@@ -36,7 +36,7 @@ def escaped_json(text: str) -> str:
     return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
-def shortened(text: str, most: int = _NAME) -> str:
+def shortened(text: str, most: int = _MAX_NAME) -> str:
     """Shorten a text of more than `most` characters by leaving out its middle."""
     if len(text) <= most:
         return text
@@ -56,4 +56,4 @@ def quoted(value: object) -> str:
 
 def paragraph(message: str) -> str:
     """Join a message into one line: line breaks become spaces."""
-    return escaped(shortened(re.sub(r"[ \t]*\r?\n[ \t\r\n]*", " ", message.strip()), _MESSAGE))
+    return escaped(shortened(re.sub(r"[ \t]*\r?\n[ \t\r\n]*", " ", message.strip()), _MAX_MESSAGE))

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import EigenspanError
 from ..graphs import KNN
-from .console import Failed, Usage, plural, say, working
+from .console import Failed, Usage, note, plural, working
 
 
 def build(row: Any, o: Any, several: bool = False) -> Any:
@@ -56,7 +56,7 @@ def _value(text: str) -> Any:
         return text
 
 
-def require_places(row: Any) -> None:
+def require_embedding(row: Any) -> None:
     """Refuse methods that do not embed rows, and those whose known coordinates would need several columns of the table."""
     if row.family == "learning" or row.supervision == "coordinates":
         does = "does not embed rows" if row.family == "learning" else "needs the known coordinates of some rows"
@@ -71,7 +71,7 @@ def require_labels(row: Any, estimator: Any, label: str | None) -> None:
         raise Usage(f"{row.name} needs labels: name the column with --label.")
 
 
-def takes_gaps(estimator: Any) -> bool:
+def accepts_missing(estimator: Any) -> bool:
     """Whether the method accepts missing values."""
     return bool(estimator.__sklearn_tags__().input_tags.allow_nan)
 
@@ -118,7 +118,7 @@ def _report(estimator: Any, y: Any, mark: Any) -> None:
     if classes is not None and mark is not None:
         labelled &= y != mark
     kinds = "" if classes is None else f"{len(classes)} classes; "
-    say(f"{kinds}{labelled.sum()} of {plural(len(y), 'row')} had a label.")
+    note(f"{kinds}{labelled.sum()} of {plural(len(y), 'row')} had a label.")
 
 
 def labels_of(label: Any, mark: Any = None) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import numpy as np
 
-from .console import Grid, how, plural, print_json, show, working
+from .console import Grid, output_options, plural, print_json, show, working
 from .escape import name_of
 from .options import FILE, common, preparing, reading, seed
 
@@ -42,7 +42,7 @@ def inspect(**options: Any) -> None:
     facts: dict[str, Any] = {"table": str(o.table), "rows": len(frame), "columns": columns_of(frame, o.label)}
     facts["duplicate_rows"] = int(frame.astype(str).duplicated().sum())
     facts |= _numbers(frame, choice_of(o), o)
-    if how().json:
+    if output_options().json:
         print_json(facts)
     else:
         _show(facts)

@@ -13,7 +13,7 @@ from ..errors import EigenspanError, OutputError, ParameterError
 from ..numerics.memory import available_memory, human_bytes
 from .catalogue import info, methods
 from .compare import compare
-from .console import Failed, Refusal, Unfit, Usage, any_encoding, how, plain_tracebacks, remark
+from .console import Failed, Refusal, Unfit, Usage, any_encoding, output_options, plain_tracebacks, print_message
 from .demo import demo
 from .dimension_command import dimension
 from .doctor import doctor
@@ -24,7 +24,7 @@ from .options import fresh
 from .signals import ended_like_ctrl_c
 from .theorems import theorems
 from .transform import transform
-from .words import in_words
+from .words import for_command_line
 
 #: Errors of a full disk or quota. Named outputs have their own messages, so here the failed write was standard output or a temporary file.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -63,34 +63,34 @@ class _Group(click.Group):
         try:
             with _escaped_usage():
                 done = super().invoke(ctx)
-            if how().cells_changed:
-                from .files.spreadsheet import say_changed
+            if output_options().cells_changed:
+                from .files.spreadsheet import warn_of_changed_cells
 
-                say_changed()
+                warn_of_changed_cells()
             return done
         except OutputError as failure:
-            if how().debug:
+            if output_options().debug:
                 raise
             raise Failed(str(failure)) from failure
         except OSError as failure:
-            if how().debug or failure.errno not in FULL:
+            if output_options().debug or failure.errno not in FULL:
                 raise
             raise Failed(f"Standard output or a temporary file cannot be written: {failure.strerror}.") from failure
         except EigenspanError as failure:
-            if how().debug:
+            if output_options().debug:
                 raise
             kind = Usage if isinstance(failure, ParameterError) else Unfit
-            raise kind(in_words(str(failure))) from failure
+            raise kind(for_command_line(str(failure))) from failure
         except Refusal as refusal:
-            if how().debug and refusal.__cause__ is not None:
+            if output_options().debug and refusal.__cause__ is not None:
                 raise refusal.__cause__ from None
             raise
         except MemoryError as failure:
-            if how().debug:
+            if output_options().debug:
                 raise
             raise Unfit(_out_of_memory(str(failure))) from failure
         except KeyboardInterrupt:
-            remark("Interrupted.")
+            print_message("Interrupted.")
             raise SystemExit(130) from None
 
 

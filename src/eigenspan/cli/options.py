@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from .console import Manner, manner
+from .console import OutputOptions, current_options
 
 FILE = click.Path(path_type=Path)
 
 
 def _set(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
     def callback(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
-        setattr(manner.get(), name, value)
+        setattr(current_options.get(), name, value)
 
     return callback
 
@@ -43,7 +43,7 @@ seed = click.option("--seed", type=int, default=0, show_default=True, help="Seed
 
 def fresh() -> None:
     """Reset the output options: several commands may run in one process."""
-    manner.set(Manner())
+    current_options.set(OutputOptions())
 
 
 def choosing(default: str) -> Callable[[Any], Any]:

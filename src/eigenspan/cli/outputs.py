@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from .console import Usage, listed, say, show, working
+from .console import Usage, listed, note, show, working
 from .escape import name_of, quoted
 
 #: An axis shows a single column if their correlation is larger than this.
-_ALONE = 0.95
+_SINGLE_COLUMN_CORRELATION = 0.95
 #: Number of columns listed for each axis.
-_NAMED = 3
+_COLUMNS_PER_AXIS = 3
 #: Maximum number of pairs of rows whose distances are ranked for the summary: about a second.
 _PAIRS = 20_000_000
 #: Minimum number of rows whose neighbours are compared; with more than 200,000 rows, `_PAIRS` allows fewer, and the measure is omitted.
-_FEWEST = 100
+_MIN_ROWS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +84,8 @@ def summary_of_chunks(name: str, estimator: Any, seconds: float, R: Any, columns
 def _facts(estimator: Any, seconds: float) -> tuple[float, str, list[float]]:
     """Return seconds, solver and shares of the variance, rounded for JSON."""
     shares = getattr(estimator, "explained_variance_ratio_", None)
-    told = [] if shares is None else [round(float(share), 6) for share in shares]
-    return round(seconds, 4), str(estimator.diagnostics_.get("solver", "—")), told
+    rounded = [] if shares is None else [round(float(share), 6) for share in shares]
+    return round(seconds, 4), str(estimator.diagnostics_.get("solver", "—")), rounded
 
 
 def _trustworthiness(X: Any, Y: Any, seed: int) -> tuple[float | None, int]:
@@ -94,7 +94,7 @@ def _trustworthiness(X: Any, Y: Any, seed: int) -> tuple[float | None, int]:
 
     n = len(Y)
     k, rows = min(5, (n - 1) // 2), min(n, _PAIRS // n)
-    if k < 1 or n < 3 or rows < min(n, _FEWEST):
+    if k < 1 or n < 3 or rows < min(n, _MIN_ROWS):
         return None, 0
     found = trustworthiness(X, Y, k, sample=None if rows == n else rows, random_state=seed)
     return round(float(found), 6), rows
@@ -104,7 +104,7 @@ def most_correlated(R: Any, columns: list[str], axes: list[str]) -> dict[str, di
     """Return, for every axis, the columns most correlated with it; R has the correlations of all columns with all axes."""
     found = {}
     for j, axis in enumerate(axes):
-        order = np.argsort(-np.abs(R[:, j]), kind="stable")[:_NAMED]
+        order = np.argsort(-np.abs(R[:, j]), kind="stable")[:_COLUMNS_PER_AXIS]
         found[axis] = {columns[i]: round(float(R[i, j]), 4) for i in order}
     return found
 
@@ -125,8 +125,8 @@ def announce(summary: Summary, n: int, scale: str, seed: int) -> None:
         meaning = "(1 = every embedded neighbour is a true neighbour)"
         show(f"  trustworthiness: {summary.trustworthiness:.3f} {meaning}{sampled}")
     for axis, columns in summary.correlations.items():
-        said = ", ".join(f"{name_of(name)} {r:+.2f}" for name, r in columns.items())
-        show(f"  {axis} correlates with: {said}")
+        listed_columns = ", ".join(f"{name_of(name)} {r:+.2f}" for name, r in columns.items())
+        show(f"  {axis} correlates with: {listed_columns}")
     warn_of_single_columns(summary)
 
 
@@ -135,8 +135,8 @@ def warn_of_single_columns(summary: Summary) -> None:
     for axis, columns in summary.correlations.items():
         name, r = next(iter(columns.items()))
         others = [abs(value) for value in list(columns.values())[1:]]
-        if abs(r) > _ALONE and others and max(others) <= _ALONE:
-            say(
+        if abs(r) > _SINGLE_COLUMN_CORRELATION and others and max(others) <= _SINGLE_COLUMN_CORRELATION:
+            note(
                 f"The axis {axis} shows almost only the column {quoted(name)} (correlation {r:+.2f}). If that is not intended, leave it "
                 "out with "
                 "--columns, or use it as --label to colour by it."
@@ -190,7 +190,7 @@ def literal_labels() -> Iterator[None]:
 def draw(estimators: dict[str, Any], embeddings: dict[str, Any], n: int, label: Any, path: Path) -> None:
     """Draw one embedding, or several side by side; the title gives the sample size if not all n rows are drawn."""
     from ..plotting import EmbeddingDisplay, GalleryDisplay
-    from ..plotting.point_cloud import told_by
+    from ..plotting.point_cloud import display_options_of
     from .files.write import write_figure
 
     labels = None if label is None else _colours(label)
@@ -201,7 +201,7 @@ def draw(estimators: dict[str, Any], embeddings: dict[str, Any], n: int, label: 
             Y, clusters = embeddings[name], getattr(estimator, "labels_", None)
             coloured = labels if clusters is None else np.asarray(clusters).astype(str)
             title = str(label.name) if clusters is None and label is not None else "cluster"
-            given = told_by(estimator, Y) | {"legend_title": title}
+            given = display_options_of(estimator, Y) | {"legend_title": title}
             if len(Y) < n:
                 given["title"] += f", {len(Y)} of {n} rows"
             shown = EmbeddingDisplay.from_embedding(Y, coloured, **given)
@@ -219,11 +219,11 @@ def _colours(label: Any) -> Any:
     return np.array([None if pd.isna(v) else str(v) for v in label], dtype=object)
 
 
-def dimensions_said(embeddings: dict[str, Any]) -> None:
+def note_hidden_axes(embeddings: dict[str, Any]) -> None:
     """Print which embeddings have more axes than the picture shows."""
     from ..plotting._read import most_pairs
 
     shown = 2 * most_pairs(len(embeddings))
     deeper = [name for name, Y in embeddings.items() if np.shape(Y)[1] > shown]
     if deeper:
-        say(f"The picture shows the first {shown} axes of {listed(deeper)}; the table has all axes.")
+        note(f"The picture shows the first {shown} axes of {listed(deeper)}; the table has all axes.")

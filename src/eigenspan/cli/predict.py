@@ -16,7 +16,7 @@ from ..numerics.memory import available_memory
 #: Rows of the larger of the two trial fits.
 _ROWS = 1000
 #: Seconds after which no further method is tried.
-_PATIENCE = 20.0
+_TRIAL_SECONDS = 20.0
 #: Methods to estimate, fastest first: one of each family.
 METHODS = (
     "PCA",
@@ -59,7 +59,7 @@ def forecasts(X: Any, seed: int) -> list[Forecast]:
     n, found, begin = len(X), [], time.perf_counter()
     drawn = np.random.default_rng(seed).permutation(n)[:_ROWS]
     for name in METHODS:
-        if time.perf_counter() - begin > _PATIENCE:
+        if time.perf_counter() - begin > _TRIAL_SECONDS:
             break
         try:
             half, whole = (_trial(find(name).build(), X[np.sort(drawn[:m])]) for m in (len(drawn) // 2, len(drawn)))

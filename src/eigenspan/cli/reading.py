@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from .columns import Choice, Prepared, prepare
-from .console import plural, say, working
+from .console import note, plural, working
 from .files import Reading, read_table
 from .fitting import standardise
 
@@ -37,7 +37,7 @@ def read_frame(o: SimpleNamespace) -> Any:
     """Read the table, without selecting or scaling columns."""
     with working(f"Reading {o.table.name}"):
         frame = read_table(o.table, reading_of(o))
-    say(f"{o.table.name}: {plural(frame.shape[0], 'row')}, {plural(frame.shape[1], 'column')}.")
+    note(f"{o.table.name}: {plural(frame.shape[0], 'row')}, {plural(frame.shape[1], 'column')}.")
     return frame
 
 

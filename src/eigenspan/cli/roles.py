@@ -20,9 +20,9 @@ _CODES = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 #: Minimum number of rows to treat consecutive numbers as row numbers; in fewer rows they may be a coincidence.
-_FEW = 10
+_MIN_ROWS = 10
 #: Maximum number of distinct values of a text column of categories, and maximum share of the rows.
-_MOST_WORDS, _SHARE = 50, 0.5
+_MAX_CATEGORIES, _MAX_CATEGORY_SHARE = 50, 0.5
 
 
 def identifiers(frame: Any) -> dict[str, str]:
@@ -48,7 +48,7 @@ def _names_rows(name: str, column: Any) -> str:
         return "by its name"
     if _CODES.fullmatch(name) and (whole or not pd.api.types.is_numeric_dtype(column)):
         return "a code, by its name"
-    if whole and unique and len(present) >= _FEW:
+    if whole and unique and len(present) >= _MIN_ROWS:
         values = present.to_numpy(dtype=np.float64)
         if np.unique(np.diff(values)).size == 1:
             return "equally spaced whole numbers"
@@ -73,7 +73,7 @@ def words_in(column: Any) -> bool:
     if pd.api.types.is_bool_dtype(column) or kind_of(column) != "text":
         return False
     present = column.dropna()
-    return 2 <= present.nunique() <= max(2, min(_MOST_WORDS, int(_SHARE * len(present))))
+    return 2 <= present.nunique() <= max(2, min(_MAX_CATEGORIES, int(_MAX_CATEGORY_SHARE * len(present))))
 
 
 def kind_of(column: Any) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..data.rows.moments import Moments
-from .console import Unfit, Usage, listed, plural, say, working
+from .console import Unfit, Usage, listed, note, plural, working
 from .delivery import Result
 from .files.write import is_folder, writing_chunks
 from .outputs import axes_of, frame_of, summary_of_chunks
@@ -33,11 +33,11 @@ def embed_in_chunks(o: SimpleNamespace, row: Any, estimator: Any) -> Result:
     from .reading import reading_of
 
     _refuse(o, row, estimator)
-    say(f"{o.table.name} does not fit in memory; reading it in chunks (3 passes).")
+    note(f"{o.table.name} does not fit in memory; reading it in chunks (3 passes).")
     rows = Rows(o, reading_of(o))
     with working("Computing the scales of the columns"):
         scaling, count = rows.scales(o.scale)
-    say(f"Embedding {plural(count, 'row')} and {plural(len(rows.columns), 'column')} of numbers.")
+    note(f"Embedding {plural(count, 'row')} and {plural(len(rows.columns), 'column')} of numbers.")
     begin, mark = time.perf_counter(), getattr(estimator, "unlabeled", None)
     with working(f"Fitting {row.name} in chunks"):
         for X, label, _ in rows:
@@ -154,7 +154,7 @@ class Rows:
         live = moments.live()
         constant = [name for name, varies in zip(self.columns, live, strict=True) if not varies]
         if constant:
-            say(f"Constant columns, which have no effect: {listed(constant)}.")
+            note(f"Constant columns, which have no effect: {listed(constant)}.")
         return Scaling(mean, np.where(live, spread, 1.0)), n
 
 

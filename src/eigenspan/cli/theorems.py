@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from .console import Grid, Piece, how, print_json, show, working
+from .console import Grid, Piece, output_options, print_json, show, working
 from .options import FILE, common, preparing, reading, seed
 
 #: Width in characters when the output is not a terminal.
@@ -50,7 +50,7 @@ def run(o: SimpleNamespace) -> None:
     for name, X, y in _tables(o):
         with working(f"Checking theorems on {name}"):
             reports[name] = check_theorems(X, y, names=o.only or None, n_neighbors=o.neighbors, random_state=o.seed)
-    if how().json:
+    if output_options().json:
         print_json({name: _plain(report) for name, report in reports.items()}, indent=1)
     else:
         for name, report in reports.items():

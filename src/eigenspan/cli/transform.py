@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .console import how, listed, print_json, refuse_two_results, say, show, working
+from .console import listed, note, output_options, print_json, refuse_two_results, show, working
 from .options import FILE, common, reading, writing
 
 
@@ -44,10 +44,10 @@ def run(o: SimpleNamespace) -> None:
     import numpy as np
 
     from .bundle import load
-    from .columns import Choice, numbers_of, row_ids, settle_gaps
+    from .columns import Choice, handle_missing, numbers_of, row_ids
     from .files import check_outputs
     from .files.write import check_table
-    from .fitting import takes_gaps
+    from .fitting import accepts_missing
     from .reading import read_frame
 
     refuse_two_results(o.output)
@@ -57,13 +57,13 @@ def run(o: SimpleNamespace) -> None:
         bundle = load(o.model)
     frame = read_frame(o)
     numbers = numbers_of(frame, bundle.columns)
-    filled, kept = settle_gaps(numbers, o.missing, bundle.medians, takes_gaps(bundle.estimator))
+    filled, kept = handle_missing(numbers, o.missing, bundle.medians, accepts_missing(bundle.estimator))
     known = [name if name in frame.columns else None for name in (bundle.label, bundle.identifier)]
     label, identifier = known
     ids, _ = row_ids(frame, Choice(label, identifier, tuple(bundle.columns)))
     unused = [c for c in frame.columns if c not in bundle.columns and c not in (label, ids.name)]
     if unused:
-        say(f"Not used by the model: {listed(unused)}.")
+        note(f"Not used by the model: {listed(unused)}.")
     with working(f"Embedding {filled.shape[0]} rows with {bundle.method}"):
         X = (filled.to_numpy(dtype=np.float64) - bundle.center) / bundle.scale
         Y = bundle.estimator.transform(X)
@@ -79,7 +79,7 @@ def _deliver(o: SimpleNamespace, bundle: Any, ids: Any, Y: Any, label: Any, clus
     write_table(frame_of(ids, {axis: Y[:, j] for j, axis in enumerate(axes)}, label, clusters), o.output, axes)
     if str(o.output) == "-":
         return
-    if how().json:
+    if output_options().json:
         facts = {"method": bundle.method, "rows": len(Y), "axes": axes, "files": {"embedding": str(o.output)}}
         print_json(facts)
         return

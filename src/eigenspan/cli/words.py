@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 #: Patterns for what a Python user types, with the equivalent on the command line, in the order of replacement.
-_SAID = (
+_REPLACEMENTS = (
     (r"eigenspan\.methods\(\)", "eigenspan methods"),
     (r"(?:eigenspan\.)?intrinsic_dimension\(X[^)]*\)", "eigenspan dimension TABLE"),
     (r"\bn_components\s?<=\s?(\d+)", r"-d \1 or less"),
@@ -23,8 +23,8 @@ _SAID = (
 )
 
 
-def in_words(message: str) -> str:
+def for_command_line(message: str) -> str:
     """Replace Python parameters and calls in a message by the options and commands that do the same."""
-    for pattern, words in _SAID:
+    for pattern, words in _REPLACEMENTS:
         message = re.sub(pattern, words, message)
     return message

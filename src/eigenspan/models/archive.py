@@ -28,7 +28,7 @@ from .tree import plain_dtype
 
 FORMAT, VERSION = "eigenspan-model", 2
 HEADER, OBJECTS = "eigenspan.json", "objects.json"
-_SEAL = b"eigenspan sha256 "
+_CHECKSUM_PREFIX = b"eigenspan sha256 "
 _DIGEST = 64
 #: Arrays begin at multiples of this many bytes, as newly allocated ones do.
 _ALIGNED = 64
@@ -62,7 +62,7 @@ def write(path: Path, header: dict[str, Any], objects: dict[str, Any], arrays: l
                 archive.writestr(zipfile.ZipInfo(name), text)
             for i, array in enumerate(arrays):
                 _add(archive, file, f"{i}.npy", array)
-            archive.comment = _SEAL + b"0" * _DIGEST
+            archive.comment = _CHECKSUM_PREFIX + b"0" * _DIGEST
         digest = _digest(file, file.tell() - _DIGEST)
         file.seek(-_DIGEST, os.SEEK_END)
         file.write(digest.encode())
@@ -135,7 +135,7 @@ def _archive(path: Path) -> Iterator[tuple[IO[bytes], zipfile.ZipFile, dict[str,
         raise ModelError(f"There is no model file {str(path)!r}: it {what}.")
     try:
         with open(path, "rb") as file:
-            digest = _sealed(file, path)
+            digest = _verified_checksum(file, path)
             with zipfile.ZipFile(file) as archive:
                 entry = archive.getinfo(HEADER)
                 _refuse_compressed([entry], file)
@@ -150,21 +150,21 @@ def _archive(path: Path) -> Iterator[tuple[IO[bytes], zipfile.ZipFile, dict[str,
         raise malformed(path, failure) from failure
 
 
-def _sealed(file: IO[bytes], path: Path) -> str:
+def _verified_checksum(file: IO[bytes], path: Path) -> str:
     """Return the checksum of a complete and unaltered model file; raise ModelError for every other file."""
     start = file.read(_LOCAL.size + len(HEADER))
     size = file.seek(0, os.SEEK_END)
     if not (start.startswith(b"PK\x03\x04") and start.endswith(HEADER.encode())):
-        raise ModelError(_foreign(start, path))
-    file.seek(max(size - len(_SEAL) - _DIGEST, 0))
-    seal = file.read()
-    if not seal.startswith(_SEAL):
+        raise ModelError(_not_a_model(start, path))
+    file.seek(max(size - len(_CHECKSUM_PREFIX) - _DIGEST, 0))
+    ending = file.read()
+    if not ending.startswith(_CHECKSUM_PREFIX):
         raise ModelError(
             f"{str(path)!r} is damaged: its end is missing, so it was probably truncated (it has {size} bytes). Copy it again, or save the "
             "model again."
         )
     digest = _digest(file, size - _DIGEST)
-    if digest.encode() != seal[len(_SEAL) :]:
+    if digest.encode() != ending[len(_CHECKSUM_PREFIX) :]:
         raise ModelError(
             f"{str(path)!r} is damaged: its contents ({size} bytes) have changed since it was saved (the checksum differs). Copy it "
             "again, or save the "
@@ -173,7 +173,7 @@ def _sealed(file: IO[bytes], path: Path) -> str:
     return digest
 
 
-def _foreign(start: bytes, path: Path) -> str:
+def _not_a_model(start: bytes, path: Path) -> str:
     if start.startswith((_OLD, b"\x80")):
         old = "a model of an older version of eigenspan" if start.startswith(_OLD) else "Python data"
         return (

@@ -166,7 +166,7 @@ def read_model(path: _Path, *, mmap_mode: Any = None) -> Any:
         raise InputError(f"mmap_mode={mmap_mode!r} cannot be used: it must be None, 'r' or 'c'.")
     contents = read(Path(path), mmap_mode)
     objects = contents.objects
-    told = _told_apart(contents.header["versions"])
+    difference = _version_difference(contents.header["versions"])
     try:
         reader = Reader(contents.arrays, objects["kinds"])
         reader.read(objects["objects"])
@@ -176,15 +176,17 @@ def read_model(path: _Path, *, mmap_mode: Any = None) -> Any:
     except MemoryError:
         raise
     except Exception as failure:  # crafted files can fail in any way
-        if told is None:
+        if difference is None:
             raise malformed(Path(path), failure) from failure
         raise ModelError(
-            f"{str(path)!r} was {told}, and cannot be loaded here: {failure}. Load it with those versions, or fit the model again."
+            f"{str(path)!r} was {difference}, and cannot be loaded here: {failure}. Load it with those versions, or fit the model again."
         ) from failure
     if any(node["kind"].startswith("sklearn.") for node in objects["objects"]):
-        told = _told_apart(contents.header["versions"], ("scikit-learn",))
-        if told is not None:
-            warn(f"The model contains estimators of scikit-learn and was {told}: results may differ.", ModelWarning)
+        difference = _version_difference(contents.header["versions"], ("scikit-learn",))
+        if difference is not None:
+            warn(
+                f"The model contains estimators of scikit-learn and was {difference}: results may differ.", ModelWarning
+            )
     return found
 
 
@@ -209,7 +211,9 @@ def _check_plain(value: Any, place: str) -> None:
         )
 
 
-def _told_apart(saved: dict[str, Any], names: Any = ("eigenspan", "scikit-learn", "numpy", "scipy")) -> str | None:
+def _version_difference(
+    saved: dict[str, Any], names: Any = ("eigenspan", "scikit-learn", "numpy", "scipy")
+) -> str | None:
     """Describe which of the packages have another version than when the model was saved; None if all are equal."""
     here = versions()
     others = [name for name in names if saved.get(name) != here[name]]

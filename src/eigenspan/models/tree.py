@@ -32,7 +32,7 @@ KINDS = "biufcSUMm"
 #: Fields of an estimator that are dicts by name.
 _NAMED = ("parameters", "attributes")
 #: Limit on reading shared arrays repeatedly: in total at most this many times the bytes of all arrays, plus a fixed number of bytes.
-_LOOKS, _FREE = 64, 2**28
+_MAX_READS, _FREE_BYTES = 64, 2**28
 
 
 class _Checked:
@@ -57,7 +57,7 @@ class Writer:
         self.kinds: dict[str, int] = {}
         self._checked = _Checked()
         self._nodes: dict[int, dict[str, Any] | None] = {}
-        self._held: list[Any] = []  # keep objects alive, because ids are reused afterwards
+        self._kept_alive: list[Any] = []  # keep objects alive, because ids are reused afterwards
 
     def value(self, x: Any, path: str, depth: int = 0) -> Any:
         """Return the JSON value of x; `path` is the location of x in the saved object, for messages."""
@@ -104,7 +104,7 @@ class Writer:
                 raise ModelError(f"{path} contains itself: such an object cannot be saved.")
             return node
         self._nodes[id(x)] = None
-        self._held.append(x)
+        self._kept_alive.append(x)
         node = self._array(x, path) if isinstance(x, np.ndarray) else self._object(x, path)
         self._nodes[id(x)] = node
         return node
@@ -177,7 +177,7 @@ class Reader:
         self.objects: list[Any] = []
         self._checked = _Checked()
         self._versions = versions if isinstance(versions, dict) else {}
-        self._looks = _FREE + _LOOKS * sum(array.nbytes for array in arrays)
+        self._readable_bytes = _FREE_BYTES + _MAX_READS * sum(array.nbytes for array in arrays)
 
     def read(self, objects: list[Any]) -> None:
         """Build every object of the list, in order."""
@@ -219,8 +219,8 @@ class Reader:
         if type(place) is not int or not 0 <= place < len(stored):
             raise ValueError(f"it refers to {kind} {place!r:.20}, but only {len(stored)} come before")
         if kind == "array":
-            self._looks -= stored[place].nbytes
-            if self._looks < 0:
+            self._readable_bytes -= stored[place].nbytes
+            if self._readable_bytes < 0:
                 raise ValueError("it refers to its arrays more often than allowed")
         return stored[place]
 

@@ -12,11 +12,11 @@ from ._colours import MARKERS, MISSING, SEQUENTIAL, Colours
 from ._read import Array
 
 #: With fewer points than this, outliers are never cropped.
-_ENOUGH = 200
+_MIN_CROPPED = 200
 #: Share of the points at each end that may be cropped, and the share of the range below which the cropped view is used.
-_TAIL, _SQUEEZED = 0.003, 0.85
+_TAIL, _MAX_CROPPED_RANGE = 0.003, 0.85
 #: Maximum number of legend entries in a column.
-_LONG = 14
+_MAX_COLUMN_ENTRIES = 14
 
 
 def as_plane(Y: Array) -> Array:
@@ -55,13 +55,13 @@ def _paint(colours: Colours, rows: Any) -> dict[str, Any]:
 
 def _crop(ax: Any, Y: Array) -> None:
     """Crop far outliers, and write their number, if they would compress all other points into a small part of the panel."""
-    if Y.shape[0] < _ENOUGH:
+    if Y.shape[0] < _MIN_CROPPED:
         return
     low, high = np.quantile(Y, [_TAIL, 1 - _TAIL], axis=0)
     margin = 0.2 * (high - low)
     low, high = low - margin, high + margin
     full, shown = np.ptp(Y, axis=0), high - low
-    cut = (shown > 0) & (shown < _SQUEEZED * full)
+    cut = (shown > 0) & (shown < _MAX_CROPPED_RANGE * full)
     if not cut.any():
         return
     for axis, set_limits in enumerate((ax.set_xlim, ax.set_ylim)):
@@ -100,7 +100,7 @@ def colour_bar(figure: Any, drawn: Any, axes: Any, title: str | None, **place: A
 
 def legend_style(colours: Colours, title: str | None) -> dict[str, Any]:
     """Return the legend options shared by displays of one panel and of many; long legends get several columns."""
-    columns = -(-len(colours.classes) // _LONG)
+    columns = -(-len(colours.classes) // _MAX_COLUMN_ENTRIES)
     packed = {"ncols": columns, "columnspacing": 0.8} if columns > 1 else {}
     return {"handles": legend_handles(colours), "frameon": False, "title": title or None, "handletextpad": 0.2} | packed
 

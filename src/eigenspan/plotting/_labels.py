@@ -13,9 +13,9 @@ from ._read import Array
 #: Estimated width of a letter and height of a line, relative to the font size.
 _LETTER, _LINE = 0.58, 1.25
 #: Size of a point, in points, and positions along a line to it, all of which labels should not cover.
-_SPOT, _ALONG = 3.0, np.linspace(0.1, 1.0, 12)
+_POINT_SIZE, _LINE_POSITIONS = 3.0, np.linspace(0.1, 1.0, 12)
 #: Penalty, as an area in square points, for a label that is nearer to another point than to its own.
-_STRANGE = 40.0
+_WRONG_POINT_PENALTY = 40.0
 
 
 def place_labels(
@@ -33,13 +33,16 @@ def place_labels(
     origin, busy = places.mean(axis=0), places
     if centre is not None:
         origin = (np.asarray(centre) - low) / (high - low) * panel
-        busy = np.concatenate([origin + share * (places - origin) for share in _ALONG])
-    taken = np.hstack([busy, np.full(busy.shape, _SPOT)])
+        busy = np.concatenate([origin + share * (places - origin) for share in _LINE_POSITIONS])
+    taken = np.hstack([busy, np.full(busy.shape, _POINT_SIZE)])
     written = []
     for i, word in enumerate(words):
         size = fontsize * np.array([_LETTER * len(word), _LINE])
         spots = np.clip(_around(places[i], places[i] - origin, size), size / 2, panel - size / 2)
-        faults = [_overlap(spot, size, taken) + _STRANGE * _strange(spot, size, places, i) for spot in spots]
+        faults = [
+            _overlap(spot, size, taken) + _WRONG_POINT_PENALTY * _nearer_to_another(spot, size, places, i)
+            for spot in spots
+        ]
         spot = spots[int(np.argmin(faults))]
         taken = np.vstack([taken, np.concatenate([spot, size])])
         moved = {"xytext": spot - places[i], "textcoords": "offset points", "ha": "center", "va": "center"}
@@ -63,7 +66,7 @@ def _overlap(spot: Array, size: Array, taken: Array) -> float:
     return float(np.minimum(np.maximum(sides, 0.0), np.minimum(size, taken[:, 2:])).prod(axis=1).sum())
 
 
-def _strange(spot: Array, size: Array, places: Array, own: int) -> bool:
+def _nearer_to_another(spot: Array, size: Array, places: Array, own: int) -> bool:
     """Whether a box is nearer to another point than to its own."""
     far = np.linalg.norm(np.maximum(np.abs(places - spot) - size / 2, 0.0), axis=1)
     return bool((np.delete(far, own) < far[own]).any())

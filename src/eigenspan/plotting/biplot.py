@@ -12,10 +12,10 @@ from ..errors import InputError
 from ._canvas import ink, note
 from ._labels import place_labels
 from ._read import Array, attribute, column_names, embedding_of, fitted_part, read_embedding
-from .point_cloud import EmbeddingDisplay, told_by
+from .point_cloud import EmbeddingDisplay, display_options_of
 
 #: Length of the longest arrow, as a share of the distance to the farthest point.
-_REACH = 0.85
+_ARROW_SHARE = 0.85
 
 
 class BiplotDisplay:
@@ -121,8 +121,11 @@ class BiplotDisplay:
         attribute(fitted, "components_", "arrows of features need a linear method, such as PCA, without a kernel.")
         part = fitted_part(fitted)
         Y, loadings = embedding_of(fitted, X), _loadings(part)
-        told = told_by(fitted, Y) | {"aspect": "equal", "feature_names": _feature_names(part, fitted, len(loadings))}
-        return cls(Y, loadings, y, **told | given).plot(ax, top=top)
+        defaults = display_options_of(fitted, Y) | {
+            "aspect": "equal",
+            "feature_names": _feature_names(part, fitted, len(loadings)),
+        }
+        return cls(Y, loadings, y, **defaults | given).plot(ax, top=top)
 
     def plot(self, ax: Any = None, *, axes: Sequence[int] = (0, 1), top: int = 8, legend: bool = True) -> BiplotDisplay:
         """Draw the points and the arrows.
@@ -178,4 +181,4 @@ def _feature_names(part: Any, fitted: Any, n_features: int) -> Any:
 def _factor(Y: Array, longest: float) -> float:
     """Return the factor that scales the longest arrow to almost the distance of the farthest points, ignoring the farthest 2 %."""
     reach = float(np.quantile(np.linalg.norm(Y, axis=1), 0.98))
-    return _REACH * reach / longest if reach > 0 and longest > 0 else 1.0
+    return _ARROW_SHARE * reach / longest if reach > 0 and longest > 0 else 1.0

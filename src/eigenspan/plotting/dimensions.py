@@ -102,14 +102,14 @@ class DimensionDisplay:
             if log:
                 logarithmic(ax, side)
         if bars:
-            _head(ax, x.size, curve.x.size)
+            _make_room(ax, x.size, curve.x.size)
         self.legend_ = quiet_legend(ax, **{"loc": "upper right"} if bars else {})
-        title = f"{result.method}: {_told(result)}"
+        title = f"{result.method}: {_formatted(result)}"
         self.ax_, self.figure_ = finish(ax, curve.x_label, curve.y_label, title), ax.figure
         return self
 
     def _estimate(self, ax: Any, result: Any) -> None:
-        self.estimate_ = ax.axhline(result.dimension, color=FEW[1], linewidth=1.2, label=_told(result))
+        self.estimate_ = ax.axhline(result.dimension, color=FEW[1], linewidth=1.2, label=_formatted(result))
         if np.isfinite(result.error):
             low, high = result.dimension - result.error, result.dimension + result.error
             ax.axhspan(low, high, color=FEW[1], alpha=0.2, linewidth=0)
@@ -138,7 +138,7 @@ def _checked(result: Any) -> Any:
     return result
 
 
-def _told(result: Any) -> str:
+def _formatted(result: Any) -> str:
     error = f" ± {result.error:.2g}" if np.isfinite(result.error) else ""
     return f"{result.dimension:.3g}{error}"
 
@@ -148,7 +148,7 @@ def _counts_axes(curve: Any) -> bool:
     return bool(np.array_equal(curve.x, np.arange(1, curve.x.size + 1))) and "axis" in curve.x_label
 
 
-def _head(ax: Any, shown: int, all_of_them: int) -> None:
+def _make_room(ax: Any, shown: int, all_of_them: int) -> None:
     """Make room for the legend above the bars, with a line for the number of axes shown if not all are."""
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.25 * (high - low))

@@ -13,7 +13,7 @@ from ._cloud import as_plane, colour_bar, draw
 from ._colours import FEW, Colours
 from ._labels import place_labels
 from ._read import embedding_of, names_of, one_of, read_embedding, values_of
-from .point_cloud import told_by
+from .point_cloud import display_options_of
 
 
 class DistortionDisplay:
@@ -99,7 +99,7 @@ class DistortionDisplay:
     def from_estimator(cls, fitted: Any, X: Any, *, ax: Any = None, worst: int = 0, **given: Any) -> DistortionDisplay:
         """Draw the distortion of a fitted estimator's embedding; X are its training points. Parameters as in `from_embedding`."""
         Y = embedding_of(fitted)
-        return cls.from_embedding(X, Y, ax=ax, worst=worst, **told_by(fitted, Y) | given)
+        return cls.from_embedding(X, Y, ax=ax, worst=worst, **display_options_of(fitted, Y) | given)
 
     def plot(self, ax: Any = None, *, worst: int = 0) -> DistortionDisplay:
         """Draw the embedding.

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from ..errors import InputError
 from ._canvas import QUIET, ink, note
 from ._read import Array, attribute, embedding_of
-from .point_cloud import EmbeddingDisplay, told_by
+from .point_cloud import EmbeddingDisplay, display_options_of
 
 #: Maximum number of edges drawn, not counting the long ones.
 MOST_EDGES = 5_000
@@ -83,7 +83,7 @@ class GraphDisplay:
         """
         graph = attribute(fitted, "graph_", "it was fitted without a neighbour graph.")
         Y = embedding_of(fitted)
-        return cls(Y, graph, y, **told_by(fitted, Y) | given).plot(ax)
+        return cls(Y, graph, y, **display_options_of(fitted, Y) | given).plot(ax)
 
     def plot(self, ax: Any = None, *, axes: Sequence[int] = (0, 1), legend: bool = True) -> GraphDisplay:
         """Draw the points and the edges.

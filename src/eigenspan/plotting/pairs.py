@@ -12,7 +12,7 @@ from ._canvas import MID, frame, ink, new_figure
 from ._cloud import colour_bar, draw, legend_style
 from ._colours import Colours, colours_of
 from ._read import embedding_of, key_title, names_of, read_embedding
-from .point_cloud import told_by
+from .point_cloud import display_options_of
 
 #: Maximum number of classes drawn as separate histograms; more would be unreadable.
 _FEW_CLASSES = 6
@@ -78,9 +78,9 @@ class PairsDisplay:
     def from_estimator(cls, fitted: Any, y: Any = None, *, X: Any = None, **given: Any) -> PairsDisplay:
         """Draw the training points of a fitted estimator, or the points X; further parameters as in `from_embedding`."""
         Y = embedding_of(fitted, X)
-        told = told_by(fitted, Y)
-        del told["aspect"]
-        return cls.from_embedding(Y, y, **told | given)
+        defaults = display_options_of(fitted, Y)
+        del defaults["aspect"]
+        return cls.from_embedding(Y, y, **defaults | given)
 
     def plot(self, figure: Any = None, *, axes: Sequence[int] | None = None, panel: float = 1.7) -> PairsDisplay:
         """Draw the panels.

@@ -143,7 +143,7 @@ class EmbeddingDisplay:
         EmbeddingDisplay
         """
         Y = embedding_of(fitted, X)
-        return cls.from_embedding(Y, y, ax=ax, **told_by(fitted, Y) | given)
+        return cls.from_embedding(Y, y, ax=ax, **display_options_of(fitted, Y) | given)
 
     def plot(
         self, ax: Any = None, *, axes: Sequence[int] | None = None, image_size: float = 0.07, legend: bool = True
@@ -202,8 +202,8 @@ class EmbeddingDisplay:
         if last < d - 1:
             beneath(figure, f"only the first {last + 1} of {d} axes are shown")
         self.scatter_, self.axes_, self.figure_ = [part for parts in drawn for part in parts], panels, figure
-        told = (figure, panels, drawn[0][0], colours, self.legend_title)
-        self.legend_, self.colorbar_ = shared_key(*told) if legend else (None, None)
+        legend_of = (figure, panels, drawn[0][0], colours, self.legend_title)
+        self.legend_, self.colorbar_ = shared_key(*legend_of) if legend else (None, None)
 
     def _points(self, ax: Any, columns: list[int], colours: Colours, names: list[str], own: bool) -> list[Any]:
         """Draw the points on the given axes, with their names; small and pale if images are drawn over them."""
@@ -226,7 +226,7 @@ class EmbeddingDisplay:
         return axes_of(ax)
 
 
-def told_by(fitted: Any, Y: Any) -> dict[str, Any]:
+def display_options_of(fitted: Any, Y: Any) -> dict[str, Any]:
     """Return the display parameters that follow from an estimator: names of axes, aspect and title."""
     return {
         "names": axis_names(fitted, read_embedding(Y).shape[1]),

@@ -124,13 +124,13 @@ class SpectrumDisplay:
         kept = np.asarray(attribute(fitted, "eigenvalues_", _WHY), dtype=np.float64)
         part = fitted_part(fitted)
         whole = getattr(part, "spectrum_", None)
-        told: dict[str, Any] = {
+        defaults: dict[str, Any] = {
             "n_components": kept.size,
-            "suggested": getattr(part, "suggested_dimension_", kept.size if _chose(part) else None),
+            "suggested": getattr(part, "suggested_dimension_", kept.size if _is_automatic(part) else None),
             "beyond": _beyond(part, kept) if whole is None else None,
             "title": method_name(fitted),
         }
-        return cls(kept if whole is None else whole, **told | given).plot(ax, log=log)
+        return cls(kept if whole is None else whole, **defaults | given).plot(ax, log=log)
 
     def plot(self, ax: Any = None, *, log: bool = False) -> SpectrumDisplay:
         """Draw the eigenvalues.
@@ -205,7 +205,7 @@ class SpectrumDisplay:
             ax.set_ylim(low, high * (high / low) ** _HEADROOM if low > 0 else high + _HEADROOM * (high - low))
 
 
-def _chose(part: Any) -> bool:
+def _is_automatic(part: Any) -> bool:
     """Whether the number of axes was chosen by the spectrum (a string such as "auto")."""
     return isinstance(getattr(part, "n_components", None), str)
 

@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 MOST_CELLS = 250_000
 MOST_COLUMNS = 30
 #: Maximum number of columns in the table of correlations.
-MOST_TELLING = 20
+MAX_CORRELATED = 20
 
 
 def report_of(
@@ -71,7 +71,7 @@ def report_of(
     >>> fitted = PCA(2).fit(X)
     >>> figures = pd.DataFrame({"trustworthiness": [0.98]}, index=["PCA"])
     >>> told = dict(embeddings={"PCA": fitted.embedding_}, estimators={"PCA": fitted}, failures={})
-    >>> report = report_of(SimpleNamespace(**told, table=figures, frame=None, X=X, y=y))
+    >>> report = report_of(SimpleNamespace(**fitted_parts, table=figures, frame=None, X=X, y=y))
     >>> [section.title for section in report.sections]
     ['Quality', 'Spectra', 'Graphs and solvers', 'Columns and axes', 'The problems solved']
     """
@@ -84,8 +84,8 @@ def report_of(
         _quality(comparison),
         _curves(rank_curves or {}),
         _spectra(comparison),
-        _health(comparison.estimators),
-        _telling(correlations),
+        _graphs(comparison.estimators),
+        _largest_correlations(correlations),
         _problems(comparison.estimators),
     ]
     data = {"rows": n, "columns": D} | _labels(comparison.y)
@@ -175,12 +175,12 @@ def _quality(comparison: Any) -> Table:
 def _curves(rank_curves: Mapping[str, Any]) -> Curves | None:
     if not rank_curves:
         return None
-    lines = {name: _thinned(np.asarray(found.k), np.asarray(found.r_nx)) for name, found in rank_curves.items()}
+    lines = {name: _subsampled(np.asarray(found.k), np.asarray(found.r_nx)) for name, found in rank_curves.items()}
     text = "Share of the K nearest neighbours that each embedding preserves, rescaled: 0 is a random embedding, 1 a perfect one."
     return Curves("Neighbours preserved", lines, "neighbours K", "R_NX", text, log=True)
 
 
-def _thinned(k: NDArray[Any], values: NDArray[Any], most: int = 160) -> tuple[NDArray[Any], NDArray[Any]]:
+def _subsampled(k: NDArray[Any], values: NDArray[Any], most: int = 160) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return as many points of a curve as a line on a logarithmic axis can show."""
     places = np.unique(np.geomspace(1, k.size, most).round().astype(int) - 1)
     return k[places], values[places]
@@ -218,14 +218,14 @@ _DIAGNOSTICS = {
 }
 
 
-def _health(estimators: Mapping[str, Any]) -> Table | None:
+def _graphs(estimators: Mapping[str, Any]) -> Table | None:
     """Return the table of neighbour graphs, searches and solvers."""
     import pandas as pd
 
-    told = [getattr(_last(estimator), "diagnostics_", {}) for estimator in estimators.values()]
+    diagnostics = [getattr(_last(estimator), "diagnostics_", {}) for estimator in estimators.values()]
     finders = [getattr(getattr(_last(estimator), "graph_", None), "finder", None) for estimator in estimators.values()]
     columns = {"neighbours": [getattr(finder, "n_neighbors", None) for finder in finders]}
-    columns |= {head: [facts.get(key) for facts in told] for key, head in _DIAGNOSTICS.items()}
+    columns |= {head: [facts.get(key) for facts in diagnostics] for key, head in _DIAGNOSTICS.items()}
     kept = {head: pd.Series(values, estimators, dtype=object) for head, values in columns.items() if any(values)}
     frame = pd.DataFrame(kept, index=list(estimators))
     text = (
@@ -254,18 +254,18 @@ def _correlations(comparison: Any) -> dict[str, Any]:
     return {name: pd.DataFrame(r, names, [f"{name} {k + 1}" for k in range(r.shape[1])]) for name, r in found.items()}
 
 
-def _telling(correlations: Mapping[str, Any]) -> Table | None:
+def _largest_correlations(correlations: Mapping[str, Any]) -> Table | None:
     """Return one table of the correlations of all embeddings, for the columns with the largest ones."""
     import pandas as pd
 
     if not correlations:
         return None
     frame = pd.concat(list(correlations.values()), axis=1)
-    order = np.argsort(-frame.abs().max(axis=1).to_numpy(), kind="stable")[:MOST_TELLING]
+    order = np.argsort(-frame.abs().max(axis=1).to_numpy(), kind="stable")[:MAX_CORRELATED]
     text = "Correlation of each column of the data with each axis."
     text += (
-        f" Only the {MOST_TELLING} of {len(frame):,} columns with the largest correlations are shown."
-        if len(frame) > MOST_TELLING
+        f" Only the {MAX_CORRELATED} of {len(frame):,} columns with the largest correlations are shown."
+        if len(frame) > MAX_CORRELATED
         else ""
     )
     return Table("Columns and axes", frame.iloc[np.sort(order)], text, heat=True)

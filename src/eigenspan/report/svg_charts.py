@@ -74,8 +74,8 @@ def line_chart(
         drawn.append(
             f'<path class="line {_kind(k)}" d="{_path(a, b, h, v, log)}"{_dash(k)}><title>{escape(name)}</title></path>'
         )
-    told = f"{title}: {', '.join(series)}; {y} against {x}"
-    return _svg(width, height, told, _frame(h, v, x, y), *drawn)
+    description = f"{title}: {', '.join(series)}; {y} against {x}"
+    return _svg(width, height, description, _frame(h, v, x, y), *drawn)
 
 
 def spectrum_chart(
@@ -95,8 +95,8 @@ def spectrum_chart(
     if kept is not None and 0 < kept < values.size:
         at = h(kept + 0.5)
         dots.insert(0, f'<path class="cut" d="M{at:.1f},{TOP}V{height - BOTTOM}"/>')
-    told = f"Eigenvalues of {name}: {', '.join(f'{value:.3g}' for value in values[finite][:8])}"
-    return _svg(width, height, told, _frame(h, v, "eigenvalue number", "", whole=True), *dots)
+    description = f"Eigenvalues of {name}: {', '.join(f'{value:.3g}' for value in values[finite][:8])}"
+    return _svg(width, height, description, _frame(h, v, "eigenvalue number", "", whole=True), *dots)
 
 
 def _ends(columns: list[NDArray[np.float64]], positive: bool = False) -> tuple[float, float]:
@@ -146,8 +146,8 @@ def _short(value: float) -> str:
     return text.replace("-", "−")
 
 
-def _svg(width: int, height: int, told: str, *parts: str) -> str:
-    label = escape(told, quote=True)
+def _svg(width: int, height: int, description: str, *parts: str) -> str:
+    label = escape(description, quote=True)
     return f'<svg class="chart" viewBox="0 0 {width} {height}" role="img" aria-label="{label}">{"".join(parts)}</svg>'
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...numerics.memory import available_memory, require
-from ..console import Unfit, Usage, listed, say
+from ..console import Unfit, Usage, listed, note
 from ..escape import shortened
 from .columnar import feather_bytes, parquet_columns, repeated_text_bytes
 from .sizes import anndata_bytes, npy_array, npz_arrays, sheet_bytes, table_bytes, workbook_bytes
@@ -21,11 +21,20 @@ from .source import Reading, parquet_files, refuse_other_columns
 from .text import SMALLER, as_numbers, with_plain_cells
 
 #: Exceptions raised for archives that are damaged, encrypted or compressed by an unknown method.
-_DAMAGE = (ValueError, KeyError, IndexError, EOFError, OverflowError, RuntimeError, struct.error, zipfile.BadZipFile)
+_ARCHIVE_ERRORS = (
+    ValueError,
+    KeyError,
+    IndexError,
+    EOFError,
+    OverflowError,
+    RuntimeError,
+    struct.error,
+    zipfile.BadZipFile,
+)
 #: Bytes of a sparse column, not counting its values (measured).
-_COLUMN = 2500.0
+_SPARSE_COLUMN_BYTES = 2500.0
 #: Maximum number of arrays listed in a message.
-_NAMED = 5
+_MAX_LISTED = 5
 
 
 def needs(package: str, extra: str, what: str) -> Usage:
@@ -92,7 +101,7 @@ def read_excel(path: Path, reading: Reading) -> Any:
             if sheet not in sheets:
                 raise Usage(f"There is no sheet {sheet!r} in {str(path)!r}; the sheets are {listed(sheets)}.")
             if reading.sheet is None and len(sheets) > 1:
-                say(
+                note(
                     f"{path.name} has {len(sheets)} sheets; reading the first, {sheet!r}. Use --sheet to choose another."
                 )
             if packed:
@@ -102,7 +111,7 @@ def read_excel(path: Path, reading: Reading) -> Any:
             frame = book.parse(sheet, na_values=list(reading.na))
     except ImportError as failure:
         raise needs("openpyxl", "files", "Workbooks") from failure
-    except (*_DAMAGE, SyntaxError, AttributeError, TypeError) as failure:  # a ParseError is a SyntaxError
+    except (*_ARCHIVE_ERRORS, SyntaxError, AttributeError, TypeError) as failure:  # a ParseError is a SyntaxError
         raise Unfit(f"{str(path)!r} cannot be read as a workbook: {failure}") from failure
     return as_numbers(frame, reading)
 
@@ -120,7 +129,7 @@ def read_numpy(path: Path, reading: Reading) -> Any:
             loaded = np.load(file, allow_pickle=False)
             arrays = {"X": loaded} if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}
             arrays = {name: array for name, array in arrays.items() if isinstance(array, np.ndarray)}
-    except _DAMAGE as failure:
+    except _ARCHIVE_ERRORS as failure:
         raise Unfit(f"{str(path)!r} is not a readable NumPy file: {failure}") from failure
     matrices = [name for name, array in arrays.items() if array.ndim >= 2]
     name = "X" if "X" in matrices else matrices[0] if len(matrices) == 1 else None
@@ -139,7 +148,9 @@ def _is_archive(path: Path) -> bool:
 def _shapes(arrays: dict[str, Any]) -> str:
     """Format the shapes as ``X (150, 4), y (150,)``."""
     named = [f"{shortened(name)} {array.shape}" for name, array in arrays.items()]
-    return ", ".join(named[:_NAMED]) + (f" and {len(named) - _NAMED} more" if len(named) > _NAMED else "")
+    return ", ".join(named[:_MAX_LISTED]) + (
+        f" and {len(named) - _MAX_LISTED} more" if len(named) > _MAX_LISTED else ""
+    )
 
 
 def _sparse(path: Path, headers: dict[str, Any]) -> Any:
@@ -152,7 +163,7 @@ def _sparse(path: Path, headers: dict[str, Any]) -> Any:
             raise ValueError(f"its shape has {math.prod(headers['shape'].shape)} entries")
         with np.load(path, allow_pickle=False) as loaded:
             rows, columns = (int(n) for n in loaded["shape"])
-        needed = 16.0 * rows * columns + _COLUMN * columns
+        needed = 16.0 * rows * columns + _SPARSE_COLUMN_BYTES * columns
         require(needed, f"The sparse matrix of {str(path)!r}, {rows} × {columns}, as a table", SMALLER)
         X = sp.load_npz(path)
         if hasattr(X, "check_format"):
@@ -170,14 +181,14 @@ def _frame(arrays: dict[str, Any], name: str) -> Any:
 
     X = arrays[name]
     if X.ndim > 2:
-        say(f"{name} has shape {X.shape}: each row was flattened to a vector.")
+        note(f"{name} has shape {X.shape}: each row was flattened to a vector.")
         X = X.reshape(X.shape[0], -1)
     if X.dtype.kind == "c":
         raise Unfit(f"{name} holds complex numbers: store the real and imaginary parts as separate columns.")
     beside = {key: array for key, array in arrays.items() if key != name and array.shape == (X.shape[0],)}
     left = [key for key in arrays if key != name and key not in beside]
     if left:
-        say(f"Left out: {listed(left)} (not one value for each of the {X.shape[0]} rows).")
+        note(f"Left out: {listed(left)} (not one value for each of the {X.shape[0]} rows).")
     frame = pd.DataFrame(X.astype("float32") if X.dtype.kind == "f" and X.itemsize < 4 else X)
     frame.columns = [f"x{i + 1}" for i in range(X.shape[1])]
     return with_columns_beside(frame, pd.DataFrame(beside)) if beside else frame

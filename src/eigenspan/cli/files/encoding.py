@@ -16,14 +16,14 @@ import numpy as np
 
 from ...errors import MemoryLimitError
 from ...numerics.memory import available_memory, human_bytes
-from ..console import Unfit, how, say
+from ..console import Unfit, note, output_options
 
 #: Functions that open compressed text, by file ending.
 OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 #: First bytes of compressed files, and the file ending of the format.
-_PACKED = ((b"\x1f\x8b", ".gz"), (b"BZh", ".bz2"), (b"\xfd7zXZ\x00", ".xz"), (b"\x28\xb5\x2f\xfd", ".zst"))
+_COMPRESSED = ((b"\x1f\x8b", ".gz"), (b"BZh", ".bz2"), (b"\xfd7zXZ\x00", ".xz"), (b"\x28\xb5\x2f\xfd", ".zst"))
 #: Byte order marks. Longer ones first: that of UTF-32 begins with that of UTF-16.
-_MARKS = (
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -31,9 +31,9 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 #: Bytes read at a time, and bytes from which the encoding is guessed if there is no byte order mark.
-_BLOCK, _START = 2**20, 4096
+_BLOCK_BYTES, _START_BYTES = 2**20, 4096
 #: Maximum bytes of a line; longer lines are accepted up to this share of the available memory.
-_LONGEST, _SHARE = 2**26, 0.1
+_MAX_LINE_BYTES, _MAX_LINE_SHARE = 2**26, 0.1
 #: Bytes that are control characters in Latin-1, and letters or quotation marks in Windows-1252.
 _WINDOWS = re.compile(rb"[\x80-\x9f]")
 
@@ -86,21 +86,21 @@ def scan(path: Path, most: float = math.inf, *, rows: bool = True) -> Scan:
 
     Raises `MemoryLimitError` for a line too long to hold in memory, if `rows` (a line is a row).
     """
-    status, seen = path.stat(), how().scans
+    status, seen = path.stat(), output_options().scans
     key = (str(path), status.st_mtime_ns, status.st_size)
     if key not in seen or (seen[key][1] < most and seen[key][0].size > seen[key][1]):
         found = _scan(path, most, rows)
         seen[key] = (found, most)
         if found.note and found.size <= most:
-            say(f"{path.name} {found.note}.")
+            note(f"{path.name} {found.note}.")
     return seen[key][0]
 
 
 def _scan(path: Path, most: float, rows: bool) -> Scan:
-    size, lines, tail, longest = 0, 0, 0, float(_LONGEST) if rows else math.inf
+    size, lines, tail, longest = 0, 0, 0, float(_MAX_LINE_BYTES) if rows else math.inf
     checks: _Checks | None = None
     with open_bytes(path) as file:
-        while size <= most and (block := file.read(_BLOCK)):
+        while size <= most and (block := file.read(_BLOCK_BYTES)):
             if checks is None:
                 refuse_packed(path, block)
                 checks = _Checks(block)
@@ -111,7 +111,7 @@ def _scan(path: Path, most: float, rows: bool) -> Scan:
             )  # faster than bytes.count for short lines
             last = block.rfind(end)
             tail = len(block) - last - 1 if last >= 0 else tail + len(block)
-            if tail > longest and tail > (longest := max(longest, _SHARE * available_memory())):
+            if tail > longest and tail > (longest := max(longest, _MAX_LINE_SHARE * available_memory())):
                 raise MemoryLimitError(
                     f"{str(path)!r} has a line of more than {human_bytes(longest)}, too long for a row of a table that fits in memory. "
                     "Check "
@@ -124,7 +124,7 @@ def _scan(path: Path, most: float, rows: bool) -> Scan:
 
 def refuse_packed(path: Path, start: bytes) -> None:
     """Refuse compressed data whose file ending does not say so, or whose compression is not supported."""
-    for magic, ending in _PACKED:
+    for magic, ending in _COMPRESSED:
         if start.startswith(magic) and ending not in OPENERS:
             raise Unfit(
                 f"{str(path)!r} is compressed with Zstandard, which is not supported: decompress it first with zstd -d."
@@ -137,7 +137,9 @@ class _Checks:
     """Incremental tests of encodings, one block of bytes at a time."""
 
     def __init__(self, start: bytes) -> None:
-        self.name = next((name for mark, name in _MARKS if start.startswith(mark)), "") or utf16_of(start[:_START])
+        self.name = next((name for mark, name in _BYTE_ORDER_MARKS if start.startswith(mark)), "") or utf16_of(
+            start[:_START_BYTES]
+        )
         self.guessed = self.name in ("utf-16-le", "utf-16-be")
         self.decoder: Any = codecs.getincrementaldecoder(self.name or "utf-8")("strict")
         self.valid = True
@@ -177,7 +179,7 @@ class _Checks:
         if self.valid:
             return "utf-8", "strict"
         if self.good > self.bad:
-            self.note = "has bytes that are not valid UTF-8; each is read as \ufffd"
+            self.note = "has bytes that are not valid UTF-8; reading it as UTF-8, with \ufffd for each of them"
             return "utf-8", "replace"
         self.note = f"is not UTF-8; reading it as {'Windows-1252' if self.windows else 'Latin-1'}"
         return ("cp1252", "replace") if self.windows else ("latin-1", "strict")

@@ -16,7 +16,7 @@ from .source import PACKED_DAMAGE, Reading, kind_by_ending, parquet_files
 from .text import text_bytes, text_columns, text_frames
 
 #: Share of the available memory that a table may take; a fit needs several copies of it.
-_SHARE = 0.25
+_MEMORY_SHARE = 0.25
 #: Maximum number of rows of a chunk, and of numbers.
 _ROWS, _NUMBERS = 50_000, 5_000_000
 #: Maximum bytes of text of a chunk.
@@ -27,7 +27,7 @@ def too_large(path: Path) -> bool:
     """Whether a file is too large for memory and can be read in chunks."""
     if str(path) == "-" or not (path.is_dir() or path.is_file()):
         return False
-    kind, most = "parquet" if path.is_dir() else kind_by_ending(path), _SHARE * available_memory()
+    kind, most = "parquet" if path.is_dir() else kind_by_ending(path), _MEMORY_SHARE * available_memory()
     try:
         if kind == "text":
             return text_bytes(path, most) > most

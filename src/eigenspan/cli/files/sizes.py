@@ -19,13 +19,13 @@ from ...numerics.memory import human_bytes
 from ..console import Unfit
 
 #: Maximum characters of a NumPy header, as in NumPy.
-_HEADER = 10_000
+_MAX_HEADER = 10_000
 #: Bytes of a column name (measured).
-_NAME = 150.0
+_COLUMN_NAME_BYTES = 150.0
 #: Maximum number of members of an archive: each is an array or a part of a workbook.
-_MEMBERS = 100_000
+_MAX_MEMBERS = 100_000
 #: Bytes in memory per byte of a sheet or of the shared strings, and per byte of other parts, which are parsed as trees (measured).
-_SHEET, _PART = 4.0, 20.0
+_SHEET_FACTOR, _PART_FACTOR = 4.0, 20.0
 #: Cell references, which have the column and the row.
 _REFERENCE = re.compile(rb"\br=[\"']([A-Z]{1,3})(\d{1,7})[\"']")
 
@@ -60,7 +60,7 @@ class Array:
     @property
     def needed(self) -> float:
         """Bytes of the array, of a copy in double precision, and of the names of its columns."""
-        return self.stored + 8.0 * math.prod(self.shape) + _NAME * math.prod(self.shape[1:])
+        return self.stored + 8.0 * math.prod(self.shape) + _COLUMN_NAME_BYTES * math.prod(self.shape[1:])
 
 
 def array_of(file: IO[bytes], size: int, path: Path, name: str = "") -> Array:
@@ -72,7 +72,7 @@ def array_of(file: IO[bytes], size: int, path: Path, name: str = "") -> Array:
         raise ValueError(f"it has no NumPy header{of}")
     try:
         count = int.from_bytes(file.read(length), "little")
-        if count > _HEADER:
+        if count > _MAX_HEADER:
             raise ValueError(f"it has {count} characters")
         header = ast.literal_eval(file.read(count).decode("utf-8" if start[6] == 3 else "latin-1"))
         shape, dtype = tuple(header["shape"]), np.lib.format.descr_to_dtype(header["descr"])
@@ -115,9 +115,9 @@ def table_bytes(arrays: dict[str, Array]) -> float:
 def members(archive: zipfile.ZipFile, path: Path) -> list[zipfile.ZipInfo]:
     """Return the entries of an archive; refuse it if they claim more compressed bytes than the file has."""
     entries = archive.infolist()
-    if len(entries) > _MEMBERS:
+    if len(entries) > _MAX_MEMBERS:
         raise Unfit(
-            f"{str(path)!r} has {len(entries)} members, but at most {_MEMBERS} are allowed: it is probably not a table."
+            f"{str(path)!r} has {len(entries)} members, but at most {_MAX_MEMBERS} are allowed: it is probably not a table."
         )
     if sum(entry.compress_size for entry in entries) > path.stat().st_size:
         raise damaged(path, "its members claim more bytes than the file holds, or overlap")
@@ -131,7 +131,7 @@ def workbook_bytes(path: Path) -> float:
         entries = members(archive, path)
     strings = sum(entry.file_size for entry in entries if entry.filename.endswith("sharedStrings.xml"))
     others = sum(entry.file_size for entry in entries if not _is_sheet(entry)) - strings
-    return _SHEET * strings + _PART * others
+    return _SHEET_FACTOR * strings + _PART_FACTOR * others
 
 
 def sheet_bytes(path: Path, part: str | None, most: float) -> float:
@@ -156,7 +156,7 @@ def _is_sheet(entry: zipfile.ZipInfo) -> bool:
 
 
 def _sheet(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: float) -> float:
-    unpacked = _SHEET * entry.file_size
+    unpacked = _SHEET_FACTOR * entry.file_size
     if unpacked > most:
         return unpacked
     columns = rows = 1

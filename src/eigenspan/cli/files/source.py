@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..._files import copy_of_stream, is_draft
-from ..console import Unfit, Usage, listed, say
+from ..console import Unfit, Usage, listed, note
 from .encoding import OPENERS, refuse_packed, utf16_of
 
 #: Formats by file ending.
@@ -182,5 +182,5 @@ def _kind(path: Path) -> str:
     if b"\x00" in start and start[:2] not in (b"\xff\xfe", b"\xfe\xff") and not utf16_of(start):
         raise Unfit(f"{str(path)!r} has an unknown ending and is not text. Supported are {', '.join(KINDS)}.")
     if endings:
-        say(f"{path.name} has an unknown ending; reading it as text.")
+        note(f"{path.name} has an unknown ending; reading it as text.")
     return "json" if start.lstrip()[:1] in (b"{", b"[") else "text"

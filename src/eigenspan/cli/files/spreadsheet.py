@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import IO, Any
 
-from ..console import how, plural, warn
+from ..console import output_options, plural, warn
 from ..escape import escaped
 
 #: Text that begins like a formula after optional whitespace or control characters, or begins with a tab or line break.
@@ -28,7 +28,7 @@ def looks_like_formula(cell: Any) -> bool:
 
 
 def neutralised(frame: Any, header: bool = True) -> Any:
-    """Return the table with an apostrophe before every text that looks like a formula, and count these cells for `say_changed`.
+    """Return the table with an apostrophe before every text that looks like a formula, and count these cells for `warn_of_changed_cells`.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def neutralised(frame: Any, header: bool = True) -> Any:
     header : bool
         Whether the column names are written too.
     """
-    if how().raw_cells:
+    if output_options().raw_cells:
         return frame
     whole = frame
     for place in range(frame.shape[1]):
@@ -48,7 +48,7 @@ def neutralised(frame: Any, header: bool = True) -> Any:
     changed = sum(new != old for new, old in zip(names, frame.columns, strict=True))
     if not changed:
         return whole
-    how().cells_changed += changed if header else 0
+    output_options().cells_changed += changed if header else 0
     return whole.set_axis(names, axis=1)
 
 
@@ -68,7 +68,7 @@ def _guarded(column: Any) -> Any:
     if not formulas:
         return None
     found = cells.isin(formulas)
-    how().cells_changed += int(found.sum())
+    output_options().cells_changed += int(found.sum())
     return cells.where(~found, "'" + cells.where(found, "").astype(str))
 
 
@@ -77,9 +77,9 @@ def _suspicious(firsts: Any) -> bool:
     return any(isinstance(first, str) and _BEGINS.match(first) for first in firsts)
 
 
-def say_changed() -> None:
+def warn_of_changed_cells() -> None:
     """Warn, once per command, how many cells were changed and how to avoid it."""
-    count = how().cells_changed
+    count = output_options().cells_changed
     begins = "begins" if count == 1 else "begin"
     warn(
         f"{plural(count, 'text cell')} {begins} with =, +, - or @, which spreadsheet programs run as formulas: an apostrophe was put "

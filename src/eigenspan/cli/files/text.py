@@ -16,17 +16,17 @@ import numpy as np
 
 from ...errors import MemoryLimitError
 from ...numerics.memory import available_memory, human_bytes, require
-from ..console import Unfit, listed, say
+from ..console import Unfit, listed, note
 from .encoding import OPENERS, Scan, open_text, scan
 from .number_cells import numbers_in
 from .source import Reading
 
 #: Peak bytes that pandas needs per cell, besides the text itself, and in addition per cell of text (measured).
-_CELL, _WORD = 22.0, 40.0
+_CELL_BYTES, _WORD_BYTES = 22.0, 40.0
 #: Bytes of Python objects per byte of JSON (measured: 9 to 20).
-_JSON = 20.0
+_JSON_FACTOR = 20.0
 #: Number of lines from which the share of numeric cells is estimated.
-_SAMPLED = 10
+_SAMPLE_LINES = 10
 #: Advice for a table that does not fit in memory.
 SMALLER = (
     "Use fewer rows or columns, or a machine with more memory; eigenspan embed with pca or another linear method reads .csv, .parquet and "
@@ -48,10 +48,10 @@ def text_bytes(path: Path, most: float = math.inf) -> float:
         return math.inf
     lines = _first_lines(path, found)
     delimiter = _delimiter_of(path, lines)
-    rows = [_split(line, delimiter) for line in lines[:_SAMPLED]]
+    rows = [_split(line, delimiter) for line in lines[:_SAMPLE_LINES]]
     columns = max(map(len, rows), default=1)
     words = sum(not _is_number(cell) for row in rows[1:] for cell in row) / max(1, len(rows) - 1)
-    return found.size + found.lines * (_CELL * columns + _WORD * words)
+    return found.size + found.lines * (_CELL_BYTES * columns + _WORD_BYTES * words)
 
 
 def text_columns(path: Path) -> int:
@@ -111,7 +111,7 @@ def _format(path: Path, reading: Reading) -> tuple[dict[str, Any], bool]:
         options["thousands"] = None
     cells = _split(lines[0], delimiter) if lines else []
     if headless := _all_numbers(cells):
-        say(
+        note(
             "The first line holds only numbers, so the file has no header: the columns are named 'column 1', 'column 2', …"
         )
         options["header"] = None
@@ -122,7 +122,7 @@ def as_numbers(frame: Any, reading: Reading) -> Any:
     """Convert text columns of numbers in human notation to numbers, and report the notation."""
     import pandas as pd
 
-    told: dict[str, list[str]] = {}
+    columns_by_notation: dict[str, list[str]] = {}
     for name in frame.columns:
         column = frame[name]
         if not (pd.api.types.is_object_dtype(column) or pd.api.types.is_string_dtype(column)):
@@ -130,12 +130,12 @@ def as_numbers(frame: Any, reading: Reading) -> Any:
         found = numbers_in(column, reading.decimal, reading.thousands)
         if found is not None:
             frame[name] = found[0]
-            told.setdefault(str(found[1]), []).append(str(name))
-    for how, names in told.items():
+            columns_by_notation.setdefault(str(found[1]), []).append(str(name))
+    for notation, names in columns_by_notation.items():
         shown = listed(names, 5)
-        say(
-            f"Read as numbers, {how}: {shown}. If that is wrong, use --decimal or --thousands."
-            if how != "as numbers"
+        note(
+            f"Read as numbers, {notation}: {shown}. If that is wrong, use --decimal or --thousands."
+            if notation != "as numbers"
             else f"Read as numbers: {shown}."
         )
     return frame
@@ -146,7 +146,7 @@ def read_json(path: Path, reading: Reading) -> Any:
     import pandas as pd
 
     found = scan(path, available_memory(), rows=False)
-    require(_JSON * found.size, f"Reading {str(path)!r}, {human_bytes(found.size)} of JSON or more,", SMALLER)
+    require(_JSON_FACTOR * found.size, f"Reading {str(path)!r}, {human_bytes(found.size)} of JSON or more,", SMALLER)
     try:
         with open_text(path, found) as file:
             whole = file.read().removeprefix("\ufeff")
@@ -213,7 +213,7 @@ def _delimiter(lines: list[str]) -> str:
         if common > 1 and (found := widths.count(common) * 1000 + common) > score:
             best, score = candidate, found
     widths = [len(line.split()) for line in lines]
-    if len(set(widths)) == 1 and widths[0] > 1 and (not score or _blanks_rule(lines, best)):
+    if len(set(widths)) == 1 and widths[0] > 1 and (not score or _separated_by_whitespace(lines, best)):
         return r"\s+"
     return best
 
@@ -226,7 +226,7 @@ def _cells(lines: list[str], delimiter: str) -> list[list[str]]:
         return [line.split(delimiter) for line in lines]
 
 
-def _blanks_rule(lines: list[str], best: str) -> bool:
+def _separated_by_whitespace(lines: list[str], best: str) -> bool:
     """Whether commas are decimal marks in whitespace-separated text: every cell is then a number."""
     return best == "," and all(_all_numbers(line.split()) for line in lines[1:])
 

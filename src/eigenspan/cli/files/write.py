@@ -110,19 +110,19 @@ def _print_text(frame: Any, header: bool = True) -> None:
     print_table(text)
 
 
-def _reader_left(path: Path) -> None:
+def _discard_output(path: Path) -> None:
     """Discard further standard output, without a message, after the program behind the pipe has stopped reading."""
     if str(path) in ("-", "/dev/stdout"):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager
-def _refusing(path: Path) -> Iterator[None]:
+def _errors_as_messages(path: Path) -> Iterator[None]:
     """Turn errors of writers into messages."""
     try:
         yield
     except BrokenPipeError:
-        _reader_left(path)
+        _discard_output(path)
     except OutputError as failure:
         raise Failed(str(failure)) from failure
     except (OSError, ImportError, ValueError) as failure:
@@ -137,7 +137,7 @@ def write_table(frame: Any, path: Path, axes: list[str] | None = None, *, folder
 
     `axes` names the columns of the embedding; a ``.npy`` holds only these.
     """
-    with _refusing(path):
+    with _errors_as_messages(path):
         if str(path) == "-":
             _print_text(frame)
         elif folder:
@@ -158,7 +158,7 @@ def writing_chunks(path: Path, *, folder: bool = False) -> Iterator[Callable[[An
     numbers, separator = count(), "\t" if path.suffix.lower() == ".tsv" else ","
 
     def add(write: Callable[..., None], *arguments: Any) -> None:
-        with _refusing(path):
+        with _errors_as_messages(path):
             write(*arguments)
 
     try:
@@ -171,7 +171,7 @@ def writing_chunks(path: Path, *, folder: bool = False) -> Iterator[Callable[[An
             with writing(path) as file:
                 yield lambda frame: add(_write_text, frame, file, separator, next(numbers) == 0)
     except BrokenPipeError:
-        _reader_left(path)
+        _discard_output(path)
     except OutputError as failure:
         raise Failed(str(failure)) from failure
 
@@ -221,7 +221,7 @@ def write_figure(figure: Any, path: Path, dpi: int) -> None:
     """Write a picture in the format of the ending."""
     # Draw in memory first: a truncated PDF fails again when it is closed, with an error that does not mention the disk.
     whole = Memory()
-    with _refusing(path):
+    with _errors_as_messages(path):
         figure.savefig(whole, dpi=dpi, format=path.suffix[1:].lower() or "png")
         with writing(path) as file:
             file.write(whole.getbuffer())
@@ -241,7 +241,7 @@ def write_anndata(path: Path, source: Path, estimators: dict[str, Any], data: An
         adata = anndata.AnnData(X=data.X, obs=beside.set_axis(beside.iloc[:, 0].astype(str)).astype(str))
         adata.var_names = data.columns
     result = to_anndata(named, adata)
-    with _refusing(path), writing(path) as file:
+    with _errors_as_messages(path), writing(path) as file:
         result.write_h5ad(file.name)
 
 
