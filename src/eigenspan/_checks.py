@@ -15,7 +15,7 @@ from ._parameters import Declared, choices
 from .errors import InputError
 
 #: Range of magnitudes whose squares, and sums of these, neither overflow nor underflow.
-LEAST, MOST = 1e-140, 1e150
+MIN_SIZE, MAX_SIZE = 1e-140, 1e150
 
 #: Attributes of tables: every numpy array, pandas or polars frame, scipy matrix or list has at least one.
 _TABLES = ("__len__", "__array__", "__array_interface__", "__dataframe__", "__dlpack__", "shape")

@@ -34,7 +34,7 @@ def collect(reported: Any = nullcontext) -> Iterator[dict[str, Any]]:
         _reported.reset(tokens[1])
 
 
-def aloud(name: str, reported: Any) -> Any:
+def printing_stages(name: str, reported: Any) -> Any:
     """Wrap `reported` so that every stage is also printed when it begins, with the seconds since the fit of `name` began."""
     start = time.perf_counter()
 

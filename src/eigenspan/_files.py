@@ -81,7 +81,7 @@ def writing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
         mode = 0o666 if old is None else old.st_mode & 0o666 | 0o600
         with _Raw(draft.place, path, "x+b", old is not None, mode=mode).buffered() as file:
             yield file
-        draft.settle()
+        draft.finish()
 
 
 @contextmanager
@@ -100,11 +100,11 @@ def writing_folder(path: str | PathLike[str]) -> Iterator[DraftFolder]:
     _check_parent(target)
     draft = _Draft(_draft_name(target), target, path, old)
     with _kept_or_removed(draft):
-        with _telling(path, False):
+        with _as_output_error(path, False):
             os.mkdir(draft.place)
         yield DraftFolder(draft)
         _sync_folder(draft.place)
-        draft.settle()
+        draft.finish()
 
 
 @contextmanager
@@ -131,7 +131,7 @@ def together() -> Iterator[None]:
 
 def copy_of_stream(stream: Any, name: str) -> Path:
     """Copy a stream to a private temporary file, which may use 90 % of the free space and is removed when the process ends."""
-    with _telling(Path("the temporary folder")):
+    with _as_output_error(Path("the temporary folder")):
         folder = Path(tempfile.mkdtemp(prefix="eigenspan-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     most = 9 * shutil.disk_usage(folder).free // 10
@@ -151,7 +151,7 @@ def copy_of_stream(stream: Any, name: str) -> Path:
 
 def make_folder(path: Path) -> None:
     """Create a folder and its missing parents."""
-    with _telling(path):
+    with _as_output_error(path):
         path.mkdir(parents=True, exist_ok=True)
 
 
@@ -210,7 +210,7 @@ class _Draft:
     named: Path
     old: os.stat_result | None
 
-    def settle(self) -> None:
+    def finish(self) -> None:
         """Copy the old permissions, then replace the target, or wait for the other files of the group."""
         if self.old is not None:
             _take_over(self.place, self.old)
@@ -222,7 +222,7 @@ class _Draft:
 
     def replace(self) -> None:
         """Rename the draft to its target, which is atomic."""
-        with _telling(self.named, self.old is not None):
+        with _as_output_error(self.named, self.old is not None):
             if os.name == "nt" and self.old is not None and stat.S_ISDIR(self.old.st_mode):
                 os.rmdir(self.target)  # Windows cannot rename to an existing folder
             os.replace(self.place, self.target)
@@ -260,7 +260,7 @@ class _NameTakenError(FileExistsError):
 class _Raw(io.FileIO):
     """Unbuffered file that raises OutputError with the name that the user gave if it cannot be written.
 
-    `kept` is as in `_telling`; `allowed` errors pass unchanged; `mode` is that of a new file, before the umask.
+    `kept` is as in `_as_output_error`; `allowed` errors pass unchanged; `mode` is that of a new file, before the umask.
     """
 
     def __init__(
@@ -278,15 +278,15 @@ class _Raw(io.FileIO):
                 return os.dup(number)  # reopening /dev/stdout would overwrite its file from the start
             return os.open(name, flags | (getattr(os, "O_NOFOLLOW", 0) if "x" in how else 0), mode)
 
-        self._telling = partial(_telling, named, kept, allowed)
-        with _telling(named, kept, (*allowed, FileExistsError)):
+        self._as_output_error = partial(_as_output_error, named, kept, allowed)
+        with _as_output_error(named, kept, (*allowed, FileExistsError)):
             try:
                 super().__init__(str(place), how, opener=opener)
             except FileExistsError as failure:
                 raise _NameTakenError(*failure.args) from failure
 
     def write(self, data: Any, /) -> int:
-        with self._telling():
+        with self._as_output_error():
             return super().write(data)
 
     @contextmanager
@@ -296,7 +296,7 @@ class _Raw(io.FileIO):
         try:
             yield file
             file.flush()
-            with self._telling():
+            with self._as_output_error():
                 if sync:
                     _sync(self.fileno())
                 self.close()
@@ -377,7 +377,7 @@ def _sync_folder(folder: Path) -> None:
 
 # ---------------------------------------------------------------------- messages
 @contextmanager
-def _telling(path: Path, kept: bool | None = None, allowed: tuple[type[OSError], ...] = ()) -> Iterator[None]:
+def _as_output_error(path: Path, kept: bool | None = None, allowed: tuple[type[OSError], ...] = ()) -> Iterator[None]:
     """Turn errors of the operating system into OutputError, except `allowed` ones.
 
     `kept` states whether there is an old file, which stays unchanged; with None the message does not mention it.

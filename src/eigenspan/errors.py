@@ -47,7 +47,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 #: Prefix of messages about an array other than X.
-_OF: ContextVar[str] = ContextVar("of", default="")
+_PREFIX: ContextVar[str] = ContextVar("prefix", default="")
 
 
 class EigenspanError(Exception):
@@ -179,16 +179,16 @@ def warn(message: str, category: type[EigenspanWarning]) -> None:
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("eigenspan", "sklearn"):
         level, frame = level + 1, frame.f_back
-    warnings.warn(_OF.get() + message, category, stacklevel=level)
+    warnings.warn(_PREFIX.get() + message, category, stacklevel=level)
 
 
 @contextmanager
-def speaking_of(what: str) -> Iterator[None]:
+def message_prefix(what: str) -> Iterator[None]:
     """Prefix the messages of all InputErrors and warnings of the block with `what`."""
-    token = _OF.set(what)
+    token = _PREFIX.set(what)
     try:
         yield
     except InputError as refusal:
         raise type(refusal)(f"{what}{refusal}") from None
     finally:
-        _OF.reset(token)
+        _PREFIX.reset(token)

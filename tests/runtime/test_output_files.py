@@ -337,7 +337,7 @@ def test_copies_of_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def full(raw: Any, write: Any, data: Any) -> int:
     """Simulate a disk with room for a few bytes."""
-    with raw._telling():
+    with raw._as_output_error():
         write(raw, data[:100])
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

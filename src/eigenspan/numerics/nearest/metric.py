@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances
 
-from ..._checks import LEAST, MOST
+from ..._checks import MAX_SIZE, MIN_SIZE
 from ..._parameters import accepts
 from ...errors import EigenspanError, GraphError
 from ..threads import one_blas_thread
@@ -173,10 +173,10 @@ def refuse_undefined(D: NDArray[np.float64], metric: Any) -> None:
 
 def check_largest(d: float, what: str) -> None:
     """Refuse distances, the largest of them d, whose squares overflow or vanish."""
-    if 0 < d < LEAST or d > MOST:
+    if 0 < d < MIN_SIZE or d > MAX_SIZE:
         size, do = (
             ("small that their squares vanish", "Multiply")
-            if d < LEAST
+            if d < MIN_SIZE
             else ("large that their squares overflow", "Divide")
         )
         raise GraphError(f"{what} are so {size}: the largest is {d:.3g}. {do} them by a constant first.")
