@@ -98,7 +98,7 @@ def test_columns_left_out_are_listed(messy, tmp_path):
     output = run("embed", messy, "--label", "species", "--missing", "drop-rows", "-o", out)
     for remark in (
         "150 rows, 10 columns",
-        "row identifier: 'id'",
+        "Used as row identifier, not embedded: 'id'",
         "(text): 'city'",
         "(dates): 'when'",
         "(empty): 'comment'",

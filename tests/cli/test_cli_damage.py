@@ -92,7 +92,7 @@ def test_python_and_command_line_models_are_distinguished(model, tmp_path):
     assert describe(model)["provenance"]["columns"] == ["a", "b", "c"]
     eigenspan.save(eigenspan.PCA(2), model)
     output = refused("transform", model, tmp_path / "table.csv", "-o", tmp_path / "new.csv")
-    assert "holds a PCA alone" in output
+    assert "holds only a PCA" in output
     write_model({"method": "PCA", "estimator": eigenspan.PCA(2)}, model, eigenspan.PCA(2))
     assert "is malformed" in refused("transform", model, tmp_path / "table.csv", "-o", tmp_path / "new.csv")
 

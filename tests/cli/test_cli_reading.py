@@ -85,7 +85,7 @@ def test_user_options_override_detected_marks():
 
 def test_detected_notation_is_reported(file, tmp_path):
     output = run("embed", file, "-o", tmp_path / "out.csv")
-    assert "'$' left out: 'income'" in output
+    assert "without '$': 'income'" in output
     assert "'.' as thousands separator, ',' as decimal mark: 'debt'" in output
     assert "Embedding 60 rows and 4 columns" in output
 
@@ -115,7 +115,7 @@ def test_identifier_columns_are_detected(name, values, is_one):
 def test_identifiers_are_left_out_unless_kept(file, tmp_path):
     out = tmp_path / "out.csv"
     output = run("embed", file, "-o", out)
-    assert "row identifier: 'PassengerId'" in output
+    assert "Used as row identifier, not embedded: 'PassengerId'" in output
     assert "'zip' (a code, by its name)" in output
     assert list(pd.read_csv(out)) == ["PassengerId", "pca0", "pca1"]
     assert "and 5 columns of numbers" in run("embed", file, "--keep", "zip", "-o", out)

@@ -54,6 +54,6 @@ def test_invalid_binary_files_are_refused(tmp_path):
     np.savez(tmp_path / "two.npz", A=np.eye(3), B=np.eye(4))
     assert "A (3, 3), B (4, 4)" in refused("embed", tmp_path / "two.npz", "-o", tmp_path / "out.csv")
     (tmp_path / "table.docx").write_bytes(b"PK")
-    assert "unknown ending" in refused("embed", tmp_path / "table.docx")
+    assert "unsupported ending" in refused("embed", tmp_path / "table.docx")
     (tmp_path / "folder").mkdir()
     assert "is a directory" in refused("embed", tmp_path / "folder", "-o", tmp_path / "out.csv")
