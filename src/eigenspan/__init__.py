@@ -1,4 +1,4 @@
-"""Spectral dimension reduction on one trace-optimisation core.
+"""Spectral dimension reduction: most methods are solved as one trace-optimisation problem.
 
 Methods
     variance        PCA, KernelPCA, PPCA, MixturePPCA, OrientedPCA, DistortionDiscriminantAnalysis, PDDP
@@ -12,19 +12,19 @@ Methods
     unfolding       MVU, LandmarkMVU, RelaxedMVU, LaplacianMVU, ActionRespectingEmbedding, SupervisedMVU, SMVU1, SMVU2, ColoredMVU,
                     MaximumCovarianceUnfolding, UnfoldingCertificate
     two views       CCA, KernelCCA, MultiviewCCA
-    kernels learned KernelLearner, AffinityLearner, complete_kernel, low_rank_kernel, LowRankKernel
+    kernel learning KernelLearner, AffinityLearner, complete_kernel, low_rank_kernel, LowRankKernel
     few labels      EigenmapRegressor, EigenmapClassifier
-    known places    Anchored
-    by hand         TraceReducer, External
+    known positions Anchored
+    custom          TraceReducer, External
 Specifications
     graphs          KNN, Radius, MST
     weights         Binary, Heat, LocalScaling, Cosine, Powered, PathSimilarity
     kernels         Kernel, HeatKernel, CommuteTimeKernel, ReconstructionKernel
     landmarks       Landmarks
     new points      SmoothedEigenfunctions, NormalizedKernels
-Before and after a picture
-    how many dimensions  intrinsic_dimension
-    how good, and which  evaluate, compare
+Before and after an embedding
+    dimension       intrinsic_dimension
+    quality         evaluate, compare
 Choosing parameters
     labels          SemiSupervisedKFold, LabelledOnly, RegularizedSearch
 Why methods agree
@@ -123,7 +123,7 @@ if TYPE_CHECKING:
 else:
     from . import methods  # the package itself, which can be called; type checkers do not expect that of one
 
-    #: Imported when they are first used, and the names that they have: no method needs them.
+    #: Names that are imported on first use, because fitting a method does not need them.
     _LATER = {
         "dimension": ("intrinsic_dimension",),
         "interop": ("to_anndata",),

@@ -1,4 +1,4 @@
-"""``python -m eigenspan``."""
+"""Entry point of ``python -m eigenspan``."""
 
 from .cli import main
 

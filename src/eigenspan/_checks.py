@@ -1,4 +1,4 @@
-"""Checks of what users hand over beside the data: specifications, and the numbers that their functions and graphs hold."""
+"""Validation of specifications, and of arrays that users pass in parameters or return from functions."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from ._compat import Interval, StrOptions, make_constraint
 from ._parameters import Declared, choices
 from .errors import InputError
 
-#: Sizes whose squares, and sums of these, still are numbers: larger ones overflow, smaller ones vanish.
-LEAST, MOST = 1e-140, 1e150
+#: Range of magnitudes whose squares, and sums of these, neither overflow nor underflow.
+MIN_SIZE, MAX_SIZE = 1e-140, 1e150
 
-#: What tables have, of which numpy, pandas, polars, scipy or a list has at least one.
+#: Attributes of tables: every numpy array, pandas or polars frame, scipy matrix or list has at least one.
 _TABLES = ("__len__", "__array__", "__array_interface__", "__dataframe__", "__dlpack__", "shape")
 
-_KINDS = {"c": "complex numbers", "U": "text", "S": "text", "M": "dates", "m": "spans of time", "O": "objects"}
+_KINDS = {"c": "complex numbers", "U": "text", "S": "text", "M": "dates", "m": "time spans", "O": "objects"}
 
 
 class Spec(Declared):
-    """A specification: parameters that say how something is to be made, stored as they come and checked where they are used.
+    """Base class of specifications such as `KNN`: parameters are stored unchanged and validated when they are used.
 
-    A subclass declares its parameters, and in `_refusal` the error that it raises.
+    A subclass declares its parameters, and the error class for invalid values in `_refusal`.
     """
 
     _refusal: ClassVar[type[InputError]] = InputError
 
     def check(self) -> None:
-        """Refuse the first parameter that is not what it may be."""
+        """Raise an error for the first invalid parameter."""
         for name, may_be in self._parameter_constraints.items():
             _check(name, getattr(self, name), may_be, self._refusal, type(self).__name__)
 
 
 def check_parameter(name: str, value: Any, kind: Any, refusal: type[InputError]) -> None:
-    """Refuse a value that is not of this type, one of those that parameters are declared with."""
+    """Raise `refusal` unless the value has the type `kind`, given as in a parameter declaration."""
     _check(name, value, choices(kind), refusal)
 
 
@@ -51,7 +51,9 @@ def _check(name: str, value: Any, may_be: list[Any], refusal: type[InputError], 
 
 
 def _fits(value: Any, choice: Any) -> bool:
-    if isinstance(value, bool) and choice != "boolean":  # True is an Integral, and no number that anybody means
+    if (
+        isinstance(value, bool) and choice != "boolean"
+    ):  # bool is an Integral, but is rejected where a number is expected
         return False
     return bool(make_constraint(choice).is_satisfied_by(value))
 
@@ -77,8 +79,8 @@ def _interval_words(span: Any) -> str:
 
 
 def refuse_no_table(X: Any, name: str = "X") -> None:
-    """Refuse what holds no rows at all: text, a path, a dict, a set, an iterator, a single number, an object."""
-    if hasattr(X, "tocsr"):  # a sparse matrix in DOK format is a mapping too
+    """Raise InputError for values that are not tables: text, a path, a dict, a set, an iterator, a number, another object."""
+    if hasattr(X, "tocsr"):  # a sparse matrix in DOK format is a Mapping, but valid
         return
     if isinstance(X, str | bytes | os.PathLike):
         raise InputError(
@@ -86,57 +88,59 @@ def refuse_no_table(X: Any, name: str = "X") -> None:
             "read the file first (pandas.read_csv, pandas.read_parquet, numpy.load), or use the command line: eigenspan embed FILE."
         )
     if isinstance(X, Mapping):
-        raise InputError(f"{name} is a {type(X).__name__}, whose columns have no order: pass pandas.DataFrame({name}).")
+        raise InputError(
+            f"{name} is a {type(X).__name__}, whose columns have no defined order: pass pandas.DataFrame({name})."
+        )
     if isinstance(X, Set):
-        raise InputError(f"{name} is a {type(X).__name__}, whose rows have no order: pass a list or an array.")
+        raise InputError(f"{name} is a {type(X).__name__}, whose rows have no defined order: pass a list or an array.")
     if isinstance(X, Iterator):
         raise InputError(
-            f"{name} is a {type(X).__name__}, which can be read only once: pass list({name}), or its chunks to partial_fit where the "
-            "method has it."
+            f"{name} is a {type(X).__name__}, which can be read only once: pass list({name}), or pass chunks to partial_fit if the method "
+            "has it."
         )
     if isinstance(X, Number) or getattr(X, "ndim", None) == 0:
-        raise InputError(f"Expected 2D array, got scalar array instead: {name}={X!r:.60}. Pass a row for each point.")
+        raise InputError(f"Expected 2D array, got scalar array instead: {name}={X!r:.60}. Pass one row per point.")
     if isinstance(X, type) or not any(hasattr(X, known) for known in _TABLES):
         kind = f"the class {X.__name__}" if isinstance(X, type) else f"a {type(X).__name__}"
         raise InputError(
-            f"{name} is {kind}, not a table of numbers: pass an array or a data frame with a row for each point."
+            f"{name} is {kind}, not a table of numbers: pass an array or a data frame with one row per point."
         )
 
 
 def real_numbers(values: Any, what: str, refusal: type[InputError]) -> NDArray[np.float64]:
-    """The values in double precision, of any shape; `what` they are begins the message where they are no real numbers."""
+    """Return the values in double precision, in any shape; raise `refusal`, beginning with `what`, if they are not real numbers."""
     if hasattr(values, "toarray"):
-        raise refusal(
-            f"{what} must be a dense array; they are a sparse matrix of shape {values.shape}. Pass .toarray()."
-        )
+        raise refusal(f"{what} must be a dense array; got a sparse matrix of shape {values.shape}. Pass .toarray().")
     if np.ma.is_masked(values):
         raise refusal(f"{what} must be real numbers; {int(np.ma.count_masked(values))} of them are masked.")
     try:
         found = np.asarray(values)
         if found.dtype.kind == "O":
-            found = np.array([float(value) for value in found.flat]).reshape(found.shape)  # NumPy makes NaN of None
+            found = np.array([float(value) for value in found.flat]).reshape(
+                found.shape
+            )  # np.asarray(..., float) would turn None into NaN
     except (TypeError, ValueError) as failure:
         raise refusal(f"{what} must be real numbers ({failure}).") from None
     if found.dtype.kind not in "biuf":
-        raise refusal(f"{what} must be real numbers; they are {_KINDS.get(found.dtype.kind, str(found.dtype))}.")
+        raise refusal(f"{what} must be real numbers; got {_KINDS.get(found.dtype.kind, str(found.dtype))}.")
     return found.astype(np.float64, copy=False)
 
 
 def kinds_of(values: Any) -> list[Any]:
-    """The type of an array, or those of the columns of a table; none of what has neither."""
+    """Return the dtype of an array, or those of the columns of a table; an empty list for other objects."""
     return [values.dtype] if hasattr(values, "dtype") else list(getattr(values, "dtypes", []))
 
 
 def refuse_complex(kinds: list[Any], name: str, refusal: type[InputError]) -> None:
-    """Raise where one of these types is that of complex numbers."""
+    """Raise `refusal` if one of the dtypes is complex."""
     if any(getattr(kind, "kind", "") == "c" for kind in kinds):
         raise refusal(
-            f"Complex data not supported: {name} holds complex numbers. Pass their real and imaginary parts, or sizes."
+            f"Complex data not supported: {name} holds complex numbers. Pass their real and imaginary parts, or their absolute values."
         )
 
 
 def refuse_unless_sizes(values: NDArray[np.float64], what: str, advice: str, refusal: type[InputError]) -> None:
-    """Raise where some of the numbers are NaN or negative."""
+    """Raise `refusal` if some of the numbers are NaN or negative."""
     if not values.size or values.min() >= 0:
         return
     nan, negative = int(np.isnan(values).sum()), int((values < 0).sum())
@@ -148,7 +152,7 @@ def refuse_unless_sizes(values: NDArray[np.float64], what: str, advice: str, ref
 
 
 def whole_number(value: Any, name: str, least: int = 1, most: int | None = None, why: str = "") -> int:
-    """A whole number of at least `least`, and of at most `most` where there is such a bound, for the reason `why`."""
+    """Return `value` as int; raise InputError unless it is a whole number from `least` to `most`, the latter for the reason `why`."""
     if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
         raise InputError(f"{name} must be a whole number of at least {least}; got {value!r:.80}.")
     if most is not None and int(value) > most:

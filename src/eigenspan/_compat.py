@@ -1,6 +1,6 @@
-"""The only place that touches scikit-learn names that are not public API.
+"""Adapters for the names of scikit-learn that are not public API; no other module uses such names.
 
-Everything here has been stable since scikit-learn 1.6; if a release moves a name, this is the one file to mend.
+All of them have been stable since scikit-learn 1.6.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ try:
 except ImportError:  # before scikit-learn 1.9
 
     class TakesCallbacks:  # type: ignore[no-redef]
-        """There are no callbacks to take."""
+        """Empty base class: this version of scikit-learn has no callbacks."""
 
 
 __all__ = [
@@ -41,7 +41,7 @@ __all__ = [
     "rows_of",
 ]
 
-#: How scikit-learn's MDS is told to keep the order of distances only.
+#: Parameters that make scikit-learn's MDS nonmetric.
 NONMETRIC = (
     {"metric": False}
     if parse_version(sklearn.__version__) < parse_version("1.8")
@@ -50,31 +50,31 @@ NONMETRIC = (
 
 
 class Interval(_Interval):
-    """An interval of numbers, among which True and False are not."""
+    """An interval of numbers that excludes True and False."""
 
     def is_satisfied_by(self, value: Any) -> bool:
         return not isinstance(value, bool) and bool(super().is_satisfied_by(value))
 
 
 class HasMethods(_HasMethods):
-    """An object with these methods. Classes and containers, whose methods may share a name (``list.extend``), are refused."""
+    """An object with these methods. Classes and containers are excluded, because their methods may share a name (``list.extend``)."""
 
     def is_satisfied_by(self, value: Any) -> bool:
         return not isinstance(value, type | Collection) and bool(super().is_satisfied_by(value))
 
 
 def container_of(estimator: Any) -> str:
-    """What the user wants ``transform`` to return: "default", or the name of a library of data frames."""
+    """Return the output container of ``transform`` that the user has set: "default", or the name of a data frame library."""
     return str(_get_output_config("transform", estimator)["dense"])
 
 
-#: Opens a stage of a fit under a name, for as long as its block runs.
+#: Function that opens a named stage of a fit for the duration of a ``with`` block.
 Opener = Callable[[str], AbstractContextManager[Any]]
 
 
 @contextmanager
 def reporting(estimator: Any, X: Any, y: Any) -> Iterator[Opener]:
-    """What tells the callbacks of an estimator, its own or those of the pipeline around it, which stage its fit has come to."""
+    """Yield a function that reports the stages of a fit to the callbacks of the estimator or of the pipeline around it."""
     if not (hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx")):
         yield nullcontext
         return

@@ -1,9 +1,9 @@
-"""What a fit did: stage times, choices and counts, collected wherever they happen.
+"""Diagnostics of a fit: stage times, choices and counts.
 
-`collect` opens a record for one fit; `stage` times a block and `note` adds a fact to the innermost open record, so that
-no layer has to hand the record to the next. Outside a fit both do nothing. Every finished stage is also logged to the
-logger ``"eigenspan"`` at level INFO: ``logging.basicConfig(level="INFO")`` shows the progress of long work, and to the callbacks of the
-estimator: ``estimator.set_callbacks(sklearn.callback.ProgressBar())``.
+`collect` opens a record for one fit; `stage` times a block and `note` adds a fact to the innermost open record, so the record does not
+have to be passed through all functions. Outside a fit both are no-ops. Every finished stage is logged to the logger ``"eigenspan"`` at
+level INFO (``logging.basicConfig(level="INFO")`` shows it) and reported to the callbacks of the estimator
+(``estimator.set_callbacks(sklearn.callback.ProgressBar())``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _reported: ContextVar[Any] = ContextVar("eigenspan_reported", default=nullcontex
 
 @contextmanager
 def collect(reported: Any = nullcontext) -> Iterator[dict[str, Any]]:
-    """Open a record ``{"seconds": {...}, ...}`` for the duration of the block; ``reported(name)`` is entered with every stage."""
+    """Open a record ``{"seconds": {...}, ...}`` for the duration of the block; every stage runs inside the context ``reported(name)``."""
     record: dict[str, Any] = {"seconds": {}}
     tokens = _open.set(record), _reported.set(reported)
     start = time.perf_counter()
@@ -34,20 +34,20 @@ def collect(reported: Any = nullcontext) -> Iterator[dict[str, Any]]:
         _reported.reset(tokens[1])
 
 
-def aloud(name: str, reported: Any) -> Any:
-    """`reported`, but every stage is printed too as it begins, with the seconds since the fit of `name` began."""
+def printing_stages(name: str, reported: Any) -> Any:
+    """Wrap `reported` so that every stage is also printed when it begins, with the seconds since the fit of `name` began."""
     start = time.perf_counter()
 
-    def tell(stage: str) -> Any:
+    def open_stage(stage: str) -> Any:
         print(f"[{name}] {time.perf_counter() - start:7.1f} s  {stage}", flush=True)
         return reported(stage)
 
-    return tell
+    return open_stage
 
 
 @contextmanager
 def stage(name: str) -> Iterator[None]:
-    """Time the block as stage `name`; repeated stages add up."""
+    """Time the block as the stage `name`; the times of repeated stages are added."""
     record, start = _open.get(), time.perf_counter()
     try:
         with _reported.get()(name):
@@ -60,7 +60,7 @@ def stage(name: str) -> Iterator[None]:
 
 
 def note(**facts: Any) -> None:
-    """Add facts to the open record, if any."""
+    """Add facts to the innermost open record, if any."""
     record = _open.get()
     if record is not None:
         record.update(facts)

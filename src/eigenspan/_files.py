@@ -1,16 +1,16 @@
-"""The one place that writes files: a result appears complete, or what was there stays.
+"""Atomic writing of files: a result appears complete, or the old file stays unchanged.
 
-`writing` gives a draft file to write to. The draft lies in the folder of the target, has an unpredictable name that begins with a dot
+`writing` yields a draft file to write to. The draft is in the folder of the target, has an unpredictable name that begins with a dot
 and ends in ``.part``, and is created exclusively, so that no existing file and no planted link is ever written to. Once it is complete,
-it is flushed to the disk and renamed onto the target, which is atomic. On any error, Ctrl-C included, the draft is removed and the
-target is untouched. Only a process that is killed leaves a draft behind; `is_draft` recognises it.
+it is flushed to the disk and renamed to the target, which is atomic. On any error, Ctrl-C included, the draft is removed and the
+target is unchanged. Only a process that is killed leaves a draft behind; `is_draft` recognises it.
 
-Links: if the target is a symbolic link, it is resolved once, at the start, and the file it names is replaced; the link stays. Users who
-keep ``latest.csv`` as a link expect that. A hard link is separated: its other names keep the old contents, which are still in use there.
+Links: if the target is a symbolic link, it is resolved once, at the start, and the file it names is replaced; the link stays. This
+serves users who keep ``latest.csv`` as a link. A hard link is separated: the other names keep the old contents.
 
-The permission bits of a file that is replaced are kept, and its owner and group where the process may set them. A file without write
-permission is refused, although its folder would allow its replacement. Devices, pipes and files that are open already
-(``/dev/null``, FIFOs, ``/dev/stdout``) are written directly.
+The permission bits of a replaced file are kept, and its owner and group if the process may set them. A file without write permission
+is refused, although its folder would allow its replacement. Devices, pipes and files that are already open (``/dev/null``, FIFOs,
+``/dev/stdout``) are written directly.
 
 `writing_folder` does the same for a folder of files, and `together` completes several outputs before it replaces the first.
 """
@@ -38,23 +38,23 @@ from typing import IO, Any
 from .errors import OutputError
 from .numerics.memory import human_bytes
 
-#: Bytes of the target's name that the name of a draft repeats: names are limited to 255 bytes.
+#: Maximum bytes of the target's name repeated in the draft's name: file names are limited to 255 bytes.
 _NAMED = 100
-#: Bytes collected before they are written.
+#: Size of the write buffer in bytes.
 _BUFFER = 2**17
-#: fsync fails with these where a file system does not offer it; the data are then as safe as they can be.
+#: Error codes of fsync on file systems that do not support it; these errors are ignored.
 _NO_FSYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
-#: Names of files that the process has open.
+#: Names of files that are open in this process.
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/(\d+)")
 _STREAMS = {"stdout": 1, "stderr": 2}
 _ADVICE = {
-    errno.ENOSPC: "Free some space on that disk, or choose another folder.",
+    errno.ENOSPC: "Free some space on the disk, or choose another folder.",
     errno.EDQUOT: "Free some space within your quota, or choose another folder.",
-    errno.EFBIG: "It would exceed the largest file that this process (see ulimit -f) or file system allows: choose another folder.",
-    **dict.fromkeys((errno.EACCES, errno.EPERM), "Choose a file and a folder that you may write to."),
-    errno.EROFS: "That disk is read-only: choose another folder.",
-    errno.EBUSY: "It is in use, or a mount point: choose another name.",
-    **dict.fromkeys((errno.ENOTEMPTY, errno.EEXIST), "The folder holds files by now: choose another name."),
+    errno.EFBIG: "The file exceeds the size limit of this process (see ulimit -f) or of the file system: choose another folder.",
+    **dict.fromkeys((errno.EACCES, errno.EPERM), "Choose a file and a folder with write permission."),
+    errno.EROFS: "The disk is read-only: choose another folder.",
+    errno.EBUSY: "The target is in use or is a mount point: choose another name.",
+    **dict.fromkeys((errno.ENOTEMPTY, errno.EEXIST), "The folder is no longer empty: choose another name."),
     errno.ENAMETOOLONG: "Choose a shorter name.",
 }
 
@@ -62,12 +62,13 @@ _ADVICE = {
 # ---------------------------------------------------------------------- files
 @contextmanager
 def writing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
-    """Binary file whose contents replace those of `path`, all at once, when the block ends without an error.
+    """Yield a binary file whose contents atomically replace those of `path` when the block ends without an error.
 
     The file can be read and repositioned unless `path` is a device or a pipe. Its ``name`` is that of the draft, for libraries that
-    write to names only. It ends in ``.part``: give the format explicitly. Within `together` the replacement waits for the other files.
+    need a file name. That name ends in ``.part``, so state the format explicitly. Within `together`, the replacement waits for the other
+    files.
 
-    Raises OutputError where the file cannot be written; other errors of the block pass through.
+    Raises OutputError if the file cannot be written; other errors of the block pass through.
     """
     path = Path(path)
     if is_special(path):
@@ -80,38 +81,38 @@ def writing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
         mode = 0o666 if old is None else old.st_mode & 0o666 | 0o600
         with _Raw(draft.place, path, "x+b", old is not None, mode=mode).buffered() as file:
             yield file
-        draft.settle()
+        draft.finish()
 
 
 @contextmanager
 def writing_folder(path: str | PathLike[str]) -> Iterator[DraftFolder]:
-    """Folder that appears at `path`, with all of its files, when the block ends without an error.
+    """Yield a folder that appears at `path`, with all of its files, when the block ends without an error.
 
-    A folder that is there already is replaced only if it is empty; OutputError otherwise.
+    An existing folder is replaced only if it is empty; otherwise OutputError is raised.
     """
     path = Path(path)
     target = Path(os.path.realpath(path))
     old = _stat(target)
     if old is not None and not stat.S_ISDIR(old.st_mode):
-        raise OutputError(f"{str(path)!r} is a file: give the name of a folder.")
+        raise OutputError(f"{str(path)!r} is a file: name a folder instead.")
     if old is not None and any(target.iterdir()):
-        raise OutputError(f"{str(path)!r} is a folder that holds files already: give the name of a new one.")
+        raise OutputError(f"{str(path)!r} is a folder that already contains files: name a new folder.")
     _check_parent(target)
     draft = _Draft(_draft_name(target), target, path, old)
     with _kept_or_removed(draft):
-        with _telling(path, False):
+        with _as_output_error(path, False):
             os.mkdir(draft.place)
         yield DraftFolder(draft)
         _sync_folder(draft.place)
-        draft.settle()
+        draft.finish()
 
 
 @contextmanager
 def together() -> Iterator[None]:
-    """Complete all files that are written within before the first of them replaces an old one.
+    """Complete all files written in the block before the first of them replaces an old one.
 
-    If the block fails, none is replaced. The replacements themselves follow one another, in the order in which the files were completed: a
-    process that is killed between two of them leaves the first new and the second old.
+    If the block fails, no file is replaced. The replacements are made one after another, in the order of completion: a process that is
+    killed between two of them leaves the first file new and the second old.
     """
     if _group.get() is not None:
         yield
@@ -129,8 +130,8 @@ def together() -> Iterator[None]:
 
 
 def copy_of_stream(stream: Any, name: str) -> Path:
-    """Private copy of a stream in the temporary folder, of at most 90 % of what is free there; removed when the process ends."""
-    with _telling(Path("the temporary folder")):
+    """Copy a stream to a private temporary file, which may use 90 % of the free space and is removed when the process ends."""
+    with _as_output_error(Path("the temporary folder")):
         folder = Path(tempfile.mkdtemp(prefix="eigenspan-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     most = 9 * shutil.disk_usage(folder).free // 10
@@ -140,7 +141,7 @@ def copy_of_stream(stream: Any, name: str) -> Path:
                 file.write(block)
                 if file.tell() > most:
                     raise OutputError(
-                        f"The pipe holds more than {human_bytes(most)}, nearly all free temporary space. Name a file."
+                        f"The pipe holds more than {human_bytes(most)}, which is 90 % of the free temporary space. Name a file instead."
                     )
     except OutputError as failure:
         shutil.rmtree(folder, ignore_errors=True)
@@ -149,40 +150,40 @@ def copy_of_stream(stream: Any, name: str) -> Path:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, and those above it, where they are missing."""
-    with _telling(path):
+    """Create a folder and its missing parents."""
+    with _as_output_error(path):
         path.mkdir(parents=True, exist_ok=True)
 
 
 def is_draft(path: Path) -> bool:
-    """Whether a name is that of a draft, which is incomplete: whoever wrote it was killed."""
+    """Whether a file name is that of a draft: an incomplete file whose writer was killed."""
     return path.name.startswith(".") and path.name.endswith(".part")
 
 
 def is_special(path: Path) -> bool:
-    """Whether a path leads to a device, a pipe, a socket, or a file that this process has open already (``/dev/stdout``)."""
+    """Whether a path is a device, a pipe, a socket, or a file that this process already has open (``/dev/stdout``)."""
     if _descriptor(path) is not None:
         return True
-    found = _stat(path)  # of the path itself: links to pipes have no name that they could be resolved to
+    found = _stat(path)  # stat follows links; links to pipes cannot be resolved by name
     return found is not None and not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode)
 
 
 class Memory(io.BytesIO):
-    """File in memory that is never closed: an archive that is cut short writes its end when it is collected, in any order."""
+    """In-memory file that ignores `close`: a truncated archive writes its end when it is garbage-collected, possibly after the file."""
 
     def close(self) -> None:
         """Do nothing; the memory is freed with the object."""
 
 
 class DraftFolder:
-    """Folder under way; `open` adds a file."""
+    """Unfinished folder; `open` adds a file."""
 
     def __init__(self, draft: _Draft) -> None:
         self._draft = draft
 
     @contextmanager
     def open(self, name: str) -> Iterator[IO[bytes]]:
-        """New binary file in the folder."""
+        """Yield a new binary file in the folder."""
         with _Raw(self._draft.place / name, self._draft.named, "x+b", False).buffered() as file:
             yield file
 
@@ -190,18 +191,18 @@ class DraftFolder:
 # ---------------------------------------------------------------------- drafts
 @dataclass(frozen=True, eq=False)
 class _Draft:
-    """File or folder under way.
+    """Unfinished file or folder.
 
     Parameters
     ----------
     place : Path
-        The draft.
+        Path of the draft.
     target : Path
-        What it will replace, links resolved.
+        Path that it will replace, with links resolved.
     named : Path
-        The target as the user gave it, for messages.
+        Target as the user gave it, for messages.
     old : stat_result or None
-        Of what is at the target, if anything.
+        Status of the existing target, if any.
     """
 
     place: Path
@@ -209,8 +210,8 @@ class _Draft:
     named: Path
     old: os.stat_result | None
 
-    def settle(self) -> None:
-        """Take over permissions, then replace the target, or wait for the others of the group."""
+    def finish(self) -> None:
+        """Copy the old permissions, then replace the target, or wait for the other files of the group."""
         if self.old is not None:
             _take_over(self.place, self.old)
         waiting = _group.get()
@@ -220,15 +221,15 @@ class _Draft:
             waiting.append(self)
 
     def replace(self) -> None:
-        """Rename the draft onto its target, which is atomic."""
-        with _telling(self.named, self.old is not None):
+        """Rename the draft to its target, which is atomic."""
+        with _as_output_error(self.named, self.old is not None):
             if os.name == "nt" and self.old is not None and stat.S_ISDIR(self.old.st_mode):
-                os.rmdir(self.target)  # Windows does not rename onto an empty folder
+                os.rmdir(self.target)  # Windows cannot rename to an existing folder
             os.replace(self.place, self.target)
         _sync_folder(self.target.parent)
 
     def remove(self) -> None:
-        """Delete the draft, unless it has replaced its target."""
+        """Delete the draft, unless it was already renamed."""
         with suppress(OSError):
             if self.place.is_dir() and not self.place.is_symlink():
                 shutil.rmtree(self.place, ignore_errors=True)
@@ -236,13 +237,13 @@ class _Draft:
                 os.unlink(self.place)
 
 
-#: Completed drafts of the running `together`.
+#: Completed drafts of the open `together` block.
 _group: ContextVar[list[_Draft] | None] = ContextVar("eigenspan_outputs", default=None)
 
 
 @contextmanager
 def _kept_or_removed(draft: _Draft) -> Iterator[None]:
-    """Remove the draft if the block fails; it is created within, so that no signal can come between."""
+    """Remove the draft if the block fails. The draft is created inside the block, so that a signal cannot leave it behind."""
     try:
         yield
     except _NameTakenError as failure:
@@ -253,13 +254,13 @@ def _kept_or_removed(draft: _Draft) -> Iterator[None]:
 
 
 class _NameTakenError(FileExistsError):
-    """A file has the name of the draft already, which must then not be removed."""
+    """The name of the draft is already taken by another file, which must not be removed."""
 
 
 class _Raw(io.FileIO):
-    """File without a buffer that raises OutputError, with the name that the user gave, where it cannot be written.
+    """Unbuffered file that raises OutputError with the name that the user gave if it cannot be written.
 
-    `kept` is as in `_telling`; errors that are `allowed` pass unchanged; `mode` is that of a new file, before the umask.
+    `kept` is as in `_as_output_error`; `allowed` errors pass unchanged; `mode` is that of a new file, before the umask.
     """
 
     def __init__(
@@ -274,28 +275,28 @@ class _Raw(io.FileIO):
         def opener(name: str, flags: int) -> int:
             number = _descriptor(Path(name))
             if number is not None:
-                return os.dup(number)  # opened anew, a file behind /dev/stdout would be written from its start
+                return os.dup(number)  # reopening /dev/stdout would overwrite its file from the start
             return os.open(name, flags | (getattr(os, "O_NOFOLLOW", 0) if "x" in how else 0), mode)
 
-        self._telling = partial(_telling, named, kept, allowed)
-        with _telling(named, kept, (*allowed, FileExistsError)):
+        self._as_output_error = partial(_as_output_error, named, kept, allowed)
+        with _as_output_error(named, kept, (*allowed, FileExistsError)):
             try:
                 super().__init__(str(place), how, opener=opener)
             except FileExistsError as failure:
                 raise _NameTakenError(*failure.args) from failure
 
     def write(self, data: Any, /) -> int:
-        with self._telling():
+        with self._as_output_error():
             return super().write(data)
 
     @contextmanager
     def buffered(self, *, sync: bool = True) -> Iterator[IO[bytes]]:
-        """Buffer over the file. At the end the file is on the disk; after an error what is left in the buffer is dropped."""
+        """Yield a buffered file. On success it is flushed to the disk; after an error the buffer is discarded."""
         file: Any = io.BufferedRandom(self, _BUFFER) if self.readable() else io.BufferedWriter(self, _BUFFER)
         try:
             yield file
             file.flush()
-            with self._telling():
+            with self._as_output_error():
                 if sync:
                     _sync(self.fileno())
                 self.close()
@@ -305,7 +306,7 @@ class _Raw(io.FileIO):
 
 
 def _descriptor(path: Path) -> int | None:
-    """Number of the open file that a name such as ``/dev/stdout`` or ``/dev/fd/3`` stands for."""
+    """Return the number of the open file that a name such as ``/dev/stdout`` or ``/dev/fd/3`` refers to."""
     found = _DESCRIPTOR.fullmatch(os.fspath(path))
     return None if found is None else _STREAMS.get(found[1]) or int(found[2] or 0)
 
@@ -316,13 +317,13 @@ def _draft_name(target: Path) -> Path:
 
 
 def _resolved(path: Path) -> tuple[Path, os.stat_result | None]:
-    """Where a file goes, links resolved, and what is there now; OutputError where nothing can go there."""
+    """Return the target with links resolved and the status of an existing file; raise OutputError if the target cannot be written."""
     target = Path(os.path.realpath(path))
     old = _stat(target)
     if old is not None and stat.S_ISDIR(old.st_mode):
-        raise OutputError(f"{str(path)!r} is a folder: give the name of a file.")
-    if old is not None and not stat.S_ISREG(old.st_mode):  # root could rename a draft onto /dev/null
-        raise OutputError(f"{str(path)!r} has become a device or a pipe: give the name of a file.")
+        raise OutputError(f"{str(path)!r} is a folder: name a file instead.")
+    if old is not None and not stat.S_ISREG(old.st_mode):  # as root, the rename would replace /dev/null
+        raise OutputError(f"{str(path)!r} has become a device or a pipe: name a file instead.")
     _check_parent(target)
     if old is not None and not os.access(target, os.W_OK):
         raise _unwritable(path, PermissionError(errno.EACCES, "the file is write-protected"), True)
@@ -331,7 +332,7 @@ def _resolved(path: Path) -> tuple[Path, os.stat_result | None]:
 
 def _check_parent(target: Path) -> None:
     if not target.parent.is_dir():
-        raise OutputError(f"There is no folder {str(target.parent)!r} to write {target.name!r} to: make it first.")
+        raise OutputError(f"There is no folder {str(target.parent)!r} to write {target.name!r} to: create it first.")
 
 
 def _stat(path: Path) -> os.stat_result | None:
@@ -346,7 +347,7 @@ def _stat(path: Path) -> os.stat_result | None:
 
 
 def _take_over(draft: Path, old: os.stat_result) -> None:
-    """Give a draft the owner, group and permissions of what it replaces, where that is allowed."""
+    """Copy owner, group and permissions of the old file to the draft, if permitted."""
     with suppress(OSError):
         new = os.stat(draft)
         if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
@@ -356,7 +357,7 @@ def _take_over(draft: Path, old: os.stat_result) -> None:
 
 
 def _sync(descriptor: int) -> None:
-    """Wait until a file is on the disk: renamed before, it could be empty after a power failure."""
+    """Wait until a file is on the disk: without that, a renamed file could be empty after a power failure."""
     try:
         os.fsync(descriptor)
     except OSError as failure:
@@ -365,7 +366,7 @@ def _sync(descriptor: int) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename durable, where folders can be opened (not on Windows). The files are complete with or without it."""
+    """Make a rename durable if folders can be opened (not on Windows). The files are complete in either case."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -376,10 +377,10 @@ def _sync_folder(folder: Path) -> None:
 
 # ---------------------------------------------------------------------- messages
 @contextmanager
-def _telling(path: Path, kept: bool | None = None, allowed: tuple[type[OSError], ...] = ()) -> Iterator[None]:
-    """Turn errors of the operating system into OutputError, except those that are `allowed`.
+def _as_output_error(path: Path, kept: bool | None = None, allowed: tuple[type[OSError], ...] = ()) -> Iterator[None]:
+    """Turn errors of the operating system into OutputError, except `allowed` ones.
 
-    `kept` says whether there is an old file, which is unchanged; None where the message should not speak of it.
+    `kept` states whether there is an old file, which stays unchanged; with None the message does not mention it.
     """
     try:
         yield
@@ -390,7 +391,7 @@ def _telling(path: Path, kept: bool | None = None, allowed: tuple[type[OSError],
 
 
 def _unwritable(path: Path, failure: OSError, kept: bool | None = None) -> OutputError:
-    """Error that says what cannot be written, why, what is there now, and what to do."""
+    """Return an error that says what cannot be written, why, whether an old file is unchanged, and what to do."""
     why = (failure.strerror or str(failure)).rstrip(".")
     remains = {True: " The old file is unchanged.", False: " Nothing was written.", None: ""}[kept]
     advice = _ADVICE.get(failure.errno or 0, "Choose another folder or name.")

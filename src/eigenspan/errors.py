@@ -1,41 +1,41 @@
-"""Everything eigenspan raises or warns about, in one tree.
+"""All errors and warnings of eigenspan.
 
 ::
 
     EigenspanError
     ├── InputError (ValueError)          the data or a parameter cannot be used as given
     │   ├── GraphError                   neighbours, weights or a precomputed graph
-    │   │   └── DisconnectedError        the graph falls apart and the policy is "raise"
-    │   ├── KernelError                  a kernel that is unknown, misshapen, not real or not symmetric
+    │   │   └── DisconnectedError        the graph is disconnected and disconnected="raise"
+    │   ├── KernelError                  a kernel that is unknown, has the wrong shape, is not real or not symmetric
     │   ├── LabelError                   labels that cannot define classes
     │   └── DimensionError               more components than the problem has
-    ├── ParameterError (TypeError)       a parameter that does not exist, or one that is missing
+    ├── ParameterError (TypeError)       an unknown parameter, or a missing one
     ├── UnitError (ValueError)           a unit form B that is not positive semidefinite
-    ├── ModelError (ValueError)          an estimator that cannot be saved, or a file that is no model
-    ├── OutputError (OSError)            a file that cannot be written; what was there is unchanged
-    ├── MemoryLimitError (MemoryError)   the problem would not fit; the message names what does
-    ├── ClusterError (RuntimeError)      the cluster that worked on the rows was lost
+    ├── ModelError (ValueError)          an estimator that cannot be saved, or a file that is not a valid model
+    ├── OutputError (OSError)            a file that cannot be written; an existing file is unchanged
+    ├── MemoryLimitError (MemoryError)   not enough memory; the message says what would fit
+    ├── ClusterError (RuntimeError)      the connection to the Dask cluster was lost during a fit
     └── ConvergenceError (RuntimeError)  no solver reached the requested residual
 
     EigenspanWarning (UserWarning)
-    ├── DisconnectedWarning              components were bridged or left out
+    ├── DisconnectedWarning              components of the graph were connected or left out
     ├── DegenerateWarning                the requested subspace is not unique
     ├── RidgeWarning                     a singular unit form was regularised
     ├── IndefiniteWarning                a Gram matrix has negative eigenvalues
-    ├── DuplicateWarning                 coincident rows fill whole neighbourhoods, or were brought together
-    ├── ExtensionWarning                 the map to new points is poorly determined
+    ├── DuplicateWarning                 duplicate rows fill whole neighbourhoods, or were merged
+    ├── ExtensionWarning                 the map for new points is poorly determined
     ├── LabelWarning                     labels that leave part of a criterion undetermined, or look like identifiers
-    ├── SearchWarning                    neighbours that are approximate, or take long to find
-    ├── LocalisationWarning              an axis that lives on a handful of points
-    ├── FlatWarning                      an axis along which the points hardly vary
-    ├── PrecisionWarning                 rounding shows in the result: the data lie far from the origin, or hardly differ along a direction
-    ├── MissingWarning                   rows of which no entry was observed
-    ├── FitWarning                       some of several fits failed, and figures are those of the others
-    ├── ModelWarning                     a model that another version has saved
-    ├── ClusterWarning                   workers of a cluster ended, and their work was done again
-    └── ConvergenceWarning               a solver missed its residual, or an iteration stopped short
+    ├── SearchWarning                    an approximate search missed neighbours, or an exact one is slow
+    ├── LocalisationWarning              an axis that is zero except at a few points
+    ├── FlatWarning                      an axis with almost no variance
+    ├── PrecisionWarning                 rounding errors affect the result
+    ├── MissingWarning                   rows without any observed entry
+    ├── FitWarning                       some of several fits failed; results are based on the others
+    ├── ModelWarning                     a model saved by another version
+    ├── ClusterWarning                   workers of a cluster ended; their tasks were repeated
+    └── ConvergenceWarning               a solver or an iteration did not reach its tolerance
 
-A message says what was found (with numbers), why it matters and what to change.
+Every message states what was found (with numbers), why it matters and what to change.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-#: What messages are of, where it is not X.
-_OF: ContextVar[str] = ContextVar("of", default="")
+#: Prefix of messages about an array other than X.
+_PREFIX: ContextVar[str] = ContextVar("prefix", default="")
 
 
 class EigenspanError(Exception):
-    """Base class of every error eigenspan raises on purpose."""
+    """Base class of all errors that eigenspan raises deliberately."""
 
 
 class InputError(EigenspanError, ValueError):
@@ -59,27 +59,27 @@ class InputError(EigenspanError, ValueError):
 
 
 class ParameterError(EigenspanError, TypeError):
-    """A parameter that the class does not have, or one that it cannot do without."""
+    """A parameter does not exist in this class, or a required one is missing."""
 
 
 class GraphError(InputError):
-    """A neighbour graph, its weights or a precomputed graph is unusable."""
+    """A neighbour graph, its weights or a precomputed graph cannot be used."""
 
 
 class DisconnectedError(GraphError):
-    """The graph has several components and the policy is ``"raise"``."""
+    """The graph has several components, and ``disconnected="raise"``."""
 
 
 class KernelError(InputError):
-    """A kernel is unknown, returns the wrong shape or no real numbers, or is not symmetric."""
+    """A kernel is unknown, has the wrong shape, is not real, or is not symmetric."""
 
 
 class LabelError(InputError):
-    """The labels cannot define the classes a method needs."""
+    """The labels cannot define the classes that a method needs."""
 
 
 class DimensionError(InputError):
-    """More components were asked for than the posed problem has."""
+    """More components were requested than the problem has."""
 
 
 class UnitError(EigenspanError, ValueError):
@@ -87,39 +87,39 @@ class UnitError(EigenspanError, ValueError):
 
 
 class ModelError(EigenspanError, ValueError):
-    """An estimator cannot be saved, or a file is no model that can be loaded."""
+    """An estimator cannot be saved, or a file is not a valid model."""
 
 
 class OutputError(EigenspanError, OSError):
-    """A file or folder cannot be written. What was there before is unchanged."""
+    """A file or folder cannot be written. An existing file or folder is unchanged."""
 
 
 class MemoryLimitError(EigenspanError, MemoryError):
-    """The problem would need more memory than there is."""
+    """The problem needs more memory than is available."""
 
 
 class ClusterError(EigenspanError, RuntimeError):
-    """The cluster that worked on the rows was lost."""
+    """The connection to the Dask cluster that holds the rows was lost."""
 
 
 class ConvergenceError(EigenspanError, RuntimeError):
-    """No solver in the decision table reached the requested residual."""
+    """No eigensolver reached the requested residual."""
 
 
 class EigenspanWarning(UserWarning):
-    """Base class of every warning eigenspan gives on purpose."""
+    """Base class of all warnings that eigenspan gives deliberately."""
 
 
 class DisconnectedWarning(EigenspanWarning):
-    """A graph has several components or closed classes, which were tied together or left out."""
+    """A graph has several components or closed classes, which were connected or left out."""
 
 
 class DegenerateWarning(EigenspanWarning):
-    """The requested subspace, or one used on the way to it, is not unique; or many points are in one place."""
+    """The requested subspace, or an intermediate one, is not unique; or many points have the same position."""
 
 
 class RidgeWarning(EigenspanWarning):
-    """A singular unit form was regularised."""
+    """A singular unit form was regularised by a ridge."""
 
 
 class IndefiniteWarning(EigenspanWarning):
@@ -127,11 +127,11 @@ class IndefiniteWarning(EigenspanWarning):
 
 
 class DuplicateWarning(EigenspanWarning):
-    """Coincident rows fill whole neighbourhoods, or had places of their own in a given graph."""
+    """Duplicate rows fill whole neighbourhoods, or were separate points in a given graph."""
 
 
 class ExtensionWarning(EigenspanWarning):
-    """The map to new points is poorly determined."""
+    """The map for new points is poorly determined."""
 
 
 class LabelWarning(EigenspanWarning):
@@ -139,11 +139,11 @@ class LabelWarning(EigenspanWarning):
 
 
 class SearchWarning(EigenspanWarning):
-    """Neighbours were missed by an approximate search, or an exact one takes long."""
+    """An approximate search missed neighbours, or an exact search is slow."""
 
 
 class LocalisationWarning(EigenspanWarning):
-    """An axis of the embedding is zero but for a handful of points."""
+    """An axis of the embedding is zero except at a few points."""
 
 
 class FlatWarning(EigenspanWarning):
@@ -151,44 +151,44 @@ class FlatWarning(EigenspanWarning):
 
 
 class PrecisionWarning(EigenspanWarning):
-    """Rounding leaves few digits of the result."""
+    """Rounding errors leave few correct digits in the result."""
 
 
 class MissingWarning(EigenspanWarning):
-    """Rows without any observed entry."""
+    """Some rows have no observed entry."""
 
 
 class FitWarning(EigenspanWarning):
-    """Some of several fits failed, and what is returned rests on the others."""
+    """Some of several fits failed; the result is based on the others."""
 
 
 class ModelWarning(EigenspanWarning):
-    """A model was saved by another version."""
+    """A model was saved by another version of eigenspan."""
 
 
 class ClusterWarning(EigenspanWarning):
-    """Workers of a cluster ended while they worked, and others did it again."""
+    """Workers of a cluster ended during their work; other workers repeated it."""
 
 
 class ConvergenceWarning(EigenspanWarning):
-    """A solver missed its residual and another took over, or an iteration stopped short of its tolerance."""
+    """A solver missed its residual and another one was used, or an iteration stopped before it reached its tolerance."""
 
 
 def warn(message: str, category: type[EigenspanWarning]) -> None:
-    """Warn at the user's line: the nearest caller outside this library and scikit-learn."""
+    """Give a warning at the user's line: the nearest caller outside eigenspan and scikit-learn."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("eigenspan", "sklearn"):
         level, frame = level + 1, frame.f_back
-    warnings.warn(_OF.get() + message, category, stacklevel=level)
+    warnings.warn(_PREFIX.get() + message, category, stacklevel=level)
 
 
 @contextmanager
-def speaking_of(what: str) -> Iterator[None]:
-    """What is raised and warned of within begins with these words."""
-    token = _OF.set(what)
+def message_prefix(what: str) -> Iterator[None]:
+    """Prefix the messages of all InputErrors and warnings of the block with `what`."""
+    token = _PREFIX.set(what)
     try:
         yield
     except InputError as refusal:
         raise type(refusal)(f"{what}{refusal}") from None
     finally:
-        _OF.reset(token)
+        _PREFIX.reset(token)

@@ -1,4 +1,4 @@
-"""Results for other libraries."""
+"""Export of results to other libraries."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from .errors import InputError
 
 
 def to_anndata(estimators: Any, adata: Any = None, *, X: Any = None) -> Any:
-    """Fitted estimators as an AnnData object, laid out as scanpy reads it.
+    """Return an AnnData object with the results of fitted estimators, in the layout of scanpy.
 
     ::
 
         obsm["X_isomap"]              the embedding
-        obsp["isomap_distances"]      the neighbour graph, where the method has one
-        obsp["lle_connectivities"]    the weights of its edges, where the method has some
-        varm["lpp_loadings"]          directions of the features, where the method has them
+        obsp["isomap_distances"]      the neighbour graph, if the method has one
+        obsp["lle_connectivities"]    the edge weights, if the method has them
+        varm["lpp_loadings"]          directions in feature space, if the method has them
         obs["spectralclustering_cluster"]   clusters
         uns["isomap"]                 eigenvalues, shares of the variance, parameters, versions
 
-    Two methods are scanpy's own, and are written under its names, so that its functions find them:
+    Two methods also exist in scanpy and are written under its names, so that its functions find them:
 
     - `PCA` as ``"pca"``: ``varm["PCs"]``, and in ``uns["pca"]`` ``variance``, ``variance_ratio`` and ``params["zero_center"]``;
-    - `DiffusionMap` as ``"diffmap"``: ``obsm["X_diffmap"]`` and ``uns["diffmap_evals"]`` as ``sc.tl.diffmap`` has them, which are
-      eigenvectors of the symmetric matrix of unit length, the stationary one first. The embedding itself is in ``obsm["X_diffusionmap"]``.
-      The graph becomes ``uns["neighbors"]`` where there is none, for ``sc.tl.dpt``.
+    - `DiffusionMap` as ``"diffmap"``: ``obsm["X_diffmap"]`` and ``uns["diffmap_evals"]`` as in ``sc.tl.diffmap``: unit eigenvectors of
+    the symmetric matrix, including the stationary one as the first. The embedding itself is in ``obsm["X_diffusionmap"]``. The graph is
+    also written to ``uns["neighbors"]``, for ``sc.tl.dpt``, unless that exists.
 
     Parameters
     ----------
     estimators : fitted estimator, or dict of str to fitted estimator
-        The name of a class in lower case (``"diffmap"`` for DiffusionMap), or the name given, becomes part of the keys.
+        The keys contain the name of the class in lower case (``"diffmap"`` for DiffusionMap), or the name given here.
     adata : AnnData, optional
-        To add them to, in place; it must have the rows that they were fitted to, in their order. A new one is made of `X` if not given.
+        Object to add the results to, in place; its rows must be the training rows, in order. By default a new object is made from `X`.
     X : array-like of shape (n_samples, n_features), optional
-        The data, for a new AnnData; without it that has no matrix.
+        The data of a new AnnData; if None, the new object has no matrix.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def to_anndata(estimators: Any, adata: Any = None, *, X: Any = None) -> Any:
 
 
 def anndata_name(name: str) -> str:
-    """The word for a method in the keys of AnnData: scanpy's where it has one."""
+    """Return the name of a method in AnnData keys: scanpy's name if scanpy has the method."""
     return {"diffusionmap": "diffmap"}.get(name.lower(), name.lower())
 
 
@@ -80,7 +80,7 @@ def _add(adata: Any, name: str, estimator: Any) -> None:
     Y = np.asarray(estimator.embedding_)
     if len(Y) != adata.n_obs:
         raise InputError(
-            f"The AnnData has {adata.n_obs} rows and {type(estimator).__name__} was fitted to {len(Y)}: they must be the same rows."
+            f"The AnnData has {adata.n_obs} rows, but {type(estimator).__name__} was fitted to {len(Y)}: both must have the same rows."
         )
     adata.obsm[f"X_{name}"] = Y
     _add_graph(adata, name, estimator)
@@ -102,9 +102,9 @@ def _is_scanpys(name: str, estimator: Any, method: str) -> bool:
 
 
 def _add_graph(adata: Any, name: str, estimator: Any) -> None:
-    """Distances to neighbours and weights of the edges; a graph of affinities has no distances."""
+    """Add the distances to neighbours and the edge weights; a graph of affinities has no distances."""
     graph, affinity = getattr(estimator, "graph_", None), getattr(estimator, "affinity_", None)
-    if graph is None or graph.n != adata.n_obs:  # coincident rows are one point of the graph
+    if graph is None or graph.n != adata.n_obs:  # duplicate rows are merged into one vertex
         return
     if not getattr(affinity, "given", False):
         adata.obsp[f"{name}_distances"] = graph.undirected()
@@ -114,11 +114,11 @@ def _add_graph(adata: Any, name: str, estimator: Any) -> None:
 
 
 def _add_diffusion(adata: Any, name: str, estimator: Any) -> None:
-    """Axes of a diffusion map as scanpy has them, ``√d ψ`` for the eigenfunctions ψ and degrees d of the walk."""
+    """Add the axes of a diffusion map in scanpy's scaling, ``√d ψ`` for eigenfunctions ψ and degrees d of the walk."""
     Y, masses = np.asarray(estimator.embedding_), estimator.problem_.B.diagonal()
     del adata.obsm[f"X_{name}"]
     adata.obsm["X_diffusionmap"] = Y
-    if masses.size != len(Y):  # coincident rows are one point of the walk, and scanpy's walk knows no such points
+    if masses.size != len(Y):  # duplicate rows are merged in the walk, which scanpy does not support
         return
     axes = np.sqrt(masses)[:, None] * np.hstack([np.ones((len(Y), 1)), Y])
     adata.obsm[f"X_{name}"] = axes / np.linalg.norm(axes, axis=0)
@@ -132,7 +132,7 @@ def _add_diffusion(adata: Any, name: str, estimator: Any) -> None:
 
 
 def _facts(estimator: Any) -> dict[str, Any]:
-    """What may be wanted later, in types that an HDF5 file can hold."""
+    """Return eigenvalues, variances, parameters and versions, in types that an HDF5 file can hold."""
     from . import __version__
 
     facts: dict[str, Any] = {"method": type(estimator).__name__, "eigenspan": __version__}

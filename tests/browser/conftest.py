@@ -1,4 +1,4 @@
-"""Tests in a real browser: run when they are named (`make test-browser`), and only where there is one."""
+"""Tests in a real browser. They run only if named (`make test-browser`) and if a browser is installed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from browser import Page, find_browser, started
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """A run of all tests leaves these out."""
+    """Exclude these tests from a run of all tests."""
     return None if any("browser" in str(given) for given in config.invocation_params.args) else True
 
 
@@ -24,7 +24,7 @@ def browser():
 
 @pytest.fixture
 def visit(browser, tmp_path):
-    """Write a report, open it in a tab of its own, and return the tab; at the end it must not have complained or asked for anything."""
+    """Write a report and open it in a new tab; at teardown, fail if the tab logged an error or made a network request."""
     tabs = []
 
     def open_report(report, width=1280, height=860, dark=False):

@@ -1,4 +1,4 @@
-"""The page in a real browser: opened from a file, used by mouse and by keys."""
+"""The report page in a real browser, used by mouse and keyboard."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from explorer_helpers import around, chosen, near_colour, pixels, small_report
 
 
 def inside(report, corners, page, panel):
-    """The rows within a rectangle of the window, from what the page says of their places."""
+    """Return the rows within a rectangle of the window, from the positions that the page reports."""
     box = page.box(".plot", panel)
     n = len(report.table)
     places = np.array(page.run(f"Array.from({{length: {n}}}, (_, row) => explorer.panels[{panel}].pixel(row))"))
@@ -39,12 +39,12 @@ def test_a_lasso_selects_the_same_rows_in_every_panel(visit):
     assert chosen(page) == expected
     assert {"elm"} <= set(report.table["kind"].iloc[expected])
     assert page.run("document.getElementById('count').textContent") == f"{len(expected)} of 300 rows selected"
-    for panel in range(3):  # the rows that were left out are pale in every panel
+    for panel in range(3):  # unselected rows are pale in every panel
         assert near_colour(pixels(page, panel), FEW[0]) < before[panel] / 4
         assert near_colour(pixels(page, panel), FEW[1]) > 100
 
 
-def test_the_place_of_a_row_is_that_of_its_embedding(visit):
+def test_row_positions_match_the_embedding(visit):
     report = small_report()
     page = visit(report)
     places = np.array(page.run("Array.from({length: 300}, (_, row) => explorer.panels[2].pixel(row))"))
@@ -54,10 +54,10 @@ def test_the_place_of_a_row_is_that_of_its_embedding(visit):
         np.testing.assert_allclose(places[:, axis], slope * Y[:, axis] + shift, atol=0.02)
         assert sign * slope > 0
     across, down = (np.ptp(places[:, axis]) / np.ptp(Y[:, axis]) for axis in (0, 1))
-    np.testing.assert_allclose(across, down, rtol=1e-3)  # lengths can be compared
+    np.testing.assert_allclose(across, down, rtol=1e-3)  # equal scales on both axes
 
 
-def test_more_rows_with_shift_none_with_a_click_on_empty_ground(visit):
+def test_shift_adds_rows_and_a_click_on_no_point_clears(visit):
     page = visit(small_report())
     page.drag(around(page, 0, [0], margin=6))
     first = chosen(page)
@@ -84,10 +84,10 @@ def test_the_legend_selects_a_class(visit):
     assert page.run("document.getElementById('save').disabled")
 
 
-def test_what_sets_the_selected_rows_apart(visit):
+def test_differences_of_selected_rows_are_listed(visit):
     report = small_report()
     page = visit(report)
-    page.run("document.querySelector('.chip').click()")  # the first class, in order of the alphabet
+    page.run("document.querySelector('.chip').click()")  # the first class in alphabetical order
     told = page.run("[...document.querySelectorAll('#apart li')].map((line) => line.textContent)")
     ash, height = report.table["kind"] == "ash", report.table["height"]
     shift = (height[ash].mean() - height.mean()) / height.std(ddof=0)
@@ -98,7 +98,7 @@ def test_what_sets_the_selected_rows_apart(visit):
     assert not [line for line in told if line.startswith("name")]
 
 
-def test_what_is_empty_is_not_missing_in_the_file(visit):
+def test_empty_text_and_missing_values_differ_in_csv(visit):
     table = {"word": pd.Series(["", None, "x"], dtype=object)}
     page = visit(Report("Empty", {"a": np.eye(3)[:, :2]}, table))
     page.run("explorer.select(() => true, 'only')")
@@ -142,7 +142,7 @@ def test_classes_with_gaps(visit):
     assert near_colour(pixels(page, 0), MISSING, 12) > 20
 
 
-def test_numbers_of_single_precision_are_written_in_full(visit):
+def test_single_precision_numbers_round_trip_in_csv(visit):
     sizes = 10.0 ** np.arange(-10, 15).repeat(20)
     values = (np.random.default_rng(4).standard_normal(500) * sizes).astype(np.float32)
     page = visit(Report("Single", {"a": np.zeros((500, 1))}, {"value": values}))
@@ -151,7 +151,7 @@ def test_numbers_of_single_precision_are_written_in_full(visit):
     assert max(map(len, words)) <= 16
 
 
-def test_the_row_under_the_pointer_is_shown_and_marked_everywhere(visit):
+def test_hovered_row_is_shown_and_marked_in_all_panels(visit):
     report = small_report()
     page = visit(report)
     box = page.box(".plot", 1)
@@ -162,7 +162,7 @@ def test_the_row_under_the_pointer_is_shown_and_marked_everywhere(visit):
     nearest = np.hypot(
         *(np.array(page.run("Array.from({length: 300}, (_, r) => explorer.panels[1].pixel(r))")) - [x, y]).T
     )
-    assert nearest[row] <= nearest.min() + 0.51  # the pointer stands on whole pixels
+    assert nearest[row] <= nearest.min() + 0.51  # pointer positions are whole pixels
     tip = page.run("document.getElementById('tip').innerText")
     assert f"row {row}" in tip
     assert report.table["kind"][row] in tip
@@ -175,7 +175,7 @@ def test_the_row_under_the_pointer_is_shown_and_marked_everywhere(visit):
     assert page.run(rings) == ["hidden"] * 3
 
 
-def test_the_nearest_row_is_found(visit):
+def test_nearest_row_search(visit):
     page = visit(small_report())
     rng = np.random.default_rng(5)
     for zoom in (1, 7):
@@ -188,7 +188,7 @@ def test_the_nearest_row_is_found(visit):
             assert row == (far.argmin() if far.min() < 12 else -1)
 
 
-def test_zoom_move_and_back(visit):
+def test_zoom_move_and_reset(visit):
     page = visit(small_report())
     place = "explorer.panels[0].pixel(5)"
     start = np.array(page.run(place))
@@ -196,7 +196,7 @@ def test_zoom_move_and_back(visit):
     middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse("mouseWheel", *middle, deltaX=0, deltaY=-100)
     page.settle()
-    np.testing.assert_allclose(page.run(place), start)  # the page scrolls past a panel that is not in use
+    np.testing.assert_allclose(page.run(place), start)  # the wheel does not zoom an inactive panel
     page.run("(document.querySelector('.plot').focus({preventScroll: true}), scrollTo(0, 0))")
     page.mouse("mouseWheel", *middle, deltaX=0, deltaY=-100)
     page.settle()
@@ -212,12 +212,12 @@ def test_zoom_move_and_back(visit):
 
 
 def read_csv(file, **more):
-    """By Python's own numbers, which are right to the last digit with any pandas."""
+    """Parse with Python's floats, which are exact with every version of pandas."""
     numbers = {"height": lambda text: float(text or "nan")}
     return pd.read_csv(file, keep_default_na=False, converters=numbers, **more)
 
 
-def test_the_saved_rows_are_the_rows(visit):
+def test_saved_csv_equals_the_selection(visit):
     report = small_report()
     page = visit(report)
     page.drag(around(page, 0, [3, 4, 5]))
@@ -227,14 +227,14 @@ def test_the_saved_rows_are_the_rows(visit):
     saved = read_csv(file, index_col="row", parse_dates=["day"])
     assert saved.index.tolist() == rows
     expected = report.table.iloc[rows]
-    assert saved["height"].equals(expected["height"])  # to the last digit
+    assert saved["height"].equals(expected["height"])  # exactly
     assert saved["count"].equals(expected["count"])
     assert saved["kind"].tolist() == expected["kind"].tolist()
     assert saved["name"].tolist() == expected["name"].tolist()
     assert (saved["day"] == expected["day"]).all()
 
 
-def test_formulas_are_disarmed_unless_the_reader_wants_them_as_they_are(visit):
+def test_formulas_are_escaped_in_csv_unless_switched_off(visit):
     words = ["=1+1", "+49 30", "-x", "@home", "-1.5", "plain", "  two ", "\tx", ""]
     table = pd.DataFrame({"word": words, "=name": range(9), "n": [-1.5] * 9})
     page = visit(Report("Formulas", {"a": np.random.default_rng(0).standard_normal((9, 2))}, table))
@@ -249,7 +249,7 @@ def test_formulas_are_disarmed_unless_the_reader_wants_them_as_they_are(visit):
     assert list(plain) == ["row", *table]
 
 
-def test_keys_alone_are_enough(visit):
+def test_keyboard_only_use(visit):
     page = visit(small_report())
     for _ in range(40):
         page.key("Tab")
@@ -262,7 +262,7 @@ def test_keys_alone_are_enough(visit):
     for arrow in ("ArrowRight", "ArrowDown", "ArrowLeft"):
         page.key(arrow, 12)
         page.key("Enter")
-    page.key("Enter")  # a second time at the same place closes the lasso
+    page.key("Enter")  # setting a corner twice closes the lasso
     box = page.box(".plot", 0)
     centre = np.array([box["width"], box["height"]]) / 2
     places = np.array(page.run("Array.from({length: 300}, (_, row) => explorer.panels[0].pixel(row))"))
@@ -299,7 +299,7 @@ def test_more_than_twelve_classes(visit):
     assert set(table["kind"].iloc[chosen(page)]) == {f"class {k:02d}" for k in range(11, 40)}
 
 
-def test_dark_and_light(visit):
+def test_dark_and_light_themes(visit):
     page = visit(small_report(), dark=True)
     assert pixels(page, 0).mean() < 80
     page.click("#theme")
@@ -311,7 +311,7 @@ def test_dark_and_light(visit):
 
 
 @pytest.mark.parametrize("width, height", [(360, 640), (800, 600), (1920, 1080)])
-def test_windows_of_every_size(visit, width, height):
+def test_layout_at_every_window_size(visit, width, height):
     page = visit(small_report(panels=5))
     page.resize(width, height)
     page.wait(f"innerWidth === {width}")
@@ -330,7 +330,7 @@ def test_windows_of_every_size(visit, width, height):
     assert near_colour(pixels(page, 4), FEW[0]) > 50
 
 
-def test_one_panel_alone(visit):
+def test_enlarged_panel(visit):
     page = visit(small_report(panels=6))
     small = page.box(".plot", 4)
     press = "document.querySelectorAll('.panel button[title=\"Show this panel alone\"]')[4].click()"
@@ -356,7 +356,7 @@ def test_one_panel_alone(visit):
     )
 
 
-def test_axes_beyond_two_and_a_single_one(visit):
+def test_choice_of_axes_and_single_axis(visit):
     rng = np.random.default_rng(2)
     Y, line = rng.standard_normal((50, 3)), rng.standard_normal(50)
     page = visit(Report("Axes", {"three": Y, "one": line}))
@@ -423,7 +423,7 @@ def without_webgl(page):
 
 @pytest.mark.parametrize("painter", ["GlPainter", "FlatPainter"])
 @pytest.mark.parametrize("ratio", [1, 2])
-def test_points_are_drawn_where_they_are_said_to_be(visit, painter, ratio):
+def test_drawn_points_match_reported_positions(visit, painter, ratio):
     Y = np.array([[0.0, 0.0], [4.0, 1.0], [1.0, 2.0]])
     page = visit(Report("Three", {"a": Y, "b": Y[::-1] * 3}, {"kind": ["p", "q", "r"]}, colour="kind"))
     if painter == "FlatPainter":
@@ -440,11 +440,11 @@ def test_points_are_drawn_where_they_are_said_to_be(visit, painter, ratio):
             assert down.size > 10
             said = (
                 ratio * np.array(page.run(f"explorer.panels[{panel}].pixel({row})")) - 8
-            )  # `pixels` leaves out a margin
+            )  # `pixels` excludes a margin
             np.testing.assert_allclose([across.mean() + 0.5, down.mean() + 0.5], said, atol=1.5 * ratio)
 
 
-def test_one_row_and_axes_without_extent(visit):
+def test_single_row_and_constant_axes(visit):
     page = visit(Report("One", {"a": [[1.0, 2.0]], "b": [[3.0, 3.0]]}, {"c": [5.0]}, colour="c"))
     for panel in range(2):
         box = page.box(".plot", panel)
@@ -455,14 +455,14 @@ def test_one_row_and_axes_without_extent(visit):
     assert chosen(page) == [0]
 
 
-def test_a_picture_is_shown(visit):
+def test_picture_section_is_shown(visit):
     figure = pytest.importorskip("matplotlib.figure").Figure(figsize=(3, 2))
     figure.add_subplot().plot([1, 3, 2])
     page = visit(small_report(sections=[Picture("A line", figure, "a line")]))
     assert page.run("document.querySelector('.picture img').naturalWidth") > 100
 
 
-def test_without_webgl(visit):
+def test_canvas_fallback_without_webgl(visit):
     page = visit(small_report())
     without_webgl(page)
     assert "without WebGL" in page.run("document.getElementById('notice').textContent")
@@ -471,7 +471,7 @@ def test_without_webgl(visit):
     assert {1, 2} <= {*chosen(page)}
 
 
-def test_a_lost_context_comes_back(visit):
+def test_lost_webgl_context_is_restored(visit):
     page = visit(small_report())
     page.run("(window.lost = explorer.painter.gl.getExtension('WEBGL_lose_context'), lost.loseContext())")
     page.settle()

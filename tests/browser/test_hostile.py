@@ -1,4 +1,4 @@
-"""What stands in a table is data, whatever it looks like; and large tables are still a small, quick page."""
+"""Text of a table is never run as code; and large tables give small, fast pages."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def hostile_report():
     )
 
 
-def test_hostile_words_are_words(visit):
+def test_hostile_text_is_shown_as_text(visit):
     page = visit(hostile_report())
     assert page.run("document.body.dataset.state") == "ready"
     assert page.run("document.title") == HOSTILE[0]
@@ -74,7 +74,7 @@ def test_hostile_words_are_words(visit):
     assert page.run("document.documentElement.scrollWidth") <= 1280
 
 
-def test_hostile_words_are_saved_as_they_are(visit):
+def test_hostile_text_is_saved_unchanged(visit):
     page = visit(hostile_report())
     page.run("explorer.select((row) => row < 20, 'only')")
     assert chosen(page) == list(range(20))
@@ -83,11 +83,11 @@ def test_hostile_words_are_saved_as_they_are(visit):
     saved = pd.read_csv(page.saved(lambda: page.click("#save")), keep_default_na=False, lineterminator=None, dtype=str)
     wanted = [HOSTILE[i % len(HOSTILE)] for i in range(20)]
     for row in range(20):
-        if row % 10 not in (4, 7):  # a zero byte ends a cell for pandas; half a letter has no encoding
+        if row % 10 not in (4, 7):  # pandas ends a cell at a zero byte; a lone surrogate cannot be encoded
             assert saved["word"][row].replace("\r\n", "\n") == wanted[row].replace("\r\n", "\n")
 
 
-def test_nothing_but_the_pages_own_lines_can_run(visit, tmp_path):
+def test_injected_scripts_do_not_run(visit, tmp_path):
     page = visit(hostile_report())
     assert page.run(
         "new Promise((done) => { addEventListener('securitypolicyviolation', (event) => done(event.violatedDirective)); "
@@ -97,11 +97,11 @@ def test_nothing_but_the_pages_own_lines_can_run(visit, tmp_path):
     refused = page.run("fetch('https://example.com/').then(() => 'went', () => 'refused')")
     assert refused == "refused"
     kept = [event for event in page.browser.events if "Content Security Policy" not in str(event)]
-    page.browser.events[:] = kept  # these two complaints were asked for
+    page.browser.events[:] = kept  # these two errors are expected
     page.requests = lambda: [page.file.resolve().as_uri()]
 
 
-def test_fifty_thousand_rows_in_six_panels(visit):
+def test_speed_of_a_large_page(visit):
     n = 50_000
     rng = np.random.default_rng(0)
     kind = rng.integers(0, 10, n)
@@ -124,7 +124,7 @@ def test_fifty_thousand_rows_in_six_panels(visit):
     finished = "explorer.painter.gl.readPixels(0, 0, 1, 1, 6408, 5121, new Uint8Array(4))"
     timed = "(() => {{ const start = performance.now(); {0}; {1}; return performance.now() - start; }})()"
     drawn = []
-    while len(drawn) < 6 and (len(drawn) < 2 or min(drawn) > 2):  # the machine may be busy with other things
+    while len(drawn) < 6 and (len(drawn) < 2 or min(drawn) > 2):  # repeat, because the machine may be busy
         page.open(page.file)
         drawn.append(page.run(f"({finished}, performance.now())") / 1000)
     frame = page.run(timed.format("explorer.paint()", finished))

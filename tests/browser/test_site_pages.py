@@ -1,4 +1,4 @@
-"""The built documentation, opened from its files without a network: formulas, search, links and examples."""
+"""The built documentation, opened without a network: formulas, search, links and examples."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SITE = ROOT / "docs" / "_build" / "html"
 
 @pytest.fixture
 def read(browser, tmp_path):
-    """Open a page of the site; at the end it must not have complained, nor asked for anything but files."""
+    """Open a page of the site; at teardown, fail if it logged an error or requested anything but files."""
     if not (SITE / "index.html").exists():
         pytest.skip("The documentation is not built: make docs")
     tabs = []
@@ -40,7 +40,7 @@ TYPESET = "window.MathJax && MathJax.startup && document.querySelector('mjx-cont
 
 
 @pytest.mark.parametrize("name", ["labels.html", "site/reference/eigenspan.LPP.html"])
-def test_formulas_are_set_by_the_mathjax_that_is_shipped(read, name):
+def test_bundled_mathjax_renders_formulas(read, name):
     page = read(name, TYPESET)
     page.wait("document.querySelectorAll('mjx-container').length === document.querySelectorAll('.math').length")
     assert page.run("document.querySelectorAll('mjx-merror, [data-mjx-error]').length") == 0
@@ -53,12 +53,12 @@ def test_the_search_finds_a_method(read, word, found):
     page.wait(f"[...document.querySelectorAll('#search-results a')].some(a => a.href.includes('{found}'))")
 
 
-def test_names_in_the_text_lead_to_their_pages(read):
+def test_names_in_text_link_to_reference_pages(read):
     page = read("choosing.html")
     assert page.run("document.querySelector('article a[href*=\"eigenspan.MVU.html\"]').textContent") == "MVU"
 
 
-def test_an_example_that_was_run_shows_what_it_drew(read):
+def test_executed_example_shows_its_figures(read):
     page = read("site/gallery/s3/plot_figure_3_5.html")
     assert page.run("document.querySelector('img.sphx-glr-single-img').naturalWidth") > 300
     assert "paper: LDA better" in page.run("document.querySelector('article').textContent")
@@ -66,7 +66,7 @@ def test_an_example_that_was_run_shows_what_it_drew(read):
 
 @pytest.fixture
 def html():
-    """The text of every page by its path."""
+    """Return the text of every page by its path."""
     if not (SITE / "index.html").exists():
         pytest.skip("The documentation is not built: make docs")
     pages = [page for page in SITE.rglob("*.html") if "_static" not in page.parts]
@@ -83,7 +83,7 @@ def test_every_parameter_is_on_the_page_of_its_name(html, name):
         assert set(inspect.signature(thing).parameters) <= listed
 
 
-def test_links_between_pages_lead_somewhere(html):
+def test_internal_links_resolve(html):
     anchors = {page: set(re.findall(r'\bid="([^"]+)"', text)) for page, text in html.items()}
     lost = []
     for page, text in html.items():

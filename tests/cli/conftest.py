@@ -1,4 +1,4 @@
-"""Commands write beside where they are called: never into the checkout, which may be read-only."""
+"""Run every command in a temporary folder, because the checkout may be read-only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line, as a user with a messy table meets it."""
+"""The command line on messy tables."""
 
 import re
 import subprocess
@@ -27,7 +27,7 @@ def iris():
 
 @pytest.fixture
 def messy(iris, tmp_path):
-    """Identifiers, text, dates, a constant, an empty column, gaps and an infinity."""
+    """Return a table with identifiers, text, dates, a constant, an empty column, missing values and an infinity."""
     frame = iris.copy()
     frame.insert(0, "id", [f"plant {i}" for i in range(150)])
     frame["city"] = ["Ulm", "Köln", "Bonn"] * 50
@@ -72,9 +72,9 @@ def test_demo(tmp_path):
 
 
 # ---------------------------------------------------------------------- embed
-def test_embed_is_the_library(iris, tmp_path):
+def test_embed_gives_the_same_result_as_python(iris, tmp_path):
     table, out = tmp_path / "iris.csv", tmp_path / "out.csv"
-    iris.iloc[:, :4] += 0.01 * np.random.default_rng(0).normal(size=(150, 4))  # no ties among the neighbours
+    iris.iloc[:, :4] += 0.01 * np.random.default_rng(0).normal(size=(150, 4))  # avoid ties among neighbours
     iris.to_csv(table, index=False)
     run("embed", table, "-m", "lpp", "--label", "species", "-k", 12, "-d", 3, "-o", out)
     result = pd.read_csv(out)
@@ -93,18 +93,18 @@ def test_missing_values_are_refused_with_numbers(messy, tmp_path):
     assert not (tmp_path / "out.csv").exists()
 
 
-def test_what_is_set_aside_is_named(messy, tmp_path):
+def test_columns_left_out_are_listed(messy, tmp_path):
     out = tmp_path / "out.csv"
     output = run("embed", messy, "--label", "species", "--missing", "drop-rows", "-o", out)
     for remark in (
         "150 rows, 10 columns",
-        "row identifier: 'id'",
+        "Used as row identifier, not embedded: 'id'",
         "(text): 'city'",
         "(dates): 'when'",
         "(empty): 'comment'",
         "(constant): 'unit'",
         "1 infinite value in 'sepal_width'",
-        "Dropped 4 rows with missing values (row 4, 8, 10, 12): 146 rows are left",
+        "Dropped 4 rows with missing values (rows 4, 8, 10, 12): 146 rows remain",
         "146 rows and 4 columns",
     ):
         assert remark in output
@@ -132,7 +132,7 @@ def test_columns_plot_and_settings(messy, tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_picture_of_more_axes_shows_later_pairs_and_says_what_it_leaves_out(tmp_path, monkeypatch):
+def test_picture_of_many_axes_shows_pairs_and_reports_hidden_axes(tmp_path, monkeypatch):
     from matplotlib.figure import Figure
 
     drawn = []
@@ -145,7 +145,7 @@ def test_a_picture_of_more_axes_shows_later_pairs_and_says_what_it_leaves_out(tm
     assert [len(figure.axes) for figure in drawn] == [3, 6, 6]
 
 
-def test_semicolons_decimal_commas_and_latin_1(iris, tmp_path):
+def test_reads_semicolons_decimal_commas_and_latin_1(iris, tmp_path):
     table, out = tmp_path / "german.csv", tmp_path / "out.csv"
     iris["Größe"] = iris["petal_width"] * 1.5
     iris["Datum"] = "01.02.2024"
@@ -155,7 +155,7 @@ def test_semicolons_decimal_commas_and_latin_1(iris, tmp_path):
     assert "150 rows and 5 columns" in output
 
 
-def test_marks_for_missing_values(iris, tmp_path):
+def test_custom_missing_value_markers(iris, tmp_path):
     table, out = tmp_path / "marks.csv", tmp_path / "out.csv"
     frame = iris.astype({"petal_width": object})
     frame.loc[5, "petal_width"] = "?"
@@ -176,7 +176,7 @@ def test_library_warnings_are_one_line_each(tmp_path):
     assert result.exit_code == 0
 
 
-def test_unlabelled_rows_are_understood(iris, tmp_path):
+def test_unlabelled_rows_are_recognised(iris, tmp_path):
     table, out = tmp_path / "part.csv", tmp_path / "out.csv"
     iris.loc[::3, "species"] = None
     iris.to_csv(table, index=False)
@@ -194,17 +194,17 @@ def test_unlabelled_rows_are_understood(iris, tmp_path):
         ("?", [], "4 classes; 150 of 150 rows had a label."),
     ],
 )
-def test_rows_with_a_label_are_counted(iris, tmp_path, mark, options, told):
+def test_number_of_labelled_rows_is_reported(iris, tmp_path, mark, options, told):
     table = tmp_path / "part.csv"
     iris.loc[::3, "species"] = mark
     iris.to_csv(table, index=False)
     arguments = ("embed", table, "--label", "species", "-o", tmp_path / "out.csv")
     assert told in run(*arguments, "-m", "lda", *options)
-    assert "had a label" not in run(*arguments, "-m", "pca")  # which uses none
+    assert "had a label" not in run(*arguments, "-m", "pca")  # PCA uses no labels
     assert "had a label" not in run(*arguments, "-m", "lpp")
 
 
-def test_numbers_with_a_label_are_counted(iris, tmp_path):
+def test_number_of_rows_with_a_numeric_response_is_reported(iris, tmp_path):
     table = tmp_path / "part.csv"
     iris["code"] = pd.factorize(iris["species"])[0] - (np.arange(150) % 3 == 0) * 9
     iris["code"] = iris["code"].clip(lower=-1)
@@ -233,7 +233,7 @@ def test_numbers_with_a_label_are_counted(iris, tmp_path):
         (["-m", "lppp"], "There is no method 'lppp'. Did you mean 'LPP'?"),
         (["--label", "specis"], "no column 'specis'. Did you mean 'species'?"),
         (["--columns", "petal_widht"], "Did you mean 'petal_width'?"),
-        (["--columns", "city"], "'city' hold text"),
+        (["--columns", "city"], "'city' holds text"),
         (["-m", "lda"], "LDA needs labels"),
         (["-m", "pca", "-k", "3"], "PCA has no neighbour graph"),
         (["--set", "reguläre=1"], "PCA has no parameter"),
@@ -242,7 +242,7 @@ def test_numbers_with_a_label_are_counted(iris, tmp_path):
         (["-m", "lle", "-k", "400"], "-k 400"),
         (["-d", "9"], "-d 9 exceeds 4"),
         (["-d", "0"], "-d 0 must be at least 1"),
-        (["--plot", "picture.xyz"], "no kind of picture"),
+        (["--plot", "picture.xyz"], "is not a picture format"),
         (["-o", "nowhere/out.csv"], "no directory 'nowhere'"),
     ],
 )
@@ -251,7 +251,7 @@ def test_bad_options(messy, options, message, tmp_path, monkeypatch):
     assert message in refused("embed", messy, "--missing", "median", *options)
 
 
-def test_the_input_is_not_overwritten(messy):
+def test_output_must_not_overwrite_the_input(messy):
     before = messy.read_bytes()
     assert "is the input" in refused("embed", messy, "-o", messy)
     assert messy.read_bytes() == before
@@ -286,16 +286,16 @@ def test_transform_returns_the_training_embedding(messy, model, tmp_path):
     assert load(model).columns == ["sepal_length", "sepal_width", "petal_length", "petal_width"]
 
 
-def test_transform_refuses_tables_that_do_not_fit(messy, model, iris, tmp_path):
+def test_transform_refuses_tables_with_other_columns(messy, model, iris, tmp_path):
     out = tmp_path / "new.csv"
     assert "4 of 150 rows" in refused("transform", model, messy, "-o", out)
     iris.drop(columns="petal_width").to_csv(tmp_path / "less.csv", index=False)
     assert "lacks 1 column" in refused("transform", model, tmp_path / "less.csv", "-o", out)
     iris.assign(petal_width="wide").to_csv(tmp_path / "text.csv", index=False)
-    assert "'petal_width' hold text" in refused("transform", model, tmp_path / "text.csv", "-o", out)
+    assert "'petal_width' holds text" in refused("transform", model, tmp_path / "text.csv", "-o", out)
 
 
-def test_transform_refuses_files_that_are_no_models(messy, model, tmp_path):
+def test_transform_refuses_invalid_model_files(messy, model, tmp_path):
     out = tmp_path / "new.csv"
     whole = model.read_bytes()
     broken = tmp_path / "broken.eig"
@@ -304,7 +304,7 @@ def test_transform_refuses_files_that_are_no_models(messy, model, tmp_path):
         (whole[:-1] + b"?", "is damaged"),
         (whole.replace(b'"version":2', b'"version":9', 1), "is damaged"),
         (b"\x80\x05junk", "stored as a pickle"),
-        (b'{"format": "eigenspan-model", "version": 1}\n\x80\x05junk', "a model of an older eigenspan"),
+        (b'{"format": "eigenspan-model", "version": 1}\n\x80\x05junk', "a model of an older version of eigenspan"),
         (b"", "not an eigenspan model"),
     ):
         broken.write_bytes(content)

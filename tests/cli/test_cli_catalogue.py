@@ -1,4 +1,4 @@
-"""What the command line says of methods that are no plain reducers."""
+"""Command line messages for methods that are not plain reducers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def iris(tmp_path: Path) -> Path:
     return path
 
 
-def test_they_are_listed_and_explained() -> None:
+def test_special_methods_are_listed_and_described() -> None:
     assert {row["name"] for row in json.loads(run("methods", "--family", "learning", "--json"))} == {
         "AffinityLearner",
         "KernelLearner",
@@ -32,18 +32,18 @@ def test_they_are_listed_and_explained() -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("KernelLearner", "gives rows no places"),
-        ("AffinityLearner", "gives rows no places"),
+        ("KernelLearner", "does not embed rows"),
+        ("AffinityLearner", "does not embed rows"),
         ("Anchored", "needs the known coordinates of some rows"),
     ],
 )
 @pytest.mark.parametrize("command", ["embed", "compare"])
-def test_what_cannot_embed_a_table_is_refused(iris: Path, command: str, name: str, reason: str) -> None:
+def test_methods_that_cannot_embed_a_table_are_refused(iris: Path, command: str, name: str, reason: str) -> None:
     said = " ".join(refused(command, iris, "--label", "species", "-m", name).split())
-    assert f"{name} {reason}: use it in Python" in said
+    assert f"{name} {reason}, which the command line does not support. Use it in Python" in said
 
 
-def test_those_that_can_do(iris: Path, tmp_path: Path) -> None:
+def test_other_special_methods_embed_a_table(iris: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
     run("embed", iris, "--label", "species", "-m", "pddp", "--set", "n_clusters=3", "-o", out)
     assert pd.read_csv(out)["cluster"].nunique() == 3

@@ -1,4 +1,4 @@
-"""Looking at a table, its dimension, several methods at once, and the installation."""
+"""The commands inspect, dimension, compare, doctor, info and methods."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def as_json(*arguments):
 
 @pytest.fixture
 def roll(tmp_path):
-    """A rolled-up sheet with a column of words, one of numbers for rows, one that is constant and a gap."""
+    """Write a Swiss roll with a text column, a column of row numbers, a constant column and a missing value."""
     rng = np.random.default_rng(0)
     t = 3 * np.pi * (1 + 2 * rng.uniform(size=300)) / 2
     frame = pd.DataFrame({"x": t * np.cos(t), "y": 20 * rng.uniform(size=300), "z": t * np.sin(t)})
@@ -31,7 +31,7 @@ def roll(tmp_path):
     return tmp_path / "roll.csv"
 
 
-def test_inspect_says_what_is_there(roll):
+def test_inspect_reports_columns_and_rows(roll):
     output = run("inspect", roll, "--label", "side", "--no-forecast")
     assert "300 rows, 6 columns" in output
     for word in ("identifier", "constant", "label", "numbers"):
@@ -49,10 +49,10 @@ def test_inspect_says_what_is_there(roll):
     assert forecast["Isomap"]["bytes"] > 300**2 * 8
 
 
-def test_inspect_of_two_clouds(tmp_path):
+def test_inspect_reports_two_connected_components(tmp_path):
     X = np.vstack([np.random.default_rng(0).normal(size=(40, 2)) + shift for shift in (0, 50)])
     pd.DataFrame(X, columns=["a", "b"]).to_csv(tmp_path / "t.csv", index=False)
-    assert "2 pieces (of 40, 40 points)" in run("inspect", tmp_path / "t.csv", "--no-forecast")
+    assert "2 connected components (of 40, 40 points)" in run("inspect", tmp_path / "t.csv", "--no-forecast")
 
 
 def test_dimension(roll, tmp_path):
@@ -65,7 +65,7 @@ def test_dimension(roll, tmp_path):
     assert "'guess'" in refused("dimension", roll, "-m", "guess", "--missing", "median", code=3)
 
 
-def test_compare_writes_a_page_a_picture_and_a_table(roll, tmp_path):
+def test_compare_writes_report_picture_and_table(roll, tmp_path):
     places = {name: tmp_path / name for name in ("r.html", "p.png", "m.csv")}
     arguments = ["compare", roll, "-m", "pca,isomap,lda", "--label", "side", "--missing", "median"]
     output = run(
@@ -87,10 +87,10 @@ def test_compare_writes_a_page_a_picture_and_a_table(roll, tmp_path):
     assert set(measures["embedding"]) == {"PCA", "Isomap", "LDA"}
     assert sorted(path.name for path in (tmp_path / "k").iterdir()) == ["Isomap.npz", "LDA.npz", "PCA.npz"]
     assert [row["method"] for row in as_json(*arguments)["methods"]] == ["PCA", "Isomap", "LDA"]
-    assert "does not end in .html" in refused(*arguments, "--report", tmp_path / "r.pdf", code=2)
+    assert "must end in .html" in refused(*arguments, "--report", tmp_path / "r.pdf", code=2)
 
 
-def test_a_page_of_very_many_columns_keeps_the_label(tmp_path):
+def test_report_of_many_columns_keeps_the_label(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 90))
     X[:, :70] = 0  # constant columns come first
@@ -100,7 +100,7 @@ def test_a_page_of_very_many_columns_keeps_the_label(tmp_path):
     assert "kind" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
-def test_a_method_that_fails_is_told_of_beside_the_others(roll):
+def test_compare_reports_a_failed_method_with_the_results(roll):
     output = run("compare", roll, "-m", "pca,isomap", "--missing", "median", "-k", 140, "--set", "metric=nonsense")
     assert "Isomap could not be fitted" in output
 
@@ -112,7 +112,7 @@ def test_doctor():
     assert facts["threads"] >= 1
 
 
-def test_info_is_readable():
+def test_info_has_no_markup():
     output = run("info", "lpp")
     assert "\\operatorname" not in output
     assert "``" not in output
@@ -120,7 +120,7 @@ def test_info_is_readable():
     assert json.loads(invoke("info", "lpp", "--json").stdout)["name"] == "LPP"
 
 
-def test_methods_fit_the_terminal():
+def test_list_of_methods_fits_the_terminal_width():
     result = invoke("methods")
     assert max(map(len, result.output.splitlines())) <= 80
     assert "cost" in result.output

@@ -1,4 +1,4 @@
-"""Files that are broken, and tables of which nothing is left."""
+"""Damaged files, and tables without any usable row."""
 
 import bz2
 import gzip
@@ -30,7 +30,7 @@ def model(tmp_path):
 
 
 @pytest.mark.parametrize("kind", PACKERS)
-def test_an_archive_cut_short(kind, tmp_path):
+def test_truncated_archive_is_refused(kind, tmp_path):
     whole = PACKERS[kind](TABLE.encode())
     table = tmp_path / f"cut.csv.{kind}"
     table.write_bytes(whole[: len(whole) // 2])
@@ -40,7 +40,7 @@ def test_an_archive_cut_short(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", PACKERS)
-def test_an_archive_with_wrong_bytes(kind, tmp_path):
+def test_corrupted_archive_is_refused(kind, tmp_path):
     bent = bytearray(PACKERS[kind](TABLE.encode()))
     bent[len(bent) // 2] ^= 255
     table = tmp_path / f"bent.csv.{kind}"
@@ -48,19 +48,19 @@ def test_an_archive_with_wrong_bytes(kind, tmp_path):
     assert str(table.name) in refused("embed", table, "-m", "pca", "-o", tmp_path / "out.csv")
 
 
-def test_no_complete_row_is_left_to_transform(model, tmp_path):
+def test_transform_refuses_a_table_without_complete_rows(model, tmp_path):
     gaps = tmp_path / "gaps.csv"
     gaps.write_text("a,b,c\n1,,2\n,1,1\n")
     output = refused("transform", model, gaps, "--missing", "drop-rows", "-o", tmp_path / "new.csv")
-    assert "2 rows with missing values (row 1, 2): drop-rows leaves nothing" in output
-    assert "Choose --missing median" in output
+    assert "2 rows with missing values (rows 1, 2): drop-rows leaves no row" in output
+    assert "Use --missing median" in output
     gaps.write_text("a,b,c\n1,,2\n3,1,1\n")
     output = run("transform", model, gaps, "--missing", "drop-rows", "-o", tmp_path / "new.csv")
-    assert "1 row is left" in output
+    assert "1 row remains" in output
 
 
-def test_a_model_that_would_run_code_is_not_opened(model, tmp_path):
-    """As older versions wrote models: one line that describes it, and a pickle."""
+def test_pickled_model_is_not_opened(model, tmp_path):
+    """Older versions wrote models as one line of description and a pickle."""
     marker = tmp_path / "ran"
     payload = pickle.dumps(Trap(marker))
     header = {"format": "eigenspan-model", "version": 1, "bytes": len(payload)}
@@ -77,7 +77,7 @@ def test_a_model_that_would_run_code_is_not_opened(model, tmp_path):
 
 
 class Trap:
-    """Makes a folder when it is unpickled."""
+    """Creates a folder when it is unpickled."""
 
     def __init__(self, marker):
         self.marker = str(marker)
@@ -86,26 +86,26 @@ class Trap:
         return os.mkdir, (self.marker,)
 
 
-def test_models_of_python_and_of_the_command_line(model, tmp_path):
+def test_python_and_command_line_models_are_distinguished(model, tmp_path):
     with pytest.raises(ModelError, match="is a model of the command line"):
         eigenspan.load(model)
     assert describe(model)["provenance"]["columns"] == ["a", "b", "c"]
     eigenspan.save(eigenspan.PCA(2), model)
     output = refused("transform", model, tmp_path / "table.csv", "-o", tmp_path / "new.csv")
-    assert "holds a PCA alone" in output
+    assert "holds only a PCA" in output
     write_model({"method": "PCA", "estimator": eigenspan.PCA(2)}, model, eigenspan.PCA(2))
     assert "is malformed" in refused("transform", model, tmp_path / "table.csv", "-o", tmp_path / "new.csv")
 
 
-def test_a_model_that_cannot_be_written(tmp_path):
+def test_model_that_cannot_be_saved_is_refused(tmp_path):
     table = tmp_path / "table.csv"
     table.write_text(TABLE)
     output = refused("embed", table, "-m", "pca", "-o", tmp_path / "out.csv", "--model", tmp_path / "no" / "m.eig")
     assert "no" in output
 
 
-def test_no_complete_row_is_left_to_embed(tmp_path):
+def test_embed_refuses_a_table_without_complete_rows(tmp_path):
     gaps = tmp_path / "gaps.csv"
     gaps.write_text("a,b\n1,\n,1\n3,\n,5\n")
     output = refused("embed", gaps, "--missing", "drop-rows", "-o", tmp_path / "new.csv")
-    assert "leaves nothing. Choose --missing drop-columns or median" in output
+    assert "leaves no row. Use --missing drop-columns or median" in output

@@ -1,4 +1,4 @@
-"""Files of any encoding, and commands on pipes whose encoding lacks characters of the output."""
+"""Input files in many encodings, and output streams whose encoding lacks some characters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from cli_helpers import invoke, run
 
-#: Run every command in one process, for starting ten takes long; print what failed.
+#: Runs every command in one process, because starting ten is slow; prints failures.
 SCRIPT = """
 import sys, traceback
 from eigenspan.cli import main
@@ -52,7 +52,7 @@ NARROW = {
 
 
 @pytest.mark.parametrize("encoding", NARROW)
-def test_every_command_ends_well(folder, encoding):
+def test_every_command_succeeds_with_any_encoding(folder, encoding):
     if encoding == "C locale" and not sys.prefix.isascii():
         pytest.skip("Python and threadpoolctl cannot read an environment in a folder with an accent in the C locale")
     t, m = folder / "t.csv", folder / "m.eig"
@@ -73,18 +73,18 @@ def test_every_command_ends_well(folder, encoding):
     assert b"?" in done.stdout
 
 
-def test_json_loses_no_character(folder):
+def test_json_keeps_every_character(folder):
     command = [sys.executable, "-m", "eigenspan", "embed", "t.csv", "-o", "o.csv", "--json", "-q"]
     given = {"cwd": folder, "capture_output": True, "check": True}
     done = subprocess.run(command, env=environment(PYTHONIOENCODING="ascii"), **given)
     assert json.loads(done.stdout)["columns"] == ["größe", "β → γ", "длина", "x"]
 
 
-def test_a_table_on_a_narrow_pipe_says_what_it_lost(folder):
+def test_unencodable_characters_on_a_pipe_give_a_warning(folder):
     command = [sys.executable, "-m", "eigenspan", "embed", "t.csv", "--label", "kind", "-o", "-", "-q"]
     given = {"cwd": folder, "capture_output": True, "check": True}
     done = subprocess.run(command, env=environment(PYTHONIOENCODING="cp1252"), **given)
-    assert b"uses cp1252, which cannot express '\\u0434'" in done.stderr
+    assert b"uses cp1252, which cannot represent '\\u0434'" in done.stderr
     assert done.stdout.count(b"??") == done.stdout.count(b"\n") - 1 - done.stdout.count(b"nein")
 
 
@@ -103,31 +103,37 @@ READ = {
     "utf-16": (text_of(ROWS).encode("utf-16"), ""),
     "utf-16-be with mark": (b"\xfe\xff" + text_of(ROWS).encode("utf-16-be"), ""),
     "utf-32": (text_of(ROWS).encode("utf-32"), ""),
-    "utf-16-le": (text_of(ROWS).encode("utf-16-le"), "has no byte order mark; it was read as UTF-16 (little-endian)."),
-    "utf-16-be": (text_of(ROWS).encode("utf-16-be"), "has no byte order mark; it was read as UTF-16 (big-endian)."),
-    "cp1252": (text_of(ROWS).encode("cp1252"), "is not UTF-8; it was read as Windows-1252."),
-    "latin-1": (text_of(LATIN).encode("latin-1"), "is not UTF-8; it was read as Latin-1."),
-    "stray": (text_of(ROWS).encode() + b"\xff\x80;3;4;x\n", "has bytes that are not UTF-8; each was read as �."),
-    "cut utf-16": (text_of(ROWS).encode("utf-16") + b"\x41", "was read as UTF-16, with � for bytes that are damaged."),
-    "late": (b"".join([b"a;b;c\n", b"1;2;x\n" * 2**18, "3;4;é\n".encode("latin-1")]), "it was read as Latin-1."),
+    "utf-16-le": (text_of(ROWS).encode("utf-16-le"), "has no byte order mark; reading it as UTF-16 (little-endian)."),
+    "utf-16-be": (text_of(ROWS).encode("utf-16-be"), "has no byte order mark; reading it as UTF-16 (big-endian)."),
+    "cp1252": (text_of(ROWS).encode("cp1252"), "is not UTF-8; reading it as Windows-1252."),
+    "latin-1": (text_of(LATIN).encode("latin-1"), "is not UTF-8; reading it as Latin-1."),
+    "stray": (
+        text_of(ROWS).encode() + b"\xff\x80;3;4;x\n",
+        "has bytes that are not valid UTF-8; reading it as UTF-8, with � for each of them.",
+    ),
+    "cut utf-16": (
+        text_of(ROWS).encode("utf-16") + b"\x41",
+        "has invalid bytes; reading it as UTF-16, with � for each of them.",
+    ),
+    "late": (b"".join([b"a;b;c\n", b"1;2;x\n" * 2**18, "3;4;é\n".encode("latin-1")]), "reading it as Latin-1."),
 }
 
 
 @pytest.mark.parametrize("packed", ["", ".gz"])
 @pytest.mark.parametrize("name", READ)
-def test_a_file_of_any_encoding_is_read(tmp_path, name, packed):
+def test_file_encoding_is_detected(tmp_path, name, packed):
     data, note = READ[name]
     path = tmp_path / f"t.csv{packed}"
     path.write_bytes(gzip.compress(data, 1) if packed else data)
     result = invoke("inspect", path, "--no-forecast", "--json", *(["--label", "kind"] if name != "late" else []))
     assert result.exit_code == 0, result.output
-    assert (note in result.stderr) if note else ("read as" not in result.stderr)
-    assert result.stderr.count("read as") == bool(note)
+    assert (note in result.stderr) if note else ("reading it as" not in result.stderr)
+    assert result.stderr.count("reading it as") == bool(note)
     columns = [column["name"] for column in json.loads(result.stdout)["columns"]]
     assert columns == (["a", "b", "c"] if name == "late" else ["navn", "x", "ÿ", "kind"])
 
 
-def test_cells_of_another_encoding_are_right(tmp_path):
+def test_cells_are_decoded_correctly(tmp_path):
     for name in ("utf-16-le", "cp1252", "utf-16-be with mark"):
         (tmp_path / "t.csv").write_bytes(READ[name][0])
         run("embed", tmp_path / "t.csv", "--label", "kind", "--id", "navn", "-o", tmp_path / "o.csv")
@@ -137,7 +143,7 @@ def test_cells_of_another_encoding_are_right(tmp_path):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252", "latin-1"])
-def test_json_of_any_encoding_is_read(tmp_path, encoding):
+def test_json_encoding_is_detected(tmp_path, encoding):
     lines = "".join(json.dumps({"ä": i, "x": i * i % 7, "k": "é"}, ensure_ascii=False) + "\n" for i in range(30))
     (tmp_path / "t.jsonl").write_bytes(lines.encode(encoding))
     found = json.loads(invoke("inspect", tmp_path / "t.jsonl", "--no-forecast", "--json").stdout)
@@ -145,7 +151,7 @@ def test_json_of_any_encoding_is_read(tmp_path, encoding):
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "txt", "json", "jsonl", "dat"])
-def test_any_bytes_end_in_a_table_or_a_message(tmp_path, ending):
+def test_random_bytes_give_a_table_or_a_message(tmp_path, ending):
     rng = np.random.default_rng(0)
     for alphabet in [range(256), list(b'a1,;"\n\r\t {[]}:\x00\xff\xfe')] * 6:
         data = bytes(rng.choice(alphabet, int(rng.integers(1, 3000))).tolist())
@@ -154,12 +160,12 @@ def test_any_bytes_end_in_a_table_or_a_message(tmp_path, ending):
         assert result.exception is None or isinstance(result.exception, SystemExit), (data, result.exception)
 
 
-def test_a_cell_longer_than_the_csv_module_takes(tmp_path):
+def test_cell_longer_than_the_csv_limit_is_read(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,c\n" + "".join(f"{i},{i * i % 7},{'w' * 200_000}\n" for i in range(12)))
     run("embed", tmp_path / "t.csv", "-d", 1, "-o", tmp_path / "o.csv")
 
 
-def test_the_encoding_is_said_once_for_a_table_in_chunks(tmp_path, monkeypatch):
+def test_encoding_is_reported_once_for_chunked_tables(tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_bytes(READ["cp1252"][0])
     monkeypatch.setattr("eigenspan.cli.files.parts.available_memory", lambda: 100)
     result = invoke("embed", tmp_path / "t.csv", "--label", "kind", "-o", tmp_path / "o.csv")

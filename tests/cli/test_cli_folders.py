@@ -1,4 +1,4 @@
-"""A folder of Parquet files in, and one out."""
+"""Folders of Parquet files as input and output."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ def in_parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("method", ["pca", "lda"])
-def test_a_folder_is_one_table(folder: Path, in_parts: bool, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_of_parquet_files_is_read_as_one_table(
+    folder: Path, in_parts: bool, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings = ["-m", method, "-d", 1, "--label", "kind"]
     said = run("embed", folder / "in", *settings, "-o", folder / "out")
     assert ("reading it in chunks" in said) == in_parts
@@ -51,11 +53,13 @@ def test_a_folder_is_one_table(folder: Path, in_parts: bool, method: str, monkey
     pd.testing.assert_frame_equal(pd.read_csv(folder / "out.csv"), whole)
 
 
-def test_folders_that_are_refused(folder: Path, in_parts: bool) -> None:
+def test_invalid_folders_are_refused(folder: Path, in_parts: bool) -> None:
     (folder / "empty").mkdir()
     assert "is a directory without Parquet files" in refused("embed", folder / "empty", "-o", folder / "o.csv", code=2)
-    assert "holds files already" in refused("embed", folder / "in", "-o", folder / "in", code=2)
-    assert "has no ending" in refused("embed", folder / "whole.parquet", "-o", folder / "out", code=2)
+    assert "already contains files" in refused("embed", folder / "in", "-o", folder / "in", code=2)
+    assert "does not end like a supported table" in refused(
+        "embed", folder / "whole.parquet", "-o", folder / "out", code=2
+    )
     assert "holds folders of Parquet files" in refused("embed", folder, "-o", folder / "o.csv", code=2)
     pd.DataFrame({"a": [1.0, 2.0], "other": [2.0, 3.0]}).to_parquet(folder / "in" / "9.parquet")
-    assert "change on the way" in refused("embed", folder / "in", "-o", folder / "o.csv", code=3)
+    assert "change within the table" in refused("embed", folder / "in", "-o", folder / "o.csv", code=3)

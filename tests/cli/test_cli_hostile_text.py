@@ -1,4 +1,4 @@
-"""Names, labels, file names and options that a terminal would obey, through every command."""
+"""Names, labels, file names and options with control characters, through every command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from cli_helpers import invoke
 from eigenspan.cli.escape import escaped, escaped_json, paragraph, shortened
 
-#: What must not reach a terminal: control characters but the line feed, marks that reorder text, separators of lines.
+#: Characters that must not reach a terminal: control characters except the line feed, direction marks, line separators.
 OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 
 NAMES = {
@@ -36,7 +36,7 @@ NAMES = {
     "long": "w" * 5000,
     "letters": "é漢字 👩\u200d👧 e\u0301",
 }
-#: Shown as they are by at least one command.
+#: Texts that at least one command must print unchanged.
 LITERAL = ("m[red]m[/red]m", "l[link=http://e.org]l[/link]", "k[/]k[bold]", "e:smile:e", "é漢字")
 
 
@@ -62,7 +62,7 @@ LABEL, IDENTIFIER = "l[red]l\x1b]0;x\x07", "i[red]\x1b[1m id"
 
 
 def commands(folder):
-    """By name, with the streams to judge; a table on a pipe is data and stays as it is."""
+    """Return the commands by name, with the streams to check; a table on a pipe is data and is not escaped."""
     t, gaps, less, bad, junk = (
         folder / name
         for name in (
@@ -144,7 +144,7 @@ EXPECTED = {
 
 @pytest.fixture(scope="module")
 def results(folder):
-    """Every command, once, in the order of the table: `transform` reads the model that `embed` writes."""
+    """Run every command once, in order, because `transform` reads the model that `embed` writes."""
     return {
         name: invoke(*arguments, input="a,b\n\x1b[2J[red],1\n" if name == "embed stdin" else None)
         for name, arguments in commands(folder).items()
@@ -153,7 +153,7 @@ def results(folder):
 
 @pytest.mark.filterwarnings("ignore:Glyph:UserWarning")
 @pytest.mark.parametrize("name", commands(Path()))
-def test_nothing_is_obeyed(results, name):
+def test_control_characters_are_escaped_by_every_command(results, name):
     result = results[name]
     assert result.exception is None or isinstance(result.exception, SystemExit), repr(result.exception)
     code = EXPECTED.get(name, 0)
@@ -166,32 +166,32 @@ def test_nothing_is_obeyed(results, name):
         assert max(map(len, text.splitlines()), default=0) < 20_000 or "--json" in name
 
 
-def test_names_are_shown_as_they_are(results):
+def test_harmless_names_are_not_changed(results):
     said = "".join(result.stdout + result.stderr for name, result in results.items() if "--json" not in name)
     assert [text for text in LITERAL if text not in said] == []
     for visible in (r"t\x1b]0;owned\x07t", r"safe\rgone", r"c\x9b31mc", r"r\u202egnp.exe", r"t[red]\x1b[2J\r.jsonl"):
         assert visible in said
-    assert "w" * 100 not in "".join(re.findall(r"goes with:.*", said))
+    assert "w" * 100 not in "".join(re.findall(r"correlates with:.*", said))
 
 
-def test_file_names_keep_their_brackets(results):
+def test_brackets_in_file_names_are_not_markup(results):
     assert r"o[red]\x1b[2J.csv" in results["embed"].stdout
     assert r"p[red]\x1b[2J.png" in results["embed"].stdout
     assert r"t[red]\x1b[2J\r.jsonl" in results["inspect"].stdout
 
 
-def test_json_has_every_character(results, folder):
+def test_json_output_keeps_every_character(results, folder):
     for name in ("embed --json", "inspect --json"):
         found = json.loads(results[name].stdout)["columns"]
         names = found if name == "embed --json" else [column["name"] for column in found]
         assert set(NAMES.values()) <= set(names)
 
 
-def test_a_pipe_gets_the_table_as_it_is(results):
+def test_table_on_a_pipe_is_not_escaped(results):
     assert "\x1b[2J[/red]" in results["embed -o -"].stdout
 
 
-def test_a_terminal_gets_it_escaped(monkeypatch, capsys):
+def test_table_on_a_terminal_is_escaped(monkeypatch, capsys):
     from eigenspan.cli.console import print_table
 
     print_table("a,b\n\x1b[2J,1\n")
@@ -201,8 +201,8 @@ def test_a_terminal_gets_it_escaped(monkeypatch, capsys):
     assert capsys.readouterr().out == "a,b\n\\x1b[2J,1\n"
 
 
-def test_spinners_and_styles_of_a_terminal(monkeypatch, capsys):
-    """With a terminal, the escape sequences are those of rich: what comes from data is not among them."""
+def test_terminal_output_has_only_escape_sequences_of_rich(monkeypatch, capsys):
+    """On a terminal, escape sequences come only from rich, never from the data."""
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
     from eigenspan.cli.console import Grid, Unfit, show, warn, working
@@ -225,8 +225,8 @@ def test_spinners_and_styles_of_a_terminal(monkeypatch, capsys):
     assert "\x07" not in said
 
 
-def test_what_python_prints_itself_is_escaped(tmp_path):
-    """A traceback of --debug, and a warning, in a process of its own."""
+def test_tracebacks_and_warnings_are_escaped(tmp_path):
+    """Check a traceback of --debug and a warning, in a subprocess."""
     (tmp_path / "t.csv").write_text("a,b\n1,2\n3,5\n6,7\n")
     script = (
         "import sys, warnings\nfrom eigenspan.cli import main\n"
@@ -257,7 +257,7 @@ def test_escapes():
     assert OBEYED.findall(escaped_json(document)) == []
 
 
-def test_long_texts_lose_their_middle():
+def test_long_texts_are_shortened_in_the_middle():
     assert shortened("x" * 60) == "x" * 60
     assert len(shortened("ab" * 100, 40)) == 40
     assert shortened("a" * 30 + "b" * 300 + "c" * 15).startswith("a" * 30)

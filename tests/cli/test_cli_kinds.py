@@ -1,4 +1,4 @@
-"""Methods that take rows with gaps, and those that take a response: what the command hands to them."""
+"""Methods that accept missing values, and methods that need a response."""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,7 @@ from cli_helpers import refused, run
 
 @pytest.fixture
 def table(tmp_path):
-    """Four columns, a response of the first of them, and gaps in the last."""
+    """Write four columns, a response that depends on the first, and missing values in the last."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.standard_normal((200, 4)), columns=list("abcd"))
     frame["d"] += frame["c"]
@@ -21,14 +21,16 @@ def table(tmp_path):
     return path
 
 
-def test_gaps_are_refused_with_a_method_that_takes_them(table, tmp_path):
-    assert "a method that takes gaps, such as --method ppca" in refused("embed", table, "--columns", "a,b,c,d")
+def test_message_on_missing_values_names_a_method_that_accepts_them(table, tmp_path):
+    assert "a method that accepts missing values, such as --method ppca" in refused(
+        "embed", table, "--columns", "a,b,c,d"
+    )
 
 
-def test_a_method_that_takes_gaps_gets_them(table, tmp_path):
+def test_missing_values_are_passed_to_methods_that_accept_them(table, tmp_path):
     out, model = tmp_path / "out.csv", tmp_path / "ppca.model"
     said = run("embed", table, "--columns", "a,b,c,d", "-m", "ppca", "-o", out, "--model", model)
-    assert "23 values missing, in 23 rows: the method takes them so." in said
+    assert "23 values missing, in 23 rows: the method accepts missing values." in said
     embedded = pd.read_csv(out)
     assert len(embedded) == 200
     assert not embedded.filter(like="ppca").isna().any().any()
@@ -38,12 +40,12 @@ def test_a_method_that_takes_gaps_gets_them(table, tmp_path):
 
 
 @pytest.mark.parametrize("response", ["yield", "grade"])
-def test_a_response_may_be_numbers_or_words(response, table, tmp_path):
+def test_response_may_be_numbers_or_text(response, table, tmp_path):
     out = tmp_path / "out.csv"
     run("embed", table, "--columns", "a,b,c", "-m", "sir", "-d", "1", "--label", response, "-o", out)
     found = pd.read_csv(out).filter(like="sir").to_numpy()[:, 0]
     assert abs(np.corrcoef(found, pd.read_csv(table)["a"])[0, 1]) > 0.95
 
 
-def test_a_response_is_asked_for(table, tmp_path):
-    assert "name their column with --label" in refused("embed", table, "--columns", "a,b,c", "-m", "save")
+def test_missing_response_is_refused(table, tmp_path):
+    assert "name the column with --label" in refused("embed", table, "--columns", "a,b,c", "-m", "save")

@@ -1,6 +1,6 @@
-"""Files that claim or unfold to more than the memory there is: refused in one paragraph, before they are read.
+"""Files that need more memory than is available are refused with one paragraph, before they are read.
 
-The commands run in a process whose addresses are limited, so that reading such a file fails there and nowhere else.
+The commands run in a subprocess with a limited address space, so that reading such a file would fail.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from cli_helpers import invoke, refused, run
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc and limits of addresses")
 
-#: Bytes that the process may take beyond what the libraries have.
+#: Memory that the process may allocate beyond that of its libraries.
 ROOM = 800 * 2**20
-#: What the files unfold to, at least.
+#: Minimum size of the uncompressed files.
 LARGE = 1000 * 2**20
 
 SCRIPT = """
@@ -48,7 +48,7 @@ for line in sys.argv[2:]:
 
 
 def limited(*lines, room=ROOM):
-    """Result of each command in a process of little memory."""
+    """Return the result of each command in a process with limited memory."""
     command = [sys.executable, "-c", SCRIPT, str(room), *lines]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     environment |= {
@@ -63,7 +63,7 @@ def limited(*lines, room=ROOM):
 
 
 def header(shape, descr="<f8", version=1):
-    """A .npy of this header."""
+    """Return the header of a .npy file."""
     text = str({"descr": descr, "fortran_order": False, "shape": shape}).encode() + b"\n"
     return b"\x93NUMPY" + bytes([version, 0]) + len(text).to_bytes(2 if version == 1 else 4, "little") + text
 
@@ -117,7 +117,7 @@ def write_columns(path):
 def write_text(path):
     rows, line = b"1,2,3,4\n" * 2**21, b"1" * 2**24
     packers = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
-    for ending, pack in packers.items():  # files of several members, all alike
+    for ending, pack in packers.items():  # compressed files of several equal members
         (path / f"rows.csv.{ending}").write_bytes(pack(b"a,b,c,d\n") + pack(rows) * (LARGE // 2 // len(rows)))
         (path / f"line.csv.{ending}").write_bytes(pack(b"a,b,c,d\n") + pack(line) * (LARGE // len(line)))
     (path / "blanks.json.gz").write_bytes(gzip.compress(b"[") + gzip.compress(b" " * 2**24) * (LARGE // 2**24))
@@ -139,7 +139,7 @@ def write_workbooks(path):
     for name, grown in (("sheet.xlsx", sheet), ("styles.xlsx", "xl/styles.xml")):
         with zipfile.ZipFile(path / name, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
             for part, content in parts.items():
-                if part == grown:  # blanks before the last end of an element
+                if part == grown:  # spaces before the last closing tag
                     place = content.rindex(b"</", 0, content.rindex(b"</"))
                     content = content[:place] + b" " * (250 * 2**20) + content[place:]
                 archive.writestr(part, content)
@@ -191,7 +191,7 @@ OTHERS = [
 
 
 @pytest.mark.parametrize("name", [*DAMAGED, *LARGER, *OTHERS])
-def test_a_message_and_no_traceback(results, name):
+def test_oversized_files_give_a_message_without_traceback(results, name):
     found = results[name]
     assert found["code"] == 3, found
     paragraphs = [line for line in found["told"].splitlines() if line.startswith("Error: ")]
@@ -200,30 +200,30 @@ def test_a_message_and_no_traceback(results, name):
 
 
 @pytest.mark.parametrize("name", DAMAGED)
-def test_headers_that_claim_more_than_the_file_holds(results, name):
+def test_false_headers_are_refused_as_damage(results, name):
     assert "is damaged or was cut short" in results[name]["told"]
     assert "TB (shape (" in results[name]["told"]
 
 
 @pytest.mark.parametrize("name", LARGER)
-def test_sizes_are_named_before_reading(results, name):
+def test_message_states_the_size_before_reading(results, name):
     told = results[name]["told"]
     assert "memory" in told
     assert "ran out of memory" not in told, "predicted, and not run into"
     assert any(f" {unit}" in told for unit in ("MB", "GB", "TB", "e+"))
 
 
-def test_every_file_is_judged(results):
+def test_every_file_has_an_expected_outcome(results):
     assert set(results) == {*DAMAGED, *LARGER, *OTHERS, *SMALL}
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_what_fits_is_read_under_the_same_limit(results, name):
+def test_small_files_are_read_under_the_same_limit(results, name):
     assert results[name]["code"] == 0, results[name]
 
 
-def test_memory_that_runs_out_is_a_message(tmp_path, monkeypatch):
-    """Whatever allocates: no prediction covers everything."""
+def test_out_of_memory_during_a_command_gives_a_message(tmp_path, monkeypatch):
+    """No prediction covers all allocations, so any of them may fail."""
     (tmp_path / "t.csv").write_text("a,b\n1,2\n3,4\n5,7\n")
 
     def fail(*given):
@@ -238,7 +238,7 @@ def test_memory_that_runs_out_is_a_message(tmp_path, monkeypatch):
         assert "ran out of memory" in refused(command[0], tmp_path / "t.csv", *command[1:], code=3)
 
 
-def test_the_limit_of_the_user_counts(tmp_path, monkeypatch):
+def test_user_memory_limit_is_respected(tmp_path, monkeypatch):
     np.savez_compressed(tmp_path / "t.npz", X=np.zeros((10_000, 50)))
     monkeypatch.setenv("EIGENSPAN_MEMORY", "1M")
     output = refused("inspect", tmp_path / "t.npz", code=3)
@@ -259,7 +259,7 @@ def test_compressed_text_is_read_in_chunks(tmp_path, monkeypatch, ending):
     np.testing.assert_allclose(parts, whole, atol=1e-8)
 
 
-def test_chunks_of_wide_text_have_fewer_rows(tmp_path, monkeypatch):
+def test_chunks_of_wide_tables_have_fewer_rows(tmp_path, monkeypatch):
     from eigenspan.cli.files import Reading
     from eigenspan.cli.files.parts import parts_of
 
@@ -268,8 +268,8 @@ def test_chunks_of_wide_text_have_fewer_rows(tmp_path, monkeypatch):
     assert {len(part) for part in parts_of(tmp_path / "t.csv", Reading())} == {10}
 
 
-def test_chunks_of_long_text_have_fewer_rows(tmp_path):
-    """100 GB of text from 50 kB, a few hundred rows at a time."""
+def test_chunks_of_long_cells_have_fewer_rows(tmp_path):
+    """50 kB expand to 100 GB of text, read a few hundred rows at a time."""
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     from eigenspan.cli.files import Reading
     from eigenspan.cli.files.parts import parts_of, too_large
@@ -283,14 +283,14 @@ def test_chunks_of_long_text_have_fewer_rows(tmp_path):
 
 
 class Dataset:
-    """What h5py says of an array."""
+    """Stand-in for an h5py dataset."""
 
     def __init__(self, shape, itemsize=8, attrs=None):
         self.shape, self.dtype, self.attrs = shape, np.dtype(f"V{itemsize}"), attrs or {}
 
 
-def test_anndata_files(tmp_path, monkeypatch):
-    """With stand-ins for h5py and anndata, which need not be installed."""
+def test_anndata_size_is_computed_from_headers(tmp_path, monkeypatch):
+    """Stand-ins replace h5py and anndata, which may not be installed."""
     from types import ModuleType
 
     class File(dict):
@@ -317,7 +317,7 @@ def test_anndata_files(tmp_path, monkeypatch):
     assert "21.8 TB" in output
 
 
-def test_endless_streams_stop(tmp_path, monkeypatch):
+def test_endless_streams_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=2**20))
     result = invoke("inspect", "-", input=b"1,2\n" * 2**20)
     assert result.exit_code == 1

@@ -1,4 +1,4 @@
-"""Messy files end in a result or in one paragraph."""
+"""Messy files give a result or a message of one paragraph."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from cli_helpers import invoke
 from messy_files import MESSY
 
-#: What surely can be embedded.
+#: Files that must be embedded without an error.
 FINE = {
     *(
         "plain.csv",
@@ -49,7 +49,7 @@ UNFIT = {
 
 
 @pytest.mark.parametrize("name", sorted(MESSY))
-def test_a_result_or_one_paragraph(name, tmp_path, monkeypatch):
+def test_messy_files_give_a_result_or_one_message(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     content = MESSY[name]
     (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -66,6 +66,6 @@ def test_a_result_or_one_paragraph(name, tmp_path, monkeypatch):
         assert not (tmp_path / "out.csv").exists()
 
 
-def test_there_are_enough_of_them():
+def test_number_of_messy_files():
     assert len(MESSY) >= 60
     assert set(MESSY) >= FINE | UNFIT

@@ -1,4 +1,4 @@
-"""Tables as people have them: pipes, formats, numbers as they are written, columns that name rows."""
+"""Reading of user tables: pipes, formats, number notation, identifier columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from cli_helpers import invoke, refused, run
 from eigenspan.cli.files.number_cells import numbers_in
 from eigenspan.cli.roles import identifiers, words_in
-from eigenspan.cli.words import in_words
+from eigenspan.cli.words import for_command_line
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def file(survey, tmp_path):
     return tmp_path / "survey.csv"
 
 
-# --------------------------------------------------------------------------------------- numbers for people
+# --------------------------------------------------------------------------------------- number notation
 @pytest.mark.parametrize(
     "cells, numbers",
     [
@@ -59,7 +59,7 @@ def file(survey, tmp_path):
         (["10,20", None, "1,234"], [10.2, np.nan, 1.234]),
     ],
 )
-def test_numbers_as_people_write_them(cells, numbers):
+def test_human_number_notation_is_parsed(cells, numbers):
     found = numbers_in(pd.Series(cells, dtype=object))
     assert found is not None
     np.testing.assert_array_equal(found[0], numbers)
@@ -72,25 +72,25 @@ def test_numbers_as_people_write_them(cells, numbers):
         *(["192.168.0.1"], ["1,23,456"], ["12:30"], ["1-2"], [None], [""], ["1.234,5", "1,234.5"]),
     ],
 )
-def test_what_is_no_number_stays_text(cells):
+def test_other_columns_stay_text(cells):
     assert numbers_in(pd.Series(cells, dtype=object)) is None
 
 
-def test_the_user_decides_what_a_mark_means():
+def test_user_options_override_detected_marks():
     column = pd.Series(["9,189", "1,200"], dtype=object)
     np.testing.assert_array_equal(numbers_in(column, decimal=",")[0], [9.189, 1.2])
     np.testing.assert_array_equal(numbers_in(column, thousands=",")[0], [9189, 1200])
     assert numbers_in(pd.Series(["1,5"], dtype=object), thousands=",") is None
 
 
-def test_how_numbers_were_read_is_said(file, tmp_path):
+def test_detected_notation_is_reported(file, tmp_path):
     output = run("embed", file, "-o", tmp_path / "out.csv")
-    assert "'$' left out: 'income'" in output
-    assert "'.' between thousands, ',' before decimals: 'debt'" in output
+    assert "without '$': 'income'" in output
+    assert "'.' as thousands separator, ',' as decimal mark: 'debt'" in output
     assert "Embedding 60 rows and 4 columns" in output
 
 
-# --------------------------------------------------------------------------------------- names of rows
+# --------------------------------------------------------------------------------------- identifiers
 @pytest.mark.parametrize(
     "name, values, is_one",
     [
@@ -108,46 +108,46 @@ def test_how_numbers_were_read_is_said(file, tmp_path):
         ("humid", [60, 70, 80] * 10, False),
     ],
 )
-def test_columns_that_name_rows(name, values, is_one):
+def test_identifier_columns_are_detected(name, values, is_one):
     assert bool(identifiers(pd.DataFrame({name: values}))) == is_one
 
 
-def test_identifiers_are_set_aside_and_can_be_kept(file, tmp_path):
+def test_identifiers_are_left_out_unless_kept(file, tmp_path):
     out = tmp_path / "out.csv"
     output = run("embed", file, "-o", out)
-    assert "row identifier: 'PassengerId'" in output
+    assert "Used as row identifier, not embedded: 'PassengerId'" in output
     assert "'zip' (a code, by its name)" in output
     assert list(pd.read_csv(out)) == ["PassengerId", "pca0", "pca1"]
     assert "and 5 columns of numbers" in run("embed", file, "--keep", "zip", "-o", out)
     assert "and 2 columns of numbers" in run("embed", file, "--columns", "zip,age", "-o", out)
 
 
-def test_words_become_columns_when_asked(file, tmp_path):
+def test_categories_are_one_hot_encoded_on_request(file, tmp_path):
     output = run("embed", file, "--categorical", "onehot", "-o", tmp_path / "out.csv")
-    assert "each word of 'city'" in output
+    assert "per category): 'city'" in output
     assert "and 7 columns of numbers" in output
     assert not words_in(pd.Series([f"name {i}" for i in range(30)]))
 
 
-def test_a_column_that_is_an_axis_is_named(tmp_path):
+def test_axis_that_shows_one_column_is_reported(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(80, 4)) * [1, 1, 1, 100], columns=list("abcd"))
     frame.to_csv(tmp_path / "t.csv", index=False)
     output = run("embed", tmp_path / "t.csv", "--scale", "none", "-o", tmp_path / "out.csv")
-    assert "The axis pca0 shows the column 'd' alone" in output
-    assert "pca0 goes with: d" in output
+    assert "The axis pca0 shows almost only the column 'd'" in output
+    assert "pca0 correlates with: d" in output
 
 
-# --------------------------------------------------------------------------------------- formats and places
+# --------------------------------------------------------------------------------------- formats and targets
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".json", ".parquet", ".feather", ".npz"])
-def test_every_format_comes_back(ending, file, tmp_path):
+def test_every_output_format_can_be_read_back(ending, file, tmp_path):
     first, second = tmp_path / f"a{ending}", tmp_path / f"b{ending}"
     run("embed", file, "--label", "city", "-o", first)
     run("embed", first, "--scale", "none", "-o", second, *([] if ending == ".npz" else ["--columns", "pca*"]))
     assert second.stat().st_size
 
 
-def test_an_array_holds_the_embedding(file, tmp_path):
+def test_npy_output_has_only_the_embedding(file, tmp_path):
     run("embed", file, "-d", 3, "-o", tmp_path / "a.npy")
     assert np.load(tmp_path / "a.npy").shape == (60, 3)
 
@@ -163,7 +163,7 @@ def test_workbooks(survey, tmp_path):
     assert "There is no sheet 'third'" in refused("embed", tmp_path / "book.xlsx", "--sheet", "third", code=2)
 
 
-def test_scipys_sparse_matrices(tmp_path):
+def test_sparse_matrices_of_scipy(tmp_path):
     X = sp.random(50, 8, density=0.5, random_state=0, format="csr")
     sp.save_npz(tmp_path / "x.npz", X)
     run("embed", tmp_path / "x.npz", "--scale", "none", "-o", tmp_path / "out.npy")
@@ -173,7 +173,7 @@ def test_scipys_sparse_matrices(tmp_path):
     )
 
 
-def test_blanks_separate_columns_too(tmp_path):
+def test_whitespace_separates_columns(tmp_path):
     np.savetxt(tmp_path / "x.dat", np.random.default_rng(0).normal(size=(20, 3)))
     assert "20 rows, 3 columns" in run("embed", tmp_path / "x.dat", "-o", tmp_path / "o.csv")
 
@@ -186,29 +186,29 @@ def test_pipes(file, tmp_path):
     assert "row identifier" in result.stderr
     empty = invoke("embed", "-", input=b"")
     assert empty.exit_code == 3
-    assert "Nothing came through the pipe" in empty.stderr
+    assert "Standard input is empty" in empty.stderr
 
 
 @pytest.mark.parametrize(
     "options, message, code",
     [
-        (["-o", "out.xyz"], "no ending that names a kind of table", 2),
-        (["-o", "a.csv", "--plot", "a.csv"], "no kind of picture", 2),
+        (["-o", "out.xyz"], "does not end like a supported table", 2),
+        (["-o", "a.csv", "--plot", "a.csv"], "is not a picture format", 2),
         (["-o", "x/../a.csv", "--model", "a.csv"], "There is no directory", 2),
         (["-o", "./a.csv", "--model", "a.csv"], "both name", 2),
         (["-o", "."], "is a directory", 2),
         (["-m", "pca,lle", "--model", "m.eig"], "--model saves one method", 2),
-        (["--metric", "cosine"], "PCA has no distance to choose", 2),
+        (["--metric", "cosine"], "PCA has no metric parameter", 2),
         (["-d", "2.5"], "Got 2.5 instead", 2),
         (["-d", "many"], "Got 'many' instead", 2),
     ],
 )
-def test_places_and_options_that_cannot_be(options, message, code, file, tmp_path, monkeypatch):
+def test_impossible_outputs_and_options_are_refused(options, message, code, file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert message in refused("embed", file, *options, code=code)
 
 
-def test_a_label_called_like_an_axis(survey, tmp_path):
+def test_label_with_the_name_of_an_axis(survey, tmp_path):
     survey.rename(columns={"city": "pca1"}).to_csv(tmp_path / "s.csv", index=False)
     run("embed", tmp_path / "s.csv", "--label", "pca1", "-o", tmp_path / "out.csv")
     result = pd.read_csv(tmp_path / "out.csv")
@@ -216,8 +216,8 @@ def test_a_label_called_like_an_axis(survey, tmp_path):
     assert result["pca1"].dtype.kind == "f"
 
 
-# --------------------------------------------------------------------------------------- ways of talking
-def test_results_as_json(file, tmp_path):
+# --------------------------------------------------------------------------------------- output and messages
+def test_json_output_of_embed(file, tmp_path):
     result = invoke("embed", file, "-m", "pca,lpp", "-o", tmp_path / "o.csv", "--json", "-q")
     facts = json.loads(result.stdout)
     assert facts["rows"] == 60
@@ -233,7 +233,7 @@ def test_methods_and_parameters(file, tmp_path):
     run("embed", file, "--scale", "robust", "-o", out)
 
 
-def test_clusters_are_written_and_placed(file, tmp_path):
+def test_clusters_are_written_and_predicted(file, tmp_path):
     places = {name: tmp_path / name for name in ("a.csv", "b.csv", "m.eig", "p.png")}
     settings = [
         "-m",
@@ -251,16 +251,16 @@ def test_clusters_are_written_and_placed(file, tmp_path):
     assert (first["cluster"] == second["cluster"]).all()
 
 
-def test_words_of_the_command_line():
-    assert in_words("eigenspan.methods() lists all.") == "eigenspan methods lists all."
-    assert in_words("pass unlabeled=None") == "use --set unlabeled=None"
-    assert in_words("n_components=5 exceeds 3: use n_components <= 3.") == "-d 5 exceeds 3: use -d 3 or less."
-    assert in_words('or disconnected="connect" for') == "or --set disconnected=connect for"
-    assert in_words("Use a larger reduce=.") == "Use a larger --set reduce=."
-    assert in_words("n_neighbors=200 must lie between") == "-k 200 must lie between"
+def test_messages_name_options_instead_of_parameters():
+    assert for_command_line("eigenspan.methods() lists all.") == "eigenspan methods lists all."
+    assert for_command_line("pass unlabeled=None") == "use --set unlabeled=None"
+    assert for_command_line("n_components=5 exceeds 3: use n_components <= 3.") == "-d 5 exceeds 3: use -d 3 or less."
+    assert for_command_line('or disconnected="connect" for') == "or --set disconnected=connect for"
+    assert for_command_line("Use a larger reduce=.") == "Use a larger --set reduce=."
+    assert for_command_line("n_neighbors=200 must lie between") == "-k 200 must lie between"
 
 
-def test_interrupted(file, tmp_path, monkeypatch):
+def test_interrupt_exits_with_130(file, tmp_path, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
@@ -269,7 +269,7 @@ def test_interrupted(file, tmp_path, monkeypatch):
     assert result.exit_code == 130
 
 
-def test_what_was_finished_before_an_interruption_is_kept(file, tmp_path, monkeypatch):
+def test_results_finished_before_an_interrupt_are_written(file, tmp_path, monkeypatch):
     from eigenspan.cli import fitting
 
     plain = fitting.fit
@@ -285,7 +285,7 @@ def test_what_was_finished_before_an_interruption_is_kept(file, tmp_path, monkey
     assert list(pd.read_csv(tmp_path / "o.csv")) == ["PassengerId", "pca0", "pca1"]
 
 
-def test_lists_in_cells_are_words(tmp_path):
+def test_lists_in_cells_are_read_as_text(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(30, 3)), columns=list("abc")).assign(nested=[[1, 2]] * 30)
     frame["kind"] = pd.Categorical(["x", "y", "z"] * 10)
@@ -296,7 +296,7 @@ def test_lists_in_cells_are_words(tmp_path):
     assert "'nested'" in run("embed", tmp_path / "t.parquet", "--missing", "median", "-o", tmp_path / "o.csv")
 
 
-def test_an_unknown_method_is_not_understood():
+def test_unknown_method_is_a_usage_error():
     assert "Did you mean" in refused("info", "lppp", code=2)
 
 

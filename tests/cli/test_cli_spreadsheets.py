@@ -1,4 +1,4 @@
-"""Cells that spreadsheet programs would run."""
+"""Text cells that spreadsheet programs would run as formulas."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize("cell", FORMULAS)
-def test_formulas(cell):
+def test_formulas_are_recognised(cell):
     assert looks_like_formula(cell)
 
 
 @pytest.mark.parametrize("cell", [*HARMLESS, -1.5, None, np.nan, 3, b"=1", True])
-def test_no_formulas(cell):
+def test_harmless_cells_are_not_formulas(cell):
     assert not looks_like_formula(cell)
 
 
 @pytest.fixture
 def table(tmp_path):
-    """40 rows; of 20 the label is a formula, of 10 the identifier, and one of the names."""
+    """Write 40 rows: 20 labels and 10 identifiers are formulas, and so is one column name."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.standard_normal((40, 3)), columns=["a", "b", "c"])
     frame["=label"] = ["=1+1" if i % 2 else "-1.5" for i in range(40)]
@@ -66,7 +66,7 @@ def test_text_cells_get_an_apostrophe(table, target):
     assert "--raw-cells" in result.stderr
 
 
-def test_raw_cells_are_kept(table):
+def test_raw_cells_option_keeps_cells_unchanged(table):
     result = embed(table, "-o", table / "o.csv", "--raw-cells")
     rows = rows_of((table / "o.csv").read_text())
     assert [row["=label"] for row in rows[:2]] == ["-1.5", "=1+1"]
@@ -84,7 +84,7 @@ def test_other_formats_do_not_change(table, ending):
 
 
 @pytest.mark.parametrize("raw", [[], ["--raw-cells"]])
-def test_workbooks_hold_text_and_no_formulas(table, raw):
+def test_workbooks_have_text_cells_instead_of_formulas(table, raw):
     openpyxl = pytest.importorskip("openpyxl")
     result = embed(table, "-o", table / "o.xlsx", *raw)
     assert result.exit_code == 0, result.output
@@ -99,7 +99,7 @@ def test_workbooks_hold_text_and_no_formulas(table, raw):
     assert frame["=label"].iloc[1] == "=1+1"
 
 
-def test_workbooks_without_characters_that_they_cannot_hold(tmp_path):
+def test_workbooks_escape_characters_invalid_in_xml(tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
     frame = pd.DataFrame(np.random.default_rng(0).standard_normal((20, 2)), columns=["a", "b"])
     frame["k\x1bd"] = ["x\x1b[2J" if i % 2 else "y" for i in range(20)]
@@ -110,7 +110,7 @@ def test_workbooks_without_characters_that_they_cannot_hold(tmp_path):
     assert {r"k\x1bd", r"x\x1b[2J", "y"} <= values
 
 
-def test_tables_read_in_chunks_are_counted_once(table, monkeypatch):
+def test_changed_cells_of_chunked_tables_are_reported_once(table, monkeypatch):
     frame = pd.read_json(table / "t.jsonl", lines=True)
     frame.to_csv(table / "t.csv", index=False)
     monkeypatch.setattr("eigenspan.cli.files.parts._ROWS", 7)

@@ -1,4 +1,4 @@
-"""Tables larger than memory."""
+"""Tables larger than memory, read in chunks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def little_memory(monkeypatch):
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "npy"])
 @pytest.mark.parametrize("scale", ["standard", "none"])
-def test_the_same_places_in_parts(table, little_memory, ending, scale, monkeypatch):
+def test_chunked_embedding_equals_the_in_memory_one(table, little_memory, ending, scale, monkeypatch):
     arguments = ["embed", table / f"t.{ending}", "--scale", scale, *([] if ending == "npy" else ["--label", "kind"])]
     output = run(*arguments, "-o", table / "parts.csv", "--model", table / "m.eig")
     assert "reading it in chunks" in output
@@ -46,24 +46,26 @@ def test_the_same_places_in_parts(table, little_memory, ending, scale, monkeypat
     np.testing.assert_allclose(pd.read_csv(table / "again.csv")["pca0"], parts["pca0"], atol=1e-8)
 
 
-def test_labels_in_parts(table, little_memory):
+def test_labels_of_chunked_tables(table, little_memory):
     run("embed", table / "t.csv", "-m", "lda", "--label", "kind", "-d", 1, "-o", table / "parts.csv")
     found = pd.read_csv(table / "parts.csv")
     means = found.groupby("kind")["lda0"].mean()
     assert abs(means["high"] - means["low"]) > 1.5 * found["lda0"].std()
 
 
-def test_what_needs_all_rows_is_refused_before_it_reads_them(table, little_memory):
+def test_methods_that_need_all_rows_are_refused_before_reading(table, little_memory):
     assert "Isomap needs all rows at once" in refused("embed", table / "t.csv", "-m", "isomap", code=3)
     assert "--missing median cannot be used" in refused("embed", table / "t.csv", "--missing", "median", code=2)
     assert "written in chunks" in refused("embed", table / "t.csv", "-o", table / "x.parquet", code=2)
 
 
-def test_gaps_in_parts(table, little_memory):
+def test_missing_values_in_chunked_tables(table, little_memory):
     frame = pd.read_csv(table / "t.csv")
     frame.loc[1500, "b"] = np.nan
     frame.to_csv(table / "g.csv", index=False)
-    assert "from row 1501 on have missing values" in refused("embed", table / "g.csv", "-o", table / "o.csv", code=3)
+    assert "with missing values, the first in row 1501" in refused(
+        "embed", table / "g.csv", "-o", table / "o.csv", code=3
+    )
     run("embed", table / "g.csv", "--missing", "drop-rows", "-o", table / "o.csv")
     assert len(pd.read_csv(table / "o.csv")) == 2999
 
@@ -74,7 +76,7 @@ def json_of(*arguments):
     return json.loads(result.stdout)
 
 
-def test_json_says_the_same_of_chunks_and_of_the_whole_table(table, little_memory, monkeypatch):
+def test_json_output_is_equal_for_chunked_and_in_memory_tables(table, little_memory, monkeypatch):
     arguments = ["embed", table / "t.csv", "--label", "kind", "-d", "2", "--json", "-q", "--seed", "3"]
     chunks = json_of(*arguments, "-o", table / "c.csv", "--model", table / "c.eig", "--plot", table / "c.png")
     monkeypatch.undo()
@@ -95,17 +97,17 @@ def test_json_says_the_same_of_chunks_and_of_the_whole_table(table, little_memor
 
 
 @pytest.mark.parametrize("chunks", [True, False])
-def test_every_output_option_is_honoured(table, chunks, monkeypatch):
+def test_every_output_option_works_for_chunked_tables(table, chunks, monkeypatch):
     if chunks:
         monkeypatch.setattr("eigenspan.cli.files.parts._ROWS", 700)
         monkeypatch.setattr("eigenspan.cli.files.parts.available_memory", lambda: 10_000)
     files = {"-o": table / "o.tsv", "--plot": table / "p.svg", "--model": table / "m.eig"}
     said = run("embed", table / "t.csv", "--label", "kind", *(part for pair in files.items() for part in pair), "-v")
     assert all(path.stat().st_size > 0 and str(path) in said for path in files.values())
-    assert "variance shown" in said
-    assert "goes with" in said
+    assert "explained variance" in said
+    assert "correlates with" in said
     assert len(pd.read_csv(files["-o"], sep="\t")) == 3000
-    assert "high" in files["--plot"].read_text(encoding="utf-8")  # in the legend
+    assert "high" in files["--plot"].read_text(encoding="utf-8")  # label in the legend
     piped = invoke("embed", table / "t.csv", "--label", "kind", "-o", "-", "-q")
     pd.testing.assert_frame_equal(pd.read_csv(StringIO(piped.stdout)), pd.read_csv(files["-o"], sep="\t"))
     for refusal, options in {
@@ -120,14 +122,14 @@ def test_every_output_option_is_honoured(table, chunks, monkeypatch):
         assert not (table / "x.csv").exists()
 
 
-def test_the_picture_of_many_rows_shows_a_sample_drawn_with_the_seed(table, little_memory, monkeypatch):
+def test_picture_of_many_rows_shows_a_seeded_sample(table, little_memory, monkeypatch):
     drawn = []
     monkeypatch.setattr("eigenspan.cli.streamed._SHOWN", 100)
     monkeypatch.setattr("eigenspan.cli.delivery.draw", lambda *given: drawn.append(given))
     for seed in (0, 0, 1):
         arguments = ["embed", table / "t.csv", "--label", "kind", "-o", table / "o.csv", "--plot", table / "p.png"]
         said = run(*arguments, "--seed", seed)
-        assert f"shows 100 of 3000 rows, drawn with --seed {seed}" in said
+        assert f"shows 100 of 3000 rows, drawn at random (--seed {seed})" in said
     written = pd.read_csv(table / "o.csv").set_index("pca0")
     points = [given[1]["PCA"] for given in drawn]
     labels = [given[3] for given in drawn]
@@ -140,7 +142,7 @@ def test_the_picture_of_many_rows_shows_a_sample_drawn_with_the_seed(table, litt
         assert list(written["kind"].to_numpy()[rows]) == list(kinds)
 
 
-def test_a_model_of_chunks_has_no_medians_to_fill_with(table, little_memory):
+def test_model_of_a_chunked_table_has_no_medians(table, little_memory):
     run("embed", table / "t.csv", "-o", table / "o.csv", "--model", table / "m.eig")
     frame = pd.read_csv(table / "t.csv")
     frame.loc[5, "b"] = np.nan

@@ -1,4 +1,4 @@
-"""What the summary of ``embed`` costs, and which rows it looks at."""
+"""Cost and sampling of the summary of ``embed``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BUDGET = 20_000_000
 
 @pytest.fixture
 def compared(monkeypatch):
-    """Rows whose neighbours are ranked, with the number of points among which these are sought."""
+    """Record the number of ranked rows, and the number of points in each ranking."""
     seen = []
     real = neighbours.tallied
 
@@ -29,7 +29,7 @@ def compared(monkeypatch):
 
 
 @pytest.mark.parametrize("n", [300, 4000, 8000, 20_000, 30_000])
-def test_the_pairs_compared_are_bounded(tmp_path, compared, n):
+def test_number_of_compared_pairs_is_bounded(tmp_path, compared, n):
     np.save(tmp_path / "t.npy", np.random.default_rng(0).standard_normal((n, 3)))
     said = json.loads(invoke("embed", tmp_path / "t.npy", "-o", tmp_path / "o.npy", "--json", "-q", "--seed", 3).stdout)
     (method,) = said["methods"]
@@ -45,7 +45,7 @@ def test_the_pairs_compared_are_bounded(tmp_path, compared, n):
     assert method["trustworthiness"] == pytest.approx(expected, abs=2e-6)
 
 
-def test_a_sample_is_named_with_its_size_and_seed(tmp_path, monkeypatch):
+def test_summary_states_sample_size_and_seed(tmp_path, monkeypatch):
     monkeypatch.setattr("eigenspan.cli.outputs._PAIRS", 200_000)
     np.save(tmp_path / "t.npy", np.random.default_rng(0).standard_normal((1000, 3)))
     said = run("embed", tmp_path / "t.npy", "-o", tmp_path / "o.npy", "--seed", 5)
@@ -54,7 +54,7 @@ def test_a_sample_is_named_with_its_size_and_seed(tmp_path, monkeypatch):
     assert "trustworthiness" not in run("embed", tmp_path / "t.npy", "-o", tmp_path / "o.npy")
 
 
-def test_work_of_comparisons_does_not_jump_where_sampling_begins():
+def test_cost_is_continuous_at_the_sampling_threshold():
     from eigenspan.quality._check import affordable
 
     work = [n * (affordable(n, None) or n) for n in (19_999, 20_000, 20_001, 40_000, 1_000_000)]

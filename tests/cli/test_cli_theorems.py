@@ -1,4 +1,4 @@
-"""``eigenspan theorems``: on a user's table, on the data that come with it, as JSON, and its exit code."""
+"""``eigenspan theorems``: user tables, default tables, JSON output and exit code."""
 
 import json
 
@@ -19,7 +19,7 @@ def iris(tmp_path):
     return path
 
 
-def test_a_table_with_labels(iris):
+def test_theorems_on_a_labelled_table(iris):
     output = run(
         "theorems", iris, "--label", "species", "--only", "mds-pca", "--only", "lda-lpp-npp", "--seed", 3, "-k", 8
     )
@@ -31,13 +31,13 @@ def test_a_table_with_labels(iris):
     assert "2 of 2 statements whose condition holds are confirmed" in output
 
 
-def test_without_a_table_two_are_at_hand():
+def test_default_tables():
     output = run("theorems", "--only", "components")
     assert "iris: 150 rows" in output
     assert "Swiss roll: 1000 rows" in output
 
 
-def test_json_is_json(iris):
+def test_json_output_is_valid(iris):
     result = invoke("theorems", iris, "--only", "mds-pca", "--only", "sir-lda", "--json")
     assert result.exit_code == 0
     (found,) = json.loads(result.stdout).values()
@@ -48,7 +48,7 @@ def test_json_is_json(iris):
     assert second["found"] == "no classes are given"
 
 
-def test_a_statement_that_fails_is_the_exit_code(monkeypatch):
+def test_failed_theorem_sets_the_exit_code(monkeypatch):
     false = Theorem("false", "one is two", "always", "nobody", "Graphs", lambda data: Measured("1 and 2", relative=0.5))
     monkeypatch.setattr("eigenspan.theory.check.all_theorems", lambda: table.all_theorems() | {"false": false})
     output = run("theorems", "--only", "false", "--only", "trace", code=1)
@@ -57,7 +57,7 @@ def test_a_statement_that_fails_is_the_exit_code(monkeypatch):
     assert "1 of 2 statements" in output
 
 
-def test_what_cannot_be_run_is_refused(iris):
+def test_invalid_options_are_refused(iris):
     assert "Did you mean 'mds-pca'?" in refused("theorems", iris, "--only", "mds-pac")
     assert "no column 'kind'" in refused("theorems", iris, "--label", "kind")
     assert "There is no file" in refused("theorems", "nowhere.csv")

@@ -1,4 +1,4 @@
-"""Commands whose disk is full, or that are interrupted or killed while they write: the old files or the complete new ones, never a third.
+"""Full disks, interrupts and kills while a command writes: files must be the old ones or the complete new ones.
 
 ``python tests/faults.py`` does the same at every call.
 """
@@ -28,7 +28,7 @@ posix = pytest.mark.skipif(os.name == "nt", reason="signals, limits and devices 
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the commands read."""
+    """Write the input files of the commands."""
     folder = tmp_path_factory.mktemp("faults") / "inputs"
     prepare(folder)
     return folder
@@ -36,22 +36,22 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def here(inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of it, the working directory."""
+    """Copy the input files to a working directory."""
     folder = Path(shutil.copytree(inputs, tmp_path / "copy"))
     monkeypatch.chdir(folder)
     return folder
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_old_or_complete(case: Case, here: Path) -> None:
+def test_files_are_old_or_complete_after_a_fault(case: Case, here: Path) -> None:
     trial = Trial(case, here)
     points = list(trial.points(1))
     for point in points if case.cheap else points[::2]:
         assert trial.fail(*point) == []
 
 
-def test_all_points_are_many(here: Path) -> None:
-    """The draw above takes one call of each kind; the points it is drawn from cover every call."""
+def test_every_write_call_is_a_fault_point(here: Path) -> None:
+    """The test above samples one fault per kind of call; the list of fault points must cover every call."""
     trial = Trial(CASES[0], here)
     assert [at for kind, old, at in trial.points() if (kind, old) == ("kill", True)] == [
         number + 1 for number in range(len(trial.calls[True]))
@@ -63,7 +63,7 @@ def test_all_points_are_many(here: Path) -> None:
 # ---------------------------------------------------------------------- files that may not grow
 @contextmanager
 def _smallest_files() -> Iterator[None]:
-    """Files of this process cannot grow beyond 400 bytes: writes fail as on a full disk, at any depth of any library."""
+    """Limit files of this process to 400 bytes: writes fail as on a full disk, in every library."""
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -91,10 +91,10 @@ def _smallest_files() -> Iterator[None]:
     ],
     ids=lambda arguments: " ".join(arguments),
 )
-def test_files_that_may_not_grow(arguments: list[str], here: Path) -> None:
+def test_file_size_limit_keeps_old_files(arguments: list[str], here: Path) -> None:
     (target,) = (Path(word) for word in arguments if word.startswith("o."))
     target.write_bytes(OLD)
-    invoke(*arguments[:-1], target.with_name("first" + target.suffix))  # whatever is cached is cached
+    invoke(*arguments[:-1], target.with_name("first" + target.suffix))  # fill the caches
     (target.with_name("first" + target.suffix)).unlink(), Path("p.csv").unlink(missing_ok=True)
     before = sorted(os.listdir())
     with _smallest_files():
@@ -106,7 +106,7 @@ def test_files_that_may_not_grow(arguments: list[str], here: Path) -> None:
 
 
 # ---------------------------------------------------------------------- signals
-#: Runs a command that gets a signal when the chosen call of `to_csv` begins.
+#: Runs a command that receives a signal when the chosen call of `to_csv` begins.
 DRIVER = """
 import os, sys
 import pandas as pd
@@ -139,7 +139,7 @@ def _signalled(name: str, call: int, *arguments: str, **more: Any) -> Any:
 
 @posix
 @pytest.mark.parametrize(("name", "code"), [("SIGKILL", -9), ("SIGINT", 130), ("SIGTERM", 143)])
-def test_signals_while_chunks_are_written(name: str, code: int, here: Path) -> None:
+def test_signals_during_chunked_writing(name: str, code: int, here: Path) -> None:
     (here / "o.csv").write_bytes(OLD)
     before = set(os.listdir())
     done = _signalled(name, 3, "embed", "t.csv", "-o", "o.csv")
@@ -154,7 +154,7 @@ def test_signals_while_chunks_are_written(name: str, code: int, here: Path) -> N
 
 
 @posix
-def test_copies_of_pipes_are_removed(here: Path) -> None:
+def test_temporary_copies_of_pipes_are_removed(here: Path) -> None:
     (here / "temporary").mkdir()
     done = _signalled("SIGHUP", 1, "embed", "-", "-o", "o.csv", input=(here / "t.csv").read_text())
     assert done.returncode == 129, done.stderr
@@ -164,8 +164,8 @@ def test_copies_of_pipes_are_removed(here: Path) -> None:
 
 # ---------------------------------------------------------------------- devices and pipes
 @posix
-def test_standard_output_by_its_name(here: Path) -> None:
-    """Where it is a file that holds something already, which is neither replaced nor overwritten."""
+def test_dev_stdout_is_appended_to(here: Path) -> None:
+    """/dev/stdout refers to a file with contents, which must be neither replaced nor overwritten."""
     command = [sys.executable, "-m", "eigenspan", "embed", "t.csv", "-q", "-o", "/dev/stdout"]
     Path("kept.txt").write_text("before\n")
     with open("kept.txt", "a") as file:
@@ -176,8 +176,8 @@ def test_standard_output_by_its_name(here: Path) -> None:
 
 
 @posix
-def test_devices_and_fifos(here: Path) -> None:
-    if os.geteuid():  # root could replace them
+def test_writes_to_devices_and_fifos(here: Path) -> None:
+    if os.geteuid():  # root could replace devices
         assert invoke("embed", "t.csv", "-o", "/dev/null").exit_code == 0
     if Path("/dev/full").exists() and os.geteuid():
         assert "'/dev/full' cannot be written: No space left" in refused("embed", "t.csv", "-o", "/dev/full", code=1)
@@ -191,7 +191,7 @@ def test_devices_and_fifos(here: Path) -> None:
 @posix
 @pytest.mark.parametrize("output", ["-", "o.csv"])
 def test_standard_output_on_a_full_disk(output: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Named files are complete by then."""
+    """Named files must be complete by then."""
 
     def full(*_: Any, **__: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -204,25 +204,25 @@ def test_standard_output_on_a_full_disk(output: str, here: Path, monkeypatch: py
     assert output == "-" or len(pd.read_csv(output)) == 60
 
 
-# ---------------------------------------------------------------------- places
-def test_folders_that_allow_no_new_files(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+# ---------------------------------------------------------------------- target folders
+def test_folders_without_write_permission_are_refused(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("o.csv").write_bytes(OLD)
     real = os.access
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != here and real(path, mode))
     told = refused("embed", "t.csv", "-o", "o.csv", code=2)
-    assert f"there is no permission to make files in {str(here)!r}" in told
+    assert f"no permission to create files in {str(here)!r}" in told
     assert Path("o.csv").read_bytes() == OLD
 
 
 @posix
-def test_places_that_cannot_be_looked_at(here: Path) -> None:
+def test_inaccessible_folders_are_refused(here: Path) -> None:
     Path("loop.csv").symlink_to("loop.csv")
     told = refused("embed", "t.csv", "-o", "loop.csv", code=2)
     assert "'loop.csv' cannot be written: Too many levels of symbolic links" in told
 
 
-def test_endings_in_capitals(here: Path) -> None:
-    """NumPy adds an ending of its own to names, and pictures go by theirs."""
+def test_upper_case_endings_are_kept(here: Path) -> None:
+    """NumPy appends its own ending to file names, and matplotlib derives the format from the ending."""
     for name in ("o.NPY", "o.NPZ", "o.XLSX", "o.CSV"):
         assert invoke("embed", "t.csv", "-o", name, "--plot", "o.PNG").exit_code == 0
         assert Path(name).stat().st_size > 0
@@ -231,16 +231,16 @@ def test_endings_in_capitals(here: Path) -> None:
     assert Path("o.PNG").read_bytes().startswith(b"\x89PNG")
 
 
-def test_an_old_folder_is_replaced_where_it_is_empty(here: Path) -> None:
+def test_existing_folder_is_replaced_only_if_empty(here: Path) -> None:
     Path("o").mkdir(mode=0o700)
     assert invoke("embed", "parts", "-o", "o").exit_code == 0
     assert os.listdir("o") == ["part-00000.parquet"]
     if os.name != "nt":
         assert Path("o").stat().st_mode & 0o777 == 0o700
-    assert "holds files already" in refused("embed", "parts", "-o", "o", code=2)
+    assert "already contains files" in refused("embed", "parts", "-o", "o", code=2)
 
 
-def test_drafts_in_a_folder_are_not_read(here: Path) -> None:
+def test_drafts_in_a_folder_are_ignored(here: Path) -> None:
     (here / "parts" / ".one.parquet.0123456789abcdef.part").write_bytes(b"PAR1")
     assert invoke("embed", "parts", "-o", "o.csv").exit_code == 0
     assert len(pd.read_csv("o.csv")) == 60

@@ -1,4 +1,4 @@
-"""Files that earlier versions wrote: every method, and every kind of object of the format. They load for ever."""
+"""Model files written by earlier versions: every method and every kind of object must load in all later versions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from model_files import entries
 FOLDER = Path(__file__).parent / "golden"
 FILES = sorted(FOLDER.glob("*.eig"))
 MODELS = [path for path in FILES if not path.stem.startswith("spec ")]
-#: Kinds that small files do not hold: they need an extra package, a table of the command line, or rows that are not in memory.
+#: Kinds without a golden file: they need an extra package, a table of the command line, or out-of-memory rows.
 ELSEWHERE = {
     "search.hnsw", "table", "rows.nystrom", "moments.slices", "finder.none", "weights.paths", "merges", "pairs.gaussian",
     "sparse.coo_array", "sparse.csc_matrix",
@@ -45,7 +45,7 @@ def _of_a_later_scikit_learn(path: Path) -> bool:
 
 @pytest.mark.filterwarnings("ignore::eigenspan.errors.EigenspanWarning")
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
-def test_models_place_new_points_where_they_did(path: Path) -> None:
+def test_golden_models_transform_as_before(path: Path) -> None:
     if any(kind.startswith("sklearn.") for kind in stored_kinds(path)) and _of_a_later_scikit_learn(path):
         pytest.skip("holds estimators of a later scikit-learn")
     expected = np.load(path.with_suffix(".npy"))
@@ -63,15 +63,15 @@ def test_specifications_keep_their_parameters(name: str) -> None:
     assert loaded.get_params() == made.get_params()
 
 
-def test_every_method_and_kind_has_a_file() -> None:
+def test_every_method_and_kind_has_a_golden_file() -> None:
     assert {row.name for row in all_rows()} <= {path.stem for path in FILES}
     assert {*templates(), *specifications()} == {path.stem for path in FILES}
     stored = {kind for path in FILES for kind in stored_kinds(path)}
     assert kinds().keys() - stored == ELSEWHERE
 
 
-def test_no_field_is_forgotten() -> None:
-    """Every argument of a stored dataclass is a field of its kind."""
+def test_every_dataclass_field_is_in_its_kind() -> None:
+    """Every field of a stored dataclass must be a field of its kind."""
     stored = [kind for kind in kinds().values() if is_dataclass(kind.cls)]
     assert len(stored) > 40
     assert {k.name: {f.name for f in fields(k.cls) if f.init} - k.fields.keys() for k in stored} == {
@@ -79,15 +79,15 @@ def test_no_field_is_forgotten() -> None:
     }
 
 
-def test_a_file_of_its_time_needs_no_warning(recwarn: pytest.WarningsRecorder) -> None:
+def test_golden_files_load_without_warnings(recwarn: pytest.WarningsRecorder) -> None:
     for path in FILES:
         if not any(kind.startswith("sklearn.") for kind in stored_kinds(path)):
             es.load(path)
     assert [warning for warning in recwarn if issubclass(warning.category, ModelWarning)] == []
 
 
-def test_the_page_of_the_format_lists_every_kind() -> None:
-    """``python docs/_site/model_format.py`` writes its tables anew."""
+def test_format_page_lists_every_kind() -> None:
+    """``python docs/_site/model_format.py`` regenerates the tables."""
     root = Path(__file__).parents[2] / "docs"
     spec = importlib.util.spec_from_file_location("model_format", root / "_site" / "model_format.py")
     assert spec is not None
@@ -97,10 +97,10 @@ def test_the_page_of_the_format_lists_every_kind() -> None:
     assert module.tables() in (root / "model-format.md").read_text(encoding="utf-8")
 
 
-# ---------------------------------------------------------------------- files that no `save` wrote
+# ---------------------------------------------------------------------- tampered and crafted files
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The golden models and rows for each, in a folder of their own."""
+    """Write the golden models, and rows to transform with each, to a temporary folder."""
     target = tmp_path_factory.mktemp("golden")
     for path in MODELS:
         if not (any(k.startswith("sklearn.") for k in stored_kinds(path)) and _of_a_later_scikit_learn(path)):
@@ -111,7 +111,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.skipif(not hasattr(tampering.signal, "SIGALRM"), reason="limits of POSIX")
 def test_tampered_files_stay_within_limits(folder: Path) -> None:
-    """``python tests/support/tampering.py`` tries more of them."""
+    """``python tests/support/tampering.py`` tries many more files."""
     outcomes, report = tampering.run(folder, 400)
     beyond = [
         line for line in report.read_text().splitlines() if any(w in line for w in ("BEYOND", "UNCAUGHT", "CRASH"))
@@ -122,7 +122,7 @@ def test_tampered_files_stay_within_limits(folder: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(tampering.signal, "SIGALRM"), reason="limits of POSIX")
-def test_crafted_files_do_no_harm(folder: Path, tmp_path: Path) -> None:
+def test_crafted_files_are_harmless(folder: Path, tmp_path: Path) -> None:
     target = tmp_path / "crafted"
     target.mkdir()
     crafted_models.make(FOLDER, target)
@@ -133,7 +133,7 @@ def test_crafted_files_do_no_harm(folder: Path, tmp_path: Path) -> None:
     harmless = {what[3:]: outcome for what, outcome in found.items() if outcome != "refused"}
     assert {outcome.split(":")[0] for outcome in harmless.values()} <= {"used", "unusable"}
     assert harmless.keys() == {
-        "a sparse row of 2^40 columns",  # of a parameter, which only a fit would read
+        "a sparse row of 2^40 columns",  # in a parameter that only a fit would read
         "steps without end",
         "clusters without end",
         "more neighbours than rows",

@@ -1,4 +1,4 @@
-"""What a fitted estimator holds: numbers and this library's own values, and no search structure, so that other tools can store it."""
+"""Fitted estimators contain only numbers and values of this library, no search structures, so that other tools can store them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ FITS: dict[str, Any] = {
 
 
 def held(value: Any, seen: dict[int, Any] | None = None) -> Iterator[Any]:
-    """Every object that this one reaches through its attributes, entries and closures."""
+    """Yield every object reachable through attributes, entries and closures."""
     seen = {} if seen is None else seen
     if id(value) in seen or isinstance(value, (type, types.ModuleType, str, bytes, int, float, np.dtype)):
         return
@@ -70,7 +70,7 @@ def held(value: Any, seen: dict[int, Any] | None = None) -> Iterator[Any]:
 
 
 def mapped(estimator: Any) -> Any:
-    """What the estimator makes of new points."""
+    """Return the estimator's output for new points."""
     if isinstance(estimator, es.ContingencySDR):
         return estimator.transform([[5, 6, 7]])
     use = "transform" if hasattr(estimator, "transform") else "predict"
@@ -78,9 +78,9 @@ def mapped(estimator: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", FITS)
-def test_no_search_structure_is_held(name: str) -> None:
+def test_fitted_estimators_contain_no_search_structure(name: str) -> None:
     estimator = quietly(FITS[name])
-    mapped(estimator)  # builds whatever is built late
+    mapped(estimator)  # triggers lazy construction
     found = {f"{type(one).__module__}.{type(one).__name__}" for one in held(estimator)}
     assert not [kind for kind in found if kind.startswith(STRUCTURES)]
 
@@ -94,7 +94,7 @@ def test_skops_stores_every_estimator(name: str) -> None:
     np.testing.assert_array_equal(mapped(again), mapped(estimator))
 
 
-def test_the_tests_of_directions_are_a_data_frame_again() -> None:
+def test_order_tests_are_a_data_frame_after_loading() -> None:
     fitted = es.SIR().fit(_IRIS, LABELS)
     again = pickle.loads(pickle.dumps(fitted))
     assert list(fitted.order_tests_.columns) == ["statistic", "degrees", "p_value"]
@@ -103,7 +103,7 @@ def test_the_tests_of_directions_are_a_data_frame_again() -> None:
     assert not hasattr(es.SIR(), "order_tests_")
 
 
-def test_a_tree_is_built_once_and_again_in_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_tree_is_built_once_per_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     from eigenspan.numerics.nearest import engines
 
     built = []

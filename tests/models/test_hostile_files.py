@@ -1,4 +1,4 @@
-"""Files that are damaged, foreign, or made to do harm: refused, and nothing in them is run."""
+"""Damaged, foreign and crafted files are refused, and no code in them is run."""
 
 import io
 import json
@@ -25,7 +25,7 @@ X = np.random.default_rng(0).standard_normal((30, 4))
 
 
 class Trap:
-    """Writes a file when it is unpickled."""
+    """Writes a file when unpickled."""
 
     def __init__(self, marker):
         self.marker = str(marker)
@@ -36,7 +36,7 @@ class Trap:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """The bytes of a model with a tree, a sparse matrix and texts in it."""
+    """Return the bytes of a model that contains a tree, a sparse matrix and texts."""
     path = tmp_path_factory.mktemp("model") / "m.eig"
     es.save(quietly(lambda: es.Isomap(2, n_neighbors=6).fit(X)), path, provenance={"data": "noise"})
     return path.read_bytes()
@@ -50,15 +50,15 @@ def refusal(tmp_path, content):
     return str(caught.value)
 
 
-def test_the_forger_can_forge(whole, tmp_path):
-    """Left as it is, a file put together by hand loads: what refuses the others is what is wrong with them."""
+def test_forged_file_without_defect_loads(whole, tmp_path):
+    """A forged file without any defect loads, so the other forged files are refused because of their defects."""
     path = tmp_path / "m.eig"
     path.write_bytes(forged(whole))
     assert es.load(path).n_neighbors == 6
 
 
 # ------------------------------------------------------------------ accidents
-def test_cut_short_anywhere(whole, tmp_path):
+def test_truncation_at_any_byte_is_detected(whole, tmp_path):
     rng = np.random.default_rng(0)
     for length in {
         0,
@@ -73,11 +73,11 @@ def test_cut_short_anywhere(whole, tmp_path):
         len(whole) - 1,
     }:
         message = refusal(tmp_path, whole[:length])
-        assert ("cut short" if length >= 44 else "not an eigenspan model") in message, length
+        assert ("truncated" if length >= 44 else "not an eigenspan model") in message, length
 
 
-def test_any_byte_altered(whole, tmp_path):
-    """One in every stretch of the file: local headers, names, padding, texts, numbers, the directory and the checksum itself."""
+def test_alteration_of_any_byte_is_detected(whole, tmp_path):
+    """Bytes in every part of the file: local headers, names, padding, texts, numbers, the directory and the checksum."""
     rng = np.random.default_rng(1)
     places = {*range(60), *rng.integers(len(whole), size=150).tolist(), *range(len(whole) - 120, len(whole))}
     for place in places:
@@ -87,7 +87,7 @@ def test_any_byte_altered(whole, tmp_path):
         assert "damaged" in message or "not an eigenspan model" in message, place
 
 
-def test_bytes_added_or_taken_out(whole, tmp_path):
+def test_inserted_and_removed_bytes_are_detected(whole, tmp_path):
     middle = len(whole) // 2
     for content in (whole + b"\0", whole + whole, b"\0" + whole, whole[:middle] + whole[middle + 1 :]):
         assert "damaged" in (message := refusal(tmp_path, content)) or "not an eigenspan model" in message
@@ -95,7 +95,7 @@ def test_bytes_added_or_taken_out(whole, tmp_path):
 
 @given(content=st.binary(max_size=200))
 @settings(deadline=None, max_examples=50)
-def test_any_bytes(content, tmp_path_factory):
+def test_random_bytes_are_refused(content, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / "any.eig"
     for start in (b"", b"PK\x03\x04", b"\x80\x05", b"{"):
         path.write_bytes(start + content)
@@ -103,7 +103,7 @@ def test_any_bytes(content, tmp_path_factory):
             es.load(path)
 
 
-def test_no_file(tmp_path):
+def test_missing_file_is_refused(tmp_path):
     for path in (tmp_path, tmp_path / "absent.eig"):
         with pytest.raises(ModelError, match="There is no model file"):
             es.load(path)
@@ -117,7 +117,7 @@ def test_pickles_are_not_opened(tmp_path):
         archive.writestr("data.pkl", bomb)
     np.savez(arrays := io.BytesIO(), a=np.array([Trap(marker)], dtype=object))
     old = b'{"format": "eigenspan-model", "version": 1, "bytes": %d}\n' % len(bomb)
-    assert "older eigenspan, stored as a pickle" in refusal(tmp_path, old + bomb)
+    assert "older version of eigenspan, stored as a pickle" in refusal(tmp_path, old + bomb)
     assert "stored as a pickle" in refusal(tmp_path, bomb)
     for content in (pickle.dumps(Trap(marker), protocol=0), other.getvalue(), arrays.getvalue()):
         assert "not an eigenspan model" in refusal(tmp_path, content)
@@ -145,19 +145,19 @@ CALLS = [
 
 
 @pytest.mark.parametrize("name", CALLS, ids=repr)
-def test_kinds_that_the_format_does_not_have(name, whole, tmp_path):
+def test_unknown_kinds_are_refused(name, whole, tmp_path):
     objects = {"kinds": {}, "objects": [{"kind": name, "command": f"touch {tmp_path}/ran"}], "root": {"ref": 0}}
-    assert "which this format does not have" in refusal(tmp_path, forged(whole, objects))
+    assert "unknown kind" in refusal(tmp_path, forged(whole, objects))
     assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize(
     "name", ["__class__", "__dict__", "__reduce__", "fit", "transform", "n_components", "a.b", "", "é_"]
 )
-def test_attributes_that_no_fit_sets(name, whole, tmp_path):
+def test_unknown_attributes_are_refused(name, whole, tmp_path):
     node = {"kind": "method.PCA", "parameters": {"n_components": 2}, "attributes": {name: 1}}
     message = refusal(tmp_path, forged(whole, {"kinds": {}, "objects": [node], "root": {"ref": 0}}))
-    assert "method.PCA has no attribute" in message or "twice" in message
+    assert "method.PCA has no attribute" in message or "both as a parameter and as an attribute" in message
 
 
 VALUES = [
@@ -170,7 +170,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)
-def test_values_that_no_writer_makes(value, whole, tmp_path):
+def test_invalid_values_are_refused(value, whole, tmp_path):
     node = {"kind": "method.PCA", "parameters": {"n_components": value}, "attributes": {}}
     assert "malformed" in refusal(tmp_path, forged(whole, {"kinds": {}, "objects": [node], "root": {"ref": 0}}))
 
@@ -196,11 +196,11 @@ def test_values_that_no_writer_makes(value, whole, tmp_path):
         {"kinds": {"method.PCA": "1"}, "objects": [{"kind": "method.PCA", "parameters": {}, "attributes": {}}], "root": {"ref": 0}},
     ],
 )  # fmt: skip
-def test_lists_of_objects_that_no_writer_makes(objects, whole, tmp_path):
+def test_invalid_object_lists_are_refused(objects, whole, tmp_path):
     assert "malformed" in refusal(tmp_path, forged(whole, objects))
 
 
-def test_a_text_nested_without_end(whole, tmp_path):
+def test_deeply_nested_json_is_refused(whole, tmp_path):
     deep = b"[" * 200_000 + b"]" * 200_000
     assert "malformed" in refusal(tmp_path, sealed({**entries(whole), OBJECTS: deep}))
     assert "malformed" in refusal(tmp_path, sealed({**entries(whole), HEADER: deep}))
@@ -211,13 +211,13 @@ def test_a_text_nested_without_end(whole, tmp_path):
 @pytest.mark.parametrize(
     "name", ["../0.npy", "/etc/passwd", "00.npy", "x.py", "a\\b.npy", "objects.json/", "0.npy.pkl"]
 )
-def test_names_of_entries(name, whole, tmp_path):
+def test_invalid_entry_names_are_refused(name, whole, tmp_path):
     assert "malformed" in refusal(tmp_path, sealed({**entries(whole), name: b"x"}))
     assert not (tmp_path.parent / "0.npy").exists()
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_entries_missing_or_twice(whole, tmp_path):
+def test_missing_and_duplicate_entries_are_refused(whole, tmp_path):
     parts = list(entries(whole).items())
     assert "malformed" in refusal(tmp_path, sealed([*parts, parts[2]]))
     assert "malformed" in refusal(tmp_path, sealed([*parts, parts[0]]))
@@ -225,8 +225,8 @@ def test_entries_missing_or_twice(whole, tmp_path):
     assert "malformed" in refusal(tmp_path, sealed([part for part in parts if part[0] != "1.npy"]))
 
 
-def test_compressed_entries(whole, tmp_path):
-    """What a bomb needs: few bytes that become many."""
+def test_compressed_entries_are_refused(whole, tmp_path):
+    """A zip bomb needs compression."""
     bomb = sealed({**entries(whole), "0.npy": npy(np.zeros(10**6))}, packed=["0.npy"])
     assert len(bomb) < 10**6
     assert "compressed" in refusal(tmp_path, bomb)
@@ -235,7 +235,7 @@ def test_compressed_entries(whole, tmp_path):
 
 
 @pytest.mark.parametrize("name", [HEADER, OBJECTS, "0.npy"])
-def test_entries_larger_than_the_file(name, whole, tmp_path):
+def test_entries_larger_than_the_file_are_refused(name, whole, tmp_path):
     def larger(archive):
         entry = archive.getinfo(name)
         entry.file_size = entry.compress_size = 10**7
@@ -255,24 +255,24 @@ LAYOUTS = [
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=repr)
-def test_arrays_that_are_not_as_they_say(layout, whole, tmp_path):
+def test_arrays_with_a_wrong_layout_are_refused(layout, whole, tmp_path):
     objects = json.loads(entries(whole)[OBJECTS])
     content = npy(np.zeros(60))
     objects["arrays"][0] = ["<f8", [60], False]
     path = tmp_path / "m.eig"
     path.write_bytes(forged(whole, {**objects, "kinds": {}, "objects": [], "root": {"array": 0}}, **{"0.npy": content}))
-    with pytest.raises(ModelError, match="it holds no estimator"):  # an array, but a whole one
+    with pytest.raises(ModelError, match="it contains no estimator"):  # an array in a valid file
         es.load(path)
     objects["arrays"][0] = layout
     assert "malformed" in refusal(tmp_path, forged(whole, objects, **{"0.npy": content}))
 
 
 @pytest.mark.parametrize("content", [b"", b"\x93NUMPY", b"\x93NUMPY\x09\0", b"\x93NUMPY\x01\0\xff\xff{}", b"\0" * 200])
-def test_entries_that_are_no_arrays(content, whole, tmp_path):
+def test_entries_that_are_not_arrays_are_refused(content, whole, tmp_path):
     assert "malformed" in refusal(tmp_path, forged(whole, **{"0.npy": content}))
 
 
-def test_more_than_memory_holds(whole, tmp_path, monkeypatch):
+def test_models_larger_than_memory_are_refused(whole, tmp_path, monkeypatch):
     path = tmp_path / "m.eig"
     path.write_bytes(whole)
     monkeypatch.setenv("EIGENSPAN_MEMORY", "1K")
@@ -285,7 +285,7 @@ def test_more_than_memory_holds(whole, tmp_path, monkeypatch):
 
 # ------------------------------------------------------------------ fields that do not fit together
 def tampered(whole, kind, change):
-    """The model with the fields of every object of this kind changed."""
+    """Return the model with changed fields in every object of the kind."""
     objects = json.loads(entries(whole)[OBJECTS])
     found = [node for node in objects["objects"] if node["kind"] == kind]
     assert found
@@ -294,7 +294,7 @@ def tampered(whole, kind, change):
     return forged(whole, objects)
 
 
-def test_sparse_matrices_with_indices_outside(whole, tmp_path):
+def test_sparse_indices_out_of_range_are_refused(whole, tmp_path):
     for change in ({"shape": {"tuple": [30, 3]}}, {"shape": {"tuple": [10**13, 30]}}, {"indptr": [0, 10**9]}):
         assert "malformed" in refusal(tmp_path, tampered(whole, "sparse.csr_array", lambda p, c=change: p.update(c)))
     assert "malformed" in refusal(tmp_path, tampered(whole, "sparse.csr_array", lambda p: p.update(indices=p["data"])))
@@ -304,7 +304,7 @@ def test_sparse_matrices_with_indices_outside(whole, tmp_path):
 
 
 @pytest.mark.parametrize("place", [-1, 30, 2**31 - 1])
-def test_edges_to_points_that_do_not_exist(place, whole, tmp_path):
+def test_edges_to_missing_points_are_refused(place, whole, tmp_path):
     objects = json.loads(entries(whole)[OBJECTS])
     (spot, *_) = [node["indices"]["array"] for node in objects["objects"] if node["kind"] == "sparse.csr_array"]
     dtype, shape, _ = objects["arrays"][spot]
@@ -313,7 +313,7 @@ def test_edges_to_points_that_do_not_exist(place, whole, tmp_path):
     assert "it has indices from" in refusal(tmp_path, forged(whole, **{f"{spot}.npy": npy(indices)}))
 
 
-def test_fields_of_another_type(whole, tmp_path):
+def test_fields_of_wrong_type_are_refused(whole, tmp_path):
     for kind, field in (
         ("map.rows", "coef"),
         ("search.tree", "points"),
@@ -329,7 +329,7 @@ def test_fields_of_another_type(whole, tmp_path):
     assert "method.Isomap.map_ has 4 where D is 3" in refusal(tmp_path, tampered(whole, "method.Isomap", narrow))
 
 
-def test_neighbours_and_points_of_different_numbers(tmp_path):
+def test_inconsistent_lengths_of_neighbours_and_points_are_refused(tmp_path):
     path = tmp_path / "lle.eig"
     es.save(es.LLE(2, n_neighbors=6).fit(X), path)
     objects = json.loads(entries(path.read_bytes())[OBJECTS])
@@ -342,12 +342,12 @@ def test_neighbours_and_points_of_different_numbers(tmp_path):
     assert "rows.barycentric.points" in refusal(tmp_path, content)
 
 
-def test_more_neighbours_than_points(whole, tmp_path):
+def test_more_neighbours_than_points_are_refused(whole, tmp_path):
     content = tampered(whole, "finder.nearest", lambda p: p.update(n_neighbors=2**31 - 1))
     assert "n_neighbors=2147483647 is more than the 30 points" in refusal(tmp_path, content)
 
 
-def test_clusters_of_another_width(tmp_path):
+def test_cluster_centres_of_wrong_width_are_refused(tmp_path):
     path = tmp_path / "clusters.eig"
     es.save(quietly(lambda: es.SpectralClustering(3).fit(X)), path)
     for field, value in (("n_features_in_", 50), ("_n_threads", 10**6), ("_n_features_out", 2)):
@@ -357,7 +357,7 @@ def test_clusters_of_another_width(tmp_path):
         assert "sklearn.KMeans" in refusal(tmp_path, content)
 
 
-def test_a_tree_that_leads_in_a_circle(tmp_path):
+def test_cyclic_tree_is_refused(tmp_path):
     path = tmp_path / "tree.eig"
     es.save(quietly(lambda: es.PDDP(4).fit(X)), path)
     whole = path.read_bytes()
@@ -372,7 +372,7 @@ def test_a_tree_that_leads_in_a_circle(tmp_path):
 @pytest.mark.parametrize(
     "part, value", [("links", -1), ("links", 10**9), ("effort", 0), ("effort", "x"), ("links", None)]
 )
-def test_navigable_graphs_beyond_reason(part, value):
+def test_unreasonable_navigable_graphs_are_refused(part, value):
     whole = {"points": X, "links": 32, "effort": 128, "centre": X[0]}
     kinds()["search.hnsw"].check(whole, lambda _: None)
     with pytest.raises(ValueError, match=f"search.hnsw.{part} "):
@@ -382,21 +382,21 @@ def test_navigable_graphs_beyond_reason(part, value):
 @pytest.mark.parametrize(
     "field, value", [("pos", 10**8), ("pos", -1), ("has_gauss", 2), ("key", [1, 2]), ("gauss", "x")]
 )
-def test_states_of_generators_out_of_range(field, value, tmp_path):
+def test_generator_states_out_of_range_are_refused(field, value, tmp_path):
     path = tmp_path / "state.eig"
     es.save(es.PCA(2, random_state=np.random.RandomState(0)), path)
     content = tampered(path.read_bytes(), "random.RandomState", lambda p: p.update({field: value}))
     assert f"random.RandomState.{field} " in refusal(tmp_path, content)
 
 
-def test_a_pipeline_whose_cache_is_of_pickles(tmp_path):
+def test_pipeline_with_a_pickle_cache_is_refused(tmp_path):
     path = tmp_path / "pipeline.eig"
     es.save(make_pipeline(StandardScaler(), es.PCA(2)), path)
     content = tampered(path.read_bytes(), "sklearn.Pipeline", lambda p: p["parameters"].update(memory=str(tmp_path)))
     assert "cache of pickles" in refusal(tmp_path, content)
 
 
-def test_a_function_by_its_name(tmp_path):
+def test_function_named_in_a_file_is_refused(tmp_path):
     path = tmp_path / "pipeline.eig"
     es.save(make_pipeline(FunctionTransformer(), es.PCA(2)), path)
     for name in ("func", "inverse_func"):
@@ -406,8 +406,8 @@ def test_a_function_by_its_name(tmp_path):
         assert "is a function" in refusal(tmp_path, content)
 
 
-def test_arrays_looked_at_without_end(whole, tmp_path):
-    """A few bytes that refer to one large array many times would take hours to check."""
+def test_repeated_references_to_an_array_are_limited(whole, tmp_path):
+    """Many references to one large array would take hours to check."""
     objects = json.loads(entries(whole)[OBJECTS])
     place = len(objects["arrays"])
     objects["arrays"].append(["<i8", [10**6], False])
@@ -415,11 +415,11 @@ def test_arrays_looked_at_without_end(whole, tmp_path):
     objects["objects"] = [node] * 1000
     objects["root"] = {"ref": 0}
     content = forged(whole, objects, **{f"{place}.npy": npy(np.arange(10**6))})
-    assert "more often than any model" in refusal(tmp_path, content)
+    assert "more often than allowed" in refusal(tmp_path, content)
 
 
-def test_parts_exchanged_at_random(whole, tmp_path):
-    """Whatever a file of the right form says, it is loaded or refused; nothing else is raised."""
+def test_randomly_exchanged_parts_load_or_are_refused(whole, tmp_path):
+    """A file of the right form is loaded or refused with ModelError; no other exception is allowed."""
     path, original = tmp_path / "m.eig", json.loads(entries(whole)[OBJECTS])
     rng, refusals = np.random.default_rng(2), 0
     for _ in range(120):
@@ -436,7 +436,7 @@ def test_parts_exchanged_at_random(whole, tmp_path):
 
 
 # ------------------------------------------------------------------ versions
-def test_other_formats(whole, tmp_path):
+def test_other_format_versions_are_refused(whole, tmp_path):
     versions = {"eigenspan": "9.1", "scikit-learn": "1"}
     message = refusal(tmp_path, forged(whole, header={"version": 3, "versions": versions}))
     assert "version 3 of the model format, written by eigenspan 9.1" in message
@@ -447,7 +447,7 @@ def test_other_formats(whole, tmp_path):
         assert "malformed" in refusal(tmp_path, forged(whole, header=header))
 
 
-def test_another_version_of_this_library_reads_the_same(whole, tmp_path):
+def test_other_library_version_loads_the_same_model(whole, tmp_path):
     path = tmp_path / "m.eig"
     path.write_bytes(forged(whole, header={"versions": {"eigenspan": "0.0.1"}}))
     es.load(path)
@@ -458,11 +458,11 @@ def test_another_version_of_scikit_learn_warns(tmp_path):
     path = tmp_path / "m.eig"
     es.save(make_pipeline(StandardScaler(), es.PCA(2)).fit(X), path)
     path.write_bytes(forged(path.read_bytes(), header={"versions": {"eigenspan": "0.0.1", "scikit-learn": "1.0"}}))
-    with pytest.warns(ModelWarning, match=r"saved by scikit-learn 1\.0, and this is scikit-learn"):
+    with pytest.warns(ModelWarning, match=r"saved by scikit-learn 1\.0, while this is scikit-learn"):
         es.load(path)
 
 
-def test_parameters_that_this_scikit_learn_does_not_have(tmp_path):
+def test_parameters_unknown_to_the_installed_scikit_learn_are_dropped(tmp_path):
     path = tmp_path / "m.eig"
     es.save(make_pipeline(StandardScaler(), es.PCA(2)).fit(X), path)
     content = tampered(path.read_bytes(), "sklearn.StandardScaler", lambda p: p["parameters"].update(of_tomorrow=1))
@@ -471,16 +471,16 @@ def test_parameters_that_this_scikit_learn_does_not_have(tmp_path):
         assert es.load(path).transform(X).shape == (30, 2)
 
 
-def test_a_field_of_a_later_version(whole, tmp_path):
+def test_fields_of_a_later_version_are_refused(whole, tmp_path):
     path = tmp_path / "m.eig"
     content = tampered(whole, "map.rows", lambda p: p.update(of_tomorrow=1))
     path.write_bytes(forged(content, header={"versions": {"eigenspan": "9.1"}}))
-    with pytest.raises(ModelError, match=r"saved by eigenspan 9\.1.* and cannot be put"):
+    with pytest.raises(ModelError, match=r"saved by eigenspan 9\.1.* and cannot be loaded here"):
         es.load(path)
 
 
 def test_older_fields_are_migrated(whole, tmp_path, monkeypatch):
-    """A kind that has changed reads what its earlier versions wrote."""
+    """A kind with changed fields must read files with the older fields."""
     from dataclasses import replace
 
     from eigenspan.models import tree
@@ -500,4 +500,6 @@ def test_older_fields_are_migrated(whole, tmp_path, monkeypatch):
     es.load(path)
     objects = json.loads(entries(whole)[OBJECTS])
     objects["kinds"]["known.rows"] = 4
-    assert "known.rows has version 4, and this eigenspan reads 1 to 3" in refusal(tmp_path, forged(whole, objects))
+    assert "known.rows has version 4, but this version of eigenspan reads 1 to 3" in refusal(
+        tmp_path, forged(whole, objects)
+    )

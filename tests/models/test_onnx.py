@@ -1,4 +1,4 @@
-"""Linear maps as ONNX models, against other programs that run them."""
+"""Export of linear maps to ONNX, compared with other programs that run them."""
 
 import sys
 
@@ -23,7 +23,7 @@ def run(model, X):
 
 
 @over(LINEAR)
-def test_linear_methods(case, blobs):
+def test_linear_methods_give_the_same_embedding(case, blobs):
     pytest.importorskip("onnx", reason="onnx is not installed")
     fitted = case.fitted(blobs)
     model = to_onnx(fitted)
@@ -35,7 +35,7 @@ def test_linear_methods(case, blobs):
     np.testing.assert_allclose(single, expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max())
 
 
-def test_in_a_runtime(blobs, tmp_path):
+def test_onnxruntime_gives_the_same_embedding(blobs, tmp_path):
     pytest.importorskip("onnx", reason="onnx is not installed")
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     path, fitted = tmp_path / "pca.onnx", es.PCA(2).fit(blobs.X)
@@ -62,7 +62,7 @@ def test_scalers_before_a_method(scalers, blobs):
     np.testing.assert_allclose(run(model, blobs.X), fitted.transform(blobs.X), rtol=1e-9, atol=1e-9)
 
 
-def test_pipelines_of_other_things(blobs):
+def test_pipelines_with_other_steps_are_refused(blobs):
     with pytest.raises(ModelError, match="A MinMaxScaler in a pipeline cannot be exported"):
         to_onnx(make_pipeline(MinMaxScaler(), es.PCA(2)).fit(blobs.X))
     with pytest.raises(ModelError, match="StandardScaler has no linear map"):
@@ -70,12 +70,12 @@ def test_pipelines_of_other_things(blobs):
 
 
 @pytest.mark.parametrize("estimator", [es.Isomap(2), es.KernelPCA(2), es.LDA(2, kernel="rbf"), es.LLE(2)], ids=repr)
-def test_maps_that_are_not_linear(estimator, blobs):
+def test_nonlinear_maps_are_refused(estimator, blobs):
     with pytest.raises(ModelError, match="has no linear map"):
         to_onnx(estimator.fit(blobs.X, blobs.y))
 
 
-def test_what_is_missing(blobs, monkeypatch):
+def test_missing_onnx_is_reported(blobs, monkeypatch):
     fitted = es.PCA(2).fit(blobs.X)
     with pytest.raises(InputError, match="dtype='float16' cannot be used"):
         to_onnx(fitted, dtype="float16")

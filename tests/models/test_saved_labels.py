@@ -1,4 +1,4 @@
-"""Models fitted to labels of every type that pandas, polars and numpy have, saved and loaded."""
+"""Saving and loading of models fitted to labels of every pandas, polars and numpy type."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LABELLED = [
 
 
 def types_of(codes):
-    """The same classes, 0, 1 and 2, and −1 for rows without one, in other types."""
+    """Return the classes 0, 1 and 2, and −1 for unlabelled rows, in many types."""
     words, missing = np.array(["x", "y", "z"])[codes % 3].astype(object), codes < 0
     words = pd.Series(words).mask(missing)
     yield "Int64", pd.Series(codes).astype("Int64").mask(missing)

@@ -1,4 +1,4 @@
-"""What is loaded is what was saved, to the last bit; and what cannot be saved is refused with its place."""
+"""Loaded models are bitwise equal to the saved ones; unsupported objects are refused with their path."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ PLACES = np.where((np.arange(60) < 20)[:, None], cloud(60, 2), np.nan)
 
 
 def assert_same(a: Any, b: Any, place: str = "") -> None:
-    """Types, numbers, layouts and everything inside are the same."""
+    """Check that types, values, memory layouts and all contents are equal."""
     assert type(a) is type(b), place
     if isinstance(a, np.ndarray):
         assert (a.dtype, a.shape) == (b.dtype, b.shape), place
@@ -91,7 +91,7 @@ def assert_same(a: Any, b: Any, place: str = "") -> None:
 
 
 def again(estimator: Any, folder: Any, **options: Any) -> Any:
-    """Saved and loaded."""
+    """Save and load an estimator."""
     path = folder / "model.eig"
     es.save(estimator, path)
     return es.load(path, **options)
@@ -110,27 +110,27 @@ def assert_kept(estimator: Any, new: Any, folder: Any) -> Any:
 
 # ---------------------------------------------------------------------- every method
 @over([case for case in estimators() if getattr(case.template, "distortions", None) is None])
-def test_every_estimator_comes_back(case: Case, blobs: Data, tmp_path) -> None:
+def test_every_estimator_round_trips(case: Case, blobs: Data, tmp_path) -> None:
     new = np.vstack([blobs.X[:5], blobs.X[:20] + 0.01])
     assert_kept(case.fitted(blobs), new, tmp_path)
 
 
 @pytest.mark.parametrize("name", sorted(SIDE_UNFOLDINGS))
-def test_unfoldings_of_labelled_points_come_back(name: str, tmp_path) -> None:
+def test_supervised_unfoldings_round_trip(name: str, tmp_path) -> None:
     (row,) = [row for row in TABLE if row.name == name]
     fitted = row.build().fit(X[:30], y[:30])
     assert_kept(fitted, X[:30] + 0.01, tmp_path)
 
 
 @over([case for case in estimators() if getattr(case.template, "distortions", None) is not None])
-def test_what_only_the_fit_needs_can_be_taken_out(case: Case, blobs: Data, tmp_path) -> None:
+def test_parameters_only_used_by_fit_can_be_removed(case: Case, blobs: Data, tmp_path) -> None:
     fitted = case.make().fit(blobs.X, blobs.y)
     with pytest.raises(ModelError, match=says(".distortions is a function (drawn_in)", "set_params(distortions=None)")):
         es.save(fitted, tmp_path / "m.eig")
     assert_kept(fitted.set_params(distortions=None), blobs.X[:7], tmp_path)
 
 
-#: Ways to hold other things: tables with names, other graphs and searches, given distances, states of generators, wrappers.
+#: Other contents: tables with names, other graphs and searches, given distances, generator states, wrappers.
 KINDS = {
     "frame": (es.PCA(2), NAMED, None),
     "frame out": (es.PCA(2).set_output(transform="pandas"), NAMED, None),
@@ -169,30 +169,30 @@ KINDS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::FutureWarning")  # scikit-learn's, of defaults to come
+@pytest.mark.filterwarnings("ignore::FutureWarning")  # scikit-learn warns of future defaults
 @pytest.mark.filterwarnings("ignore:.*sparse:UserWarning")
 @pytest.mark.parametrize("name", KINDS)
-def test_other_contents_come_back(name: str, tmp_path) -> None:
+def test_other_configurations_round_trip(name: str, tmp_path) -> None:
     template, rows, labels = KINDS[name]
     fitted = template.fit(rows) if labels is None else template.fit(rows, labels)
     assert_kept(fitted, rows, tmp_path)
 
 
-def test_a_navigable_graph_is_built_again(tmp_path) -> None:
+def test_navigable_graph_is_rebuilt_after_loading(tmp_path) -> None:
     pytest.importorskip("faiss")
     fitted = es.LaplacianEigenmaps(2, graph=es.KNN(8, search="hnsw"), n_jobs=1).fit(cloud(200, 20))
     assert_kept(fitted, cloud(20, 20, seed=1), tmp_path)
 
 
-def test_an_estimator_before_its_fit(tmp_path) -> None:
+def test_unfitted_estimator_round_trips(tmp_path) -> None:
     loaded = again(es.LPP(3, graph=es.KNN(5, metric="cosine"), solver=es.LPP().solver), tmp_path)
     assert loaded.get_params(deep=False)["n_components"] == 3
     assert not hasattr(loaded, "map_")
     assert_same(again(es.Kernel("rbf", gamma=np.float32(0.1)), tmp_path), es.Kernel("rbf", gamma=np.float32(0.1)))
 
 
-def test_in_another_process(blobs: Data, tmp_path) -> None:
-    """Nothing that was imported or made before is needed."""
+def test_model_loads_in_another_process(blobs: Data, tmp_path) -> None:
+    """Loading must not need anything imported or created before."""
     names = ("PCA", "Isomap", "LaplacianEigenmaps", "KernelPCA", "MixturePPCA", "External")
     cases = [case for case in estimators() if case.id in names]
     new = blobs.X[:20] + 0.01
@@ -212,7 +212,7 @@ def test_in_another_process(blobs: Data, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("template", [es.PCA(2), es.LDA(2), es.SIR(2), es.PPCA(2), es.CCA(1)], ids=repr)
-def test_partial_fit_goes_on(template: Any, tmp_path) -> None:
+def test_partial_fit_continues_after_loading(template: Any, tmp_path) -> None:
     second = X[:, :2] if isinstance(template, es.CCA) else y
     template.partial_fit(X[:30], second[:30])
     loaded = again(template, tmp_path)
@@ -221,8 +221,8 @@ def test_partial_fit_goes_on(template: Any, tmp_path) -> None:
     np.testing.assert_array_equal(loaded.transform(X), template.transform(X))
 
 
-# ---------------------------------------------------------------------- what a file is
-def test_what_is_shared_is_stored_once_and_shared_again(tmp_path) -> None:
+# ---------------------------------------------------------------------- the file format
+def test_shared_arrays_are_stored_once(tmp_path) -> None:
     fitted = es.LLE(2, n_neighbors=6).fit(X)
     loaded = again(fitted, tmp_path)
     assert fitted.map_.rows.finder is fitted.graph_.finder
@@ -232,7 +232,7 @@ def test_what_is_shared_is_stored_once_and_shared_again(tmp_path) -> None:
     assert loaded.embedding_ is not loaded.map_.embedding
 
 
-def test_numpy_opens_it_and_arrays_are_aligned(tmp_path) -> None:
+def test_numpy_can_open_the_file_and_arrays_are_aligned(tmp_path) -> None:
     fitted = es.PCA(2).fit(X)
     again(fitted, tmp_path)
     with np.load(tmp_path / "model.eig", allow_pickle=False) as arrays:
@@ -247,7 +247,7 @@ def test_numpy_opens_it_and_arrays_are_aligned(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["r", "c"])
-def test_arrays_left_in_the_file(mode: Any, tmp_path) -> None:
+def test_memory_mapped_arrays(mode: Any, tmp_path) -> None:
     fitted = es.Isomap(2).fit(X)
     loaded = again(fitted, tmp_path, mmap_mode=mode)
     assert type(loaded.embedding_) is np.ndarray
@@ -261,7 +261,7 @@ def test_arrays_left_in_the_file(mode: Any, tmp_path) -> None:
         es.load(tmp_path / "model.eig", mmap_mode="r+")  # type: ignore[arg-type]
 
 
-def test_a_file_describes_itself(tmp_path) -> None:
+def test_describe_returns_the_header(tmp_path) -> None:
     path = tmp_path / "m.eig"
     es.save(es.PCA(2).fit(X), path, provenance={"table": "x.csv", "columns": ["a", "b"], "rows": 60, "é": None})
     told = describe(path)
@@ -275,15 +275,15 @@ def test_a_file_describes_itself(tmp_path) -> None:
 @pytest.mark.parametrize(
     "odd", [{"a": X}, {"a": {1, 2}}, {"a": float("nan")}, {1: 2}, {"a": [{"b": print}]}, [1]], ids=repr
 )
-def test_provenance_that_is_no_plain_text(odd: Any, tmp_path) -> None:
+def test_invalid_provenance_is_refused(odd: Any, tmp_path) -> None:
     with pytest.raises(InputError, match="provenance"):
         es.save(es.PCA(2), tmp_path / "m.eig", provenance=odd)
     assert list(tmp_path.iterdir()) == []
 
 
-# ---------------------------------------------------------------------- what cannot be saved
+# ---------------------------------------------------------------------- unsupported objects
 class Own(es.PCA):
-    """Somebody's own."""
+    """A user-defined subclass."""
 
 
 def _kernel(a: Any, b: Any) -> Any:
@@ -313,7 +313,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("words", REFUSED)
-def test_what_cannot_be_saved(words: str, tmp_path) -> None:
+def test_unsupported_objects_are_refused_with_their_path(words: str, tmp_path) -> None:
     estimator, rows = REFUSED[words]
     if rows is not None:
         estimator.fit(rows)
@@ -322,21 +322,21 @@ def test_what_cannot_be_saved(words: str, tmp_path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_object_that_holds_itself(tmp_path) -> None:
+def test_cyclic_object_is_refused(tmp_path) -> None:
     round_trip = es.Anchored(es.PCA(2))
     round_trip.set_params(embedding=round_trip)
-    with pytest.raises(ModelError, match=says("Anchored.embedding holds itself")):
+    with pytest.raises(ModelError, match=says("Anchored.embedding contains itself")):
         es.save(round_trip, tmp_path / "m.eig")
 
 
 @pytest.mark.parametrize("thing", [es.PCA, "PCA", {"a": 1}, None, X])
-def test_only_estimators(thing: Any, tmp_path) -> None:
-    with pytest.raises(InputError, match="save takes a fitted estimator"):
+def test_save_accepts_only_estimators(thing: Any, tmp_path) -> None:
+    with pytest.raises(InputError, match="save needs a fitted estimator"):
         es.save(thing, tmp_path / "m.eig")
 
 
-# ---------------------------------------------------------------------- where it cannot be written
-def test_places_that_cannot_be_written(tmp_path, monkeypatch) -> None:
+# ---------------------------------------------------------------------- unwritable targets
+def test_unwritable_targets_are_refused(tmp_path, monkeypatch) -> None:
     fitted = es.PCA(2).fit(X)
     (tmp_path / "file").write_text("x")
     for path, words in (
@@ -353,7 +353,7 @@ def test_places_that_cannot_be_written(tmp_path, monkeypatch) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_what_was_there_stays_until_the_new_is_whole(tmp_path, monkeypatch) -> None:
+def test_old_file_is_kept_until_the_new_one_is_complete(tmp_path, monkeypatch) -> None:
     path = tmp_path / "m.eig"
     es.save(es.PCA(2).fit(X), path)
     before = path.read_bytes()
@@ -391,7 +391,7 @@ PLAIN = st.recursive(
 
 @given(value=PLAIN)
 @settings(deadline=None, max_examples=50)
-def test_any_plain_value(value: Any) -> None:
+def test_any_plain_value_round_trips(value: Any) -> None:
     writer = Writer()
     text = json.dumps(writer.value(value, "x"), allow_nan=False)
     assert_same(Reader(writer.arrays).value(json.loads(text)), value)
@@ -399,21 +399,21 @@ def test_any_plain_value(value: Any) -> None:
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "dia", "bsr"])
 @pytest.mark.parametrize("kind", ["array", "matrix"])
-def test_sparse_matrices(form: str, kind: str, tmp_path) -> None:
+def test_sparse_matrices_round_trip(form: str, kind: str, tmp_path) -> None:
     made = getattr(sp, f"{form}_{kind}")(np.diag([1.0, 0, 3, 4]) + np.eye(4, k=1))
     loaded = again(es.PCA(made), tmp_path).n_components
     assert type(loaded) is (type(made) if form in ("csr", "csc", "coo") else sp.csr_array)
     np.testing.assert_array_equal(loaded.toarray(), made.toarray())
 
 
-def test_what_is_made_only_to_be_written_is_not_confused(tmp_path) -> None:
-    """States of generators are new arrays, which may come to lie where the last ones lay."""
+def test_temporary_objects_with_reused_ids_are_not_confused(tmp_path) -> None:
+    """States of generators are new arrays, which may reuse the ids of earlier ones."""
     states = [np.random.RandomState(seed) for seed in range(20)]
     loaded = again(es.PCA([states]), tmp_path).n_components
     assert [state.random() for state in loaded[0]] == [state.random() for state in states]
 
 
-def test_numbers_keep_their_types_and_arrays_their_layout() -> None:
+def test_types_and_memory_layout_are_kept() -> None:
     values = [
         np.float32(0.1),
         np.int8(-3),
@@ -445,7 +445,7 @@ def test_numbers_keep_their_types_and_arrays_their_layout() -> None:
 
 
 # ---------------------------------------------------------------------- the list of kinds
-def test_the_list_holds_our_classes_and_a_few_more() -> None:
+def test_list_of_kinds() -> None:
     names = schema.kinds()
     assert {"method.PCA", "map.rows", "search.tree", "spec.Kernel", "sklearn.Pipeline", "sparse.csr_array"} <= set(
         names
@@ -456,15 +456,15 @@ def test_the_list_holds_our_classes_and_a_few_more() -> None:
         assert schema.kind_of(value) is None
 
 
-def test_every_estimator_that_is_public_has_a_kind() -> None:
+def test_every_public_estimator_has_a_kind() -> None:
     public = [getattr(es, name) for name in es.__all__]
     classes = [cls for cls in public if isinstance(cls, type) and issubclass(cls, BaseEstimator)]
     known = {kind.cls for kind in schema.kinds().values()}
     assert [cls for cls in classes if cls not in known] == []
 
 
-def test_a_kernel_learner_predicts_without_its_machine(tmp_path) -> None:
-    """The machine goes to compiled code that trusts it: its coefficients are stored instead."""
+def test_kernel_learner_predicts_without_the_svm_object(tmp_path) -> None:
+    """libsvm trusts its inputs, so its coefficients are stored instead of the SVM object."""
     for labels in (np.where(np.arange(60) < 20, y % 2, -1), np.where(np.arange(60) < 30, y, -1)):
         fitted = es.KernelLearner(["linear", "rbf"]).fit(X, labels)
         loaded = again(fitted, tmp_path)

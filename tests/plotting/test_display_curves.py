@@ -1,4 +1,4 @@
-"""Displays of numbers: spectra, dimensions, rank curves, angles. And none of all displays touches pyplot."""
+"""Displays of spectra, dimensions, rank curves and angles; and all displays: no use of pyplot."""
 
 import sys
 from types import SimpleNamespace
@@ -42,8 +42,8 @@ def texts(legend):
 
 # ---------------------------------------------------------------------- spectra
 @pytest.mark.parametrize("cls", [PCA, LPP, LaplacianEigenmaps])
-def test_the_next_eigenvalue_is_told_by_the_gap(cls):
-    """Whether the best are the largest or the smallest: it is the one that a fit with another component finds."""
+def test_next_eigenvalue_is_computed_from_the_gap(cls):
+    """The computed value equals the next eigenvalue of a fit with one more component, for minimisation and maximisation."""
     display = SpectrumDisplay.from_estimator(cls(2).fit(X))
     following = cls(3).fit(X).eigenvalues_
     assert display.kept_.get_ydata() == pytest.approx(following[:2])
@@ -56,12 +56,12 @@ def test_the_next_eigenvalue_is_told_by_the_gap(cls):
     assert display.ax_.get_title() == cls.__name__
 
 
-def test_at_the_end_of_the_spectrum_there_is_no_next():
+def test_no_next_eigenvalue_at_the_end_of_the_spectrum():
     display = SpectrumDisplay.from_estimator(PCA(5).fit(X))
     assert display.beyond_ is display.rest_ is display.cut_ is display.legend_ is None
 
 
-def test_an_unfolding_shows_its_whole_spectrum_and_the_dimension():
+def test_unfolding_shows_full_spectrum_and_suggested_dimension():
     fitted = MVU(2, n_neighbors=5).fit(X[:30])
     display = SpectrumDisplay.from_estimator(fitted)
     assert np.append(display.kept_.get_ydata(), display.rest_.get_ydata()) == pytest.approx(fitted.spectrum_)
@@ -70,21 +70,21 @@ def test_an_unfolding_shows_its_whole_spectrum_and_the_dimension():
     assert display.beyond_ is None
 
 
-def test_a_number_of_axes_that_the_spectrum_chose_is_the_suggested_one():
+def test_automatic_n_components_is_the_suggested_dimension():
     fitted = PCA("auto").fit(X)
     display = SpectrumDisplay.from_estimator(fitted)
     assert display.suggested == fitted.n_components_ == len(display.kept_.get_ydata())
     assert SpectrumDisplay.from_estimator(PCA(2).fit(X)).suggested is None
 
 
-def test_a_whole_spectrum_begins_with_what_is_kept():
+def test_full_spectrum_begins_with_the_kept_eigenvalues():
     fitted = CCA(1).fit(X[:, :2], X[:, 2:])
     display = SpectrumDisplay.from_estimator(fitted)
     assert len(display.kept_.get_ydata()) == 1
     assert display.kept_.get_ydata() == pytest.approx(fitted.eigenvalues_)
 
 
-def test_eigenvalues_suggest_a_dimension():
+def test_suggested_dimension_from_eigenvalues():
     values = np.array([9.0, 8.0, 0.01, 0.009])
     display = SpectrumDisplay.from_eigenvalues(values, n_components=3, suggest=True)
     assert display.suggested == suggested_dimension(values)
@@ -92,7 +92,7 @@ def test_eigenvalues_suggest_a_dimension():
     assert SpectrumDisplay.from_eigenvalues([9.0, 8.0]).suggested_ is None
 
 
-def test_logarithms_leave_out_what_has_none():
+def test_logarithmic_scale_omits_nonpositive_eigenvalues():
     display = SpectrumDisplay.from_eigenvalues([3.0, 1.0, 0.1, 0.0, -1e-9], n_components=2, log=True)
     assert display.ax_.get_yscale() == "log"
     assert list(display.rest_.get_ydata()) == [0.1]
@@ -104,7 +104,7 @@ def test_logarithms_leave_out_what_has_none():
         SpectrumDisplay([0.0, -1.0]).plot(log=True)
 
 
-def test_the_legend_stands_above_the_eigenvalues():
+def test_legend_is_above_the_eigenvalues():
     display = SpectrumDisplay.from_estimator(PCA(4).fit(X))
     assert display.ax_.get_ylim()[1] > 1.3 * display.kept_.get_ydata().max()
 
@@ -126,13 +126,13 @@ def test_rank_curves_have_a_logarithmic_axis_and_areas():
 
 
 @pytest.mark.parametrize("which, chance", [("q_nx", np.arange(1, 49) / 49), ("lcmc", np.zeros(48))])
-def test_other_rank_curves(which, chance):
+def test_chance_level_of_other_rank_curves(which, chance):
     display = RankCurvesDisplay({"a": coranking(0.3)}).plot(which=which)
     assert display.lines_["a"].get_ydata() == pytest.approx(getattr(coranking(0.3), which))
     assert display.chance_.get_ydata() == pytest.approx(chance)
 
 
-def test_many_curves_are_told_apart():
+def test_many_curves_have_distinct_styles():
     display = RankCurvesDisplay({str(i): coranking(i / 20) for i in range(12)}).plot()
     styles = {(line.get_color(), line.get_linestyle()) for line in display.lines_.values()}
     assert len(styles) == 12
@@ -143,7 +143,7 @@ SCALE = np.geomspace(0.1, 10, 30)
 SLOPE = Curve(SCALE, np.full(30, 2.0), SCALE > 1, "scale", "slope", x_log=True)
 
 
-def test_the_used_part_and_the_estimate_with_its_error():
+def test_curve_shows_used_part_estimate_and_error():
     display = DimensionDisplay.from_result(Dimension(2.0, 0.25, "correlation", 100, SLOPE))
     assert display.ax_.get_xscale() == "log"
     assert np.isfinite(display.used_.get_ydata()).sum() == SLOPE.used.sum()
@@ -155,7 +155,7 @@ def test_the_used_part_and_the_estimate_with_its_error():
     assert "2 ± 0.25" in texts(display.legend_)
 
 
-def test_a_curve_that_is_no_dimension_has_no_line_across():
+def test_no_estimate_line_if_the_height_is_not_a_dimension():
     curve = Curve(SCALE, SCALE**2, SCALE > 1, "scale", "share of pairs", x_log=True, y_log=True)
     display = DimensionDisplay.from_result(Dimension(2.0, np.nan, "other", 100, curve))
     assert display.estimate_ is None
@@ -173,7 +173,7 @@ def test_a_spectrum_is_drawn_as_bars_beside_its_reference():
     assert "noise" in texts(display.legend_)
 
 
-def test_long_spectra_are_cut_and_the_cut_is_told():
+def test_long_spectra_are_truncated_with_a_note():
     axis = np.arange(1.0, 101.0)
     curve = Curve(axis, 1 / axis, axis < 3, "axis", "variance", reference=np.ones(100), reference_label="noise")
     display = DimensionDisplay.from_result(Dimension(2, np.nan, "parallel", 100, curve))
@@ -195,7 +195,7 @@ def test_estimates_side_by_side():
 
 
 # ---------------------------------------------------------------------- stability
-def test_angles_with_their_band():
+def test_stability_shows_angles_and_band():
     angles = RNG.uniform(0, [5, 40, 8], (50, 3))
     result = SimpleNamespace(angles=angles, low=[1, 2, 3], median=[2, 20, 4], high=[4, 39, 7], n_components=3)
     display = StabilityDisplay.from_result(result)
@@ -209,7 +209,7 @@ def test_angles_with_their_band():
     assert StabilityDisplay(angles[:, :1]).plot().ax_.get_ylim()[0] == 0
 
 
-# ---------------------------------------------------------------------- all of them
+# ---------------------------------------------------------------------- all displays
 EVERY = {
     "EmbeddingDisplay": lambda ax: EmbeddingDisplay.from_embedding(Y, ax=ax),
     "PairsDisplay": lambda ax: PairsDisplay.from_embedding(Y),
@@ -224,12 +224,12 @@ EVERY = {
 }
 
 
-def test_every_display_is_among_them():
+def test_every_display_is_tested():
     assert sorted(EVERY) == sorted(name for name in plotting.__all__ if name.endswith("Display"))
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_without_matplotlib_the_remedy_is_named(name, monkeypatch):
+def test_missing_matplotlib_gives_install_instructions(name, monkeypatch):
     for module in [module for module in sys.modules if module.split(".")[0] == "matplotlib"]:
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ImportError, match=r'pip install "eigenspan\[plot\]"'):
@@ -237,7 +237,7 @@ def test_without_matplotlib_the_remedy_is_named(name, monkeypatch):
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_pyplot_is_left_alone_and_given_axes_are_used(name, tmp_path):
+def test_displays_use_given_axes_and_no_pyplot_state(name, tmp_path):
     before = plt.get_fignums()
     display = EVERY[name](None)
     assert plt.get_fignums() == before
@@ -256,36 +256,39 @@ def test_pyplot_is_left_alone_and_given_axes_are_used(name, tmp_path):
     "call, message",
     [
         (lambda: SpectrumDisplay.from_estimator(PCA(2)), "not fitted"),
-        (lambda: SpectrumDisplay([]), "finite numbers in a row"),
+        (lambda: SpectrumDisplay([]), "1-D array of finite numbers"),
         (lambda: SpectrumDisplay([[1.0]]), r"got shape \(1, 1\)"),
         (lambda: SpectrumDisplay([1.0, np.nan]), "finite numbers"),
-        (lambda: SpectrumDisplay([1.0], n_components=2), "n_components=2 must lie between 1 and the 1"),
+        (
+            lambda: SpectrumDisplay([1.0], n_components=2),
+            "n_components=2 must be between 1 and the number of eigenvalues, 1",
+        ),
         (
             lambda: SpectrumDisplay.from_estimator(StandardScaler().fit(X)),
             "Scaler has no eigenvalues_: it is not a spectral",
         ),
-        (lambda: RankCurvesDisplay({}), "at least one of the results"),
+        (lambda: RankCurvesDisplay({}), "the dict of results is empty"),
         (lambda: RankCurvesDisplay([coranking(1)]), "results must be a dict"),
         (lambda: RankCurvesDisplay({"a": Y}).plot(), "'a' is a ndarray without r_nx"),
         (lambda: RankCurvesDisplay({"a": coranking(1)}).plot(which="auc"), "which='auc'.*'r_nx', 'q_nx', 'lcmc'"),
-        (lambda: DimensionDisplay.from_result(Dimension(2, 0.1, "mle", 9)), "kept no curve"),
+        (lambda: DimensionDisplay.from_result(Dimension(2, 0.1, "mle", 9)), "has no curve"),
         (lambda: DimensionDisplay.from_result(3), "got int"),
         (lambda: DimensionDisplay.from_results([]), "nothing to draw"),
-        (lambda: StabilityDisplay(np.ones(3)), "row for each resample"),
+        (lambda: StabilityDisplay(np.ones(3)), "one row per resample"),
         (
             lambda: StabilityDisplay(np.ones((3, 2)), low=[1]),
-            r"low must be one angle for each of 2 d; got shape \(1,\)",
+            r"low must be one angle per d \(2 values\), but has shape \(1,\)",
         ),
         (lambda: StabilityDisplay.from_result(3), "int has no angles"),
     ],
 )
-def test_what_cannot_be_drawn_is_said(call, message):
+def test_invalid_input_is_refused(call, message):
     with pytest.raises(InputError, match=message):
         call()
 
 
-# ---------------------------------------------------------------------- of what was measured
-def test_rank_curves_of_embeddings_are_those_of_quality():
+# ---------------------------------------------------------------------- agreement with the measures
+def test_rank_curves_equal_quality_coranking():
     embeddings = {"plane": X[:, :2], "line": X[:, :1]}
     display = RankCurvesDisplay.from_embeddings(X, embeddings)
     found = {name: quality.coranking(X, Z) for name, Z in embeddings.items()}
@@ -304,7 +307,7 @@ def test_rank_curves_of_embeddings_are_those_of_quality():
 
 
 @pytest.mark.parametrize("kind", ["intrusion", "extrusion", "stress"])
-def test_distortion_of_an_estimator_is_that_of_quality(kind):
+def test_distortion_equals_quality_distortion(kind):
     fitted = PCA(2).fit(X)
     display = DistortionDisplay.from_estimator(fitted, X, kind=kind, worst=2)
     assert display.values == pytest.approx(quality.distortion(X, fitted.embedding_, kind=kind))

@@ -1,4 +1,4 @@
-"""Displays that lay something over or under the points: graphs, arrows of features, distortion."""
+"""Displays with overlays on the points: graphs, arrows of features, distortion."""
 
 import numpy as np
 import pandas as pd
@@ -41,18 +41,18 @@ def test_every_edge_is_drawn_once():
     assert notes(display) == []
 
 
-def test_long_edges_stand_out():
+def test_long_edges_are_highlighted():
     line = np.column_stack([np.arange(20.0), np.zeros(20)])
     graph = sp.lil_array(ring(20))
     graph[3, 11] = 1
     display = GraphDisplay(line, graph.tocsr()).plot()
-    assert display.n_long_ == 2  # the one that was added, and the one that closes the ring
+    assert display.n_long_ == 2  # the added edge, and the one that closes the ring
     assert sorted(np.ptp(segment[:, 0]) for segment in display.long_.get_segments()) == [8, 19]
     assert notes(display) == ["2 edges over 4 × the median length"]
     assert GraphDisplay(line, graph.tocsr(), long=100).plot().n_long_ == 0
 
 
-def test_many_edges_are_thinned_and_counted():
+def test_many_edges_are_sampled_and_counted():
     n = 200
     points = RNG.normal(size=(n, 2))
     full = sp.csr_array(np.triu(np.ones((n, n)), 1))
@@ -62,7 +62,7 @@ def test_many_edges_are_thinned_and_counted():
     assert notes(display) == ["5,000 of 19,900 edges drawn"]
 
 
-def test_the_graph_of_an_estimator_whose_rows_repeat():
+def test_graph_of_an_estimator_with_duplicate_rows():
     points = np.vstack([X[:5], X[:5], X[5:]])
     fitted = LaplacianEigenmaps(2, n_neighbors=6).fit(points)
     assert fitted.graph_.n == 60
@@ -70,14 +70,14 @@ def test_the_graph_of_an_estimator_whose_rows_repeat():
     assert display.n_edges_ == fitted.graph_.undirected().nnz // 2
     ends = np.vstack(display.edges_.get_segments() + display.long_.get_segments())
     graph = fitted.graph_.undirected().tocoo()
-    expected = fitted.embedding_[fitted.graph_.rows[graph.row]]  # every end of every edge, once for each direction
+    expected = fitted.embedding_[fitted.graph_.rows[graph.row]]  # both ends of every edge, for both directions
     assert np.sort(ends, axis=0) == pytest.approx(np.sort(expected, axis=0))
     assert display.ax_.get_title() == "LaplacianEigenmaps"
     assert display.points_.legend_ is not None
 
 
 # ---------------------------------------------------------------------- features
-def test_points_times_arrows_are_the_features():
+def test_biplot_products_approximate_the_features():
     fitted = PCA(4).fit(X)
     for alpha in (0.0, 0.5, 1.0):
         display = BiplotDisplay.from_estimator(fitted, alpha=alpha)
@@ -85,7 +85,7 @@ def test_points_times_arrows_are_the_features():
         assert rebuilt == pytest.approx(X - X.mean(axis=0))
 
 
-def test_the_covariance_biplot_has_standard_deviations_and_correlations():
+def test_covariance_biplot_shows_standard_deviations_and_correlations():
     display = BiplotDisplay.from_estimator(PCA(4).fit(X), alpha=0)
     assert display.points_.embedding.std(axis=0) == pytest.approx(1)
     assert display.loadings @ display.loadings.T == pytest.approx(np.cov(X.T, bias=True))
@@ -99,7 +99,7 @@ def test_the_form_biplot_keeps_the_points():
     assert display.ax_.get_aspect() == 1.0
 
 
-def test_longest_arrows_first_with_their_names():
+def test_arrows_are_sorted_by_length_and_labelled():
     table = pd.DataFrame(X, columns=["one", "two", "three", "four"])
     fitted = PCA(2).fit(table)
     display = BiplotDisplay.from_estimator(fitted, CLASSES, top=2)
@@ -115,7 +115,7 @@ def test_longest_arrows_first_with_their_names():
     assert ((tips > low) & (tips < high)).all()
 
 
-def test_names_do_not_lie_on_each_other():
+def test_labels_do_not_overlap():
     loadings = np.column_stack([np.ones(5), np.linspace(-0.02, 0.02, 5)])
     display = BiplotDisplay(Y, loadings, feature_names=[f"feature {j}" for j in range(5)]).plot()
     display.figure_.draw_without_rendering()
@@ -125,7 +125,7 @@ def test_names_do_not_lie_on_each_other():
     assert max(shared) < 0.1 * boxes[0].width * boxes[0].height
 
 
-def test_other_linear_methods_pipelines_and_libraries():
+def test_biplot_of_other_linear_methods_pipelines_and_libraries():
     table = pd.DataFrame(X, columns=list("abcd"))
     lda = LDA(2).fit(X, CLASSES)
     assert BiplotDisplay.from_estimator(lda, CLASSES).loadings == pytest.approx(np.linalg.pinv(lda.components_))
@@ -155,23 +155,23 @@ def test_distortion_colours_and_marks():
     "call, message",
     [
         (lambda: GraphDisplay(Y, np.ones((60, 60))), "must be a sparse matrix.*got ndarray"),
-        (lambda: GraphDisplay(Y, ring(50)), r"shape \(50, 50\), and the embedding has 60 points"),
+        (lambda: GraphDisplay(Y, ring(50)), r"shape \(50, 50\), but the embedding has 60 points"),
         (lambda: GraphDisplay(Y, ring(60), long=0), "long=0 must be positive"),
         (lambda: GraphDisplay(Y[:, :1], ring(60)).plot(), "two components"),
-        (lambda: GraphDisplay.from_estimator(PCA(2).fit(X)), "PCA has no graph_: it was made without"),
+        (lambda: GraphDisplay.from_estimator(PCA(2).fit(X)), "PCA has no graph_: it was fitted without"),
         (lambda: GraphDisplay.from_estimator(Isomap(2)), "not fitted"),
         (lambda: BiplotDisplay.from_estimator(KernelPCA(2).fit(X)), "KernelPCA has no components_.*linear method"),
-        (lambda: BiplotDisplay.from_estimator(PCA(1).fit(X)), "two axes or more"),
-        (lambda: BiplotDisplay(Y, np.ones((3, 5))), r"scores have shape \(60, 2\) and loadings \(3, 5\)"),
+        (lambda: BiplotDisplay.from_estimator(PCA(1).fit(X)), "at least two axes"),
+        (lambda: BiplotDisplay(Y, np.ones((3, 5))), r"scores have shape \(60, 2\), loadings \(3, 5\)"),
         (lambda: BiplotDisplay(Y, np.zeros((3, 2))), "all zero"),
         (lambda: BiplotDisplay(Y, np.eye(2), feature_names=["a"]), "1 feature_names for 2 features"),
         (lambda: BiplotDisplay(Y, np.eye(2), alpha=2), "alpha=2 must lie between 0"),
-        (lambda: BiplotDisplay(Y, np.eye(2)).plot(top=0), "at least one arrow"),
-        (lambda: DistortionDisplay(Y, np.ones(5)), r"each of the 60 points; got shape \(5,\)"),
+        (lambda: BiplotDisplay(Y, np.eye(2)).plot(top=0), "needs top >= 1"),
+        (lambda: DistortionDisplay(Y, np.ones(5)), r"one number per point \(60 points\), but have shape \(5,\)"),
         (lambda: DistortionDisplay(Y, np.full(60, np.nan)), "60 of 60 are not"),
         (lambda: DistortionDisplay(Y, np.ones(60)).plot(worst=61), "worst=61 must lie between 0"),
     ],
 )
-def test_what_cannot_be_drawn_is_said(call, message):
+def test_invalid_input_is_refused(call, message):
     with pytest.raises(InputError, match=message):
         call()

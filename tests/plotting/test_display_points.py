@@ -1,4 +1,4 @@
-"""Displays of points: what is drawn where, in which colours, under which names."""
+"""Displays of points: positions, colours and names."""
 
 from io import BytesIO
 
@@ -32,8 +32,8 @@ def offsets(display):
     return np.vstack([np.asarray(part.get_offsets()) for part in display.scatter_])
 
 
-# ---------------------------------------------------------------------- names and lengths
-def test_axes_are_named_by_the_method_and_its_shares():
+# ---------------------------------------------------------------------- names and aspect
+def test_axis_names_have_method_and_variance_share():
     pca = PCA(3).fit(X)
     display = EmbeddingDisplay.from_estimator(pca, axes=(2, 0))
     shares = 100 * pca.explained_variance_ratio_
@@ -43,25 +43,25 @@ def test_axes_are_named_by_the_method_and_its_shares():
     assert np.sort(offsets(display), axis=0) == pytest.approx(np.sort(pca.embedding_[:, [2, 0]], axis=0))
 
 
-def test_shares_of_a_discriminant_are_those_between_classes():
+def test_variance_shares_of_lda_are_between_classes():
     label = EmbeddingDisplay.from_estimator(LDA(2).fit(X, CLASSES), CLASSES).ax_.get_xlabel()
     assert label.startswith("lda0 (")
     assert label.endswith("% of variance between classes)")
 
 
 @pytest.mark.parametrize("cls, equal", [(PCA, True), (ClassicalMDS, True), (Isomap, True), (MVU, True), (LPP, False)])
-def test_lengths_that_mean_something_are_kept(cls, equal):
+def test_metric_methods_get_equal_aspect(cls, equal):
     ax = EmbeddingDisplay.from_estimator(cls(2).fit(X)).ax_
     assert (ax.get_aspect() == 1.0) == equal
     assert EmbeddingDisplay.from_estimator(cls(2).fit(X), aspect="auto").ax_.get_aspect() == "auto"
 
 
-def test_whitened_axes_have_lengths_of_their_own():
+def test_whitened_axes_get_auto_aspect():
     assert EmbeddingDisplay.from_estimator(PCA(2, whiten=True).fit(X)).ax_.get_aspect() == "auto"
 
 
 @pytest.mark.parametrize("table", [pd.DataFrame, lambda Y, columns: pl.DataFrame(Y, schema=columns)])
-def test_columns_name_the_axes_and_labels_the_legend(table):
+def test_names_of_columns_and_labels_are_used(table):
     columns = ["a", "b", "c", "d"]
     y = pd.Series(CLASSES, name="kind") if table is pd.DataFrame else pl.Series("kind", CLASSES)
     display = EmbeddingDisplay.from_embedding(table(Y, columns=columns), y, axes=(1, 3))
@@ -70,17 +70,17 @@ def test_columns_name_the_axes_and_labels_the_legend(table):
     assert EmbeddingDisplay.from_embedding(Y[:, :2]).ax_.get_xlabel() == ""
 
 
-def test_a_pipeline_and_new_points_of_another_library():
+def test_pipelines_and_new_points_of_other_libraries():
     steps = make_pipeline(StandardScaler(), PCA(2)).fit(X)
     assert offsets(EmbeddingDisplay.from_estimator(steps)).shape == (60, 2)
     theirs = decomposition.PCA(2).fit(X)
     assert offsets(EmbeddingDisplay.from_estimator(theirs, X=X[:7])).shape == (7, 2)
-    with pytest.raises(InputError, match="give the points to draw as X="):
+    with pytest.raises(InputError, match="pass the points to draw as X="):
         EmbeddingDisplay.from_estimator(theirs)
 
 
 # ---------------------------------------------------------------------- colours
-def test_more_than_twelve_classes_have_pairs_of_colour_and_shape_of_their_own():
+def test_more_than_twelve_classes_combine_colours_and_shapes():
     labels = np.array([f"{i % 30:02d}" for i in range(60)])
     display = EmbeddingDisplay.from_embedding(Y[:, :2], labels, legend_title="thirty")
     assert texts(display.legend_) == sorted(set(labels))
@@ -91,11 +91,11 @@ def test_more_than_twelve_classes_have_pairs_of_colour_and_shape_of_their_own():
     assert [len(part.get_offsets()) for part in display.scatter_] == [24, 24, 12]
 
 
-def test_more_classes_than_pairs_are_owned_up_to():
+def test_reused_colours_and_shapes_are_reported():
     labels = np.array([f"{i:03d}" for i in range(100)])
     display = EmbeddingDisplay.from_embedding(RNG.normal(size=(100, 2)), labels)
     assert display.legend_ is None
-    assert [text.get_text() for text in display.ax_.texts] == ["100 classes: colours and shapes come again"]
+    assert [text.get_text() for text in display.ax_.texts] == ["100 classes: colours and shapes are reused"]
 
 
 def test_numbers_have_a_colour_bar_and_missing_ones_are_grey():
@@ -109,7 +109,7 @@ def test_numbers_have_a_colour_bar_and_missing_ones_are_grey():
     assert EmbeddingDisplay.from_embedding(Y, values, legend=False).colorbar_ is None
 
 
-def test_nullable_labels_and_categories_in_their_order():
+def test_nullable_labels_and_category_order():
     kinds = pd.Series(pd.Categorical(["low", "high", None] * 20, categories=["low", "mid", "high"]))
     display = EmbeddingDisplay.from_embedding(Y[:, :2], kinds)
     assert texts(display.legend_) == ["low", "high", "unlabelled"]
@@ -122,7 +122,7 @@ def test_nullable_labels_and_categories_in_their_order():
     assert texts(EmbeddingDisplay.from_embedding(Y, whole).legend_) == ["1", "2", "unlabelled"]
 
 
-def test_black_turns_white_on_a_dark_ground():
+def test_black_becomes_white_on_a_dark_background():
     from matplotlib import style
 
     with style.context("dark_background"):
@@ -131,15 +131,15 @@ def test_black_turns_white_on_a_dark_ground():
     assert to_hex(display.ax_.title.get_color()) == "#ffffff"
 
 
-# ---------------------------------------------------------------------- one axis, three axes, pictures
-def test_one_axis_is_a_strip_that_says_so():
+# ---------------------------------------------------------------------- one axis, three axes, images
+def test_one_axis_is_drawn_with_random_heights():
     display = EmbeddingDisplay.from_estimator(PCA(1).fit(X))
-    assert display.ax_.get_ylabel() == "no meaning: spread at random"
+    assert display.ax_.get_ylabel() == "random heights, no meaning"
     assert display.ax_.get_xlabel().startswith("pca0 (")
     assert display.ax_.get_aspect() == "auto"
 
 
-def test_three_axes_have_depth():
+def test_three_axes_are_drawn_in_3d():
     display = EmbeddingDisplay.from_estimator(PCA(3).fit(X), CLASSES, axes=(0, 1, 2))
     assert display.ax_.name == "3d"
     assert display.ax_.get_zlabel() == "pca2"
@@ -147,7 +147,7 @@ def test_three_axes_have_depth():
     assert EmbeddingDisplay(Y).plot(given, axes=(0, 1, 3)).ax_ is given
 
 
-def test_pictures_lie_on_points_that_are_apart():
+def test_images_do_not_overlap():
     images = RNG.uniform(size=(60, 6, 4))
     display = EmbeddingDisplay.from_embedding(Y[:, :2], CLASSES, images=images, image_size=0.1)
     places = np.array([picture.xy for picture in display.images_])
@@ -167,7 +167,7 @@ def test_pictures_lie_on_points_that_are_apart():
     assert any(np.array_equal(shown, image) for image in display.images)
 
 
-def test_pictures_with_colours_of_points_with_numbers():
+def test_colour_images_on_numeric_labels():
     display = EmbeddingDisplay.from_embedding(Y, np.linspace(0, 1, 60), images=RNG.uniform(size=(60, 3, 3, 3)))
     assert len({to_hex(picture.patch.get_edgecolor()) for picture in display.images_}) > 3
 
@@ -184,22 +184,22 @@ def test_pictures_with_colours_of_points_with_numbers():
         (9, 2, [[0, 1], [2, 3]]),
     ],
 )
-def test_axes_are_paired_one_after_the_other(d, most, expected):
+def test_consecutive_axes_are_paired(d, most, expected):
     assert pairs_of(RNG.normal(size=(5, d)), most) == expected
 
 
-def test_axes_without_spread_are_passed_over():
+def test_constant_axes_are_skipped():
     constant = np.column_stack([np.full(60, 3.0), Y])
     assert pairs_of(constant, 6) == [[1, 2], [3, 4]]
     assert pairs_of(constant[:, [0, 1]], 6) == [[0, 1]]
     assert pairs_of(np.zeros((4, 3)), 6) == [[0, 1]]
 
 
-def test_panels_of_all_embeddings_are_twelve_or_fewer_or_one_each():
+def test_at_most_twelve_panels_or_one_per_embedding():
     assert [most_pairs(count) for count in (1, 2, 4, 5, 6, 7, 40)] == [6, 3, 3, 2, 2, 1, 1]
 
 
-def test_more_than_two_axes_are_drawn_two_by_two():
+def test_more_than_two_axes_are_drawn_in_pairs():
     le = LaplacianEigenmaps(5).fit(X)
     display = EmbeddingDisplay.from_estimator(le, CLASSES, legend_title="class")
     assert [(ax.get_xlabel(), ax.get_ylabel()) for ax in display.axes_] == [
@@ -219,18 +219,18 @@ def test_more_than_two_axes_are_drawn_two_by_two():
     display.figure_.savefig(BytesIO())
 
 
-def test_of_very_many_axes_the_first_are_drawn_and_it_is_said():
+def test_hidden_axes_are_reported():
     Z = RNG.normal(size=(60, 15))
     display = EmbeddingDisplay(Z, Z[:, 0]).plot()
     assert len(display.axes_) == 6
     assert display.axes_[-1].get_ylabel() == "axis 12"
-    assert display.figure_.get_supxlabel() == "the first 12 of 15 axes"
+    assert display.figure_.get_supxlabel() == "only the first 12 of 15 axes are shown"
     assert display.colorbar_ is not None
     gallery = GalleryDisplay({"deep": Z, "flat": Z[:, :2]}).plot()
-    assert gallery.figure_.get_supxlabel() == "the first 6 axes of each at most"
+    assert gallery.figure_.get_supxlabel() == "at most the first 6 axes of each embedding are shown"
 
 
-def test_pictures_in_every_panel():
+def test_images_in_every_panel():
     display = EmbeddingDisplay(Y, images=RNG.uniform(size=(60, 3, 3))).plot()
     assert {picture.axes for picture in display.images_} == set(display.axes_)
     for picture in display.images_:
@@ -238,7 +238,7 @@ def test_pictures_in_every_panel():
         assert (Y[:, columns] == picture.xy).all(axis=1).any()
 
 
-def test_a_gallery_of_deeper_embeddings_has_a_row_for_each():
+def test_gallery_has_one_row_per_embedding_with_many_axes():
     display = GalleryDisplay({"deep": Y, "line": Y[:, 0], "flat": Y[:, :2]}, CLASSES, measures={"deep": 0.5}).plot()
     assert [ax.get_title() for ax in display.axes_] == ["deep", "", "line", "flat"]
     assert [ax.get_xlabel() for ax in display.axes_] == ["axis 1", "axis 3", "", ""]
@@ -253,7 +253,7 @@ def test_a_gallery_of_deeper_embeddings_has_a_row_for_each():
     assert [(ax.get_xlabel(), ax.get_ylabel()) for ax in chosen.axes_] == [("axis 2", "axis 1")] * 2
 
 
-def test_a_gallery_has_measures_under_its_titles():
+def test_gallery_shows_measures_below_titles():
     fitted = {"PCA": PCA(2).fit(X), "LE": LaplacianEigenmaps(2).fit(X)}
     display = GalleryDisplay.from_estimators(
         fitted,
@@ -272,7 +272,7 @@ def test_a_gallery_has_measures_under_its_titles():
     assert drawn == pytest.approx(np.sort(fitted["LE"].embedding_, axis=0))
 
 
-def test_a_gallery_on_a_figure_that_is_there():
+def test_gallery_on_a_given_figure():
     figure = Figure()
     part = figure.subfigures(1, 2)[1]
     display = GalleryDisplay({"a": Y, "b": Y}, Y[:, 0]).plot(part, axes=(0, 1), columns=1)
@@ -301,7 +301,7 @@ def test_pairs_of_axes():
     assert PairsDisplay.from_embedding(Y).axes_[3, 0].get_ylabel() == "axis 4"
 
 
-# ---------------------------------------------------------------------- refusals
+# ---------------------------------------------------------------------- invalid input
 @pytest.mark.parametrize(
     "call, error, message",
     [
@@ -309,18 +309,18 @@ def test_pairs_of_axes():
         (lambda: EmbeddingDisplay.from_estimator(PCA), InputError, "PCA is not fitted"),
         (lambda: EmbeddingDisplay.from_estimator(Y), InputError, "A fitted estimator is needed; got ndarray"),
         (lambda: EmbeddingDisplay([["a", "b"]]), InputError, "must be real numbers"),
-        (lambda: EmbeddingDisplay(np.zeros((2, 2, 2))), InputError, r"row for each point; got shape \(2, 2, 2\)"),
+        (lambda: EmbeddingDisplay(np.zeros((2, 2, 2))), InputError, r"one row per point, but has shape \(2, 2, 2\)"),
         (lambda: EmbeddingDisplay(Y, names=["a"]), InputError, "1 names for the 4 axes"),
         (lambda: EmbeddingDisplay(Y, aspect="wide"), InputError, "aspect='wide'.*'auto', 'equal'"),
-        (lambda: EmbeddingDisplay(Y).plot(axes=(0, 4)), InputError, r"axes=\(0, 4\).*has 0 to 3"),
+        (lambda: EmbeddingDisplay(Y).plot(axes=(0, 4)), InputError, r"axes=\(0, 4\).*columns are 0 to 3"),
         (lambda: EmbeddingDisplay(Y).plot(axes=(1, 1)), InputError, "two or three different"),
         (lambda: EmbeddingDisplay(Y).plot(Figure().subplots(1, 2)), InputError, "one matplotlib Axes.*got ndarray"),
         (lambda: EmbeddingDisplay(Y).plot(Figure().add_subplot(), axes=(0, 1, 2)), InputError, 'projection="3d"'),
-        (lambda: EmbeddingDisplay(Y, [1, 2]).plot(), LabelError, "each of the 60 points; got shape"),
-        (lambda: EmbeddingDisplay(Y, Y).plot(), LabelError, "each of the 60 points"),
-        (lambda: EmbeddingDisplay(Y, [[1], [2, 3]]).plot(), LabelError, "each of the 60 points"),
+        (lambda: EmbeddingDisplay(Y, [1, 2]).plot(), LabelError, "one value per point \\(60 points\\), but have shape"),
+        (lambda: EmbeddingDisplay(Y, Y).plot(), LabelError, r"one value per point \(60 points\)"),
+        (lambda: EmbeddingDisplay(Y, [[1], [2, 3]]).plot(), LabelError, r"one value per point \(60 points\)"),
         (lambda: EmbeddingDisplay(Y, images=np.zeros((59, 2, 2))), InputError, "59 images for 60 points"),
-        (lambda: EmbeddingDisplay(Y, images=np.zeros((60, 4))), InputError, "Give image_shape"),
+        (lambda: EmbeddingDisplay(Y, images=np.zeros((60, 4))), InputError, "Pass image_shape"),
         (lambda: EmbeddingDisplay(Y, images=np.zeros((60, 4)), image_shape=(3, 3)), InputError, "rows of 9 pixels"),
         (lambda: EmbeddingDisplay(Y, images=np.full((60, 2, 2), np.nan)), InputError, "240 missing or infinite pixels"),
         (
@@ -331,10 +331,14 @@ def test_pairs_of_axes():
         (lambda: GalleryDisplay([Y]), InputError, "embeddings must be a dict.*got list"),
         (lambda: GalleryDisplay({"a": Y}).plot(axes=(0, 1, 2)), InputError, "must name two different columns"),
         (lambda: GalleryDisplay.from_estimators({"a": PCA(2)}), InputError, "not fitted"),
-        (lambda: PairsDisplay(Y[:, :1]), InputError, "two of them or more"),
-        (lambda: PairsDisplay(Y).plot(axes=(0, 9)), InputError, "of the 4 there are"),
+        (lambda: PairsDisplay(Y[:, :1]), InputError, "at least two axes, but this one has one"),
+        (
+            lambda: PairsDisplay(Y).plot(axes=(0, 9)),
+            InputError,
+            r"axes=\(0, 9\) must name at least two columns of the embedding, which has 4",
+        ),
     ],
 )
-def test_what_cannot_be_drawn_is_said(call, error, message):
+def test_invalid_input_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()

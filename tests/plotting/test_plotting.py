@@ -1,4 +1,4 @@
-"""Pictures: right colours, one legend, no global state, clear refusals."""
+"""The short plotting functions: colours, one legend, no global state, error messages."""
 
 import sys
 
@@ -38,12 +38,12 @@ def test_scatter_uses_given_axes():
     assert ax.get_legend() is None
 
 
-def test_one_dimension_becomes_a_strip():
+def test_one_dimension_is_drawn_with_random_heights():
     offsets = scatter(Y[:, 0]).collections[0].get_offsets()
     assert np.sort(np.asarray(offsets)[:, 0]) == pytest.approx(np.sort(Y[:, 0]))
 
 
-def test_no_window_and_no_change_of_backend():
+def test_drawing_opens_no_window_and_keeps_the_backend():
     before = (
         matplotlib.rcParams._get_backend_or_none() if hasattr(matplotlib.rcParams, "_get_backend_or_none") else None
     )
@@ -61,7 +61,7 @@ def test_few_classes_get_distinct_colours(count, palette):
     assert len(set(colours.classes.values())) == count
 
 
-def test_many_classes_have_shapes_and_quantities_a_scale():
+def test_many_classes_get_shapes_and_quantities_a_colour_bar():
     assert len(colours_of(np.arange(90) % 20, 90).classes) == 20
     assert not colours_of(np.arange(90) % 20, 90).continuous
     assert colours_of(np.linspace(0, 1, 90), 90).continuous
@@ -92,12 +92,12 @@ def test_grid_of_a_quantity_has_one_colour_bar(tmp_path):
     assert saved(figure, tmp_path) > 1000
 
 
-def test_far_outliers_are_cropped_and_counted():
+def test_outliers_are_cropped_and_counted():
     Z = np.random.default_rng(1).uniform(-1, 1, size=(600, 2))
     Z[0] = 500.0
     ax = scatter(Z)
     assert ax.get_xlim()[1] < 20
-    assert [text.get_text() for text in ax.texts] == ["1 outside the view"]
+    assert [text.get_text() for text in ax.texts] == ["outliers not shown: 1"]
     assert not scatter(Z[1:]).texts
     assert not scatter(np.vstack([Z[1:300], Z[300:] + 100])).texts
 
@@ -107,7 +107,7 @@ def test_spectrum(tmp_path):
     ax = spectrum(pca)
     assert ax.lines[0].get_ydata() == pytest.approx(pca.eigenvalues_)
     assert saved(ax.figure, tmp_path) > 1000
-    with pytest.raises(InputError, match="fit it first"):
+    with pytest.raises(InputError, match="not fitted, or not a spectral method"):
         spectrum(PCA(2))
 
 
@@ -115,8 +115,8 @@ def test_spectrum(tmp_path):
     "call, error, message",
     [
         (lambda: scatter(np.full((5, 2), np.nan)), InputError, "10 missing or infinite"),
-        (lambda: scatter(np.zeros((0, 2))), InputError, "row for each point"),
-        (lambda: scatter(Y, [1, 2]), LabelError, "each of the 90 points"),
+        (lambda: scatter(np.zeros((0, 2))), InputError, "one row per point"),
+        (lambda: scatter(Y, [1, 2]), LabelError, r"one value per point \(90 points\)"),
         (lambda: grid({}), InputError, "nothing to draw"),
         (lambda: grid({"a": Y, "b": Y[:10]}), InputError, "same points"),
     ],
@@ -126,7 +126,7 @@ def test_refusals(call, error, message):
         call()
 
 
-def test_without_matplotlib_the_remedy_is_named(monkeypatch):
+def test_missing_matplotlib_gives_install_instructions(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ImportError, match=r'pip install "eigenspan\[plot\]"'):
         scatter(Y)

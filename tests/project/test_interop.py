@@ -85,5 +85,5 @@ def test_added_to_what_there_is(X):
     adata = anndata.AnnData(X=X)
     assert to_anndata(SpectralClustering(n_clusters=3).fit(X), adata) is adata
     assert set(adata.obs["spectralclustering_cluster"]) == {"0", "1", "2"}
-    with pytest.raises(InputError, match="must be the same rows"):
+    with pytest.raises(InputError, match="must have the same rows"):
         to_anndata(PCA(2).fit(X[1:]), adata)

@@ -81,8 +81,8 @@ def test_only_the_console_prints(path: Path) -> None:
         "import rich",
         "def f():\n    from rich.table import Table",
         "show(f'[bold]{name}[/bold]')",
-        "say('[red]' + name)",
-        "say(name + '[/]')",
+        "note('[red]' + name)",
+        "note(name + '[/]')",
     ],
 )
 def test_other_ways_to_print_are_found(source: str) -> None:

@@ -1,4 +1,4 @@
-"""The report of a comparison: what follows from the fits and the figures."""
+"""The report of a comparison of methods."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from eigenspan.report.comparison_report import correlation, versions
 
 
 def compared(X, y, methods, failures=None, **changes):
-    """What a comparison of methods holds."""
+    """Return a stand-in for a comparison of methods."""
     fitted = {name: method.fit(X, y) for name, method in methods.items()}
     embeddings = {name: method.transform(X) for name, method in fitted.items()}
     rows = [(name, "trustworthiness", trustworthiness(X, Y, 5), 0.0, "higher") for name, Y in embeddings.items()]
@@ -38,7 +38,7 @@ def flowers():
     return load_iris(return_X_y=True, as_frame=True)
 
 
-def test_sections_follow_from_the_comparison(flowers):
+def test_sections_of_a_comparison(flowers):
     X, y = flowers
     methods = {"PCA": PCA(3), "LDA": LDA(2), "scaled": make_pipeline(StandardScaler(), PCA(2))}
     curves = {"PCA": SimpleNamespace(k=np.arange(1, 149), r_nx=np.linspace(0.5, 0, 148))}
@@ -46,7 +46,7 @@ def test_sections_follow_from_the_comparison(flowers):
     titles = [section.title for section in report.sections]
     assert titles == [
         "Quality",
-        "Neighbours kept",
+        "Neighbours preserved",
         "Spectra",
         "Graphs and solvers",
         "Columns and axes",
@@ -63,7 +63,7 @@ def test_sections_follow_from_the_comparison(flowers):
     assert list(columns.frame) == ["PCA 1", "PCA 2", "PCA 3", "LDA 1", "LDA 2", "scaled 1", "scaled 2"]
     both = np.corrcoef(X.iloc[:, 2], report.embeddings["LDA"][:, 0])[0, 1]
     np.testing.assert_allclose(columns.frame.loc[X.columns[2], "LDA 1"], both)
-    assert report.facts["Data"] == {"rows": 150, "columns": 4, "labels": "3 different", "without a label": 0}
+    assert report.facts["Data"] == {"rows": 150, "columns": 4, "labels": "3 distinct", "without a label": 0}
     assert report.notes["PCA"].endswith(" trustworthiness")
     assert list(report.table.columns) == ["label", *X.columns]
     assert report.colour == "label"
@@ -72,7 +72,7 @@ def test_sections_follow_from_the_comparison(flowers):
     assert "MVU could not be fitted" in page
 
 
-def test_the_graphs_are_told_of(flowers):
+def test_graphs_and_solvers_section(flowers):
     X, y = flowers
     with pytest.warns(DisconnectedWarning):
         report = report_of(compared(X, y, {"PCA": PCA(2), "Isomap": Isomap(2, n_neighbors=8)}))
@@ -84,7 +84,7 @@ def test_the_graphs_are_told_of(flowers):
     assert "<td>2</td>" in health.html("x")
 
 
-def test_a_table_of_the_callers_own(flowers):
+def test_custom_table(flowers):
     X, y = flowers
     table = pd.DataFrame({"who": [f"flower {i}" for i in range(150)]})
     report = report_of(compared(X, y, {"PCA": PCA(2)}), "Mine", table=table, provenance={"seed": 7})
@@ -95,7 +95,7 @@ def test_a_table_of_the_callers_own(flowers):
     assert {"Python", "numpy"} <= {*report.provenance}
 
 
-def test_wide_data_carry_their_first_columns_only():
+def test_wide_data_keep_only_the_first_columns():
     X = np.random.default_rng(0).standard_normal((30, 100))
     report = report_of(compared(X, None, {"PCA": PCA(2)}))
     assert list(report.table.columns) == [f"x{j}" for j in range(1, 31)]
@@ -106,7 +106,7 @@ def test_wide_data_carry_their_first_columns_only():
 
 
 @pytest.mark.parametrize("kind", ["sparse", "missing", "polars", "words"])
-def test_data_of_other_kinds(flowers, kind):
+def test_sparse_and_other_data_types(flowers, kind):
     X, y = flowers
     base = compared(X, y, {"PCA": PCA(2)})
     if kind == "sparse":
@@ -122,23 +122,23 @@ def test_data_of_other_kinds(flowers, kind):
     assert ("Columns and axes" in [section.title for section in report.sections]) == (kind == "polars")
 
 
-def test_a_label_beside_a_column_called_label(flowers):
+def test_label_column_name_is_made_unique(flowers):
     X, y = flowers
     report = report_of(compared(X.rename(columns={X.columns[0]: "label"}), y, {"PCA": PCA(2)}))
     assert list(report.table.columns)[:2] == ["label_", "label"]
     assert report.colour == "label_"
 
 
-def test_methods_of_others_have_no_formula(flowers):
+def test_external_methods_have_no_formula(flowers):
     X, y = flowers
     report = report_of(compared(X, y, {"FactorAnalysis": make("FactorAnalysis")}))
     assert [section.title for section in report.sections] == ["Quality", "Columns and axes"]
 
 
-def test_correlations_with_what_is_constant_are_zero():
+def test_correlation_with_a_constant_is_zero():
     X = np.column_stack([np.ones(5), np.arange(5.0)])
     np.testing.assert_allclose(correlation(X, np.arange(5.0)[:, None]), [[0], [1]])
 
 
-def test_versions_of_what_is_not_there():
+def test_version_of_a_missing_package():
     assert versions(["no-such-package"])["no-such-package"] == "not installed"

@@ -1,4 +1,4 @@
-"""Formulas of docstrings, read and written."""
+"""Parsing and rendering of formulas in docstrings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eigenspan.report.formulas import formulas_of, readable, to_mathml, to_unico
 from eigenspan.report.latex import parse
 
 OWN = [method for method in all_rows() if method.own]
-#: What MathML elements may have inside: a name, or a number of children.
+#: Allowed content of MathML elements: "text", or a number of children.
 CHILDREN = {"msub": 2, "msup": 2, "msubsup": 3, "munder": 2, "mover": 2, "munderover": 3, "mfrac": 2, "msqrt": 1}
 
 
@@ -36,7 +36,7 @@ def check_tree(element):
 
 
 @pytest.mark.parametrize("method", OWN, ids=lambda method: method.name)
-def test_every_method_says_its_problem(method):
+def test_every_method_documents_its_problem(method):
     doc = inspect.getdoc(method.build)
     formulas = formulas_of(doc)
     assert formulas
@@ -68,12 +68,12 @@ def test_every_method_says_its_problem(method):
         (r"a_{x y}^{-1/2}", "a_xy^(−1/2)"),
     ],
 )
-def test_lines(formula, line):
+def test_formula_to_unicode(formula, line):
     assert to_unicode(formula) == line
 
 
-def test_marks():
-    assert "<msup><mrow>" in to_mathml("(a + b)^2")  # the power is that of the brackets
+def test_formula_to_mathml():
+    assert "<msup><mrow>" in to_mathml("(a + b)^2")  # the exponent applies to the brackets
     assert "<mn>12</mn>" in to_mathml("12 x")
     assert "&lt;" in to_mathml("a < b")
     assert to_mathml(r"\text{<script>}") == '<math display="block"><mtext>&lt;script&gt;</mtext></math>'
@@ -83,19 +83,19 @@ def test_marks():
 @pytest.mark.parametrize(
     "formula, word",
     [
-        (r"\mystery x", r"\\mystery is not known"),
-        ("{a", "too few"),
-        ("a}", "too many"),
-        ("x_1_2", "two indices"),
+        (r"\mystery x", r"the command \\mystery is not supported"),
+        ("{a", "a } is missing"),
+        ("a}", "unmatched }"),
+        ("x_1_2", "two subscripts"),
         ("x^", "ends"),
     ],
 )
-def test_what_cannot_be_read_is_named(formula, word):
+def test_unsupported_latex_is_refused(formula, word):
     with pytest.raises(InputError, match=word):
         parse(formula)
 
 
-def test_blocks_of_a_docstring():
+def test_formula_blocks_of_a_docstring():
     doc = """First.
 
     .. math:: a = b, \\quad

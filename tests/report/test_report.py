@@ -1,4 +1,4 @@
-"""The page as it is written: what is in it, how large it is, and that every word of the caller is a word."""
+"""The report page: its contents, its size, and the escaping of all text of the caller."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from eigenspan.report.sections import number
 from explorer_helpers import small_report
 
 EVIL = "</script><b>\u2028'\"&{{data}}🧪"
-HALF = EVIL + "\ud83d"  # half a letter, which pandas holds in columns of objects only
+HALF = EVIL + "\ud83d"  # a lone surrogate, which pandas stores only in object columns
 
 
 class Elements(HTMLParser):
-    """Names of elements, and what stands in scripts."""
+    """Collects the names of elements and the contents of scripts."""
 
     def __init__(self, text):
         super().__init__()
@@ -46,13 +46,13 @@ class Elements(HTMLParser):
 
 
 def unpacked(report):
-    """What the script of the page reads: its first part, and the bytes behind it."""
+    """Return what the page's script reads: the header and the decompressed bytes."""
     scripts = Elements(report.html()).scripts
     return json.loads(scripts[0]), zlib.decompress(base64.b64decode(scripts[1]), -15)
 
 
 def values_of(report, name):
-    """A column as the page has it."""
+    """Return a column as stored in the page."""
     head, raw = unpacked(report)
     facts = next(column for column in head["columns"] if column["name"] == name)
     codes = np.frombuffer(raw, "<" + facts["type"], head["n"], facts["at"])
@@ -69,7 +69,7 @@ def one_column(values, **more):
 
 
 # ------------------------------------------------------------------------------------------- the data
-def test_embeddings_come_back_to_16_bits():
+def test_embeddings_keep_16_bits():
     report = small_report()
     head, raw = unpacked(report)
     places = [axis["at"] for facts in head["embeddings"] for axis in facts["axes"]]
@@ -82,12 +82,12 @@ def test_embeddings_come_back_to_16_bits():
             np.testing.assert_allclose(back, axis, atol=np.ptp(axis) / 65535)
 
 
-def test_embeddings_with_more_axes_begin_with_more_panels():
+def test_embeddings_with_many_axes_get_several_panels():
     Y = np.random.default_rng(0).standard_normal((9, 20))
     pairs = [facts["pairs"] for facts in unpacked(Report("Two", {"deep": Y, "line": Y[:, 0]}))[0]["embeddings"]]
     assert pairs == [[[0, 1], [2, 3], [4, 5]], [[0, 1]]]
     (alone,) = unpacked(Report("One", {"deep": Y}))[0]["embeddings"]
-    assert alone["pairs"] == [[0, 1], [2, 3], [4, 5], [6, 7]]  # of the eight axes that the page holds
+    assert alone["pairs"] == [[0, 1], [2, 3], [4, 5], [6, 7]]  # the page has at most eight axes
 
 
 @pytest.mark.parametrize(
@@ -111,11 +111,11 @@ def test_embeddings_with_more_axes_begin_with_more_panels():
     ],
     ids=str,
 )
-def test_classes_come_back(values, expected):
+def test_classes_round_trip(values, expected):
     assert values_of(one_column(values), "c") == expected
 
 
-def test_numbers_come_back():
+def test_numbers_round_trip():
     rng = np.random.default_rng(0)
     exact = rng.standard_normal(60)
     exact[3], exact[4] = np.nan, np.inf
@@ -144,7 +144,7 @@ def test_times_are_milliseconds():
     assert unpacked(report)[0]["columns"][0]["whole_days"]
 
 
-def test_an_index_that_says_something_is_a_column():
+def test_informative_index_becomes_a_column():
     table = pd.DataFrame({"a": [1.0, 2.0]}, index=pd.Index(["x", "y"], name="who"))
     report = Report("Index", {"e": np.eye(2)}, table)
     assert values_of(report, "who") == ["x", "y"]
@@ -157,7 +157,7 @@ def test_polars_and_dicts_are_tables():
         assert values_of(Report("Table", {"e": np.eye(2)}, table), "c") == ["p", "q"]
 
 
-def test_distortion_has_one_scale():
+def test_distortion_has_a_common_scale():
     report = small_report(50, distortion={"view 1": np.linspace(0, 2, 50), "view 2": np.linspace(1, 3, 50)})
     head, raw = unpacked(report)
     assert (head["distortion"]["lo"], head["distortion"]["hi"]) == (0.0, 3.0)
@@ -167,14 +167,14 @@ def test_distortion_has_one_scale():
     assert np.frombuffer(raw, "u1", 50, second)[-1] == 255
 
 
-def test_arrows_of_the_columns_that_reach_farthest():
+def test_arrows_of_the_columns_with_largest_weights():
     directions = pd.DataFrame(np.linspace(-1, 0.5, 100).reshape(50, 2), index=[f"c{k}" for k in range(50)])
     arrows = unpacked(small_report(30, arrows={"view 1": directions}))[0]["embeddings"][0]["arrows"]
     assert len(arrows) == 40
     assert arrows[0] == {"name": "c0", "along": [-1.0, -0.9848]}
 
 
-def test_fifty_thousand_rows_in_six_panels_are_less_than_four_megabytes():
+def test_size_of_a_large_page():
     n = 50_000
     rng = np.random.default_rng(0)
     table = {
@@ -188,7 +188,7 @@ def test_fifty_thousand_rows_in_six_panels_are_less_than_four_megabytes():
 
 
 # ------------------------------------------------------------------------------------------- the page
-def test_the_policy_names_what_is_there():
+def test_content_security_policy_matches_the_scripts():
     page = small_report().html()
     policy = html.unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page).group(1))
     assert "default-src 'none'" in policy
@@ -202,7 +202,7 @@ def test_the_policy_names_what_is_there():
     assert "https://" not in page
 
 
-def test_words_of_the_caller_stay_words():
+def test_text_of_the_caller_is_escaped():
     table = pd.DataFrame({EVIL: [1.0, 2.0], "k": [EVIL, "b"]})
     figures = pd.DataFrame({EVIL: [EVIL]}, index=[EVIL])
     report = Report(
@@ -228,7 +228,7 @@ def test_words_of_the_caller_stay_words():
     assert EVIL in json.loads(found.scripts[0])["embeddings"][0]["name"]
 
 
-def test_json_is_safe_between_tags():
+def test_json_is_safe_inside_script_elements():
     value = {EVIL: [EVIL, "<!--", "]]>"]}
     text = json_text(value)
     assert text.isascii()
@@ -236,30 +236,30 @@ def test_json_is_safe_between_tags():
     assert json.loads(text) == value
 
 
-def test_the_file(tmp_path):
+def test_written_file_is_complete(tmp_path):
     file = tmp_path / "r.html"
     report = one_column(pd.Series([HALF, "b"], dtype=object), warnings=[HALF])
     assert report.write(str(file)) == file
     assert report.write(file).read_bytes() == report.html().encode("utf-8", "xmlcharrefreplace")
     assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
     for bad in ("r.txt", "r", "r.csv"):
-        with pytest.raises(InputError, match=r"end its name in \.html"):
+        with pytest.raises(InputError, match=r"must end in \.html"):
             report.write(tmp_path / bad)
-    with pytest.raises(OutputError, match=r"There is no folder .*nowhere.* to write 'r\.html' to: make it first"):
+    with pytest.raises(OutputError, match=r"There is no folder .*nowhere.* to write 'r\.html' to: create it first"):
         report.write(tmp_path / "nowhere" / "r.html")
 
 
-def test_the_same_report_is_the_same_file():
+def test_output_is_deterministic():
     assert small_report().html() == small_report().html()
 
 
-def test_the_parts_are_installed():
+def test_assets_are_installed():
     assets = resources.files("eigenspan.report").joinpath("assets")
     for name in (*SCRIPTS, "style.css", "page.html", "explorer.html"):
         assert assets.joinpath(name).is_file()
 
 
-def test_sections_come_in_order_with_links():
+def test_sections_are_in_order_and_linked():
     report = small_report(sections=[Prose("First", "a"), Prose("Second", "b")], warnings=["c"], provenance={"seed": 0})
     page = report.html()
     assert re.findall(r'<a href="#([^"]+)">([^<]+)</a>', page) == [
@@ -268,7 +268,7 @@ def test_sections_come_in_order_with_links():
     ]
 
 
-def test_a_figure_of_matplotlib_is_an_image():
+def test_matplotlib_figure_is_embedded_as_image():
     figure = pytest.importorskip("matplotlib.figure").Figure()
     ax = figure.add_subplot()
     ax.plot([1, 2])
@@ -277,7 +277,7 @@ def test_a_figure_of_matplotlib_is_an_image():
     assert 'alt="an &quot;alt&quot;"' in drawn
     ax.scatter(*np.random.default_rng(0).random((2, 5000)))
     assert 'src="data:image/png;base64,' in Picture("Picture", figure, "").html("x")
-    with pytest.raises(InputError, match="figure of matplotlib"):
+    with pytest.raises(InputError, match="must be a matplotlib Figure"):
         Picture("Picture", "nothing", "").html("x")
 
 
@@ -288,7 +288,7 @@ def test_a_figure_of_matplotlib_is_an_image():
         (float("nan"), "—"), (None, "—"), ("word", "word"), (0.0, "0.000"), (np.float32(0.5), "0.500"), (float("inf"), "∞"),
     ],
 )  # fmt: skip
-def test_numbers_for_the_eye(value, text):
+def test_number_formatting(value, text):
     assert number(value) == text
 
 
@@ -296,25 +296,25 @@ def test_numbers_for_the_eye(value, text):
 @pytest.mark.parametrize(
     "lines", [{"a": ([1, 2, 3], [1.0, np.nan, 2.0])}, {"a": ([5], [5.0])}, {"a": ([], [])}], ids=str
 )
-def test_curves_of_few_points(lines, log):
+def test_curves_with_few_points(lines, log):
     drawn = Curves("Curves", lines, "x", "y", log=log).html("x")
     assert "nan" not in drawn
     assert "inf" not in drawn
 
 
-def test_a_curve_breaks_where_a_value_is_missing():
+def test_curve_breaks_at_missing_values():
     drawn = Curves("Curves", {"a": ([1, 2, 3, 4, 5], [1.0, 2.0, np.nan, 2.0, 1.0])}).html("x")
     (path,) = re.findall(r'class="line s0" d="([^"]*)"', drawn)
     assert re.sub("[^ML]", "", path) == "MLML"
 
 
-def test_the_best_of_a_table_is_bold():
+def test_best_value_of_a_column_is_bold():
     frame = pd.DataFrame({"more": [0.1, 0.9], "less": [0.1, 0.9]}, index=["a", "b"])
     drawn = Table("Table", frame, higher=["more"], lower=["less"]).html("x")
     assert re.findall(r'<td class="best">([^<]*)', drawn) == ["0.100", "0.900"]
 
 
-# ------------------------------------------------------------------------------------------- what cannot be shown
+# ------------------------------------------------------------------------------------------- invalid input
 Y = np.eye(4)[:, :2]
 
 
@@ -322,23 +322,23 @@ Y = np.eye(4)[:, :2]
     "given, message",
     [
         ({"embeddings": {}}, "at least one embedding"),
-        ({"embeddings": {"a": np.zeros((0, 2))}}, "one row for each point"),
-        ({"embeddings": {"a": np.zeros((2, 2, 2))}}, "one row for each point"),
+        ({"embeddings": {"a": np.zeros((0, 2))}}, "one row per point"),
+        ({"embeddings": {"a": np.zeros((2, 2, 2))}}, "one row per point"),
         ({"embeddings": {"a": np.array([[1, np.nan], [0, 1]])}}, "1 of the 2 rows of the embedding 'a'"),
-        ({"embeddings": {"a": Y, "b": Y[:3]}}, "'a' has 4, 'b' has 3"),
-        ({"table": {"c": [1, 2]}}, "the embeddings have 4, the table has 2"),
-        ({"table": pd.DataFrame(np.zeros((4, 2)), columns=["c", "c"])}, "c come twice"),
+        ({"embeddings": {"a": Y, "b": Y[:3]}}, "'a' has 4 and 'b' has 3"),
+        ({"table": {"c": [1, 2]}}, "the embeddings have 4 rows and the table has 2"),
+        ({"table": pd.DataFrame(np.zeros((4, 2)), columns=["c", "c"])}, "c occur more than once"),
         ({"colour": "nothing"}, "no column 'nothing'"),
         ({"hover": ["nothing"]}, "no column 'nothing'"),
-        ({"distortion": {"z": np.zeros(4)}}, "not among the embeddings"),
+        ({"distortion": {"z": np.zeros(4)}}, "'z', which is not an embedding"),
         (
             {"arrows": {"a": pd.DataFrame(np.zeros((5, 3)))}},
-            r"column for each axis of an embedding; got shape \(5, 3\)",
+            r"column per axis of an embedding of that name, but have shape \(5, 3\)",
         ),
         ({"arrows": {"z": pd.DataFrame(np.zeros((5, 2)))}}, "arrows of 'z'"),
-        ({"distortion": {"a": np.zeros(3)}}, "one number for each of the 4 points"),
+        ({"distortion": {"a": np.zeros(3)}}, "one number per point \\(4 points\\)"),
     ],
 )
-def test_what_cannot_be_shown(given, message):
+def test_invalid_input_is_refused(given, message):
     with pytest.raises(InputError, match=message):
         Report("Bad", **{"embeddings": {"a": Y}, "table": {"c": range(4)}} | given).html()

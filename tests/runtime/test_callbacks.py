@@ -1,4 +1,4 @@
-"""Stages of a fit told to scikit-learn's callbacks."""
+"""Stages of a fit are reported to scikit-learn's callbacks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def roll():
     return make_swiss_roll(300, random_state=0)[0]
 
 
-def test_stages_are_told_in_order(roll):
+def test_stages_are_reported_in_order(roll):
     log = Log()
     fitted = LLE(2).set_callbacks(log).fit(roll)
     assert log.seen[:2] == ["setup", "begin fit"]
@@ -59,13 +59,13 @@ def test_a_fit_that_fails_ends_its_stages(roll):
     assert log.seen[-2:] == ["end fit", "teardown"]
 
 
-def test_the_bar_of_a_pipeline_shows_them(roll, capsys):
+def test_progress_bar_of_a_pipeline_shows_stages(roll, capsys):
     pipeline = make_pipeline(StandardScaler(), LLE(2)).set_callbacks(callback.ProgressBar()).fit(roll)
     assert "neighbours" in capsys.readouterr().out
     assert pickle.loads(pickle.dumps(pipeline)).transform(roll[:3]).shape == (3, 2)
 
 
-def test_nobody_is_told_unasked(roll):
+def test_no_callbacks_by_default(roll):
     fitted = PCA(2).fit(roll)
     assert not [name for name in vars(fitted) if "callback" in name]
     assert not [name for name in vars(clone(fitted)) if "callback" in name]

@@ -1,4 +1,4 @@
-"""After ``eigenspan doctor --compile`` no method has anything left to compile."""
+"""After ``eigenspan doctor --compile``, no method has to compile anything."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import eigenspan
 
-# In a process of its own: in this one, other tests have compiled and loaded what they wanted.
+# In a subprocess, because other tests have already compiled loops in this one.
 SCRIPT = """
 import importlib, warnings
 import numpy as np
@@ -23,7 +23,7 @@ for name in jit.LOOPS:
     importlib.import_module(f"eigenspan.{name}")
 ready = {loop: set(loop.overloads) for loop in jit.loops}
 
-# every choice between numpy and compiled loops falls on these, however small the data
+# every choice between numpy and compiled loops selects compiled loops, even for small data
 for name in (
     "graphs.weights.reconstruction_weights", "problem.forms.local_alignment", "graphs.neighbours.geodesics", "problem.extensions.gram",
     "quality._ranks", "dimension.correlation", "numerics.nearest.engines", "numerics.nearest.exact",
@@ -40,12 +40,12 @@ from awkward_subjects import NEW, SUBJECTS, X
 warnings.simplefilter("ignore")
 for name, subject in SUBJECTS.items():
     if any(part in name for part in ("MVU", "KDR", "Search", "Action")):
-        continue  # slow, and without loops of their own
+        continue  # slow, and without own loops
     for data in (X, X[:, :3].copy()) if name in ("LTSA", "HessianLLE", "ModifiedLLE", "LLTSA") else (X,):
         try:
             subject.place(subject.fit(data), NEW[:, : data.shape[1]])
         except (eigenspan.errors.EigenspanError, AttributeError):
-            pass  # no map for new points, or three features are too few for it
+            pass  # no map for new points, or too few features for the method
 eigenspan.LaplacianEigenmaps(solver="chebyshev").fit(np.random.default_rng(0).random((600, 6)))
 eigenspan.evaluate(X, X[:, :2])
 eigenspan.intrinsic_dimension(X, method="correlation")
@@ -56,7 +56,7 @@ for loop in jit.loops:
 """
 
 
-def test_no_method_compiles_after_the_doctor() -> None:
+def test_no_method_compiles_after_doctor_compile() -> None:
     support, source = Path(__file__).parents[1] / "support", Path(eigenspan.__file__).parents[1]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(source), str(support)])}
     done = subprocess.run(

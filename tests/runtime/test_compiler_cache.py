@@ -1,4 +1,4 @@
-"""Compiled loops where the cache cannot be written, is damaged, or belongs to other sources; and the line that says they are compiled."""
+"""Caching of compiled loops: unwritable, damaged and outdated caches, and the message about compilation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def loop(n: int) -> int:
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory of its own, and a process that has not compiled anything yet."""
+    """Use a new cache directory, as in a process that has not compiled anything yet."""
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(jit, "_first", Lock())
     return tmp_path
@@ -37,13 +37,13 @@ def files(cache: Path, ending: str) -> list[Path]:
 
 
 def from_cache() -> bool:
-    """Whether a new process, so to speak, finds the loop compiled; it must run in any case."""
+    """Whether the loop is loaded from the cache, as in a new process; the loop must run in either case."""
     fresh = jit.compiled(loop)
     assert fresh(10) == 45
     return bool(fresh.stats.cache_hits)
 
 
-def test_loops_are_kept(cache: Path) -> None:
+def test_compiled_loops_are_cached(cache: Path) -> None:
     assert not from_cache()
     assert len(files(cache, "nbi")) == len(files(cache, "nbc")) == 1
     assert from_cache()
@@ -51,7 +51,7 @@ def test_loops_are_kept(cache: Path) -> None:
 
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 @pytest.mark.parametrize("part", [0.0, 0.5, 0.95])
-def test_a_damaged_cache_is_made_anew(cache: Path, ending: str, part: float) -> None:
+def test_damaged_cache_is_rebuilt(cache: Path, ending: str, part: float) -> None:
     from_cache()
     for file in files(cache, ending):
         file.write_bytes(file.read_bytes()[: int(part * file.stat().st_size)])
@@ -59,7 +59,7 @@ def test_a_damaged_cache_is_made_anew(cache: Path, ending: str, part: float) -> 
     assert from_cache()
 
 
-def test_a_cache_of_noise_is_made_anew(cache: Path) -> None:
+def test_cache_of_random_bytes_is_rebuilt(cache: Path) -> None:
     from_cache()
     for file in [*files(cache, "nbi"), *files(cache, "nbc")]:
         file.write_bytes(b"\x80\x04noise" * 20)
@@ -67,7 +67,7 @@ def test_a_cache_of_noise_is_made_anew(cache: Path) -> None:
     assert from_cache()
 
 
-def test_a_full_disk_costs_the_cache_only(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_only_disables_the_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*ignored: Any) -> None:
         raise OSError(errno.EDQUOT, "Disk quota exceeded")
 
@@ -76,7 +76,9 @@ def test_a_full_disk_costs_the_cache_only(cache: Path, monkeypatch: pytest.Monke
     assert not from_cache()
 
 
-def test_no_place_to_write_to(cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_writable_cache_directory(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(FunctionCache._impl_class, "_locator_classes", [])
     assert not from_cache()
     assert not from_cache()
@@ -101,8 +103,8 @@ def test_a_read_only_installation_uses_the_cache_of_the_user(
     assert from_cache()
 
 
-def test_loops_of_other_sources_are_compiled_again(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """numba itself does not see that a loop in another file has changed, which was compiled into this one."""
+def test_changed_sources_are_recompiled(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """numba does not detect changes in loops of other files that are compiled into this one."""
     from_cache()
     monkeypatch.setattr(jit, "_SOURCES", "another release")
     assert not from_cache()
@@ -128,14 +130,14 @@ def test_loading_is_not_announced(
     assert not caplog.records
 
 
-def test_the_command_line_says_it_on_a_line_of_its_own(capfd: pytest.CaptureFixture[str]) -> None:
+def test_command_line_announces_compilation_on_its_own_line(capfd: pytest.CaptureFixture[str]) -> None:
     with working("Fitting"):
         logger.warning("Compiling loops")
         logger.log(logging.INFO, "neighbours: 0.1 s")
     assert "Compiling loops\n" in capfd.readouterr().err
 
 
-def test_numba_is_used_through_one_home() -> None:
+def test_numba_is_imported_in_one_module_only() -> None:
     folder = Path(jit.__file__).parent
     assert [path.name for path in folder.parent.rglob("*.py") if "njit" in path.read_text(encoding="utf-8")] == [
         "compiler.py"

@@ -1,4 +1,4 @@
-"""Processes forked after a parent has used threads: what this library starts does not make them wait for ever.
+"""Processes forked after a parent has used threads: the library must not cause deadlocks in them.
 
 OpenMP's threads belong to the thread that started them and are missing in a forked child, which then waits for them. So our own uses of
 OpenMP keep to one thread, or run on threads that end with the call.
@@ -56,7 +56,7 @@ sys.exit(f"children hang: {', '.join(hang)}" if hang else 0)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_child_can_do_what_its_parent_did() -> None:
+def test_forked_child_can_use_threads() -> None:
     environment = {**os.environ, "OMP_NUM_THREADS": "2"}
     options = ["faiss"] if find_spec("faiss") is not None else []
     command = [sys.executable, "-W", "ignore", "-c", SCRIPT, *options]

@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment ends a fit with KeyboardInterrupt, leaves no thread behind, and the estimator and the process usable.
+"""Ctrl-C at any moment ends a fit with KeyboardInterrupt, leaves no thread running, and keeps estimator and process usable.
 
 Every method runs in a process of its own, so that a crash is an exit code. ``EIGENSPAN_INTERRUPTS=40`` (``make test-runtime``) tries 40
 moments of each of twelve methods; otherwise a few moments of those that once crashed are tried.
@@ -13,7 +13,7 @@ import sys
 
 import pytest
 
-#: Points of a spiral sheet, or in 40 dimensions of noise ("wide"), for a fit of a second or less.
+#: Number of points of a Swiss roll, or of noise in 40 dimensions ("wide"), for a fit of at most a second.
 METHODS = {
     "LLE": 12_000,
     "LaplacianEigenmaps": 12_000,
@@ -46,14 +46,14 @@ y = np.digitize(t, [6, 8])
 make = lambda: es.make(name.split()[-1], **({} if name == "PCA" else {"n_jobs": 2}))
 small = slice(0, 120)
 expected = make().fit(X[small], y[small]).transform(X[:5])
-for _ in range(2):  # the first may wait for the compiler
+for _ in range(2):  # the first fit may include compilation
     start = time.perf_counter()
     make().fit(X, y)
     seconds = time.perf_counter() - start
 threads = threading.active_count()
 for i in range(moments):
     wait, how = (i + 0.5) / moments * seconds, "completed"
-    while how == "completed":  # sooner where a fit was faster than the one that was timed
+    while how == "completed":  # interrupt earlier if this fit was faster than the timed one
         estimator, late = make(), None
         timer = threading.Timer(wait, os.kill, (os.getpid(), signal.SIGINT))
         begin = time.perf_counter()
@@ -85,7 +85,7 @@ def interrupted(name: str, moments: int) -> list[dict[str, object]]:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="signals to a process are POSIX")
 @pytest.mark.parametrize("name", METHODS if MOMENTS else ONCE_CRASHED)
-def test_an_interrupt_ends_the_fit_and_nothing_else(name: str) -> None:
+def test_interrupt_ends_only_the_fit(name: str) -> None:
     rows = interrupted(name, MOMENTS or 2)
     assert {row["how"] for row in rows} == {"interrupted"}
     assert [row for row in rows if row["left"] != 0 or not row["again"]] == []

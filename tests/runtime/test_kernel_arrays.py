@@ -1,4 +1,4 @@
-"""Embeddings do not depend on the BLAS kernels, or they come with a warning; ``tests/kernels.py --arrays`` compares many more."""
+"""Embeddings are equal for all BLAS kernels, or come with a warning; ``tests/kernels.py --arrays`` compares many more."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import kernels
 from kernel_arrays import NAMES, VARIANTS, Table, differences, embed, tables
 
-#: Symmetric in different ways: double eigenvalues, equal entries of either sign, and equal variances.
+#: Data with several symmetries: double eigenvalues, equal entries of either sign, and equal variances.
 DATA = ["grid", "polygon", "lattice"]
 
 
@@ -28,11 +28,11 @@ def test_embeddings_are_the_same_with_the_oldest_kernels(tmp_path: Path) -> None
     assert [difference for difference in found if not difference.warned] == []
 
 
-def test_there_are_650_embeddings() -> None:
+def test_number_of_embeddings() -> None:
     assert len(tables()) * len([*NAMES, *VARIANTS]) == 650
 
 
-def test_differences_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_differences_are_detected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import kernel_arrays
 
     X = tables()["grid"].X
@@ -48,7 +48,7 @@ def test_differences_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert differences(paths[0], paths[0]) == []
 
 
-def test_a_refusal_is_told_from_an_embedding() -> None:
+def test_refusal_and_embedding_are_distinguished() -> None:
     Y, said = embed("PPCA", tables()["lattice"])
     assert Y is None
     assert said["error"].startswith("DimensionError")

@@ -1,4 +1,4 @@
-"""Limits that a container or a process has, allocations that fail all the same, and data that are not in memory."""
+"""Memory limits of containers and processes, failing allocations, and lazy data."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def left(root: Path, *lines: str) -> list[int]:
     return sorted(_resources._left_by_control_groups(root / "mounted", own))
 
 
-def test_the_own_group_and_those_around_it(tmp_path: Path) -> None:
+def test_limits_of_own_and_parent_control_groups(tmp_path: Path) -> None:
     group(tmp_path / "mounted" / "user" / "job", V2, 1000, 300, files=50)
     group(tmp_path / "mounted" / "user", V2, 2000, 1900)
     group(tmp_path / "mounted", V2, "max", 5000)
     assert left(tmp_path, "0::/user/job") == [100, 750]
 
 
-def test_a_container_sees_its_own_group_at_the_root(tmp_path: Path) -> None:
+def test_control_group_inside_a_container(tmp_path: Path) -> None:
     group(tmp_path / "mounted", V2, 4000, 1000)
     assert left(tmp_path, "0::/") == [3000]
-    assert left(tmp_path, "0::/docker/abc") == [3000]  # a path of the host, which is not mounted here
+    assert left(tmp_path, "0::/docker/abc") == [3000]  # a path of the host, which does not exist in the container
 
 
 def test_control_groups_of_the_first_version(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_without_control_groups(tmp_path: Path) -> None:
     assert list(_resources._left_by_control_groups(tmp_path, tmp_path / "absent")) == []
 
 
-def test_the_least_of_all_limits_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_smallest_limit_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_resources, "_left_by_control_groups", lambda: iter([2**40, 12_345]))
     assert available_memory() == 12_345
     monkeypatch.setattr(_resources, "_left_by_control_groups", lambda: iter([-5]))
@@ -92,7 +92,7 @@ es.PCA(2).fit(X)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limits of Linux")
 @pytest.mark.parametrize(("kind", "field"), [("RLIMIT_AS", "VmSize"), ("RLIMIT_DATA", "VmData")])
-def test_a_limit_of_the_process_is_seen_before_it_is_met(kind: str, field: str) -> None:
+def test_process_limit_is_checked_before_allocation(kind: str, field: str) -> None:
     command = [sys.executable, "-c", LIMITED, kind, field]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
     assert done.returncode == 0, done.stderr
@@ -102,7 +102,7 @@ def test_a_limit_of_the_process_is_seen_before_it_is_met(kind: str, field: str) 
 
 # ------------------------------------------------------------------- failures
 @pytest.mark.parametrize("message", ["Unable to allocate 6.71 GiB for an array with shape (30000, 30000)", ""])
-def test_a_failed_allocation_says_what_to_do(message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_allocation_gives_advice(message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*ignored: Any) -> Any:
         raise MemoryError(message)
 
@@ -119,7 +119,7 @@ def test_a_failed_allocation_says_what_to_do(message: str, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("times", [1, 4])
-def test_an_interrupt_that_compiled_code_disguises(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupt_raised_by_compiled_code_as_another_error(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
     failure: BaseException = KeyboardInterrupt()
     for _ in range(times):
         cause, failure = failure, SystemError("returned a result with an exception set")
@@ -134,7 +134,7 @@ def test_an_interrupt_that_compiled_code_disguises(times: int, monkeypatch: pyte
 
 
 # --------------------------------------------------------------- exact search
-def test_the_exact_search_is_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_of_exact_search_is_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "_SMALL", 0.0)
     X = np.random.default_rng(0).standard_normal((4000, 30))
     monkeypatch.setenv("EIGENSPAN_MEMORY", "1M")
@@ -144,14 +144,14 @@ def test_the_exact_search_is_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
         es.KNN(7, search="exact").build(X)
 
 
-def test_the_prediction_of_the_exact_search_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prediction_for_exact_search_is_accurate(monkeypatch: pytest.MonkeyPatch) -> None:
     import tracemalloc
 
     predicted: list[float] = []
     monkeypatch.setattr(search, "_SMALL", 0.0)
     X = np.random.default_rng(0).standard_normal((12_000, 60))
     engine = search.BlockSearch(X)
-    engine.near(X[:5], 3)  # the loops are loaded now
+    engine.near(X[:5], 3)  # load the compiled loops
     monkeypatch.setattr(search, "require", lambda n_bytes, *words: predicted.append(n_bytes))
     tracemalloc.start()
     engine.near(None, 10)
@@ -163,7 +163,7 @@ def test_the_prediction_of_the_exact_search_holds(monkeypatch: pytest.MonkeyPatc
 
 # ------------------------------------------------------------------ lazy data
 class Array:
-    """What makes a Dask collection of it, without Dask."""
+    """Has the attributes of a Dask collection, without Dask."""
 
     __module__ = "dask.array.core"
     shape, ndim, dtype = (30, 3), 2, np.dtype(float)
@@ -179,7 +179,7 @@ class Array:
         return np.random.default_rng(0).standard_normal((30, 3))
 
 
-def test_a_dask_array_is_refused_by_name() -> None:
+def test_dask_array_is_refused_with_its_type() -> None:
     lazy = Array({"part": 0})
     for use in (
         lambda: es.PCA(reduce=2).fit(lazy),
@@ -193,5 +193,5 @@ def test_a_dask_array_is_refused_by_name() -> None:
             use()
 
 
-def test_what_only_could_be_lazy_is_not_refused() -> None:
+def test_possibly_lazy_objects_are_not_refused() -> None:
     assert es.PCA().fit(Array(None)).components_.shape == (2, 3)

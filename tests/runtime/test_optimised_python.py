@@ -32,4 +32,4 @@ def test_commands_without_docstrings():
     listed, explained = run("-m", "eigenspan", "methods"), run("-m", "eigenspan", "info", "pca")
     assert listed.returncode == explained.returncode == 0, listed.stderr + explained.stderr
     assert "LaplacianEigenmaps" in listed.stdout
-    assert "drops it when run with -OO" in explained.stdout
+    assert "removes docstrings when run with -OO" in explained.stdout

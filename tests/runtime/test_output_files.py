@@ -41,7 +41,7 @@ def put(path: Path, data: bytes = b"new") -> None:
 
 
 # ---------------------------------------------------------------------- drafts
-def test_a_draft_is_hidden_and_the_old_file_stays_until_the_end(tmp_path: Path) -> None:
+def test_draft_is_hidden_and_old_file_is_kept_until_the_end(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(b"old")
     with writing(path) as file:
@@ -60,7 +60,7 @@ def test_a_draft_is_hidden_and_the_old_file_stays_until_the_end(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("failure", [ValueError("no"), KeyboardInterrupt(), SystemExit(3), OSError(5, "of the block")])
-def test_errors_of_the_block_pass_and_the_draft_is_removed(failure: BaseException, tmp_path: Path) -> None:
+def test_errors_of_the_block_propagate_and_the_draft_is_removed(failure: BaseException, tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"old")
     with pytest.raises(type(failure)) as raised, writing(path) as file:
@@ -71,7 +71,7 @@ def test_errors_of_the_block_pass_and_the_draft_is_removed(failure: BaseExceptio
     assert os.listdir(tmp_path) == ["a"]
 
 
-def test_what_is_buffered_is_dropped_after_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_buffer_is_discarded_after_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[Any] = []
     monkeypatch.setattr("eigenspan._files._Raw.write", lambda _, data: written.append(bytes(data)) or len(data))
     with pytest.raises(KeyboardInterrupt), writing(tmp_path / "a") as file:
@@ -82,17 +82,17 @@ def test_what_is_buffered_is_dropped_after_an_error(tmp_path: Path, monkeypatch:
     assert written == [b"new"]
 
 
-def test_an_archive_that_is_cut_short_is_collected_in_silence() -> None:
-    """The collector closes files and archives of a cycle in any order; warnings about that are errors here."""
+def test_truncated_archive_is_collected_without_warning() -> None:
+    """The garbage collector closes files and archives of a cycle in any order; warnings about that fail this test."""
     memory = Memory()
     archive = zipfile.ZipFile(memory, "w")
     archive.writestr("a", b"x")
-    memory.close()  # as the collector does
+    memory.close()  # as the garbage collector does
     archive.close()
     assert zipfile.is_zipfile(memory)
 
 
-def test_names_of_drafts_differ_and_fit(tmp_path: Path) -> None:
+def test_draft_names_are_unique_and_short_enough(tmp_path: Path) -> None:
     path, names = tmp_path / ("é" * 120), []
     for _ in range(2):
         with writing(path) as file:
@@ -102,7 +102,7 @@ def test_names_of_drafts_differ_and_fit(tmp_path: Path) -> None:
     with writing(tmp_path / "a") as one, writing(tmp_path / "a") as other:
         one.write(b"one")
         other.write(b"other")
-    assert (tmp_path / "a").read_bytes() == b"one"  # which ended last
+    assert (tmp_path / "a").read_bytes() == b"one"  # the write that finished last
 
 
 def test_threads_write_complete_files(tmp_path: Path) -> None:
@@ -119,11 +119,11 @@ def test_threads_write_complete_files(tmp_path: Path) -> None:
 
 # ---------------------------------------------------------------------- links and permissions
 @posix
-def test_links_are_resolved_and_stay(tmp_path: Path) -> None:
+def test_symbolic_links_are_resolved_and_kept(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     target, link = tmp_path / "deep" / "real.csv", tmp_path / "latest.csv"
     link.symlink_to(target)
-    for data in (b"made", b"replaced"):  # the first where there is no file behind the link yet
+    for data in (b"made", b"replaced"):  # for the first, the link has no target yet
         put(link, data)
         assert link.is_symlink()
         assert target.read_bytes() == data
@@ -142,7 +142,7 @@ def test_a_hard_link_keeps_the_old_contents(tmp_path: Path) -> None:
 
 
 @posix
-def test_a_planted_link_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_planted_symbolic_link_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     victim = tmp_path / "victim"
     victim.write_bytes(b"precious")
     monkeypatch.setattr(secrets, "token_hex", lambda _: "guessed")
@@ -150,7 +150,7 @@ def test_a_planted_link_is_not_followed(tmp_path: Path, monkeypatch: pytest.Monk
         (tmp_path / planted).symlink_to(target)
         with pytest.raises(OutputError, match="File exists"):
             put(tmp_path / planted[1])
-        assert (tmp_path / planted).is_symlink()  # it is somebody's
+        assert (tmp_path / planted).is_symlink()  # the planted link is not removed
     assert victim.read_bytes() == b"precious"
     assert not (tmp_path / "absent").exists()
     monkeypatch.undo()
@@ -191,7 +191,7 @@ def test_write_protected_files_are_refused(tmp_path: Path, monkeypatch: pytest.M
 def test_devices_pipes_and_open_files_are_written_directly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, special in (("/dev/null", True), ("/dev/stdout", True), ("/dev/fd/1", True), (tmp_path, False)):
         assert is_special(Path(name)) is special
-    outer, inner = os.openpty()  # a device that nothing can replace, whatever goes wrong here
+    outer, inner = os.openpty()  # a device that cannot be replaced even if this test fails
     for path in (Path(os.ttyname(inner)), tmp_path / "link"):
         (tmp_path / "link").unlink(missing_ok=True)
         (tmp_path / "link").symlink_to(os.ttyname(inner))
@@ -220,7 +220,7 @@ def test_devices_pipes_and_open_files_are_written_directly(tmp_path: Path, monke
 @posix
 def test_devices_are_never_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(tmp_path / "fifo")
-    monkeypatch.setattr("eigenspan._files.is_special", lambda _: False)  # as if it had come after that was asked
+    monkeypatch.setattr("eigenspan._files.is_special", lambda _: False)  # as if the device had appeared after the check
     with pytest.raises(OutputError, match="has become a device or a pipe"):
         put(tmp_path / "fifo")
     assert (tmp_path / "fifo").is_fifo()
@@ -235,7 +235,7 @@ def test_a_folder_appears_with_all_its_files(tmp_path: Path) -> None:
                 file.write(name.encode())
         assert not path.exists()
     assert sorted(os.listdir(path)) == ["a", "b"]
-    with pytest.raises(OutputError, match="holds files already"), writing_folder(path):
+    with pytest.raises(OutputError, match="already contains files"), writing_folder(path):
         pass
     with pytest.raises(OutputError, match="is a file"), writing_folder(path / "a"):
         pass
@@ -246,16 +246,16 @@ def test_a_folder_appears_with_all_its_files(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["parts"]
 
 
-def test_a_folder_that_was_filled_meanwhile_stays(tmp_path: Path) -> None:
+def test_folder_filled_during_writing_is_not_replaced(tmp_path: Path) -> None:
     path = tmp_path / "parts"
     path.mkdir()
-    with pytest.raises(OutputError, match="The folder holds files by now"), writing_folder(path):
+    with pytest.raises(OutputError, match="The folder is no longer empty"), writing_folder(path):
         (path / "a").write_bytes(b"old")
     assert os.listdir(tmp_path) == ["parts"]
     assert (path / "a").read_bytes() == b"old"
 
 
-def test_outputs_together(tmp_path: Path) -> None:
+def test_together_replaces_all_files_or_none(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"old")
     with together():
         put(tmp_path / "a")
@@ -273,11 +273,11 @@ def test_outputs_together(tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------------- messages
-def test_places_where_no_file_can_be(tmp_path: Path) -> None:
+def test_invalid_targets_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     for path, words in (
-        (tmp_path, "is a folder: give the name of a file"),
-        (tmp_path / "absent" / "a", "There is no folder .*absent.* to write 'a' to: make it first"),
+        (tmp_path, "is a folder: name a file instead"),
+        (tmp_path / "absent" / "a", "There is no folder .*absent.* to write 'a' to: create it first"),
         (tmp_path / "file" / "a", "There is no folder"),
         (tmp_path / ("n" * 300), "cannot be written: File name too long.* Choose a shorter name"),
         (tmp_path / "a\0b", "is not a valid file name"),
@@ -300,8 +300,8 @@ def test_places_where_no_file_can_be(tmp_path: Path) -> None:
         (errno.ENOTSUP, None),
     ],
 )
-def test_failures_to_flush(number: int, words: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """File systems without fsync are used as they are; other failures are told, with what is left."""
+def test_fsync_failures(number: int, words: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """File systems without fsync are accepted; other errors are reported, with the state of the old file."""
     path = tmp_path / "a"
     path.write_bytes(b"old")
 
@@ -336,8 +336,8 @@ def test_copies_of_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def full(raw: Any, write: Any, data: Any) -> int:
-    """A disk with room for some bytes."""
-    with raw._telling():
+    """Simulate a disk with room for a few bytes."""
+    with raw._as_output_error():
         write(raw, data[:100])
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -358,7 +358,7 @@ def test_signals_end_a_command_like_ctrl_c() -> None:
 
 
 @posix
-def test_signals_that_are_ignored_stay_so() -> None:
+def test_ignored_signals_stay_ignored() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
     try:
         with ended_like_ctrl_c():
@@ -368,7 +368,7 @@ def test_signals_that_are_ignored_stay_so() -> None:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
-def test_other_threads_have_no_signals() -> None:
+def test_signals_are_not_changed_in_other_threads() -> None:
     seen = []
 
     def work() -> None:

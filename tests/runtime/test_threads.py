@@ -1,4 +1,4 @@
-"""Work on several threads: items are drawn in turn, nothing is read ahead, and no thread stays behind."""
+"""Parallel work in threads: items are taken in turn, no item is read ahead, and no thread is left running."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from eigenspan.problem.forms import centring
 
 
 def slowly(n: int, seen: list[int]) -> Iterator[int]:
-    """A generator that is in the middle of something when the next thread comes."""
+    """Yield slowly, so that another thread requests an item while the generator is running."""
     for i in range(n):
         time.sleep(0.001)
         seen.append(i)
@@ -33,7 +33,7 @@ def test_threads_share_a_generator(n_threads: int) -> None:
     assert in_threads(lambda i: i * i, slowly(40, []), n_threads) == [i * i for i in range(40)]
 
 
-def test_a_generator_is_not_read_ahead() -> None:
+def test_generator_is_not_read_ahead() -> None:
     drawn: list[int] = []
     done: list[int] = []
 
@@ -56,13 +56,13 @@ def test_a_failure_leaves_the_rest_of_a_generator_unread(failure: type[BaseExcep
             raise failure("here")
 
     with pytest.raises(failure, match="here"):
-        in_threads(work, slowly(60_000, drawn), 2)  # a minute, if nobody stopped
+        in_threads(work, slowly(60_000, drawn), 2)  # would take a minute if it were not stopped
     assert threading.active_count() == before
     assert len(drawn) < 60_000
 
 
-def test_the_calling_thread_works_with_the_others_and_sees_no_more_than_they_do() -> None:
-    """Each of two threads waits in its first item until the other has one; what is noted in either is lost to the caller alike."""
+def test_calling_thread_works_too_with_isolated_context() -> None:
+    """Each of two threads waits in its first item until the other has one; notes from either are not recorded by the caller."""
     both = threading.Barrier(2, timeout=600)
 
     def work(item: int) -> int:
@@ -77,7 +77,7 @@ def test_the_calling_thread_works_with_the_others_and_sees_no_more_than_they_do(
     assert "item" not in record
 
 
-def test_an_error_of_the_generator_itself_arrives() -> None:
+def test_error_raised_by_the_generator_propagates() -> None:
     def broken() -> Iterator[int]:
         yield 0
         raise OSError("the file ends here")
@@ -86,7 +86,7 @@ def test_an_error_of_the_generator_itself_arrives() -> None:
         in_threads(lambda i: i, broken(), 2)
 
 
-def test_fewer_threads_than_asked_for_do_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fewer_threads_than_requested_suffice(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(self: Any, *work: Any) -> Any:
         raise RuntimeError("can't start new thread")
 
@@ -96,7 +96,7 @@ def test_fewer_threads_than_asked_for_do_as_well(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("when", ["submit", "shutdown"])
 def test_an_interrupt_while_threads_start_or_end_waits_for_them(when: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C between the start of a thread and the note that it was started once left the thread behind."""
+    """Regression: Ctrl-C between the start of a thread and its registration left the thread running."""
     plain = getattr(ThreadPoolExecutor, when)
 
     def pressed(self: Any, *work: Any) -> Any:
@@ -115,8 +115,8 @@ def test_an_interrupt_while_threads_start_or_end_waits_for_them(when: str, monke
         signal.signal(signal.SIGINT, handler)
 
 
-def test_threads_of_a_thread() -> None:
-    """Only the main thread may ask about signals."""
+def test_in_threads_can_be_nested() -> None:
+    """Only the main thread may change signal handlers."""
     assert in_threads(lambda i: in_threads(lambda j: i * j, range(3), 2), range(3), 2) == [
         [0, 0, 0],
         [0, 1, 2],
@@ -125,7 +125,7 @@ def test_threads_of_a_thread() -> None:
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
-def test_libraries_inside_keep_to_their_thread(n_threads: int) -> None:
+def test_libraries_use_one_thread_inside_worker_threads(n_threads: int) -> None:
     with threadpool_limits(2):
         before = threadpool_info()
         for pools in in_threads(lambda i: threadpool_info(), range(3), n_threads):
@@ -139,15 +139,15 @@ def test_slices_cover_the_range() -> None:
 
 
 def test_moments_of_many_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PCA gives a generator of blocks to several threads."""
+    """PCA passes a generator of blocks to several threads."""
     monkeypatch.setattr(thread_limits, "blas_pools", list)
     X = np.random.default_rng(0).standard_normal((400_000, 20), dtype=np.float32)
     for _ in range(3):
         np.testing.assert_allclose(PCA(1).fit(X).mean_, X.mean(axis=0, dtype=np.float64), atol=1e-6)
 
 
-def test_small_fits_keep_to_one_thread_of_the_linear_algebra() -> None:
-    """Threads that wait for each other make a small fit sixty times as long where other processes use the cores."""
+def test_small_fits_use_one_blas_thread() -> None:
+    """Threads that wait for each other make a small fit 60 times slower if other processes use the cores."""
 
     def pools() -> set[int]:
         return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}

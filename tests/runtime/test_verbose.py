@@ -1,4 +1,4 @@
-"""Stages printed as they begin."""
+"""Stages are printed when they begin."""
 
 import pytest
 from sklearn.datasets import make_swiss_roll

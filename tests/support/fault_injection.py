@@ -91,7 +91,7 @@ class Faults:
             def write(self, data: Any, /) -> int:
                 faults.unsynced.add(os.fstat(self.fileno()).st_ino)
                 parent = super()
-                with self._telling():
+                with self._as_output_error():
                     return faults.call(
                         "write", lambda: parent.write(data), lambda: parent.write(data[: len(data) // 2])
                     )

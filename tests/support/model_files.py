@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenspan.models.archive import _SEAL, HEADER, OBJECTS, _digest
+from eigenspan.models.archive import _CHECKSUM_PREFIX, HEADER, OBJECTS, _digest
 
 
 def entries(content: bytes) -> dict[str, bytes]:
@@ -23,7 +23,7 @@ def sealed(parts: Any, packed: Any = (), bend: Any = lambda archive: None) -> by
     with zipfile.ZipFile(file, "w") as archive:
         for name, content in parts.items() if isinstance(parts, dict) else parts:
             archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED if name in packed else None)
-        archive.comment = _SEAL + b"0" * 64
+        archive.comment = _CHECKSUM_PREFIX + b"0" * 64
         bend(archive)
     digest = _digest(file, len(file.getvalue()) - 64)
     return file.getvalue()[:-64] + digest.encode()

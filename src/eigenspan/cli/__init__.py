@@ -1,6 +1,6 @@
-"""The command line: ``eigenspan demo | methods | info | embed | transform``.
+"""The command line: ``eigenspan demo | methods | info | embed | transform | ...``.
 
-Nothing heavy is imported here; a command imports what it needs when it runs.
+Heavy modules are imported inside the commands, so that ``eigenspan --help`` is fast.
 """
 
 from .main import main

@@ -1,7 +1,7 @@
 """Saved models: an estimator with the columns, scaling and medians of the table it was fitted to.
 
-They are files of `eigenspan.models`, which hold numbers and names: a foreign, truncated, altered or crafted one is refused with a
-reason, and nothing that a file says is run.
+The files are written by `eigenspan.models`. They hold data only: a foreign, truncated, altered or manipulated file is refused with a
+reason, and no code from a file is ever run.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .console import Failed, Unfit, Usage
 
 
 def save(bundle: Bundle, path: Path, provenance: dict[str, Any] | None = None) -> None:
-    """Write a model file; `provenance` is what `eigenspan.models.describe` is to tell of it."""
+    """Write a model file; `provenance` is included in what `eigenspan.models.describe` returns."""
     from ..errors import ModelError
     from ..models.model_files import write_model
 
@@ -26,7 +26,7 @@ def save(bundle: Bundle, path: Path, provenance: dict[str, Any] | None = None) -
 
 
 def load(path: Path) -> Bundle:
-    """Read a model file, or say what is wrong with it."""
+    """Read a model file, or raise an error that says what is wrong with it."""
     from ..errors import ModelError
     from ..models.model_files import read_model
 
@@ -36,8 +36,9 @@ def load(path: Path) -> Bundle:
         found = read_model(path)
         if not isinstance(found, Bundle):
             raise ModelError(
-                f"{str(path)!r} holds a {type(found).__name__} alone, as eigenspan.save wrote it, without the columns of a table: "
-                "eigenspan.load opens it in Python. For the command line, fit it with eigenspan embed --model."
+                f"{str(path)!r} holds only a {type(found).__name__}, saved by eigenspan.save, without the columns of a table. Open it in "
+                "Python "
+                "with eigenspan.load. For the command line, fit a model with eigenspan embed --model."
             )
         return found
     except ModelError as failure:

@@ -8,14 +8,14 @@ from typing import Any
 import click
 
 from ..errors import InputError
-from .console import Grid, Usage, how, print_json, show
+from .console import Grid, Usage, output_options, print_json, show
 from .options import common
-from .words import in_words
+from .words import for_command_line
 
 
 @click.command()
-@click.option("--family", metavar="NAME", help="Only those of a family, such as laplacian or sufficient.")
-@click.option("--wide", is_flag=True, help="All that the table has, form, unit, basis and source as well.")
+@click.option("--family", metavar="NAME", help="Show only the methods of this family, such as laplacian or sufficient.")
+@click.option("--wide", is_flag=True, help="Show the columns form, unit, basis and source too.")
 @common
 def methods(family: str | None, wide: bool) -> None:
     """List every method: its family, whether it uses labels, and its cost for n rows of D columns."""
@@ -24,9 +24,11 @@ def methods(family: str | None, wide: bool) -> None:
 
     families = list(dict.fromkeys(row.family for row in all_rows()))
     if family is not None and family.lower() not in families:
-        raise Usage(f"There is no family {family!r}.{suggestion(family, families)} There are {', '.join(families)}.")
+        raise Usage(
+            f"There is no family {family!r}.{suggestion(family, families)} The families are {', '.join(families)}."
+        )
     rows = [row for row in all_rows() if family is None or row.family == family.lower()]
-    if how().json:
+    if output_options().json:
         keep = ("name", "family", "form", "unit", "basis", "supervision", "cost", "source", "aliases")
         print_json([{key: getattr(row, key) for key in keep} for row in rows])
         return
@@ -39,21 +41,21 @@ def methods(family: str | None, wide: bool) -> None:
         table.row(*(str(getattr(row, key)) for key in headings.values()))
     table.show()
     show()
-    show(f"{len(rows)} methods. eigenspan info METHOD explains one.")
+    show(f"{len(rows)} methods. eigenspan info METHOD describes one of them.")
 
 
 @click.command()
 @click.argument("method")
 @common
 def info(method: str) -> None:
-    """Explain METHOD: its problem, cost, parameters and an example."""
+    """Describe METHOD: its problem, cost and parameters, with an example."""
     from ..methods.registry import find
 
     try:
         row = find(method)
     except InputError as failure:
-        raise Usage(in_words(str(failure))) from failure
-    if how().json:
+        raise Usage(for_command_line(str(failure))) from failure
+    if output_options().json:
         keep = ("name", "family", "form", "unit", "basis", "supervision", "cost", "source", "aliases")
         facts = {key: getattr(row, key) for key in keep}
         print_json(facts | {"documentation": inspect.cleandoc(_documentation(row))})
@@ -71,9 +73,9 @@ def info(method: str) -> None:
 
 def _documentation(row: Any) -> str:
     if row.own:
-        return row.build.__doc__ or "No documentation: Python drops it when run with -OO."
+        return row.build.__doc__ or "No documentation: Python removes docstrings when run with -OO."
     estimator = row.build().estimator
     return (
-        f"{type(estimator).__module__.split('.')[0]}'s {type(estimator).__name__} under this library's interface. New points "
-        f"are placed by its own map or, without one, rebuilt from their neighbours.\n\n{estimator.__doc__ or ''}"
+        f"{type(estimator).__module__.split('.')[0]}'s {type(estimator).__name__} with this library's interface. New points are embedded "
+        f"with its own map or, if it has none, reconstructed from their neighbours.\n\n{estimator.__doc__ or ''}"
     )

@@ -1,4 +1,4 @@
-"""Which columns and rows of a table can be embedded, and what is said about the others."""
+"""Selection of the rows and columns of a table to embed."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .console import Unfit, Usage, listed, plural, say, suggestion
+from .console import Unfit, Usage, listed, note, plural, suggestion
 from .escape import quoted
 from .roles import identifiers, kind_of, words_in
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Numbers ready to embed, with what goes back beside the embedding.
+    """Numbers ready to embed, with the identifiers and labels of their rows.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class Prepared:
     columns : list of str
         Names of the D columns.
     medians : ndarray of shape (D,)
-        Of the values present, to fill gaps in new rows.
+        Medians of the columns, to fill missing values in new rows.
     ids : Series
         Identifiers of the n rows kept.
     label : Series or None
@@ -38,20 +38,20 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Choice:
-    """What the user says about rows and columns.
+    """The user's choices about rows and columns.
 
     Parameters
     ----------
     label, identifier : str or None
-        Columns that are not embedded.
+        Columns that are left out of the embedding.
     columns : tuple of str
-        The only ones that are, by name or pattern; all that hold numbers if empty.
+        Columns to embed, by name or pattern; empty: all numeric columns.
     keep : tuple of str
-        Columns that look like identifiers and are none.
+        Columns to embed although they look like identifiers.
     missing, categorical : str
-        As the options of the same names.
+        The options of the same names.
     gaps : bool
-        Whether the method takes missing values as they are.
+        Whether the method accepts missing values.
     """
 
     label: str | None = None
@@ -64,7 +64,7 @@ class Choice:
 
 
 def prepare(frame: Any, choice: Choice) -> Prepared:
-    """Sort the columns, settle the gaps, which a method may take as they are, and say what was set aside."""
+    """Select the numeric columns, handle missing values, and report the columns left out."""
     for name in filter(None, (choice.label, choice.identifier, *choice.keep)):
         require_column(frame, name)
     ids, aside = row_ids(frame, choice)
@@ -75,13 +75,13 @@ def prepare(frame: Any, choice: Choice) -> Prepared:
     features = _varying(_numeric(features, bool(choice.columns)))
     if not features.shape[1]:
         raise Unfit(
-            f"None of the {frame.shape[1]} columns can be embedded: it takes columns of numbers that differ between rows"
-            + (", or of words with --categorical onehot." if choice.categorical == "drop" else ".")
+            f"None of the {frame.shape[1]} columns can be embedded: eigenspan needs columns of numbers that differ between rows"
+            + (", or columns of text categories with --categorical onehot." if choice.categorical == "drop" else ".")
         )
-    filled, kept = settle_gaps(features, choice.missing, taken=choice.gaps)
+    filled, kept = handle_missing(features, choice.missing, taken=choice.gaps)
     if filled.shape[0] < 2:
-        raise Unfit(f"{plural(filled.shape[0], 'row')} cannot be embedded: it takes at least 2.")
-    say(f"Embedding {plural(filled.shape[0], 'row')} and {plural(filled.shape[1], 'column')} of numbers.")
+        raise Unfit(f"{plural(filled.shape[0], 'row')} cannot be embedded: at least 2 rows are needed.")
+    note(f"Embedding {plural(filled.shape[0], 'row')} and {plural(filled.shape[1], 'column')} of numbers.")
     medians = features.loc[kept, filled.columns].median().to_numpy()
     X = filled.to_numpy(dtype=np.float64)
     label = None if choice.label is None else frame.loc[kept, choice.label]
@@ -89,7 +89,7 @@ def prepare(frame: Any, choice: Choice) -> Prepared:
 
 
 def columns_chosen(frame: Any, choice: Choice) -> tuple[list[str], str | None]:
-    """The columns of numbers of a table of which these are the first rows, and the one that names its rows."""
+    """Return the names of the numeric columns and of the identifier column, judged by the first rows of a table."""
     for name in filter(None, (choice.label, choice.identifier, *choice.keep)):
         require_column(frame, name)
     ids, aside = row_ids(frame, choice)
@@ -99,49 +99,53 @@ def columns_chosen(frame: Any, choice: Choice) -> tuple[list[str], str | None]:
 
 
 def _chosen(features: Any, choice: Choice) -> Any:
-    """The columns asked for, or all but those that stand beside a matrix."""
+    """Return the chosen columns, or all but those stored beside a matrix."""
     if choice.columns:
         return features[_matching(features, choice.columns)]
     beside = [name for name in features.attrs.get("beside", ()) if name in features.columns]
     if beside:
-        say(f"Set aside (vectors beside the matrix): {listed(beside)}.")
+        note(f"Left out (vectors stored beside the matrix): {listed(beside)}.")
     return features.drop(columns=beside)
 
 
 def _as_zeros_and_ones(features: Any) -> Any:
-    """A column for each word of the columns of words, where these are few."""
+    """One-hot encode the columns of text categories that have few categories."""
     import pandas as pd
 
     chosen = [name for name in features.columns if words_in(features[name])]
     if not chosen:
         return features
-    say(f"One column of zeros and ones for each word of {listed(chosen)}.")
+    note(f"One-hot encoded (one column of zeros and ones per category): {listed(chosen)}.")
     return pd.get_dummies(features, columns=chosen, prefix_sep="=", dtype=np.float64)
 
 
 def require_column(frame: Any, name: str) -> None:
-    """Refuse a column that is not there."""
+    """Raise Usage if the table has no column of this name."""
     if name not in frame.columns:
         hint = suggestion(name, frame.columns)
         raise Usage(f"There is no column {quoted(name)}.{hint} The columns are {listed(frame.columns, 12)}.")
 
 
 def row_ids(frame: Any, choice: Choice) -> tuple[Any, list[str]]:
-    """The named column, one that looks like identifiers, or row numbers counted from 1; and others that look like identifiers too."""
+    """Return the identifiers of the rows, and the names of further columns that look like identifiers.
+
+    The identifiers are the chosen column, else a column that looks like identifiers, else row numbers counted from 1.
+    """
     import pandas as pd
 
-    spared = {choice.label, choice.identifier, *choice.keep}
-    spared |= set(_matching(frame, choice.columns)) if choice.columns else set()
-    found = {name: why for name, why in identifiers(frame).items() if name not in spared}
+    kept = {choice.label, choice.identifier, *choice.keep}
+    kept |= set(_matching(frame, choice.columns)) if choice.columns else set()
+    found = {name: why for name, why in identifiers(frame).items() if name not in kept}
     ids = None if choice.identifier is None else frame[choice.identifier]
     unique = [name for name in found if frame[name].is_unique and not frame[name].isna().any()]
     if ids is None and unique:
         ids = frame[unique[0]]
-        say(
-            f"Set aside as row identifier: {quoted(unique[0])} ({found.pop(unique[0])}). --keep {_quoted(unique[0])} embeds it."
+        note(
+            f"Used as row identifier, not embedded: {quoted(unique[0])} ({found.pop(unique[0])}). Use --keep {_quoted(unique[0])} to "
+            "embed it."
         )
     for name, why in found.items():
-        say(f"Set aside as identifier: {quoted(name)} ({why}). --keep {_quoted(name)} embeds it.")
+        note(f"Left out as an identifier: {quoted(name)} ({why}). Use --keep {_quoted(name)} to embed it.")
     if ids is None:
         name = "row" if "row" not in frame.columns else "row number"
         ids = pd.Series(np.arange(1, frame.shape[0] + 1), index=frame.index, name=name)
@@ -153,7 +157,7 @@ def _quoted(name: str) -> str:
 
 
 def _matching(frame: Any, chosen: tuple[str, ...]) -> list[str]:
-    """Columns by name or by pattern (``pixel*``), in the order of the table."""
+    """Return the columns that match the names or patterns (``pixel*``), in the order of the table."""
     wanted: set[str] = set()
     for entry in (part.strip() for text in chosen for part in ([text] if text in frame.columns else text.split(","))):
         hits = [entry] if entry in frame.columns else [c for c in frame.columns if fnmatchcase(c, entry)]
@@ -165,104 +169,109 @@ def _matching(frame: Any, chosen: tuple[str, ...]) -> list[str]:
 
 # --------------------------------------------------------------------- columns
 def _numeric(frame: Any, asked_for: bool) -> Any:
-    """The columns of numbers; the others are named by kind, or refused when they were asked for."""
+    """Return the numeric columns as float64. Other columns are reported by kind, or refused if the user chose them."""
     aside: dict[str, list[str]] = {}
     for name in frame.columns:
         if kind := kind_of(frame[name]):
             aside.setdefault(kind, []).append(name)
     if aside and asked_for:
         kind, names = next(iter(aside.items()))
-        raise Usage(f"The columns chosen must hold numbers, but {listed(names)} hold {kind}.")
+        raise Usage(
+            f"The chosen columns must hold numbers, but {listed(names)} {'holds' if len(names) == 1 else 'hold'} {kind}."
+        )
     for kind, names in aside.items():
-        say(f"Set aside ({kind}): {listed(names)}.")
+        note(f"Left out ({kind}): {listed(names)}.")
     numbers = frame.drop(columns=[name for names in aside.values() for name in names])
     numbers = numbers.astype(np.float64)
     infinite = np.isinf(numbers.to_numpy())
     if infinite.any():
-        say(
-            f"{plural(int(infinite.sum()), 'infinite value')} in {listed(numbers.columns[infinite.any(0)])} count as missing."
+        note(
+            f"Treated as missing: {plural(int(infinite.sum()), 'infinite value')} in {listed(numbers.columns[infinite.any(0)])}."
         )
         numbers = numbers.mask(infinite)
     return numbers
 
 
 def _varying(frame: Any) -> Any:
-    """The columns that differ between rows: the others say nothing about any pair of points."""
+    """Drop empty and constant columns, which do not distinguish any rows."""
     empty = [name for name in frame.columns if frame[name].isna().all()]
     constant = [name for name in frame.columns if name not in empty and frame[name].nunique() == 1]
     if empty:
-        say(f"Set aside (empty): {listed(empty)}.")
+        note(f"Left out (empty): {listed(empty)}.")
     if constant:
-        say(f"Set aside (constant): {listed(constant)}.")
+        note(f"Left out (constant): {listed(constant)}.")
     return frame.drop(columns=[*empty, *constant])
 
 
 # ------------------------------------------------------------------------ gaps
-def settle_gaps(frame: Any, missing: str, medians: Any = None, taken: bool = False) -> tuple[Any, Any]:
-    """Apply the user's choice for missing values, if any are refused; returns the table and the mask of rows kept."""
+def handle_missing(frame: Any, missing: str, medians: Any = None, taken: bool = False) -> tuple[Any, Any]:
+    """Handle missing values as the user chose; return the table and the mask of the rows kept."""
     gaps = frame.isna()
     rows, columns = gaps.any(axis=1), gaps.any(axis=0)
-    everyone = np.ones(frame.shape[0], dtype=bool)
+    all_rows = np.ones(frame.shape[0], dtype=bool)
     if not rows.any():
-        return frame, everyone
+        return frame, all_rows
     if missing == "drop-rows":
         left = int((~rows).sum())
         if not left:
             raise Unfit(
-                f"{_affected(gaps)}: drop-rows leaves nothing. Choose --missing {'drop-columns or ' * (medians is None)}median."
+                f"{_affected(gaps)}: drop-rows leaves no row. Use --missing {'drop-columns or ' * (medians is None)}median."
             )
-        say(f"Dropped {_affected(gaps)}: {plural(left, 'row')} {'is' if left == 1 else 'are'} left.")
+        note(f"Dropped {_affected(gaps)}: {plural(left, 'row')} {'remains' if left == 1 else 'remain'}.")
         return frame[~rows], (~rows).to_numpy()
     if missing == "drop-columns":
-        say(f"Dropped {plural(int(columns.sum()), 'column')} with missing values: {listed(frame.columns[columns])}.")
+        note(f"Dropped {plural(int(columns.sum()), 'column')} with missing values: {listed(frame.columns[columns])}.")
         if columns.all():
-            raise Unfit("Every column has missing values, so drop-columns leaves nothing: choose drop-rows or median.")
-        return frame.loc[:, ~columns], everyone
+            raise Unfit(
+                "Every column has missing values, so drop-columns leaves no column. Use --missing drop-rows or median."
+            )
+        return frame.loc[:, ~columns], all_rows
     if missing == "median":
         values = frame.median() if medians is None else dict(zip(frame.columns, medians, strict=True))
         unknown = [name for name in frame.columns[columns] if np.isnan(values[name])]
         if unknown:
             raise Unfit(
-                f"The model has no medians of {listed(unknown)}, because its table was read in chunks: use --missing drop-rows, or fill "
+                f"The model has no medians of {listed(unknown)}, because its table was read in chunks. Use --missing drop-rows, or fill "
                 "the missing values first."
             )
-        say(
+        note(
             f"Filled {plural(int(gaps.to_numpy().sum()), 'missing value')} in {listed(frame.columns[columns])} with medians."
         )
-        return frame.fillna(values), everyone
+        return frame.fillna(values), all_rows
     if taken:
-        say(
-            f"{plural(int(gaps.to_numpy().sum()), 'value')} missing, in {plural(int(rows.sum()), 'row')}: the method takes them so."
+        note(
+            f"{plural(int(gaps.to_numpy().sum()), 'value')} missing, in {plural(int(rows.sum()), 'row')}: the method accepts missing "
+            "values."
         )
-        return frame, everyone
-    return _refuse(gaps, columns_may_go=medians is None)
+        return frame, all_rows
+    return _refuse(gaps, may_drop_columns=medians is None)
 
 
 def _affected(gaps: Any) -> str:
-    """``3 rows with missing values (rows 2, 5, 9)``, counted from 1 below the header."""
+    """Format as ``3 rows with missing values (rows 2, 5, 9)``, counted from 1 below the header."""
     where = np.flatnonzero(gaps.any(axis=1).to_numpy()) + 1
     numbers = ", ".join(map(str, where[:10])) + (", …" if where.size > 10 else "")
-    return f"{plural(where.size, 'row')} with missing values (row {numbers})"
+    return f"{plural(where.size, 'row')} with missing values ({'row' if where.size == 1 else 'rows'} {numbers})"
 
 
-def _refuse(gaps: Any, columns_may_go: bool) -> Any:
+def _refuse(gaps: Any, may_drop_columns: bool) -> Any:
     per_column = gaps.sum()
     per_column = per_column[per_column > 0].sort_values(ascending=False)
     rows = int(gaps.any(axis=1).sum())
     worst = ", ".join(f"{quoted(name)} {count}" for name, count in per_column.head(5).items())
     more = f" and {len(per_column) - 5} more" if len(per_column) > 5 else ""
     ways = [f"--missing drop-rows (keeps {plural(gaps.shape[0] - rows, 'row')})"]
-    if columns_may_go:
+    if may_drop_columns:
         ways.append(f"--missing drop-columns (keeps {plural(gaps.shape[1] - len(per_column), 'column')})")
     raise Unfit(
         f"{plural(int(per_column.sum()), 'value')} missing, in {len(per_column)} of {gaps.shape[1]} columns ({worst}{more}) and "
-        f"{rows} of {gaps.shape[0]} rows. An embedding needs complete rows: choose {', '.join(ways)} or --missing median; "
-        "or a method that takes gaps, such as --method ppca."
+        f"{rows} of {gaps.shape[0]} rows. An embedding needs complete rows: use {', '.join(ways)} or --missing median; "
+        "or use a method that accepts missing values, such as --method ppca."
     )
 
 
 def numbers_of(frame: Any, columns: list[str]) -> Any:
-    """The columns a model was fitted to, as numbers."""
+    """Return the columns that a model was fitted to, as numbers."""
     absent = [name for name in columns if name not in frame.columns]
     if absent:
         raise Unfit(

@@ -1,4 +1,4 @@
-"""``eigenspan compare``: several methods on one table, measured and drawn."""
+"""``eigenspan compare``: fit several methods to one table, and measure and draw the embeddings."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from .console import Grid, Usage, how, plural, print_json, refuse_two_results, say, show, working
+from .console import Grid, Usage, note, output_options, plural, print_json, refuse_two_results, show, working
 from .escape import paragraph
 from .options import FILE, choosing, common, preparing, reading, seed, writing
 
-#: Cells of the table that a page carries.
-_CELLS = 600_000
+#: Maximum number of table cells embedded in a report.
+_MAX_CELLS = 600_000
 
 
 @click.command()
@@ -20,16 +20,22 @@ _CELLS = 600_000
 @choosing("one of each family")
 @preparing
 @reading
-@click.option("--report", type=FILE, help="One self-contained page to look at and to pass on (.html).")
+@click.option("--report", type=FILE, help="Self-contained page with linked pictures to write (.html).")
 @click.option("--plot", type=FILE, help="Picture to write (.png, .pdf, .svg).")
-@click.option("--output", "-o", type=FILE, help="The measures as a table (.csv, .parquet, …), or - .")
-@click.option("--folder", type=FILE, help="Keep every embedding there, and take up again what was interrupted.")
-@click.option("--sample", type=click.IntRange(10), help="Rows that are measured.  [default: all up to 20,000]")
+@click.option(
+    "--output", "-o", type=FILE, help="Table of the measures to write (.csv, .parquet, …), or - for standard output."
+)
+@click.option(
+    "--folder", type=FILE, help="Folder to save every embedding in; an interrupted comparison continues from it."
+)
+@click.option(
+    "--sample", type=click.IntRange(10), help="Number of rows used for the measures.  [default: all, at most 20,000]"
+)
 @writing
 @seed
 @common
 def compare(**options: Any) -> None:
-    """Fit several methods to TABLE, measure what each has kept, and draw them side by side.
+    """Fit several methods to TABLE, measure how well each preserves neighbours and distances, and draw the embeddings side by side.
 
     \b
     eigenspan compare survey.csv --label answer --report survey.html
@@ -39,7 +45,7 @@ def compare(**options: Any) -> None:
 
 
 def run(o: SimpleNamespace) -> None:
-    """The command, after its options."""
+    """Run the command with its parsed options."""
     from .. import compare as compare_methods
     from .files import check_outputs
     from .fitting import labels_of
@@ -47,13 +53,13 @@ def run(o: SimpleNamespace) -> None:
 
     o.model = None
     estimators = _estimators(o)
-    _check_places(o)
+    _check_targets(o)
     check_outputs((o.table,), plot=o.plot, report=o.report, output=o.output)
     table = read_numbers(o)
     X, data = table.X, table.data
     y = None if data.label is None else labels_of(data.label)
     k = min(o.neighbors or 10, (len(X) - 1) // 2)
-    with working("Comparing") as told:
+    with working("Comparing") as update_title:
         found = compare_methods(
             X,
             estimators,
@@ -62,13 +68,13 @@ def run(o: SimpleNamespace) -> None:
             sample=o.sample,
             folder=o.folder,
             random_state=o.seed,
-            callback=lambda name, number, count: told(f"Fitting {name}, {number + 1} of {count}"),
+            callback=lambda name, number, count: update_title(f"Fitting {name}, {number + 1} of {count}"),
         )
     _deliver(o, found, table.frame, data)
 
 
 def _estimators(o: SimpleNamespace) -> dict[str, Any]:
-    """By name; those that need labels only where there are some."""
+    """Return the estimators by method name. LDA is among the default methods only if there are labels."""
     from ..quality.method_comparison import USUAL
     from .embed import methods_of
 
@@ -78,7 +84,8 @@ def _estimators(o: SimpleNamespace) -> dict[str, Any]:
     return {row.name: estimator for row, estimator in chosen}
 
 
-def _check_places(o: SimpleNamespace) -> None:
+def _check_targets(o: SimpleNamespace) -> None:
+    """Check where the results will be written, before any work."""
     from .files.write import check_table
     from .outputs import check_plot
 
@@ -87,7 +94,7 @@ def _check_places(o: SimpleNamespace) -> None:
     if o.output is not None:
         check_table(o.output)
     if o.report is not None and o.report.suffix.lower() not in (".html", ".htm"):
-        raise Usage(f"--report writes a page, and {o.report.name!r} does not end in .html.")
+        raise Usage(f"--report writes an HTML page: {o.report.name!r} must end in .html.")
 
 
 def _deliver(o: SimpleNamespace, found: Any, frame: Any, data: Any) -> None:
@@ -106,7 +113,7 @@ def _deliver(o: SimpleNamespace, found: Any, frame: Any, data: Any) -> None:
             write_table(found.frame, o.output, ["value", "error"])
     if str(o.output) == "-":
         return
-    if how().json:
+    if output_options().json:
         table = found.table.reset_index().to_dict("records")
         print_json({"methods": table, "failures": found.failures})
         return
@@ -117,7 +124,7 @@ def _deliver(o: SimpleNamespace, found: Any, frame: Any, data: Any) -> None:
 
 
 def _report(o: SimpleNamespace, found: Any, frame: Any, data: Any) -> None:
-    """The page, with the whole table to colour by and to look things up in."""
+    """Write the page, with the table for colours and for looking up rows."""
     import pandas as pd
 
     kept = frame.loc[data.ids.index]
@@ -132,7 +139,7 @@ def _report(o: SimpleNamespace, found: Any, frame: Any, data: Any) -> None:
     found.report(
         o.report,
         title=f"{o.table.name}: {len(found.embeddings)} methods side by side",
-        table=_thinned(table, data),
+        table=_limited(table, data),
         colour=o.label,
         facts={"Table": columns},
         provenance={"command": command_line(), "seed": o.seed},
@@ -140,28 +147,28 @@ def _report(o: SimpleNamespace, found: Any, frame: Any, data: Any) -> None:
 
 
 def command_line() -> str:
-    """What was typed."""
+    """Return the command line of this process, for the provenance."""
     import shlex
     import sys
 
     return shlex.join(["eigenspan", *sys.argv[1:]])
 
 
-def _thinned(table: Any, data: Any) -> Any:
-    """At most so many cells: identifier and label first, then words, then the columns that were embedded, then the others."""
+def _limited(table: Any, data: Any) -> Any:
+    """Select columns for at most `_MAX_CELLS` cells: identifier and label, then text, then embedded columns, then the others."""
     import pandas as pd
 
     named = [str(data.ids.name), *([] if data.label is None else [str(data.label.name)])]
     words = [name for name in table.columns if not pd.api.types.is_numeric_dtype(table[name])]
     order = list(dict.fromkeys([*named, *words, *data.columns, *table.columns]))
-    chosen = [name for name in order if name in table.columns][: max(2, min(60, _CELLS // max(len(table), 1)))]
+    chosen = [name for name in order if name in table.columns][: max(2, min(60, _MAX_CELLS // max(len(table), 1)))]
     if len(chosen) < table.shape[1]:
-        say(f"The report shows {len(chosen)} of {plural(table.shape[1], 'column')}.")
+        note(f"The report shows {len(chosen)} of {plural(table.shape[1], 'column')}.")
     return table[chosen]
 
 
 def _show(found: Any) -> None:
-    """Methods as rows, the measures that say most as columns, the best of each marked."""
+    """Print the main measures: methods as rows, measures as columns, the best value of each in bold."""
     headings = {
         "trustworthiness": "trust-\nworthy",
         "continuity": "contin-\nuous",
@@ -174,7 +181,7 @@ def _show(found: Any) -> None:
     better = dict(zip(found.frame["measure"], found.frame["better"], strict=True))
     wide = found.table
     shown = [name for name in headings if name in wide]
-    table = Grid(caption="Bold: the best. Stress is better low, everything else high.", tight=True)
+    table = Grid(caption="Bold: best value. Lower is better for stress, higher for all other measures.", tight=True)
     table.column("method", no_wrap=True)
     table.column("seconds", justify="right")
     for name in shown:

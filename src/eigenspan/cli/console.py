@@ -1,9 +1,9 @@
-"""Talking to the user: results on standard output, everything else on standard error.
+"""Output of the commands: results on standard output, everything else on standard error.
 
 All printing happens here. The functions take plain text, which may come from a table, a file name or an exception: control characters
-are escaped, square brackets are no markup, and styles are arguments of their own.
+are escaped, square brackets are not read as markup, and styles are separate arguments.
 
-Exit codes: 0 done, 1 failed, 2 the command was not understood, 3 the data are unfit for it, 130 interrupted, 128 + n ended by the
+Exit codes: 0 done, 1 failed, 2 the command was not understood, 3 the data cannot be used, 130 interrupted, 128 + n ended by the
 signal n.
 """
 
@@ -24,15 +24,15 @@ from typing import IO, Any
 import click
 
 from .escape import escaped, escaped_json, paragraph, quoted
-from .words import in_words
+from .words import for_command_line
 
-#: A piece of text, or one with the style in which it is printed.
+#: Text, or a pair of text and style.
 Piece = str | tuple[str, str]
 
 
 @contextmanager
 def any_encoding() -> Iterator[None]:
-    """Replace characters that the encoding of an output stream cannot express, instead of failing on them."""
+    """Replace characters that the encoding of an output stream cannot represent, instead of raising an error."""
     wrapped = [stream for stream in (sys.stdout, sys.stderr) if isinstance(stream, TextIOWrapper)]
     # The C locale sets "surrogateescape", which fails on such characters as "strict" does.
     changed = {stream: stream.errors for stream in wrapped if stream.errors in ("strict", "surrogateescape")}
@@ -47,7 +47,7 @@ def any_encoding() -> Iterator[None]:
 
 
 def print_json(value: Any, indent: int | None = None) -> None:
-    """Print a result as JSON. Characters that standard output cannot express are escaped, so that none is lost."""
+    """Print a result as JSON, with escapes for characters that the encoding of standard output cannot represent."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
@@ -57,28 +57,26 @@ def print_json(value: Any, indent: int | None = None) -> None:
 
 
 def print_table(text: str) -> None:
-    """Print rows of comma-separated text: as they are into a pipe, with control characters escaped on a terminal."""
+    """Print rows of comma-separated text: unchanged into a pipe or file, with control characters escaped on a terminal."""
     sys.stdout.write(escaped(text, lines=True) if sys.stdout.isatty() else text)
     sys.stdout.flush()
 
 
 def refuse_two_results(output: Any) -> None:
-    """Refuse ``--json`` with ``-o -``: both would go to standard output."""
-    if how().json and str(output) == "-":
-        raise Usage(
-            "--json and --output - both write to standard output: leave out one of them, or name a file with -o."
-        )
+    """Refuse ``--json`` together with ``-o -``, because both write to standard output."""
+    if output_options().json and str(output) == "-":
+        raise Usage("--json and --output - both write to standard output: omit one of them, or name a file with -o.")
 
 
 def _console(stderr: bool = False, width: int | None = None) -> Any:
-    """Console for results or, on standard error, for remarks; as wide as the terminal unless given."""
+    """Return a rich console for results or, with `stderr`, for messages. `width` defaults to the width of the terminal."""
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, width=width)
 
 
 def _text(*pieces: Piece, lines: bool = False) -> Any:
-    """Pieces of plain text as what rich prints without reading markup in it."""
+    """Convert plain text to a rich text, without interpreting markup in it."""
     from rich.text import Text
 
     styled = [(piece, "") if isinstance(piece, str) else piece for piece in pieces]
@@ -86,19 +84,19 @@ def _text(*pieces: Piece, lines: bool = False) -> Any:
 
 
 def show(*pieces: Piece) -> None:
-    """Print a result on a line of its own; a piece is a text, or a text and its style."""
+    """Print a result on its own line; each piece is a text, or a pair of text and style."""
     _console().print(_text(*pieces), soft_wrap=True)
 
 
 def show_lines(text: str) -> None:
-    """Print a text of several lines that this library has laid out."""
+    """Print a text of several lines, keeping its line breaks."""
     _console().print(_text(text, lines=True), soft_wrap=True)
 
 
 class Grid:
-    """A table for people, on standard output.
+    """A table for terminals, printed on standard output.
 
-    A cell is plain text, a text and its style, or a list of these, each on a line of its own.
+    A cell is plain text, a pair of text and style, or a list of these, one per line.
 
     Parameters
     ----------
@@ -107,7 +105,7 @@ class Grid:
     box : bool
         Whether a rule separates the headings from the rows.
     tight : bool
-        Whether columns stand as close as they can.
+        Whether to leave as little space as possible between columns.
     """
 
     def __init__(self, title: str = "", caption: str = "", box: bool = True, tight: bool = False) -> None:
@@ -127,7 +125,7 @@ class Grid:
         )
 
     def column(self, heading: str, **layout: Any) -> None:
-        """Add a column; `layout` is what rich takes: justify, no_wrap, overflow, ratio, min_width."""
+        """Add a column; `layout` holds rich's options: justify, no_wrap, overflow, ratio, min_width."""
         self._table.add_column(_text(heading, lines=True), **layout)
 
     def row(self, *cells: Piece | list[Piece]) -> None:
@@ -138,17 +136,17 @@ class Grid:
         self._table.add_row(*(Text("\n").join(_text(piece) for piece in cell) for cell in stacked))
 
     def section(self) -> None:
-        """Separate the rows above from those below."""
+        """Draw a rule below the rows added so far."""
         self._table.add_section()
 
     def show(self, width: int | None = None) -> None:
-        """Print the table, as wide as the terminal unless given."""
+        """Print the table; `width` defaults to the width of the terminal."""
         _console(width=width).print(self._table)
 
 
 @dataclass
-class Manner:
-    """How the running command talks: set by its options, and anew for every command."""
+class OutputOptions:
+    """Output options of the running command, reset before every command."""
 
     quiet: bool = False
     verbose: bool = False
@@ -156,65 +154,65 @@ class Manner:
     json: bool = False
     raw_cells: bool = False
     cells_changed: int = 0
-    #: Text files that were scanned; see `files.encoding`.
+    #: Results of scanning text files; see `files.encoding`.
     scans: dict[Any, Any] = field(default_factory=dict)
 
 
-manner: ContextVar[Manner] = ContextVar("eigenspan_manner")
+current_options: ContextVar[OutputOptions] = ContextVar("eigenspan_manner")
 
 
-def how() -> Manner:
-    """Of the running command."""
-    return manner.get(Manner())
+def output_options() -> OutputOptions:
+    """Return the output options of the running command."""
+    return current_options.get(OutputOptions())
 
 
 class Refusal(click.ClickException):
-    """A message for the user, in one paragraph."""
+    """An error whose message is shown to the user in one paragraph."""
 
     def show(self, file: IO[Any] | None = None) -> None:
-        remark(self.format_message(), "Error: ", "bold red")
+        print_message(self.format_message(), "Error: ", "bold red")
 
 
 class Failed(Refusal):
-    """The work could not be done."""
+    """The work failed. Exit code 1."""
 
     exit_code = 1
 
 
 class Usage(Refusal):
-    """What was asked for makes no sense: an option, a name, a file that is not there."""
+    """The command cannot be carried out as given: a wrong option, name or file. Exit code 2."""
 
     exit_code = 2
 
 
 class Unfit(Refusal):
-    """The data cannot be used so."""
+    """The data cannot be used by this command. Exit code 3."""
 
     exit_code = 3
 
 
-def say(message: str) -> None:
-    """A remark about what was done."""
-    if not how().quiet:
-        remark(message)
+def note(message: str) -> None:
+    """Print a note about what was done, unless ``--quiet``."""
+    if not output_options().quiet:
+        print_message(message)
 
 
 def warn(message: str) -> None:
-    """One warning, on one line of its own."""
-    remark(message, "Warning: ", "bold yellow")
+    """Print a warning on its own line."""
+    print_message(message, "Warning: ", "bold yellow")
 
 
-def remark(message: str, prefix: str = "", style: str = "", console: Any = None) -> None:
-    """Print one paragraph on standard error: wrapped at words on a terminal, one line in a file."""
+def print_message(message: str, prefix: str = "", style: str = "", console: Any = None) -> None:
+    """Print one paragraph on standard error: wrapped on a terminal, one line in a file."""
     console = console or _console(stderr=True)
     console.print(_text((prefix, style), paragraph(message)), soft_wrap=not console.is_terminal)
 
 
 @contextmanager
 def plain_tracebacks() -> Iterator[None]:
-    """Escape the text of tracebacks and of warnings that Python prints by itself.
+    """Escape control characters in tracebacks and in warnings that Python itself prints.
 
-    The hook for tracebacks stays, because Python calls it after the command has ended.
+    The exception hook stays installed, because Python calls it after the command has ended.
     """
     written = warnings.formatwarning
     warnings.formatwarning = lambda *given, **named: escaped(written(*given, **named), lines=True)
@@ -232,18 +230,18 @@ def _print_traceback(kind: type[BaseException], failure: BaseException, trace: A
 
 @contextmanager
 def working(title: str) -> Iterator[Callable[[str], None]]:
-    """A spinner that names the stage finished last; the block's warnings are shown after it, each once.
+    """Show a spinner with the last finished stage; print each distinct warning of the block afterwards.
 
-    What it gives to the block changes the title.
+    Yields a function that changes the title of the spinner.
     """
-    if how().debug:  # warnings with the place they come from
+    if output_options().debug:  # Python prints each warning with its source line
         yield lambda title: None
         return
     logger = logging.getLogger("eigenspan")
     level = logger.level
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with _console(stderr=True).status(_text("" if how().quiet else paragraph(title))) as status:
+        with _console(stderr=True).status(_text("" if output_options().quiet else paragraph(title))) as status:
             handler = _Stages(status, title)
             logger.addHandler(handler)
             logger.setLevel(min(level or logging.INFO, logging.INFO))
@@ -252,39 +250,41 @@ def working(title: str) -> Iterator[Callable[[str], None]]:
             finally:
                 logger.removeHandler(handler)
                 logger.setLevel(level)
-    for message in dict.fromkeys(in_words(str(entry.message)) for entry in caught if not _noise(entry.category)):
+    for message in dict.fromkeys(
+        for_command_line(str(entry.message)) for entry in caught if not _is_for_programmers(entry.category)
+    ):
         warn(message)
 
 
-def _noise(category: type[Warning]) -> bool:
-    """Notes to programmers are not for the user of a command."""
+def _is_for_programmers(category: type[Warning]) -> bool:
+    """Whether a warning addresses programmers rather than users of the command."""
     return issubclass(category, DeprecationWarning | PendingDeprecationWarning | FutureWarning | ResourceWarning)
 
 
 class _Stages(logging.Handler):
-    """Shows finished stages of a fit behind the spinner, and what the user should know on a line of its own."""
+    """Log handler that shows finished stages of a fit beside the spinner, and warnings on their own lines."""
 
     def __init__(self, status: Any, title: str) -> None:
         super().__init__(logging.INFO)
         self.status, self.title = status, title
 
     def retitle(self, title: str) -> None:
-        """The work has come to something else."""
+        """Change the title of the spinner."""
         self.title = title
-        if not how().quiet:
+        if not output_options().quiet:
             self.status.update(_text(paragraph(title)))
 
     def emit(self, record: logging.LogRecord) -> None:
-        if how().quiet:
+        if output_options().quiet:
             return
-        if record.levelno >= logging.WARNING or how().verbose:
-            remark(record.getMessage(), console=self.status.console)
+        if record.levelno >= logging.WARNING or output_options().verbose:
+            print_message(record.getMessage(), console=self.status.console)
         else:
             self.status.update(_text(paragraph(f"{self.title} (done: {record.getMessage()})")))
 
 
 def listed(names: Any, most: int = 8) -> str:
-    """``'a', 'b', 'c' and 4 more``."""
+    """Format names as ``'a', 'b', 'c' and 4 more``."""
     names = [quoted(name) for name in names]
     if len(names) > most:
         return ", ".join(names[:most]) + f" and {len(names) - most} more"
@@ -292,12 +292,12 @@ def listed(names: Any, most: int = 8) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """``1 row``, ``2 rows``."""
+    """Format a count as ``1 row`` or ``2 rows``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def suggestion(name: str, known: Any) -> str:
-    """`` Did you mean 'x'?`` or nothing."""
+    """Return `` Did you mean 'x'?``, or an empty string if no known name is similar."""
     import difflib
 
     known = [str(k) for k in known]

@@ -1,4 +1,4 @@
-"""Results of ``eigenspan embed``: table, picture, model and summary, for tables held in memory and tables read in chunks alike."""
+"""Results of ``eigenspan embed``: table, picture, model and summary, for tables in memory and tables read in chunks."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-from .console import how, print_json, say, show
-from .outputs import Summary, announce, dimensions_said, draw, warn_of_single_columns
+from .console import note, output_options, print_json, show
+from .outputs import Summary, announce, draw, note_hidden_axes, warn_of_single_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,15 +23,15 @@ class Result:
     columns : list of str
         Columns that were embedded.
     center, spread, medians : ndarray of shape (D,)
-        Scaling and fill values of those columns, for the model file. Medians are NaN where they are not known.
+        Scaling and fill values of those columns, for the model file. Medians are NaN if unknown.
     rows : int
-        Rows that were embedded.
+        Number of rows that were embedded.
     embeddings : dict of str to ndarray
-        Points of the picture by method name: all rows, or a sample of them.
+        Points of the picture by method name: all rows, or a random sample.
     label : Series or None
-        Label of the points of the picture.
+        Labels of the points of the picture.
     write : callable
-        Writes the table; does nothing where the rows were written as they were embedded.
+        Function that writes the table; a no-op if the rows were written while they were embedded.
     """
 
     estimators: dict[str, Any]
@@ -52,8 +52,8 @@ def write(o: SimpleNamespace, result: Result) -> None:
 
     if o.plot is not None:
         draw(result.estimators, result.embeddings, result.rows, result.label, o.plot)
-        dimensions_said(result.embeddings)
-        _say_sample(o, result)
+        note_hidden_axes(result.embeddings)
+        _note_sample(o, result)
     if o.model is not None:
         ((name, estimator),) = result.estimators.items()
         scaling = (result.center, result.spread, result.medians)
@@ -61,14 +61,14 @@ def write(o: SimpleNamespace, result: Result) -> None:
     result.write()
 
 
-def tell(o: SimpleNamespace, result: Result) -> None:
-    """Print the summary, and where the files are."""
+def print_summary(o: SimpleNamespace, result: Result) -> None:
+    """Print the summary and the names of the files written."""
     files = {"Embedding": o.output, "Picture": o.plot, "Model": o.model}
     if str(o.output) == "-":
         for summary in result.summaries:
             warn_of_single_columns(summary)
         return
-    if how().json:
+    if output_options().json:
         written = {what.lower(): str(place) for what, place in files.items() if place is not None}
         facts = {"rows": result.rows, "columns": result.columns, "scale": o.scale, "seed": o.seed, "files": written}
         print_json({**facts, "methods": [summary.as_dict() for summary in result.summaries]})
@@ -80,8 +80,10 @@ def tell(o: SimpleNamespace, result: Result) -> None:
             show(f"{what}: {place}")
 
 
-def _say_sample(o: SimpleNamespace, result: Result) -> None:
-    """Say how many rows the picture shows where these are not all."""
+def _note_sample(o: SimpleNamespace, result: Result) -> None:
+    """Print how many rows the picture shows, if not all."""
     shown = len(next(iter(result.embeddings.values())))
     if shown < result.rows:
-        say(f"The picture shows {shown} of {result.rows} rows, drawn with --seed {o.seed}; the table has all of them.")
+        note(
+            f"The picture shows {shown} of {result.rows} rows, drawn at random (--seed {o.seed}); the table has all rows."
+        )

@@ -1,4 +1,4 @@
-"""``eigenspan demo``: six methods on the handwritten digits."""
+"""``eigenspan demo``: embed the handwritten digits with six methods."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ class _Result(NamedTuple):
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("eigenspan-demo.html"),
     show_default=True,
-    help="Where the page with the linked pictures goes.",
+    help="Page with linked pictures to write.",
 )
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("eigenspan-demo.png"),
     show_default=True,
-    help="Where the picture goes.",
+    help="Picture to write.",
 )
 def demo(output: Path, report: Path) -> None:
     """Embed scikit-learn's digits in the plane with six methods: a table, a picture, and a page to explore them.
 
-    Each method is fitted to 70 % of the images; the rest is placed by its map for new points and classified by its
+    Each method is fitted to 70 % of the images. The other images are embedded with the fitted map and classified by their
     nearest neighbour in the plane.
     """
     from sklearn.datasets import load_digits
@@ -62,7 +62,7 @@ def demo(output: Path, report: Path) -> None:
         try:
             figure = grid({r.name: r.points for r in results}, [*y_train, *y_test], titles=titles, legend_title="digit")
         except (ImportError, ValueError) as failure:
-            raise Failed(f"The picture could not be made: {failure}") from failure
+            raise Failed(f"The picture could not be drawn: {failure}") from failure
         make_folder(output.parent)
         write_figure(figure, output, dpi=105)
     show()
@@ -72,7 +72,7 @@ def demo(output: Path, report: Path) -> None:
 
 
 def _report(X: Any, y: Any, path: Path) -> None:
-    """All images embedded by the same methods, on one page."""
+    """Compare the methods on all images and write the page."""
     import numpy as np
     import pandas as pd
 
@@ -80,14 +80,14 @@ def _report(X: Any, y: Any, path: Path) -> None:
     from ..quality import compare
     from .compare import command_line
 
-    with working("Comparing") as told:
+    with working("Comparing") as update_title:
         found = compare(
             X,
             list(METHODS),
             y,
-            callback=lambda name, number, count: told(f"Comparing: {name}, {number + 1} of {count}"),
+            callback=lambda name, number, count: update_title(f"Comparing: {name}, {number + 1} of {count}"),
         )
-        told("Writing the report")
+        update_title("Writing the report")
         ink, rows = X.sum(axis=1), X.reshape(-1, 8, 8).sum(axis=2)
         lowest = 8 - np.argmax(rows[:, ::-1] > 0, axis=1)
         table = pd.DataFrame({"image": np.arange(len(y)), "digit": y.astype(str), "ink": ink, "lowest row": lowest})
@@ -120,7 +120,7 @@ def _run(name: str, train: Any, y_train: Any, test: Any, y_test: Any) -> _Result
 
 
 def _table(results: list[_Result]) -> Grid:
-    table = Grid(caption="LDA sees the labels of the training images; the others do not.")
+    table = Grid(caption="LDA uses the labels of the training images; the other methods do not.")
     table.column("method")
     table.column("seconds\nto fit", justify="right")
     table.column("solver")

@@ -1,4 +1,4 @@
-"""``eigenspan dimension``: how many dimensions has a table?"""
+"""``eigenspan dimension``: estimate the intrinsic dimension of a table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from .console import how, print_json, show, show_lines, working
+from .console import output_options, print_json, show, show_lines, working
 from .options import FILE, common, preparing, reading, seed
 
 
@@ -20,16 +20,16 @@ from .options import FILE, common, preparing, reading, seed
     "-m",
     "methods",
     multiple=True,
-    help="correlation, mle, twonn, parallel, … or several: a,b,c.  [default: all that suit the data]",
+    help="Estimators, separated by commas: correlation, mle, twonn, parallel, …  [default: all that suit the data]",
 )
-@click.option("--neighbors", "-k", type=click.IntRange(2), help="Neighbours, for methods that ask them.")
+@click.option("--neighbors", "-k", type=click.IntRange(2), help="Number of neighbours, for estimators that use them.")
 @preparing
 @reading
-@click.option("--plot", type=FILE, help="Picture of the curves behind the estimates (.png, .pdf, .svg).")
+@click.option("--plot", type=FILE, help="Picture of the curves of the estimates to write (.png, .pdf, .svg).")
 @seed
 @common
 def dimension(**options: Any) -> None:
-    """Estimate the intrinsic dimension of TABLE, by several methods, each with its error.
+    """Estimate the intrinsic dimension of TABLE by several estimators, each with its standard error.
 
     \b
     eigenspan dimension survey.csv
@@ -49,11 +49,11 @@ def dimension(**options: Any) -> None:
         found = intrinsic_dimension(X, names, n_neighbors=o.neighbors, random_state=o.seed)
     if o.plot is not None:
         _draw(found, o.plot)
-    _tell(found, o)
+    _print(found, o)
 
 
-def _tell(found: Any, o: SimpleNamespace) -> None:
-    if how().json:
+def _print(found: Any, o: SimpleNamespace) -> None:
+    if output_options().json:
         rows = [
             {
                 "method": r.method,
@@ -70,7 +70,7 @@ def _tell(found: Any, o: SimpleNamespace) -> None:
 
 
 def _draw(found: Any, path: Path) -> None:
-    """All curves in one picture."""
+    """Draw the curves of all estimates in one picture."""
     from ..plotting._canvas import new_figure
     from .files.write import write_figure
 

@@ -1,4 +1,4 @@
-"""A docstring on a terminal: formulas in Unicode, headings, and no markup to read around."""
+"""Print docstrings on a terminal: formulas in Unicode, headings in bold, markup removed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .console import show
 
 
 def render(text: str) -> None:
-    """Print a docstring of numpydoc's form."""
+    """Print a docstring in numpydoc format."""
     from ..report.formulas import readable
 
-    with suppress(InputError):  # another library's formulas may have signs that ours have not
+    with suppress(InputError):  # formulas of other libraries may use commands unknown here
         text = readable(text)
     lines = text.splitlines()
     for i, line in enumerate(lines):
@@ -27,7 +27,7 @@ def render(text: str) -> None:
 
 
 def _plain(line: str) -> str:
-    """Without the marks that say what is code."""
+    """Remove the markup of code and of references."""
     line = re.sub(r":[a-z]+:`([^`]+)`", r"\1", line)
     line = re.sub(r"``([^`]+)``", r"\1", line)
     return re.sub(r"(?<![\w`])`([^`\s][^`]*)`", r"\1", line)

@@ -1,4 +1,4 @@
-"""``eigenspan doctor``: what this installation has, and its compiled code made ready."""
+"""``eigenspan doctor``: show the installation, and compile the loops in advance."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from .console import how, print_json, say, show, working
+from .console import note, output_options, print_json, show, working
 from .options import common
 
-#: What the library runs on, and what its extras bring.
+#: Required packages, and optional packages by extra.
 _NEEDED = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "threadpoolctl", "click", "rich")
 _EXTRAS = {
     "matplotlib": "plot",
@@ -26,13 +26,13 @@ _EXTRAS = {
 
 
 @click.command()
-@click.option("--compile", "make", is_flag=True, help="Compile the loops now, so that no fit has to wait for it.")
+@click.option("--compile", "make", is_flag=True, help="Compile all loops now, so that no fit waits for the compiler.")
 @common
 def doctor(make: bool) -> None:
-    """Show versions, linear algebra, threads, memory and where compiled code is kept."""
+    """Show versions, linear algebra libraries, threads, memory and the cache of compiled code."""
     made = {"compiled in seconds": round(compile_all(), 1)} if make else {}
     facts = facts_of() | made
-    if how().json:
+    if output_options().json:
         print_json(facts)
         return
     for what, value in facts.items():
@@ -43,11 +43,11 @@ def doctor(make: bool) -> None:
         else:
             show(f"{what:<16} {value}")
     if not make:
-        say("eigenspan doctor --compile makes the compiled code now; it is otherwise made when first needed.")
+        note("Loops are compiled when first used; eigenspan doctor --compile compiles them all now.")
 
 
 def facts_of() -> dict[str, Any]:
-    """What there is, by name."""
+    """Return the facts to print, by name."""
     import numpy as np  # noqa: F401 -- its linear algebra is what is looked at
     import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_info
@@ -86,19 +86,19 @@ def _version(name: str) -> str | None:
 
 
 def _cache() -> str:
-    """Where compiled loops are kept, and how many there are."""
+    """Describe the cache directory of compiled loops and the number of files in it."""
     from pathlib import Path
 
     from ..numerics.nearest.pair_counts import _count_pairs
 
     place = getattr(_count_pairs._cache, "cache_path", None)
     if not place:
-        return "nowhere: no directory can be written to; set NUMBA_CACHE_DIR to one that can"
+        return "none: no cache directory is writable; set NUMBA_CACHE_DIR to a writable one"
     return f"{place} ({len(list(Path(place).glob('*.nbi')))} loops)"
 
 
 def compile_all() -> float:
-    """Seconds that it took to have every loop ready, by calls with a few points that use them."""
+    """Compile every loop by calls with a few points; return the seconds taken."""
     from .ready import CALLS
 
     start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""``eigenspan embed``: a user's table in a few dimensions."""
+"""``eigenspan embed``: embed a table in a few dimensions."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from ..errors import EigenspanError
-from .console import Usage, listed, refuse_two_results, say
-from .delivery import Result, tell, write
+from .console import Usage, listed, note, refuse_two_results
+from .delivery import Result, print_summary, write
 from .options import FILE, choosing, common, preparing, reading, seed, writing
-from .words import in_words
+from .words import for_command_line
 
 
 @click.command()
@@ -24,19 +24,19 @@ from .words import in_words
     "--output",
     "-o",
     type=FILE,
-    help="Table to write (.csv, .tsv, .jsonl, .parquet, .feather, .xlsx, .npy, .npz, .h5ad), a folder of Parquet files where TABLE is "
-    "one, or - .  [default: TABLE-METHOD.csv]",
+    help="Table to write (.csv, .tsv, .jsonl, .parquet, .feather, .xlsx, .npy, .npz, .h5ad), a new folder of Parquet files if TABLE "
+    "is one, or - for standard output.  [default: TABLE-METHOD.csv]",
 )
 @click.option("--plot", type=FILE, help="Picture to write (.png, .pdf, .svg).")
-@click.option("--model", type=FILE, help="Where to save the fitted model for eigenspan transform.")
+@click.option("--model", type=FILE, help="File to save the fitted model in, for eigenspan transform.")
 @writing
 @seed
 @common
 def embed(**options: Any) -> None:
     """Embed the numeric columns of TABLE (.csv, .tsv, .jsonl, .parquet, .feather, .xlsx, .npz, .npy, .h5ad, a folder of Parquet files,
-    or - for a pipe).
+    or - for standard input).
 
-    Text, dates and identifiers are set aside, by name. The output has the row identifier, the embedding and the label.
+    Columns of text, dates and identifiers are left out, and listed. The output has the row identifier, the embedding and the label.
 
     \b
     eigenspan embed iris.csv --label species --plot iris.png
@@ -49,21 +49,21 @@ def embed(**options: Any) -> None:
 
 
 def run(o: SimpleNamespace) -> None:
-    """The command, after its options."""
+    """Run the command with its parsed options."""
     from .._files import together
     from .files.parts import too_large
-    from .fitting import fit, takes_gaps
+    from .fitting import accepts_missing, fit
     from .reading import read_numbers
     from .streamed import embed_in_chunks as streamed
 
     chosen = methods_of(o)
-    _check_places(o, [row.name for row, _ in chosen])
+    _check_targets(o, [row.name for row, _ in chosen])
     if too_large(o.table) and len(chosen) == 1:
         with together():
             result = streamed(o, *chosen[0])
             write(o, result)
-        return tell(o, result)
-    table = read_numbers(o, gaps=all(takes_gaps(estimator) for _, estimator in chosen))
+        return print_summary(o, result)
+    table = read_numbers(o, gaps=all(accepts_missing(estimator) for _, estimator in chosen))
     finished: dict[str, Any] = {}
     try:
         for row, estimator in chosen:
@@ -72,40 +72,46 @@ def run(o: SimpleNamespace) -> None:
     except KeyboardInterrupt:
         if not finished:
             raise
-        say(f"Interrupted: the results of {listed(finished)} are written, and {len(chosen) - len(finished)} missing.")
+        note(
+            f"Interrupted: the results of {listed(finished)} are written; {len(chosen) - len(finished)} of {len(chosen)} methods were "
+            "not fitted."
+        )
     result = _result(o, finished, table)
     with together():
         write(o, result)
-    tell(o, result)
+    print_summary(o, result)
     if len(finished) < len(chosen):
         raise SystemExit(130)
 
 
 def methods_of(o: SimpleNamespace, several: bool = False) -> list[tuple[Any, Any]]:
-    """Rows of the table of methods with unfitted estimators, each with those of the parameters that it has where there are several."""
+    """Return the chosen methods, as pairs of registry row and unfitted estimator.
+
+    With several methods, each estimator gets only the parameters that it has.
+    """
     from ..methods.registry import find
-    from .fitting import build, require_labels, require_places
+    from .fitting import build, require_embedding, require_labels
 
     names = [name.strip() for text in o.methods or ("pca",) for name in text.split(",") if name.strip()]
     chosen = []
     try:
         for row in dict.fromkeys(find(name) for name in names):
-            require_places(row)
+            require_embedding(row)
             estimator = build(row, o, several=several or len(names) > 1)
-            estimator._validate_params()  # before anything is read
+            estimator._validate_params()  # fail before the table is read
             require_labels(row, estimator, o.label)
             chosen.append((row, estimator))
     except (EigenspanError, TypeError, ValueError) as failure:
-        raise Usage(in_words(str(failure))) from failure
+        raise Usage(for_command_line(str(failure))) from failure
     if not chosen:
-        raise Usage("--method names no method.")
+        raise Usage("--method is empty. eigenspan methods lists the methods.")
     if o.model is not None and len(chosen) > 1:
-        raise Usage(f"--model saves one method, and {len(chosen)} are asked for: leave out the others, or --model.")
+        raise Usage(f"--model saves one method, but --method names {len(chosen)}. Name one method, or omit --model.")
     return chosen
 
 
-def _check_places(o: SimpleNamespace, names: list[str]) -> None:
-    """Where results go, before any work."""
+def _check_targets(o: SimpleNamespace, names: list[str]) -> None:
+    """Check where the results will be written, before any work."""
     from .files.write import check_outputs, check_table
     from .outputs import check_plot
 
@@ -119,7 +125,7 @@ def _check_places(o: SimpleNamespace, names: list[str]) -> None:
 
 
 def _result(o: SimpleNamespace, estimators: dict[str, Any], read: Any) -> Result:
-    """Results of fits to a table in memory."""
+    """Collect the results of fits to a table in memory."""
     from .files import write_table
     from .files.write import is_folder, write_anndata
     from .outputs import axes_of, frame_of, summary_of

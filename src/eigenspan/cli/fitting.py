@@ -1,4 +1,4 @@
-"""From options to a fitted estimator."""
+"""Build estimators from options, and fit them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 
 from ..errors import EigenspanError
 from ..graphs import KNN
-from .console import Failed, Usage, plural, say, working
+from .console import Failed, Usage, note, plural, working
 
 
 def build(row: Any, o: Any, several: bool = False) -> Any:
-    """The estimator of a table row with the user's parameters; of several methods each takes those that it has."""
+    """Return the estimator of a registry row with the user's parameters. With `several` methods, ignore parameters that it lacks."""
     has = inspect.signature(row.build).parameters
     params: dict[str, Any] = {} if o.components is None else {"n_components": _components(o.components)}
     for option, name, value in (("-k", "n_neighbors", o.neighbors), ("--metric", "metric", o.metric)):
@@ -25,21 +25,21 @@ def build(row: Any, o: Any, several: bool = False) -> Any:
         elif name in has:
             params[name] = value
         elif not several:
-            lacks = "neighbour graph" if option == "-k" else "distance to choose"
-            raise Usage(f"{row.name} has no {lacks}: leave out {option}.")
+            lacks = "neighbour graph" if option == "-k" else "metric parameter"
+            raise Usage(f"{row.name} has no {lacks}: omit {option}.")
     if "random_state" in has:
         params["random_state"] = o.seed
     for setting in o.settings:
         name, equals, value = setting.partition("=")
         if not equals or not name:
-            raise Usage(f"--set takes NAME=VALUE; got {setting!r}.")
+            raise Usage(f"--set takes NAME=VALUE, but got {setting!r}.")
         if name in has or not several:
             params[name] = _value(value)
     return row.build(**params)
 
 
 def _components(text: str) -> Any:
-    """A number of dimensions, a share of the variance, or a word that the method knows."""
+    """Parse ``-d``: a number of dimensions, a share of the variance, or a word such as ``auto``."""
     value = _value(text)
     if isinstance(value, int) and not isinstance(value, bool) and value < 1:
         raise Usage(f"-d {text} must be at least 1.")
@@ -47,7 +47,7 @@ def _components(text: str) -> Any:
 
 
 def _value(text: str) -> Any:
-    """A Python literal where it is one, otherwise the text itself."""
+    """Parse a Python literal; return any other text unchanged."""
     if text.lower() in ("none", "true", "false"):
         return {"none": None, "true": True, "false": False}[text.lower()]
     try:
@@ -56,40 +56,44 @@ def _value(text: str) -> Any:
         return text
 
 
-def require_places(row: Any) -> None:
-    """Refuse what learns something else than places of rows, or holds known ones, which are several columns."""
+def require_embedding(row: Any) -> None:
+    """Refuse methods that do not embed rows, and those whose known coordinates would need several columns of the table."""
     if row.family == "learning" or row.supervision == "coordinates":
-        does = "gives rows no places" if row.family == "learning" else "needs the known coordinates of some rows"
-        raise Usage(f"{row.name} {does}: use it in Python; eigenspan info {row.name} has an example.")
+        does = "does not embed rows" if row.family == "learning" else "needs the known coordinates of some rows"
+        raise Usage(
+            f"{row.name} {does}, which the command line does not support. Use it in Python; eigenspan info {row.name} shows an example."
+        )
 
 
 def require_labels(row: Any, estimator: Any, label: str | None) -> None:
-    """Refuse a supervised fit without labels, before anything is read."""
+    """Refuse a supervised method without ``--label``, before the table is read."""
     if label is None and estimator.__sklearn_tags__().target_tags.required:
-        raise Usage(f"{row.name} needs labels: name their column with --label.")
+        raise Usage(f"{row.name} needs labels: name the column with --label.")
 
 
-def takes_gaps(estimator: Any) -> bool:
-    """Missing values may stay as they are."""
+def accepts_missing(estimator: Any) -> bool:
+    """Whether the method accepts missing values."""
     return bool(estimator.__sklearn_tags__().input_tags.allow_nan)
 
 
 def standardise(X: Any, scale: str) -> tuple[Any, Any, Any]:
-    """The scaled data, with what was subtracted and divided by."""
+    """Return the scaled data, the values subtracted and the values divided by."""
     center, spread = np.zeros(X.shape[1]), np.ones(X.shape[1])
     if scale == "standard":
-        # squares of very large numbers are infinite
+        # Divide by the maximum first: squares of very large numbers overflow.
         unit = np.maximum(np.nanmax(np.abs(X), axis=0), np.finfo(float).tiny)
         center, spread = np.nanmean(X / unit, axis=0) * unit, np.nanstd(X / unit, axis=0) * unit
     elif scale == "robust":
         low, center, high = np.nanpercentile(X, [25, 50, 75], axis=0)
-        spread = np.where(high > low, high - low, np.nanstd(X, axis=0))  # half of the cells may be the same
+        spread = np.where(
+            high > low, high - low, np.nanstd(X, axis=0)
+        )  # if half of the cells are equal, the quartiles are too
     spread[spread == 0] = 1.0
     return (X - center) / spread, center, spread
 
 
 def fit(row: Any, estimator: Any, X: Any, label: Any) -> None:
-    """Fit with a spinner; what cannot be fitted is a message, not a traceback."""
+    """Fit with a spinner; turn errors of the fit into messages."""
     mark = getattr(estimator, "unlabeled", None)
     y = None if label is None or row.supervision == "none" else labels_of(label, mark)
     try:
@@ -104,7 +108,7 @@ def fit(row: Any, estimator: Any, X: Any, label: Any) -> None:
 
 
 def _report(estimator: Any, y: Any, mark: Any) -> None:
-    """How many rows had a label and, where labels are classes, how many of these there are."""
+    """Print how many rows had a label and, if labels are classes, how many classes there are."""
     import pandas as pd
 
     classes = getattr(estimator, "classes_", None)
@@ -114,11 +118,11 @@ def _report(estimator: Any, y: Any, mark: Any) -> None:
     if classes is not None and mark is not None:
         labelled &= y != mark
     kinds = "" if classes is None else f"{len(classes)} classes; "
-    say(f"{kinds}{labelled.sum()} of {plural(len(y), 'row')} had a label.")
+    note(f"{kinds}{labelled.sum()} of {plural(len(y), 'row')} had a label.")
 
 
 def labels_of(label: Any, mark: Any = None) -> Any:
-    """Labels as the library takes them: numbers, or text with None for unlabelled rows, those with the mark as text among them."""
+    """Return labels as numbers, or as text with None for unlabelled rows, including cells equal to `mark`."""
     import pandas as pd
 
     if pd.api.types.is_bool_dtype(label):

@@ -1,4 +1,4 @@
-"""``eigenspan inspect``: what is in a table, and what to try on it."""
+"""``eigenspan inspect``: summarise a table and suggest methods."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 import click
 import numpy as np
 
-from .console import Grid, how, plural, print_json, show, working
+from .console import Grid, output_options, plural, print_json, show, working
 from .escape import name_of
 from .options import FILE, common, preparing, reading, seed
 
-#: Neighbours of the graph whose pieces are counted.
+#: Neighbours in the graph whose connected components are counted.
 _NEIGHBOURS = 10
-#: Rows that the graph and the dimension are taken from, at most.
+#: Maximum number of rows for the graph and the dimension estimate.
 _ROWS = 20_000
 
 
@@ -23,12 +23,12 @@ _ROWS = 20_000
 @preparing
 @reading
 @click.option(
-    "--no-forecast", is_flag=True, help="Leave out the time and memory of methods, which takes some trial fits."
+    "--no-forecast", is_flag=True, help="Do not estimate the time and memory of methods, which needs some trial fits."
 )
 @seed
 @common
 def inspect(**options: Any) -> None:
-    """Look at TABLE before embedding it: its columns, its gaps, its pieces, its dimension, and what methods would cost.
+    """Summarise TABLE before embedding it: columns, missing values, connected components, intrinsic dimension, and cost of methods.
 
     \b
     eigenspan inspect survey.csv
@@ -38,18 +38,18 @@ def inspect(**options: Any) -> None:
 
     o = SimpleNamespace(**options)
     frame = read_frame(o)
-    o.missing = "median" if o.missing == "refuse" else o.missing  # to look at: nothing is written
+    o.missing = "median" if o.missing == "refuse" else o.missing  # a summary should not fail on missing values
     facts: dict[str, Any] = {"table": str(o.table), "rows": len(frame), "columns": columns_of(frame, o.label)}
     facts["duplicate_rows"] = int(frame.astype(str).duplicated().sum())
     facts |= _numbers(frame, choice_of(o), o)
-    if how().json:
+    if output_options().json:
         print_json(facts)
     else:
         _show(facts)
 
 
 def columns_of(frame: Any, label: str | None) -> list[dict[str, Any]]:
-    """One record for each column: what it holds, its gaps, and how its values lie."""
+    """Return one record per column: its contents, missing values, and range."""
     from .roles import identifiers, kind_of, words_in
 
     names, found = identifiers(frame), []
@@ -80,7 +80,7 @@ def columns_of(frame: Any, label: str | None) -> list[dict[str, Any]]:
 
 
 def _numbers(frame: Any, choice: Any, o: SimpleNamespace) -> dict[str, Any]:
-    """What the columns of numbers say together: scales, pieces, dimension, costs."""
+    """Describe the numeric columns together: scales, connected components, dimension, cost of methods."""
     from .columns import prepare
     from .fitting import standardise
 
@@ -104,7 +104,7 @@ def _numbers(frame: Any, choice: Any, o: SimpleNamespace) -> dict[str, Any]:
 
 
 def _pieces(X: Any) -> list[int]:
-    """Sizes of the pieces of the neighbour graph, largest first."""
+    """Sizes of the connected components of the neighbour graph, largest first."""
     from ..graphs import KNN, components
 
     with working("Finding neighbours"):
@@ -113,7 +113,7 @@ def _pieces(X: Any) -> list[int]:
 
 
 def _dimension(X: Any) -> dict[str, Any]:
-    """By the ratio of the first two neighbours' distances, with its error."""
+    """Estimate the intrinsic dimension by TwoNN, with its error."""
     from .. import intrinsic_dimension
 
     with working("Estimating the dimension"):
@@ -122,7 +122,7 @@ def _dimension(X: Any) -> dict[str, Any]:
 
 
 def _show(facts: dict[str, Any]) -> None:
-    """The same for people."""
+    """Print the summary as tables and remarks."""
     from ..numerics.memory import human_bytes
 
     show(f"{facts['table']}: {plural(facts['rows'], 'row')}, {plural(len(facts['columns']), 'column')}.")
@@ -143,44 +143,46 @@ def _show(facts: dict[str, Any]) -> None:
         )
     table.show()
     if len(facts["columns"]) > len(shown):
-        show(f"… and {len(facts['columns']) - len(shown)} more columns (--json has all).")
+        show(f"… and {len(facts['columns']) - len(shown)} more columns (--json lists all).")
     for line in _remarks(facts):
         show(line)
     if facts.get("methods"):
         costs = Grid()
-        for heading in ("method", "seconds, about", "memory, about", ""):
+        for heading in ("method", "seconds (estimate)", "memory (estimate)", ""):
             costs.column(heading, justify="left" if heading in ("method", "") else "right")
         for row in facts["methods"]:
             costs.row(
                 row["method"],
                 f"{row['seconds']:.2g}",
                 human_bytes(row["bytes"]),
-                "" if row["fits"] else "more than there is",
+                "" if row["fits"] else "exceeds available memory",
             )
         costs.show()
 
 
 def _remarks(facts: dict[str, Any]) -> list[str]:
-    """One line for each thing worth knowing."""
+    """Return one line for each remark on the data."""
     lines = [
-        f"To embed: {plural(facts['embedded_rows'], 'row')}, {plural(len(facts['embedded_columns']), 'column')} of numbers."
+        f"Can be embedded: {plural(facts['embedded_rows'], 'row')}, {plural(len(facts['embedded_columns']), 'column')} of numbers."
     ]
     if facts["duplicate_rows"]:
-        lines.append(f"{plural(facts['duplicate_rows'], 'row')} occur more than once.")
+        lines.append(f"Duplicate rows: {facts['duplicate_rows']}.")
     if facts["scales_differ_by"] > 100:
         lines.append(
-            f"The scales of the columns differ by a factor of {facts['scales_differ_by']:.3g}: keep --scale standard, unless their units "
-            "can be compared."
+            f"The scales of the columns differ by a factor of {facts['scales_differ_by']:.3g}: use --scale standard, unless all columns "
+            "have "
+            "comparable units."
         )
     pieces = facts.get("pieces")
     if pieces and len(pieces) > 1:
         lines.append(
-            f"With {_NEIGHBOURS} neighbours the points fall into {len(pieces)} pieces (of {', '.join(map(str, pieces[:5]))}"
-            f"{', …' if len(pieces) > 5 else ''} points): graph methods need more neighbours, -k, or take them apart."
+            f"With {_NEIGHBOURS} neighbours the graph has {len(pieces)} connected components (of {', '.join(map(str, pieces[:5]))}"
+            f"{', …' if len(pieces) > 5 else ''} points): use more neighbours (-k) for graph methods, or embed the components separately."
         )
     if "dimension" in facts:
         found = facts["dimension"]
         lines.append(
-            f"Intrinsic dimension about {found['dimension']:.1f} ± {found['error']:.1f} ({found['method']}); eigenspan dimension says more."
+            f"Intrinsic dimension about {found['dimension']:.1f} ± {found['error']:.1f} ({found['method']}); eigenspan dimension "
+            "compares several estimates."
         )
     return lines

@@ -1,4 +1,4 @@
-"""The group of commands, and the one place where an error becomes a message."""
+"""The command group. Its `invoke` turns every known error into a message and an exit code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..errors import EigenspanError, OutputError, ParameterError
 from ..numerics.memory import available_memory, human_bytes
 from .catalogue import info, methods
 from .compare import compare
-from .console import Failed, Refusal, Unfit, Usage, any_encoding, how, plain_tracebacks, remark
+from .console import Failed, Refusal, Unfit, Usage, any_encoding, output_options, plain_tracebacks, print_message
 from .demo import demo
 from .dimension_command import dimension
 from .doctor import doctor
@@ -24,15 +24,15 @@ from .options import fresh
 from .signals import ended_like_ctrl_c
 from .theorems import theorems
 from .transform import transform
-from .words import in_words
+from .words import for_command_line
 
-#: Only writes fail with these. Named outputs have messages of their own, so the rest is printed, or a temporary file of some library.
+#: Errors of a full disk or quota. Named outputs have their own messages, so here the failed write was standard output or a temporary file.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
 def _escaped_usage() -> Iterator[None]:
-    """click repeats options and arguments in its messages: show their control characters."""
+    """Escape control characters in usage errors, because click repeats options and arguments in them."""
     try:
         yield
     except click.UsageError as failure:
@@ -48,7 +48,7 @@ def _out_of_memory(failure: str) -> str:
 
 
 class _Group(click.Group):
-    """Known errors end in one paragraph and an exit code of their kind; anything else is a bug and keeps its traceback."""
+    """Turn known errors into one paragraph and an exit code; any other error is a bug and keeps its traceback."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         with any_encoding(), plain_tracebacks(), ended_like_ctrl_c():
@@ -63,46 +63,46 @@ class _Group(click.Group):
         try:
             with _escaped_usage():
                 done = super().invoke(ctx)
-            if how().cells_changed:
-                from .files.spreadsheet import say_changed
+            if output_options().cells_changed:
+                from .files.spreadsheet import warn_of_changed_cells
 
-                say_changed()
+                warn_of_changed_cells()
             return done
         except OutputError as failure:
-            if how().debug:
+            if output_options().debug:
                 raise
             raise Failed(str(failure)) from failure
         except OSError as failure:
-            if how().debug or failure.errno not in FULL:
+            if output_options().debug or failure.errno not in FULL:
                 raise
             raise Failed(f"Standard output or a temporary file cannot be written: {failure.strerror}.") from failure
         except EigenspanError as failure:
-            if how().debug:
+            if output_options().debug:
                 raise
             kind = Usage if isinstance(failure, ParameterError) else Unfit
-            raise kind(in_words(str(failure))) from failure
+            raise kind(for_command_line(str(failure))) from failure
         except Refusal as refusal:
-            if how().debug and refusal.__cause__ is not None:
+            if output_options().debug and refusal.__cause__ is not None:
                 raise refusal.__cause__ from None
             raise
         except MemoryError as failure:
-            if how().debug:
+            if output_options().debug:
                 raise
             raise Unfit(_out_of_memory(str(failure))) from failure
         except KeyboardInterrupt:
-            remark("Interrupted.")
+            print_message("Interrupted.")
             raise SystemExit(130) from None
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="eigenspan")
 def main() -> None:
-    """Spectral dimension reduction: see tables of many columns in two.
+    """Spectral dimension reduction: embed tables of many columns in two or a few dimensions.
 
     \b
     eigenspan demo                              six methods on the digits
-    eigenspan inspect table.csv                 what is in it, and what to try
-    eigenspan embed table.csv --label species   your own table
+    eigenspan inspect table.csv                 its columns, and which methods to try
+    eigenspan embed table.csv --label species   embed your own table
     """
 
 

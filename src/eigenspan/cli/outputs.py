@@ -1,4 +1,4 @@
-"""What comes out: the table, the picture, and what the fit has to say for itself."""
+"""Output of ``eigenspan embed``: the table, the picture and the summary of a fit."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from .console import Usage, listed, say, show, working
+from .console import Usage, listed, note, show, working
 from .escape import name_of, quoted
 
-#: Correlation beyond which one column is all that an axis shows.
-_ALONE = 0.95
-#: Columns named for each axis.
-_NAMED = 3
-#: Pairs of rows whose distances are ranked for the summary, at most: about a second.
+#: An axis shows a single column if their correlation is larger than this.
+_SINGLE_COLUMN_CORRELATION = 0.95
+#: Number of columns listed for each axis.
+_COLUMNS_PER_AXIS = 3
+#: Maximum number of pairs of rows whose distances are ranked for the summary: about a second.
 _PAIRS = 20_000_000
-#: Rows at least whose neighbours are compared; beyond 200,000 rows there is no budget for so many.
-_FEWEST = 100
+#: Minimum number of rows whose neighbours are compared; with more than 200,000 rows, `_PAIRS` allows fewer, and the measure is omitted.
+_MIN_ROWS = 100
 
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """Of one fitted method, for people and for programs.
+    """Summary of one fitted method, printed or written as JSON.
 
     Parameters
     ----------
@@ -35,12 +35,12 @@ class Summary:
     seconds : float
     solver : str
     explained_variance : list of float
-        Shares, where the method has them.
+        Shares of the variance, if the method has them.
     trustworthiness : float or None
     trustworthiness_rows : int
-        Rows whose neighbours were compared with all other rows: all, or a random sample.
+        Number of rows whose neighbours were compared with all other rows: all, or a random sample.
     correlations : dict
-        For each axis the columns that it goes with most, strongest first.
+        For each axis, the columns most correlated with it, largest first.
     """
 
     method: str
@@ -53,22 +53,22 @@ class Summary:
     correlations: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the summary as a dictionary for JSON."""
         return asdict(self)
 
 
 def axes_of(estimator: Any) -> list[str]:
-    """The names of the axes, the same in files as in Python."""
+    """Return the names of the axes, equal in files and in Python."""
     return [str(name) for name in estimator.get_feature_names_out()]
 
 
 def summary_of(name: str, estimator: Any, X: Any, columns: list[str], seed: int = 0) -> Summary:
-    """Summarise a fit to X, which is in memory."""
+    """Summarise a fit to X, for data in memory."""
     from ..report.comparison_report import correlation
 
     Y, axes = np.asarray(estimator.embedding_), axes_of(estimator)
     complete = not np.isnan(X).any()
-    with working(f"Looking at the neighbours of {name}"):
+    with working(f"Measuring the trustworthiness of {name}"):
         trust, rows = _trustworthiness(X, Y, seed) if complete else (None, 0)
     found = most_correlated(correlation(X, Y), columns, axes) if complete else {}
     seconds = float(estimator.diagnostics_["seconds"]["total"])
@@ -76,41 +76,41 @@ def summary_of(name: str, estimator: Any, X: Any, columns: list[str], seed: int 
 
 
 def summary_of_chunks(name: str, estimator: Any, seconds: float, R: Any, columns: list[str]) -> Summary:
-    """Summarise a fit to a table read in chunks, with the correlations R of its columns with the axes; neighbours are not compared."""
+    """Summarise a fit to a table read in chunks from the correlations R of columns and axes; trustworthiness is not computed."""
     axes = axes_of(estimator)
     return Summary(name, axes, *_facts(estimator, seconds), correlations=most_correlated(R, columns, axes))
 
 
 def _facts(estimator: Any, seconds: float) -> tuple[float, str, list[float]]:
-    """Seconds, solver and shares of the variance, for JSON."""
+    """Return seconds, solver and shares of the variance, rounded for JSON."""
     shares = getattr(estimator, "explained_variance_ratio_", None)
-    told = [] if shares is None else [round(float(share), 6) for share in shares]
-    return round(seconds, 4), str(estimator.diagnostics_.get("solver", "—")), told
+    rounded = [] if shares is None else [round(float(share), 6) for share in shares]
+    return round(seconds, 4), str(estimator.diagnostics_.get("solver", "—")), rounded
 
 
 def _trustworthiness(X: Any, Y: Any, seed: int) -> tuple[float | None, int]:
-    """Trustworthiness, and the number of rows it was averaged over: as many as `_PAIRS` allows."""
+    """Return the trustworthiness and the number of rows that it is averaged over: as many as `_PAIRS` allows."""
     from ..quality import trustworthiness
 
     n = len(Y)
     k, rows = min(5, (n - 1) // 2), min(n, _PAIRS // n)
-    if k < 1 or n < 3 or rows < min(n, _FEWEST):
+    if k < 1 or n < 3 or rows < min(n, _MIN_ROWS):
         return None, 0
     found = trustworthiness(X, Y, k, sample=None if rows == n else rows, random_state=seed)
     return round(float(found), 6), rows
 
 
 def most_correlated(R: Any, columns: list[str], axes: list[str]) -> dict[str, dict[str, float]]:
-    """For every axis the columns that it follows most, from the correlations R of all columns with all axes."""
+    """Return, for every axis, the columns most correlated with it; R has the correlations of all columns with all axes."""
     found = {}
     for j, axis in enumerate(axes):
-        order = np.argsort(-np.abs(R[:, j]), kind="stable")[:_NAMED]
+        order = np.argsort(-np.abs(R[:, j]), kind="stable")[:_COLUMNS_PER_AXIS]
         found[axis] = {columns[i]: round(float(R[i, j]), 4) for i in order}
     return found
 
 
 def announce(summary: Summary, n: int, scale: str, seed: int) -> None:
-    """A few lines: shape, time and solver, variance, neighbours, and the columns behind each axis."""
+    """Print the summary: shape, time, solver, variance, trustworthiness, and the columns most correlated with each axis."""
     scaled = {"standard": "columns scaled to unit variance", "robust": "columns scaled by their quartiles"}
     show(
         f"{summary.method}: {n} × {len(summary.axes)} in {summary.seconds:.2f} s, solver {summary.solver}, "
@@ -118,32 +118,33 @@ def announce(summary: Summary, n: int, scale: str, seed: int) -> None:
     )
     if summary.explained_variance:
         shares = ", ".join(f"{share:.1%}" for share in summary.explained_variance[:10])
-        show(f"  variance shown: {shares}; together {sum(summary.explained_variance):.1%}")
+        show(f"  explained variance: {shares}; total {sum(summary.explained_variance):.1%}")
     if summary.trustworthiness is not None:
         rows = summary.trustworthiness_rows
         sampled = "" if rows == n else f", averaged over {rows} of {n} rows drawn with --seed {seed}"
         meaning = "(1 = every embedded neighbour is a true neighbour)"
         show(f"  trustworthiness: {summary.trustworthiness:.3f} {meaning}{sampled}")
     for axis, columns in summary.correlations.items():
-        said = ", ".join(f"{name_of(name)} {r:+.2f}" for name, r in columns.items())
-        show(f"  {axis} goes with: {said}")
+        listed_columns = ", ".join(f"{name_of(name)} {r:+.2f}" for name, r in columns.items())
+        show(f"  {axis} correlates with: {listed_columns}")
     warn_of_single_columns(summary)
 
 
 def warn_of_single_columns(summary: Summary) -> None:
-    """Say so where an axis is one column of the table and nothing else."""
+    """Print a note if an axis shows only one column of the table."""
     for axis, columns in summary.correlations.items():
         name, r = next(iter(columns.items()))
         others = [abs(value) for value in list(columns.values())[1:]]
-        if abs(r) > _ALONE and others and max(others) <= _ALONE:
-            say(
-                f"The axis {axis} shows the column {quoted(name)} alone (correlation {r:+.2f}). If that is not what you look for, leave it "
-                "out with --columns, or name it with --label to colour by it."
+        if abs(r) > _SINGLE_COLUMN_CORRELATION and others and max(others) <= _SINGLE_COLUMN_CORRELATION:
+            note(
+                f"The axis {axis} shows almost only the column {quoted(name)} (correlation {r:+.2f}). If that is not intended, leave it "
+                "out with "
+                "--columns, or use it as --label to colour by it."
             )
 
 
 def frame_of(ids: Any, embeddings: dict[str, Any], label: Any, clusters: dict[str, Any] | None = None) -> Any:
-    """Identifier, one column for each axis, clusters where there are some, and the label; two columns never share a name."""
+    """Return the output table: identifier, axes, clusters if any, and label, under unique names."""
     import pandas as pd
 
     parts: dict[str, Any] = {}
@@ -165,7 +166,7 @@ def frame_of(ids: Any, embeddings: dict[str, Any], label: Any, clusters: dict[st
 
 
 def check_plot(path: Path | None) -> None:
-    """Refuse an impossible picture before the work, not after it."""
+    """Refuse a picture that cannot be written, before any work."""
     if path is None:
         return
     try:
@@ -174,12 +175,12 @@ def check_plot(path: Path | None) -> None:
         raise Usage('--plot needs matplotlib: pip install "eigenspan[plot]"') from failure
     known = FigureCanvasBase.get_supported_filetypes()
     if path.suffix.lstrip(".").lower() not in known:
-        raise Usage(f"{path.name!r} is no kind of picture that can be written; use one of .png, .pdf or .svg.")
+        raise Usage(f"{path.name!r} is not a picture format that can be written: use .png, .pdf or .svg.")
 
 
 @contextmanager
 def literal_labels() -> Iterator[None]:
-    """Draw dollar signs in names and labels as they are: matplotlib would read them as formulas, and fail on most."""
+    """Draw dollar signs in names and labels literally; matplotlib would parse the text as a formula and usually fail."""
     from matplotlib import rc_context
 
     with rc_context({"text.parse_math": False}):
@@ -187,9 +188,9 @@ def literal_labels() -> Iterator[None]:
 
 
 def draw(estimators: dict[str, Any], embeddings: dict[str, Any], n: int, label: Any, path: Path) -> None:
-    """Draw one embedding, or several side by side; the title says so where they are a sample of the n rows."""
+    """Draw one embedding, or several side by side; the title gives the sample size if not all n rows are drawn."""
     from ..plotting import EmbeddingDisplay, GalleryDisplay
-    from ..plotting.point_cloud import told_by
+    from ..plotting.point_cloud import display_options_of
     from .files.write import write_figure
 
     labels = None if label is None else _colours(label)
@@ -200,7 +201,7 @@ def draw(estimators: dict[str, Any], embeddings: dict[str, Any], n: int, label: 
             Y, clusters = embeddings[name], getattr(estimator, "labels_", None)
             coloured = labels if clusters is None else np.asarray(clusters).astype(str)
             title = str(label.name) if clusters is None and label is not None else "cluster"
-            given = told_by(estimator, Y) | {"legend_title": title}
+            given = display_options_of(estimator, Y) | {"legend_title": title}
             if len(Y) < n:
                 given["title"] += f", {len(Y)} of {n} rows"
             shown = EmbeddingDisplay.from_embedding(Y, coloured, **given)
@@ -210,7 +211,7 @@ def draw(estimators: dict[str, Any], embeddings: dict[str, Any], n: int, label: 
 
 
 def _colours(label: Any) -> Any:
-    """Numbers as numbers, everything else as text, None for missing."""
+    """Return numbers as numbers, and everything else as text with None for missing values."""
     import pandas as pd
 
     if pd.api.types.is_numeric_dtype(label) and not pd.api.types.is_bool_dtype(label):
@@ -218,11 +219,11 @@ def _colours(label: Any) -> Any:
     return np.array([None if pd.isna(v) else str(v) for v in label], dtype=object)
 
 
-def dimensions_said(embeddings: dict[str, Any]) -> None:
-    """Say which axes a picture leaves out."""
+def note_hidden_axes(embeddings: dict[str, Any]) -> None:
+    """Print which embeddings have more axes than the picture shows."""
     from ..plotting._read import most_pairs
 
     shown = 2 * most_pairs(len(embeddings))
     deeper = [name for name, Y in embeddings.items() if np.shape(Y)[1] > shown]
     if deeper:
-        say(f"The picture shows the first {shown} axes of {listed(deeper)}; the table has all of them.")
+        note(f"The picture shows the first {shown} axes of {listed(deeper)}; the table has all axes.")

@@ -1,4 +1,4 @@
-"""How long a method will take and how much memory, from fits to some of the rows."""
+"""Estimates of the time and memory that methods need, from fits to some of the rows."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ..numerics.memory import available_memory
 #: Rows of the larger of the two trial fits.
 _ROWS = 1000
 #: Seconds after which no further method is tried.
-_PATIENCE = 20.0
-#: Methods worth a forecast, quickest first: one of each family.
+_TRIAL_SECONDS = 20.0
+#: Methods to estimate, fastest first: one of each family.
 METHODS = (
     "PCA",
     "LPP",
@@ -34,16 +34,16 @@ METHODS = (
 
 @dataclass(frozen=True)
 class Forecast:
-    """Of a fit to all rows.
+    """Estimated cost of a fit to all rows.
 
     Parameters
     ----------
     method : str
     seconds : float
     bytes : float
-        At the peak, beyond the data.
+        Peak memory beyond the data.
     fits : bool
-        Whether that much memory is there.
+        Whether that much memory is available.
     """
 
     method: str
@@ -53,13 +53,13 @@ class Forecast:
 
 
 def forecasts(X: Any, seed: int) -> list[Forecast]:
-    """For every method that can be tried, from fits to half as many and to so many rows, drawn at random."""
+    """Estimate the cost of every method that can be fitted, from two fits: to `_ROWS` random rows and to half of them."""
     from ..methods.registry import find
 
     n, found, begin = len(X), [], time.perf_counter()
     drawn = np.random.default_rng(seed).permutation(n)[:_ROWS]
     for name in METHODS:
-        if time.perf_counter() - begin > _PATIENCE:
+        if time.perf_counter() - begin > _TRIAL_SECONDS:
             break
         try:
             half, whole = (_trial(find(name).build(), X[np.sort(drawn[:m])]) for m in (len(drawn) // 2, len(drawn)))
@@ -73,7 +73,7 @@ def forecasts(X: Any, seed: int) -> list[Forecast]:
 
 
 def _trial(estimator: Any, X: Any) -> tuple[float, float]:
-    """Seconds and bytes of a fit; the first one may have to wait for compiled code, so it is not counted."""
+    """Return the seconds and bytes of a fit. A first fit is not counted, because it may include compilation."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         estimator.fit(X)

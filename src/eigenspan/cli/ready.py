@@ -1,4 +1,4 @@
-"""Small calls after which no method waits for the compiler: each loop once, with the types that it is given in a fit."""
+"""Small calls that compile every numba loop with the types used in fits, so that no fit waits for the compiler."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
-#: Points, neighbours of each and the widths of data with fewer and with more features than neighbours.
-_N, _K, _FEW, _MANY = 60, 8, 3, 20
-#: Order of a full matrix whose front is large enough for several threads.
-_FULL = 400
+#: Number of points, of neighbours, and of features: fewer and more than neighbours.
+_N, _K, _FEW_FEATURES, _MANY_FEATURES = 60, 8, 3, 20
+#: Order of a dense matrix whose fronts are large enough for several threads.
+_DENSE_ORDER = 400
 
 
-def _points(features: int = _FEW) -> np.ndarray:
+def _points(features: int = _FEW_FEATURES) -> np.ndarray:
     return np.random.default_rng(0).standard_normal((_N, features))
 
 
 def _graph() -> sp.csr_array:
-    """A ring with chords, lengths as weights."""
+    """Return a ring graph with chords; weights are lengths."""
     i = np.repeat(np.arange(_N), _K)
     half = sp.coo_array((np.ones(i.size), (i, (i + np.tile(np.arange(1, _K + 1), _N)) % _N)), shape=(_N, _N))
     return sp.csr_array(half + half.T)
@@ -27,7 +27,7 @@ def _graph() -> sp.csr_array:
 def _neighbours() -> None:
     from ..numerics.nearest.engines import choose
 
-    X = _points(_MANY)
+    X = _points(_MANY_FEATURES)
     engine = choose(X, "euclidean", "exact", None, work=np.inf)
     engine.near(None, _K)
     engine.near(X[:5], _K)
@@ -39,7 +39,7 @@ def _local_models() -> None:
 
     members = (np.arange(_N)[:, None] + np.arange(_K)).ravel().astype(np.int32) % np.int32(_N)
     starts = np.arange(_N + 1, dtype=np.int64) * _K
-    for X in (_points(), _points(_MANY)):
+    for X in (_points(), _points(_MANY_FEATURES)):
         local.reconstruction_weights(X, X, starts, members, 1e-3)
         local.quadratics(X, starts, members, 2)
         F = local.reconstructors(X, starts, members, 2, 1e-3, 1e-3, 1.0)[0]
@@ -66,7 +66,7 @@ def _eigenproblems() -> None:
 
     W = _graph()
     A = sp.csr_array(sp.diags_array(W.sum(axis=1) + 1.0) - W)
-    for M in (A, sp.csr_array(np.ones((_FULL, _FULL)) + np.eye(_FULL))):
+    for M in (A, sp.csr_array(np.ones((_DENSE_ORDER, _DENSE_ORDER)) + np.eye(_DENSE_ORDER))):
         Analysis(M).factorise(M).solve(np.ones(M.shape[0]))
     smallest_by_filter(
         Form(_N, sparse=A, psd=True), 1, np.random.default_rng(0), exclude=None, tol=1e-6, cycles=9, degree=20
@@ -83,7 +83,7 @@ def _measures() -> None:
     pair_histogram(_points())
 
 
-#: By what the loops are for.
+#: The calls, by the purpose of the loops that they compile.
 CALLS: dict[str, Callable[[], None]] = {
     "the search for neighbours": _neighbours,
     "local models": _local_models,

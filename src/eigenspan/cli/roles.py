@@ -1,4 +1,4 @@
-"""What a column of somebody's table is: numbers, words, dates, or the names of rows."""
+"""Roles of the columns of a table: numbers, text, dates, or row identifiers."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import numpy as np
 
 from .console import listed
 
-#: Names under which people keep row numbers and identifiers.
+#: Usual column names of row numbers and identifiers.
 _ID_NAMES = re.compile(
     r"(?:id|index|idx|row|rowid|key|uuid|guid|unnamed: 0|.+[_\s.-](?:id|uuid|guid|key)|.*[a-z](?:ID|Id))", re.ASCII
 )
-#: Numbers that name places, people and things, and are not amounts of anything.
+#: Column names of codes: numbers without a quantity, such as telephone numbers.
 _CODES = re.compile(
     r"(?:.*[_\s-])?(?:zip|zip[_\s-]?code|post[_\s-]?code|postal[_\s-]?code|plz|phone|telephone|fax|ssn|isbn|ean|barcode|fips|iban)",
     re.ASCII | re.IGNORECASE,
 )
-#: Rows below which consecutive numbers may be an accident.
-_FEW = 10
-#: Words a column of classes may have, and the share of the rows that may be different.
-_MOST_WORDS, _SHARE = 50, 0.5
+#: Minimum number of rows to treat consecutive numbers as row numbers; in fewer rows they may be a coincidence.
+_MIN_ROWS = 10
+#: Maximum number of distinct values of a text column of categories, and maximum share of the rows.
+_MAX_CATEGORIES, _MAX_CATEGORY_SHARE = 50, 0.5
 
 
 def identifiers(frame: Any) -> dict[str, str]:
-    """Columns that name rows instead of measuring them, and what gives them away."""
+    """Return the columns that identify rows, each with the reason."""
     found = {name: _names_rows(str(name), frame[name]) for name in frame.columns}
     return {name: why for name, why in found.items() if why}
 
@@ -48,12 +48,12 @@ def _names_rows(name: str, column: Any) -> str:
         return "by its name"
     if _CODES.fullmatch(name) and (whole or not pd.api.types.is_numeric_dtype(column)):
         return "a code, by its name"
-    if whole and unique and len(present) >= _FEW:
+    if whole and unique and len(present) >= _MIN_ROWS:
         values = present.to_numpy(dtype=np.float64)
         if np.unique(np.diff(values)).size == 1:
-            return "it counts the rows"
+            return "equally spaced whole numbers"
         if np.ptp(values) + 1 == len(values):
-            return "it numbers the rows"
+            return "a permutation of consecutive whole numbers"
     return ""
 
 
@@ -67,17 +67,17 @@ def _is_whole(present: Any) -> bool:
 
 
 def words_in(column: Any) -> bool:
-    """Whether a column holds words of which there are few, so that rows share them."""
+    """Whether a text column holds few distinct values, so that it can be one-hot encoded."""
     import pandas as pd
 
     if pd.api.types.is_bool_dtype(column) or kind_of(column) != "text":
         return False
     present = column.dropna()
-    return 2 <= present.nunique() <= max(2, min(_MOST_WORDS, int(_SHARE * len(present))))
+    return 2 <= present.nunique() <= max(2, min(_MAX_CATEGORIES, int(_MAX_CATEGORY_SHARE * len(present))))
 
 
 def kind_of(column: Any) -> str:
-    """What a column holds instead of numbers; empty for numbers."""
+    """Return what a non-numeric column holds; empty for numbers."""
     import pandas as pd
 
     types = pd.api.types
@@ -92,11 +92,9 @@ def kind_of(column: Any) -> str:
     if numbers.notna().mean() >= 0.5:
         odd = listed(present[numbers.isna()].astype(str).unique(), 3)
         return (
-            f"text among numbers, such as {odd}: --na makes such cells missing values"
-            if odd
-            else "numbers kept as text"
+            f"text among numbers, such as {odd}; use --na to treat it as missing" if odd else "numbers stored as text"
         )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pandas remarks on formats it has to guess
+        warnings.simplefilter("ignore")  # pandas warns if it has to guess the format
         dates = pd.to_datetime(present.astype(str).head(50), errors="coerce")
     return "dates" if dates.notna().all() else "text"

@@ -1,4 +1,4 @@
-"""Signals that end a command."""
+"""Handling of signals that end a command."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _NAMES = ("SIGTERM", "SIGHUP")
 
 @contextmanager
 def ended_like_ctrl_c() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the block as Ctrl-C does, so that drafts and temporary copies are removed; exit with 128 + the signal.
+    """Let SIGTERM and SIGHUP end the block as Ctrl-C does, so that temporary files are removed; exit with 128 + the signal number.
 
-    Signals that are ignored, as SIGHUP under nohup, or that have a handler already are left alone.
+    Signals that are ignored (as SIGHUP under nohup) or that already have a handler are left unchanged.
     """
     if current_thread() is not main_thread():
         yield
@@ -26,7 +26,7 @@ def ended_like_ctrl_c() -> Iterator[None]:
     def end(number: int, frame: FrameType | None) -> None:
         arrived.append(number)
         interrupt = signal.getsignal(signal.SIGINT)
-        # The current handler: where threads are started or stopped it waits for a safe moment.
+        # Call the current SIGINT handler: while threads start or stop, it delays the interrupt until that is safe.
         (interrupt if callable(interrupt) else signal.default_int_handler)(signal.SIGINT, frame)
 
     numbers = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]

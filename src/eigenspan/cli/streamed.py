@@ -1,4 +1,4 @@
-"""``eigenspan embed`` of a table larger than memory: three passes over its chunks."""
+"""``eigenspan embed`` for a table larger than memory, in three passes over its chunks."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from typing import Any
 import numpy as np
 
 from ..data.rows.moments import Moments
-from .console import Unfit, Usage, listed, plural, say, working
+from .console import Unfit, Usage, listed, note, plural, working
 from .delivery import Result
 from .files.write import is_folder, writing_chunks
 from .outputs import axes_of, frame_of, summary_of_chunks
 
-#: Rows that the picture shows, at most.
+#: Maximum number of rows that the picture shows.
 _SHOWN = 50_000
 
 
 def streams(estimator: Any) -> bool:
-    """Whether a method can be fitted chunk by chunk."""
+    """Whether the method can be fitted chunk by chunk."""
     return hasattr(estimator, "partial_fit")
 
 
 def embed_in_chunks(o: SimpleNamespace, row: Any, estimator: Any) -> Result:
-    """Embed a table in three passes: the first finds the scales, the second fits, the third embeds and writes the rows."""
+    """Embed a table in three passes: compute the scales, fit, then embed and write the rows."""
     from .fitting import labels_of
     from .reading import reading_of
 
     _refuse(o, row, estimator)
-    say(f"{o.table.name} does not fit in memory; reading it in chunks (3 passes).")
+    note(f"{o.table.name} does not fit in memory; reading it in chunks (3 passes).")
     rows = Rows(o, reading_of(o))
-    with working("Reading for the scales"):
+    with working("Computing the scales of the columns"):
         scaling, count = rows.scales(o.scale)
-    say(f"Embedding {plural(count, 'row')} and {plural(len(rows.columns), 'column')} of numbers.")
+    note(f"Embedding {plural(count, 'row')} and {plural(len(rows.columns), 'column')} of numbers.")
     begin, mark = time.perf_counter(), getattr(estimator, "unlabeled", None)
     with working(f"Fitting {row.name} in chunks"):
         for X, label, _ in rows:
@@ -56,7 +56,7 @@ def embed_in_chunks(o: SimpleNamespace, row: Any, estimator: Any) -> Result:
 
 
 def _refuse(o: SimpleNamespace, row: Any, estimator: Any) -> None:
-    """Refuse methods and options that need all rows at once, before anything is read."""
+    """Refuse methods and options that need all rows at once, before the table is read."""
     if not streams(estimator):
         raise Unfit(
             f"{o.table.name} does not fit in memory, and {row.name} needs all rows at once. Use pca, ppca, lda, mmc, sir or another "
@@ -70,20 +70,20 @@ def _refuse(o: SimpleNamespace, row: Any, estimator: Any) -> None:
     refused = [option for option, there in asked.items() if there]
     if refused:
         raise Usage(
-            f"{o.table.name} does not fit in memory and is read in chunks, where {' and '.join(refused)} cannot be used: that needs the "
-            "whole column at once. Use --missing refuse or drop-rows, --scale standard or none, and no --categorical."
+            f"{o.table.name} does not fit in memory and is read in chunks. {' and '.join(refused)} cannot be used then, because that needs "
+            "whole columns. Use --missing refuse or drop-rows, --scale standard or none, and omit --categorical."
         )
     if str(o.output) == "-" or is_folder(o.output, o.table):
         return
     if o.output.suffix.lower() not in (".csv", ".tsv", ".txt"):
         raise Usage(
-            f"{o.table.name} does not fit in memory and its embedding is written in chunks, which {o.output.suffix} does not allow: "
-            "use -o with a .csv or .tsv, with - or, where the table is a folder, with a folder."
+            f"{o.table.name} does not fit in memory, so its embedding is written in chunks, which {o.output.suffix} does not allow. Use "
+            "-o with .csv, .tsv or - (standard output) or, if the table is a folder, with a new folder."
         )
 
 
 def _sampled(count: int, seed: int) -> Any:
-    """Row numbers that the picture shows, ascending."""
+    """Return the ascending numbers of the rows that the picture shows."""
     if count <= _SHOWN:
         return np.arange(count)
     return np.sort(np.random.default_rng(seed).choice(count, _SHOWN, replace=False, shuffle=False))
@@ -91,7 +91,7 @@ def _sampled(count: int, seed: int) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """Subtract `center`, then divide by `spread`."""
+    """Scaling of columns: subtract `center`, then divide by `spread`."""
 
     center: Any
     spread: Any
@@ -101,7 +101,7 @@ class Scaling:
 
 
 class Rows:
-    """Chunks of a table: numbers, labels and identifiers. May be iterated more than once."""
+    """Chunks of a table: numbers, labels and identifiers. Can be iterated more than once."""
 
     def __init__(self, o: SimpleNamespace, reading: Any) -> None:
         from .columns import columns_chosen
@@ -114,7 +114,7 @@ class Rows:
             first = next(parts)
         self.columns, self.identifier = columns_chosen(first, choice_of(o))
         if not self.columns:
-            raise Unfit(f"None of the {first.shape[1]} columns can be embedded: it takes columns of numbers.")
+            raise Unfit(f"None of the {first.shape[1]} columns can be embedded: eigenspan needs columns of numbers.")
 
     def __iter__(self) -> Iterator[tuple[Any, Any, Any]]:
         for frame in self.parts():
@@ -122,7 +122,8 @@ class Rows:
             gaps = ~np.isfinite(X).all(axis=1)
             if gaps.any() and self.o.missing != "drop-rows":
                 raise Unfit(
-                    f"{plural(int(gaps.sum()), 'row')} from row {frame.index[gaps][0] + 1} on have missing values: use --missing drop-rows."
+                    f"{plural(int(gaps.sum()), 'row')} with missing values, the first in row {frame.index[gaps][0] + 1}: use --missing "
+                    "drop-rows."
                 )
             label = None if self.o.label is None else frame.loc[~gaps, self.o.label]
             ids = frame.index.to_numpy() + 1 if self.identifier is None else frame[self.identifier].to_numpy()
@@ -130,35 +131,35 @@ class Rows:
                 yield X[~gaps], label, ids[~gaps]
 
     def _numbers(self, frame: Any) -> Any:
-        """The chosen columns in double precision; a later chunk may hold text where the first held numbers."""
+        """Return the chosen columns in double precision; raise Unfit if a later chunk holds text where the first held numbers."""
         try:
             return frame[self.columns].to_numpy(dtype=np.float64, na_value=np.nan)
         except (TypeError, ValueError) as failure:
             first, last = frame.index[0] + 1, frame.index[-1] + 1
             raise Unfit(
-                f"A cell in rows {first} to {last} is not a number, though its column holds numbers before: {failure}. Name such cells "
-                "with --na, or leave the column out with --columns."
+                f"A cell in rows {first} to {last} is not a number, but its column held numbers in the first chunk: {failure}. Treat such "
+                "cells as missing with --na, or leave the column out with --columns."
             ) from failure
 
     def scales(self, scale: str) -> tuple[Scaling, int]:
-        """Means and standard deviations of the columns, and the number of rows."""
+        """Return the means and standard deviations of the columns, and the number of rows."""
         moments = Moments.nothing(1, len(self.columns))
         for X, _, _ in self:
             moments = moments + Moments.of(X)
         n, mean, spread = moments.n, moments.mean, moments.spread()
         if n < 2:
-            raise Unfit(f"{plural(n, 'row')} cannot be embedded: it takes at least 2.")
+            raise Unfit(f"{plural(n, 'row')} cannot be embedded: at least 2 rows are needed.")
         if scale == "none":
             return Scaling(np.zeros_like(mean), np.ones_like(mean)), n
         live = moments.live()
         constant = [name for name, varies in zip(self.columns, live, strict=True) if not varies]
         if constant:
-            say(f"Constant, and so without effect: {listed(constant)}.")
+            note(f"Constant columns, which have no effect: {listed(constant)}.")
         return Scaling(mean, np.where(live, spread, 1.0)), n
 
 
 class ThirdPass:
-    """Embeds all rows, writes them, and keeps what the picture and the summary need.
+    """Third pass over the rows: embed and write them, and keep what the picture and the summary need.
 
     Parameters
     ----------
@@ -176,13 +177,13 @@ class ThirdPass:
         self._labels: list[Any] = []
 
     def write(self, path: Path) -> None:
-        """Write the table, a chunk at a time."""
+        """Write the output table chunk by chunk."""
         with writing_chunks(path, folder=is_folder(path, self.rows.o.table)) as write:
             for table in self._tables():
                 write(table)
 
     def _tables(self) -> Iterator[Any]:
-        """Chunks of the output table; every one is noted on the way."""
+        """Yield the chunks of the output table, and update the moments and the sample of each."""
         import pandas as pd
 
         begin, axes = 0, axes_of(self.estimator)
@@ -200,17 +201,17 @@ class ThirdPass:
             yield frame_of(name, dict(zip(axes, Y.T, strict=True)), label)
 
     def picture(self) -> Any:
-        """Coordinates of the rows that the picture shows."""
+        """Return the coordinates of the rows that the picture shows."""
         return np.concatenate(self._embedded)
 
     def label(self) -> Any:
-        """Labels of the rows that the picture shows, or None."""
+        """Return the labels of the rows that the picture shows, or None."""
         import pandas as pd
 
         return pd.concat(self._labels) if self._labels else None
 
     def correlation(self) -> Any:
-        """Correlation of every column with every axis; 0 where one of them is constant."""
+        """Return the correlation of every column with every axis; 0 if one of them is constant."""
         D = len(self.rows.columns)
         live, spread = self.moments.live(), self.moments.spread()
         inverse = np.where(live, 1.0 / np.where(live, spread, 1.0), 0.0)

@@ -1,4 +1,4 @@
-"""``eigenspan theorems``: the statements that join the methods, on a user's table."""
+"""``eigenspan theorems``: check on a table the theorems that relate the methods."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from typing import Any
 
 import click
 
-from .console import Grid, Piece, how, print_json, show, working
+from .console import Grid, Piece, output_options, print_json, show, working
 from .options import FILE, common, preparing, reading, seed
 
-#: Characters of a line where the output is no terminal.
+#: Width in characters when the output is not a terminal.
 _WIDTH = 160
 
 
 @click.command()
 @click.argument("table", type=FILE, required=False, metavar="[DATA]")
-@click.option("--only", multiple=True, metavar="NAME", help="This theorem; may be repeated.  [default: all]")
+@click.option("--only", multiple=True, metavar="NAME", help="Check only this theorem; may be repeated.  [default: all]")
 @click.option(
     "--neighbors", "--n-neighbors", "-k", "neighbors", type=click.IntRange(1), default=10, show_default=True,
-    help="Neighbours of every row; more where the graph would fall apart.",
+    help="Number of neighbours; increased if the graph would be disconnected.",
 )  # fmt: skip
 @preparing
 @reading
 @seed
 @common
 def theorems(**options: Any) -> None:
-    """Run every theorem that joins the methods on DATA, a table; without one, on iris and a Swiss roll.
+    """Check every theorem that relates the methods on DATA, a table; without DATA, on iris and a Swiss roll.
 
-    Each line has a statement, its condition, whether that holds here and by which number, and the measured discrepancy:
-    the largest angle between subspaces that are said to be equal, or the largest relative error. The exit code is 1 if
-    a statement fails whose condition holds.
+    Each line has a statement, its condition, whether the condition holds on the data and by which number, and the measured
+    discrepancy: the largest angle between subspaces that should be equal, or the largest relative error. The exit code is 1
+    if a statement fails although its condition holds.
 
     \b
     eigenspan theorems
@@ -43,14 +43,14 @@ def theorems(**options: Any) -> None:
 
 
 def run(o: SimpleNamespace) -> None:
-    """The command, after its options."""
+    """Run the command with its parsed options."""
     from ..theory import check_theorems
 
     reports = {}
     for name, X, y in _tables(o):
         with working(f"Checking theorems on {name}"):
             reports[name] = check_theorems(X, y, names=o.only or None, n_neighbors=o.neighbors, random_state=o.seed)
-    if how().json:
+    if output_options().json:
         print_json({name: _plain(report) for name, report in reports.items()}, indent=1)
     else:
         for name, report in reports.items():
@@ -60,7 +60,7 @@ def run(o: SimpleNamespace) -> None:
 
 
 def _tables(o: SimpleNamespace) -> Any:
-    """Name, numbers and labels of what is given, or of iris and a Swiss roll."""
+    """Return name, numbers and labels of the given table, or of iris and a Swiss roll."""
     if o.table is not None:
         from .fitting import labels_of
         from .reading import read_numbers
@@ -76,7 +76,7 @@ def _tables(o: SimpleNamespace) -> Any:
 
 
 def _show(name: str, report: Any) -> None:
-    """The table of one report, with a heading for every subject."""
+    """Print the table of one report, with a heading for every subject."""
     used = f", {report.n_distinct} of them used" if report.n_distinct < report.n_samples else ""
     table = Grid(title=f"{name}: {report.n_samples} rows{used}")
     for heading, ratio in (("statement", 5), ("condition", 4), ("holds here", 4)):
@@ -104,7 +104,7 @@ def _cells(result: Any, n: int) -> list[Piece | list[Piece]]:
 
 
 def _plain(report: Any) -> dict[str, Any]:
-    """Numbers and text that JSON knows."""
+    """Convert a report to JSON types; NaN becomes null."""
     rows = report.frame.reset_index().to_dict("records")
     clean = [{key: None if isinstance(v, float) and math.isnan(v) else v for key, v in row.items()} for row in rows]
     return {"n_samples": report.n_samples, "n_distinct": report.n_distinct, "theorems": clean}

@@ -1,4 +1,4 @@
-"""``eigenspan transform``: new rows through a saved model."""
+"""``eigenspan transform``: embed new rows with a saved model."""
 
 from __future__ import annotations
 
@@ -7,20 +7,26 @@ from typing import Any
 
 import click
 
-from .console import how, listed, print_json, refuse_two_results, say, show, working
+from .console import listed, note, output_options, print_json, refuse_two_results, show, working
 from .options import FILE, common, reading, writing
 
 
 @click.command()
 @click.argument("model", type=FILE)
 @click.argument("table", type=FILE)
-@click.option("--output", "-o", type=FILE, required=True, help="Table to write, as of eigenspan embed, or - .")
+@click.option(
+    "--output",
+    "-o",
+    type=FILE,
+    required=True,
+    help="Table to write, in any format of eigenspan embed, or - for standard output.",
+)
 @click.option(
     "--missing",
     type=click.Choice(["refuse", "drop-rows", "median"]),
     default="refuse",
     show_default=True,
-    help="What to do about missing values; medians are those of the training table.",
+    help="How to treat missing values; median uses the medians of the training table.",
 )
 @reading
 @writing
@@ -28,20 +34,20 @@ from .options import FILE, common, reading, writing
 def transform(**options: Any) -> None:
     """Embed the rows of TABLE with MODEL, a file written by eigenspan embed --model.
 
-    A model file holds numbers and names. Nothing in it is run, and a damaged or crafted one is refused.
+    A model file holds data only: loading it never runs code, and a damaged or manipulated file is refused.
     """
     run(SimpleNamespace(**options))
 
 
 def run(o: SimpleNamespace) -> None:
-    """The command, after its options."""
+    """Run the command with its parsed options."""
     import numpy as np
 
     from .bundle import load
-    from .columns import Choice, numbers_of, row_ids, settle_gaps
+    from .columns import Choice, handle_missing, numbers_of, row_ids
     from .files import check_outputs
     from .files.write import check_table
-    from .fitting import takes_gaps
+    from .fitting import accepts_missing
     from .reading import read_frame
 
     refuse_two_results(o.output)
@@ -51,14 +57,14 @@ def run(o: SimpleNamespace) -> None:
         bundle = load(o.model)
     frame = read_frame(o)
     numbers = numbers_of(frame, bundle.columns)
-    filled, kept = settle_gaps(numbers, o.missing, bundle.medians, takes_gaps(bundle.estimator))
+    filled, kept = handle_missing(numbers, o.missing, bundle.medians, accepts_missing(bundle.estimator))
     known = [name if name in frame.columns else None for name in (bundle.label, bundle.identifier)]
     label, identifier = known
     ids, _ = row_ids(frame, Choice(label, identifier, tuple(bundle.columns)))
     unused = [c for c in frame.columns if c not in bundle.columns and c not in (label, ids.name)]
     if unused:
-        say(f"Not used by the model: {listed(unused)}.")
-    with working(f"Placing {filled.shape[0]} rows with {bundle.method}"):
+        note(f"Not used by the model: {listed(unused)}.")
+    with working(f"Embedding {filled.shape[0]} rows with {bundle.method}"):
         X = (filled.to_numpy(dtype=np.float64) - bundle.center) / bundle.scale
         Y = bundle.estimator.transform(X)
         clusters = {"cluster": bundle.estimator.predict(X)} if hasattr(bundle.estimator, "labels_") else {}
@@ -73,9 +79,9 @@ def _deliver(o: SimpleNamespace, bundle: Any, ids: Any, Y: Any, label: Any, clus
     write_table(frame_of(ids, {axis: Y[:, j] for j, axis in enumerate(axes)}, label, clusters), o.output, axes)
     if str(o.output) == "-":
         return
-    if how().json:
+    if output_options().json:
         facts = {"method": bundle.method, "rows": len(Y), "axes": axes, "files": {"embedding": str(o.output)}}
         print_json(facts)
         return
-    show(f"{bundle.method}: {Y.shape[0]} × {Y.shape[1]}, placed by the map of the model.")
+    show(f"{bundle.method}: {Y.shape[0]} × {Y.shape[1]}, embedded with the saved model.")
     show(f"Embedding: {o.output}")

@@ -1,11 +1,11 @@
-"""Messages of the library in the words of the command line."""
+"""Rewrite the library's messages for the command line: parameters become options."""
 
 from __future__ import annotations
 
 import re
 
-#: What a Python user types, and what does the same here, in the order in which they are replaced.
-_SAID = (
+#: Patterns for what a Python user types, with the equivalent on the command line, in the order of replacement.
+_REPLACEMENTS = (
     (r"eigenspan\.methods\(\)", "eigenspan methods"),
     (r"(?:eigenspan\.)?intrinsic_dimension\(X[^)]*\)", "eigenspan dimension TABLE"),
     (r"\bn_components\s?<=\s?(\d+)", r"-d \1 or less"),
@@ -23,8 +23,8 @@ _SAID = (
 )
 
 
-def in_words(message: str) -> str:
-    """The same message for somebody who types commands."""
-    for pattern, words in _SAID:
+def for_command_line(message: str) -> str:
+    """Replace Python parameters and calls in a message by the options and commands that do the same."""
+    for pattern, words in _REPLACEMENTS:
         message = re.sub(pattern, words, message)
     return message

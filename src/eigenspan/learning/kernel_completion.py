@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._checks import MOST, check_parameter, real_numbers
+from .._checks import MAX_SIZE, check_parameter, real_numbers
 from .._parameters import Count, Tolerance
 from ..errors import ConvergenceWarning, InputError, KernelError, warn
 from ..numerics.eigen import dense
@@ -337,7 +337,7 @@ def _factor(K: Any, rank: int | None) -> Array:
     if A.ndim == 2 and A.shape[1] < A.shape[0]:
         if not np.all(np.isfinite(A)):
             raise InputError(f"The factor holds {int(np.sum(~np.isfinite(A)))} values that are NaN or infinite.")
-        if np.abs(A).max(initial=0.0) > MOST:
+        if np.abs(A).max(initial=0.0) > MAX_SIZE:
             raise InputError(
                 f"The factor reaches {np.abs(A).max():.3g}, whose square overflows: divide it by a constant first."
             )

@@ -1,4 +1,4 @@
-"""Fitted estimators as files: `eigenspan.save` and `eigenspan.load`, `describe`, and `to_onnx` for linear maps."""
+"""Model files: `eigenspan.save`, `eigenspan.load` and `describe`; and `to_onnx`, which exports linear maps."""
 
 from .model_files import describe
 from .model_files import load as load

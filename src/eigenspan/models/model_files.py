@@ -1,4 +1,4 @@
-"""Saving fitted estimators to files, and loading them without running anything that a file says."""
+"""Save fitted estimators to files, and load them without running code from a file."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 def save(estimator: Any, path: _Path, *, provenance: dict[str, Any] | None = None) -> None:
-    """Write a fitted estimator to a file that holds numbers and names, and no code.
+    """Save a fitted estimator to a file that contains data only, no code.
 
-    Parameters and all that the fit has found are stored: a loaded estimator transforms, and goes on with ``partial_fit``, as the saved
-    one would. Pipelines of scikit-learn's scalers and imputers with an estimator of this library can be saved too. The file appears
-    at once and whole, or not at all.
+    Parameters and all results of the fit are stored: a loaded estimator transforms new points, and continues with ``partial_fit``, exactly
+    as the saved one. Pipelines of scikit-learn's scalers and imputers with an estimator of this library can be saved too. The file is
+    written atomically.
 
-    Cost: the bytes of the arrays, written twice through (once for the checksum). Trees and navigable graphs are not stored.
+    Cost: the bytes of the arrays, processed twice (once for the checksum). Search trees and navigable graphs are not stored.
 
     Parameters
     ----------
     estimator : estimator
-        Of this library, or a scikit-learn ``Pipeline`` with one. Functions (a kernel or metric of your own) cannot be saved.
+        An estimator of this library, or a scikit-learn ``Pipeline`` with one. Functions, such as custom kernels, cannot be saved.
     path : path-like
-        Where to; ``.eig`` is a good ending.
+        File to write; the usual ending is ``.eig``.
     provenance : dict, optional
-        What you want to know later: where the data came from, which columns, by which command. Texts, numbers, lists and dicts; `describe`
-        shows it.
+        Notes for later, such as the source of the data, the columns, or the command. Texts, numbers, lists and dicts; `describe` returns
+        them.
 
     Raises
     ------
     ModelError
-        The estimator holds what no file can hold (the message has the place), or the file cannot be written.
+        The estimator contains an object that cannot be saved (the message says where), or the file cannot be written.
 
     Examples
     --------
@@ -57,25 +57,25 @@ def save(estimator: Any, path: _Path, *, provenance: dict[str, Any] | None = Non
     """
     if not isinstance(estimator, BaseEstimator) or isinstance(estimator, type):
         kind = f"the class {estimator.__name__}" if isinstance(estimator, type) else f"a {type(estimator).__name__}"
-        raise InputError(f"save takes a fitted estimator; got {kind}.")
+        raise InputError(f"save needs a fitted estimator; got {kind}.")
     write_model(estimator, path, estimator, provenance)
 
 
 def load(path: _Path, *, mmap_mode: Literal["r", "c"] | None = None) -> Any:
-    """The estimator that `save` wrote to a file.
+    """Load an estimator that `save` wrote.
 
-    Nothing in the file is run or imported: it names kinds of objects out of a fixed list and holds their numbers, which are checked
-    against the schema of the format before anything is made of them. Files of this and of earlier versions of the schema load for ever. On
-    the machine that saved it results are the same to the last bit.
+    Nothing in the file is run or imported: the file names kinds of objects from a fixed list and contains their values, which are checked
+    against the schema of the format before any object is built. Files of this and of earlier versions of the schema can always be loaded.
+    On the machine that saved the model, results are bitwise identical.
 
-    Cost: time and memory in proportion to the bytes of the file.
+    Cost: time and memory proportional to the size of the file.
 
     Parameters
     ----------
     path : path-like
     mmap_mode : {"r", "c"} or None, default=None
-        Leave the arrays in the file, to be read when they are used and shared between processes: ``"r"`` read only, ``"c"`` with changes
-        that stay in memory. The file must then stay as it is.
+        Memory-map the arrays, so that they are read when used and shared between processes: ``"r"`` read-only, ``"c"`` copy-on-write.
+        The file must then not be changed.
 
     Returns
     -------
@@ -84,14 +84,14 @@ def load(path: _Path, *, mmap_mode: Literal["r", "c"] | None = None) -> Any:
     Raises
     ------
     ModelError
-        The file is not a model, damaged, malformed, a pickle, or of another version of the format.
+        The file is not a model, is damaged or malformed, is a pickle, or has another version of the format.
     MemoryLimitError
-        It needs more memory than there is.
+        The model needs more memory than is available.
 
     Warns
     -----
     ModelWarning
-        It holds estimators of scikit-learn and was saved with another version of that.
+        The model contains estimators of scikit-learn and was saved with another version of scikit-learn.
 
     Examples
     --------
@@ -106,14 +106,15 @@ def load(path: _Path, *, mmap_mode: Literal["r", "c"] | None = None) -> Any:
     found = read_model(path, mmap_mode=mmap_mode)
     if isinstance(found, TableModel):
         raise ModelError(
-            f"{str(path)!r} is a model of the command line, with the columns and scales of its table: eigenspan transform applies it, and "
-            "eigenspan.cli.bundle.load opens it in Python."
+            f"{str(path)!r} is a model of the command line, with the columns and scales of its table. Apply it with eigenspan transform, "
+            "or "
+            "open it in Python with eigenspan.cli.bundle.load."
         )
     return found
 
 
 def describe(path: _Path) -> dict[str, Any]:
-    """What a model file says of itself, without loading the model.
+    """Return the description stored in a model file, without loading the model.
 
     Parameters
     ----------
@@ -122,8 +123,8 @@ def describe(path: _Path) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``class``, ``parameters`` (as text), ``saved`` (when, in UTC), ``versions``, ``provenance``, ``format``, ``version`` and ``sha256``,
-        the checksum, which is verified.
+        ``class``, ``parameters`` (as text), ``saved`` (time in UTC), ``versions``, ``provenance``, ``format``, ``version`` and ``sha256``
+        (the checksum, which is verified).
 
     Examples
     --------
@@ -136,15 +137,15 @@ def describe(path: _Path) -> dict[str, Any]:
     return read_header(Path(path))
 
 
-# ---------------------------------------------------------------------- also for other contents than one estimator
+# ---------------------------------------------------------------------- for any storable content
 def write_model(content: Any, path: _Path, estimator: Any, provenance: dict[str, Any] | None = None) -> None:
-    """Write anything that can be taken apart, the estimator among it, by which the file describes itself."""
+    """Write any storable object; the file is described by `estimator`, which is part of it."""
     provenance = {} if provenance is None else provenance
     if not isinstance(provenance, dict):
-        raise InputError(f"provenance takes a dict; got {provenance!r:.80}.")
+        raise InputError(f"provenance must be a dict; got {provenance!r:.80}.")
     _check_plain(provenance, "provenance")
     name, writer = type(estimator).__name__, Writer()
-    writer.value(estimator, name)  # first, so that messages name places as its users do
+    writer.value(estimator, name)  # first, so that messages use paths as users write them
     root = writer.value(content, "model")
     objects = {"kinds": writer.kinds, "objects": writer.objects, "root": root}
     header = {
@@ -160,35 +161,37 @@ def write_model(content: Any, path: _Path, estimator: Any, provenance: dict[str,
 
 
 def read_model(path: _Path, *, mmap_mode: Any = None) -> Any:
-    """What `write_model` wrote."""
+    """Read an object that `write_model` wrote."""
     if mmap_mode not in (None, "r", "c"):
         raise InputError(f"mmap_mode={mmap_mode!r} cannot be used: it must be None, 'r' or 'c'.")
     contents = read(Path(path), mmap_mode)
     objects = contents.objects
-    told = _told_apart(contents.header["versions"])
+    difference = _version_difference(contents.header["versions"])
     try:
         reader = Reader(contents.arrays, objects["kinds"])
         reader.read(objects["objects"])
         found = reader.value(objects["root"])
         if not isinstance(found, BaseEstimator | TableModel):
-            raise ValueError("it holds no estimator")
+            raise ValueError("it contains no estimator")
     except MemoryError:
         raise
-    except Exception as failure:  # what was put together by hand can fail in any way
-        if told is None:
+    except Exception as failure:  # crafted files can fail in any way
+        if difference is None:
             raise malformed(Path(path), failure) from failure
         raise ModelError(
-            f"{str(path)!r} was {told}, and cannot be put together here: {failure}. Load it with those versions, or fit the model again."
+            f"{str(path)!r} was {difference}, and cannot be loaded here: {failure}. Load it with those versions, or fit the model again."
         ) from failure
     if any(node["kind"].startswith("sklearn.") for node in objects["objects"]):
-        told = _told_apart(contents.header["versions"], ("scikit-learn",))
-        if told is not None:
-            warn(f"The model holds estimators of scikit-learn and was {told}: results may differ.", ModelWarning)
+        difference = _version_difference(contents.header["versions"], ("scikit-learn",))
+        if difference is not None:
+            warn(
+                f"The model contains estimators of scikit-learn and was {difference}: results may differ.", ModelWarning
+            )
     return found
 
 
 def versions() -> dict[str, str]:
-    """Of what results depend on."""
+    """Return the versions of Python and the libraries on which results depend."""
     from .. import __version__
 
     others = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
@@ -204,15 +207,17 @@ def _check_plain(value: Any, place: str) -> None:
             _check_plain(inside, f"{place}[{i}]")
     elif type(value) not in _PLAIN or (type(value) is float and value - value != 0):
         raise InputError(
-            f"{place} is {value!r:.80}: provenance takes texts, finite numbers, lists, and dicts with texts as keys."
+            f"{place} is {value!r:.80}: provenance may contain only texts, finite numbers, lists, and dicts with text keys."
         )
 
 
-def _told_apart(saved: dict[str, Any], names: Any = ("eigenspan", "scikit-learn", "numpy", "scipy")) -> str | None:
-    """In words, which of these have another version here than where the model was saved; None where none has."""
+def _version_difference(
+    saved: dict[str, Any], names: Any = ("eigenspan", "scikit-learn", "numpy", "scipy")
+) -> str | None:
+    """Describe which of the packages have another version than when the model was saved; None if all are equal."""
     here = versions()
     others = [name for name in names if saved.get(name) != here[name]]
     if not others:
         return None
     theirs = " and ".join(f"{name} {saved.get(name, 'of an unknown version')!s:.50}" for name in others)
-    return f"saved by {theirs}, and this is {' and '.join(f'{name} {here[name]}' for name in others)}"
+    return f"saved by {theirs}, while this is {' and '.join(f'{name} {here[name]}' for name in others)}"

@@ -1,4 +1,4 @@
-"""Linear maps for other programs: ONNX models of two nodes."""
+"""Export of linear maps as ONNX models of two or three nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..errors import InputError, ModelError
 from ..problem.map import Map, Raw
 from .archive import replacing
 
-#: Operators as of ONNX 1.2, which every runtime since knows.
+#: Operator set and format version of ONNX 1.2, which every later runtime supports.
 _OPSET, _IR = 9, 6
 
 
@@ -28,21 +28,21 @@ def to_onnx(
     input_name: str = "X",
     output_name: str = "embedding",
 ) -> Any:
-    """A fitted linear method, or scikit-learn's scalers and one, as an ONNX model, ``embedding = (X − mean) V``.
+    """Export a fitted linear method, optionally after scikit-learn's scalers, as an ONNX model ``embedding = (X − mean) V``.
 
-    Needs the package onnx: ``pip install "eigenspan[onnx]"``. The model has two nodes, ``Sub`` and ``MatMul`` (and ``Add`` where a method
-    shifts its embedding); any number of rows goes in.
+    Needs the package onnx: ``pip install "eigenspan[onnx]"``. The model has two nodes, ``Sub`` and ``MatMul`` (and ``Add`` if the method
+    shifts its embedding), and accepts any number of rows.
 
     Parameters
     ----------
     estimator : fitted estimator with a linear map
         PCA, LDA, LPP and the other linear methods, without ``kernel=``, also at the end of a pipeline after ``StandardScaler`` or
-        ``RobustScaler``, whose scales go into mean and V.
+        ``RobustScaler``, whose scaling is combined with mean and V.
     path : path-like, optional
         File to write.
     dtype : {"float32", "float64"}, default="float64"
-        Of what goes in, of the arithmetic and of what comes out. In single precision about six digits of the difference from the mean
-        survive, which are few where the data lie far from zero.
+        Type of the input, the arithmetic and the output. Single precision keeps about six digits of the input; if the data are far from
+        zero, few of them remain after subtracting the mean.
     input_name, output_name : str
 
     Returns
@@ -80,16 +80,17 @@ def _linear(estimator: Any) -> Map:
     if isinstance(map_, Map) and isinstance(map_.rows, Raw) and map_.known is None:
         return map_
     raise ModelError(
-        f"{name} has no linear map: new points are placed through training points, a kernel or layers, which two nodes cannot do. "
-        "eigenspan.save keeps it for Python; PCA, LDA, LPP and other linear methods without kernel= can be exported."
+        f"{name} has no linear map: it embeds new points through training points, a kernel or layers, which these ONNX nodes cannot "
+        "express. "
+        "Use eigenspan.save to keep it for Python; PCA, LDA, LPP and other linear methods without kernel= can be exported."
     )
 
 
 def _after(scaler: Any, map_: Map) -> Map:
-    """The map of what goes into a scaler: ``((x − c)/s − m) V = (x − c − s m) V/s``."""
+    """Combine a scaler and a map into one map: ``((x − c)/s − m) V = (x − c − s m) V/s``."""
     if type(scaler) not in (StandardScaler, RobustScaler):
         raise ModelError(
-            f"A {type(scaler).__name__} in a pipeline cannot be exported: StandardScaler and RobustScaler before the method can."
+            f"A {type(scaler).__name__} in a pipeline cannot be exported. Only StandardScaler and RobustScaler can, before the method."
         )
     check_is_fitted(scaler)
     centre = vars(scaler).get("mean_" if isinstance(scaler, StandardScaler) else "center_")

@@ -1,4 +1,4 @@
-"""A fitted estimator with the table it belongs to: what ``eigenspan embed --model`` saves and ``eigenspan transform`` applies."""
+"""The model of a table: what ``eigenspan embed --model`` saves and ``eigenspan transform`` applies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, eq=False)
 class TableModel:
-    """An estimator, and how the columns of a table become its features.
+    """A fitted estimator with the columns of its table and their scaling.
 
     Parameters
     ----------
@@ -16,11 +16,11 @@ class TableModel:
     estimator : fitted estimator
     columns : list of str
     center, scale : ndarray of shape (D,)
-        Subtracted from the columns, then divided by.
+        Values subtracted from the columns, and values they are then divided by.
     medians : ndarray of shape (D,)
-        In place of missing values.
+        Replacements for missing values.
     label, identifier : str or None
-        Columns carried through when a new table has them.
+        Columns copied to the output if a new table has them.
     """
 
     method: str

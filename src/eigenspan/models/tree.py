@@ -1,17 +1,17 @@
-"""An object as a list of parts that JSON and arrays can hold, and back.
+"""Convert objects to JSON values and arrays, and back.
 
-The objects of a file stand in a list, each after those it holds, so that one held twice is stored once and none can hold itself. An
-object is a dict with its ``kind`` and its fields. A value is a JSON number, text, truth value, null or list, or a dict of one entry that
-says what it is::
+The objects of a file are in a list, each after the objects it contains, so an object that is used twice is stored once, and no object
+can contain itself. An object is a dict with its ``kind`` and its fields. A value is a JSON number, text, boolean, null or list, or a
+dict with one entry that gives its type::
 
     {"array": 3}                     the fourth array of the file
     {"ref": 5}                       the sixth object of the list
     {"tuple": [...]}                 and {"dict": [[key, value], ...]}, {"slice": [start, stop, step]}
-    {"float": "nan"}                 or "inf", "-inf", which JSON cannot express
-    {"number": ["<f4", 0.5]}         a NumPy number; {"dtype": "<f8"} and {"type": "<f8"} NumPy's two names for a type
-    {"texts": [shape, [...]]}        an array of Python's own texts, numbers and None
+    {"float": "nan"}                 or "inf", "-inf", which JSON does not have
+    {"number": ["<f4", 0.5]}         a NumPy number; {"dtype": "<f8"} and {"type": "<f8"} a NumPy dtype and a NumPy scalar type
+    {"texts": [shape, [...]]}        an object array of texts, numbers and None
 
-Estimators have their fields in two dicts, ``parameters`` and ``attributes``.
+Estimators store their fields in two dicts, ``parameters`` and ``attributes``.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from .schema import kind_of, kinds
 from .schema.field_types import DEEPEST, SchemaError, Sizes
 from .schema.matrix_kinds import storable
 
-#: Kinds of NumPy types that a file may hold: truth values, numbers, texts and times, but no Python objects.
+#: Kinds of NumPy types that a file may contain: booleans, numbers, texts and times, but no Python objects.
 KINDS = "biufcSUMm"
-#: Fields of an estimator that hold values by name.
+#: Fields of an estimator that are dicts by name.
 _NAMED = ("parameters", "attributes")
-#: How often the bytes of all arrays may be looked at, and bytes that may always be: parts share arrays, but not without end.
-_LOOKS, _FREE = 64, 2**28
+#: Limit on reading shared arrays repeatedly: in total at most this many times the bytes of all arrays, plus a fixed number of bytes.
+_MAX_READS, _FREE_BYTES = 64, 2**28
 
 
 class _Checked:
-    """Kinds and lengths of the objects that were checked, by identity."""
+    """Kinds and lengths of the objects checked so far, by identity."""
 
     def __init__(self) -> None:
         self._found: dict[int, tuple[str, Sizes]] = {}
@@ -49,7 +49,7 @@ class _Checked:
 
 
 class Writer:
-    """Takes one object apart: its `objects` and `arrays` are what a file stores, and `kinds` the versions of their kinds."""
+    """Converts an object to the `objects` and `arrays` that a file stores, and the versions of their `kinds`."""
 
     def __init__(self) -> None:
         self.objects: list[dict[str, Any]] = []
@@ -57,16 +57,18 @@ class Writer:
         self.kinds: dict[str, int] = {}
         self._checked = _Checked()
         self._nodes: dict[int, dict[str, Any] | None] = {}
-        self._held: list[Any] = []  # an id names an object for as long as it lives
+        self._kept_alive: list[Any] = []  # keep objects alive, because ids are reused afterwards
 
     def value(self, x: Any, path: str, depth: int = 0) -> Any:
-        """The JSON value of x, which stands at `path` of the object that is saved."""
+        """Return the JSON value of x; `path` is the location of x in the saved object, for messages."""
         if x is None or type(x) in (bool, int, str):
             return x
         if type(x) is float:
             return x if math.isfinite(x) else {"float": str(x)}
         if depth > DEEPEST:
-            raise ModelError(f"{path} is nested more than {DEEPEST} levels deep, or holds itself: it cannot be saved.")
+            raise ModelError(
+                f"{path} is nested more than {DEEPEST} levels deep, or contains itself: it cannot be saved."
+            )
         if type(x) in (list, tuple):
             inside = [self.value(each, f"{path}[{i}]", depth + 1) for i, each in enumerate(x)]
             return inside if type(x) is list else {"tuple": inside}
@@ -95,14 +97,14 @@ class Writer:
         return {"scalar": self._node(np.asarray(x), path)}
 
     def _node(self, x: Any, path: str) -> Any:
-        """A reference to what is stored once, however often it is held."""
+        """Return a reference to an object or array; each is stored only once."""
         if id(x) in self._nodes:
             node = self._nodes[id(x)]
             if node is None:
-                raise ModelError(f"{path} holds itself: such an object cannot be saved.")
+                raise ModelError(f"{path} contains itself: such an object cannot be saved.")
             return node
         self._nodes[id(x)] = None
-        self._held.append(x)
+        self._kept_alive.append(x)
         node = self._array(x, path) if isinstance(x, np.ndarray) else self._object(x, path)
         self._nodes[id(x)] = node
         return node
@@ -117,7 +119,9 @@ class Writer:
             return {"texts": [list(x.shape), texts]}
         _spelled(x.dtype, path)
         whole = x.flags.c_contiguous or x.flags.f_contiguous
-        self.arrays.append(np.asarray(x) if whole else x.copy(order="K"))  # products round as the layout has it
+        self.arrays.append(
+            np.asarray(x) if whole else x.copy(order="K")
+        )  # keep the layout, because it affects rounding in products
         return {"array": len(self.arrays) - 1}
 
     def _object(self, x: Any, path: str) -> dict[str, int]:
@@ -144,7 +148,7 @@ class Writer:
 
 def _spelled(dtype: np.dtype, path: str) -> str:
     if dtype.kind not in KINDS:
-        raise ModelError(f"{path} has the NumPy type {dtype}, which a model file cannot hold.")
+        raise ModelError(f"{path} has the NumPy type {dtype}, which a model file cannot store.")
     return dtype.str
 
 
@@ -153,33 +157,34 @@ def _refusal(x: Any, path: str) -> ModelError:
     if callable(x) and not hasattr(x, "get_params"):
         called = getattr(x, "__qualname__", kind)
         return ModelError(
-            f"{path} is a function ({called}), and a model file holds numbers and names but no code. Use a kernel or metric that has a "
-            f"name, such as eigenspan.Kernel('rbf'); or, where only the fit needs it, set_params({name}=None) before saving. pickle keeps "
-            "functions that can be imported, in files that only people you trust may write."
+            f"{path} is a function ({called}), but a model file stores data only, no code. Use a kernel or metric with a name, such as "
+            f"eigenspan.Kernel('rbf'); or, if only the fit needs it, call set_params({name}=None) before saving. pickle can save "
+            "functions that "
+            "can be imported, but use it only for files that only people you trust can write."
         )
     known = ", ".join(sorted(name.removeprefix("sklearn.") for name in kinds() if name.startswith("sklearn.")))
     return ModelError(
-        f"{path} is a {kind}, which a model file cannot hold: it holds eigenspan's own classes, arrays, numbers, texts, and of "
-        f"scikit-learn {known}. Save the rest without it, or use pickle, in files that only people you trust may write."
+        f"{path} is a {kind}, which a model file cannot store. It can store eigenspan's own classes, arrays, numbers, texts, and these "
+        f"classes of scikit-learn: {known}. Save the model without it, or use pickle, only for files that only people you trust can write."
     )
 
 
 class Reader:
-    """Puts together what `Writer` took apart. Raises ValueError, TypeError or KeyError for what no writer has made."""
+    """Builds the objects that `Writer` stored. Raises ValueError, TypeError or KeyError for contents that `Writer` never produces."""
 
     def __init__(self, arrays: list[Any], versions: Any = None) -> None:
         self.arrays = arrays
         self.objects: list[Any] = []
         self._checked = _Checked()
         self._versions = versions if isinstance(versions, dict) else {}
-        self._looks = _FREE + _LOOKS * sum(array.nbytes for array in arrays)
+        self._readable_bytes = _FREE_BYTES + _MAX_READS * sum(array.nbytes for array in arrays)
 
     def read(self, objects: list[Any]) -> None:
-        """Every object of the list, in its order."""
+        """Build every object of the list, in order."""
         for node in objects:
             name, known = node["kind"], kinds()
             if not isinstance(name, str) or name not in known:
-                raise ValueError(f"it names the kind {name!r:.100}, which this format does not have")
+                raise ValueError(f"it contains the unknown kind {name!r:.100}")
             kind, version = known[name], self._versions.get(name, 1)
             parts = {part: self._part(part, value) for part, value in node.items() if part != "kind"}
             parts = kind.migrated(parts, version if type(version) is int else 0)
@@ -194,7 +199,7 @@ class Reader:
         return self.value(value)
 
     def value(self, x: Any) -> Any:
-        """The value that this JSON stands for."""
+        """Return the value that a JSON value represents."""
         if isinstance(x, list):
             return [self.value(each) for each in x]
         if not isinstance(x, dict):
@@ -212,11 +217,11 @@ class Reader:
     def _stored(self, kind: str, place: Any) -> Any:
         stored = self.arrays if kind == "array" else self.objects
         if type(place) is not int or not 0 <= place < len(stored):
-            raise ValueError(f"it refers to {kind} {place!r:.20}, and there are {len(stored)} before")
+            raise ValueError(f"it refers to {kind} {place!r:.20}, but only {len(stored)} come before")
         if kind == "array":
-            self._looks -= stored[place].nbytes
-            if self._looks < 0:
-                raise ValueError("it refers to its arrays more often than any model does")
+            self._readable_bytes -= stored[place].nbytes
+            if self._readable_bytes < 0:
+                raise ValueError("it refers to its arrays more often than allowed")
         return stored[place]
 
     def _of_numpy(self, kind: str, content: Any) -> Any:
@@ -225,7 +230,7 @@ class Reader:
         if kind == "scalar":
             return self.value(content)[()]
         if kind not in ("number", "dtype", "type"):
-            raise ValueError(f"it holds a value of the kind {kind!r:.50}, which does not exist")
+            raise ValueError(f"it contains a value of the unknown type {kind!r:.50}")
         dtype = plain_dtype(content[0] if kind == "number" else content)
         if kind == "number":
             return dtype.type(self.value(content[1]))
@@ -235,23 +240,23 @@ class Reader:
 def _slice(inside: list[Any]) -> slice:
     start, stop, step = inside
     if not all(each is None or type(each) is int for each in inside):
-        raise ValueError("it holds a slice that is not of whole numbers")
+        raise ValueError("it contains a slice whose ends are not whole numbers")
     return slice(start, stop, step)
 
 
 def _texts(shape: list[int], texts: list[Any]) -> Any:
     if any(type(text) not in (str, int, float, bool, type(None)) for text in texts):
-        raise ValueError("it holds an array of other objects than texts and numbers")
+        raise ValueError("it contains an array of objects other than texts and numbers")
     if any(type(length) is not int or not 0 <= length <= len(texts) for length in shape):
-        raise ValueError(f"it holds {len(texts)} texts in the shape {shape!r:.60}")
+        raise ValueError(f"it contains {len(texts)} texts with the shape {shape!r:.60}")
     made = np.empty(len(texts), dtype=object)
     made[:] = texts
     return made.reshape(shape)
 
 
 def plain_dtype(spelled: Any) -> np.dtype:
-    """The NumPy type of this name, if it is one of numbers, texts or times."""
+    """Return the NumPy dtype of this name; raise ValueError unless it is one of booleans, numbers, texts or times."""
     dtype = np.dtype(spelled) if isinstance(spelled, str) else None
     if dtype is None or dtype.kind not in KINDS or dtype.hasobject:
-        raise ValueError(f"it holds an array of the type {spelled!r:.50}, which is not a plain one")
+        raise ValueError(f"it contains an array of the type {spelled!r:.50}, which is not allowed")
     return dtype

@@ -1,23 +1,23 @@
-"""Pictures of embeddings, drawn without touching pyplot's state: everything takes or returns plain axes and figures.
+"""Displays of embeddings. They use no pyplot state: every function takes and returns axes and figures.
 
-Each display is made in scikit-learn's manner: ``SomeDisplay.from_estimator(fitted)`` draws at once, ``SomeDisplay(data).plot(ax)`` when
-asked to, and what was drawn is in ``ax_``, ``figure_`` and other attributes with a trailing underscore.
+The displays follow scikit-learn: ``SomeDisplay.from_estimator(fitted)`` draws at once; ``SomeDisplay(data).plot(ax)`` draws later. The
+results are in ``ax_``, ``figure_`` and other attributes with a trailing underscore.
 
 ::
 
-    EmbeddingDisplay     one embedding: classes, numbers or pictures as points
-    PairsDisplay         a few of its axes, each with each
+    EmbeddingDisplay     one embedding: points with classes, numbers or images
+    PairsDisplay         all pairs of a few axes
     GalleryDisplay       several embeddings, side by side, with one legend
     GraphDisplay         an embedding over its neighbour graph
     BiplotDisplay        points, and arrows of features, for linear methods
     DistortionDisplay    where an embedding is distorted
-    SpectrumDisplay      eigenvalues, the gap at the cut and the dimension that they suggest
-    DimensionDisplay     an estimate of dimension and its curve, or several estimates
-    RankCurvesDisplay    how many neighbours embeddings keep, at every size of neighbourhood
-    StabilityDisplay     how far axes turn under the bootstrap
+    SpectrumDisplay      eigenvalues, the gap after the last one kept, and the suggested dimension
+    DimensionDisplay     an estimate of the intrinsic dimension with its curve, or several estimates
+    RankCurvesDisplay    the share of neighbours that embeddings preserve, for every neighbourhood size
+    StabilityDisplay     angles between the axes of bootstrap resamples
 
-    scatter, grid, spectrum   the first, the third and the seventh in short
-    plot_deviations           how far the edges of `RelaxedMVU` stray
+    scatter, grid, spectrum   short functions for EmbeddingDisplay, GalleryDisplay and SpectrumDisplay
+    plot_deviations           deviations of the edges of `RelaxedMVU`
 """
 
 from .biplot import BiplotDisplay

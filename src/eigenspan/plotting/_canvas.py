@@ -1,4 +1,4 @@
-"""matplotlib, imported when first needed, and the look that all pictures share."""
+"""Helpers to make figures and panels with a common style; matplotlib is imported when first needed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ QUIET, MID = "#b8bcc2", "#7d838c"
 
 
 def new_figure(width: float, height: float) -> Any:
-    """A figure that belongs to no window and no backend: ``figure.savefig`` works everywhere."""
+    """Return a figure without window or backend; ``figure.savefig`` works everywhere."""
     try:
         from matplotlib.figure import Figure
     except ImportError as failure:
@@ -23,12 +23,12 @@ def new_figure(width: float, height: float) -> Any:
 
 
 def new_axes(width: float = 4.2, height: float = 3.8, **subplot: Any) -> Any:
-    """One empty panel."""
+    """Return one empty panel on a new figure."""
     return new_figure(width, height).add_subplot(**subplot)
 
 
 def axes_of(ax: Any, width: float = 4.2, height: float = 3.8) -> Any:
-    """The axes that were given, or new ones."""
+    """Return the given axes, or new ones."""
     if ax is None:
         return new_axes(width, height)
     if not hasattr(ax, "transAxes"):
@@ -46,9 +46,10 @@ def tiles(
     high: float = 0,
     each: float = 0,
 ) -> tuple[Any, list[list[Any]]]:
-    """Panels of equal size, so many for each embedding: those of one in rows of their own, unless all have but one.
+    """Return a figure and, for each embedding, its panels; all panels have equal size.
 
-    A figure that is not given is made, with room to spare for a legend (`wide`), a title (`high`) and words over the panels (`each`).
+    Each embedding starts a new row of panels, unless every embedding has only one panel. A new figure is made if `figure` is None, with
+    extra space for a legend (`wide`), a title (`high`) and text above the panels (`each`).
     """
     alone = max(counts) == 1
     columns = max(1, min(columns, len(counts) if alone else max(counts)))
@@ -65,12 +66,12 @@ def tiles(
 
 
 def beneath(figure: Any, text: str) -> None:
-    """A remark under all panels."""
+    """Write a remark below all panels."""
     figure.supxlabel(text, fontsize=8, color=ink())
 
 
 def frame(ax: Any, title: str | None) -> None:
-    """A thin frame, no ticks: the axes of an embedding have no units."""
+    """Draw a thin frame without ticks: the axes of an embedding have no units."""
     for axis in ("x", "y", "z"):
         if hasattr(ax, f"set_{axis}ticks"):
             getattr(ax, f"set_{axis}ticks")([])
@@ -83,15 +84,15 @@ def frame(ax: Any, title: str | None) -> None:
 
 
 def name_axes(ax: Any, names: Any) -> None:
-    """Small names beside the axes of an embedding, in a picture with depth without what stands in brackets."""
+    """Write small names at the axes of an embedding; in three dimensions, without the part in brackets."""
     for axis, name in zip("xyz", names, strict=False):
         deep = {"labelpad": -12} if hasattr(ax, "set_zlim") else {}
         getattr(ax, f"set_{axis}label")(name.split(" (")[0] if deep else name, fontsize=9, color=ink(), **deep)
 
 
 def equal(ax: Any, own: bool) -> None:
-    """One unit as long on all axes: the panel takes the shape of the points, unless that would be very flat, and so does a figure of
-    its own."""
+    """Give all axes the same scale. The panel takes the shape of the points, unless that would be very flat; so does a figure that was
+    made for the display (`own`)."""
     wide, high = np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())
     deep = hasattr(ax, "set_zlim")
     flat = max(wide, high) > 4 * min(wide, high) and not deep
@@ -101,7 +102,7 @@ def equal(ax: Any, own: bool) -> None:
 
 
 def note(ax: Any, text: str) -> None:
-    """A remark in the lower right corner, above those made before."""
+    """Write a remark in the lower right corner, above earlier remarks."""
     made = sum(remark.get_gid() == "note" for remark in ax.texts)
     place = {"transform": ax.transAxes, "ha": "right", "va": "bottom", "fontsize": 7, "color": ink(), "gid": "note"}
     add = ax.text2D if hasattr(ax, "text2D") else ax.text
@@ -109,21 +110,21 @@ def note(ax: Any, text: str) -> None:
 
 
 def ink() -> Any:
-    """The colour of words: a soft black, or what matplotlib writes with where its style is another, as on a dark ground."""
+    """Return the text colour: a soft black, or matplotlib's text colour if another style, such as a dark one, is set."""
     from matplotlib import rcParams
 
     return "#333333" if rcParams["text.color"] == "black" else rcParams["text.color"]
 
 
 def halo(ax: Any) -> list[Any]:
-    """A rim of the panel's own colour around words, which keeps them readable over points."""
+    """Return a path effect that outlines text in the background colour, so that it stays readable over points."""
     from matplotlib.patheffects import withStroke
 
     return [withStroke(linewidth=3, foreground=ax.get_facecolor())]
 
 
 def finish(ax: Any, x: str, y: str, title: str) -> Any:
-    """Name the axes and the picture, and leave out the frame on the far sides."""
+    """Label the axes and the panel, and remove the top and right spines."""
     ax.set_xlabel(x, color=ink())
     ax.set_ylabel(y, color=ink())
     ax.set_title(title, fontsize=11, color=ink())
@@ -133,7 +134,7 @@ def finish(ax: Any, x: str, y: str, title: str) -> Any:
 
 
 def logarithmic(ax: Any, side: str) -> None:
-    """A logarithmic scale along the "x" or the "y" axis as it stands, with plain numbers; 1, 2 and 5 where it spans few powers of ten."""
+    """Set a logarithmic scale with plain numbers on the "x" or "y" axis; ticks at 1, 2 and 5 if it covers less than three powers of ten."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     getattr(ax, f"set_{side}scale")("log")
@@ -145,5 +146,5 @@ def logarithmic(ax: Any, side: str) -> None:
 
 
 def quiet_legend(ax: Any, **given: Any) -> Any:
-    """A legend without a box."""
+    """Draw a legend without a frame."""
     return ax.legend(**{"frameon": False, "fontsize": 9, "handletextpad": 0.5} | given)

@@ -1,4 +1,4 @@
-"""Points, drawn: their colours, shapes and legend, outliers, strips and pictures in place of dots."""
+"""Draw points: colours, shapes, legend, outliers, one-dimensional embeddings, and images in place of points."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from ._canvas import frame, ink, note
 from ._colours import MARKERS, MISSING, SEQUENTIAL, Colours
 from ._read import Array
 
-#: Fewer points than this are always all shown.
-_ENOUGH = 200
-#: The share of points at each end that may leave the view, and how much of the range the rest must fill to keep them.
-_TAIL, _SQUEEZED = 0.003, 0.85
-#: Legend entries in a column.
-_LONG = 14
+#: With fewer points than this, outliers are never cropped.
+_MIN_CROPPED = 200
+#: Share of the points at each end that may be cropped, and the share of the range below which the cropped view is used.
+_TAIL, _MAX_CROPPED_RANGE = 0.003, 0.85
+#: Maximum number of legend entries in a column.
+_MAX_COLUMN_ENTRIES = 14
 
 
 def as_plane(Y: Array) -> Array:
-    """The first two columns; one column becomes a strip with a fixed, meaningless jitter."""
+    """Return the first two columns; a single column gets a second one of fixed random values."""
     if Y.shape[1] == 1:
         return np.column_stack([Y[:, 0], np.random.default_rng(0).uniform(-1, 1, Y.shape[0])])
     return Y[:, :2]
 
 
 def draw(ax: Any, Y: Array, colours: Colours, title: str | None, **style: Any) -> list[Any]:
-    """Points on given axes, in a shuffled but fixed order so that no class lies on top of all others; a collection for each shape."""
+    """Draw points in a fixed random order, so that no class covers all others; return one collection per shape."""
     n = Y.shape[0]
     order = np.random.default_rng(0).permutation(n)
     size = float(np.clip(9000 / n, 1.5, 26))
@@ -41,7 +41,7 @@ def draw(ax: Any, Y: Array, colours: Colours, title: str | None, **style: Any) -
     if Y.shape[1] == 2:
         _crop(ax, Y)
     if colours.repeated:
-        note(ax, f"{colours.repeated} classes: colours and shapes come again")
+        note(ax, f"{colours.repeated} classes: colours and shapes are reused")
     return drawn
 
 
@@ -54,26 +54,26 @@ def _paint(colours: Colours, rows: Any) -> dict[str, Any]:
 
 
 def _crop(ax: Any, Y: Array) -> None:
-    """Leave a few far outliers out of view, and say how many, where they would squeeze all other points together."""
-    if Y.shape[0] < _ENOUGH:
+    """Crop far outliers, and write their number, if they would compress all other points into a small part of the panel."""
+    if Y.shape[0] < _MIN_CROPPED:
         return
     low, high = np.quantile(Y, [_TAIL, 1 - _TAIL], axis=0)
     margin = 0.2 * (high - low)
     low, high = low - margin, high + margin
     full, shown = np.ptp(Y, axis=0), high - low
-    cut = (shown > 0) & (shown < _SQUEEZED * full)
+    cut = (shown > 0) & (shown < _MAX_CROPPED_RANGE * full)
     if not cut.any():
         return
     for axis, set_limits in enumerate((ax.set_xlim, ax.set_ylim)):
         if cut[axis]:
             set_limits(low[axis], high[axis])
     outside = int(np.any(((low > Y) | (high < Y)) & cut, axis=1).sum())
-    note(ax, f"{outside} outside the view")
+    note(ax, f"outliers not shown: {outside}")
 
 
 # ---------------------------------------------------------------------- what the colours mean
 def key(ax: Any, drawn: list[Any], colours: Colours, title: str | None, wanted: bool = True) -> tuple[Any, Any]:
-    """The legend or the colour bar of one panel, and None for the other; two times None where there is nothing to tell."""
+    """Draw the legend or the colour bar of one panel, and return both, None if not drawn."""
     if not wanted or not (colours.continuous or len(colours.classes) > 1):
         return None, None
     if colours.continuous:
@@ -83,7 +83,7 @@ def key(ax: Any, drawn: list[Any], colours: Colours, title: str | None, wanted: 
 
 
 def shared_key(figure: Any, axes: list[Any], drawn: Any, colours: Colours, title: str | None) -> tuple[Any, Any]:
-    """The same of several panels, once, to the right."""
+    """Draw one legend or colour bar for several panels, to the right of them, and return both, None if not drawn."""
     if colours.continuous:
         return None, colour_bar(figure, drawn, axes, title, fraction=0.03)
     if len(colours.classes) < 2:
@@ -92,21 +92,21 @@ def shared_key(figure: Any, axes: list[Any], drawn: Any, colours: Colours, title
 
 
 def colour_bar(figure: Any, drawn: Any, axes: Any, title: str | None, **place: Any) -> Any:
-    """A colour bar without a frame."""
+    """Draw a colour bar without a frame."""
     bar = figure.colorbar(drawn, ax=axes, **{"pad": 0.02, "label": title or ""} | place)
     bar.outline.set_visible(False)
     return bar
 
 
 def legend_style(colours: Colours, title: str | None) -> dict[str, Any]:
-    """What the legends of one panel and of many have in common; long ones get several columns."""
-    columns = -(-len(colours.classes) // _LONG)
+    """Return the legend options shared by displays of one panel and of many; long legends get several columns."""
+    columns = -(-len(colours.classes) // _MAX_COLUMN_ENTRIES)
     packed = {"ncols": columns, "columnspacing": 0.8} if columns > 1 else {}
     return {"handles": legend_handles(colours), "frameon": False, "title": title or None, "handletextpad": 0.2} | packed
 
 
 def legend_handles(colours: Colours) -> list[Any]:
-    """One mark for each class."""
+    """Return one legend handle for each class."""
     from matplotlib.lines import Line2D
 
     return [
@@ -127,22 +127,22 @@ def legend_handles(colours: Colours) -> list[Any]:
 
 # ---------------------------------------------------------------------- pictures in place of dots
 def read_images(images: Any, shape: Any, n: int) -> Any:
-    """One picture a point, (n, height, width) or with colours behind, between 0 and 1."""
+    """Return the images as (n, height, width) or (n, height, width, channels), scaled to values between 0 and 1."""
     found = np.asarray(images, dtype=np.float64)
     if shape is not None:
         shape = tuple(int(side) for side in shape)
         if found.ndim != 2 or found.shape[1] != int(np.prod(shape)):
             raise InputError(
-                f"image_shape={shape} asks for rows of {int(np.prod(shape))} pixels; images have shape {found.shape}."
+                f"image_shape={shape} needs rows of {int(np.prod(shape))} pixels, but images have shape {found.shape}."
             )
         found = found.reshape(found.shape[0], *shape)
     if found.ndim not in (3, 4) or (found.ndim == 4 and found.shape[3] not in (3, 4)):
         raise InputError(
-            f"images must have shape (n, height, width), or (n, height, width, 3) with colours; got {found.shape}. "
-            "Give image_shape=(height, width) where each row holds the pixels of one picture."
+            f"images must have shape (n, height, width), or (n, height, width, 3) with colours, but have shape {found.shape}. "
+            "Pass image_shape=(height, width) if each row holds the pixels of one image."
         )
     if found.shape[0] != n:
-        raise InputError(f"There are {found.shape[0]} images for {n} points: one for each is needed.")
+        raise InputError(f"There are {found.shape[0]} images for {n} points: pass one image per point.")
     if not np.isfinite(found).all():
         raise InputError(f"images hold {int((~np.isfinite(found)).sum())} missing or infinite pixels.")
     low, high = found.min(), found.max()
@@ -150,9 +150,9 @@ def read_images(images: Any, shape: Any, n: int) -> Any:
 
 
 def draw_images(ax: Any, Y: Array, images: Any, colours: Colours, size: float, drawn: Any) -> list[Any]:
-    """Pictures on as many points as there is room for, framed in the colours of the dots that were drawn.
+    """Draw images on as many points as fit, framed in the colours of the points.
 
-    `size` is their longer side as a share of the panel's width; which points get one follows a fixed shuffled order.
+    `size` is the longer side of an image as a share of the panel width. Points are tried in a fixed random order.
     """
     from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
@@ -169,14 +169,14 @@ def draw_images(ax: Any, Y: Array, images: Any, colours: Colours, size: float, d
 
 
 def size_in_points(ax: Any) -> tuple[float, float]:
-    """Width and height of a panel in points, as its figure is laid out so far."""
-    ax.figure.figure.draw_without_rendering()  # of a part of a figure, `.figure` is the whole
+    """Return width and height of a panel in points, after the current layout of its figure."""
+    ax.figure.figure.draw_without_rendering()  # `ax.figure` may be a SubFigure; its `.figure` is the whole
     box = ax.get_window_extent()
     return 72.0 * box.width / ax.figure.dpi, 72.0 * box.height / ax.figure.dpi
 
 
 def _apart(places: Array, least: Array) -> list[int]:
-    """Points within the panel, in a fixed shuffled order, of which no two are nearer than `least` in both directions."""
+    """Return points within the panel, in a fixed random order, so that any two differ by at least `least` in one direction."""
     kept: list[int] = []
     for i in np.random.default_rng(0).permutation(np.flatnonzero(((places >= 0) & (places <= 1)).all(axis=1))):
         if not kept or (np.abs(places[kept] - places[i]) / least).max(axis=1).min() >= 1:

@@ -1,4 +1,4 @@
-"""From labels to colours: a few classes, many classes, or a continuous quantity."""
+"""Colours for labels: for a few classes, many classes, or a continuous quantity."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from ..data.labels import is_missing, label_array
 from ..errors import LabelError
 
-#: Okabe & Ito's colours, told apart with any colour vision; their black goes last.
+#: Okabe and Ito's colours, distinguishable with any colour vision; their black comes last.
 FEW = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442", "#000000")
-#: Petroff's ten, made for deficient colour vision too (matplotlib's "petroff10"); then black and a pink of our own, untested for it.
+#: Petroff's ten colours, designed for deficient colour vision too (matplotlib's "petroff10"); then black and a pink, not tested for it.
 TWELVE = (
     *("#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd"),
     *("#000000", "#f7b6d2"),
 )
-#: Shapes in which the colours come again when there are more classes than colours.
+#: Shapes that are combined with the colours if there are more classes than colours.
 MARKERS = ("o", "^", "s", "D", "v", "P", "X")
 SEQUENTIAL = "viridis"
 MISSING = "#d0d3d8"
@@ -27,21 +27,21 @@ MOST_CLASSES = 12
 
 @dataclass(frozen=True, eq=False)
 class Colours:
-    """How to colour n points.
+    """Colours and shapes of n points.
 
     Parameters
     ----------
     values : ndarray
-        What ``Axes.scatter`` takes as ``c``: n colours, or n numbers when `continuous`.
+        The argument ``c`` of ``Axes.scatter``: n colours, or n numbers if `continuous`.
     classes : dict
-        Legend entries, label to colour; empty when there would be too many.
+        Legend entries, from label to colour; empty if there would be too many.
     continuous : bool
     markers : ndarray of shape (n,) or None
-        The shape of each point; None where all are dots.
+        The shape of each point; None if all are circles.
     shapes : dict
-        Label to shape, as in the legend, where not all are dots.
+        From label to shape, for the legend, if not all points are circles.
     repeated : int
-        How many classes there are, if these are more than colours and shapes tell apart; otherwise 0.
+        Number of classes if there are more than combinations of colour and shape; otherwise 0.
     """
 
     values: Any
@@ -53,7 +53,7 @@ class Colours:
 
 
 def colours_of(labels: Any, n: int) -> Colours:
-    """Colours for the labels of n points; where they are missing, grey."""
+    """Return the colours for the labels of n points; points without a label are grey."""
     if labels is None:
         return Colours(np.full(n, FEW[0]))
     order = _categories(labels)
@@ -65,14 +65,14 @@ def colours_of(labels: Any, n: int) -> Colours:
     if labels.dtype.kind in "fiu" and distinct.size > MOST_CLASSES and _is_quantity(labels.dtype, distinct):
         return Colours(np.where(missing, np.nan, labels.astype(np.float64)), continuous=True)
     codes = np.searchsorted(distinct, known)
-    if order:  # classes of a pandas category come in its order
+    if order:  # keep the order of pandas categories
         turn = np.argsort([order.get(str(label), 0) for label in distinct], kind="stable")
         distinct, codes = distinct[turn], np.argsort(turn)[codes]
     return _classes(codes, missing, distinct)
 
 
 def _vector(labels: Any, n: int) -> NDArray[Any]:
-    must = f"labels must be one value for each of the {n} points"
+    must = f"labels must be one value per point ({n} points)"
     try:
         found = label_array(labels)
     except LabelError:
@@ -80,7 +80,7 @@ def _vector(labels: Any, n: int) -> NDArray[Any]:
     except ValueError as refusal:
         raise LabelError(f"{must}: {refusal}") from None
     if found.shape != (n,):
-        raise LabelError(f"{must}; got shape {found.shape}.")
+        raise LabelError(f"{must}, but have shape {found.shape}.")
     return found
 
 
@@ -90,7 +90,7 @@ def _categories(labels: Any) -> dict[str, int]:
 
 
 def _is_quantity(dtype: Any, distinct: NDArray[Any]) -> bool:
-    """More than 12 different floats, or so many whole numbers that they can only be an amount."""
+    """Whether values are a quantity: more than 12 distinct floats, or more than 50 distinct whole numbers."""
     return bool(dtype.kind == "f" or distinct.size > 50)
 
 
@@ -105,7 +105,7 @@ def _missing(labels: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _classes(codes: NDArray[np.intp], missing: NDArray[np.bool_], distinct: NDArray[Any]) -> Colours:
-    """Colours, and beyond twelve classes shapes as well: every pair of them once, before any comes again."""
+    """Return class colours; with more than twelve classes, combinations of colour and shape, each used once before any is reused."""
     palette = visible(FEW if distinct.size <= len(FEW) else TWELVE)
     values, shapes = np.full(missing.size, MISSING, dtype=object), np.full(missing.size, MARKERS[0], dtype=object)
     values[~missing] = np.array(palette, dtype=object)[codes % len(palette)]
@@ -122,7 +122,7 @@ def _classes(codes: NDArray[np.intp], missing: NDArray[np.bool_], distinct: NDAr
 
 
 def visible(palette: tuple[str, ...]) -> tuple[str, ...]:
-    """The palette with white for black where matplotlib draws on a dark ground."""
+    """Return the palette, with white instead of black on a dark background."""
     from matplotlib import rcParams
     from matplotlib.colors import to_rgb
 

@@ -1,4 +1,4 @@
-"""Points and features in one picture."""
+"""Biplot: points and features in one picture."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from ..errors import InputError
 from ._canvas import ink, note
 from ._labels import place_labels
 from ._read import Array, attribute, column_names, embedding_of, fitted_part, read_embedding
-from .point_cloud import EmbeddingDisplay, told_by
+from .point_cloud import EmbeddingDisplay, display_options_of
 
-#: How far the longest arrow reaches, as a share of the way to the farthest point.
-_REACH = 0.85
+#: Length of the longest arrow, as a share of the distance to the farthest point.
+_ARROW_SHARE = 0.85
 
 
 class BiplotDisplay:
-    """The points of a linear method, and an arrow for every feature.
+    """The points of a linear method, with an arrow for every feature.
 
     .. math:: x_{ij} - \\bar x_j \\approx y_i \\cdot \\ell_j = (y_i s^{\\alpha - 1}) \\cdot (\\ell_j s^{1 - \\alpha})
 
-    A feature is large at points in the direction of its arrow, as far as the axes tell: a point's coordinates times the arrow's are what
-    ``inverse_transform`` makes of that feature, less its mean. With α = 1 points keep their distances (for PCA, the form
-    biplot); with α = 0 they are divided by their standard deviation s along every axis, and the arrows of PCA have the angles of the
-    features' correlations and the lengths of their standard deviations, as far as two axes show them (the covariance biplot). All
-    arrows are drawn longer or shorter by one factor, written in the corner, to fill the picture.
+    The coordinates of a point times the arrow of a feature approximate that feature at the point, as ``inverse_transform`` does, less its
+    mean: a feature is large at points in the direction of its arrow. With α = 1, points keep their distances (for PCA, the form biplot).
+    With α = 0, points are divided by their standard deviation s along every axis; for PCA, angles between arrows then show the
+    correlations of the features, and lengths their standard deviations, as far as two axes can (the covariance biplot). All arrows are
+    scaled by one factor, written in the corner, to fill the picture.
 
     Parameters
     ----------
     scores : array-like of shape (n_points, n_components)
     loadings : array-like of shape (n_features, n_components)
-        What one unit of each axis adds to each feature.
+        Change of each feature per unit of each axis.
     y : array-like of shape (n_points,), optional
         Classes or numbers.
     feature_names : sequence of str, optional
-        "x0", "x1", … if not given.
+        Default: "x0", "x1", …
     alpha : float, default=1.0
-        Between 0 and 1, as above.
+        Between 0 and 1, see above.
     **given
         Parameters of `EmbeddingDisplay`.
 
@@ -50,11 +50,11 @@ class BiplotDisplay:
     points_ : EmbeddingDisplay
     arrows_ : list of Annotation
     labels_ : list of Annotation
-        The names at their tips.
+        Names of the features at the tips of the arrows.
     features_ : ndarray of int
-        Which features are drawn, longest arrow first.
+        Indices of the features drawn, longest arrow first.
     factor_ : float
-        By what the arrows are longer than the loadings.
+        Ratio of the lengths of arrows to the lengths of loadings.
 
     Examples
     --------
@@ -81,11 +81,11 @@ class BiplotDisplay:
         self.loadings = real_numbers(loadings, "Loadings", InputError)
         if self.loadings.ndim != 2 or self.loadings.shape[1] != Y.shape[1] or Y.shape[1] < 2:
             raise InputError(
-                f"A biplot needs two axes or more and as many loadings a feature: scores have shape {Y.shape} and loadings "
+                f"A biplot needs at least two axes, and loadings with as many columns as the scores: scores have shape {Y.shape}, loadings "
                 f"{self.loadings.shape}."
             )
         if not np.isfinite(self.loadings).all() or not self.loadings.any():
-            raise InputError("The loadings are missing, infinite or all zero: there is no arrow to draw.")
+            raise InputError("The loadings are missing, infinite or all zero: no arrow can be drawn.")
         names = [f"x{j}" for j in range(len(self.loadings))] if feature_names is None else list(map(str, feature_names))
         if len(names) != len(self.loadings):
             raise InputError(f"There are {len(names)} feature_names for {len(self.loadings)} features.")
@@ -109,10 +109,10 @@ class BiplotDisplay:
         X : array-like of shape (n_points, n_features), optional
             Points to draw instead of the training points.
         top : int, default=8
-            How many features get an arrow, those of the longest ones.
+            Number of features that get an arrow: those with the longest arrows.
         ax : matplotlib Axes, optional
         **given
-            Parameters of the class; names of features are ``feature_names_in_`` where there are some.
+            Parameters of the class. Names of features default to ``feature_names_in_``.
 
         Returns
         -------
@@ -121,19 +121,22 @@ class BiplotDisplay:
         attribute(fitted, "components_", "arrows of features need a linear method, such as PCA, without a kernel.")
         part = fitted_part(fitted)
         Y, loadings = embedding_of(fitted, X), _loadings(part)
-        told = told_by(fitted, Y) | {"aspect": "equal", "feature_names": _feature_names(part, fitted, len(loadings))}
-        return cls(Y, loadings, y, **told | given).plot(ax, top=top)
+        defaults = display_options_of(fitted, Y) | {
+            "aspect": "equal",
+            "feature_names": _feature_names(part, fitted, len(loadings)),
+        }
+        return cls(Y, loadings, y, **defaults | given).plot(ax, top=top)
 
     def plot(self, ax: Any = None, *, axes: Sequence[int] = (0, 1), top: int = 8, legend: bool = True) -> BiplotDisplay:
-        """Draw it.
+        """Draw the points and the arrows.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure, which pyplot does not know of, if not given.
+            Panel to draw on; default: a new figure, without pyplot.
         axes : pair of int, default=(0, 1)
         top : int, default=8
-            How many features get an arrow, those of the longest ones.
+            Number of features that get an arrow: those with the longest arrows.
         legend : bool, default=True
 
         Returns
@@ -141,7 +144,7 @@ class BiplotDisplay:
         BiplotDisplay
         """
         if top < 1 or len(axes) != 2:
-            raise InputError(f"A biplot has at least one arrow and two axes; got top={top} and axes={tuple(axes)}.")
+            raise InputError(f"A biplot needs top >= 1 and two axes; got top={top} and axes={tuple(axes)}.")
         drawn = self.points_.plot(ax, axes=axes, legend=legend)
         arrows = self.loadings[:, list(axes)]
         lengths = np.linalg.norm(arrows, axis=1)
@@ -161,7 +164,7 @@ class BiplotDisplay:
 
 
 def _loadings(part: Any) -> Array:
-    """What one unit of each axis adds to each feature, as ``inverse_transform`` says, or else the pseudoinverse of the axes."""
+    """Return the change of each feature per unit of each axis, by ``inverse_transform`` or, without one, the pseudoinverse of the axes."""
     d = len(part.components_)
     if hasattr(part, "inverse_transform"):
         rebuilt = np.asarray(part.inverse_transform(np.vstack([np.zeros(d), np.eye(d)])), dtype=np.float64)
@@ -170,12 +173,12 @@ def _loadings(part: Any) -> Array:
 
 
 def _feature_names(part: Any, fitted: Any, n_features: int) -> Any:
-    """Those that the method saw, or the pipeline before it where they are as many."""
+    """Return the feature names of the method or, if they are as many, of the pipeline before it."""
     known = [getattr(owner, "feature_names_in_", []) for owner in (part, fitted)]
     return next((names for names in known if len(names) == n_features), None)
 
 
 def _factor(Y: Array, longest: float) -> float:
-    """The factor with which the longest arrow reaches nearly as far as the points; few far ones aside."""
+    """Return the factor that scales the longest arrow to almost the distance of the farthest points, ignoring the farthest 2 %."""
     reach = float(np.quantile(np.linalg.norm(Y, axis=1), 0.98))
-    return _REACH * reach / longest if reach > 0 and longest > 0 else 1.0
+    return _ARROW_SHARE * reach / longest if reach > 0 and longest > 0 else 1.0

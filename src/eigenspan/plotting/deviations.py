@@ -1,4 +1,4 @@
-"""The deviations of edges, among which short circuits stand out."""
+"""Plot of the edge deviations of RelaxedMVU, which reveal short-circuit edges."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ._colours import FEW
 def plot_deviations(estimator: Any, ax: Any = None, title: str | None = None) -> Any:
     """Draw the sorted deviations of all edges (a scree plot) and the threshold above which they were pruned.
 
-    The place where the curve turns upwards is a threshold to try.
+    A threshold at which the curve turns upwards is a good first choice.
 
     Parameters
     ----------
     estimator : fitted RelaxedMVU
     ax : matplotlib Axes, optional
     title : str, optional
-        The estimator's name if not given.
+        Default: the name of the estimator.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The curve behind an estimate of dimension, and several estimates side by side."""
+"""Plots of estimates of the intrinsic dimension."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from ..errors import InputError
 from ._canvas import MID, QUIET, axes_of, finish, ink, logarithmic, quiet_legend
 from ._colours import FEW
 
-#: Axes of a spectrum that are drawn if there are more, unless more than half of them are kept.
+#: Maximum number of axes of a spectrum that are drawn, unless more than half as many are kept.
 _MOST_BARS = 20
 
 
 class DimensionDisplay:
-    """An estimate of dimension and the curve it was read from, or several estimates side by side.
+    """An estimate of the intrinsic dimension with its curve, or several estimates side by side.
 
-    The part of the curve that the estimate rests on is coloured, and where the curve shows the dimension itself the estimate is a line
+    The part of the curve used for the estimate is coloured. If the height of the curve is a dimension, the estimate is drawn as a line
     across it, with a band of one standard error.
 
     Parameters
     ----------
-    results : Dimension, or dict of str to Dimension, or several Dimension in a row
-        Of `eigenspan.intrinsic_dimension`.
+    results : Dimension, dict of str to Dimension, or sequence of Dimension
+    Results of `eigenspan.intrinsic_dimension`.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     line_, used_ : Line2D or BarContainer
-        The curve, and the part of it that was used.
+        The curve, and the part of it used for the estimate.
     reference_ : Line2D or None
     estimate_ : Line2D or None
-        The estimate across the curve.
+        The estimate, drawn across the curve.
     dots_ : ErrorbarContainer
-        The estimates, where there are several.
+        The estimates, if there are several.
     legend_ : Legend or None
 
     Examples
@@ -63,12 +63,12 @@ class DimensionDisplay:
 
     @classmethod
     def from_results(cls, results: Mapping[str, Any] | Iterable[Any], *, ax: Any = None) -> DimensionDisplay:
-        """Draw several estimates, a dot with its standard error for each; a dict names them, a list leaves them the names of their
+        """Draw several estimates, each as a point with its standard error. Names are the keys of a dict or, for a list, the names of the
         methods."""
         return cls(results).plot(ax)
 
     def plot(self, ax: Any = None) -> DimensionDisplay:
-        """Draw it, on axes of its own unless some are given."""
+        """Draw the estimate or estimates on `ax`, or on a new figure."""
         if isinstance(self.results, Mapping):
             return self._plot_several(ax, list(map(str, self.results)), list(self.results.values()))
         if isinstance(self.results, list):
@@ -79,7 +79,7 @@ class DimensionDisplay:
         curve = result.curve
         if curve is None:
             raise InputError(
-                f"This estimate by {result.method!r} kept no curve; DimensionDisplay.from_results draws the number."
+                f"The estimate by {result.method!r} has no curve. Use DimensionDisplay.from_results to draw the number."
             )
         ax = axes_of(ax, 4.6, 3.6)
         bars = _counts_axes(curve)
@@ -102,21 +102,21 @@ class DimensionDisplay:
             if log:
                 logarithmic(ax, side)
         if bars:
-            _head(ax, x.size, curve.x.size)
+            _make_room(ax, x.size, curve.x.size)
         self.legend_ = quiet_legend(ax, **{"loc": "upper right"} if bars else {})
-        title = f"{result.method}: {_told(result)}"
+        title = f"{result.method}: {_formatted(result)}"
         self.ax_, self.figure_ = finish(ax, curve.x_label, curve.y_label, title), ax.figure
         return self
 
     def _estimate(self, ax: Any, result: Any) -> None:
-        self.estimate_ = ax.axhline(result.dimension, color=FEW[1], linewidth=1.2, label=_told(result))
+        self.estimate_ = ax.axhline(result.dimension, color=FEW[1], linewidth=1.2, label=_formatted(result))
         if np.isfinite(result.error):
             low, high = result.dimension - result.error, result.dimension + result.error
             ax.axhspan(low, high, color=FEW[1], alpha=0.2, linewidth=0)
 
     def _plot_several(self, ax: Any, names: list[str], results: list[Any]) -> DimensionDisplay:
         if not results:
-            raise InputError("There is nothing to draw: give at least one estimate of dimension.")
+            raise InputError("There is nothing to draw: pass at least one estimate of the dimension.")
         found = [_checked(result) for result in results]
         ax = axes_of(ax, 4.6, 0.9 + 0.32 * len(found))
         place = np.arange(len(found))
@@ -134,22 +134,22 @@ class DimensionDisplay:
 
 def _checked(result: Any) -> Any:
     if not hasattr(result, "dimension") or not hasattr(result, "curve"):
-        raise InputError(f"An estimate of intrinsic_dimension is needed; got {type(result).__name__}.")
+        raise InputError(f"results must be estimates of intrinsic_dimension; got {type(result).__name__}.")
     return result
 
 
-def _told(result: Any) -> str:
+def _formatted(result: Any) -> str:
     error = f" ± {result.error:.2g}" if np.isfinite(result.error) else ""
     return f"{result.dimension:.3g}{error}"
 
 
 def _counts_axes(curve: Any) -> bool:
-    """A spectrum: one value for each of the first axes."""
+    """Whether the curve is a spectrum: one value for each of the first axes."""
     return bool(np.array_equal(curve.x, np.arange(1, curve.x.size + 1))) and "axis" in curve.x_label
 
 
-def _head(ax: Any, shown: int, all_of_them: int) -> None:
-    """Room for the legend above bars, and how many of them are left out."""
+def _make_room(ax: Any, shown: int, all_of_them: int) -> None:
+    """Make room for the legend above the bars, with a line for the number of axes shown if not all are."""
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.25 * (high - low))
     if shown < all_of_them:
@@ -157,5 +157,5 @@ def _head(ax: Any, shown: int, all_of_them: int) -> None:
 
 
 def _shows_dimension(curve: Any) -> bool:
-    """The curve's height is a dimension, not something whose slope or fall tells it."""
+    """Whether the height of the curve is a dimension, rather than a quantity whose slope or decrease determines it."""
     return "dimension" in curve.y_label or "slope" in curve.y_label

@@ -1,4 +1,4 @@
-"""Where in a picture to be careful: the distortion around every point."""
+"""Plot of the distortion around every point of an embedding."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from ._cloud import as_plane, colour_bar, draw
 from ._colours import FEW, Colours
 from ._labels import place_labels
 from ._read import embedding_of, names_of, one_of, read_embedding, values_of
-from .point_cloud import told_by
+from .point_cloud import display_options_of
 
 
 class DistortionDisplay:
-    """An embedding, coloured by how much each point's surroundings are distorted.
+    """An embedding coloured by the distortion of each point's neighbourhood.
 
     Parameters
     ----------
     embedding : array-like of shape (n_points, n_components)
-        Two axes of it are drawn.
+        Two axes are drawn.
     values : array-like of shape (n_points,)
-        The distortion at each point, larger for worse.
+        The distortion of each point; larger is worse.
     names : sequence of str, optional
-        Names of the axes; the columns of `embedding` where it is a table.
+        Names of the axes; default: the columns of `embedding` if it is a table.
     value_name : str, default="distortion"
-        What the values are, beside the colour bar.
+        Label of the colour bar.
     title : str, optional
     aspect : {"auto", "equal"}, default="auto"
 
@@ -39,9 +39,9 @@ class DistortionDisplay:
     scatter_ : PathCollection
     colorbar_ : Colorbar
     worst_ : ndarray of int
-        The points that are marked, worst first.
+        Rows of the marked points, worst first.
     marks_ : PathCollection or None
-        Rings around these.
+        Rings around the marked points.
 
     Examples
     --------
@@ -81,9 +81,9 @@ class DistortionDisplay:
         embedding : array-like of shape (n_points, n_components)
         ax : matplotlib Axes, optional
         worst : int, default=0
-            How many points to mark.
+            Number of points to mark.
         **given
-            Parameters of the class; all others go to ``quality.distortion``.
+            Parameters of the class, and of ``quality.distortion``.
 
         Returns
         -------
@@ -97,19 +97,19 @@ class DistortionDisplay:
 
     @classmethod
     def from_estimator(cls, fitted: Any, X: Any, *, ax: Any = None, worst: int = 0, **given: Any) -> DistortionDisplay:
-        """The same for the embedding of a fitted estimator, whose training points X are; parameters as in `from_embedding`."""
+        """Draw the distortion of a fitted estimator's embedding; X are its training points. Parameters as in `from_embedding`."""
         Y = embedding_of(fitted)
-        return cls.from_embedding(X, Y, ax=ax, worst=worst, **told_by(fitted, Y) | given)
+        return cls.from_embedding(X, Y, ax=ax, worst=worst, **display_options_of(fitted, Y) | given)
 
     def plot(self, ax: Any = None, *, worst: int = 0) -> DistortionDisplay:
-        """Draw it.
+        """Draw the embedding.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure, which pyplot does not know of, if not given.
+            Panel to draw on; default: a new figure, without pyplot.
         worst : int, default=0
-            How many points to mark with their row, those of largest distortion.
+            Number of points to mark with their row number: those with the largest distortion.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""The neighbour graph under an embedding."""
+"""Plot of an embedding over its neighbour graph."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import scipy.sparse as sp
 from ..errors import InputError
 from ._canvas import QUIET, ink, note
 from ._read import Array, attribute, embedding_of
-from .point_cloud import EmbeddingDisplay, told_by
+from .point_cloud import EmbeddingDisplay, display_options_of
 
-#: Edges that are drawn if there are more, beside the long ones.
+#: Maximum number of edges drawn, not counting the long ones.
 MOST_EDGES = 5_000
 
 
 class GraphDisplay:
-    """An embedding over the edges of its neighbour graph; edges that are long in the picture stand out.
+    """An embedding over the edges of its neighbour graph; edges that are long in the picture are highlighted.
 
-    Neighbours that the embedding puts far apart are where it is torn, or where the graph has a short circuit.
+    Long edges show where the embedding is torn, or where the graph has a short circuit.
 
     Parameters
     ----------
     embedding : array-like of shape (n_points, n_components)
-        Two axes of it are drawn.
+        Two axes are drawn.
     graph : NeighbourGraph or sparse matrix of shape (n_points, n_points)
-        Entries are edges, drawn once for both directions.
+        Entries are edges; an edge in both directions is drawn once.
     y : array-like of shape (n_points,), optional
         Classes or numbers.
     long : float, default=4
@@ -40,9 +40,9 @@ class GraphDisplay:
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     edges_, long_ : LineCollection
-        Plain edges, and long ones.
+        Edges of ordinary length, and long ones.
     n_edges_, n_long_ : int
-        How many there are; of the plain ones 5,000 are drawn at most.
+        Numbers of all edges and of long ones. At most 5,000 of the ordinary ones are drawn.
     points_ : EmbeddingDisplay
 
     Examples
@@ -60,7 +60,9 @@ class GraphDisplay:
         self.points_ = EmbeddingDisplay(embedding, y, **given)
         self.pairs = _pairs(graph, self.points_.embedding.shape[0])
         if not long > 0:
-            raise InputError(f"long={long!r} must be positive: so many times the median edge counts as long.")
+            raise InputError(
+                f"long={long!r} must be positive: edges longer than this many times the median are highlighted."
+            )
         self.long = float(long)
 
     @classmethod
@@ -79,17 +81,17 @@ class GraphDisplay:
         -------
         GraphDisplay
         """
-        graph = attribute(fitted, "graph_", "it was made without a graph of neighbours.")
+        graph = attribute(fitted, "graph_", "it was fitted without a neighbour graph.")
         Y = embedding_of(fitted)
-        return cls(Y, graph, y, **told_by(fitted, Y) | given).plot(ax)
+        return cls(Y, graph, y, **display_options_of(fitted, Y) | given).plot(ax)
 
     def plot(self, ax: Any = None, *, axes: Sequence[int] = (0, 1), legend: bool = True) -> GraphDisplay:
-        """Draw it.
+        """Draw the points and the edges.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure, which pyplot does not know of, if not given.
+            Panel to draw on; default: a new figure, without pyplot.
         axes : pair of int, default=(0, 1)
             The columns of the embedding to draw.
         legend : bool, default=True
@@ -100,7 +102,7 @@ class GraphDisplay:
         """
         if self.points_.embedding.shape[1] < 2 or len(axes) != 2:
             raise InputError(
-                "A graph is drawn on two axes: embed the points with two components, and give axes=(0, 1)."
+                "A graph is drawn on two axes: embed the points with two components or more, and pass two axes, such as axes=(0, 1)."
             )
         drawn = self.points_.plot(ax, axes=axes, legend=legend)
         ends = drawn.embedding[:, list(axes)][self.pairs]
@@ -126,7 +128,7 @@ def _lines(ax: Any, ends: Array, **style: Any) -> Any:
 
 
 def _pairs(graph: Any, n: int) -> Any:
-    """The two ends of every edge, each edge once, as rows of the embedding."""
+    """Return the two ends of every edge, each edge once, as rows of the embedding."""
     rows = getattr(graph, "rows", None)
     G = graph.undirected() if hasattr(graph, "undirected") else graph
     if not sp.issparse(G):
@@ -136,7 +138,7 @@ def _pairs(graph: Any, n: int) -> Any:
     G, nodes = sp.coo_array(G), n if rows is None else len(rows)
     if G.shape != (nodes, nodes) or (rows is not None and np.max(rows, initial=0) >= n):
         raise InputError(
-            f"The graph has shape {G.shape}, and the embedding has {n} points: they must be the same points."
+            f"The graph has shape {G.shape}, but the embedding has {n} points: both must have the same points."
         )
     low, high = np.minimum(G.row, G.col).astype(np.int64), np.maximum(G.row, G.col)
     pairs = np.column_stack(np.divmod(np.unique((low * nodes + high)[low < high]), max(nodes, 1)))

@@ -1,4 +1,4 @@
-"""Every pair of an embedding's axes."""
+"""Plot of all pairs of axes of an embedding."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from ._canvas import MID, frame, ink, new_figure
 from ._cloud import colour_bar, draw, legend_style
 from ._colours import Colours, colours_of
 from ._read import embedding_of, key_title, names_of, read_embedding
-from .point_cloud import told_by
+from .point_cloud import display_options_of
 
-#: More classes than this would lie on each other beyond recognition where they are counted along an axis.
+#: Maximum number of classes drawn as separate histograms; more would be unreadable.
 _FEW_CLASSES = 6
 
 
 class PairsDisplay:
-    """The axes of an embedding two by two, and how the points spread along each of them.
+    """All pairs of axes of an embedding, with a histogram of the points along each axis.
 
     Parameters
     ----------
     embedding : array-like of shape (n_points, n_components)
-        With two axes or more.
+        At least two axes.
     y : array-like of shape (n_points,), optional
         Classes or numbers.
     names : sequence of str, optional
-        Names of the axes; the columns of `embedding` where it is a table.
+        Names of the axes; default: the columns of `embedding` if it is a table.
     title : str, optional
     legend_title : str, optional
 
@@ -36,7 +36,7 @@ class PairsDisplay:
     ----------
     figure_ : matplotlib Figure
     axes_ : ndarray of shape (d, d)
-        The panels, None above the diagonal.
+        The panels; None above the diagonal.
     legend_ : Legend or None
     colorbar_ : Colorbar or None
 
@@ -61,7 +61,7 @@ class PairsDisplay:
     ) -> None:
         self.embedding = read_embedding(embedding)
         if self.embedding.shape[1] < 2:
-            raise InputError("Pairs of axes need an embedding with two of them or more; this one has one.")
+            raise InputError("PairsDisplay needs an embedding with at least two axes, but this one has one.")
         self.y, self.title = y, title
         d = self.embedding.shape[1]
         self.names = names_of(names, embedding, d) or [f"axis {i + 1}" for i in range(d)]
@@ -71,29 +71,28 @@ class PairsDisplay:
     def from_embedding(
         cls, embedding: Any, y: Any = None, *, axes: Sequence[int] | None = None, panel: float = 1.7, **given: Any
     ) -> PairsDisplay:
-        """Draw coordinates: the parameters of the class and of `plot`."""
+        """Draw an embedding; parameters are those of the class and of `plot`."""
         return cls(embedding, y, **given).plot(axes=axes, panel=panel)
 
     @classmethod
     def from_estimator(cls, fitted: Any, y: Any = None, *, X: Any = None, **given: Any) -> PairsDisplay:
-        """Draw what an estimator made of its training points, or makes of those of X; further parameters as in
-        `from_embedding`."""
+        """Draw the training points of a fitted estimator, or the points X; further parameters as in `from_embedding`."""
         Y = embedding_of(fitted, X)
-        told = told_by(fitted, Y)
-        del told["aspect"]
-        return cls.from_embedding(Y, y, **told | given)
+        defaults = display_options_of(fitted, Y)
+        del defaults["aspect"]
+        return cls.from_embedding(Y, y, **defaults | given)
 
     def plot(self, figure: Any = None, *, axes: Sequence[int] | None = None, panel: float = 1.7) -> PairsDisplay:
-        """Draw them.
+        """Draw the panels.
 
         Parameters
         ----------
         figure : matplotlib Figure or SubFigure, optional
-            An empty one to draw on; a new one, which pyplot does not know of, if not given.
+            Empty figure to draw on; default: a new one, without pyplot.
         axes : sequence of int, optional
-            The columns to draw; the first five if not given.
+            Columns to draw; default: the first five.
         panel : float, default=1.7
-            Width of a panel in inches, where the figure is new.
+            Width of a panel in inches, if the figure is new.
 
         Returns
         -------
@@ -101,7 +100,9 @@ class PairsDisplay:
         """
         columns = list(range(min(5, self.embedding.shape[1]))) if axes is None else [int(axis) for axis in axes]
         if len(columns) < 2 or not all(0 <= c < self.embedding.shape[1] for c in columns):
-            raise InputError(f"axes={axes!r} must name two columns or more of the {self.embedding.shape[1]} there are.")
+            raise InputError(
+                f"axes={axes!r} must name at least two columns of the embedding, which has {self.embedding.shape[1]}."
+            )
         d = len(columns)
         figure = new_figure(panel * d, panel * d) if figure is None else figure
         colours = colours_of(self.y, self.embedding.shape[0])
@@ -126,11 +127,11 @@ class PairsDisplay:
         return self
 
     def _size(self, d: int) -> float:
-        """Dots smaller than those of one large panel."""
+        """Return the marker size, smaller than in one large panel."""
         return float(np.clip(9000 / len(self.embedding) / d, 1.0, 12))
 
     def _spread(self, ax: Any, column: int, colours: Colours) -> None:
-        """How many points lie where along an axis, those of each class in its colour where there are few."""
+        """Draw a histogram of the points along an axis; one per class, in its colour, if there are few classes."""
         values = self.embedding[:, column]
         edges = np.histogram_bin_edges(values, bins=30)
         by_class = 0 < len(colours.classes) <= _FEW_CLASSES
@@ -142,5 +143,5 @@ class PairsDisplay:
 
 
 def _folded(name: str) -> str:
-    """What stands in brackets goes to a line of its own."""
+    """Move the part in brackets to a second line."""
     return name.replace(" (", "\n(")

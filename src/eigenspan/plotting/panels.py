@@ -1,4 +1,4 @@
-"""Several embeddings of the same points, side by side."""
+"""Plot of several embeddings of the same points, side by side."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from ._read import embedding_of, key_title, most_pairs, pairs_of, read_axes, rea
 
 
 class GalleryDisplay:
-    """Embeddings of the same points in panels of equal size, with one legend or colour bar for all.
+    """Embeddings of the same points in panels of equal size, with one legend or colour bar.
 
-    Those with more than two axes have a panel for every two of them, up to three and in rows of their own, unless that makes more than
-    twelve panels: what the first two axes hide, later ones may show.
+    An embedding with more than two axes gets a row of panels, one for every two axes, at most three, unless that makes more than twelve
+    panels: later axes may show what the first two do not.
 
     Parameters
     ----------
     embeddings : dict of str to array-like of shape (n_points, n_components)
-        In the order in which they are drawn.
+        The embeddings, in the order of drawing.
     y : array-like of shape (n_points,), optional
         Classes or numbers, shared by all panels.
     titles : dict of str to str, optional
-        Panel titles; the name where there is none.
+        Titles of the panels; default: the names of the embeddings.
     measures : dict of str to float or str, optional
-        What to write under the title of a panel, such as how good the embedding is.
+        Measures to write under the titles, such as the quality of each embedding.
     measure_name : str, optional
-        What the measures are, written before them.
+        Name of the measure, written before it.
     legend_title : str, optional
-        What y is; its name where it is a column of pandas or polars.
+        Default: the name of `y`, if it is a pandas or polars column.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class GalleryDisplay:
         }
         counts = {Y.shape[0] for Y in self.embeddings.values()}
         if len(counts) > 1:
-            raise InputError(f"The embeddings must be of the same points; they have {sorted(counts)} rows.")
+            raise InputError(f"All embeddings must have the same points, but they have {sorted(counts)} rows.")
         self.y, self.titles, self.measures, self.measure_name = y, titles or {}, measures or {}, measure_name
         self.legend_title = key_title(legend_title, y)
 
@@ -83,15 +83,14 @@ class GalleryDisplay:
         suptitle: str | None = None,
         **given: Any,
     ) -> GalleryDisplay:
-        """Draw coordinates: the parameters of the class and of `plot`."""
+        """Draw embeddings; parameters are those of the class and of `plot`."""
         return cls(embeddings, y, **given).plot(axes=axes, columns=columns, panel=panel, suptitle=suptitle)
 
     @classmethod
     def from_estimators(
         cls, fitted: Mapping[str, Any], y: Any = None, *, X: Any = None, **given: Any
     ) -> GalleryDisplay:
-        """Draw what fitted estimators made of their training points, or make of those of X; further parameters as in
-        `from_embeddings`."""
+        """Draw the training points of fitted estimators, or the points X; further parameters as in `from_embeddings`."""
         found = {name: embedding_of(estimator, X) for name, estimator in some(fitted, "estimators").items()}
         return cls.from_embeddings(found, y, **given)
 
@@ -104,18 +103,18 @@ class GalleryDisplay:
         panel: float = 2.7,
         suptitle: str | None = None,
     ) -> GalleryDisplay:
-        """Draw them.
+        """Draw the panels.
 
         Parameters
         ----------
         figure : matplotlib Figure or SubFigure, optional
-            An empty one to draw on; a new one, which pyplot does not know of, if not given.
+            Empty figure to draw on; default: a new one, without pyplot.
         axes : (int, int), optional
-            The two columns to draw of each embedding; the first pairs of each, as far as there is room, if not given.
+            The two columns of each embedding to draw; default: the first pairs of each, as many as there are panels.
         columns : int, default=3
-            Panels in a row.
+            Number of panels in a row.
         panel : float, default=2.7
-            Width of a panel in inches, where the figure is new.
+            Width of a panel in inches, if the figure is new.
         suptitle : str, optional
             Title of the whole picture.
 
@@ -142,7 +141,7 @@ class GalleryDisplay:
                 ax.set_box_aspect(1)
                 name_axes(ax, [f"axis {column + 1}" for column in pair] if len(row) > 1 or axes is not None else [])
         if axes is None and max(Y.shape[1] for Y in self.embeddings.values()) > 2 * most:
-            beneath(figure, f"the first {2 * most} axes of each at most")
+            beneath(figure, f"at most the first {2 * most} axes of each embedding are shown")
         if suptitle:
             figure.suptitle(suptitle, fontsize=13, color=ink())
         self.figure_, self.axes_ = figure, [ax for row in panels for ax in row]
@@ -150,7 +149,7 @@ class GalleryDisplay:
         return self
 
     def _title(self, ax: Any, name: str) -> None:
-        """The name over the first panel of an embedding, and what was measured of it under the name."""
+        """Write the name above the first panel of an embedding, with its measure below the name."""
         measured = name in self.measures
         ax.set_title(self.titles.get(name, name), fontsize=11, color=ink(), **{"pad": 17} if measured else {})
         if measured:
@@ -170,22 +169,22 @@ def grid(
     columns: int = 3,
     panel: float = 2.7,
 ) -> Any:
-    """Draw embeddings in panels of equal size, with one legend or colour bar for all: `GalleryDisplay` in short.
+    """Draw embeddings in panels of equal size, with one legend or colour bar: a short form of `GalleryDisplay`.
 
     Parameters
     ----------
     embeddings : dict of str to array-like of shape (n_points, n_components)
-        In the order in which they are drawn.
+        The embeddings, in the order of drawing.
     labels : array-like of shape (n_points,), optional
-        Shared by all panels.
+        Labels shared by all panels.
     titles : dict of str to str, optional
-        Panel titles; the name where there is none.
+        Titles of the panels; default: the names of the embeddings.
     suptitle : str, optional
         Title of the whole picture.
     legend_title : str, optional
-        What the labels are.
+        Title of the legend.
     columns : int, default=3
-        Panels in a row.
+        Number of panels in a row.
     panel : float, default=2.7
         Width of a panel in inches.
 

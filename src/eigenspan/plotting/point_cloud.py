@@ -1,4 +1,4 @@
-"""One embedding as a cloud of points."""
+"""Plot of one embedding as a cloud of points."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from ._read import (
     read_embedding,
 )
 
-#: Said of the strip that one axis makes.
-STRIP = "no meaning: spread at random"
+#: Label of the vertical axis of a one-dimensional embedding.
+STRIP = "random heights, no meaning"
 
 
 class EmbeddingDisplay:
-    """An embedding as points: its axes two by two, the first with the second, the third with the fourth, and so on.
+    """An embedding as points; axes are drawn in pairs: the first and second, the third and fourth, and so on.
 
-    The first two axes of a spectral method seldom show all there is. Where there are more and neither `axes` nor `ax` says which to draw,
-    there is a panel for each pair, up to six, and a line that says how many axes are left out. `PairsDisplay` has every pair of a few.
+    The first two axes of a spectral method rarely show everything. If there are more, and neither `axes` nor `ax` is given, each pair gets
+    a panel, at most six; a line states how many axes are left out. `PairsDisplay` shows all pairs of a few axes.
 
-    Classes get colours that are told apart with deficient colour vision too, beyond twelve together with shapes, and a legend; more
-    than 12 different real numbers, or 50 whole ones, get a colour bar; points without a label are grey. An embedding with one axis is
-    drawn as a strip, whose height means nothing. A few outliers that would squeeze all other points together stay outside the view, and
-    their number is written in the corner. With `images` there are pictures on as many points as there is room for.
+    Classes get a legend and colours that people with deficient colour vision can distinguish, combined with shapes beyond twelve classes.
+    More than 12 distinct real numbers, or 50 whole numbers, get a colour bar. Points without a label are grey. An embedding with one axis
+    is drawn with random heights. A few outliers that would compress all other points are not shown, and their number is written in the
+    corner. With `images`, images are drawn on as many points as fit.
 
     Parameters
     ----------
@@ -44,28 +44,28 @@ class EmbeddingDisplay:
     y : array-like of shape (n_points,), optional
         Classes or numbers.
     names : sequence of str, optional
-        Names of the axes; the columns of `embedding` where it is a table of pandas or polars.
+        Names of the axes; default: the columns of `embedding` if it is a pandas or polars table.
     images : array-like of shape (n_points, height, width) or (n_points, height, width, 3), optional
-        A picture for each point.
+        One image per point.
     image_shape : (height, width), optional
-        Shape of the pictures where `images` has them as rows of pixels.
+        Shape of the images if the rows of `images` hold their pixels.
     title : str, optional
     legend_title : str, optional
-        What y is; its name where it is a column of pandas or polars.
+        Default: the name of `y`, if it is a pandas or polars column.
     aspect : {"auto", "equal"}, default="auto"
-        "equal" where distances in the picture mean something: one unit is as long on both axes.
+        "equal" gives both axes the same scale, for embeddings whose distances are meaningful.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        The panel, or the first of them.
+        The panel, or the first of several.
     axes_ : list of matplotlib Axes
         All panels.
     figure_ : matplotlib Figure
     scatter_ : list of PathCollection
         The points, one collection for each panel and shape.
     images_ : list of AnnotationBbox
-        The pictures, where there are some.
+        The images, if any.
     legend_ : Legend or None
     colorbar_ : Colorbar or None
 
@@ -103,7 +103,7 @@ class EmbeddingDisplay:
 
     @classmethod
     def from_embedding(cls, embedding: Any, y: Any = None, *, ax: Any = None, **given: Any) -> EmbeddingDisplay:
-        """Draw coordinates.
+        """Draw an embedding.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class EmbeddingDisplay:
     def from_estimator(
         cls, fitted: Any, y: Any = None, *, X: Any = None, ax: Any = None, **given: Any
     ) -> EmbeddingDisplay:
-        """Draw what an estimator made of its training points, with its name on the axes.
+        """Draw the training points of a fitted estimator, with its name on the axes.
 
         Parameters
         ----------
@@ -135,31 +135,31 @@ class EmbeddingDisplay:
             Points to embed and draw instead of the training points.
         ax : matplotlib Axes, optional
         **given
-            Parameters of the class and of `plot`. `aspect` is "equal" by itself for methods whose distances mean something: PCA and
-            other orthogonal projections, MDS, Isomap, unfolding, diffusion maps.
+            Parameters of the class and of `plot`. `aspect` defaults to "equal" for methods whose distances are meaningful: PCA and other
+            orthogonal projections, MDS, Isomap, unfolding, diffusion maps.
 
         Returns
         -------
         EmbeddingDisplay
         """
         Y = embedding_of(fitted, X)
-        return cls.from_embedding(Y, y, ax=ax, **told_by(fitted, Y) | given)
+        return cls.from_embedding(Y, y, ax=ax, **display_options_of(fitted, Y) | given)
 
     def plot(
         self, ax: Any = None, *, axes: Sequence[int] | None = None, image_size: float = 0.07, legend: bool = True
     ) -> EmbeddingDisplay:
-        """Draw it.
+        """Draw the points.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure, which pyplot does not know of, if not given.
+            Panel to draw on; default: a new figure, without pyplot.
         axes : sequence of int, optional
-            The columns to draw, two, or three for a picture with depth. If not given: all, two by two, in up to six panels, or the first
-            two where `ax` has room for no more.
+            Columns to draw: two, or three for a 3-D picture. Default: all, in pairs, in at most six panels; only the first two if `ax` is
+            given.
         image_size : float, default=0.07
-            Longer side of a picture as a share of the panel's width, as the figure is laid out by then: among several panels, draw
-            pictures last.
+            Longer side of an image as a share of the panel width in the current layout of the figure. With several panels, draw images
+            last.
         legend : bool, default=True
 
         Returns
@@ -169,21 +169,21 @@ class EmbeddingDisplay:
         d = self.embedding.shape[1]
         pairs = pairs_of(self.embedding, most_pairs(1) if ax is None else 1) if axes is None else [read_axes(axes, d)]
         if len(pairs[0]) == 3 and self.images is not None:
-            raise InputError("Pictures are drawn on two axes only: give axes=(0, 1), or leave images= out.")
+            raise InputError("Images can be drawn on two axes only: pass axes=(0, 1), or omit images=.")
         colours = colours_of(self.y, self.embedding.shape[0])
         if len(pairs) == 1:
             self._one(ax, pairs[0], colours, legend)
         else:
             self._several(pairs, colours, legend)
         self.ax_, self.images_ = self.axes_[0], []
-        if self.images is not None:  # when all panels have their sizes
+        if self.images is not None:  # only now do all panels have their final sizes
             for panel, pair in zip(self.axes_, pairs, strict=True):
                 Y = as_plane(self.embedding[:, pair])
                 self.images_ += draw_images(panel, Y, self.images, colours, image_size, self.scatter_[0])
         return self
 
     def _one(self, ax: Any, columns: list[int], colours: Colours, legend: bool) -> None:
-        """One panel, with its own legend beside it."""
+        """Draw one panel with its own legend."""
         own, ax = ax is None, self._axes(ax, len(columns))
         self.scatter_ = self._points(ax, columns, colours, self.names, own)
         if self.title:
@@ -192,7 +192,7 @@ class EmbeddingDisplay:
         self.axes_, self.figure_ = [ax], ax.figure
 
     def _several(self, pairs: list[list[int]], colours: Colours, legend: bool) -> None:
-        """A panel for each pair of axes, with names that tell them apart and one legend."""
+        """Draw a panel with labelled axes for each pair, and one legend for all."""
         d, last = self.embedding.shape[1], pairs[-1][-1]
         figure, (panels,) = tiles(None, [len(pairs)], 3, wide=0.9 if self.y is not None else 0, high=0.4)
         names = self.names or [f"axis {column + 1}" for column in range(d)]
@@ -200,13 +200,13 @@ class EmbeddingDisplay:
         if self.title:
             figure.suptitle(self.title, fontsize=12, color=ink())
         if last < d - 1:
-            beneath(figure, f"the first {last + 1} of {d} axes")
+            beneath(figure, f"only the first {last + 1} of {d} axes are shown")
         self.scatter_, self.axes_, self.figure_ = [part for parts in drawn for part in parts], panels, figure
-        told = (figure, panels, drawn[0][0], colours, self.legend_title)
-        self.legend_, self.colorbar_ = shared_key(*told) if legend else (None, None)
+        legend_of = (figure, panels, drawn[0][0], colours, self.legend_title)
+        self.legend_, self.colorbar_ = shared_key(*legend_of) if legend else (None, None)
 
     def _points(self, ax: Any, columns: list[int], colours: Colours, names: list[str], own: bool) -> list[Any]:
-        """The points on some of their axes, under the names of these; small and pale where pictures come on top."""
+        """Draw the points on the given axes, with their names; small and pale if images are drawn over them."""
         Y = self.embedding[:, columns] if len(columns) > 1 else as_plane(self.embedding)
         drawn = draw(ax, Y, colours, None, **{"s": 3, "alpha": 0.4} if self.images is not None else {})
         name_axes(ax, [names[column] for column in columns] if names else [])
@@ -222,12 +222,12 @@ class EmbeddingDisplay:
             ax.set_box_aspect(None, zoom=0.9)
             return ax
         if d == 3 and not hasattr(ax, "set_zlim"):
-            raise InputError('Three axes need axes with depth: leave ax out, or make it with projection="3d".')
+            raise InputError('Three axes need a 3-D panel: omit ax, or create it with projection="3d".')
         return axes_of(ax)
 
 
-def told_by(fitted: Any, Y: Any) -> dict[str, Any]:
-    """What an estimator tells of the picture of an embedding: names of axes, whether distances mean something, a title."""
+def display_options_of(fitted: Any, Y: Any) -> dict[str, Any]:
+    """Return the display parameters that follow from an estimator: names of axes, aspect and title."""
     return {
         "names": axis_names(fitted, read_embedding(Y).shape[1]),
         "aspect": "equal" if keeps_lengths(fitted) else "auto",
@@ -236,25 +236,25 @@ def told_by(fitted: Any, Y: Any) -> dict[str, Any]:
 
 
 def scatter(embedding: Any, labels: Any = None, ax: Any = None, title: str | None = None) -> Any:
-    """Draw an embedding: `EmbeddingDisplay` in short, without names on the axes.
+    """Draw an embedding: a short form of `EmbeddingDisplay`, without names on the axes.
 
-    More than two axes are drawn two by two in panels, unless `ax` is given, which gets the first two. One axis is drawn as a strip. Classes
-    get colours, beyond twelve together with shapes, and a legend, more than 12 different real numbers a continuous scale, missing
-    labels grey. A few outliers that would squeeze all other points together stay outside the view, and their number is
-    written in the corner.
+    More than two axes are drawn in pairs in several panels; if `ax` is given, only the first two are drawn, on `ax`. One axis is drawn with
+    random heights. Classes get colours, combined with shapes beyond twelve classes, and a legend; more than 12 distinct real numbers get a
+    continuous scale; points without a label are grey. A few outliers that would compress all other points are not shown, and their number
+    is written in the corner.
 
     Parameters
     ----------
     embedding : array-like of shape (n_points, n_components)
     labels : array-like of shape (n_points,), optional
     ax : matplotlib Axes, optional
-        Where to draw; a new figure, ``ax.figure``, if not given.
+        Panel to draw on; default: a new figure, ``ax.figure``.
     title : str, optional
 
     Returns
     -------
     matplotlib Axes
-        The panel, or the first of them; ``ax.figure`` has all.
+        The panel, or the first of several; ``ax.figure`` has all of them.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Curves of how many neighbours an embedding keeps, against how many are asked about."""
+"""Plot of the share of neighbours that embeddings preserve, against the neighbourhood size."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from ._colours import FEW, visible
 from ._read import Array, one_of, some
 
 _NAMES = {"r_nx": "$R_{NX}(K)$", "q_nx": "$Q_{NX}(K)$", "lcmc": "LCMC$(K)$"}
-#: Curves up to which the legend stands above them, and the height of an entry there as a share of theirs.
+#: Maximum number of curves for which the legend is above them, and the height of an entry as a share of the height of the panel.
 _FEW_CURVES, _ENTRY = 6, 0.085
 _LINES = ("-", "--", ":", "-.")
 
 
 class RankCurvesDisplay:
-    """The share of K nearest neighbours that embeddings keep, for every K.
+    """The share of the K nearest neighbours that embeddings preserve, for every K.
 
-    ``q_nx`` is the share itself, which chance brings to K/(n − 1); ``lcmc`` what it is above chance; ``r_nx`` the same in units of
-    what there is to gain, so that 0 is chance and 1 is perfect at every K. The area under R_NX over log K, in the legend, weighs small
-    neighbourhoods and large ones alike.
+    ``q_nx`` is the share itself; a random embedding reaches K/(n − 1). ``lcmc`` is the difference from that of a random embedding. ``r_nx``
+    is this difference divided by its maximum, so that 0 is random and 1 is perfect at every K. The area under R_NX over log K, in the
+    legend, weighs small and large neighbourhoods alike.
 
     Parameters
     ----------
     results : dict of str to CoRanking
-        By the name of each embedding, as ``quality.coranking`` returns them.
+        Results of ``quality.coranking`` by the name of the embedding.
 
     Attributes
     ----------
@@ -37,9 +37,9 @@ class RankCurvesDisplay:
     figure_ : matplotlib Figure
     lines_ : dict of str to Line2D
     bands_ : dict of str to FillBetweenPolyCollection
-        One standard error on either side, where a sample of the points was looked at.
+        One standard error on either side, if a sample of the points was used.
     chance_ : Line2D
-        What an embedding at random would keep.
+        The curve of a random embedding.
     legend_ : Legend
 
     Examples
@@ -65,7 +65,7 @@ class RankCurvesDisplay:
     def from_embeddings(
         cls, X: Any, embeddings: Mapping[str, Any], *, which: str = "r_nx", ax: Any = None, **given: Any
     ) -> RankCurvesDisplay:
-        """Compute the co-rankings of embeddings of X, and draw them.
+        """Compute the co-rankings of embeddings of X, and draw the curves.
 
         Parameters
         ----------
@@ -86,12 +86,12 @@ class RankCurvesDisplay:
         return cls(found).plot(ax, which=which)
 
     def plot(self, ax: Any = None, *, which: str = "r_nx") -> RankCurvesDisplay:
-        """Draw them.
+        """Draw the curves.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure, which pyplot does not know of, if not given.
+            Panel to draw on; default: a new figure, without pyplot.
         which : {"r_nx", "q_nx", "lcmc"}, default="r_nx"
 
         Returns
@@ -123,12 +123,12 @@ class RankCurvesDisplay:
         ax.set_xlim(1, longest)
         logarithmic(ax, "x")
         self.legend_ = _legend(ax, len(curves) + (which == "q_nx"))
-        self.ax_, self.figure_ = finish(ax, "neighbours K", _NAMES[which], "Neighbours kept"), ax.figure
+        self.ax_, self.figure_ = finish(ax, "neighbours K", _NAMES[which], "Neighbours preserved"), ax.figure
         return self
 
 
 def _legend(ax: Any, entries: int) -> Any:
-    """Above the curves, with the room that it needs there, or beside them where it is long."""
+    """Draw the legend above the curves, with room for it, or beside them if it is long."""
     if entries > _FEW_CURVES:
         return quiet_legend(ax, loc="center left", bbox_to_anchor=(1, 0.5))
     low, high = ax.get_ylim()
@@ -140,9 +140,9 @@ def _curve(result: Any, which: str, name: str) -> Array:
     found = getattr(result, which, None)
     if found is None:
         raise InputError(
-            f"The result {name!r} is a {type(result).__name__} without {which}; quality.coranking makes one."
+            f"The result {name!r} is a {type(result).__name__} without {which}: pass a result of quality.coranking."
         )
     curve = real_numbers(found, f"{which} of {name!r}", InputError)
     if curve.ndim != 1 or not curve.size:
-        raise InputError(f"{which} of {name!r} must be one number for each K; got shape {curve.shape}.")
+        raise InputError(f"{which} of {name!r} must be one number per K, but has shape {curve.shape}.")
     return curve

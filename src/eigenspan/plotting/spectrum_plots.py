@@ -1,4 +1,4 @@
-"""The eigenvalues behind an embedding."""
+"""Plots of the eigenvalues of an embedding."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from ._canvas import MID, QUIET, axes_of, finish, logarithmic, quiet_legend
 from ._colours import FEW
 from ._read import Array, attribute, fitted_part, method_name
 
-#: Room for the legend above the eigenvalues, as a share of theirs.
+#: Height reserved for the legend, as a share of the height of the eigenvalues.
 _HEADROOM = 0.3
 _TOP = 1 / (1 + _HEADROOM)
 _WHY = "it is not a spectral method."
 
 
 class SpectrumDisplay:
-    """Eigenvalues, best first: those kept, the gap behind them, and the dimension that they suggest.
+    """Eigenvalues, best first: those kept, the gap after them, and the suggested dimension.
 
-    A jump after the d-th says that d dimensions are natural; no jump at the last one kept says that the cut is arbitrary.
+    A large gap after the d-th eigenvalue suggests d dimensions; no gap after the last one kept means that the number of axes is arbitrary.
 
     Parameters
     ----------
     eigenvalues : array-like of shape (m,)
-        Best first.
+        Eigenvalues, best first.
     n_components : int, optional
-        How many of them the embedding has; all of them if not given.
+        Number of eigenvalues that belong to the embedding; default: all.
     beyond : float, optional
-        The first eigenvalue behind those given, where it is known.
+        The next eigenvalue after those given, if known.
     suggested : int, optional
-        The dimension that the spectrum suggests.
+        The dimension suggested by the spectrum.
     title : str, optional
 
     Attributes
@@ -41,9 +41,9 @@ class SpectrumDisplay:
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     kept_, rest_, beyond_ : Line2D or None
-        The eigenvalues of the embedding, those behind it, and the first one that was not computed with them.
+        The eigenvalues of the embedding, further ones, and the next one, which was not computed with them.
     cut_, suggested_ : Line2D or None
-        The lines at the cut and behind the suggested dimension.
+        Lines after the eigenvalues kept and after the suggested dimension.
     legend_ : Legend or None
 
     Examples
@@ -68,12 +68,14 @@ class SpectrumDisplay:
     ) -> None:
         values = real_numbers(eigenvalues, "Eigenvalues", InputError)
         if values.ndim != 1 or not values.size or not np.isfinite(values).all():
-            raise InputError(f"Eigenvalues must be finite numbers in a row; got shape {values.shape}: {values!r:.80}.")
+            raise InputError(
+                f"Eigenvalues must be a 1-D array of finite numbers; got shape {values.shape}: {values!r:.80}."
+            )
         self.eigenvalues = values
         self.n_components = values.size if n_components is None else int(n_components)
         if not 1 <= self.n_components <= values.size:
             raise InputError(
-                f"n_components={n_components} must lie between 1 and the {values.size} eigenvalues there are."
+                f"n_components={n_components} must be between 1 and the number of eigenvalues, {values.size}."
             )
         self.beyond = None if beyond is None or not np.isfinite(beyond) else float(beyond)
         self.suggested, self.title = suggested, title
@@ -88,7 +90,7 @@ class SpectrumDisplay:
         ----------
         eigenvalues : array-like of shape (m,)
         suggest : bool, default=False
-            Whether to draw the dimension that they suggest, as the variances of all axes that there are.
+            Whether to draw the suggested dimension; the eigenvalues must then be the variances along all axes.
         log : bool, default=False
         ax : matplotlib Axes, optional
         **given
@@ -105,7 +107,7 @@ class SpectrumDisplay:
 
     @classmethod
     def from_estimator(cls, fitted: Any, *, log: bool = False, ax: Any = None, **given: Any) -> SpectrumDisplay:
-        """Draw those of a fitted estimator: ``spectrum_`` where it has all of them, else ``eigenvalues_``.
+        """Draw the eigenvalues of a fitted estimator: ``spectrum_`` if it has all of them, else ``eigenvalues_``.
 
         Parameters
         ----------
@@ -122,23 +124,23 @@ class SpectrumDisplay:
         kept = np.asarray(attribute(fitted, "eigenvalues_", _WHY), dtype=np.float64)
         part = fitted_part(fitted)
         whole = getattr(part, "spectrum_", None)
-        told: dict[str, Any] = {
+        defaults: dict[str, Any] = {
             "n_components": kept.size,
-            "suggested": getattr(part, "suggested_dimension_", kept.size if _chose(part) else None),
+            "suggested": getattr(part, "suggested_dimension_", kept.size if _is_automatic(part) else None),
             "beyond": _beyond(part, kept) if whole is None else None,
             "title": method_name(fitted),
         }
-        return cls(kept if whole is None else whole, **told | given).plot(ax, log=log)
+        return cls(kept if whole is None else whole, **defaults | given).plot(ax, log=log)
 
     def plot(self, ax: Any = None, *, log: bool = False) -> SpectrumDisplay:
-        """Draw them.
+        """Draw the eigenvalues.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure, which pyplot does not know of, if not given.
+            Panel to draw on; default: a new figure, without pyplot.
         log : bool, default=False
-            A logarithmic scale; eigenvalues that are not positive are left out of it and counted in the legend.
+            Use a logarithmic scale; eigenvalues that are not positive are left out, and counted in the legend.
 
         Returns
         -------
@@ -147,7 +149,9 @@ class SpectrumDisplay:
         values, d = self.eigenvalues, self.n_components
         shown = np.append(values, [] if self.beyond is None else self.beyond)
         if log and not (shown > 0).any():
-            raise InputError("None of the eigenvalues is positive: there is nothing to draw on a logarithmic scale.")
+            raise InputError(
+                "None of the eigenvalues is positive: a logarithmic scale cannot show them. Use log=False."
+            )
         ax = axes_of(ax)
         position = np.arange(1, shown.size + 1)
         drawn = shown > 0 if log else np.ones(shown.size, dtype=bool)
@@ -176,7 +180,7 @@ class SpectrumDisplay:
         return self
 
     def _lines(self, ax: Any, shown: Array, left_out: int) -> None:
-        """Where it is cut, and where it should be; a legend where there is anything to explain."""
+        """Draw lines at the cut and at the suggested dimension, and a legend if there is anything to explain."""
         d = self.n_components
         self.cut_ = self.suggested_ = self.legend_ = None
         if d < shown.size:
@@ -201,13 +205,13 @@ class SpectrumDisplay:
             ax.set_ylim(low, high * (high / low) ** _HEADROOM if low > 0 else high + _HEADROOM * (high - low))
 
 
-def _chose(part: Any) -> bool:
-    """The number of axes was left to the spectrum."""
+def _is_automatic(part: Any) -> bool:
+    """Whether the number of axes was chosen by the spectrum (a string such as "auto")."""
     return isinstance(getattr(part, "n_components", None), str)
 
 
 def _beyond(part: Any, kept: Array) -> float | None:
-    """The next eigenvalue, told by the relative gap to it; None where there is none, or where the gap does not tell."""
+    """Return the next eigenvalue, computed from the relative gap to it; None if the gap does not determine it."""
     gap, last = float(getattr(part, "gap_", np.inf)), float(kept[-1])
     if not np.isfinite(gap) or last <= 0 or gap >= 1:
         return None
@@ -221,16 +225,16 @@ def _jump(last: float, beyond: float) -> str:
 
 
 def spectrum(estimator: Any, ax: Any = None, title: str | None = None) -> Any:
-    """Draw the eigenvalues of a fitted estimator, best first: `SpectrumDisplay` in short, of those kept alone.
+    """Draw the eigenvalues of a fitted estimator, best first: a short form of `SpectrumDisplay`, with only those kept.
 
-    A jump after the d-th says that d dimensions are natural; no jump at the last one says that the cut is arbitrary (see ``gap_``).
+    A large gap after the d-th suggests d dimensions (see ``gap_``).
 
     Parameters
     ----------
     estimator : fitted estimator with ``eigenvalues_``
     ax : matplotlib Axes, optional
     title : str, optional
-        The estimator's name if not given.
+        Default: the name of the estimator.
 
     Returns
     -------
@@ -247,7 +251,5 @@ def spectrum(estimator: Any, ax: Any = None, title: str | None = None) -> Any:
     """
     values = getattr(estimator, "eigenvalues_", None)
     if values is None:
-        raise InputError(
-            f"{type(estimator).__name__} has no eigenvalues_: fit it first, or it is not a spectral method."
-        )
+        raise InputError(f"{type(estimator).__name__} has no eigenvalues_: it is not fitted, or not a spectral method.")
     return SpectrumDisplay(values, title=title or type(estimator).__name__).plot(ax).ax_

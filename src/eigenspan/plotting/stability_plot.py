@@ -1,4 +1,4 @@
-"""How far axes turn when the data are drawn again."""
+"""Plot of the stability of axes under resampling."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ._read import Array
 
 
 class StabilityDisplay:
-    """Angles between the axes fitted to all points and those fitted to resamples of them.
+    """Angles between the axes fitted to all points and those fitted to resamples.
 
-    At d stands the largest angle between the two spans of the leading d axes. A small one says that this many axes belong together,
-    whatever the sample; a large one that falls at d + 1 that the d-th and the next change places.
+    The value at d is the largest angle between the two spans of the leading d axes. A small angle means that this span is stable. An angle
+    that is large at d and small at d + 1 means that the d-th axis and the next one exchange order between resamples.
 
     Parameters
     ----------
     angles : array-like of shape (n_resamples, d)
-        Degrees.
+        Angles in degrees.
     low, median, high : array-like of shape (d,), optional
-        The band and the line in it; the 5th, 50th and 95th percentiles of the angles if not given.
+        The band and the line in it; default: the 5th, 50th and 95th percentiles of the angles.
     title : str, optional
 
     Attributes
@@ -32,10 +32,10 @@ class StabilityDisplay:
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     line_ : Line2D
-        The median.
+        The line of medians.
     band_ : FillBetweenPolyCollection
     points_ : Line2D
-        Every resample.
+        The angles of every resample.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class StabilityDisplay:
         self.angles = real_numbers(angles, "Angles", InputError)
         if self.angles.ndim != 2 or 0 in self.angles.shape:
             raise InputError(
-                f"Angles must have a row for each resample and a column for each d; got {self.angles.shape}."
+                f"Angles must have one row per resample and one column per d, but have shape {self.angles.shape}."
             )
         self.low, self.median, self.high = (
             self._band(given, q, name)
@@ -63,7 +63,9 @@ class StabilityDisplay:
     def _band(self, given: Any, q: float, name: str) -> Array:
         found = np.percentile(self.angles, q, axis=0) if given is None else real_numbers(given, name, InputError)
         if found.shape != self.angles.shape[1:]:
-            raise InputError(f"{name} must be one angle for each of {self.angles.shape[1]} d; got shape {found.shape}.")
+            raise InputError(
+                f"{name} must be one angle per d ({self.angles.shape[1]} values), but has shape {found.shape}."
+            )
         return found
 
     @classmethod
@@ -81,12 +83,12 @@ class StabilityDisplay:
         StabilityDisplay
         """
         if not hasattr(result, "angles"):
-            raise InputError(f"{type(result).__name__} has no angles: give the result of a bootstrap of axes.")
+            raise InputError(f"{type(result).__name__} has no angles: pass the result of quality.bootstrap.")
         band = {name: getattr(result, name, None) for name in ("low", "median", "high")}
         return cls(result.angles, title=title, **band).plot(ax)
 
     def plot(self, ax: Any = None) -> StabilityDisplay:
-        """Draw them, on axes of its own unless some are given."""
+        """Draw the angles on `ax`, or on a new figure."""
         ax = axes_of(ax, 4.6, 3.6)
         n, d = self.angles.shape
         position = np.arange(1, d + 1)
@@ -104,6 +106,6 @@ class StabilityDisplay:
         ax.set_yticks([tick for tick in ax.get_yticks() if tick <= top] if top < 60 else range(0, 91, 15))
         handles = [self.line_, self.band_, self.points_]
         self.legend_ = quiet_legend(ax, handles=handles, loc="upper center", ncols=2, columnspacing=1.0)
-        title = self.title or "How far the leading axes turn"
+        title = self.title or "Stability of the leading axes"
         self.ax_, self.figure_ = finish(ax, "leading axes", "angle in degrees", title), ax.figure
         return self

@@ -1,12 +1,12 @@
-"""One file that shows everything: linked pictures of the embeddings over their table, and what was found out about them.
+"""Reports: one self-contained HTML file with linked pictures of embeddings, their table, and measures.
 
 ::
 
-    Report      what the page holds; `write` makes the file
-    report_of   the report of a comparison of methods
-    full_report the same with neighbourhoods at every scale, distortion and dimension: what `Comparison.report` writes
-    Table, Curves, Spectra, Formulas, Picture, Prose   its sections besides the pictures
-    formulas    the formulas of docstrings as MathML and as Unicode
+    Report      the contents of the page; `write` creates the file
+    report_of   creates the report of a comparison of methods
+    full_report as report_of, with rank curves, distortion and dimension; used by `Comparison.report`
+    Table, Curves, Spectra, Formulas, Picture, Prose   sections below the pictures
+    formulas    converts the formulas of docstrings to MathML and Unicode
 """
 
 from .comparison_report import report_of

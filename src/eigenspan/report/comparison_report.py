@@ -1,4 +1,4 @@
-"""The report of a comparison of methods."""
+"""Report of a comparison of methods."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .sections import Curves, Formulas, Section, Spectra, Table
 
 Array = NDArray[np.float64]
 
-#: Cells of the data that go into the page, unless the caller chooses a table.
+#: Maximum number of table cells written to the page, unless the caller passes a table.
 MOST_CELLS = 250_000
 MOST_COLUMNS = 30
-#: Columns in the table of correlations, those that tell most.
-MOST_TELLING = 20
+#: Maximum number of columns in the table of correlations.
+MAX_CORRELATED = 20
 
 
 def report_of(
@@ -38,23 +38,23 @@ def report_of(
     warnings: Sequence[str] = (),
     provenance: Mapping[str, Any] | None = None,
 ) -> Report:
-    """The report of methods that were fitted to the same data and measured.
+    """Create the report of methods that were fitted to the same data and measured.
 
     Parameters
     ----------
     comparison : Comparison
-        With ``embeddings``, ``frame``, ``table``, ``estimators``, ``failures``, ``X`` and ``y``.
+        Object with ``embeddings``, ``frame``, ``table``, ``estimators``, ``failures``, ``X`` and ``y``.
     title : str
     table : DataFrame, optional
-        Columns to show, colour by and save. If not given, the first columns of X, as many as keep the page small, and y as ``label``.
+        Columns to show, colour by and save. Default: the first columns of X, as many as keep the page small, and y as ``label``.
     colour : str, optional
-        The column to colour by at first: ``label`` if not given, where there is one.
+        The column to colour by at first; default: ``label``, if it exists.
     rank_curves : dict of str to CoRanking, optional
-        By embedding, with ``k`` and ``r_nx``.
+        Objects with ``k`` and ``r_nx``, by embedding.
     distortion : dict of str to array-like of shape (n_samples,), optional
-        By embedding, as ``quality.distortion`` returns it.
+        Result of ``quality.distortion``, by embedding.
     facts, sections, warnings, provenance
-        See `Report`; those that follow from the comparison are added.
+        See `Report`; entries that follow from the comparison are added.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def report_of(
     >>> fitted = PCA(2).fit(X)
     >>> figures = pd.DataFrame({"trustworthiness": [0.98]}, index=["PCA"])
     >>> told = dict(embeddings={"PCA": fitted.embedding_}, estimators={"PCA": fitted}, failures={})
-    >>> report = report_of(SimpleNamespace(**told, table=figures, frame=None, X=X, y=y))
+    >>> report = report_of(SimpleNamespace(**fitted_parts, table=figures, frame=None, X=X, y=y))
     >>> [section.title for section in report.sections]
     ['Quality', 'Spectra', 'Graphs and solvers', 'Columns and axes', 'The problems solved']
     """
@@ -84,8 +84,8 @@ def report_of(
         _quality(comparison),
         _curves(rank_curves or {}),
         _spectra(comparison),
-        _health(comparison.estimators),
-        _telling(correlations),
+        _graphs(comparison.estimators),
+        _largest_correlations(correlations),
         _problems(comparison.estimators),
     ]
     data = {"rows": n, "columns": D} | _labels(comparison.y)
@@ -108,7 +108,7 @@ def report_of(
 
 
 def versions(packages: Iterable[str] = ("eigenspan", "numpy", "scipy", "scikit-learn")) -> dict[str, str]:
-    """The versions of Python and of what the figures depend on."""
+    """Return the versions of Python and of the given packages."""
     found = {"Python": platform.python_version()}
     for name in packages:
         try:
@@ -119,7 +119,7 @@ def versions(packages: Iterable[str] = ("eigenspan", "numpy", "scipy", "scikit-l
 
 
 def _shown(X: Any, y: Any) -> tuple[Any, int]:
-    """A table of the label and the first columns of X, and how many of these there are."""
+    """Return a table of the label and the first columns of X, and the number of columns of X in it."""
     import pandas as pd
 
     n, D = np.shape(X)
@@ -144,11 +144,11 @@ def _labels(y: Any) -> dict[str, Any]:
     import pandas as pd
 
     labels = pd.Series(np.asarray(y))
-    return {"labels": f"{labels.nunique()} different", "without a label": int(labels.isna().sum())}
+    return {"labels": f"{labels.nunique()} distinct", "without a label": int(labels.isna().sum())}
 
 
 def _notes(comparison: Any) -> dict[str, str]:
-    """Beside the name of each embedding, the first measure."""
+    """Return the first measure of each embedding, to write beside its name."""
     table = comparison.table
     measures = [name for name in table if name != "seconds"]
     if not measures:
@@ -165,27 +165,29 @@ def _quality(comparison: Any) -> Table:
     shown = table.rename(columns={name: str(name).replace("_", " ") for name in table})
     fewer = [str(name).replace("_", " ") for name in table if name in lower]
     more = [name for name in shown if name not in fewer]
-    text = "The best figure of each column is bold. "
-    text += f"Less is better for {', '.join(fewer)}; more is better for the others." if fewer else "More is better."
+    text = "The best value of each column is bold. "
+    text += (
+        f"Lower is better for {', '.join(fewer)}; higher is better for the others." if fewer else "Higher is better."
+    )
     return Table("Quality", shown, text, higher=more, lower=fewer)
 
 
 def _curves(rank_curves: Mapping[str, Any]) -> Curves | None:
     if not rank_curves:
         return None
-    lines = {name: _thinned(np.asarray(found.k), np.asarray(found.r_nx)) for name, found in rank_curves.items()}
-    text = "How many of the K nearest neighbours each embedding keeps, above chance: 0 is an embedding at random, 1 a perfect one."
-    return Curves("Neighbours kept", lines, "neighbours K", "R_NX", text, log=True)
+    lines = {name: _subsampled(np.asarray(found.k), np.asarray(found.r_nx)) for name, found in rank_curves.items()}
+    text = "Share of the K nearest neighbours that each embedding preserves, rescaled: 0 is a random embedding, 1 a perfect one."
+    return Curves("Neighbours preserved", lines, "neighbours K", "R_NX", text, log=True)
 
 
-def _thinned(k: NDArray[Any], values: NDArray[Any], most: int = 160) -> tuple[NDArray[Any], NDArray[Any]]:
-    """As many points as a line on a logarithmic axis shows."""
+def _subsampled(k: NDArray[Any], values: NDArray[Any], most: int = 160) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return as many points of a curve as a line on a logarithmic axis can show."""
     places = np.unique(np.geomspace(1, k.size, most).round().astype(int) - 1)
     return k[places], values[places]
 
 
 def _last(estimator: Any) -> Any:
-    """The method at the end of a pipeline, or within a wrapper."""
+    """Return the method at the end of a pipeline, or inside a wrapper."""
     while True:
         inner = estimator.steps[-1][1] if hasattr(estimator, "steps") else getattr(estimator, "estimator", None)
         if inner is None:
@@ -205,33 +207,36 @@ def _spectra(comparison: Any) -> Spectra | None:
         if gap is not None and np.isfinite(gap):
             words[name] = f"gap {gap:.3g}"
     text = "Eigenvalues of the problem that each method solved, best first. "
-    text += "The gap is the distance from the last one kept to the next, as a share: a wide one says that this many axes are natural."
+    text += "The gap is the relative distance from the last one kept to the next. A large gap suggests the right number of axes."
     return Spectra("Spectra", values, kept, text, words) if values else None
 
 
-#: What fits say of themselves, and the heads of its columns.
+#: Diagnostics of fits shown in the table, and the headings of their columns.
 _DIAGNOSTICS = {
     **{"distinct_rows": "distinct rows", "components": "components", "bridges": "bridges", "edges": "edges"},
     **{"search": "search", "solver": "solver"},
 }
 
 
-def _health(estimators: Mapping[str, Any]) -> Table | None:
-    """The graphs behind the embeddings, and how the problems were solved."""
+def _graphs(estimators: Mapping[str, Any]) -> Table | None:
+    """Return the table of neighbour graphs, searches and solvers."""
     import pandas as pd
 
-    told = [getattr(_last(estimator), "diagnostics_", {}) for estimator in estimators.values()]
+    diagnostics = [getattr(_last(estimator), "diagnostics_", {}) for estimator in estimators.values()]
     finders = [getattr(getattr(_last(estimator), "graph_", None), "finder", None) for estimator in estimators.values()]
     columns = {"neighbours": [getattr(finder, "n_neighbors", None) for finder in finders]}
-    columns |= {head: [facts.get(key) for facts in told] for key, head in _DIAGNOSTICS.items()}
+    columns |= {head: [facts.get(key) for facts in diagnostics] for key, head in _DIAGNOSTICS.items()}
     kept = {head: pd.Series(values, estimators, dtype=object) for head, values in columns.items() if any(values)}
     frame = pd.DataFrame(kept, index=list(estimators))
-    text = "More than one component: the neighbour graph fell apart and was joined by bridges, on which alone rests how the parts lie."
+    text = (
+        "If there is more than one component, the neighbour graph was disconnected and was joined by bridges. The relative position of "
+        "the components then depends on the bridges only."
+    )
     return Table("Graphs and solvers", frame, text if "components" in frame else "") if frame.shape[1] else None
 
 
 def _correlations(comparison: Any) -> dict[str, Any]:
-    """By embedding, the correlation of every column of the data with every axis; nothing where the data have no such thing."""
+    """Return, by embedding, the correlations of the data's columns with the axes; empty if the data are not suitable or too large."""
     import pandas as pd
 
     X = comparison.X
@@ -249,21 +254,25 @@ def _correlations(comparison: Any) -> dict[str, Any]:
     return {name: pd.DataFrame(r, names, [f"{name} {k + 1}" for k in range(r.shape[1])]) for name, r in found.items()}
 
 
-def _telling(correlations: Mapping[str, Any]) -> Table | None:
-    """All of them side by side, for the columns that tell most."""
+def _largest_correlations(correlations: Mapping[str, Any]) -> Table | None:
+    """Return one table of the correlations of all embeddings, for the columns with the largest ones."""
     import pandas as pd
 
     if not correlations:
         return None
     frame = pd.concat(list(correlations.values()), axis=1)
-    order = np.argsort(-frame.abs().max(axis=1).to_numpy(), kind="stable")[:MOST_TELLING]
+    order = np.argsort(-frame.abs().max(axis=1).to_numpy(), kind="stable")[:MAX_CORRELATED]
     text = "Correlation of each column of the data with each axis."
-    text += f" The {MOST_TELLING} columns of {len(frame):,} that tell most." if len(frame) > MOST_TELLING else ""
+    text += (
+        f" Only the {MAX_CORRELATED} of {len(frame):,} columns with the largest correlations are shown."
+        if len(frame) > MAX_CORRELATED
+        else ""
+    )
     return Table("Columns and axes", frame.iloc[np.sort(order)], text, heat=True)
 
 
 def correlation(X: Array, Y: Array) -> Array:
-    """Of every column of X with every column of Y; 0 where one of them is constant."""
+    """Return the correlations of every column of X with every column of Y; 0 if one of them is constant."""
     X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
     across, along = np.linalg.norm(X, axis=0), np.linalg.norm(Y, axis=0)
     scale = np.outer(np.where(across > 0, across, np.inf), np.where(along > 0, along, np.inf))
@@ -271,7 +280,7 @@ def correlation(X: Array, Y: Array) -> Array:
 
 
 def _problems(estimators: Mapping[str, Any]) -> Formulas | None:
-    """The formulas of the classes, with the line that says what they are."""
+    """Return the formulas in the docstrings of the methods, each with the first sentence of the docstring."""
     problems = {}
     for name, estimator in estimators.items():
         method = _last(estimator)
@@ -280,7 +289,7 @@ def _problems(estimators: Mapping[str, Any]) -> Formulas | None:
         if formulas:
             first = " ".join(doc.strip().split("\n\n")[0].replace("`", "").split())
             problems[name] = (formulas, f"{first} {method!r}".strip())
-    text = "s.t.: subject to. X holds the rows of the data, V the directions or Y the points that are sought."
+    text = "s.t.: subject to. X are the data, with rows as points. The unknowns are the directions V or the embedded points Y."
     return Formulas("The problems solved", problems, text) if problems else None
 
 

@@ -1,4 +1,4 @@
-r"""The formulas of docstrings as people read them: as MathML in a page, as Unicode in a terminal.
+r"""Convert the formulas of docstrings to MathML for pages and to Unicode for terminals.
 
 >>> from eigenspan.report.formulas import to_mathml, to_unicode
 >>> to_unicode(r"\min_V \operatorname{Tr}(V^T X^T L X V) \quad \text{s.t. } V^T V = I")
@@ -23,14 +23,14 @@ _PARTS = {("1", "2"): "½", ("1", "3"): "⅓", ("1", "4"): "¼", ("3", "4"): "¾
 
 
 def formulas_of(docstring: str | None) -> list[str]:
-    """The formulas of the ``.. math::`` blocks of a docstring, in their order."""
+    """Return the formulas of the ``.. math::`` blocks of a docstring, in order."""
     return [formula for block in _blocks((docstring or "").split("\n")) for formula in block.formulas]
 
 
 def readable(text: str) -> str:
-    """Words with their formulas in Unicode: those within a line, and those on lines of their own."""
+    """Replace the formulas of a text, inline and in blocks, by Unicode."""
     lines = text.split("\n")
-    for block in reversed(list(_blocks(lines))):  # from the end, so that the places of those before stay
+    for block in reversed(list(_blocks(lines))):  # from the end, so that earlier line numbers stay valid
         shown = [" " * (block.indent + 4) + to_unicode(formula) for formula in block.formulas]
         lines[block.start : block.end] = [*shown, ""]
     return re.sub(r":math:`([^`]*)`", lambda found: to_unicode(found.group(1)), "\n".join(lines))
@@ -38,7 +38,7 @@ def readable(text: str) -> str:
 
 @dataclass(frozen=True)
 class _Block:
-    """Lines from `start` to `end`, without it, that hold formulas, and how far the first is indented."""
+    """A block of formulas: lines from `start` up to but excluding `end`, and the indentation of the first."""
 
     start: int
     end: int
@@ -59,7 +59,7 @@ def _blocks(lines: list[str]) -> Iterator[_Block]:
 
 
 def to_unicode(formula: str) -> str:
-    """A formula in LaTeX as one line of Unicode.
+    """Convert a LaTeX formula to one line of Unicode.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def to_unicode(formula: str) -> str:
 
 
 def to_mathml(formula: str) -> str:
-    """A formula in LaTeX as MathML, which browsers set without help.
+    """Convert a LaTeX formula to MathML.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def _line(node: Node) -> str:
 
 
 def _row_line(row: Row) -> str:
-    """Neighbours touch if they are digits or a bracket and its content; factors stand apart."""
+    """Join the parts of a row: digits, and brackets with their content, without spaces; factors with spaces."""
     text = ""
     before: Node | None = None
     for part in row.parts:
@@ -114,13 +114,13 @@ def _row_line(row: Row) -> str:
 
 
 def _gap(before: Node | None, part: Node, text: str, piece: str) -> str:
-    """What stands between two neighbours of a row: a blank, unless they belong together."""
+    """Return the space between two parts of a row, or an empty string if they belong together."""
     if before is None or not text or not piece or text[-1].isspace() or piece[0].isspace():
         return ""
     factor = part.base if isinstance(part, Script) else part
     coefficient = _sign(before) == "number" and (_sign(factor) == "letter" or _sign(part) == "number")
     closing = piece[0] in ",;.)]⟩/" and _sign(part) != "word"
-    sign = text[-1] == "−" and text[:-1].rstrip()[-1:] in ("", *"=(,[‖")  # not a difference
+    sign = text[-1] == "−" and text[:-1].rstrip()[-1:] in ("", *"=(,[‖")  # a sign, not a subtraction
     called = piece[0] in "([" and (_sign(before) == "function" or (text[-1] in "pkNyx" and _sign(before) == "letter"))
     norm = text.count("‖") % 2 == 1 and "‖" in (piece[0], text[-1])
     return "" if coefficient or closing or sign or called or norm or text[-1] in "([⟨/" else " "
@@ -142,7 +142,7 @@ def _raised(node: Node | None, table: dict[str, str], sign: str) -> str:
 
 
 def _held(node: Node) -> str:
-    """In brackets unless it is a single thing."""
+    """Return the node in brackets unless it is a single symbol."""
     text = _line(node)
     single = not isinstance(node, Row) or len(node.parts) == 1 or all(_sign(part) == "number" for part in node.parts)
     return text if single and " " not in text else f"({text})"
@@ -168,7 +168,7 @@ def _marked(node: Node, inside: bool = False) -> str:
 
 
 def _joined(parts: tuple[Node, ...]) -> list[Node]:
-    """Digits side by side are one number."""
+    """Join adjacent digits to one number."""
     joined: list[Node] = []
     for part in parts:
         before = joined[-1] if joined else None

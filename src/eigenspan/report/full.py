@@ -1,4 +1,4 @@
-"""All that there is to say about a comparison: what `report_of` shows, and the measures that take a pass over the data each."""
+"""Full report of a comparison: the contents of `report_of`, and measures that need further passes over the data."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .comparison_report import report_of
 from .page import Report
 from .sections import Curves, Section, Table
 
-#: Rows whose neighbourhoods the curves rest on, and points up to which distortion is worked out one by one.
+#: Maximum number of rows for the rank curves, and of points for the distortion.
 _ROWS, _POINTS = 2000, 10_000
-#: Points that the dimension is told from, and the methods that tell it.
+#: Maximum number of points for the estimates of the dimension, and the estimators used.
 _DIMENSION = 10_000
 _ESTIMATES = ("correlation", "mle", "twonn", "parallel")
 
@@ -32,21 +32,21 @@ def full_report(
     warned: Any = (),
     **given: Any,
 ) -> Report:
-    """The report of a comparison with its neighbourhoods at every scale, the distortion of every point and the dimension of the data.
+    """Create the report of a comparison, with rank curves, the distortion of every point, and the dimension of the data.
 
     Parameters
     ----------
     comparison : Comparison
     title : str
     n_neighbors : int, default=10
-        Of the distortion.
+        Number of neighbours for the distortion.
     random_state : int, RandomState or None, default=0
-        Of the rows that are looked at where there are very many.
+        Seed of the random sample of rows, if there are very many.
     facts : dict of str to dict, optional
     warned : list of str, optional
         Further warnings.
     **given
-        Other parameters of `report_of`.
+        Further parameters of `report_of`.
 
     Returns
     -------
@@ -85,14 +85,14 @@ def full_report(
 
 
 def _dimension(X: Any, random_state: Any) -> list[Section]:
-    """The estimates as a table, and the slope of the correlation integral against the scale; nothing where these cannot be had."""
+    """Return a table of estimates and the curve of the correlation dimension; empty if they cannot be computed."""
     import pandas as pd
 
     rows = check_random_state(random_state).permutation(X.shape[0])[:_DIMENSION]
     some = X if X.shape[0] <= _DIMENSION else (X.iloc if hasattr(X, "iloc") else X)[np.sort(rows)]
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # ties and copies are said where the data are described
+            warnings.simplefilter("ignore")  # duplicate rows are reported with the data
             found = intrinsic_dimension(some, list(_ESTIMATES), random_state=random_state)
     except (EigenspanError, ValueError):
         return []
@@ -104,8 +104,8 @@ def _dimension(X: Any, random_state: Any) -> list[Section]:
         Table(
             "Dimension",
             table,
-            text="How many dimensions the data have. The first three look at distances and see curved sheets too, the last at variances "
-            "and sees flat ones; where they disagree, the curve below tells at which scale.",
+            text="Intrinsic dimension of the data. The first three estimators use distances, and so detect curved sheets too. The last one "
+            "uses variances, and detects only flat ones. If they disagree, the curve below shows at which scale.",
         )
     ]
     curve = found["correlation"].curve
@@ -117,8 +117,8 @@ def _dimension(X: Any, random_state: Any) -> list[Section]:
                 {"slope": (curve.x[kept], curve.y[kept])},
                 curve.x_label,
                 curve.y_label,
-                text=f"Slope of the number of pairs nearer than a distance. {found['correlation'].dimension:.2f} was read at the smallest "
-                "scales that hold enough pairs.",
+                text=f"Slope of the number of pairs closer than a distance. The estimate {found['correlation'].dimension:.2f} is taken at "
+                "the smallest scales with enough pairs.",
                 log=True,
             )
         )

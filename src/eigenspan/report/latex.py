@@ -1,16 +1,16 @@
-r"""The part of LaTeX that docstrings use, read into a tree.
+r"""Parser for the part of LaTeX that docstrings use.
 
 ::
 
-    Row        things side by side          a + b
+    Row        nodes side by side          a + b
     Sign       a letter, number, operator, word or name of a function
-    Space      a gap, in ems                \quad
-    Script     below and above a base       x_i^2   \max_V   \sum_{i<j}
-    Fraction   one thing over another       \frac{1}{n}   \tfrac12
+    Space      a space, in ems                \quad
+    Script     a subscript and a superscript of a base       x_i^2   \max_V   \sum_{i<j}
+    Fraction   a numerator over a denominator       \frac{1}{n}   \tfrac12
     Root       a square root                \sqrt{x}
-    Accent     a mark over a base           \bar x   \hat x   \tilde x
+    Accent     an accent over a base           \bar x   \hat x   \tilde x
 
-Anything else is an `InputError` that names it.
+Anything else raises an `InputError` that names it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Row:
 class Sign:
     text: str
     kind: str  # letter, number, operator, fence, function, limit, large, word
-    size: float = 0.0  # of a fence: at least so many ems, or as high as what it holds
+    size: float = 0.0  # of a fence: minimum height in ems; 0: as high as its content
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ _TOKEN = re.compile(r"\\(?:[a-zA-Z]+|.)|[{}^_]|\s+|.", re.DOTALL)
 
 
 def parse(formula: str) -> Row:
-    """The tree of a formula."""
+    """Parse a formula into a tree."""
     return _Reader(formula).all()
 
 
@@ -122,7 +122,7 @@ _CLOSING = {")": "(", "]": "[", "}": "{", "⟩": "⟨", "‖": "‖", "|": "|"}
 
 
 def _base(parts: list[Node]) -> Node:
-    """What a script stands at: the last thing, or all between brackets if that is a closing one."""
+    """Remove and return the base of a script: the last node, or everything between brackets if that is a closing one."""
     if not parts:
         return Row(())
     last = parts.pop()
@@ -147,7 +147,7 @@ class _Reader:
         self.place = 0
 
     def fail(self, found: str) -> InputError:
-        return InputError(f"The formula {self.formula.strip()!r:.120} cannot be shown: {found}.")
+        return InputError(f"The formula {self.formula.strip()!r:.120} cannot be converted: {found}.")
 
     def peek(self) -> str:
         while self.place < len(self.tokens) and self.tokens[self.place].isspace():
@@ -164,11 +164,11 @@ class _Reader:
     def all(self) -> Row:
         row = self.row("")
         if self.peek():
-            raise self.fail("it has a } too many")
+            raise self.fail("it has an unmatched }")
         return row
 
     def row(self, end: str) -> Row:
-        """Up to a closing brace, or the end."""
+        """Parse up to a closing brace, or to the end."""
         parts: list[Node] = []
         while (token := self.peek()) not in ("", "}"):
             if token in "^_" or token == "'":
@@ -178,7 +178,7 @@ class _Reader:
                 if part is not None:
                     parts.append(part)
         if end and self.peek() != end:
-            raise self.fail("it has a } too few")
+            raise self.fail("a } is missing")
         return Row(tuple(parts))
 
     def script(self, base: Node) -> Script:
@@ -193,11 +193,11 @@ class _Reader:
             elif below is None:
                 below = self.group()
             else:
-                raise self.fail("it has two indices at one letter")
+                raise self.fail("it has two subscripts at one base")
         return Script(base, below, None if not above else above[0] if len(above) == 1 else Row(tuple(above)))
 
     def group(self) -> Node:
-        """What a command or a script applies to: a group in braces, or the next single thing."""
+        """Parse the argument of a command or script: a group in braces, or the next single node."""
         if self.peek() == "{":
             self.take()
             row = self.row("}")
@@ -207,9 +207,9 @@ class _Reader:
         return self.group() if part is None else part
 
     def words(self) -> str:
-        """The plain text of a group in braces, with its spaces."""
+        """Return the plain text of a group in braces, with its spaces."""
         if self.peek() != "{":
-            raise self.fail("words must stand in braces")
+            raise self.fail("text must be in braces")
         self.take()
         start = self.place
         while self.place < len(self.tokens) and self.tokens[self.place] != "}":
@@ -247,7 +247,7 @@ class _Reader:
         return self.applied(name)
 
     def applied(self, name: str) -> Node:
-        """Commands that take what follows them."""
+        """Parse a command that takes arguments."""
         if name in ("frac", "tfrac", "dfrac"):
             return Fraction(self.group(), self.group(), small=name == "tfrac")
         if name == "sqrt":
@@ -263,8 +263,8 @@ class _Reader:
             return Sign("".join(table.get(letter, letter) for letter in self.words()), "letter")
         size = _SIZES.get(name.removesuffix("l").removesuffix("r").removesuffix("m") if name not in _SIZES else name)
         if size is None:
-            raise self.fail(f"\\{name} is not known")
+            raise self.fail(f"the command \\{name} is not supported")
         following = self.one()
         if not isinstance(following, Sign):
-            raise self.fail(f"\\{name} must stand before a bracket")
+            raise self.fail(f"\\{name} must be followed by a bracket")
         return Sign("" if following.text == "." else following.text, "fence", size)

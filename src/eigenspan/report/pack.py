@@ -1,4 +1,4 @@
-"""Tables and embeddings as bytes that the page reads in place: typed arrays one after the other, deflated, in base64."""
+"""Pack tables and embeddings for the page: typed arrays one after another, compressed, in base64."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from numpy.typing import NDArray
 from ..plotting._colours import MOST_CLASSES
 from ..plotting._read import pairs_of
 
-#: Cells with digits of their own up to which fractions keep all of them; beyond, the seven of single precision.
+#: Maximum number of cells for which numbers keep double precision; larger tables keep single precision.
 EXACT_CELLS = 200_000
-#: Axes of an embedding that the page can show.
+#: Maximum number of axes of an embedding on the page.
 MOST_AXES = 8
-#: Columns of which an embedding keeps arrows; the page shows some of them, those that fit the axes.
+#: Maximum number of columns for which an embedding keeps arrows; the page shows those that fit its axes.
 MOST_ARROWS = 40
-#: Whole numbers with more different values than this are amounts, with fewer they are classes.
+#: Whole numbers with more distinct values than this are quantities, others are classes.
 MOST_WHOLE_CLASSES = 50
 
 
 @dataclass
 class Packer:
-    """Bytes with the places of what was put into them."""
+    """Byte buffer that returns the offsets of the arrays put into it."""
 
     raw: bytearray = field(default_factory=bytearray)
 
     def put(self, data: bytes) -> int:
-        """Where the data begin: at a multiple of eight, as typed arrays must."""
+        """Append data at a multiple of eight bytes, as typed arrays require; return its offset."""
         self.raw.extend(b"\0" * (-len(self.raw) % 8))
         start = len(self.raw)
         self.raw.extend(data)
         return start
 
     def text(self) -> str:
-        """All of it, deflated and in base64."""
+        """Return the whole buffer, compressed and in base64."""
         deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
         return base64.b64encode(deflate.compress(bytes(self.raw)) + deflate.flush()).decode("ascii")
 
@@ -47,8 +47,8 @@ class Packer:
 def embedding_facts(
     packer: Packer, name: str, Y: NDArray[np.float64], note: str, codes: Any, arrows: Any, panels: int = 1
 ) -> dict[str, Any]:
-    """An embedding for the page: each axis in 16 bits between its ends, the two that each of its panels shows at first, codes of distortion
-    and arrows if there are any."""
+    """Return the facts of an embedding for the page: its axes in 16 bits, the pairs of axes shown at first, and its distortion codes and
+    arrows, if any."""
     axes = []
     for number, values in enumerate(Y.T[:MOST_AXES]):
         lo, hi = float(values.min()), float(values.max())
@@ -63,7 +63,7 @@ def embedding_facts(
         note = ", ".join(filter(None, [note, f"the first {MOST_AXES} of {Y.shape[1]} axes"]))
     pairs = [
         pair if len(pair) > 1 else [0, 1] for pair in pairs_of(Y[:, :MOST_AXES], panels)
-    ]  # beside one, the row number
+    ]  # a single axis is drawn against the row number
     return {
         "name": name,
         "note": note,
@@ -75,7 +75,7 @@ def embedding_facts(
 
 
 def _arrow_facts(arrows: Any) -> list[dict[str, Any]]:
-    """Names and directions, of the columns that reach farthest."""
+    """Return names and directions of the columns with the longest arrows."""
     if arrows is None:
         return []
     along = np.nan_to_num(arrows.to_numpy(dtype=np.float64))[:, :MOST_AXES]
@@ -84,7 +84,7 @@ def _arrow_facts(arrows: Any) -> list[dict[str, Any]]:
 
 
 def distortion_codes(distortion: Mapping[str, Any]) -> tuple[float, float, dict[str, NDArray[np.uint8]]]:
-    """The ends of one scale for all embeddings, and a code from 1 to 255 along it for each point; 0 is missing."""
+    """Return the ends of a scale common to all embeddings, and for each point a code on it from 1 to 255; 0 is missing."""
     values = {name: np.asarray(column, dtype=np.float64) for name, column in distortion.items()}
     finite = np.concatenate([column[np.isfinite(column)] for column in values.values()])
     lo, hi = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
@@ -98,7 +98,7 @@ def distortion_codes(distortion: Mapping[str, Any]) -> tuple[float, float, dict[
 
 
 def column_facts(packer: Packer, name: Any, column: Any, *, exact: bool) -> dict[str, Any]:
-    """A column of a table for the page: numbers, times, or classes with their names."""
+    """Return the facts of a table column for the page: numbers, times, or classes with their names."""
     import pandas as pd
 
     facts: dict[str, Any] = {"name": str(name)}
@@ -126,7 +126,7 @@ def column_facts(packer: Packer, name: Any, column: Any, *, exact: bool) -> dict
 
 
 def _numbers(column: Any) -> NDArray[np.float64] | None:
-    """Real numbers that double precision holds; None if it does not hold them."""
+    """Return the numbers in double precision, or None if they are complex or too large to be exact."""
     import pandas as pd
 
     if pd.api.types.is_complex_dtype(column.dtype):
@@ -137,7 +137,7 @@ def _numbers(column: Any) -> NDArray[np.float64] | None:
 
 
 def _is_quantity(numbers: NDArray[np.float64], dtype: Any) -> bool:
-    """As in `plotting`: more than 12 different fractions, or so many whole numbers that they can only be an amount."""
+    """Whether numbers are a quantity, as in `plotting`: more than 12 distinct fractions, or more than 50 distinct whole numbers."""
     import pandas as pd
 
     distinct = pd.unique(numbers[~np.isnan(numbers)]).size
@@ -145,7 +145,7 @@ def _is_quantity(numbers: NDArray[np.float64], dtype: Any) -> bool:
 
 
 def _times(packer: Packer, column: Any) -> dict[str, Any] | None:
-    """Milliseconds since 1970, which are what the page's calendar counts; None if they are finer, or beyond it."""
+    """Return times as milliseconds since 1970, the unit of JavaScript; None if they are finer, or out of its range."""
     stamps = column.to_numpy()
     known = ~np.isnat(stamps)
     whole = stamps.astype("datetime64[ms]")
@@ -157,12 +157,12 @@ def _times(packer: Packer, column: Any) -> dict[str, Any] | None:
 
 
 def _factorised(column: Any) -> tuple[NDArray[np.intp], Any]:
-    """Codes, -1 where missing, and levels: in their order if they have one, by their words if not."""
+    """Return codes, -1 if missing, and levels: in their own order or, if they have none, sorted as text."""
     import pandas as pd
 
     try:
         codes, levels = pd.factorize(column, sort=True)
-    except TypeError:  # values of several kinds, or that cannot be hashed
+    except TypeError:  # values of mixed types, or not hashable
         words = [None if _absent(value) else _word(value) for value in column]
         codes, levels = pd.factorize(np.array(words, dtype=object), sort=True)
     return codes, levels
@@ -175,7 +175,7 @@ def _absent(value: Any) -> bool:
 
 
 def _word(value: Any) -> str:
-    """The name of a class: whole numbers without a point, whatever type holds them."""
+    """Return the name of a class: whole numbers without a decimal point, whatever their type."""
     if isinstance(value, float | np.floating):
         real = float(value)
         return str(int(real)) if real.is_integer() and -1e15 < real < 1e15 else str(value)
@@ -185,7 +185,7 @@ def _word(value: Any) -> str:
 def _classes(packer: Packer, codes: NDArray[Any], levels: Any) -> dict[str, Any]:
     count = len(levels)
     kind = "u1" if count < 2**8 else "u2" if count < 2**16 else "u4"
-    # single precision has shorter words
+    # single precision prints shorter numbers
     values = np.asarray(levels) if getattr(levels.dtype, "kind", "") == "f" else levels
     words = json.dumps([_word(value) for value in values]).encode("ascii")
     at = packer.put(codes.astype(f"<{kind}").tobytes())

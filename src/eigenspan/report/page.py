@@ -1,4 +1,4 @@
-"""The page: what it holds, and the one file it becomes."""
+"""The report page: its contents, and the HTML file."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from .pack import EXACT_CELLS, Packer, column_facts, distortion_codes, embedding
 from .sections import Facts, Made, Section, Warned
 
 SCRIPTS = ("data.js", "colours.js", "paint.js", "select.js", "panels.js", "main.js")
-#: Of all classes beyond the first eleven: darker than what is missing.
+#: Colour of all classes beyond the first eleven; darker than that of missing values.
 OTHERS = "#9aa0a9"
-#: Columns that a row shows under the pointer, unless others are chosen.
+#: Maximum number of columns shown for the row under the pointer, unless others are chosen.
 MOST_HOVERED = 12
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """A page with linked pictures of embeddings and whatever is known about them, in one file that needs no network.
+    """A page with linked pictures of embeddings and the available information about them, in one file that needs no network.
 
-    The rows of `table` are in the file: whoever has it can read them.
+    The file contains the rows of `table`: everyone who gets the file can read them.
 
     Parameters
     ----------
     title : str
     embeddings : dict of str to array-like of shape (n_samples, n_components)
-        A panel for every two axes, up to six of one embedding, up to three of each of several, and one where these would be more than
-        twelve. Of a single axis, the row number is the other.
+        A panel for every two axes: at most six for a single embedding, at most three each for several, and only one each if more would
+        make over twelve panels. A single axis is drawn against the row number.
     table : DataFrame or dict of columns, optional
-        One row for each point: colour, words under the pointer, and what is saved of selected rows.
+        One row per point: for colours, for the text under the pointer, and for saving selected rows.
     facts : dict of str to dict, optional
-        Plain facts in groups, such as ``{"Data": {"rows": 150, "missing": 0}}``.
+        Facts in groups, such as ``{"Data": {"rows": 150, "missing": 0}}``.
     sections : list of sections, optional
         `Table`, `Curves`, `Spectra`, `Formulas`, `Picture`, `Prose`, in the order of the page.
     warnings : list of str, optional
@@ -54,14 +54,14 @@ class Report:
     colour : str, optional
         The column to colour by at first; ``"distortion"`` for the distortion.
     hover : list of str, optional
-        Columns shown under the pointer; the first twelve if not given.
+        Columns shown for the row under the pointer; default: the first twelve.
     distortion : dict of str to array-like of shape (n_samples,), optional
-        By embedding, how far each point is from where it should be: one more choice of colour.
+        Distortion of each point, by embedding: an additional choice of colour.
     distortion_label : str, default="distortion"
     notes : dict of str to str, optional
-        By embedding, a word or two beside its name.
+        Short remark beside the name of each embedding.
     arrows : dict of str to DataFrame, optional
-        By embedding, what each column of the data (the index) contributes to each axis (the columns), such as loadings or correlations.
+        Contribution of each column of the data (the index) to each axis (the columns), such as loadings or correlations, by embedding.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class Report:
     arrows: Mapping[str, Any] = field(default_factory=dict)
 
     def write(self, path: str | Path) -> Path:
-        """Write the page, all or nothing, and return where.
+        """Write the page atomically, and return its path.
 
         Parameters
         ----------
@@ -105,18 +105,18 @@ class Report:
         Raises
         ------
         OutputError
-            The file cannot be written; what was there is unchanged.
+            The file cannot be written; an existing file is unchanged.
         """
         path = Path(path)
         if path.suffix.lower() not in (".html", ".htm"):
-            raise InputError(f"A report is a web page: end its name in .html; got {path.name!r}.")
-        page = self.html().encode("utf-8", "xmlcharrefreplace")  # halves of letters cannot be written otherwise
+            raise InputError(f"The name of a report must end in .html; got {path.name!r}.")
+        page = self.html().encode("utf-8", "xmlcharrefreplace")  # lone surrogates cannot be encoded
         with writing(path) as file:
             file.write(page)
         return path
 
     def html(self) -> str:
-        """The page as text."""
+        """Return the page as text."""
         head, data = self._data()
         style, script = _asset("style.css"), "\n".join(_asset(name) for name in SCRIPTS)
         parts: list[Section] = [Warned(self.warnings)] if self.warnings else []
@@ -135,13 +135,13 @@ class Report:
             contents="".join(f'<a href="#{anchor}">{escape(title)}</a> ' for anchor, title in links),
             explorer=_asset("explorer.html"),
             sections="\n".join(part.html(anchor) for part, anchor in zip(parts, anchors, strict=True)),
-            footer="Made with eigenspan. This file holds the rows it shows; it asks nothing of the network.",
+            footer="Made with eigenspan. This file contains the rows that it shows, and loads nothing from the network.",
             data=f'<script type="application/json" id="head">{json_text(head)}</script>\n'
             f'<script type="text/plain" id="data">{data}</script>\n<script>{script}</script>',
         )
 
     def _data(self) -> tuple[dict[str, Any], str]:
-        """What the script reads first, and the packed arrays."""
+        """Return the header that the script reads first, and the packed arrays."""
         arrays = self._embeddings()
         panels = most_pairs(len(arrays))
         n = len(next(iter(arrays.values())))
@@ -178,18 +178,19 @@ class Report:
             Y = np.asarray(embedding, dtype=np.float64)
             Y = Y[:, None] if Y.ndim == 1 else Y
             if Y.ndim != 2 or 0 in Y.shape:
-                raise InputError(f"The embedding {name!r} must have one row for each point; got shape {Y.shape}.")
+                raise InputError(f"The embedding {name!r} must have one row per point, but has shape {Y.shape}.")
             bad = int((~np.isfinite(Y)).any(axis=1).sum())
             if bad:
                 raise InputError(
-                    f"{bad} of the {len(Y)} rows of the embedding {name!r} have NaN or infinite entries, which have no "
-                    "place in a picture: leave these rows out of the embeddings and the table."
+                    f"{bad} of the {len(Y)} rows of the embedding {name!r} have NaN or infinite entries, which cannot be drawn: remove "
+                    "these "
+                    "rows from the embeddings and the table."
                 )
             arrays[str(name)] = Y
         return arrays
 
     def _frame(self, n: int) -> Any:
-        """The table with names that are words, and its index as a column if it says anything."""
+        """Return the table with names as strings, and its index as a column unless that is a plain range."""
         import pandas as pd
 
         if self.table is None:
@@ -201,44 +202,46 @@ class Report:
         names = [str(name) for name in frame]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise InputError(f"Columns of the table must have different names; {', '.join(twice[:5])} come twice.")
+            raise InputError(
+                f"Columns of the table must have distinct names, but {', '.join(twice[:5])} occur more than once."
+            )
         return frame.set_axis(names, axis=1)
 
     def _check(self, arrays: Mapping[str, Any], frame: Any, n: int) -> None:
         for name, Y in arrays.items():
             if len(Y) != n:
                 raise InputError(
-                    f"All embeddings must have the same rows; {next(iter(arrays))!r} has {n}, {name!r} has {len(Y)}."
+                    f"All embeddings must have the same rows, but {next(iter(arrays))!r} has {n} and {name!r} has {len(Y)}."
                 )
         if len(frame) != n:
             raise InputError(
-                f"The table must have one row for each point: the embeddings have {n}, the table has {len(frame)}."
+                f"The table must have one row per point, but the embeddings have {n} rows and the table has {len(frame)}."
             )
         for name, values in self.distortion.items():
             if name not in arrays:
                 raise InputError(
-                    f"There is distortion of {name!r}, which is not among the embeddings: {', '.join(arrays)}."
+                    f"distortion has an entry {name!r}, which is not an embedding. The embeddings are {', '.join(arrays)}."
                 )
             if np.shape(values) != (n,):
                 raise InputError(
-                    f"The distortion of {name!r} must be one number for each of the {n} points; got shape {np.shape(values)}."
+                    f"The distortion of {name!r} must be one number per point ({n} points), but has shape {np.shape(values)}."
                 )
         for name, directions in self.arrows.items():
             shape = np.shape(directions)
             if name not in arrays or len(shape) != 2 or shape[1] != arrays[name].shape[1]:
                 raise InputError(
-                    f"The arrows of {name!r} must be a table with a column for each axis of an embedding; got shape {shape}."
+                    f"The arrows of {name!r} must be a table with one column per axis of an embedding of that name, but have shape {shape}."
                 )
         known = {*frame, *(["distortion"] if self.distortion else [])}
         for name in [*([] if self.colour is None else [self.colour]), *(self.hover or [])]:
             if name not in known:
                 raise InputError(
-                    f"There is no column {name!r} to show; there are {', '.join(list(frame)[:20]) or 'none'}."
+                    f"There is no column {name!r} in the table. Its columns: {', '.join(list(frame)[:20]) or 'none'}."
                 )
 
 
 def json_text(value: Any) -> str:
-    """JSON that is safe between script tags: ASCII, without a sign that opens or closes markup."""
+    """Return JSON that is safe inside script elements: ASCII, without characters that open or close markup."""
     return json.dumps(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
@@ -247,12 +250,12 @@ def _asset(name: str) -> str:
 
 
 def _fill(template: str, **parts: str) -> str:
-    """The template with its places filled, in one pass: what is filled in is not looked at again."""
+    """Fill the placeholders of a template in one pass: the inserted text is not searched for placeholders."""
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match.group(1)], _asset(template))
 
 
 def _policy(style: str, script: str) -> str:
-    """What a browser lets the page do: run these very lines, and nothing else; load nothing."""
+    """Return the content security policy: only these exact styles and scripts may run, and nothing may be loaded."""
 
     def mark(text: str) -> str:
         return base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")

@@ -1,4 +1,4 @@
-"""Figures of matplotlib as images within the page."""
+"""Embed matplotlib figures in the page."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 from ..errors import InputError
 
-#: Bytes of SVG beyond which a figure is kept as pixels.
+#: Maximum bytes of SVG; larger figures are embedded as PNG.
 MOST_SVG = 150_000
 
 
 def data_uri(figure: Any) -> str:
-    """The figure as SVG, or as PNG if that is too large. A browser runs no script of an image and loads nothing for it."""
+    """Return the figure as SVG, or as PNG if that is too large. Browsers run no scripts in images and load nothing for them."""
     if not hasattr(figure, "savefig"):
-        raise InputError(f"A picture must be a figure of matplotlib; got {type(figure).__name__}.")
+        raise InputError(f"figure must be a matplotlib Figure; got {type(figure).__name__}.")
     drawn = _saved(figure, "svg", metadata={"Date": None})
     if len(drawn) <= MOST_SVG:
         return "data:image/svg+xml;base64," + base64.b64encode(drawn).decode("ascii")

@@ -1,4 +1,4 @@
-"""Parts of a report besides the pictures: each has a title and writes itself as HTML, with every word of the caller escaped."""
+"""Sections of a report below the pictures. Each has a title and renders itself as HTML; all text of the caller is escaped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .svg_charts import line_chart, series_key, spectrum_chart
 
 
 class Section(Protocol):
-    """What a page can hold."""
+    """Protocol of a section of the page."""
 
     @property
     def title(self) -> str: ...
@@ -26,13 +26,13 @@ class Section(Protocol):
 
 
 def part(anchor: str, title: str, text: str, *body: str, kind: str = "wide") -> str:
-    """A section with its heading and a line on how to read it; those that are not wide stand side by side."""
+    """Return a section with heading and explanation; sections of kind "half" are placed side by side."""
     words = f"<p>{escape(text)}</p>" if text else ""
     return f'<section class="part {kind}" id="{anchor}"><h2>{escape(title)}</h2>{words}{"".join(body)}</section>'
 
 
 def number(value: Any) -> str:
-    """A value for the eye: numbers to three or four digits, True and False as yes and no."""
+    """Format a value: numbers with three or four digits, True and False as yes and no."""
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     if isinstance(value, numbers.Integral):
@@ -47,26 +47,26 @@ def number(value: Any) -> str:
 
 
 def brief(value: Any) -> str:
-    """The same without digits that are there for the sake of a column."""
+    """Format a value as `number` does, but without trailing digits that only align columns."""
     fraction = isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral | np.bool_)
     return f"{float(value):.4g}".replace("-", "−") if fraction and math.isfinite(value) else number(value)
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table of figures.
+    """A table of numbers and text.
 
     Parameters
     ----------
     title : str
     frame : DataFrame
-        Its index names the rows.
+        Its index holds the names of the rows.
     text : str, default=""
-        How to read it.
+        Explanation of the table.
     higher, lower : sequence of str
-        Columns whose largest or smallest value is printed bold.
+        Columns whose largest (`higher`) or smallest (`lower`) value is printed bold.
     heat : bool, default=False
-        Colour the cells by sign and size, for loadings and correlations.
+        Whether to colour the cells by sign and size, for loadings and correlations.
     """
 
     title: str
@@ -123,7 +123,7 @@ class Curves:
     title : str
     lines : dict of str to (x, y)
     x, y : str
-        What the axes show.
+        Labels of the axes.
     text : str, default=""
     log : bool, default=False
         Whether x is drawn on a logarithmic scale.
@@ -145,17 +145,17 @@ class Curves:
 
 @dataclass(frozen=True, eq=False)
 class Spectra:
-    """Eigenvalues of several methods, the axes that were kept, and the gap after them.
+    """Charts of the eigenvalues of several methods, with the axes kept and the gap after them.
 
     Parameters
     ----------
     title : str
     values : dict of str to array-like
     kept : dict of str to int
-        How many of them are axes of the embedding.
+        Number of eigenvalues that belong to the embedding.
     text : str, default=""
     words : dict of str to str
-        A line under each chart.
+        Text under each chart.
     """
 
     title: str
@@ -176,13 +176,13 @@ class Spectra:
 
 @dataclass(frozen=True, eq=False)
 class Formulas:
-    """The problem that each method solved.
+    """The problems that the methods solve.
 
     Parameters
     ----------
     title : str
     problems : dict of str to (list of str, str)
-        By method, formulas in the LaTeX of docstrings, and a line of words.
+        Formulas in LaTeX, and a line of explanation, by method.
     text : str, default=""
     """
 
@@ -201,14 +201,14 @@ class Formulas:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A figure of matplotlib, as an image within the page.
+    """A matplotlib figure, embedded as an image.
 
     Parameters
     ----------
     title : str
     figure : matplotlib Figure
     alt : str
-        What it shows, for those who cannot see it.
+        Description of the figure for people who cannot see it.
     text : str, default=""
     """
 
@@ -224,7 +224,7 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class Prose:
-    """Plain words."""
+    """A paragraph of text."""
 
     title: str
     text: str
@@ -235,7 +235,7 @@ class Prose:
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """Groups of names with values."""
+    """Groups of names and values."""
 
     title: str
     groups: Mapping[str, Mapping[str, Any]]
@@ -252,7 +252,7 @@ class Facts:
 
 @dataclass(frozen=True, eq=False)
 class Warned:
-    """Every warning, word for word."""
+    """A list of all warnings."""
 
     messages: Sequence[str]
     title: str = "Warnings"
@@ -264,7 +264,7 @@ class Warned:
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """How the page came about: the command first."""
+    """Provenance of the page: the command and versions."""
 
     provenance: Mapping[str, Any]
     title: str = "How this was made"

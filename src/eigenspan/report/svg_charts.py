@@ -1,4 +1,4 @@
-"""Small line charts as SVG that takes the colours of the page, light or dark."""
+"""Small line charts as SVG, coloured by the style sheet of the page, light or dark."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-COLOURS = 8  # classes s0 to s7 of the style sheet; beyond, the same with dashes
+COLOURS = 8  # classes s0 to s7 of the style sheet; further lines reuse them with dashes
 LEFT, RIGHT, TOP, BOTTOM = 52, 12, 10, 40
 
 
 @dataclass(frozen=True)
 class Scale:
-    """From values to pixels along one side."""
+    """Linear or logarithmic map from values to pixels along one axis."""
 
     lo: float
     hi: float
@@ -32,7 +32,7 @@ class Scale:
         return self.start + (self.end - self.start) * ((turn(value) - lo) / (hi - lo) if hi > lo else 0.5)
 
     def rounded(self) -> Scale:
-        """The same with ends at round values, unless a tenth of a step would bring in a whole one."""
+        """Return the scale with ends at round values: outward, or inward if that is less than a tenth of a step."""
         step = self._step()
         return replace(self, lo=math.floor(self.lo / step + 0.1) * step, hi=math.ceil(self.hi / step - 0.1) * step)
 
@@ -41,7 +41,7 @@ class Scale:
         return step * next(factor for factor in (1, 2, 5, 10) if (self.hi - self.lo) / (factor * step) <= count)
 
     def ticks(self) -> list[float]:
-        """Round values between the ends."""
+        """Return round values between the ends."""
         if self.log:
             powers = range(math.floor(math.log10(self.lo)), math.ceil(math.log10(self.hi)) + 1)
             steps = (1, 2, 5) if self.hi / self.lo < 1e3 else (1,)
@@ -54,7 +54,7 @@ class Scale:
 
 
 def series_key(names: list[str]) -> str:
-    """Which line is which."""
+    """Return the legend of the lines."""
     marks = []
     for k, name in enumerate(names):
         line = f'<svg viewBox="0 0 22 8" aria-hidden="true"><path class="line {_kind(k)}" d="M0,4h22"{_dash(k)}/></svg>'
@@ -65,7 +65,7 @@ def series_key(names: list[str]) -> str:
 def line_chart(
     lines: Mapping[str, tuple[Any, Any]], x: str, y: str, title: str, *, log: bool, width: int, height: int
 ) -> str:
-    """Lines with axes; a break wherever a value is not finite."""
+    """Draw lines with axes; lines break at values that are not finite."""
     series = {name: (np.asarray(a, dtype=float), np.asarray(b, dtype=float)) for name, (a, b) in lines.items()}
     across, up = _ends([a for a, _ in series.values()], positive=log), _ends([b for _, b in series.values()])
     h, v = Scale(*across, LEFT, width - RIGHT, log), Scale(*up, height - BOTTOM, TOP).rounded()
@@ -74,14 +74,14 @@ def line_chart(
         drawn.append(
             f'<path class="line {_kind(k)}" d="{_path(a, b, h, v, log)}"{_dash(k)}><title>{escape(name)}</title></path>'
         )
-    told = f"{title}: {', '.join(series)}; {y} against {x}"
-    return _svg(width, height, told, _frame(h, v, x, y), *drawn)
+    description = f"{title}: {', '.join(series)}; {y} against {x}"
+    return _svg(width, height, description, _frame(h, v, x, y), *drawn)
 
 
 def spectrum_chart(
     values: NDArray[np.float64], kept: int | None, name: str, width: int = 200, height: int = 150
 ) -> str:
-    """Eigenvalues by number: those kept in full colour, the rest pale, a line at the cut."""
+    """Draw eigenvalues by number: those kept in full colour, the others pale, with a line between them."""
     finite = np.flatnonzero(np.isfinite(values))
     ends = _ends([np.append(values[finite], 0.0)])
     h, v = Scale(0.5, values.size + 0.5, LEFT, width - RIGHT), Scale(*ends, height - BOTTOM, TOP).rounded()
@@ -95,12 +95,12 @@ def spectrum_chart(
     if kept is not None and 0 < kept < values.size:
         at = h(kept + 0.5)
         dots.insert(0, f'<path class="cut" d="M{at:.1f},{TOP}V{height - BOTTOM}"/>')
-    told = f"Eigenvalues of {name}: {', '.join(f'{value:.3g}' for value in values[finite][:8])}"
-    return _svg(width, height, told, _frame(h, v, "eigenvalue number", "", whole=True), *dots)
+    description = f"Eigenvalues of {name}: {', '.join(f'{value:.3g}' for value in values[finite][:8])}"
+    return _svg(width, height, description, _frame(h, v, "eigenvalue number", "", whole=True), *dots)
 
 
 def _ends(columns: list[NDArray[np.float64]], positive: bool = False) -> tuple[float, float]:
-    """Smallest and largest finite value, never the same."""
+    """Return the smallest and the largest finite value, made distinct."""
     values = np.concatenate([np.zeros(0), *columns])
     values = values[np.isfinite(values) & ((values > 0) | (not positive))]
     lo, hi = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0) if not positive else (1.0, 10.0)
@@ -121,7 +121,7 @@ def _path(a: NDArray[np.float64], b: NDArray[np.float64], h: Scale, v: Scale, lo
 
 
 def _frame(h: Scale, v: Scale, x: str, y: str, whole: bool = False) -> str:
-    """Ticks, their lines, and the names of the axes."""
+    """Draw ticks, grid lines and the labels of the axes."""
     parts = []
     for tick in h.ticks():
         if not (whole and tick != round(tick)):
@@ -140,14 +140,14 @@ def _frame(h: Scale, v: Scale, x: str, y: str, whole: bool = False) -> str:
 
 
 def _short(value: float) -> str:
-    """A number beside a tick."""
+    """Format the number of a tick."""
     text = f"{value:g}" if value == 0 or 1e-3 <= abs(value) < 1e4 else f"{value:.3g}"
     text = re.sub(r"e([+-])0*(\d+)", lambda found: "e" + found.group(1).strip("+") + found.group(2), text)
     return text.replace("-", "−")
 
 
-def _svg(width: int, height: int, told: str, *parts: str) -> str:
-    label = escape(told, quote=True)
+def _svg(width: int, height: int, description: str, *parts: str) -> str:
+    label = escape(description, quote=True)
     return f'<svg class="chart" viewBox="0 0 {width} {height}" role="img" aria-label="{label}">{"".join(parts)}</svg>'
 
 

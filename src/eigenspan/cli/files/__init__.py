@@ -1,17 +1,17 @@
-"""Tables in and out, as they come from real users and go to real programs.
+"""Readers and writers of tables, for the file formats that users have.
 
 ::
 
-    source       from a name, a pipe or a file without an ending to a table
+    source       reads a table from a file, a folder or a pipe, and detects the format
     text         .csv .tsv .txt .dat, any separator, any encoding, compressed or not; .jsonl .ndjson .json
-    cells        numbers as people write them
+    number_cells  numbers in human notation
     binary       .parquet .feather .xlsx .npy .npz .h5ad
-    parts        what is too large for memory
+    parts        tables larger than memory, read in chunks
     encoding     encoding and size of text, in one pass over its bytes
     sizes        memory that arrays, workbooks and AnnData will take, from their headers
-    columnar     the same of Parquet and Feather
-    write        tables out, and the checks before the work
-    spreadsheet  cells that spreadsheet programs would run
+    columnar     memory that Parquet and Feather files will take, from their metadata
+    write        writes tables; checks before the work whether they can be written
+    spreadsheet  text cells that spreadsheet programs would run as formulas
 """
 
 from .source import KINDS, Reading, local_copy, read_table

@@ -1,4 +1,4 @@
-"""Tables in columns or matrices: Parquet, Feather, workbooks, NumPy's and scipy's archives, AnnData."""
+"""Read binary tables: Parquet, Feather, workbooks, .npy and .npz files, sparse matrices, AnnData."""
 
 from __future__ import annotations
 
@@ -13,28 +13,37 @@ from typing import Any
 import numpy as np
 
 from ...numerics.memory import available_memory, require
-from ..console import Unfit, Usage, listed, say
+from ..console import Unfit, Usage, listed, note
 from ..escape import shortened
 from .columnar import feather_bytes, parquet_columns, repeated_text_bytes
 from .sizes import anndata_bytes, npy_array, npz_arrays, sheet_bytes, table_bytes, workbook_bytes
 from .source import Reading, parquet_files, refuse_other_columns
 from .text import SMALLER, as_numbers, with_plain_cells
 
-#: What archives raise that are damaged, encrypted or packed in an unknown way.
-_DAMAGE = (ValueError, KeyError, IndexError, EOFError, OverflowError, RuntimeError, struct.error, zipfile.BadZipFile)
-#: Bytes of a sparse column besides its values (measured).
-_COLUMN = 2500.0
-#: Arrays that a message names.
-_NAMED = 5
+#: Exceptions raised for archives that are damaged, encrypted or compressed by an unknown method.
+_ARCHIVE_ERRORS = (
+    ValueError,
+    KeyError,
+    IndexError,
+    EOFError,
+    OverflowError,
+    RuntimeError,
+    struct.error,
+    zipfile.BadZipFile,
+)
+#: Bytes of a sparse column, not counting its values (measured).
+_SPARSE_COLUMN_BYTES = 2500.0
+#: Maximum number of arrays listed in a message.
+_MAX_LISTED = 5
 
 
 def needs(package: str, extra: str, what: str) -> Usage:
-    """A package that is not there, and how to get it."""
+    """Return the error for a missing package, with the command that installs it."""
     return Usage(f'{what} need {package}, which is not installed: pip install "eigenspan[{extra}]"')
 
 
 def read_parquet(path: Path, reading: Reading) -> Any:
-    """Columns of Parquet, in a file or in all files of a folder."""
+    """Read a Parquet file, or all Parquet files of a folder."""
     files = parquet_files(path) if path.is_dir() else [path]
     with _readable(path, "pyarrow", "Parquet files"):
         needed = 2.0 * sum(parquet_columns(file).total for file in files)
@@ -49,7 +58,7 @@ def read_parquet(path: Path, reading: Reading) -> Any:
 
 
 def read_feather(path: Path, reading: Reading) -> Any:
-    """Columns of Arrow."""
+    """Read a Feather file."""
     with _readable(path, "pyarrow", "Feather files"):
         import pyarrow  # noqa: F401 -- named before the file is blamed
 
@@ -62,13 +71,13 @@ def read_feather(path: Path, reading: Reading) -> Any:
 
 @contextmanager
 def _readable(path: Path, package: str, what: str) -> Iterator[None]:
-    """Turn errors of a reader into a message; those of pyarrow derive from many."""
+    """Turn a reader's errors into messages; pyarrow's errors derive from many classes."""
     try:
         yield
     except ImportError as failure:
         raise needs(package, "files", what) from failure
     except (ValueError, KeyError, TypeError, NotImplementedError, OverflowError, struct.error) as failure:
-        raise Unfit(f"{str(path)!r} is not one of the {what}: {failure}") from failure
+        raise Unfit(f"{str(path)!r} cannot be read as {what.removesuffix('s')}: {failure}") from failure
 
 
 def _columnar(path: Path, reader: str, what: str) -> Any:
@@ -80,7 +89,7 @@ def _columnar(path: Path, reader: str, what: str) -> Any:
 
 
 def read_excel(path: Path, reading: Reading) -> Any:
-    """One sheet of a workbook."""
+    """Read one sheet of a workbook."""
     import pandas as pd
 
     try:
@@ -90,9 +99,11 @@ def read_excel(path: Path, reading: Reading) -> Any:
             sheets = book.sheet_names
             sheet = reading.sheet or sheets[0]
             if sheet not in sheets:
-                raise Usage(f"There is no sheet {sheet!r} in {str(path)!r}; there are {listed(sheets)}.")
+                raise Usage(f"There is no sheet {sheet!r} in {str(path)!r}; the sheets are {listed(sheets)}.")
             if reading.sheet is None and len(sheets) > 1:
-                say(f"{path.name} has {len(sheets)} sheets; the first, {sheet!r}, was read. --sheet names another.")
+                note(
+                    f"{path.name} has {len(sheets)} sheets; reading the first, {sheet!r}. Use --sheet to choose another."
+                )
             if packed:
                 part = getattr(book.book[sheet], "_worksheet_path", None)
                 needed = sheet_bytes(path, part, available_memory())
@@ -100,13 +111,13 @@ def read_excel(path: Path, reading: Reading) -> Any:
             frame = book.parse(sheet, na_values=list(reading.na))
     except ImportError as failure:
         raise needs("openpyxl", "files", "Workbooks") from failure
-    except (*_DAMAGE, SyntaxError, AttributeError, TypeError) as failure:  # a ParseError is a SyntaxError
-        raise Unfit(f"{str(path)!r} is not a workbook that can be read: {failure}") from failure
+    except (*_ARCHIVE_ERRORS, SyntaxError, AttributeError, TypeError) as failure:  # a ParseError is a SyntaxError
+        raise Unfit(f"{str(path)!r} cannot be read as a workbook: {failure}") from failure
     return as_numbers(frame, reading)
 
 
 def read_numpy(path: Path, reading: Reading) -> Any:
-    """A matrix, with vectors beside it; or scipy's sparse one."""
+    """Read a matrix with the vectors stored beside it, or a sparse matrix of scipy."""
     try:
         headers = npz_arrays(path) if _is_archive(path) else {"X": npy_array(path)}
         sparse = {"format", "shape", "data"} <= set(headers)
@@ -118,30 +129,32 @@ def read_numpy(path: Path, reading: Reading) -> Any:
             loaded = np.load(file, allow_pickle=False)
             arrays = {"X": loaded} if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}
             arrays = {name: array for name, array in arrays.items() if isinstance(array, np.ndarray)}
-    except _DAMAGE as failure:
+    except _ARCHIVE_ERRORS as failure:
         raise Unfit(f"{str(path)!r} is not a readable NumPy file: {failure}") from failure
     matrices = [name for name, array in arrays.items() if array.ndim >= 2]
     name = "X" if "X" in matrices else matrices[0] if len(matrices) == 1 else None
     if name is None:
         shapes = _shapes(arrays) or "nothing"
-        raise Unfit(f"{str(path)!r} must hold one matrix, or one called X; it holds {shapes}.")
+        raise Unfit(f"{str(path)!r} must hold exactly one matrix, or one named X, but holds {shapes}.")
     return _frame(arrays, name)
 
 
 def _is_archive(path: Path) -> bool:
-    """Whether NumPy reads a file as an archive: by how it begins."""
+    """Whether NumPy reads the file as an archive, judged by its first bytes."""
     with path.open("rb") as file:
         return file.read(4) in (b"PK\x03\x04", b"PK\x05\x06")
 
 
 def _shapes(arrays: dict[str, Any]) -> str:
-    """``X (150, 4), y (150,)``."""
+    """Format the shapes as ``X (150, 4), y (150,)``."""
     named = [f"{shortened(name)} {array.shape}" for name, array in arrays.items()]
-    return ", ".join(named[:_NAMED]) + (f" and {len(named) - _NAMED} more" if len(named) > _NAMED else "")
+    return ", ".join(named[:_MAX_LISTED]) + (
+        f" and {len(named) - _MAX_LISTED} more" if len(named) > _MAX_LISTED else ""
+    )
 
 
 def _sparse(path: Path, headers: dict[str, Any]) -> Any:
-    """A sparse matrix, which the columns of numbers are taken from as a dense one."""
+    """Read a sparse matrix as sparse columns, which are converted to dense numbers later."""
     import pandas as pd
     import scipy.sparse as sp
 
@@ -150,39 +163,39 @@ def _sparse(path: Path, headers: dict[str, Any]) -> Any:
             raise ValueError(f"its shape has {math.prod(headers['shape'].shape)} entries")
         with np.load(path, allow_pickle=False) as loaded:
             rows, columns = (int(n) for n in loaded["shape"])
-        needed = 16.0 * rows * columns + _COLUMN * columns
+        needed = 16.0 * rows * columns + _SPARSE_COLUMN_BYTES * columns
         require(needed, f"The sparse matrix of {str(path)!r}, {rows} × {columns}, as a table", SMALLER)
         X = sp.load_npz(path)
         if hasattr(X, "check_format"):
-            X.check_format(full_check=True)  # indices beyond the matrix would crash the conversion below
+            X.check_format(full_check=True)  # indices out of range would crash the conversion below
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as failure:
-        raise Unfit(f"{str(path)!r} is not a sparse matrix of scipy: {failure}") from failure
+        raise Unfit(f"{str(path)!r} cannot be read as a sparse matrix of scipy: {failure}") from failure
     frame = pd.DataFrame.sparse.from_spmatrix(sp.csc_matrix(X))
     frame.columns = [f"x{i + 1}" for i in range(X.shape[1])]
     return frame
 
 
 def _frame(arrays: dict[str, Any], name: str) -> Any:
-    """The matrix with its columns numbered, and vectors of the same length as columns beside it (``attrs["beside"]``)."""
+    """Return the matrix with numbered columns, and the vectors with one value per row as columns beside it (``attrs["beside"]``)."""
     import pandas as pd
 
     X = arrays[name]
     if X.ndim > 2:
-        say(f"{name} has shape {X.shape}: its rows were unrolled.")
+        note(f"{name} has shape {X.shape}: each row was flattened to a vector.")
         X = X.reshape(X.shape[0], -1)
     if X.dtype.kind == "c":
-        raise Unfit(f"{name} holds complex numbers; pass real and imaginary parts as separate columns.")
+        raise Unfit(f"{name} holds complex numbers: store the real and imaginary parts as separate columns.")
     beside = {key: array for key, array in arrays.items() if key != name and array.shape == (X.shape[0],)}
     left = [key for key in arrays if key != name and key not in beside]
     if left:
-        say(f"Left out: {listed(left)} (not one value for each of the {X.shape[0]} rows).")
+        note(f"Left out: {listed(left)} (not one value for each of the {X.shape[0]} rows).")
     frame = pd.DataFrame(X.astype("float32") if X.dtype.kind == "f" and X.itemsize < 4 else X)
     frame.columns = [f"x{i + 1}" for i in range(X.shape[1])]
     return with_columns_beside(frame, pd.DataFrame(beside)) if beside else frame
 
 
 def with_columns_beside(frame: Any, beside: Any) -> Any:
-    """A matrix and what is known of its rows, which is for labels and colours and is not embedded."""
+    """Return a matrix with columns beside it that serve as labels and colours and are not embedded."""
     import pandas as pd
 
     whole = pd.concat([frame, beside.set_axis(frame.index)], axis=1)
@@ -191,7 +204,7 @@ def with_columns_beside(frame: Any, beside: Any) -> Any:
 
 
 def read_anndata(path: Path, reading: Reading) -> Any:
-    """The matrix X of an AnnData file with its genes as columns, and what is known of its cells beside it."""
+    """Read the matrix X of an AnnData file, with the genes as columns and the annotations of the cells beside it."""
     import pandas as pd
     import scipy.sparse as sp
 
@@ -204,8 +217,8 @@ def read_anndata(path: Path, reading: Reading) -> Any:
         held = anndata.read_h5ad(path)
     except MemoryError:
         raise
-    except Exception as failure:  # h5py and anndata raise anything at all
-        raise Unfit(f"{str(path)!r} is not an AnnData file that can be read: {failure}") from failure
+    except Exception as failure:  # h5py and anndata raise exceptions of any class
+        raise Unfit(f"{str(path)!r} cannot be read as an AnnData file: {failure}") from failure
     if held.X is None:
         raise Unfit(f"{str(path)!r} has no matrix X.")
     X = pd.DataFrame(

@@ -1,4 +1,4 @@
-"""Bytes that Parquet and Feather files will take in memory, from their metadata."""
+"""Memory that Parquet and Feather files will take, from their metadata."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ...numerics.memory import fits
 
 @dataclass(frozen=True)
 class Columns:
-    """Size of the columns of a file.
+    """Memory of the columns of a file.
 
     Parameters
     ----------
     total : float
-        Bytes of all of them.
+        Bytes of all columns.
     row : float
-        Bytes of a row, at most.
+        Maximum bytes of a row.
     """
 
     total: float
@@ -30,10 +30,10 @@ class Columns:
 
 
 def parquet_columns(path: Path) -> Columns:
-    """Size of the columns of a Parquet file.
+    """Return the size of the columns of a Parquet file.
 
-    Text is often stored as a dictionary, and a column may repeat a long entry in very many rows. Where that could matter, the
-    dictionaries are read to find out.
+    Text is often dictionary-encoded, so a long entry may be repeated in very many rows. If that could exceed the memory, the
+    dictionaries are read for the exact size.
     """
     import pyarrow.parquet as pq
 
@@ -56,7 +56,7 @@ def parquet_columns(path: Path) -> Columns:
 
 
 def _text_of(path: Path, columns: list[str]) -> Columns:
-    """Size of columns of text, from their dictionaries and how often each entry occurs."""
+    """Return the size of text columns, from their dictionaries and the number of occurrences of each entry."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
@@ -75,7 +75,7 @@ def _text_of(path: Path, columns: list[str]) -> Columns:
 
 
 def _leaves(array: Any) -> Iterator[Any]:
-    """Arrays of text or binary data within lists and structures."""
+    """Yield the arrays of text or binary data nested in lists and structures."""
     kind = str(array.type)
     if kind.startswith("struct"):
         for part in array.flatten():
@@ -87,10 +87,10 @@ def _leaves(array: Any) -> Iterator[Any]:
 
 
 def feather_bytes(path: Path) -> float:
-    """Bytes of the columns of a Feather file: the sum of its buffers, unpacked.
+    """Return the bytes of the columns of a Feather file: the sum of its uncompressed buffers.
 
-    The file ends with a table of its blocks, the length of that table, and the mark of the format. The table and the description of each
-    block are flat buffers, read here by the numbers of their fields.
+    The file ends with the list of its blocks (the footer), the length of the footer, and the format's magic bytes. Footer and block
+    metadata are FlatBuffers; their fields are read here by number.
     """
     size = path.stat().st_size
     with path.open("rb") as file:
@@ -106,11 +106,11 @@ def feather_bytes(path: Path) -> float:
                 _block(file, block, number == 2) for number in (2, 3) for block in _blocks(footer, table, number)
             )
         except (struct.error, IndexError):
-            return float(size)  # damage that pyarrow names
+            return float(size)  # pyarrow reports the damage when it reads the file
 
 
 def _blocks(footer: bytes, table: int, number: int) -> list[tuple[int, int, int]]:
-    """Place, bytes of description and bytes of data of each block."""
+    """Return the offset, bytes of metadata and bytes of data of each block."""
     place = _field(footer, table, number)
     if not place:
         return []
@@ -120,7 +120,7 @@ def _blocks(footer: bytes, table: int, number: int) -> list[tuple[int, int, int]
 
 
 def repeated_text_bytes(path: Path) -> float:
-    """Bytes of the columns of a Feather file whose rows may share their text (views), each with a copy of its own."""
+    """Return the bytes of the string-view columns of a Feather file, whose rows may share text, if each row had its own copy."""
     import pyarrow as pa
 
     total = 0.0
@@ -129,7 +129,7 @@ def repeated_text_bytes(path: Path) -> float:
         for i in range(file.num_record_batches if names else 0):
             batch = file.get_batch(i)
             for column in (batch.column(j) for j, name in enumerate(batch.schema.names) if name in names):
-                # The lengths are the first four bytes of the sixteen of each view.
+                # The first four of the 16 bytes of a view hold its length.
                 views = column.buffers()[1]
                 if views is not None:
                     lengths = np.frombuffer(views, np.int32)[4 * column.offset :: 4][: len(column)]
@@ -138,7 +138,7 @@ def repeated_text_bytes(path: Path) -> float:
 
 
 def _block(file: IO[bytes], block: tuple[int, int, int], dictionary: bool) -> float:
-    """Bytes of the buffers of a block: compressed ones begin with the length that they had before."""
+    """Return the uncompressed bytes of the buffers of a block; a compressed buffer begins with its uncompressed length."""
     start, described, stored = block
     file.seek(start)
     metadata = file.read(min(described, 2**26))
@@ -160,12 +160,12 @@ def _block(file: IO[bytes], block: tuple[int, int, int], dictionary: bool) -> fl
 
 
 def _target(metadata: bytes, place: int) -> int:
-    """Follow the offset at this place of a flat buffer."""
+    """Follow the offset stored at this position of a FlatBuffer."""
     return place + struct.unpack_from("<I", metadata, place)[0]
 
 
 def _field(metadata: bytes, table: int, number: int) -> int:
-    """Place of a field of a table of a flat buffer; 0 where the table does not have it."""
+    """Return the position of a field of a FlatBuffer table, or 0 if the table does not have it."""
     entries = table - struct.unpack_from("<i", metadata, table)[0]
     if 4 + 2 * number >= struct.unpack_from("<H", metadata, entries)[0]:
         return 0

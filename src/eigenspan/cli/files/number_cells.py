@@ -1,4 +1,4 @@
-"""Numbers as people write them: ``1.728,30``, ``9,189``, ``3.8%``, ``$1,343.80``, ``(120)``."""
+"""Parse numbers in human notation: ``1.728,30``, ``9,189``, ``3.8%``, ``$1,343.80``, ``(120)``."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from typing import Any
 
 import numpy as np
 
-#: Signs and codes of money before or after a number.
+#: Currency signs and codes before or after a number.
 _MONEY = r"[$€£¥₹₽₩₺₿]|\b(?:USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|BRL)\b"
-#: Spaces of any width, apostrophes and underscores within a number only ever group its digits.
+#: Spaces of any width, apostrophes and underscores, which within a number can only separate thousands.
 _GROUPING = r"(?<=\d)[\s'’_\u00a0\u2009\u202f](?=\d{3}(?!\d))"
 _PLAIN = re.compile(r"[-+]?(?:\d[\d.,]*|[.,]\d+)(?:[eE][-+]?\d+)?")
 
 
 @dataclass(frozen=True)
 class Written:
-    """How the numbers of a column are written."""
+    """Notation of the numbers of a column."""
 
     decimal: str
     thousands: str
     unit: str = ""
 
     def __str__(self) -> str:
-        parts = [f"{self.thousands!r} between thousands"] if self.thousands else []
-        parts += [f"{self.decimal!r} before decimals"] if self.decimal == "," else []
-        parts += [f"{self.unit!r} left out"] if self.unit else []
+        parts = [f"{self.thousands!r} as thousands separator"] if self.thousands else []
+        parts += [f"{self.decimal!r} as decimal mark"] if self.decimal == "," else []
+        parts += [f"without {self.unit!r}"] if self.unit else []
         return ", ".join(parts) or "as numbers"
 
 
 def numbers_in(column: Any, decimal: str | None = None, thousands: str | None = None) -> tuple[Any, Written] | None:
-    """The numbers of a column of text and how they are written; None where a cell is no number or units differ.
+    """Return the numbers of a text column and their notation; None if a cell is not a number or units differ.
 
     Parameters
     ----------
     column : Series
         Missing cells stay missing.
     decimal, thousands : str, optional
-        What the user says that they are; told from the cells otherwise: of two marks in a cell the last is the decimal one, a mark that
-        occurs twice in a cell, or always before three digits, groups thousands.
+        Marks given by the user. Otherwise they are detected: if a cell has both marks, the last one is the decimal mark; a mark that
+        occurs twice in a cell, or always before three digits, separates thousands.
     """
     present = column.dropna().astype(str)
     cells, units = [], Counter[str]()
@@ -51,7 +51,9 @@ def numbers_in(column: Any, decimal: str | None = None, thousands: str | None = 
         cells.append(plain)
         units[unit] += 1
     named = [unit for unit in units if unit]
-    if not cells or len(named) > 1 or (named == ["%"] and units[""]):  # money may leave out its sign, a share may not
+    if (
+        not cells or len(named) > 1 or (named == ["%"] and units[""])
+    ):  # a currency sign may be missing in some cells, "%" may not
         return None
     found = _marks(cells, decimal, thousands)
     if found is None:
@@ -67,7 +69,7 @@ def numbers_in(column: Any, decimal: str | None = None, thousands: str | None = 
 
 
 def _plain(text: str) -> tuple[str | None, str]:
-    """A cell without its unit, and the unit."""
+    """Return a cell without its unit, and the unit."""
     text = text.strip().replace("−", "-")
     bracketed = text.startswith("(") and text.endswith(")")
     text = text[1:-1] if bracketed else text
@@ -81,7 +83,7 @@ def _plain(text: str) -> tuple[str | None, str]:
 
 
 def _marks(cells: list[str], decimal: str | None, thousands: str | None) -> tuple[str, str] | None:
-    """The decimal and the grouping mark of a column, or None where its cells disagree."""
+    """Return the decimal mark and the thousands separator of a column, or None if its cells disagree."""
     if decimal is not None or thousands is not None:
         other = {",": ".", ".": ","}
         decimal = decimal or other.get(thousands or "", ".")
@@ -108,7 +110,7 @@ def _marks(cells: list[str], decimal: str | None, thousands: str | None) -> tupl
 
 
 def _value(cell: str, decimal: str, thousands: str) -> float:
-    """nan where a mark stands where it cannot."""
+    """Parse a cell; NaN if a mark is in an impossible position."""
     whole, _, rest = cell.partition(decimal)
     if thousands and (thousands in rest or not _grouped(whole, thousands)):
         return float("nan")

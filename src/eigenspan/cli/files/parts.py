@@ -1,4 +1,4 @@
-"""Tables too large for memory, a part at a time."""
+"""Read tables larger than memory in chunks."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .sizes import npy_array
 from .source import PACKED_DAMAGE, Reading, kind_by_ending, parquet_files
 from .text import text_bytes, text_columns, text_frames
 
-#: Share of the memory that a table may take; a fit needs some copies of it.
-_SHARE = 0.25
-#: Rows of a part, at most, and numbers.
+#: Share of the available memory that a table may take; a fit needs several copies of it.
+_MEMORY_SHARE = 0.25
+#: Maximum number of rows of a chunk, and of numbers.
 _ROWS, _NUMBERS = 50_000, 5_000_000
-#: Bytes of text of a part, at most.
+#: Maximum bytes of text of a chunk.
 _TEXT = 2**28
 
 
 def too_large(path: Path) -> bool:
-    """Whether a file had better be read in parts, and can be."""
+    """Whether a file is too large for memory and can be read in chunks."""
     if str(path) == "-" or not (path.is_dir() or path.is_file()):
         return False
-    kind, most = "parquet" if path.is_dir() else kind_by_ending(path), _SHARE * available_memory()
+    kind, most = "parquet" if path.is_dir() else kind_by_ending(path), _MEMORY_SHARE * available_memory()
     try:
         if kind == "text":
             return text_bytes(path, most) > most
@@ -35,12 +35,12 @@ def too_large(path: Path) -> bool:
             files = parquet_files(path) if path.is_dir() else [path]
             return 2.0 * sum(parquet_columns(file).total for file in files) > most
     except (ImportError, OSError, ValueError, KeyError, TypeError, NotImplementedError, *PACKED_DAMAGE):
-        return False  # the reader says what is wrong
+        return False  # the reader reports the error later
     return kind == "numpy" and path.suffix.lower() == ".npy" and path.stat().st_size > most
 
 
 def parts_of(path: Path, reading: Reading) -> Generator[Any, None, None]:
-    """Data frames of consecutive rows, all with the same columns."""
+    """Yield data frames of consecutive rows, all with the same columns."""
     kind = "parquet" if path.is_dir() else kind_by_ending(path)
     frames = {"text": _text, "parquet": _parquet, "numpy": _numpy}[str(kind)](path, reading)
     first = None
@@ -49,7 +49,7 @@ def parts_of(path: Path, reading: Reading) -> Generator[Any, None, None]:
         first = list(frame.columns) if first is None else first
         if list(frame.columns) != first:
             raise Unfit(
-                f"The columns of {str(path)!r} change on the way: {listed(frame.columns, 5)} after {listed(first, 5)}."
+                f"The columns of {str(path)!r} change within the table: {listed(frame.columns, 5)} after {listed(first, 5)}."
             )
         yield frame
 

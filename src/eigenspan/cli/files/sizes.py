@@ -1,6 +1,6 @@
-"""Bytes that a file will take in memory, from its headers, before anything is read.
+"""Memory that a file will take, from its headers, before its data are read.
 
-A header may claim anything. One that claims more than the file can hold is damaged; one that is right and too large is refused.
+A header may be wrong. A file whose header claims more than the file can hold is damaged; one that would not fit in memory is refused.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ import numpy as np
 from ...numerics.memory import human_bytes
 from ..console import Unfit
 
-#: Characters of a header of NumPy, as NumPy allows.
-_HEADER = 10_000
-#: Bytes of the name of a column (measured).
-_NAME = 150.0
-#: Members of an archive, at most: each is an array or a part of a workbook.
-_MEMBERS = 100_000
-#: Bytes in memory for one of a sheet or of its strings, and for one of the other parts, which are held as trees (measured).
-_SHEET, _PART = 4.0, 20.0
-#: Columns and rows that a sheet can have.
+#: Maximum characters of a NumPy header, as in NumPy.
+_MAX_HEADER = 10_000
+#: Bytes of a column name (measured).
+_COLUMN_NAME_BYTES = 150.0
+#: Maximum number of members of an archive: each is an array or a part of a workbook.
+_MAX_MEMBERS = 100_000
+#: Bytes in memory per byte of a sheet or of the shared strings, and per byte of other parts, which are parsed as trees (measured).
+_SHEET_FACTOR, _PART_FACTOR = 4.0, 20.0
+#: Cell references, which have the column and the row.
 _REFERENCE = re.compile(rb"\br=[\"']([A-Z]{1,3})(\d{1,7})[\"']")
 
 
 def damaged(path: Path, why: str) -> Unfit:
-    """A refusal of a file that contradicts itself."""
+    """Return the error for a file that contradicts itself."""
     return Unfit(f"{str(path)!r} is damaged or was cut short: {why}. Copy or download it again.")
 
 
 # ----------------------------------------------------------------------- NumPy
 @dataclass(frozen=True)
 class Array:
-    """What the header of an array says.
+    """Header of a NumPy array.
 
     Parameters
     ----------
@@ -60,19 +60,19 @@ class Array:
     @property
     def needed(self) -> float:
         """Bytes of the array, of a copy in double precision, and of the names of its columns."""
-        return self.stored + 8.0 * math.prod(self.shape) + _NAME * math.prod(self.shape[1:])
+        return self.stored + 8.0 * math.prod(self.shape) + _COLUMN_NAME_BYTES * math.prod(self.shape[1:])
 
 
 def array_of(file: IO[bytes], size: int, path: Path, name: str = "") -> Array:
-    """Read the header of a .npy of so many bytes; it must not claim more data than these."""
+    """Read the header of a .npy of `size` bytes; refuse one that claims more data than that."""
     of = f" of {name!r}" if name else ""
     start = file.read(8)
     length, big = (4, 12) if start[6:7] in (b"\x02", b"\x03") else (2, 10)
     if start[:6] != b"\x93NUMPY" or start[6:7] not in (b"\x01", b"\x02", b"\x03"):
-        raise ValueError(f"it has no header of NumPy{of}")
+        raise ValueError(f"it has no NumPy header{of}")
     try:
         count = int.from_bytes(file.read(length), "little")
-        if count > _HEADER:
+        if count > _MAX_HEADER:
             raise ValueError(f"it has {count} characters")
         header = ast.literal_eval(file.read(count).decode("utf-8" if start[6] == 3 else "latin-1"))
         shape, dtype = tuple(header["shape"]), np.lib.format.descr_to_dtype(header["descr"])
@@ -90,13 +90,13 @@ def array_of(file: IO[bytes], size: int, path: Path, name: str = "") -> Array:
 
 
 def npy_array(path: Path) -> Array:
-    """Shape and type of a .npy."""
+    """Return the shape and type of a .npy file."""
     with path.open("rb") as file:
         return array_of(file, path.stat().st_size, path)
 
 
 def npz_arrays(path: Path) -> dict[str, Array]:
-    """Shapes and types of the arrays of a .npz, by name."""
+    """Return the shapes and types of the arrays of a .npz file, by name."""
     found = {}
     with zipfile.ZipFile(path) as archive:
         for entry in members(archive, path):
@@ -108,15 +108,17 @@ def npz_arrays(path: Path) -> dict[str, Array]:
 
 
 def table_bytes(arrays: dict[str, Array]) -> float:
-    """Bytes of arrays and of the table that is made of them."""
+    """Return the bytes of arrays and of the table made from them."""
     return sum(array.needed for array in arrays.values())
 
 
 def members(archive: zipfile.ZipFile, path: Path) -> list[zipfile.ZipInfo]:
-    """Entries of an archive, which must not be more compressed bytes than the file has."""
+    """Return the entries of an archive; refuse it if they claim more compressed bytes than the file has."""
     entries = archive.infolist()
-    if len(entries) > _MEMBERS:
-        raise Unfit(f"{str(path)!r} has {len(entries)} members, more than {_MEMBERS}: it is not a table.")
+    if len(entries) > _MAX_MEMBERS:
+        raise Unfit(
+            f"{str(path)!r} has {len(entries)} members, but at most {_MAX_MEMBERS} are allowed: it is probably not a table."
+        )
     if sum(entry.compress_size for entry in entries) > path.stat().st_size:
         raise damaged(path, "its members claim more bytes than the file holds, or overlap")
     return entries
@@ -124,24 +126,24 @@ def members(archive: zipfile.ZipFile, path: Path) -> list[zipfile.ZipInfo]:
 
 # ------------------------------------------------------------------- workbooks
 def workbook_bytes(path: Path) -> float:
-    """Bytes of the parts of a workbook that are read when it is opened: all but its sheets."""
+    """Return the bytes of the parts of a workbook that are read when it is opened: all but its sheets."""
     with zipfile.ZipFile(path) as archive:
         entries = members(archive, path)
     strings = sum(entry.file_size for entry in entries if entry.filename.endswith("sharedStrings.xml"))
     others = sum(entry.file_size for entry in entries if not _is_sheet(entry)) - strings
-    return _SHEET * strings + _PART * others
+    return _SHEET_FACTOR * strings + _PART_FACTOR * others
 
 
 def sheet_bytes(path: Path, part: str | None, most: float) -> float:
-    """Bytes of a sheet: of its cells, of which rows of different lengths are filled up to the longest.
+    """Return the bytes of a sheet, with all rows padded to the longest.
 
     Parameters
     ----------
     path : Path
     part : str or None
-        Its name in the archive; None: the largest of all sheets.
+        Name of the sheet in the archive; None: the largest of all sheets.
     most : float
-        Bytes beyond which no more is unpacked.
+        Limit in bytes: a sheet that exceeds it is not unpacked.
     """
     with zipfile.ZipFile(path) as archive:
         sheets = [entry for entry in members(archive, path) if _is_sheet(entry)]
@@ -154,7 +156,7 @@ def _is_sheet(entry: zipfile.ZipInfo) -> bool:
 
 
 def _sheet(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: float) -> float:
-    unpacked = _SHEET * entry.file_size
+    unpacked = _SHEET_FACTOR * entry.file_size
     if unpacked > most:
         return unpacked
     columns = rows = 1
@@ -168,7 +170,7 @@ def _sheet(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: float) -> flo
 
 
 def _column(letters: bytes) -> int:
-    """``XFD`` -> 16384."""
+    """Return the number of a column: ``XFD`` -> 16384."""
     number = 0
     for letter in letters:
         number = 26 * number + letter - 64
@@ -177,7 +179,7 @@ def _column(letters: bytes) -> int:
 
 # --------------------------------------------------------------------- AnnData
 def anndata_bytes(path: Path) -> float:
-    """Bytes of all arrays of an AnnData file, and of its matrix X as a table in double precision."""
+    """Return the bytes of all arrays of an AnnData file, and of its matrix X as a table in double precision."""
     import h5py
 
     total = 0.0

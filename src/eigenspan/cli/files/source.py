@@ -1,4 +1,4 @@
-"""From a name, a pipe or a file without an ending to a table."""
+"""Read a table from a file, a folder or a pipe; detect its format."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from ..._files import copy_of_stream, is_draft
-from ..console import Unfit, Usage, listed, say
+from ..console import Unfit, Usage, listed, note
 from .encoding import OPENERS, refuse_packed, utf16_of
 
-#: Endings and what they hold.
+#: Formats by file ending.
 KINDS = {
     **dict.fromkeys((".csv", ".tsv", ".tab", ".txt", ".dat"), "text"),
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), "json"),
@@ -26,7 +26,7 @@ KINDS = {
     **dict.fromkeys((".npz", ".npy"), "numpy"),
     ".h5ad": "anndata",
 }
-#: Endings of what is surely no table here.
+#: Endings of files that are certainly not supported tables.
 _OTHERS = (
     ".doc",
     ".docx",
@@ -45,24 +45,24 @@ _OTHERS = (
     ".sav",
     ".dta",
 )
-#: What unpacking raises where bytes are wrong or missing.
+#: Exceptions of decompression if bytes are wrong or missing.
 PACKED_DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
-#: How files begin that are no text.
+#: First bytes of binary formats.
 _MAGIC = ((b"PAR1", "parquet"), (b"ARROW1", "feather"), (b"\x93NUMPY", "numpy"), (b"\x89HDF", "anndata"))
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What the user says about a file.
+    """The user's options for reading a file.
 
     Parameters
     ----------
     na : tuple of str
-        Further cell contents that stand for a missing value.
+        Further cell contents to treat as missing.
     decimal, thousands : str or None
-        Marks in numbers; told from the cells if not given.
+        Marks in numbers; detected from the cells if None.
     sheet : str or None
-        Of a workbook; the first if not given.
+        Sheet of a workbook; the first if None.
     """
 
     na: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class Reading:
 
 
 def read_table(path: Path, reading: Reading | None = None) -> Any:
-    """A data frame from a file of any known format."""
+    """Return a data frame from a file of any supported format."""
     reading = reading or Reading()
     path = local_copy(path)
     kind = _kind(path)
@@ -89,7 +89,9 @@ def read_table(path: Path, reading: Reading | None = None) -> Any:
     frame.columns = [str(name).strip() for name in frame.columns]
     twice = frame.columns[frame.columns.duplicated()]
     if len(twice):
-        raise Unfit(f"The columns {listed(dict.fromkeys(twice))} occur more than once in {str(path)!r}: rename them.")
+        raise Unfit(
+            f"The columns {listed(dict.fromkeys(twice))} occur more than once in {str(path)!r}: rename the duplicates."
+        )
     return frame
 
 
@@ -108,65 +110,66 @@ def _reader(kind: str) -> Any:
 
 
 def local_copy(path: Path) -> Path:
-    """The file itself, or what comes through a pipe, kept for as long as the command runs."""
+    """Return the file itself, or a temporary copy of a pipe, kept until the command ends."""
     piped = str(path) == "-"
     if not piped and not path.exists():
         raise Usage(f"There is no file {str(path)!r}.")
     if is_draft(path):
-        raise Unfit(f"{str(path)!r} is the draft of a file whose command was killed: it is incomplete. Delete it.")
+        raise Unfit(f"{str(path)!r} is incomplete: it is the temporary file of a command that was killed. Delete it.")
     if not piped and path.is_dir():
         parquet_files(path)
         return path
     if piped or not path.is_file():
         path = copy_of_stream(sys.stdin.buffer if piped else path.open("rb"), "stdin")
     if path.stat().st_size == 0:
-        raise Unfit("Nothing came through the pipe." if piped else f"The file {str(path)!r} is empty (0 bytes).")
+        raise Unfit("Standard input is empty (0 bytes)." if piped else f"The file {str(path)!r} is empty (0 bytes).")
     return path
 
 
 def parquet_files(folder: Path) -> list[Path]:
-    """The Parquet files of a folder, in the order of their names; those of no rows that programs leave beside them are passed over."""
+    """Return the Parquet files of a folder in the order of their names, without metadata files (``_*``, ``.*``)."""
     files = [path for path in sorted(folder.iterdir()) if not path.name.startswith(("_", "."))]
     found = [path for path in files if path.is_file() and KINDS.get(path.suffix.lower()) == "parquet"]
     nested = [path.name for path in files if path.is_dir() and next(path.rglob("*.parquet"), None)]
     if nested:
         raise Usage(
-            f"{str(folder)!r} holds folders of Parquet files, such as {nested[0]!r}, whose names may be data: name one of them."
+            f"{str(folder)!r} holds folders of Parquet files, such as {nested[0]!r}. Their names may hold data, so they are not "
+            "combined: name one of them."
         )
     if not found:
-        raise Usage(
-            f"{str(folder)!r} is a directory without Parquet files; name a table in one file, or a folder of these."
-        )
+        raise Usage(f"{str(folder)!r} is a directory without Parquet files: name a file, or a folder of Parquet files.")
     return found
 
 
 def refuse_other_columns(path: Path, columns: Iterable[tuple[str, list[Any]]]) -> None:
-    """Parts of one table, by name, have the columns of the first."""
+    """Raise Unfit unless all files of a table have the same columns; `columns` are pairs of file name and columns."""
     first: list[Any] | None = None
     for name, found in columns:
         first = found if first is None else first
         if found != first:
             raise Unfit(
-                f"The columns of {str(path)!r} change on the way ({name}): {listed(found, 5)} after {listed(first, 5)}."
+                f"The columns of {str(path)!r} change within the table ({name}): {listed(found, 5)} after {listed(first, 5)}."
             )
 
 
 def kind_by_ending(path: Path) -> str | None:
-    """What a file holds by its ending, or by the one before that of compressed text."""
+    """Return the format by the ending; for compressed text, by the ending before that of the compression."""
     endings = [s.lower() for s in path.suffixes]
     packed = len(endings) > 1 and endings[-1] in OPENERS
     return KINDS.get(endings[-2] if packed else endings[-1] if endings else "")
 
 
 def _kind(path: Path) -> str:
-    """By its ending, and where that says nothing by how it begins."""
+    """Return the format by the ending or, if that is unknown, by the first bytes."""
     if path.is_dir():
         return "parquet"
     known, endings = kind_by_ending(path), [s.lower() for s in path.suffixes]
     if known is not None:
         return known
     if endings and endings[-1] in _OTHERS:
-        raise Unfit(f"{str(path)!r} has an unknown ending; known are {', '.join(KINDS)} (text may be compressed).")
+        raise Unfit(
+            f"{str(path)!r} has an unsupported ending. Supported are {', '.join(KINDS)}; text may be compressed."
+        )
     with path.open("rb") as file:
         start = file.read(512)
     refuse_packed(path, start)
@@ -177,7 +180,7 @@ def _kind(path: Path) -> str:
         with zipfile.ZipFile(path) as archive:
             return "excel" if "[Content_Types].xml" in archive.namelist() else "numpy"
     if b"\x00" in start and start[:2] not in (b"\xff\xfe", b"\xfe\xff") and not utf16_of(start):
-        raise Unfit(f"{str(path)!r} has an unknown ending and is no text; known are {', '.join(KINDS)}.")
+        raise Unfit(f"{str(path)!r} has an unknown ending and is not text. Supported are {', '.join(KINDS)}.")
     if endings:
-        say(f"{path.name} has an ending that says nothing; it was read as text.")
+        note(f"{path.name} has an unknown ending; reading it as text.")
     return "json" if start.lstrip()[:1] in (b"{", b"[") else "text"

@@ -1,8 +1,8 @@
-"""Text cells that spreadsheet programs would run as formulas.
+"""Protection of text cells that spreadsheet programs would run as formulas.
 
-Excel, LibreOffice and Google Sheets take a cell of a .csv or .tsv that begins with ``=``, ``+``, ``-`` or ``@`` as a formula, which
+Excel, LibreOffice and Google Sheets treat a cell of a .csv or .tsv that begins with ``=``, ``+``, ``-`` or ``@`` as a formula, which
 can read other cells, open addresses and start programs. `neutralised` puts an apostrophe before such text, as OWASP recommends.
-Workbooks state the type of every cell: there text is stored as text and does not change.
+Workbooks store the type of every cell, so text is stored there unchanged.
 """
 
 from __future__ import annotations
@@ -10,33 +10,33 @@ from __future__ import annotations
 import re
 from typing import IO, Any
 
-from ..console import how, plural, warn
+from ..console import output_options, plural, warn
 from ..escape import escaped
 
-#: Text that begins like a formula, after blanks and control characters, or whose first character spreadsheets drop to find one.
+#: Text that begins like a formula after optional whitespace or control characters, or begins with a tab or line break.
 _FORMULA = re.compile(r"[\t\r\n]|[\s\x00-\x1f\ufeff\u200b]*[=+\-@＝＋－＠]")
 _BEGINS = re.compile(r"[\s\x00-\x1f\ufeff\u200b=+\-@＝＋－＠]")
-#: One number, which spreadsheets read as that number; or signs alone, such as the "-" and "--" of missing values.
+#: A single number, or only signs, such as the "-" and "--" of missing values.
 _HARMLESS = re.compile(r"\s*(?:[-+]?(?:\d[\d.,]*|[.,]\d+)(?:[eE][-+]?\d+)?\s?%?|-+|\++)\s*")
-#: What XML cannot hold, and a workbook neither.
+#: Characters that XML, and therefore a workbook, cannot hold.
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def looks_like_formula(cell: Any) -> bool:
-    """Whether a spreadsheet program may take this cell as a formula."""
+    """Whether a spreadsheet program may treat this cell as a formula."""
     return isinstance(cell, str) and _FORMULA.match(cell) is not None and not _HARMLESS.fullmatch(cell)
 
 
 def neutralised(frame: Any, header: bool = True) -> Any:
-    """The table with an apostrophe before every text that looks like a formula; how many there are is counted for `say_changed`.
+    """Return the table with an apostrophe before every text that looks like a formula, and count these cells for `warn_of_changed_cells`.
 
     Parameters
     ----------
     frame : DataFrame
     header : bool
-        Whether the names of the columns are written with it.
+        Whether the column names are written too.
     """
-    if how().raw_cells:
+    if output_options().raw_cells:
         return frame
     whole = frame
     for place in range(frame.shape[1]):
@@ -48,19 +48,19 @@ def neutralised(frame: Any, header: bool = True) -> Any:
     changed = sum(new != old for new, old in zip(names, frame.columns, strict=True))
     if not changed:
         return whole
-    how().cells_changed += changed if header else 0
+    output_options().cells_changed += changed if header else 0
     return whole.set_axis(names, axis=1)
 
 
 def _guarded(column: Any) -> Any:
-    """The column with its formulas neutralised; None where it has none."""
+    """Return the column with its formulas neutralised, or None if it has none."""
     import pandas as pd
 
     types = pd.api.types
     if types.is_numeric_dtype(column) or types.is_datetime64_any_dtype(column) or types.is_timedelta64_dtype(column):
         return None
     if isinstance(column.dtype, pd.StringDtype) and not _suspicious(column.str.slice(0, 1).unique()):
-        return None  # one vectorised pass, for this is nearly always so
+        return None  # fast vectorised test of the usual case
     cells = column.astype(object)
     if not _suspicious({cell[:1] for cell in cells if isinstance(cell, str)}):
         return None
@@ -68,7 +68,7 @@ def _guarded(column: Any) -> Any:
     if not formulas:
         return None
     found = cells.isin(formulas)
-    how().cells_changed += int(found.sum())
+    output_options().cells_changed += int(found.sum())
     return cells.where(~found, "'" + cells.where(found, "").astype(str))
 
 
@@ -77,20 +77,20 @@ def _suspicious(firsts: Any) -> bool:
     return any(isinstance(first, str) and _BEGINS.match(first) for first in firsts)
 
 
-def say_changed() -> None:
-    """Say, once for a command, how many cells were changed and how to keep them."""
-    count = how().cells_changed
+def warn_of_changed_cells() -> None:
+    """Warn, once per command, how many cells were changed and how to avoid it."""
+    count = output_options().cells_changed
     begins = "begins" if count == 1 else "begin"
     warn(
         f"{plural(count, 'text cell')} {begins} with =, +, - or @, which spreadsheet programs run as formulas: an apostrophe was put "
-        "before the text. Use --raw-cells to write it unchanged, for programs that read the file again."
+        "before the text. Use --raw-cells to write it unchanged if another program reads the file."
     )
 
 
 def write_workbook(frame: Any, file: IO[bytes]) -> None:
-    """Write an .xlsx whose text cells are text: never formulas, also after a user has edited them.
+    """Write an .xlsx whose text cells are never formulas, even after a user has edited them.
 
-    Characters that a workbook cannot hold are written as their escapes.
+    Characters that a workbook cannot hold are escaped.
     """
     import pandas as pd
 

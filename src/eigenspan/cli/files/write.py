@@ -1,4 +1,4 @@
-"""Tables out, by the ending of the name; nothing is overwritten that should not be."""
+"""Write tables in the format that the file ending names; check beforehand that no input or other result is overwritten."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...errors import OutputError
 from ..console import Failed, Usage, listed, print_table, warn
 from .spreadsheet import neutralised, write_workbook
 
-#: Endings that can be written, and the extra that brings what they need.
+#: Supported endings, and the extra that installs what they need.
 WRITABLE = {
     ".csv": None,
     ".tsv": None,
@@ -34,7 +34,7 @@ WRITABLE = {
 
 
 def check_outputs(inputs: tuple[Path, ...], **targets: Path | None) -> None:
-    """Refuse, before any work, two results under one name, and each that `check_output` refuses."""
+    """Refuse, before any work, two results in one file, and every target that `check_output` refuses."""
     named = {option: path for option, path in targets.items() if path is not None}
     for option, path in named.items():
         if str(path) == "-" and option != "output":
@@ -46,26 +46,26 @@ def check_outputs(inputs: tuple[Path, ...], **targets: Path | None) -> None:
 
 
 def check_output(path: Path | None, *inputs: Path) -> None:
-    """Refuse, before any work, a place that cannot be written or that holds the input."""
+    """Refuse, before any work, a target that cannot be written or that is an input."""
     if path is None or str(path) == "-":
         return
     try:
         special = is_special(path)
-    except OutputError as failure:  # a folder that may not be entered, or a link to itself
+    except OutputError as failure:  # a folder without access, or a link to itself
         raise Usage(str(failure)) from failure
     if path.is_dir() and (any(path.iterdir()) or path.suffix):
-        raise Usage(f"{str(path)!r} is a directory that holds files already: name a file in it, or a new folder.")
+        raise Usage(f"{str(path)!r} is a directory that already contains files: name a file in it, or a new folder.")
     if not path.parent.is_dir():
         raise Usage(f"There is no directory {str(path.parent)!r} to write {path.name!r} into.")
     if any(_is_same(path, source) for source in inputs):
         raise Usage(f"{str(path)!r} is the input: choose another name for the output.")
     if path.exists() and not os.access(path, os.W_OK):
-        raise Usage(f"{str(path)!r} cannot be written: there is no permission to.")
+        raise Usage(f"{str(path)!r} cannot be written: permission denied.")
     parent = Path(os.path.realpath(path)).parent
     if not special and parent.is_dir() and not os.access(parent, os.W_OK | os.X_OK):
         raise Usage(
-            f"{str(path)!r} cannot be written: there is no permission to make files in {str(parent)!r}, where a result is completed before "
-            "it gets its name. Choose another folder."
+            f"{str(path)!r} cannot be written: no permission to create files in {str(parent)!r}, which is needed because a result is "
+            "completed in a temporary file there before it is renamed. Choose another folder."
         )
 
 
@@ -76,18 +76,18 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def is_folder(path: Path, table: Path) -> bool:
-    """A folder of Parquet files is to be written: the table is such a folder, and the name has no ending."""
+    """Whether to write a folder of Parquet files: if the table is such a folder, and the output has no ending."""
     return table.is_dir() and str(path) != "-" and not path.suffix
 
 
 def check_table(path: Path, table: Path | None = None) -> None:
-    """Refuse an ending that is no table, or whose writer is not installed, before the work and not after it."""
+    """Refuse, before any work, an ending that is not a supported table, or whose writer is not installed."""
     if str(path) == "-":
         return
     folder = table is not None and is_folder(path, table)
     ending = ".parquet" if folder else path.suffix.lower()
-    if ending not in WRITABLE and not is_special(path) and not path.is_dir():  # of a folder `check_output` speaks
-        raise Usage(f"{path.name!r} has no ending that names a kind of table: use one of {', '.join(WRITABLE)}.")
+    if ending not in WRITABLE and not is_special(path) and not path.is_dir():  # `check_output` refuses folders
+        raise Usage(f"{path.name!r} does not end like a supported table: use one of {', '.join(WRITABLE)}.")
     module = {".parquet": "pyarrow", ".feather": "pyarrow", ".xlsx": "openpyxl", ".h5ad": "anndata"}.get(ending)
     if module is not None:
         from importlib.util import find_spec
@@ -97,47 +97,47 @@ def check_table(path: Path, table: Path | None = None) -> None:
 
 
 def _print_text(frame: Any, header: bool = True) -> None:
-    """Print comma-separated text, and warn if the encoding of standard output cannot express all of it."""
+    """Print comma-separated text, and warn if the encoding of standard output cannot represent all characters."""
     frame = neutralised(frame, header)
     text, encoding = frame.to_csv(index=False, header=header, lineterminator="\n"), sys.stdout.encoding or "utf-8"
     try:
         text.encode(encoding)
     except UnicodeEncodeError as failure:
         warn(
-            f"Standard output uses {encoding}, which cannot express {failure.object[failure.start]!a}: such characters are written as "
+            f"Standard output uses {encoding}, which cannot represent {failure.object[failure.start]!a}: such characters are written as "
             "'?'. Set PYTHONIOENCODING=utf-8, or name a file with -o."
         )
     print_table(text)
 
 
-def _reader_left(path: Path) -> None:
-    """Go on without output, and without a message, where the program behind a pipe has read enough."""
+def _discard_output(path: Path) -> None:
+    """Discard further standard output, without a message, after the program behind the pipe has stopped reading."""
     if str(path) in ("-", "/dev/stdout"):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager
-def _refusing(path: Path) -> Iterator[None]:
-    """Turn errors of writers into a message."""
+def _errors_as_messages(path: Path) -> Iterator[None]:
+    """Turn errors of writers into messages."""
     try:
         yield
     except BrokenPipeError:
-        _reader_left(path)
+        _discard_output(path)
     except OutputError as failure:
         raise Failed(str(failure)) from failure
     except (OSError, ImportError, ValueError) as failure:
-        kept = "" if str(path) == "-" or is_special(path) else " What was there before is unchanged."
+        kept = "" if str(path) == "-" or is_special(path) else " The previous contents are unchanged."
         why = str(getattr(failure, "strerror", None) or failure).rstrip(".")
         what = "Standard output" if str(path) == "-" else repr(str(path))
         raise Failed(f"{what} cannot be written: {why}.{kept}") from failure
 
 
 def write_table(frame: Any, path: Path, axes: list[str] | None = None, *, folder: bool = False) -> None:
-    """Write by the ending of the name, or into a folder; ``-`` is standard output, in comma-separated text.
+    """Write a table in the format of the ending, or into a folder; ``-`` is standard output, as comma-separated text.
 
-    `axes` names the columns of the embedding, which are all that a ``.npy`` holds.
+    `axes` names the columns of the embedding; a ``.npy`` holds only these.
     """
-    with _refusing(path):
+    with _errors_as_messages(path):
         if str(path) == "-":
             _print_text(frame)
         elif folder:
@@ -151,14 +151,14 @@ def write_table(frame: Any, path: Path, axes: list[str] | None = None, *, folder
 
 @contextmanager
 def writing_chunks(path: Path, *, folder: bool = False) -> Iterator[Callable[[Any], None]]:
-    """Function that adds a chunk of rows to a table of separated text, or a file to a folder of Parquet files.
+    """Yield a function that appends a chunk of rows to a table of separated text, or a file to a folder of Parquet files.
 
-    The table appears when the block ends. Errors of the block that have nothing to do with the output pass through.
+    The table appears under its name when the block ends. Errors of the block that do not concern the output pass through.
     """
     numbers, separator = count(), "\t" if path.suffix.lower() == ".tsv" else ","
 
     def add(write: Callable[..., None], *arguments: Any) -> None:
-        with _refusing(path):
+        with _errors_as_messages(path):
             write(*arguments)
 
     try:
@@ -171,7 +171,7 @@ def writing_chunks(path: Path, *, folder: bool = False) -> Iterator[Callable[[An
             with writing(path) as file:
                 yield lambda frame: add(_write_text, frame, file, separator, next(numbers) == 0)
     except BrokenPipeError:
-        _reader_left(path)
+        _discard_output(path)
     except OutputError as failure:
         raise Failed(str(failure)) from failure
 
@@ -195,7 +195,7 @@ def _write(frame: Any, file: IO[bytes], ending: str, axes: list[str]) -> None:
 
 
 def _write_part(frame: Any, folder: DraftFolder, number: int) -> None:
-    """One of the Parquet files of a folder."""
+    """Write one of the Parquet files of a folder."""
     with folder.open(f"part-{number:05d}.parquet") as file:
         frame.to_parquet(file, index=False)
 
@@ -207,28 +207,28 @@ def _write_text(frame: Any, file: IO[bytes], separator: str, header: bool = True
 
 @contextmanager
 def _as_text(file: IO[bytes]) -> Iterator[IO[str]]:
-    """Text in UTF-8 for a binary file, which stays open."""
+    """Yield a UTF-8 text wrapper of a binary file; the file stays open."""
     text = TextIOWrapper(file, "utf-8", newline="")
     try:
         yield text
         text.flush()
     finally:
-        with suppress(OSError):  # after an error, which must not be hidden by that of a second flush
+        with suppress(OSError):  # a second flush must not hide the first error
             text.detach()
 
 
 def write_figure(figure: Any, path: Path, dpi: int) -> None:
-    """Write a picture in the format that the ending names."""
-    # In memory first: a PDF that is cut short fails again when it is closed, with an error that does not name the disk.
+    """Write a picture in the format of the ending."""
+    # Draw in memory first: a truncated PDF fails again when it is closed, with an error that does not mention the disk.
     whole = Memory()
-    with _refusing(path):
+    with _errors_as_messages(path):
         figure.savefig(whole, dpi=dpi, format=path.suffix[1:].lower() or "png")
         with writing(path) as file:
             file.write(whole.getbuffer())
 
 
 def write_anndata(path: Path, source: Path, estimators: dict[str, Any], data: Any, beside: Any) -> None:
-    """The AnnData that was read, or a new one of the columns embedded, with the results where scanpy looks for them."""
+    """Write the results into the AnnData that was read, or a new one of the embedded columns, under the names that scanpy uses."""
     import anndata
 
     from ...interop import anndata_name, to_anndata
@@ -241,12 +241,12 @@ def write_anndata(path: Path, source: Path, estimators: dict[str, Any], data: An
         adata = anndata.AnnData(X=data.X, obs=beside.set_axis(beside.iloc[:, 0].astype(str)).astype(str))
         adata.var_names = data.columns
     result = to_anndata(named, adata)
-    with _refusing(path), writing(path) as file:
+    with _errors_as_messages(path), writing(path) as file:
         result.write_h5ad(file.name)
 
 
 def _write_numpy(frame: Any, file: IO[bytes], ending: str, axes: list[str]) -> None:
-    """The embedding alone, or with what stands beside it, text as text."""
+    """Write the embedding alone (.npy), or with the other columns (.npz), text as text."""
     import numpy as np
 
     Y = frame[axes].to_numpy(dtype=np.float64)

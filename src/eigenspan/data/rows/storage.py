@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from ..._checks import LEAST, MOST
+from ..._checks import MAX_SIZE, MIN_SIZE
 from ...errors import InputError
 
 #: Rows and numbers of one block: small enough for a float32 sum to keep six digits, large enough for the matrix products.
@@ -120,9 +120,9 @@ def refuse_out_of_range(X: Any, name: str = "X") -> None:
     else:
         low, high = X.min(axis=0), X.max(axis=0)
     low, high = low.astype(np.float64), high.astype(np.float64)
-    if max(-low.min(), high.max()) > MOST:
+    if max(-low.min(), high.max()) > MAX_SIZE:
         refuse_squares(True, name)
-    if 0 < (high - low).max() < LEAST:
+    if 0 < (high - low).max() < MIN_SIZE:
         refuse_squares(False, name)
 
 
@@ -131,8 +131,11 @@ def _is_moderate(X: Any) -> bool:
     if X.format != "csr" or not X.nnz or not X.has_canonical_format:
         return False
     place = int(np.abs(X.data).argmax())
-    # In double precision: MOST overflows in single precision.
-    return LEAST <= abs(float(X.data[place])) <= MOST and np.count_nonzero(X.indices == X.indices[place]) < X.shape[0]
+    # In double precision: MAX_SIZE overflows in single precision.
+    return (
+        MIN_SIZE <= abs(float(X.data[place])) <= MAX_SIZE
+        and np.count_nonzero(X.indices == X.indices[place]) < X.shape[0]
+    )
 
 
 def refuse_squares(large: bool, name: str = "X") -> NoReturn:

@@ -29,7 +29,7 @@ from ..._compat import (
     make_constraint,
     reporting,
 )
-from ..._diagnostics import aloud, collect
+from ..._diagnostics import collect, printing_stages
 from ..._parameters import ArrayLike, Count, Declared, Function, NotNegative, Seed, TypeName, literal_set, parameter
 from ...data import (
     Actions,
@@ -158,7 +158,7 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return self
 
     def _telling(self, report: Any) -> Any:
-        return aloud(type(self).__name__, report) if getattr(self, "verbose", 0) else report
+        return printing_stages(type(self).__name__, report) if getattr(self, "verbose", 0) else report
 
     def _fit(self, sample: Sample) -> Fitted:
         """What there is to find; nothing is set here."""

@@ -13,7 +13,7 @@ from ..._parameters import parameter
 from ...data import Input, Sample
 from ...data.other_views import OtherView
 from ...data.rows.storage import in_precision_of
-from ...errors import DimensionError, GraphError, InputError, speaking_of
+from ...errors import DimensionError, GraphError, InputError, message_prefix
 from ...graphs import NeighbourGraph
 from ...graphs.sample_graph import connect
 from ...numerics.eigen import dense
@@ -144,7 +144,7 @@ class MaximumCovarianceUnfolding(TwoViews, BoundedUnfolding):
         views = [sample, replace(sample, x=sample.y)]
         graphs = []
         for view, name in zip(views, ("", "In y, the other view: "), strict=True):
-            with speaking_of(name):
+            with message_prefix(name):
                 graphs.append(connect(view.x, string_graph(self, view), self.disconnected)[0])
                 if not graphs[-1].distances.data.any():
                     raise DimensionError(

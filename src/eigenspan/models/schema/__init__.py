@@ -1,4 +1,4 @@
-"""The schema of model files: every kind of object that a file may hold, with the types of its fields."""
+"""The schema of model files: every kind of object that a file may contain, with the types of its fields."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["Kind", "kind_of", "kinds"]
 
 
 def _methods() -> dict[str, str]:
-    """The classes of all methods, by their public names."""
+    """Return the location of every method class, by public name."""
     from ...methods.external.wrappers import External
     from ...methods.registry import all_rows
     from ...methods.trace_reducer import TraceReducer
@@ -45,7 +45,7 @@ def _methods() -> dict[str, str]:
 
 @cache
 def kinds() -> dict[str, Kind]:
-    """Every kind by its name in files."""
+    """Return every kind by its name in files."""
     from ... import learning  # adds its methods to the table  # noqa: F401
 
     parts = [*maps.KINDS, *searches.KINDS, *results.KINDS, *CERTIFICATES, *SPECS, *storage.KINDS, *preparations.KINDS]
@@ -58,10 +58,10 @@ def _by_class() -> dict[Any, Kind]:
 
 
 def kind_of(value: Any) -> Kind | None:
-    """The kind of an object; None where files hold no such object. A subclass is another class."""
+    """Return the kind of an object; None if files cannot contain it. Subclasses have no kind."""
     return _by_class().get(type(value))
 
 
 def described() -> list[tuple[str, int, str]]:
-    """Name, version and fields of every kind, as the documentation of the format lists them."""
+    """Return name, version and fields of every kind, for the documentation of the format."""
     return [(kind.name, kind.version, kind.fields_in_words()) for kind in kinds().values()]

@@ -1,7 +1,7 @@
-"""Kinds of estimators: their parameters, as given to the constructor, and the attributes that a fit has set.
+"""Kinds of estimators: constructor parameters, and attributes set by a fit.
 
-Attributes are typed by name, for all methods alike: ``embedding_`` is a table everywhere. What ``transform`` and ``predict`` rely on is
-tied together by lengths (``D`` features); arrays that are only reported need the right type and number of axes.
+Attributes have types by name, equal for all methods: ``embedding_`` is a table everywhere. Attributes used by ``transform`` and
+``predict`` must agree in their lengths (``D`` features); attributes that are only reported need the right type and number of axes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .field_types import (
 )
 from .kind import Kind, Parts
 
-#: Values that a constructor takes: plain ones, specifications, estimators, graphs, forms, and states of random generators.
+#: Allowed values of parameters: plain values, specifications, estimators, graphs, forms, and states of random generators.
 PARAMETER = Plain(("spec.", "method.", "sklearn.", "random.", "graph", "form"))
 _ANY = Number(finite=False)
 _NUMBERS, _TABLE, _CUBE = Array((None,), "fiu"), Array((None, None), "fiu"), Array((None, None, None), "fiu")
@@ -181,9 +181,9 @@ ATTRIBUTES: dict[str, Type] = {
 
 @dataclass(frozen=True, eq=False)
 class EstimatorKind(Kind):
-    """Parameters and attributes of an estimator.
+    """An estimator, with its parameters and attributes.
 
-    `attributes` are those of this class, besides or instead of the common ones; `unstored` are made again or done without.
+    `attributes` are the types for this class, in addition to or instead of the common ones. `unstored` ones are rebuilt or not needed.
     """
 
     attributes: Mapping[str, Type] = field(default_factory=dict)
@@ -192,7 +192,7 @@ class EstimatorKind(Kind):
 
     @cached_property
     def parameters(self) -> list[str]:
-        """Names that the constructor takes."""
+        """Names of the constructor's parameters."""
         return list(inspect.signature(self.cls).parameters)
 
     def fields_in_words(self) -> str:
@@ -207,7 +207,7 @@ class EstimatorKind(Kind):
     def check(self, parts: Parts, known: Known) -> Sizes:
         sizes: Sizes = {}
         if parts.keys() != {"parameters", "attributes"}:
-            raise SchemaError(f"{self.name} does not have parameters and attributes alone")
+            raise SchemaError(f"{self.name} must have exactly the fields parameters and attributes")
         if odd := parts["parameters"].keys() - set(self.parameters):
             raise SchemaError(f"{self.name} has no parameter {min(odd)!r:.60}")
         for name, value in parts["parameters"].items():
@@ -216,7 +216,7 @@ class EstimatorKind(Kind):
         if odd := parts["attributes"].keys() - types.keys() - parts["parameters"].keys():
             raise SchemaError(f"{self.name} has no attribute {min(odd)!r:.60}")
         if odd := parts["attributes"].keys() & parts["parameters"].keys():
-            raise SchemaError(f"{self.name} has {min(odd)!r:.60} twice")
+            raise SchemaError(f"{self.name} has {min(odd)!r:.60} both as a parameter and as an attribute")
         for name, kind in types.items():
             if name in parts["attributes"]:
                 self._check_one(name, kind, parts["attributes"][name], sizes, known)
@@ -225,14 +225,14 @@ class EstimatorKind(Kind):
         return sizes
 
     def build(self, parts: Parts) -> Any:
-        made = self.cls(**parts["parameters"])  # by the rules of scikit-learn it only stores them
+        made = self.cls(**parts["parameters"])  # scikit-learn's constructors only store their parameters
         vars(made).update(parts["attributes"])
         return made
 
 
 # ---------------------------------------------------------------------- relations
 def _splits(found: Parts, sizes: Sizes) -> None:
-    """Every split of a tree leads to a later one, or to a cluster: a walk down the tree ends."""
+    """Check that every split of a tree leads to a later split or to a cluster, so that every walk down the tree ends."""
     if "tree_" not in found:
         return
     tree = found["tree_"]
@@ -244,11 +244,11 @@ def _splits(found: Parts, sizes: Sizes) -> None:
 
 
 def _scores(found: Parts, sizes: Sizes) -> None:
-    """A decision has a column for every class, or one for two classes."""
+    """Check that there is one decision value per class, or one for two classes."""
     if "classes_" in found and "intercept_" in found:
         c, m = len(found["classes_"]), len(found["intercept_"])
         if m not in (c, 1) or (m == 1 and c > 2):
-            raise SchemaError(f"{m} decision values cannot choose among {c} classes")
+            raise SchemaError(f"{m} decision values do not fit {c} classes")
 
 
 _SPECIAL: dict[str, dict[str, Any]] = {
@@ -259,11 +259,11 @@ _SPECIAL: dict[str, dict[str, Any]] = {
 
 
 def method_kinds(classes: Mapping[str, str]) -> list[Kind]:
-    """Kinds of methods, by name and place."""
+    """Return the kinds of the methods, from the locations of their classes."""
     return [EstimatorKind(f"method.{name}", path, **_SPECIAL.get(name, {})) for name, path in classes.items()]
 
 
-#: Specifications: parameters without attributes.
+#: Specifications: classes with parameters but no attributes.
 SPECIFICATIONS = {
     "Auto": "numerics.eigen.auto:Auto",
     "Binary": "graphs.weights.rules:Binary",

@@ -1,7 +1,7 @@
-"""Types of the fields of a model file: what a value must be, stated once and checked both when a file is written and when it is read.
+"""Types of the fields of a model file, checked both when a file is written and when it is read.
 
 A type checks a value and never changes it. Lengths are named by symbols: ``Floats("n", "d")`` is an array of n rows and d columns, and
-all fields of one object that name n must agree about it. Checks cost time in proportion to the bytes they look at.
+all fields of an object that use n must agree on its value. The cost of a check is proportional to the bytes it reads.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-#: Levels of lists within lists.
+#: Maximum depth of nested lists.
 DEEPEST = 100
 _KINDS = {
     "f": "float",
@@ -27,17 +27,17 @@ _KINDS = {
 }
 
 Sizes = dict[str, int]
-#: The kind of an object that was checked before, and its lengths; None for an object that no model holds.
+#: Function that returns the kind and the lengths of an object checked before, or None for any other object.
 Known = Callable[[Any], tuple[str, Sizes] | None]
 Length = str | int | None
 
 
 class SchemaError(ValueError):
-    """A value is not of the type that its field has."""
+    """A value does not have the type of its field."""
 
 
 class Type:
-    """What a field holds."""
+    """Base class of field types."""
 
     def check(self, value: Any, sizes: Sizes, known: Known) -> None:
         """Raise `SchemaError` unless the value is of this type; add the lengths it determines to `sizes`."""
@@ -48,7 +48,7 @@ class Type:
 
 
 def agree(sizes: Sizes, symbol: Length, length: int) -> None:
-    """Set a length, or raise `SchemaError` where it is known to be another one."""
+    """Set a length, or raise `SchemaError` if it is already set to another value."""
     if symbol is None:
         return
     expected = symbol if isinstance(symbol, int) else sizes.setdefault(symbol, length)
@@ -103,18 +103,18 @@ class Array(Type):
 
 
 def Floats(*lengths: Length, least: float | None = None, finite: bool = False) -> Array:
-    """Array of floating-point numbers with these lengths."""
+    """Return the type of floating-point arrays with these lengths."""
     return Array(lengths, "f", least=least, finite=finite)
 
 
 def Index(*lengths: Length, below: float | str | None = None, least: float = 0) -> Array:
-    """Array of row or column numbers, from `least` up to but not including `below`, which may be a length."""
+    """Return the type of arrays of row or column numbers, from `least` up to but excluding `below`, which may be a length."""
     return Array(lengths, "i", least=least, below=below)
 
 
 @dataclass(frozen=True)
 class Sparse(Type):
-    """A compressed sparse matrix whose indices have been checked."""
+    """A sparse matrix in csr, csc or coo format."""
 
     rows: Length = None
     columns: Length = None
@@ -130,14 +130,14 @@ class Sparse(Type):
 
 
 def Points(rows: Length, columns: Length) -> Type:
-    """A table of numbers, dense or sparse."""
+    """Return the type of numeric tables, dense or sparse."""
     return Either(Array((rows, columns), "fiu"), Sparse(rows, columns))
 
 
 # ---------------------------------------------------------------------- single values
 @dataclass(frozen=True)
 class Number(Type):
-    """A real number; by default a finite one."""
+    """A real number; a finite one by default."""
 
     least: float = -math.inf
     most: float = math.inf
@@ -158,7 +158,7 @@ class Number(Type):
 
 @dataclass(frozen=True)
 class Whole(Type):
-    """A whole number; the bound may be a length."""
+    """A whole number; its maximum may be a length."""
 
     least: int = 0
     most: int | str = 2**53
@@ -175,7 +175,7 @@ class Whole(Type):
 
 @dataclass(frozen=True)
 class LengthOf(Type):
-    """A whole number that is one of the lengths."""
+    """A whole number that equals one of the lengths."""
 
     symbol: str
 
@@ -189,7 +189,7 @@ class LengthOf(Type):
 
 @dataclass(frozen=True)
 class Flag(Type):
-    """True or false."""
+    """A boolean."""
 
     def check(self, value: Any, sizes: Sizes, known: Known) -> None:
         if not isinstance(value, bool | np.bool_):
@@ -201,7 +201,7 @@ class Flag(Type):
 
 @dataclass(frozen=True)
 class Text(Type):
-    """A text, or one of a few words."""
+    """A text, or one of the given words."""
 
     words: tuple[str, ...] = ()
 
@@ -214,7 +214,7 @@ class Text(Type):
 
 
 def Word(*words: str) -> Text:
-    """One of these words."""
+    """Return the type of texts that are one of these words."""
     return Text(words)
 
 
@@ -239,7 +239,7 @@ class Either(Type):
             else:
                 sizes.update(tried)
                 return
-        raise SchemaError(reasons[-1] if len(set(reasons)) == 1 else f"fits none of: {self} ({'; '.join(reasons)})")
+        raise SchemaError(reasons[-1] if len(set(reasons)) == 1 else f"is not {self} ({'; '.join(reasons)})")
 
     def __str__(self) -> str:
         return " or ".join(map(str, self.options))
@@ -247,7 +247,7 @@ class Either(Type):
 
 @dataclass(frozen=True)
 class Maybe(Type):
-    """A value of a type, or none."""
+    """A value of a type, or None."""
 
     inner: Type
 
@@ -284,7 +284,7 @@ class Many(Type):
 
 @dataclass(frozen=True)
 class Tuple(Type):
-    """A tuple or list of given types."""
+    """A tuple or list with one value of each of the given types."""
 
     parts: tuple[Type, ...]
 
@@ -303,9 +303,9 @@ class Tuple(Type):
 
 @dataclass(frozen=True)
 class Object(Type):
-    """An object of one of some kinds; `links` equate its lengths (values) with ours (keys).
+    """An object of one of several kinds; `links` equate its lengths (values) with those of this object (keys).
 
-    A name that ends in a dot stands for all kinds that begin with it.
+    A name that ends in a dot allows all kinds whose names begin with it.
     """
 
     kinds: tuple[str, ...]
@@ -329,7 +329,7 @@ class Object(Type):
 
 @dataclass(frozen=True)
 class Plain(Type):
-    """Numbers, texts, arrays, sparse matrices, and lists and dicts of these; with `objects`, objects of any kind too."""
+    """Numbers, texts, arrays, sparse matrices, and lists and dicts of these; also objects of the kinds in `objects`."""
 
     objects: tuple[str, ...] = ()
 
@@ -338,7 +338,7 @@ class Plain(Type):
 
     def _check(self, value: Any, known: Known, depth: int) -> None:
         if depth > DEEPEST:
-            raise SchemaError(f"is nested more than {DEEPEST} levels deep, or holds itself")
+            raise SchemaError(f"is nested more than {DEEPEST} levels deep, or contains itself")
         if value is None or isinstance(value, bool | int | float | str | slice | np.generic | np.dtype | np.ndarray):
             return
         if isinstance(value, type) and issubclass(value, np.generic):

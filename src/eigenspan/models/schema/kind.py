@@ -1,7 +1,7 @@
-"""Kinds of objects in a model file: a stable name, typed fields, and how they become a Python object.
+"""Kinds of objects in a model file: a stable name, typed fields, and the conversion to a Python object.
 
-The names in files belong to the format, not to the modules of this package. A class may move or be renamed: only its line in the tables of
-kinds changes. Where fields change, the kind gets a higher version, and a migration takes the fields of the version before.
+The names in files belong to the format, not to the modules of this package. If a class is moved or renamed, only its path in the tables
+of kinds changes. If its fields change, the kind gets a higher version, with a migration from the fields of the previous version.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ from typing import Any
 from .field_types import Known, Maybe, SchemaError, Sizes, Type
 
 Parts = dict[str, Any]
-#: Raises `SchemaError`, and adds lengths that follow from others.
+#: Function that raises `SchemaError` for invalid parts, and adds lengths that follow from others.
 Relation = Callable[[Parts, Sizes], None]
 _PACKAGE = __name__.split(".")[0]
 
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """One kind of object.
+    """A kind of object in model files.
 
     Parameters
     ----------
     name : str
-        In files, for ever.
+        Name in files; it never changes.
     path : str
-        Where the class is now: ``"problem.map:Map"`` within this package, or ``"sklearn.pipeline:Pipeline"``.
+        Current location of the class: ``"problem.map:Map"`` in this package, or ``"sklearn.pipeline:Pipeline"``.
     fields : dict of str to Type
-        What a file stores; a field that may be null may be absent.
+        Types of the stored fields; a field that may be null may be absent.
     relation : callable or None
-        Checks what the types cannot state, with the lengths that they found.
+        Check of conditions that types cannot express, given the lengths found.
     take, make : callable or None
-        Parts of an object, and an object of parts. By default attributes of the fields' names, set on an instance whose constructor is
-        not called.
+        Functions that extract the parts of an object, and build an object from parts. By default, the parts are the attributes with the
+        names of the fields, and are set on an instance without calling its constructor.
     version : int
-        Of the fields.
+        Version of the fields.
     migrations : dict of int to callable
-        Parts of that version to parts of the next.
+        Functions that convert the parts of a version to those of the next.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Kind:
 
     @cached_property
     def cls(self) -> Any:
-        """The class that objects of this kind have."""
+        """Class of the objects of this kind."""
         module, _, name = self.path.partition(":")
         first = module.split(".")[0]
         return getattr(
@@ -62,23 +62,25 @@ class Kind:
         )
 
     def parts(self, value: Any) -> Parts:
-        """The fields of an object, by name."""
+        """Return the fields of an object by name."""
         return {name: getattr(value, name) for name in self.fields} if self.take is None else self.take(value)
 
     def fields_in_words(self) -> str:
-        """Fields and their types, for people."""
+        """Return the fields and their types as text."""
         return "; ".join(f"{name}: {kind}" for name, kind in self.fields.items())
 
     def migrated(self, parts: Parts, version: int) -> Parts:
-        """Parts that an older version wrote, as this version writes them."""
+        """Convert the parts of an older version to this version."""
         if not 1 <= version <= self.version:
-            raise SchemaError(f"{self.name} has version {version}, and this eigenspan reads 1 to {self.version}")
+            raise SchemaError(
+                f"{self.name} has version {version}, but this version of eigenspan reads 1 to {self.version}"
+            )
         for step in range(version, self.version):
             parts = self.migrations[step](parts)
         return parts
 
     def check(self, parts: Parts, known: Known) -> Sizes:
-        """The lengths of these parts; raises `SchemaError` where they are not those of such an object."""
+        """Return the lengths of the parts; raise `SchemaError` if the parts are not valid."""
         sizes: Sizes = {}
         if odd := parts.keys() - self.fields.keys():
             raise SchemaError(f"{self.name} has no field {min(odd)!r:.60}")
@@ -100,14 +102,14 @@ class Kind:
             raise SchemaError(f"{self.name}.{name} {reason}") from None
 
     def build(self, parts: Parts) -> Any:
-        """An object of these parts, which have been checked."""
+        """Build an object from checked parts."""
         return (
             bare(self.cls, {**dict.fromkeys(self.fields), **parts}) if self.make is None else self.make(self.cls, parts)
         )
 
 
 def bare(cls: Any, attributes: Parts) -> Any:
-    """An instance with these attributes whose constructor is not called; other fields of a dataclass have their defaults."""
+    """Return an instance with these attributes without calling the constructor; other dataclass fields get their defaults."""
     made = object.__new__(cls)
     if is_dataclass(cls):
         for one in fields(cls):

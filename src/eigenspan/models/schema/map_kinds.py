@@ -1,4 +1,4 @@
-"""Kinds of maps for new points: the map itself and the rows it multiplies; and the models of the command line.
+"""Kinds of maps for new points: the map, and the rows that it multiplies; and models of the command line.
 
 Lengths: ``D`` features of a new point, ``n`` training points, ``r`` columns of the rows, ``d`` dimensions of the embedding.
 """
@@ -30,11 +30,11 @@ from .search_kinds import METRIC
 
 # ---------------------------------------------------------------------- relations
 def _columns_of_map(parts: Parts, sizes: Sizes) -> None:
-    """Rows of raw features have one column a feature; a place in `known` is a row of the training embedding."""
+    """Check that raw features have one column per feature, and that `known` and `embedding` are given together."""
     if isinstance(parts["rows"], Raw):
         agree(sizes, "D", sizes["r"])
     if (parts.get("known") is None) != (parts.get("embedding") is None):
-        raise SchemaError("known and embedding go together")
+        raise SchemaError("known and embedding must be given together")
 
 
 def _twice(parts: Parts, sizes: Sizes) -> None:
@@ -50,7 +50,7 @@ def _smooth(parts: Parts, sizes: Sizes) -> None:
 
 
 def _chosen(parts: Parts, sizes: Sizes) -> None:
-    """Columns that were chosen are the columns of the rows; points that are kept are chosen already."""
+    """Check that the rows have one column per selected column, if columns are selected."""
     columns = parts.get("columns")
     if columns is not None:
         agree(sizes, "r", len(columns))
@@ -58,7 +58,7 @@ def _chosen(parts: Parts, sizes: Sizes) -> None:
 
 def _kernel_values(parts: Parts, sizes: Sizes) -> None:
     if parts.get("kernel") is not None and parts.get("points") is None:
-        raise SchemaError("a kernel needs the points it compares with")
+        raise SchemaError("a kernel needs points")
     _chosen(parts, sizes)
 
 
@@ -74,7 +74,7 @@ def _ordinal(parts: Parts, sizes: Sizes) -> None:
 
 def _layer(parts: Parts, sizes: Sizes) -> None:
     if sizes.get("r", 0) % parts["frames"]:
-        raise SchemaError(f"{sizes.get('r')} rows of the map cannot be shared by {parts['frames']} frames")
+        raise SchemaError(f"{sizes.get('r')} rows of the map cannot be divided equally among {parts['frames']} frames")
 
 
 def _layers(parts: Parts, sizes: Sizes) -> None:

@@ -1,4 +1,4 @@
-"""Kinds of sparse matrices and of the state of a random generator."""
+"""Kinds of sparse matrices, and of random generator states."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from .kind import Kind, Parts
 
 # ---------------------------------------------------------------------- sparse matrices
 def _compressed(parts: Parts, sizes: Sizes) -> None:
-    """Every index lies inside, and rows follow one another: products do not look."""
+    """Check the index arrays of a compressed matrix, because scipy's products do not check them."""
     (rows, columns), indptr, indices = parts["shape"], parts["indptr"], parts["indices"]
     major, minor = (rows, columns) if sizes["p"] == rows + 1 else (columns, rows)
     if sizes["p"] != major + 1 or indptr[0] != 0 or indptr[-1] != sizes["z"] or np.any(indptr[1:] < indptr[:-1]):
-        raise SchemaError("its rows do not follow one another")
+        raise SchemaError("its index pointers are not increasing")
     if sizes["z"] and (indices.min() < 0 or indices.max() >= minor):
-        raise SchemaError(f"it has indices from {indices.min()} to {indices.max()}, and there are {minor}")
+        raise SchemaError(f"it has indices from {indices.min()} to {indices.max()}, outside [0, {minor})")
 
 
 def _compressed_rows(parts: Parts, sizes: Sizes) -> None:
     if sizes["p"] != parts["shape"][0] + 1:
-        raise SchemaError(f"it tells of {sizes['p'] - 1} rows and has {parts['shape'][0]}")
+        raise SchemaError(f"it has index pointers for {sizes['p'] - 1} rows, but {parts['shape'][0]} rows")
     _compressed(parts, sizes)
 
 
 def _compressed_columns(parts: Parts, sizes: Sizes) -> None:
     if sizes["p"] != parts["shape"][1] + 1:
-        raise SchemaError(f"it tells of {sizes['p'] - 1} columns and has {parts['shape'][1]}")
+        raise SchemaError(f"it has index pointers for {sizes['p'] - 1} columns, but {parts['shape'][1]} columns")
     _compressed({**parts, "shape": parts["shape"][::-1]}, sizes)
 
 
 def _coordinates(parts: Parts, sizes: Sizes) -> None:
     for name, length in zip(("row", "col"), parts["shape"], strict=True):
         if parts[name].size and not 0 <= parts[name].min() <= parts[name].max() < length:
-            raise SchemaError(f"it has a {name} outside of {length}")
+            raise SchemaError(f"it has a {name} index outside [0, {length})")
 
 
 def _make_compressed(cls: Any, parts: Parts) -> Any:
-    # The constructor checks again and may change the width of the indices, by which sums are added in another order.
+    # The constructor may change the width of the indices, which changes the order of summation; so the stored ones are set again.
     made = cls((parts["data"], parts["indices"], parts["indptr"]), shape=tuple(map(int, parts["shape"])))
     made.indices, made.indptr = parts["indices"], parts["indptr"]
     return made
@@ -74,7 +74,7 @@ def _sparse_kinds() -> list[Kind]:
 
 
 def storable(matrix: Any) -> Any:
-    """The same matrix in a form that files store: other ones than csr, csc and coo become csr."""
+    """Return the matrix in a format that files store: csr, csc and coo are kept, others become csr."""
     return matrix if matrix.format in ("csr", "csc", "coo") else sp.csr_array(matrix)
 
 
@@ -90,13 +90,13 @@ _LEGACY = {
 def _take_legacy(random: Any) -> Parts:
     state = random.get_state(legacy=False)
     if state["bit_generator"] != "MT19937":
-        raise SchemaError(f"a RandomState over {state['bit_generator']} cannot be stored: use an int")
+        raise SchemaError(f"a RandomState with {state['bit_generator']} cannot be stored: pass an int as random_state")
     return {**state["state"], "has_gauss": int(state["has_gauss"]), "gauss": float(state["gauss"])}
 
 
 def _legacy_words(parts: Parts, sizes: Sizes) -> None:
     if parts["key"].dtype != np.uint32:
-        raise SchemaError("its key is not of 32-bit words")
+        raise SchemaError("its key does not consist of 32-bit words")
 
 
 def _make_legacy(cls: Any, parts: Parts) -> Any:

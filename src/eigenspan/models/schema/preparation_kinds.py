@@ -1,7 +1,7 @@
-"""Kinds of scikit-learn's estimators that stand before, after or inside a method: scalers, encoders, imputers, pipelines, searches.
+"""Kinds of scikit-learn estimators used before, after or inside a method: scalers, encoders, imputers, pipelines, searches.
 
-Their attributes are listed one by one, those that the class itself keeps for its own use included. Other versions of scikit-learn may have
-other parameters: the ones that the installed version does not know are left out when a model is loaded, with a warning.
+Their attributes are listed individually, including private ones. Other versions of scikit-learn may have other parameters: those unknown
+to the installed version are dropped with a warning when a model is loaded.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _COLUMNS = Array(("D",), "f")
 _TABLE, _NUMBERS = Array((None, None), "f"), Array((None,), "f")
 _COUNTS = Either(Number(0), Array((None,), "fiu"))
 _DTYPE = Plain()
-#: Threads of a search for clusters or neighbours.
+#: Number of threads of a clustering or neighbour search.
 _JOBS = Maybe(Whole(-1024, 1024))
 
 _COMMON: dict[str, Type] = {
@@ -51,7 +51,7 @@ _COMMON: dict[str, Type] = {
 
 @dataclass(frozen=True, eq=False)
 class PreparationKind(EstimatorKind):
-    """An estimator of scikit-learn; `absent` are parameters that must be None, with the reason."""
+    """An estimator of scikit-learn; `absent` lists parameters that must be None, with the reason."""
 
     absent: Mapping[str, str] = field(default_factory=dict)
 
@@ -67,8 +67,9 @@ class PreparationKind(EstimatorKind):
             import sklearn
 
             warn(
-                f"scikit-learn {sklearn.__version__} has no {', '.join(unknown)} in {self.name.removeprefix('sklearn.')}, which a model "
-                "sets: left out. A new fit may differ; new points are placed as before.",
+                f"scikit-learn {sklearn.__version__} has no {', '.join(unknown)} in {self.name.removeprefix('sklearn.')}, which the "
+                "model sets: "
+                "dropped. A new fit may differ; new points are embedded as before.",
                 ModelWarning,
             )
             given = {name: value for name, value in given.items() if name not in unknown}
@@ -77,7 +78,7 @@ class PreparationKind(EstimatorKind):
 
 @dataclass(frozen=True, eq=False)
 class NeighbourKind(PreparationKind):
-    """A search of scikit-learn: parameters and points; it is fitted to them when the model is loaded, in O(nD log n)."""
+    """A neighbour search of scikit-learn, stored as parameters and points; loading fits it again, in O(nD log n)."""
 
     def parts(self, value: Any) -> Parts:
         found = vars(value)
@@ -103,7 +104,7 @@ class NeighbourKind(PreparationKind):
         self._check_one("n_jobs", _JOBS, jobs, sizes, known)
         self._check_one("leaf_size", Whole(1, 2**31), leaf, sizes, known)
         if labels is not None and (points is None or len(labels) != points.shape[0]):
-            raise SchemaError(f"{self.name} has {len(labels)} labels for other points")
+            raise SchemaError(f"{self.name} has {len(labels)} labels, which is not its number of points")
         return sizes
 
     def build(self, parts: Parts) -> Any:
@@ -116,20 +117,20 @@ class NeighbourKind(PreparationKind):
 
 # ---------------------------------------------------------------------- relations
 def _categories(found: Parts, sizes: Sizes) -> None:
-    """The columns that an encoder writes are those of its categories."""
+    """Check that an encoder's lists have one entry per column, and no more output columns than categories."""
     for name in ("_n_features_outs", "_infrequent_indices", "_default_to_infrequent_mappings"):
         agreed = found.get(name)
         if agreed is not None and len(agreed) != len(found["categories_"]):
-            raise SchemaError(f"{name} has other columns than categories_")
+            raise SchemaError(f"{name} and categories_ have different numbers of columns")
     for count, names in zip(found.get("_n_features_outs", ()), found.get("categories_", ()), strict=False):
         if count > len(names):
-            raise SchemaError(f"{count} columns cannot stand for {len(names)} categories")
+            raise SchemaError(f"{count} columns are too many for {len(names)} categories")
 
 
 def _centres(found: Parts, sizes: Sizes) -> None:
-    """What compiled code reads without looking."""
+    """Check the precision of the centres, which compiled code assumes without a check."""
     if "cluster_centers_" in found and found["cluster_centers_"].dtype.itemsize not in (4, 8):
-        raise SchemaError("cluster_centers_ has another precision than single or double")
+        raise SchemaError("cluster_centers_ is neither single nor double precision")
 
 
 _ENCODER = {
@@ -140,7 +141,7 @@ _ENCODER = {
 }
 _IMPUTER = {"_fit_dtype": _DTYPE, "_fill_dtype": _DTYPE, "statistics_": Array(("D",), "fUO")}
 
-#: By the module that exports them: attributes, and more of a kind.
+#: Attributes of the classes, by the module that exports them.
 _PARTS: dict[str, dict[str, dict[str, Any]]] = {
     "preprocessing": {
         "StandardScaler": {
@@ -284,9 +285,9 @@ _PARTS: dict[str, dict[str, dict[str, Any]]] = {
     },
 }
 _RELATIONS = {"OneHotEncoder": _categories, "OrdinalEncoder": _categories, "KMeans": _centres}
-#: Parameters that would make a loaded model open pickles or call functions.
+#: Parameters that could make a loaded model open pickles or call functions.
 _ABSENT = {
-    "Pipeline": {"memory": "is a cache of pickles, which the next fit would open"},
+    "Pipeline": {"memory": "is a cache of pickles, which the next fit would load"},
     "FunctionTransformer": dict.fromkeys(("func", "inverse_func"), "is a function"),
 }
 _SEARCHES = (

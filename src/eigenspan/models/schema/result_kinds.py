@@ -1,4 +1,4 @@
-"""Kinds of what a fit reports and goes on with: the problem as it was solved, certificates, and sums that `partial_fit` adds to.
+"""Kinds of fit results: the solved problem, certificates, and the sums that `partial_fit` updates.
 
 Lengths: ``n`` order of a matrix, ``g`` groups, ``D`` features.
 """
@@ -33,9 +33,9 @@ _SENSE = Word("min", "max")
 
 
 def _joint(parts: Parts, sizes: Sizes) -> None:
-    """The columns of all views together are those of the sums."""
+    """Check that the columns of all views add up to those of the sums."""
     if sum(parts["widths"]) != sizes["D"]:
-        raise SchemaError(f"views of {sum(parts['widths'])} columns cannot have sums over {sizes['D']}")
+        raise SchemaError(f"the views have {sum(parts['widths'])} columns, but the sums have {sizes['D']}")
 
 
 PROBLEMS = [

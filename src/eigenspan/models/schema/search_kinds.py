@@ -1,6 +1,6 @@
-"""Kinds of searches for neighbours among the training points, of neighbour graphs and of the weights of their edges.
+"""Kinds of neighbour searches, neighbour graphs and edge weights.
 
-Searches are stored as their points; trees and navigable graphs are built when they are first used.
+Searches are stored as their points; search trees and navigable graphs are built on first use.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from .field_types import (
 )
 from .kind import Kind, Parts
 
-#: Threads that a model may ask for; no more are started than there are processors.
+#: Number of threads that a model may request; never more are started than there are processors.
 _JOBS = Maybe(Whole(-(2**15), 2**15))
 METRIC = Either(Text(), Object("metric"))
 
 
 def _nearest(parts: Parts, sizes: Sizes) -> None:
-    """One of both: a number of neighbours, no more than there are points, or a radius."""
+    """Check that either n_neighbors or radius is given, and that n_neighbors is at most the number of points."""
     k = parts.get("n_neighbors")
     if (k is None) == (parts.get("radius") is None):
         raise SchemaError("either n_neighbors or radius must be given")

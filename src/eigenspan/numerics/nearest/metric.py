@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances
 
-from ..._checks import LEAST, MOST
+from ..._checks import MAX_SIZE, MIN_SIZE
 from ..._parameters import accepts
 from ...errors import EigenspanError, GraphError
 from ..threads import one_blas_thread
@@ -153,10 +153,10 @@ def refuse_undefined(D: NDArray[np.float64], metric: Any) -> None:
 
 def check_largest(d: float, what: str) -> None:
     """Raise GraphError if the squares of distances overflow or vanish; d is the largest distance."""
-    if 0 < d < LEAST or d > MOST:
+    if 0 < d < MIN_SIZE or d > MAX_SIZE:
         size, do = (
             ("small that their squares vanish", "Multiply")
-            if d < LEAST
+            if d < MIN_SIZE
             else ("large that their squares overflow", "Divide")
         )
         raise GraphError(f"{what} are so {size}: the largest is {d:.3g}. {do} them by a constant first.")

@@ -1,12 +1,12 @@
 "use strict";
-// From a column to colours: a code for every row, a colour for every code, and what the legend says.
+// Colours of a column: a code for every row, a colour for every code, and the legend.
 
 const VIRIDIS = ["#440154", "#482878", "#3e4a89", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6dcd59", "#b4de2c", "#fde725"];
 const MOST_CLASSES = 12;
 
 const channels = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 
-/** A colour of the ramp, for t from 0 to 1. */
+/** Colour of the scale at t, from 0 to 1. */
 function ramp(t) {
   const place = t * (VIRIDIS.length - 1);
   const below = Math.min(VIRIDIS.length - 2, Math.floor(place));
@@ -14,7 +14,7 @@ function ramp(t) {
   return from.map((value, k) => Math.round(value + (place - below) * (to[k] - value)));
 }
 
-/** 256 colours of four bytes; the first is that of missing values. */
+/** Table of 256 RGBA colours; the first is that of missing values. */
 function colourTable(colours, missing) {
   const table = new Uint8Array(1024);
   [channels(missing), ...colours].forEach((rgb, code) => table.set([...rgb, 255], 4 * code));
@@ -23,7 +23,7 @@ function colourTable(colours, missing) {
 
 const rampTable = (missing) => colourTable(Array.from({ length: 255 }, (_, k) => ramp(k / 254)), missing);
 
-/** Dark colours are not seen on a dark ground: there they are lighter, and white takes the place of black. */
+/** Palette for a dark background: dark colours are lightened, and black becomes white. */
 function seen(palette, dark) {
   const lighter = (hex) => {
     const [r, g, b] = channels(hex);
@@ -33,7 +33,7 @@ function seen(palette, dark) {
   return dark ? palette.map(lighter) : palette;
 }
 
-/** Classes: up to twelve have colours of their own; of more, the eleven largest, and one for all others. */
+/** Colours of classes: one each for at most twelve; otherwise one each for the eleven largest and one for all others. */
 function classScheme(column, palettes, dark) {
   const { levels, values } = column;
   const counts = new Uint32Array(levels.length + 1);
@@ -59,7 +59,7 @@ function classScheme(column, palettes, dark) {
   return { codes, table: colourTable(colours.map(channels), palettes.missing), entries };
 }
 
-/** The ends of the scale: those of the values, unless a few stray ones would take most of it. */
+/** Ends of the scale: the extreme values, unless a few outliers would take most of the scale. */
 function scaleEnds(values) {
   const sorted = Float64Array.from(values).filter(Number.isFinite).sort();
   if (!sorted.length) return null;

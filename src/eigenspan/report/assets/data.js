@@ -1,9 +1,9 @@
 "use strict";
-// The rows of the page: unpacked once, read by position.
+// Data of the page: decompressed once, then read by row number.
 
 const KINDS = { f4: Float32Array, f8: Float64Array, i4: Int32Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array };
 
-/** The bytes behind base64 text that was deflated. */
+/** Decode base64 text and decompress it. */
 async function unpack(text) {
   const letters = atob(text.trim());
   const packed = new Uint8Array(letters.length);
@@ -12,7 +12,7 @@ async function unpack(text) {
   return new Response(stream).arrayBuffer();
 }
 
-/** The shortest decimal that is read back as the same number. */
+/** Shortest decimal notation that parses to the same number. */
 function shortest(value, single) {
   if (Number.isNaN(value)) return "";
   if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
@@ -23,7 +23,7 @@ function shortest(value, single) {
   return String(value);
 }
 
-/** A column of the table. What is missing has the code 0 if its values are classes, and is NaN if they are numbers. */
+/** A column of the table. Missing values have the code 0 among classes and are NaN among numbers. */
 class Column {
   constructor(facts, buffer, n) {
     Object.assign(this, facts);
@@ -39,7 +39,7 @@ class Column {
     return this.quantity ? Number.isNaN(this.values[i]) : this.values[i] === 0;
   }
 
-  /** The value in full, as it is saved; empty if it is missing. */
+  /** Full value, as saved in CSV; empty if missing. */
   text(i) {
     if (this.missing(i)) return "";
     return this.quantity ? this.write(this.values[i]) : this.levels[this.values[i] - 1];
@@ -51,7 +51,7 @@ class Column {
     return this.whole_days ? moment.slice(0, 10) : moment.replace(/\.000$/, "");
   }
 
-  /** The value for the eye: numbers of four digits or so, words not longer than a line or two. */
+  /** Shortened value for display: numbers with about four digits, text of at most two lines. */
   brief(i) {
     if (this.missing(i)) return "missing";
     if (this.kind === "number") return rounded(this.values[i]);
@@ -67,7 +67,7 @@ function rounded(value) {
   return String(Number(value.toPrecision(4)));
 }
 
-/** One picture of the rows: for each axis a 16-bit place between its ends. */
+/** An embedding of the rows: for each axis, 16-bit positions between its ends. */
 class Embedding {
   constructor(facts, buffer, n) {
     this.name = facts.name;

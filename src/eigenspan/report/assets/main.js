@@ -1,5 +1,5 @@
 "use strict";
-// The page as a whole: panels that share one selection, one colouring and one row under the pointer.
+// The whole page: panels with a common selection, colouring and hovered row.
 
 const $ = (id) => document.getElementById(id);
 const many = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
@@ -33,16 +33,16 @@ class Explorer {
       this.canvas.addEventListener("webglcontextrestored", () => (painter.prepare(), this.upload()));
       return painter;
     } catch (failure) {
-      const fresh = this.canvas.cloneNode(); // a canvas that was asked for WebGL gives nothing else
+      const fresh = this.canvas.cloneNode(); // a canvas whose WebGL context was requested cannot provide a 2-D context
       this.canvas.replaceWith(fresh);
       this.canvas = fresh;
-      $("notice").textContent = "This browser draws without WebGL: large tables are slower.";
+      $("notice").textContent = "WebGL is not available in this browser: large tables are drawn slowly.";
       return new FlatPainter(fresh, this.n);
     }
   }
 
   // ------------------------------------------------------------------------------ drawing
-  /** As many panels side by side as make them largest; no smaller than can be used. */
+  /** Choose the number of columns that makes the panels largest, above a minimum size. */
   layout() {
     const [width, height] = [$("stage").clientWidth, Math.max(320, innerHeight - 190)];
     const shown = this.shown();
@@ -70,12 +70,12 @@ class Explorer {
     this.draw();
   }
 
-  /** The panels in view: all of them, or one alone. */
+  /** Visible panels: all of them, or the enlarged one. */
   shown() {
     return this.panels.filter((panel) => !panel.root.hidden);
   }
 
-  /** Show one panel alone, or all of them again. */
+  /** Enlarge one panel, or show all panels again. */
   enlarge(panel) {
     const all = this.shown().length === 1;
     for (const other of this.panels) {
@@ -104,7 +104,7 @@ class Explorer {
     for (const panel of shown) panel.mark(this.row ?? -1);
   }
 
-  /** Hand everything to the painter. */
+  /** Draw all panels. */
   upload() {
     this.painter.choose(this.selection.rows);
     for (const panel of this.panels) this.painter.place(panel);
@@ -141,7 +141,7 @@ class Explorer {
     this.upload();
   }
 
-  /** Each panel shows its own distortion, all on one scale. */
+  /** Colour each panel by its own distortion, on a common scale. */
   distortionScheme(palettes) {
     const { lo, hi } = this.head.distortion;
     return { codes: null, table: rampTable(palettes.missing), entries: [], scale: { from: rounded(lo), to: rounded(hi) } };
@@ -178,7 +178,7 @@ class Explorer {
     this.selected();
   }
 
-  /** One row, or none: a click on empty ground clears. */
+  /** Select one row; a click on no point clears the selection. */
   pick(row, how) {
     if (row < 0) return how === "only" ? this.clear() : undefined;
     const turned = this.selection.rows[row] ? "remove" : "add";
@@ -199,7 +199,7 @@ class Explorer {
     this.draw();
   }
 
-  /** What sets the selected rows apart, and the first of them. */
+  /** List how the selected rows differ from all rows, and show the first of them. */
   tell() {
     const { count, rows } = this.selection;
     $("chosen").hidden = !count || !this.columns.length;
@@ -208,7 +208,7 @@ class Explorer {
     found.sort((a, b) => b.size - a.size);
     const lines = found.slice(0, 6).map(({ column, mark, words }) =>
       element("li", {}, element("b", {}, column.name), " ", element("mark", {}, mark), " ", words));
-    $("apart").replaceChildren(...(lines.length ? lines : [element("li", {}, "Nothing in the table sets these rows apart.")]));
+    $("apart").replaceChildren(...(lines.length ? lines : [element("li", {}, "No column of the table distinguishes these rows.")]));
     const shown = this.hovered.slice(0, 8);
     const head = element("tr", {}, ...["row", ...shown.map((column) => column.name)].map((name) => element("th", { scope: "col" }, name)));
     const body = [];

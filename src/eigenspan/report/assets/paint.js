@@ -1,5 +1,5 @@
 "use strict";
-// Points on one canvas behind all panels: by WebGL2, or by the plain canvas where there is none.
+// Draw points on one canvas behind all panels: with WebGL2 or, without it, with a 2-D canvas.
 
 const VERTEX = `#version 300 es
 in float x; in float y; in float code; in float chosen;
@@ -18,10 +18,10 @@ in vec4 colour; uniform float opacity, rim; out vec4 result;
 void main() {
   float far = length(gl_PointCoord - 0.5) * 2.0;
   float alpha = colour.a * opacity * (1.0 - smoothstep(0.75, 1.0, far));
-  result = vec4(colour.rgb * (1.0 - rim * smoothstep(0.45, 0.8, far)) * alpha, alpha); // a darker rim sets light colours off
+  result = vec4(colour.rgb * (1.0 - rim * smoothstep(0.45, 0.8, far)) * alpha, alpha); // a darker rim makes light colours visible
 }`;
 
-/** Rows in an order that favours none: whatever is drawn last lies on top. */
+/** Random order of the rows, because points drawn last cover the others. */
 function mixedOrder(n) {
   const order = Uint32Array.from({ length: n }, (_, i) => i);
   let state = 1;
@@ -33,13 +33,13 @@ function mixedOrder(n) {
   return order;
 }
 
-/** Points shrink and thin out as they become many. */
+/** Size and opacity of points, smaller for more points. */
 function pointStyle(n, extent) {
   const size = Math.min(9, Math.max(2.4, 40 * n ** -0.25 * Math.sqrt(extent / 360) - 1));
   return { size: Math.min(size, 8), rim: size > 3 ? 0.28 : 0.12, opacity: n > 20000 ? 0.55 : n > 4000 ? 0.8 : 0.92 };
 }
 
-/** From the unit square of a panel's axes to its pixels: pixel = place * scale + shift, both ways up. */
+/** Map from the unit square of a panel to pixels: pixel = place * scale + shift, for upward and downward y. */
 function pixelMap(panel) {
   const { width, height } = panel.box;
   const { x, y } = panel;
@@ -105,7 +105,7 @@ class GlPainter {
     gl.vertexAttribPointer(place, 1, kind, unit, 0, 0);
   }
 
-  /** Take up the axes and colour codes of a panel. */
+  /** Upload the axes and colour codes of a panel. */
   place(panel) {
     const gl = this.gl;
     if (!this.buffers.has(panel)) {
@@ -160,7 +160,7 @@ class GlPainter {
   }
 }
 
-/** The same by squares on a plain canvas: slower, and seen everywhere. */
+/** Painter that draws squares on a 2-D canvas: slower, but supported by every browser. */
 class FlatPainter {
   constructor(canvas, n) {
     this.canvas = canvas;

@@ -1,13 +1,13 @@
 "use strict";
-// A panel: one embedding, two of its axes, and what pointer and keys do in it.
+// A panel: two axes of one embedding, with its pointer and key handlers.
 
-const CELLS = 128; // of the grid in which the nearest point is looked for, along each side
-const REACH = 12; // pixels around the pointer within which a point is met
+const CELLS = 128; // per side of the grid for nearest-point searches
+const REACH = 12; // maximum distance in pixels from the pointer to a hovered point
 const MARGIN = 16; // pixels between the points and the frame
 const MOST_ARROWS = 6;
 const MOVES = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-/** An element with attributes, which are text, and children. */
+/** Create an element with text attributes and children. */
 function element(tag, attributes = {}, ...children) {
   const space = ["svg", "path", "circle", "g", "text"].includes(tag) ? "http://www.w3.org/2000/svg" : "http://www.w3.org/1999/xhtml";
   const made = document.createElementNS(space, tag);
@@ -17,7 +17,7 @@ function element(tag, attributes = {}, ...children) {
 }
 
 class Panel {
-  /** `page` is told of what happens here: hover, lasso, pick, escape, draw, axes. */
+  /** `page` receives the events of the panel: hover, lasso, pick, escape, draw, axes. */
   constructor(embedding, pair, page) {
     this.embedding = embedding;
     this.page = page;
@@ -71,7 +71,7 @@ class Panel {
     return choice;
   }
 
-  /** Draw these two axes. */
+  /** Show these two axes. */
   show(a, b) {
     [this.x, this.y] = [this.embedding.axes[a], this.embedding.axes[b]];
     this.pair = [a, b];
@@ -79,7 +79,7 @@ class Panel {
     if (this.box) this.reset();
   }
 
-  /** Where the plot lies on the canvas. What is in view stays in view. */
+  /** Position of the plot on the canvas; keeps the current view. */
   measure(origin) {
     const { left, top, width, height } = this.plot.getBoundingClientRect();
     this.box = { left: left - origin.left, top: top - origin.top, width: Math.max(1, width), height: Math.max(1, height) };
@@ -90,7 +90,7 @@ class Panel {
     this.trace();
   }
 
-  /** Pixels for a unit of each axis: the same for both, so that lengths can be compared, unless the panel is stretched. */
+  /** Pixels per unit of each axis: equal for both, so that lengths can be compared, unless the panel is stretched. */
   fit() {
     const { width, height } = this.box;
     const across = Math.max(1, width - 2 * MARGIN) / (this.x.hi - this.x.lo || 1);
@@ -100,7 +100,7 @@ class Panel {
     this.view.ky = this.view.zoom * (this.isStretched() ? down : same);
   }
 
-  /** A row number has no length to compare with. */
+  /** Row numbers are always stretched, because their unit cannot be compared. */
   isStretched() {
     return this.stretched || this.y.label === "row number";
   }
@@ -120,7 +120,7 @@ class Panel {
   zoom(factor, px, py) {
     const { view, box } = this;
     const zoom = Math.min(4000, Math.max(0.2, view.zoom * factor));
-    const kept = 1 - view.zoom / zoom; // of the way to the pointer
+    const kept = 1 - view.zoom / zoom; // share of the way to the pointer
     view.cx += ((px - box.width / 2) / view.kx) * kept;
     view.cy -= ((py - box.height / 2) / view.ky) * kept;
     view.zoom = zoom;
@@ -134,19 +134,19 @@ class Panel {
     this.page.draw();
   }
 
-  /** The pixel of a row within the plot. */
+  /** Pixel of a row within the plot. */
   pixel(i) {
     const { sx, tx, sy, ty } = pixelMap(this);
     return [(this.x.places[i] / 65535) * sx + tx, (this.y.places[i] / 65535) * sy + ty];
   }
 
-  /** A pixel in the 16-bit places of the axes. */
+  /** Convert a pixel to 16-bit positions on the axes. */
   placeOf(px, py) {
     const { sx, tx, sy, ty } = pixelMap(this);
     return [((px - tx) / sx || 0) * 65535, ((py - ty) / sy || 0) * 65535];
   }
 
-  /** A test of rows: whether they lie within this polygon of pixels. */
+  /** Return a function that tests whether a row is within this polygon of pixels. */
   insideOf(polygon) {
     const corners = polygon.map(([px, py]) => this.placeOf(px, py));
     const [xs, ys] = [0, 1].map((side) => Float64Array.from(corners, (corner) => corner[side]));
@@ -155,7 +155,7 @@ class Panel {
     return (i) => x[i] >= left && x[i] <= right && y[i] >= low && y[i] <= high && within(xs, ys, x[i], y[i]);
   }
 
-  /** Rows by cells of a grid over both axes, made when first needed. */
+  /** Grid of rows over both axes, built on first use. */
   cells() {
     if (this.grid) return this.grid;
     const [x, y] = [this.x.places, this.y.places];
@@ -168,7 +168,7 @@ class Panel {
     return (this.grid = { start, rows });
   }
 
-  /** The row nearest to a pixel, or -1 if none is within reach. */
+  /** Row nearest to a pixel, or -1 if none is within the maximum distance. */
   nearest(px, py, reach = REACH) {
     const { start, rows } = this.cells();
     const [u0, v1] = this.placeOf(px - reach, py - reach);
@@ -200,7 +200,7 @@ class Panel {
     this.cross.setAttribute("d", this.cursor ? `M${x - 9},${y}h6m6,0h6M${x},${y - 9}v6m0,6v6` : "");
   }
 
-  /** The columns that lie most along the axes shown, as arrows from the middle of the plot; the longest tell most. */
+  /** Draw the columns with the largest weights on the axes shown as arrows from the middle of the plot. */
   point(wanted) {
     const { width, height } = this.box;
     const found = (wanted ? this.embedding.arrows : []).map(({ name, along }) => {
@@ -210,7 +210,7 @@ class Panel {
     found.sort((a, b) => b.size - a.size);
     const drawn = found.slice(0, MOST_ARROWS).filter(({ size }) => size > 0.2 * found[0].size);
     const scale = (0.36 * Math.min(width, height)) / (found.length ? found[0].size : 1);
-    const words = []; // where they stand, so that none covers another
+    const words = []; // their positions, to avoid overlaps
     const parts = drawn.flatMap(({ name, dx, dy, size }) => {
       const [x, y] = [width / 2 + dx * scale, height / 2 - dy * scale];
       const [ux, uy] = [dx / size, -dy / size];
@@ -283,7 +283,7 @@ class Panel {
     else this.page.pick(this.nearest(...point), how);
   }
 
-  /** Let go of whatever was begun. */
+  /** Cancel the current drag or lasso. */
   drop() {
     this.drag = null;
     this.corners = [];
@@ -291,7 +291,7 @@ class Panel {
     this.trace();
   }
 
-  /** The wheel zooms in a panel that is in use, and scrolls the page past all others. */
+  /** The wheel zooms in the active panel; over other panels it scrolls the page. */
   wheel(event, point) {
     if (!event.ctrlKey && document.activeElement !== this.plot) return;
     event.preventDefault();
@@ -320,7 +320,7 @@ class Panel {
     this.page.hover(this, this.nearest(...this.cursor, 2 * REACH), null, this.cursor);
   }
 
-  /** Set a corner of the lasso at the cursor; a second time at the same place, or at the first corner, closes it. */
+  /** Set a corner of the lasso at the cursor; setting it again at the same position or at the first corner closes the lasso. */
   corner() {
     if (!this.cursor) this.cursor = [this.box.width / 2, this.box.height / 2];
     const near = (other) => other && Math.hypot(other[0] - this.cursor[0], other[1] - this.cursor[1]) < 8;

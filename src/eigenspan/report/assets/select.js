@@ -1,5 +1,5 @@
 "use strict";
-// Which rows are selected, what sets them apart, and the file they are saved in.
+// Selection of rows, how the selected rows differ, and the CSV file they are saved in.
 
 class Selection {
   constructor(n) {
@@ -7,7 +7,7 @@ class Selection {
     this.count = 0;
   }
 
-  /** Take rows up ("only" these, "add" or "remove" them); `inside` says of a row number whether it is meant. */
+  /** Change the selection: "only" these rows, "add" or "remove" them; `inside` tests a row number. */
   take(inside, how = "only") {
     const { rows } = this;
     this.count = 0;
@@ -25,7 +25,7 @@ class Selection {
   }
 }
 
-/** Whether a point lies within a polygon of corners (xs, ys), which may cross itself: by the even-odd rule. */
+/** Whether a point is inside a polygon with corners (xs, ys), by the even-odd rule; the polygon may cross itself. */
 function within(xs, ys, x, y) {
   let inside = false;
   for (let a = 0, b = xs.length - 1; a < xs.length; b = a++) {
@@ -36,13 +36,13 @@ function within(xs, ys, x, y) {
 
 const FORMULA = /^[=+\-@\t\r]/;
 
-/** A cell of CSV: quoted where it must be, and where it is empty without being missing. A word that a spreadsheet would take for a formula begins with an apostrophe if disarmed. */
+/** Format a CSV cell. It is quoted if necessary, and if it is empty text rather than missing. If `disarmed`, an apostrophe is put before text that a spreadsheet would run as a formula. */
 function cell(text, word, disarm) {
   const safe = disarm && word && isFormula(text) ? "'" + text : text;
   return /[",\r\n]|^\s|\s$|^$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** The selected rows as CSV, with the number of each row, counted from 0. */
+/** Selected rows as CSV, with row numbers counted from 0. */
 function csv(columns, rows, disarm) {
   const taken = new Set(columns.map((column) => column.name));
   let first = "row";
@@ -55,13 +55,13 @@ function csv(columns, rows, disarm) {
   return lines.join("\r\n") + "\r\n";
 }
 
-/** Whether a spreadsheet would take a word for a formula: numbers with a sign are none. */
+/** Whether a spreadsheet would run text as a formula; numbers with a sign are not formulas. */
 const isFormula = (word) => FORMULA.test(word) && Number.isNaN(Number(word));
 
 const hasFormulas = (columns) =>
   columns.some((column) => isFormula(column.name) || (!column.quantity && column.levels.some(isFormula)));
 
-/** How the selected rows differ from all rows in one column: how much, and in words. */
+/** Difference of the selected rows from all rows in one column: its size, and a description. */
 function contrast(column, rows) {
   return column.quantity ? numberContrast(column, rows) : classContrast(column, rows);
 }
