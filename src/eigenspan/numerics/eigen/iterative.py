@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,15 @@ Apply = Callable[[Array], Array]
 
 #: Tolerance of the search for missed repeated eigenvalues; their relative error is about its square.
 _SEARCH_TOLERANCE = 1e-4
+
+
+def restarts(rng: np.random.Generator) -> dict[str, Any]:
+    """Return the argument of `eigsh` that seeds its restarts, empty if scipy has none.
+
+    From scipy 1.17 on, ARPACK draws a new start vector from a generator of its own once its Krylov space is invariant; the system seeds
+    that generator unless it is given. Older versions draw from one generator for all calls.
+    """
+    return {"rng": rng} if "rng" in signature(eigsh).parameters else {}
 
 
 def without(apply: Apply, N: Array | None) -> Apply:
@@ -75,7 +85,7 @@ def top_pairs(
 
     def solve(count: int, hidden: Array, tol: float, start: Array, width: int = width) -> tuple[Array, Array]:
         operator = LinearOperator((n, n), matvec=deflated(hidden), dtype=np.float64)
-        settings: dict[str, Any] = {"tol": tol, "ncv": width, "maxiter": max(300, 30000 // width)}
+        settings: dict[str, Any] = {"tol": tol, "ncv": width, "maxiter": max(300, 30000 // width), **restarts(rng)}
         try:
             with nullcontext() if threaded else one_blas_thread():
                 return eigsh(operator, count, which="LA", v0=start, **settings)
@@ -180,7 +190,8 @@ def spectral_bound(A: Any, rng: np.random.Generator) -> float:
     """Return an upper bound on the largest eigenvalue: a rough Lanczos value plus 3 %, at most the bound from the norm."""
     operator = LinearOperator((A.n, A.n), matvec=A.__matmul__, dtype=np.float64)
     with one_blas_thread():
-        largest = eigsh(operator, 1, which="LA", v0=rng.standard_normal(A.n), tol=1e-2, return_eigenvectors=False)[0]
+        start = rng.standard_normal(A.n)
+        largest = eigsh(operator, 1, which="LA", v0=start, tol=1e-2, return_eigenvectors=False, **restarts(rng))[0]
     return min(A.norm(), 1.03 * float(largest))
 
 

@@ -18,6 +18,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from ...errors import InputError
 from ..eigen.dense import eigenpairs
+from ..eigen.iterative import restarts
 from ..factor import analyse
 from ..threads import one_blas_thread
 from .program import Program
@@ -230,11 +231,13 @@ def _sparse_ratio(program: Program, w: Array, k: int, tol: float) -> tuple[float
         y = factor.solve(x - flat * (flat @ x))
         return y - flat * (flat @ y)
 
-    start = np.random.default_rng(0).standard_normal(n)
+    rng = np.random.default_rng(0)
+    start = rng.standard_normal(n)
     start -= flat * (flat @ start)
     try:
         with one_blas_thread():
-            values, V = eigsh(LinearOperator((n, n), matvec=inverse, dtype=float), k=k, which="LA", v0=start, tol=tol)
+            operator = LinearOperator((n, n), matvec=inverse, dtype=float)
+            values, V = eigsh(operator, k=k, which="LA", v0=start, tol=tol, **restarts(rng))
     except ArpackNoConvergence:
         return np.inf, np.full(k, np.inf), np.zeros((n, 0))
     order = np.argsort(values)[::-1]
