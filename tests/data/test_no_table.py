@@ -43,7 +43,7 @@ WORDS = {
     "csv": "read the file first",
     "parquet": "eigenspan embed FILE",
     "dict": "pandas.DataFrame",
-    "set": "no order",
+    "set": "no defined order",
     "generator": "list(X)",
     "scalar": "Expected 2D array, got scalar array instead",
     "object": "X is a Something",
