@@ -70,7 +70,7 @@ def report_of(
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> fitted = PCA(2).fit(X)
     >>> figures = pd.DataFrame({"trustworthiness": [0.98]}, index=["PCA"])
-    >>> told = dict(embeddings={"PCA": fitted.embedding_}, estimators={"PCA": fitted}, failures={})
+    >>> fitted_parts = dict(embeddings={"PCA": fitted.embedding_}, estimators={"PCA": fitted}, failures={})
     >>> report = report_of(SimpleNamespace(**fitted_parts, table=figures, frame=None, X=X, y=y))
     >>> [section.title for section in report.sections]
     ['Quality', 'Spectra', 'Graphs and solvers', 'Columns and axes', 'The problems solved']
