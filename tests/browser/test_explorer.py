@@ -465,7 +465,7 @@ def test_picture_section_is_shown(visit):
 def test_canvas_fallback_without_webgl(visit):
     page = visit(small_report())
     without_webgl(page)
-    assert "without WebGL" in page.run("document.getElementById('notice').textContent")
+    assert "WebGL is not available" in page.run("document.getElementById('notice').textContent")
     assert all(near_colour(pixels(page, 0), colour) > 100 for colour in FEW[:3])
     page.drag(around(page, 0, [1, 2]))
     assert {1, 2} <= {*chosen(page)}
