@@ -29,7 +29,7 @@ ROOT = Path(eigenspan.__file__).parent
 #: The rooms (top-level packages and modules) of the library from the lowest to the highest; those of one line are on one level.
 #: A call from one level to a later one is an upward call. After a move of modules, change this table and the line below it.
 ROOMS = (
-    "errors",
+    "errors _types",
     "_compat _diagnostics",
     "_parameters",
     "_docstrings _documented _descriptions",

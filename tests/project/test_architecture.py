@@ -17,7 +17,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 #: A room may import from itself and from those before it; rooms on one line do not import from each other.
 ORDER = [
-    {"errors"},
+    {"errors", "_types"},
     {"_compat", "_diagnostics"},
     {"_parameters", "_descriptions", "_documented"},
     {"_checks", "_docstrings"},
