@@ -154,6 +154,16 @@ def test_feature_weights_in_single_precision_far_from_zero_warn() -> None:
     es.AffinityLearner().fit(X - X.mean(axis=0), y)
 
 
+def test_signals_measured_from_the_origin_in_single_precision_warn() -> None:
+    """The embedding lies as far from zero as the points."""
+    X, noise = (cloud(30, 3) + 1e6).astype(np.float32), cloud(30, 3, 1).astype(np.float32)
+    estimator = es.OrientedPCA(1, extractor="difference")
+    with reports(PrecisionWarning, "single precision", "embedding_", "Pass X in double precision"):
+        estimator.fit(X, X + noise)
+    estimator.fit(X.astype(float), X + noise)
+    estimator.fit(X - np.float32(1e6), X - np.float32(1e6) + noise)
+
+
 def test_a_unit_without_masses_has_its_centre_in_the_mean() -> None:
     """A Hessian form sends the constant to zero but for rounding, which is large beside an outlier and is no mass."""
     X = outlier(27, 5, seed=487)

@@ -15,17 +15,14 @@ from .._compat import fit_context
 from .._diagnostics import collect, note, stage
 from .._parameters import Count, Declared, Marker, Tolerance
 from ..data.read import checked_rows
-from ..data.rows.storage import in_precision_of, refuse_out_of_range
+from ..data.rows.storage import in_precision_of, refuse_out_of_range, warn_of_rounded_columns
 from ..data.y import read_classes
-from ..errors import ConvergenceWarning, DimensionError, LabelError, PrecisionWarning, warn
+from ..errors import ConvergenceWarning, DimensionError, LabelError, warn
 from ..methods.base.table import besides
 from ..numerics.memory import require, with_memory_errors
 from .all_or_nothing import all_or_nothing
 
 Array = NDArray[np.float64]
-
-#: Rounding of a column in single precision, as a share of its spread, that goes unmentioned.
-_VISIBLE = 1e-3
 
 
 @besides("learning", "min divergence of a walk", "—", "linear", "some labels", "n² D per step", "S3 §4.5.2")
@@ -106,7 +103,11 @@ class AffinityLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declare
         with collect() as record, stage("weights"):
             known = groups.codes >= 0
             found = self._learned(np.asarray(X[known], dtype=np.float64), groups.codes[known])
-        _warn_of_rounded_places(X)
+        warn_of_rounded_columns(
+            X,
+            "X, and of what transform returns,",
+            "Subtract the column means first (before rows are rounded to single precision), or pass X in double precision.",
+        )
         for name, value in {**found, "classes_": groups.names, "diagnostics_": record}.items():
             setattr(self, name, value)
 
@@ -165,20 +166,6 @@ class AffinityLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declare
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _warn_of_rounded_places(X: Any) -> None:
-    """The features times their weights, in single precision as X, stay where they are: far from zero their differences are rounded."""
-    if X.dtype != np.float32:
-        return
-    spread, size = X.std(axis=0, dtype=np.float64), np.abs(X).max(axis=0)
-    rounded = float(np.max(np.finfo(np.float32).eps * size / np.where(spread > 0, spread, np.inf)))
-    if rounded > _VISIBLE:
-        warn(
-            f"X is in single precision, and its columns lie far from zero: what transform returns is rounded by {rounded:.0e} of their "
-            "spread. Subtract the column means first (before rows are rounded to single precision), or pass X in double precision.",
-            PrecisionWarning,
-        )
 
 
 class _Walk:

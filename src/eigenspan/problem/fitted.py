@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._diagnostics import note
+from ..data.rows.storage import warn_of_rounded_columns
 from ..errors import FlatWarning, warn
 from .basis import Features, Samples
 from .direct_sum import DirectSum
@@ -87,7 +88,11 @@ class Axes:
             V = V if turned else V * sign_of(basis.map(V, spectrum).coef)
             map_: Map = basis.map(V, spectrum)
             found |= {"components_": map_.coef.T, "mean_": map_.offset}
-            return Fitted(None if basis.raw is None else basis.embed(V, basis.raw.dtype), map_, found)
+            if basis.raw is None:
+                return Fitted(None, map_, found)
+            Y = basis.embed(V, basis.raw.dtype)
+            warn_of_rounded_columns(Y, "embedding_", "Pass X in double precision.")
+            return Fitted(Y, map_, found)
         if not isinstance(basis, Samples) and basis.raw is None:
             # the rows lie elsewhere: the landmarks say which way axes point
             map_ = basis.map(V, spectrum)

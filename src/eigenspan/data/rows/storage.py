@@ -10,10 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._checks import MAX_SIZE, MIN_SIZE
-from ...errors import InputError
+from ...errors import InputError, PrecisionWarning, warn
 
 #: Rows and numbers of one block: small enough for a float32 sum to keep six digits, large enough for the matrix products.
 ROWS, NUMBERS = 4096, 2**20
+#: Rounding of a column in single precision, as a share of its spread, that goes unmentioned; and the rows that it is measured on.
+_VISIBLE, _SOME = 1e-3, 1000
 
 
 def blocks(n: int, D: int, rows: int | None = None, numbers: int | None = None) -> Iterator[slice]:
@@ -107,6 +109,21 @@ def in_precision_of(X: Any, Y: Any) -> Any:
         f"{largest:.3g} in size, and what is computed from it more. Leave such rows out, divide X by a constant before it is fitted "
         f"and transformed{wider}."
     )
+
+
+def warn_of_rounded_columns(columns: Any, name: str, advice: str) -> None:
+    """Warn where numbers in single precision lie so far from zero that their differences within a column are rounded."""
+    if columns.dtype != np.float32:
+        return
+    some = columns[:: max(1, len(columns) // _SOME)]
+    spread, size = some.std(axis=0, dtype=np.float64), np.abs(some).max(axis=0)
+    rounded = float(np.max(np.finfo(np.float32).eps * size / np.where(spread > 0, spread, np.inf), initial=0.0))
+    if rounded > _VISIBLE:
+        warn(
+            f"X is in single precision, and columns of {name} lie far from zero: they are rounded by {rounded:.0e} of their spread. "
+            f"{advice}",
+            PrecisionWarning,
+        )
 
 
 def refuse_out_of_range(X: Any, name: str = "X") -> None:
