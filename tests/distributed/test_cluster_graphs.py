@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 
 from eigenspan import KNN, PCA, PPCA, Heat, LaplacianEigenmaps
@@ -22,7 +23,7 @@ from eigenspan.graphs.distributed.shard_search import SpreadGraph, dealt, spread
 from eigenspan.methods.variance import pca
 from eigenspan.numerics.eigen import chebyshev
 from eigenspan.problem import Form
-from helpers import angle
+from helpers import angle, pairwise
 
 da = pytest.importorskip("dask.array")
 
@@ -226,3 +227,13 @@ def test_few_axes_of_a_wide_table(estimator: Any, monkeypatch: pytest.MonkeyPatc
     assert facts["solver"] == "BlockKrylov"
     assert facts["passes"] < 15
     assert facts["axes_residual"] <= 1e-9
+
+
+@pytest.mark.parametrize("scale", [None, "unit-variance"])
+def test_eigenmaps_of_unit_covariance(scale: Any) -> None:
+    """Every point counts alike there too, and one that is there twice counts twice."""
+    X = clouds(60)
+    X[40:50] = X[:10]
+    estimator = LaplacianEigenmaps(2, n_neighbors=10, unit="covariance", scale=scale)
+    here, there = (clone(estimator).fit(rows).embedding_ for rows in (X, da.from_array(X, chunks=(25, -1))))
+    np.testing.assert_allclose(pairwise(there), pairwise(here), atol=1e-9)

@@ -860,6 +860,24 @@ def test_an_error_of_the_lapack_subset_driver_is_recovered(monkeypatch: pytest.M
         dense.eigenpairs(A, 2, "min", -np.eye(4))
 
 
+@pytest.mark.parametrize("unit", [None, np.diag([1.0, 2.0, 1.0, 1.0, 1.0, 2.0])], ids=["", "with a unit"])
+def test_wrong_vectors_of_the_lapack_subset_driver_are_computed_again(
+    monkeypatch: pytest.MonkeyPatch, unit: Any
+) -> None:
+    """The subset driver returns wrong vectors for some matrices of few distinct eigenvalues, without an error."""
+    turn = np.linalg.qr(np.random.default_rng(0).standard_normal((6, 6)))[0]
+    A = turn @ np.diag([0.0, 0.0, 0.0, 10.0, 10.0, 10.0]) @ turn.T
+    A, eigh = dense.symmetric(A), la.eigh
+
+    def wrong(*args: Any, driver: str | None = None, **options: Any) -> Any:
+        values, vectors = eigh(*args, driver=driver, **options)
+        return (values, vectors) if driver else (values, np.roll(vectors, 1, axis=0))
+
+    monkeypatch.setattr(dense.la, "eigh", wrong)
+    values, V = dense.eigenpairs(A, 3, "min", unit)
+    np.testing.assert_allclose(A @ V, (V if unit is None else unit @ V) * values, atol=1e-12)
+
+
 @pytest.mark.parametrize("order", [1, 7, 19, 20, 45])
 def test_inverses_of_a_stack(order: int) -> None:
     B = np.random.default_rng(order).standard_normal((6, order, order))

@@ -20,6 +20,7 @@ from ...numerics.nearest.metric import drawn_rows
 from ...numerics.nearest.row_lookup import RowIndex
 from ...problem import Fitted, Form, Map, Samples, diagonal, pose, sign_of, spectral_attributes
 from ...problem.extensions import Barycentric, BarycentricRows
+from ...problem.scale import UnitCovariance
 from ...problem.spectrum import warn_if_localised
 from ..base.contract import axes
 
@@ -51,7 +52,11 @@ def fit_spread(estimator: Any, sample: Sample) -> Fitted:
             'neighbours, weights="binary" where weights vanish, or landmarks=m, which fits m rows in one place.'
         )
     form = Form(graph.n, pairs=((1.0, L),), psd=True, kills_constant=True)
-    posed = pose(Samples(graph.n, masses=graph.masses), minimise=form, unit=diagonal(degrees))
+    basis = Samples(graph.n, masses=graph.masses)
+    if estimator.unit == "degree":
+        posed = pose(basis, minimise=form, unit=diagonal(degrees))
+    else:
+        posed = pose(basis, minimise=form, scale=UnitCovariance(sample.n))
     V, spectrum = axes(estimator).of(posed)
     note(participation=warn_if_localised(V, graph.masses))
     Y = graph.back(V * sign_of(V))

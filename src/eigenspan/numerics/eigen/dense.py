@@ -15,6 +15,8 @@ Array = NDArray[np.float64]
 
 #: Smallest reciprocal condition number at which a Cholesky factor is accurate enough.
 _WELL_CONDITIONED = 1e-8
+#: Error of eigenvectors, relative to the matrix, that no rounding explains.
+_WRONG = 1e-6
 #: Orders below this use numpy's loop over a stack of matrices.
 _STACKED = 20
 
@@ -48,11 +50,22 @@ def eigenpairs(A: Array, k: int | None = None, sense: str = "min", unit: Array |
             values, vectors = la.eigh(A, unit, subset_by_index=None if wanted == n else (first, first + wanted - 1))
         except la.LinAlgError:  # either the unit is not definite (the other driver raises too), or LAPACK failed
             values = np.empty(0)
-        # LAPACK's subset driver loses eigenvalues of high multiplicity, sometimes without an error
-        if values.size < wanted:
+        # LAPACK's subset driver loses eigenvalues of high multiplicity, or returns wrong vectors for them, sometimes without an error
+        if values.size < wanted or (wanted < n and not are_eigenpairs(A, values, vectors, unit)):
             every = la.eigh(A, unit, driver="evd" if unit is None else "gvd")
             values, vectors = (part[..., first : first + wanted] for part in every)
     return (values, vectors) if sense == "min" else (values[::-1], vectors[:, ::-1])
+
+
+def are_eigenpairs(A: Array, values: Array, vectors: Array, unit: Array | None = None) -> bool:
+    """Return True if these solve ``Av = λ unit v`` and are orthonormal in the unit, to more digits than a failure of LAPACK leaves."""
+    images, others = A @ vectors, vectors if unit is None else unit @ vectors
+    residual = np.abs(images - others * values).max(initial=0.0)
+    size = (
+        np.abs(A).max() * np.abs(vectors).sum(axis=0).max() + np.abs(others * values).max()
+    )  # sums of squares would overflow
+    turned = np.abs(vectors.T @ others - np.eye(len(values))).max(initial=0.0)
+    return bool(residual <= _WRONG * size and turned <= _WRONG)
 
 
 def is_diagonal(A: Array) -> bool:
