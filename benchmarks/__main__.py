@@ -89,6 +89,18 @@ def run(task: str, size: int | None, only: str | None, repeats: int, limit: floa
 
 
 @main.command()
+@click.argument("old", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("tasks", nargs=-1)
+@click.option("--repeats", default=REPEATS, show_default=True, help="Runs of each version.")
+def regression(old: Path, tasks: tuple[str, ...], repeats: int) -> None:
+    """Compare the speed of these sources with those in the folder OLD (the src of another checkout), in turn."""
+    from . import ROOT
+    from .regression import compare, summary
+
+    click.echo(summary(compare(_tasks(tasks), old.resolve(), ROOT / "src", repeats=repeats, say=click.echo)))
+
+
+@main.command()
 @click.argument("results", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def report(results: Path | None) -> None:
     """Write the page and its figures anew from RESULTS, by default those of the full suite."""

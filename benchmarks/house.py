@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from . import house_calls as calls
 from . import house_source as source
+from .house_sentences import draw
 
 
 class Row(NamedTuple):
@@ -104,7 +105,14 @@ def details() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.house", description=__doc__.splitlines()[0])
     parser.add_argument("--verbose", action="store_true", help="list what each figure consists of")
+    parser.add_argument(
+        "--sentences", type=int, metavar="COUNT", help="print COUNT random sentences of the sources instead"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of their choice")
     chosen = parser.parse_args()
+    if chosen.sentences:
+        print("\n".join(f"{place}  {text}" for place, text in draw(chosen.sentences, chosen.seed)))
+        return
     print(table())
     if chosen.verbose:
         print(details())

@@ -38,7 +38,7 @@ def run_task(
     entry |= {"date": datetime.now(UTC).date().isoformat(), "commit": _commit(), "note": "", "contenders": []}
     with tempfile.TemporaryDirectory(prefix="eigenspan-bench-") as folder:
         job = {"table": table, "task": task.name, "size": size, "folder": folder}
-        made = _child(job | {"verb": "make"}, 1200.0)
+        made = run_job(job | {"verb": "make"}, 1200.0)
         if made["status"] != "ok":
             say(f"{task.name} {size:,}: {_reason(made)}")
             return entry | {"note": _reason(made)}
@@ -51,7 +51,7 @@ def run_task(
         runs = {
             row["name"]: [_result(row, i) for i in range(len(row["seconds"]))][:2] for row in rows if row["seconds"]
         }
-        graded = _child(job | {"verb": "grade", "runs": runs}, 1200.0) if runs else {"status": "ok", "quality": {}}
+        graded = run_job(job | {"verb": "grade", "runs": runs}, 1200.0) if runs else {"status": "ok", "quality": {}}
         for row in rows:
             row["quality"] |= graded.get("quality", {}).get(row["name"], {})
         note = "" if graded["status"] == "ok" else f"not graded: {_reason(graded)}"
@@ -80,7 +80,7 @@ def _result(row: dict[str, Any], repeat: int) -> str:
 
 def _run_once(row: dict[str, Any], job: dict[str, Any], repeat: int, limit: float) -> None:
     wanted = {"contender": row["name"], "seed": repeat, "result": _result(row, repeat), "limit": limit}
-    record = _child(job | wanted | {"verb": "measure"}, 2 * limit + 300.0)
+    record = run_job(job | wanted | {"verb": "measure"}, 2 * limit + 300.0)
     row["said"] = row["said"] or record.get("said", "")
     if record["status"] == "ok":
         for field in ("seconds", "cpu", "peak_mb"):
@@ -102,13 +102,17 @@ def _reason(answer: dict[str, Any]) -> str:
     return _scrub(f"{answer['kind']}: {answer['message']}" if answer.get("kind") else answer["message"])[:160]
 
 
-def _child(job: dict[str, Any], patience: float) -> dict[str, Any]:
-    """Carry out a job in a process of its own; it is ended, with its children, when patience runs out."""
+def run_job(job: dict[str, Any], patience: float, sources: Path | None = None) -> dict[str, Any]:
+    """Run a job in a new process, which is killed with its children after `patience` seconds.
+
+    `sources` is the folder from which the process imports the library; None means the installed one.
+    """
     folder = Path(job["folder"])
     job, path = job | {"out": str(folder / "out.json")}, folder / "job.json"
     path.write_text(json.dumps(job), encoding="utf-8")
     Path(job["out"]).unlink(missing_ok=True)
-    environ = dict(os.environ) | {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    first = [] if sources is None else [str(sources)]
+    environ = dict(os.environ) | {"PYTHONPATH": os.pathsep.join([*first, str(ROOT), os.environ.get("PYTHONPATH", "")])}
     limit_threads(environ)
     child = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.worker", str(path)], env=environ, start_new_session=True,

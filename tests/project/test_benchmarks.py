@@ -196,7 +196,7 @@ def test_contenders_take_turns_until_they_fail_or_take_long(monkeypatch):
         seconds = {"steady": 1.0, "twice": runner.LONG / 2 + 1, "long": runner.LONG + 1}[job["contender"]]
         return {"status": "ok", "seconds": seconds, "cpu": 1.0, "peak_mb": None, "quality": {}}
 
-    monkeypatch.setattr(runner, "_child", child)
+    monkeypatch.setattr(runner, "run_job", child)
     four = tuple(Contender(name, lambda data, seed: (None, None)) for name in ("steady", "late", "twice", "long"))
     made = replace(TASKS[0], contenders=four)
     rows = runner.run_task(made, 2000, repeats=3, limit=60.0, say=lambda line: None)["contenders"]
@@ -249,3 +249,25 @@ def test_measures_of_known_distances():
     assert quality.walk_residual(graph["W"], Y) < 1e-9
     assert quality.walk_residual(graph["W"], Y + 0.01 * rng.standard_normal(Y.shape) * Y.std()) > 1e-3
     assert quality.walk_vectors(graph, {"exact": [{"Y": Y}]})["exact"]["cosine to exact"] == pytest.approx(1.0)
+
+
+def test_two_versions_are_measured_in_turn(tmp_path, monkeypatch):
+    regression = pytest.importorskip("benchmarks.regression")
+    (tmp_path / "tiny_tasks.py").write_text(TINY, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    # an old version whose import fails is reported as that version's failure
+    broken = tmp_path / "old" / "eigenspan"
+    broken.mkdir(parents=True)
+    (broken / "__init__.py").write_text("raise ImportError('an old version')", encoding="utf-8")
+    ours = tasks.by.ours("Isomap", n_neighbors=12)
+    task = tasks.Task("tiny", "Isomap, tiny", data.roll, (ours,), (300,), quality.each({}), warm=100)
+    sources = runner.ROOT / "src"
+    pair = regression.measure(task, 300, sources, sources, 2, 60.0, "tiny_tasks")
+    assert not pair.failures
+    assert len(pair.seconds["old"]) == len(pair.seconds["new"]) == 2
+    assert pair.ratio({"old": [1.0, 2.0, 9.0], "new": [1.0, 1.0, 1.0]}) == 0.5
+    pair = regression.measure(task, 300, broken.parent, sources, 1, 60.0, "tiny_tasks")
+    assert "an old version" in pair.failures["old"]
+    assert "new" not in pair.failures
+    assert "an old version" in pair.line()
+    assert regression.summary([pair]) == "No task was measured with both versions."

@@ -94,6 +94,18 @@ def test_hooks_that_only_raise_state_no_problem() -> None:
     assert not source._states(Method, "_pose_lazily")
 
 
+def test_sentences_come_from_docstrings_comments_and_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    prose: Any = pytest.importorskip("benchmarks.house_sentences")
+    text = '"""First words of a module."""\n# Second words of a comment.\nraise ValueError(f"Third words of {1} message.")\n'
+    monkeypatch.setattr(prose, "modules", lambda: [source.Module(source.ROOT / "core" / "none.py", text)])
+    assert [sentence for _, sentence in prose.sentences()] == [
+        "First words of a module.",
+        "Second words of a comment.",
+        "Third words of … message.",
+    ]
+    assert prose.draw(2, 0) == prose.draw(2, 0)
+
+
 def test_wrong_calls_are_counted_by_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "WRONG_CALLS", tmp_path)
     assert source.wrong_calls() is None
