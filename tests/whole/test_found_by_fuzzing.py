@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.cluster import kmeans_plusplus
 
 import eigenspan as es
-from eigenspan.errors import DegenerateWarning, DimensionError, GraphError, InputError, PrecisionWarning
+from eigenspan.errors import DegenerateWarning, DimensionError, GraphError, InputError, LabelError, PrecisionWarning
 from eigenspan.graphs import Landmarks, affinity, reconstruction_weights
 from eigenspan.graphs.landmarks import choose_landmarks
 from eigenspan.numerics.eigen.iterative import top_pairs
@@ -162,6 +162,25 @@ def test_signals_measured_from_the_origin_in_single_precision_warn() -> None:
         estimator.fit(X, X + noise)
     estimator.fit(X.astype(float), X + noise)
     estimator.fit(X - np.float32(1e6), X - np.float32(1e6) + noise)
+
+
+def test_residuals_that_cancel_within_rows_that_repeat_are_refused() -> None:
+    """A kernel separates all other rows, so that the residuals of equal rows sum to zero, and so do all products with coordinates."""
+    X = duplicates(31, 6, seed=679)
+    y = X[:, 0] ** 2 + cloud(31, 1)[:, 0]
+    with pytest.raises(LabelError, match="residuals that cancel"):
+        es.PHD(3, kernel="rbf", response="residual").fit(X, y)
+    assert quietly(lambda: es.PHD(3, kernel="rbf").fit(X, y)).eigenvalues_.min() > 1e-3
+
+
+def test_vanishing_weights_on_a_cluster_are_refused_as_in_memory() -> None:
+    da = pytest.importorskip("dask.array")
+    X = np.vstack([cloud(32, 4), np.full((1, 4), 12.0)])
+    estimator = es.LaplacianEigenmaps(2, weights=es.Heat(2.0), n_neighbors=5)
+    with pytest.raises(GraphError, match="vanish"):
+        estimator.fit(X)
+    with pytest.raises(GraphError, match="vanish"):
+        estimator.fit(da.from_array(X, chunks=(10, -1)))
 
 
 def test_a_unit_without_masses_has_its_centre_in_the_mean() -> None:

@@ -125,7 +125,9 @@ def spread_laplacian(graph: SpreadGraph, rule: WeightRule) -> tuple[SpreadMatrix
         blocks.append(block)
         halos.append([(int(j), do(_halo, block, int(j))) for j in around if j != i])
     entries = np.concatenate(graph.hands.gather([do(_diagonal, block, i) for i, block in enumerate(blocks)]))
-    found = graph.hands.gather([do(_pieces, block, i, starts) for i, block in enumerate(blocks)])
+    largest = max(graph.hands.gather([do(_largest_weight, block) for block in blocks]), default=0.0)
+    least = float(np.finfo(float).eps) * largest  # as in memory, lighter edges join nothing
+    found = graph.hands.gather([do(_pieces, block, i, starts, least) for i, block in enumerate(blocks)])
     return SpreadMatrix(graph.hands, blocks, halos, starts, entries), entries, _joined_pieces(found, graph.n)
 
 
@@ -192,12 +194,17 @@ def _diagonal(block: Block, i: int) -> Array:
     return block.values[:, start : start + block.values.shape[0]].diagonal()
 
 
-def _pieces(block: Block, i: int, starts: Index) -> tuple[Index, Index]:
-    """Pairs of nodes that join what the block joins: every node with the first of its piece."""
+def _largest_weight(block: Block) -> float:
+    return -float(block.values.data.min(initial=0.0))  # off the diagonal entries are −w
+
+
+def _pieces(block: Block, i: int, starts: Index, least: float) -> tuple[Index, Index]:
+    """Pairs of nodes that join what edges heavier than `least` join: every node with the first of its piece."""
     M, columns = block.values, np.concatenate([starts[j] + rows for j, rows in block.touched])
     m, h = M.shape
     rows = np.searchsorted(columns, starts[i] + np.arange(m))
-    square = sp.csr_array((M.data, (np.repeat(rows, np.diff(M.indptr)), M.indices)), shape=(h, h))
+    heavy = M.data < -least
+    square = sp.csr_array((M.data[heavy], (np.repeat(rows, np.diff(M.indptr))[heavy], M.indices[heavy])), shape=(h, h))
     labels = connected_components(square)[1]
     first = np.zeros(labels.max(initial=0) + 1, dtype=np.intp)
     first[labels[::-1]] = np.arange(h)[::-1]

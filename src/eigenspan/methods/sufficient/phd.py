@@ -73,6 +73,7 @@ class PHD(InverseRegression):
         r = y - W @ np.linalg.lstsq(W, y, rcond=None)[0] if self.response == "residual" else y
         _refuse_straight(float(np.linalg.norm(r)), float(np.linalg.norm(y)))
         S = (W.T * (r / r.std())) @ W / len(W)
+        _refuse_cancelled(S, W, r)
         return S @ S
 
     def _pose_lazily(self, sample: Sample) -> Posed:
@@ -125,6 +126,16 @@ def _refuse_classes(count: int) -> None:
 def _refuse_straight(left: float, all_of_it: float) -> None:
     if left <= 1e-10 * all_of_it:
         raise LabelError("The response is a linear function of X, and leaves no residuals to look at: use SIR.")
+
+
+def _refuse_cancelled(S: Array, W: Array, r: Array) -> None:
+    """Refuse mean products that are rounding beside their terms."""
+    terms = np.einsum("i,ij,ij->j", np.abs(r / r.std()), W, W) / len(W)  # of different coordinates they are no larger
+    if np.abs(S).max() <= 1e-12 * terms.max():
+        raise LabelError(
+            "The mean products of the response with pairs of coordinates are zero: it bends along no axis. Rows that repeat, and a kernel "
+            'that can separate all others, leave residuals that cancel: use response="response", or a smaller gamma.'
+        )
 
 
 def _first_class(y: LazyClasses) -> LazyRows:
