@@ -183,6 +183,16 @@ def test_vanishing_weights_on_a_cluster_are_refused_as_in_memory() -> None:
         estimator.fit(da.from_array(X, chunks=(10, -1)))
 
 
+@pytest.mark.parametrize("chosen", [np.arange(12), np.arange(6, 18)], ids=["beside", "itself a landmark"])
+def test_landmarks_that_are_equally_far_in_the_space_of_a_kernel_warn(chosen: Any) -> None:
+    """One point is many widths away from all others: of the landmarks rounding chooses its neighbours."""
+    X = outlier(18, 5, seed=742)
+    estimator = es.LPP(1, landmarks=chosen, kernel=es.Kernel(gamma="median"))
+    with reports(PrecisionWarning, "too few landmarks", "10 neighbours", "equally far"):
+        estimator.fit(X)
+    estimator.set_params(n_neighbors=5).fit(X)
+
+
 def test_a_unit_without_masses_has_its_centre_in_the_mean() -> None:
     """A Hessian form sends the constant to zero but for rounding, which is large beside an outlier and is no mass."""
     X = outlier(27, 5, seed=487)

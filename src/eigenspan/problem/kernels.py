@@ -247,10 +247,14 @@ def warn_of_strangers(K: Array, k: int, codes: NDArray[np.intp] | None = None, r
         return
     n = len(K)
     seen = np.greater(K, _STRANGE * K.max(initial=0.0))
-    if K.shape[0] != K.shape[1]:
+    if (m := K.shape[1]) != n:
         few = ~seen.any(axis=1)
         few &= few.sum() > 1
         what = "have no landmark at a kernel value above rounding: all of them are in one place"
+        if codes is None and not few.any():
+            near = seen.sum(axis=1)  # the other landmarks are equally far, and points that are none are nearer
+            few = (n - m + near - 1 < min(k, n - 1)) & (m - near > 1)
+            what = f"have too few landmarks at a kernel value above rounding for {k} neighbours: the other landmarks are equally far"
     else:
         np.fill_diagonal(seen, False)
         few = np.zeros(n, dtype=bool)
