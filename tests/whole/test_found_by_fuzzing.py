@@ -193,6 +193,14 @@ def test_landmarks_that_are_equally_far_in_the_space_of_a_kernel_warn(chosen: An
     estimator.set_params(n_neighbors=5).fit(X)
 
 
+def test_minkowski_distances_of_sparse_rows_are_euclidean_without_an_exponent() -> None:
+    X = sp.csc_array(np.maximum(cloud(30, 8), 0.0))
+    one, other = (es.Isomap(2, n_neighbors=8, metric=metric).fit(X) for metric in ("minkowski", "euclidean"))
+    np.testing.assert_allclose(pairwise(one.embedding_), pairwise(other.embedding_), atol=1e-9)
+    np.testing.assert_allclose(pairwise(one.transform(X[:5])), pairwise(other.embedding_[:5]), atol=1e-9)
+    assert es.LaplacianEigenmaps(2, metric="minkowski").fit(X).embedding_.shape == (30, 2)
+
+
 def test_a_unit_without_masses_has_its_centre_in_the_mean() -> None:
     """A Hessian form sends the constant to zero but for rounding, which is large beside an outlier and is no mass."""
     X = outlier(27, 5, seed=487)

@@ -81,7 +81,7 @@ def as_metric(name: Any, parameters: dict[str, Any] | None = None) -> Any:
     if callable(name) and not isinstance(name, UserMetric):
         name = UserMetric(name)
     if not parameters:
-        return name
+        return "euclidean" if isinstance(name, str) and name == "minkowski" else name  # its exponent is 2 by default
     if not _takes(name, parameters):
         raise GraphError(
             f"metric={name!r:.80} does not accept metric_params={parameters!r:.80}. Only these metrics have parameters: "
