@@ -62,10 +62,15 @@ class TypeName:
     """Metadata of a type: its alternatives as docstrings name them. It constrains no value.
 
     ``Annotated[Any, str, HasMethods("bind"), TypeName("str", "weight specification")]`` is documented as "str or weight specification".
+    An alternative may be a function, which is called when a docstring is completed.
     """
 
-    def __init__(self, *alternatives: str) -> None:
-        self.alternatives = alternatives
+    def __init__(self, *alternatives: str | collections.abc.Callable[[], str]) -> None:
+        self._alternatives = alternatives
+
+    @property
+    def alternatives(self) -> tuple[str, ...]:
+        return tuple(each if isinstance(each, str) else each() for each in self._alternatives)
 
 
 def literal_set(values: Iterable[Any]) -> str:
@@ -104,19 +109,12 @@ ArrayLike = Annotated[Any, _Table(), TypeName("array-like")]
 Seed = Annotated[Any, "random_state", TypeName("int", "RandomState", "None")]
 Verbose = Annotated[int, "verbose", TypeName("int")]
 Metric = Annotated[Any, str, Function()]
-Weights = Annotated[
-    Any,
-    str,
-    HasMethods("bind"),
-    TypeName('{"heat", "local", "binary", "cosine", "precomputed"}', "weight specification"),
-]
 #: The label of unlabelled points; any value is accepted.
 Marker = Annotated[Any, TypeName("int", "str", "None")]
 
 #: Names that scikit-learn uses, and what says the same here.
 _ELSEWHERE = {
-    "affinity": ' Where X holds affinities, say graph="precomputed", weights="precomputed"; other edge weights are weights="heat", '
-    '"binary" and so on, over the neighbours of graph=.',
+    "affinity": ' Where X holds affinities, say graph="precomputed", weights="precomputed"; other edge weights are set by weights=.',
 }
 _PLAIN: dict[Any, Any] = {
     bool: "boolean",

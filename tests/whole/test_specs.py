@@ -405,7 +405,7 @@ def test_specifications_of_the_users_own() -> None:
 
 
 def test_weights_that_no_number_can_hold() -> None:
-    with pytest.raises(GraphError, match=r"Powered\(alpha=1e\+06\) takes every weight to zero"):
+    with pytest.raises(GraphError, match=r"Powered\(alpha=1e\+06\) makes every weight zero"):
         weights_of(es.Powered("heat", 1e6))
     with pytest.raises(GraphError, match="All edge weights vanish"):
         weights_of(es.Heat(1e-300))

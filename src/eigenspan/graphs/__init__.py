@@ -8,17 +8,23 @@ from .neighbours.connect import Needs, Policy, check_weights_connect, components
 from .neighbours.geodesics import conformal_distances, geodesic_distances, geodesic_table, require_geodesics
 from .neighbours.graph import KNN, NeighbourGraph, Radius, check_n_neighbors
 from .neighbours.spanning_trees import MST
+from .weights.path_similarity import PathSimilarity
 from .weights.reconstruction_weights import reconstruction_weights
 from .weights.rules import (
     Affinity,
     Binary,
+    ComputedWeights,
     Cosine,
     Given,
     Heat,
     LocalScaling,
     Powered,
+    ProjectionWeights,
+    WeightRule,
+    Weights,
     affinity,
     as_weights,
+    weight_rule,
 )
 
 __all__ = [
@@ -27,6 +33,7 @@ __all__ = [
     "Affinity",
     "Binary",
     "ClosedClasses",
+    "ComputedWeights",
     "Cosine",
     "Given",
     "Heat",
@@ -34,9 +41,13 @@ __all__ = [
     "LocalScaling",
     "Needs",
     "NeighbourGraph",
+    "PathSimilarity",
     "Policy",
     "Powered",
+    "ProjectionWeights",
     "Radius",
+    "WeightRule",
+    "Weights",
     "affinity",
     "affinity_graph",
     "allies",
@@ -59,4 +70,5 @@ __all__ = [
     "slice_edges",
     "slices",
     "suggested_landmarks",
+    "weight_rule",
 ]

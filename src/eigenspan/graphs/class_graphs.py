@@ -7,19 +7,16 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from .._checks import check_parameter
 from .._diagnostics import note, stage
 from .._parameters import Count
+from .._types import Array, Index
 from ..errors import GraphError, LabelWarning, warn
 from ..numerics.nearest.engines import choose
 from ..numerics.nearest.exact import cost
 from ..numerics.nearest.neighbour_lists import canonical
 from .neighbours.graph import NeighbourGraph
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 def class_indicator(codes: Index) -> sp.csr_array:

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from .._compat import StrOptions
 from .._documented import documented
-from .._parameters import Count, Marker, NotNegative, TypeName, Verbose, Weights
+from .._parameters import Count, Marker, NotNegative, TypeName, Verbose
 from ..data import Input, Sample
 from ..data.y import ClassLabels
 from ..errors import EigenspanError, InputError
-from ..graphs import Needs, affinity, as_graph, ensure_connected, reconstruction_weights
+from ..graphs import Needs, Weights, affinity, as_graph, ensure_connected, reconstruction_weights
 from ..graphs.weights.rules import refuse_found_edges
 from ..problem import (
     Features,

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import Array
 from ..numerics.eigen import dense
-
-Array = NDArray[np.float64]
 
 #: Share of a direction's total scatter that is left within the classes, below which they count as points there.
 COLLAPSED = 1e-10

@@ -10,12 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from .._types import Array
 from ..numerics.eigen import dense
-
-Array = NDArray[np.float64]
 
 #: Share of all variance that the axes beyond a suggested dimension may hold together.
 _REST = 0.005

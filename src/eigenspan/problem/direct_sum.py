@@ -8,14 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from .._types import Array
 from .basis import Features
 from .form import Form
 from .map import Map
 from .spectrum import Spectrum
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._diagnostics import note
+from .._types import Array
 from ..data.rows.storage import warn_of_rounded_columns
 from ..errors import FlatWarning, warn
 from .basis import Features, Samples
@@ -19,8 +19,6 @@ from .orientation import sign_of
 from .pose import Posed, TraceProblem, as_solved, solve
 from .scale import UnitVariance
 from .spectrum import HANDFUL, Spectrum, warn_if_collapsed, warn_if_localised
-
-Array = NDArray[np.float64]
 
 #: Share of the variance of the points that is next to none.
 FLAT = 1e-8

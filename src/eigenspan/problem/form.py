@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from .._types import Array, Matrix
 from ..data.rows.projected import Rows
 from ..data.rows.storage import blocks
 from ..errors import InputError
@@ -28,19 +28,20 @@ from ..numerics.eigen.dense import is_singular, symmetric_product
 from ..numerics.factor import permuted
 from .pairwise import PairsPart
 
-Array = NDArray[np.float64]
-
 #: Numbers in the rows that a block of a graph's rows may touch.
 _GATHERED = 2**22
 
 
-def _toarray(M: Any) -> Array:
+def to_array(M: Matrix) -> Array:
+    """Return a dense or sparse matrix as a dense array."""
+    if isinstance(M, np.ndarray):
+        return M
     return M.toarray() if sp.issparse(M) else np.asarray(M)
 
 
 def _hstack(U: Any, V: Any) -> Any:
     return (
-        sp.hstack([U, V], format="csr") if sp.issparse(U) and sp.issparse(V) else np.hstack([_toarray(U), _toarray(V)])
+        sp.hstack([U, V], format="csr") if sp.issparse(U) and sp.issparse(V) else np.hstack([to_array(U), to_array(V)])
     )
 
 
@@ -147,15 +148,15 @@ class Form:
             out += _sparse_quadratic(self.sparse, Z)
         if self.low_rank is not None:
             U, c = self.low_rank
-            P = _toarray(U.T @ Z)
+            P = to_array(U.T @ Z)
             out += (P.T * c) @ P
         for a, F in self.roots:
             FZ = F @ Z
-            out += a * _toarray(FZ.T @ FZ)
+            out += a * to_array(FZ.T @ FZ)
         for a, pairs in self.pairs:
-            out += a * pairs.quadratic(_toarray(Z))
+            out += a * pairs.quadratic(to_array(Z))
         if self.dense is not None:
-            out += _toarray(Z.T @ (self.dense @ _toarray(Z)))
+            out += to_array(Z.T @ (self.dense @ to_array(Z)))
         return (out + out.T) / 2
 
     def ones(self) -> Array:
@@ -241,7 +242,7 @@ class Form:
         for a, P in self.pairs:
             out += a * P.to_dense()
         if self.low_rank is not None:
-            U, c = _toarray(self.low_rank[0]), self.low_rank[1]
+            U, c = to_array(self.low_rank[0]), self.low_rank[1]
             out += (U * c) @ U.T
         return out
 
@@ -256,7 +257,7 @@ class Form:
             bound += float(abs(self.sparse).sum(axis=0).max())
         if self.low_rank is not None:
             U, c = self.low_rank
-            G = _toarray(U.T @ U) if U.shape[1] <= self.n else _toarray(U @ U.T)
+            G = to_array(U.T @ U) if U.shape[1] <= self.n else to_array(U @ U.T)
             bound += float(np.abs(c).max(initial=0.0) * np.abs(G).sum(axis=0).max(initial=0.0))
         for a, F in self.roots:
             rows, columns = abs(F).sum(axis=1).max(), abs(F).sum(axis=0).max()
@@ -300,7 +301,7 @@ def _sum(a: Any, b: Any) -> Any:
 def _sparse_quadratic(S: sp.csr_array, Z: Any, columns: int = 256) -> Array:
     """``Z'SZ`` a block of columns at a time, so that S @ Z never doubles the memory of a wide Z."""
     if sp.issparse(Z):
-        return _toarray(Z.T @ (S @ Z))
+        return to_array(Z.T @ (S @ Z))
     out = np.empty((Z.shape[1], Z.shape[1]))
     for j in range(0, Z.shape[1], columns):
         out[:, j : j + columns] = Z.T @ (S @ Z[:, j : j + columns])

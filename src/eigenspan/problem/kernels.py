@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from .._checks import Spec, real_numbers
 from .._documented import documented
 from .._parameters import Finite, NotNegative, Positive, parameter
+from .._types import Array, Index, Mask
 from ..data.x import KernelValues
 from ..errors import IndefiniteWarning, KernelError, PrecisionWarning, warn
 from ..numerics.eigen import dense
@@ -21,8 +21,6 @@ from ..numerics.nearest.angles import visible_rows
 from ..numerics.nearest.metric import median_width
 from ..numerics.nearest.pair_matrices import Asymmetry, PairTolerance, averaged
 from ..numerics.nearest.squares import gaussian, moved, origin_of
-
-Array = NDArray[np.float64]
 
 _PARAMETERS = {
     "rbf": ("gamma",),
@@ -108,7 +106,7 @@ class KernelRows:
     kernel: Any
     parameters: dict
     points: Any
-    columns: NDArray[np.intp] | None = None
+    columns: Index | None = None
     centre: Array | None = None
 
     def __call__(self, X: Any) -> Array:
@@ -137,7 +135,7 @@ class KernelRows:
             raise KernelError(f"kernel={self.kernel!r} cannot be used here: {refusal}") from None
         return kernel_values(K, X.shape[0], self.points.shape[0])
 
-    def among(self, subset: NDArray[np.intp]) -> KernelRows:
+    def among(self, subset: Index) -> KernelRows:
         """The same kernel against some of the fitted points; of a precomputed one, these columns."""
         return replace(self, points=None if self.points is None else self.points[subset], columns=subset)
 
@@ -237,7 +235,7 @@ def warn_of_lost_digits(rows: KernelRows, K: Array) -> None:
     )
 
 
-def warn_of_strangers(K: Array, k: int, codes: NDArray[np.intp] | None = None, rivals: int = 0) -> None:
+def warn_of_strangers(K: Array, k: int, codes: Index | None = None, rivals: int = 0) -> None:
     """Say so where a point has kernel values above rounding with fewer than k others: beyond these, all points are equally far.
 
     K is the kernel matrix of the points, or their values with landmarks, of which a point should see one. With `codes` the k others are
@@ -270,7 +268,7 @@ def warn_of_strangers(K: Array, k: int, codes: NDArray[np.intp] | None = None, r
         )
 
 
-def _sought(n: int, k: int, codes: NDArray[np.intp] | None, rivals: int) -> Iterator[tuple[NDArray[np.bool_], int]]:
+def _sought(n: int, k: int, codes: Index | None, rivals: int) -> Iterator[tuple[Mask, int]]:
     """Pairs among which so many neighbours of each point are sought."""
     others = ~np.eye(n, dtype=bool)
     if codes is None:

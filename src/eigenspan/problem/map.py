@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from .._types import Array, Index
 
 #: Rows of new points handled at once, chosen so that a block against the training set stays near 64 MB.
 _BLOCK_BYTES = 64 * 2**20
@@ -44,7 +43,7 @@ class Map:
     rows: Any
     coef: Array
     offset: Any = None
-    known: Callable[[Any], NDArray[np.intp]] | None = None
+    known: Callable[[Any], Index] | None = None
     embedding: Array | None = None
     shift: Array | None = None
     dense: bool = False

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import Array
 from ..errors import EigenspanWarning
 from ..numerics.eigen import dense
 from ..numerics.memory import require
 from .form import Form
 from .pose import TraceProblem, solve
-
-Array = NDArray[np.float64]
 
 #: Heat below which the rest of a spectrum is left out.
 _NOTHING = 1e-12

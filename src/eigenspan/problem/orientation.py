@@ -19,9 +19,8 @@ their sign or, where they share an eigenvalue, their rotation.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from .._types import Array
 
 #: Relative distance below which neighbouring eigenvalues coincide.
 TIED = 1e-8

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import Array, Index
 from ..numerics.nearest.squares import EPS, measure_again, square_lengths
 from ..numerics.threads import in_threads, workers
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Rows and columns of a block: its few copies stay in the cache of one core.
 _ROWS, _COLUMNS = 256, 2048
@@ -23,6 +20,12 @@ _ROWS, _COLUMNS = 256, 2048
 _EXPONENT = 1e-10
 #: Pieces that threads share out, whatever their number: sums come out the same. Numbers that the products of all pieces may hold.
 _PIECES, _HELD = 16, 2**26
+
+
+class Radial(Protocol):
+    """A function of distances."""
+
+    def of_lengths(self, lengths: Array) -> Array: ...
 
 
 class PairsPart(Protocol):
@@ -97,15 +100,24 @@ class Pairwise:
             np.maximum(w, 0.0, out=w)
             if self._near:
                 measure_again(w, A, B, a, b, (A.shape[1] + 4) * EPS)
-            w *= -1.0 / self.sigma[rows][:, None]
-            w *= 1.0 / self.sigma[columns]
-            np.exp(w, out=w)
+            self._weigh(w, rows, columns)
             w *= self.mass[rows][:, None]
             w *= self.mass[columns]
             if rows[0] == columns[0]:
                 w[:, : rows.size] = np.triu(w[:, : rows.size], 1)
-                w[np.diag_indices(rows.size)] = 0.0 if self.hollow else self.mass[rows] ** 2 / 2
+                w[np.diag_indices(rows.size)] = 0.0 if self.hollow else self._own * self.mass[rows] ** 2 / 2
             yield rows, columns, w
+
+    def _weigh(self, w: Array, rows: Index, columns: Index) -> None:
+        """Replace squared distances by weights, in place and without the masses."""
+        w *= -1.0 / self.sigma[rows][:, None]
+        w *= 1.0 / self.sigma[columns]
+        np.exp(w, out=w)
+
+    @property
+    def _own(self) -> float:
+        """The weight at distance zero."""
+        return 1.0
 
     def __matmul__(self, Z: Array) -> Array:
         columns = max(16, _HELD // (_PIECES * self.n))  # every piece has a product of its own
@@ -148,7 +160,7 @@ class Pairwise:
     def diagonal(self) -> Array:
         out = np.zeros(self.n)
         for members in () if self.hollow else self.groups:
-            out[members] = self.mass[members] ** 2
+            out[members] = self._own * self.mass[members] ** 2
         return out
 
     def bound(self) -> float:
@@ -173,6 +185,40 @@ class Pairwise:
     def scaled(self, s: Array) -> Pairwise:
         """``diag(s) W diag(s)`` for s not negative."""
         return replace(self, mass=self.mass * s)
+
+
+@dataclass(frozen=True, eq=False)
+class RadialPairs(Pairwise):
+    """The symmetric matrix ``m_i m_j f(‖x_i − x_j‖ / √(σ_i σ_j))^power`` over the pairs inside each group, zero elsewhere.
+
+    Attributes
+    ----------
+    radial : object with ``of_lengths(r)``
+        f, not negative.
+    power : float
+    """
+
+    radial: Radial = field(kw_only=True)
+    power: float = 1.0
+
+    @property
+    def _near(self) -> bool:
+        """f may change over any distance, so doubtful distances are always measured again."""
+        return True
+
+    def _weigh(self, w: Array, rows: Index, columns: Index) -> None:
+        w /= self.sigma[rows][:, None]
+        w /= self.sigma[columns]
+        w[:] = self.radial.of_lengths(np.sqrt(w.ravel())).reshape(w.shape)
+        if self.power != 1.0:
+            np.power(w, self.power, out=w)
+
+    @property
+    def _own(self) -> float:
+        return float(self.radial.of_lengths(np.zeros(1))[0] ** self.power)
+
+    def powered(self, alpha: float) -> RadialPairs:
+        return replace(self, power=self.power * alpha, mass=self.mass**alpha)
 
 
 def _block(rows: Index, columns: Index) -> Any:

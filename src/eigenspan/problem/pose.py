@@ -16,9 +16,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._diagnostics import note, stage
+from .._types import Array
 from ..errors import (
     ConvergenceError,
     ConvergenceWarning,
@@ -39,7 +39,6 @@ from .scale import Unit
 from .spectrum import Spectrum, report_resolution, seed_of
 from .standard_form import Standard, ridged, standardise
 
-Array = NDArray[np.float64]
 Sense = Literal["min", "max"]
 Basis = Samples | Features | DirectSum
 

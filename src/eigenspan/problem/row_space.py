@@ -9,16 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from .._types import Array
 from ..data.rows.storage import blocks
 from ..data.rows.triangular import NEED, ROUNDING
 from ..errors import PrecisionWarning, warn
 from ..numerics.eigen import dense
 from ..numerics.eigen.centred import Centred, Partners, right_partners
 from ..numerics.memory import fits, require
-
-Array = NDArray[np.float64]
 
 #: Eigenvalue of the scatter, relative to its largest, above which a dimension is there beyond doubt, whatever the units of the
 #: columns: dividing them by their spreads makes the condition no worse than by a factor of their number.

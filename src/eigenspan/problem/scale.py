@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import Array
 from ..errors import DimensionError
 from .spectrum import Spectrum
-
-Array = NDArray[np.float64]
 
 
 def roots(values: Array) -> Array:

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._diagnostics import note
+from .._types import Array
 from ..errors import DegenerateWarning, LocalisationWarning, warn
 from ..numerics.eigen import dense
 from .orientation import TIED, orientation_of, sign_of, ties_of
-
-Array = NDArray[np.float64]
 
 #: Sine of the angle that the residuals leave open, above which a subspace is not resolved.
 BLUR = 1e-2

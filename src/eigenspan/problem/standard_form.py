@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import Array
 from ..errors import RidgeWarning, UnitError, warn
 from ..numerics.eigen import dense
 from ..numerics.memory import require
 from .form import Form
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

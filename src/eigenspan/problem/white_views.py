@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from .._diagnostics import note, stage
+from .._types import Array, Mask
 from ..data.rows.joint_moments import JointMoments, listed_numbers
 from ..data.rows.moments import Moments
 from ..data.rows.storage import Elsewhere, on_disk, refuse_non_finite, refuse_out_of_range
@@ -27,8 +27,6 @@ from ..numerics.memory import fits, require
 from .basis import Features
 from .map import Map, Raw
 from .row_space import directions_that_count, rounding_of, row_space_memory
-
-Array = NDArray[np.float64]
 
 #: Numbers in all views up to which rows in memory are factorised instead of their scatter.
 _SMALL = 2**22
@@ -120,9 +118,7 @@ class View:
         return replace(view, clarity=1.0)
 
     @staticmethod
-    def of_covariance(
-        basis: Features, C: Array, live: NDArray[np.bool_], none: float, ridge: float, n: int, name: str
-    ) -> View:
+    def of_covariance(basis: Features, C: Array, live: Mask, none: float, ridge: float, n: int, name: str) -> View:
         """By the eigenvalues of the covariance C of the coordinates, those below `none` times the largest left out."""
         diagonal = np.maximum(np.diagonal(C), 0.0)
         unit = _units(live, np.sqrt(diagonal), ridge)
@@ -155,7 +151,7 @@ def _counted(s: Array, n: int, size: Array, ridge: float, lost: Array | None = N
     return directions_that_count(s, n, size, _RTOL, lost)
 
 
-def _units(live: NDArray[np.bool_], spread: Array, ridge: float) -> Array:
+def _units(live: Mask, spread: Array, ridge: float) -> Array:
     """What each column is divided by: its spread, so that units do not matter, or 1 beside a ridge; infinity if it is constant."""
     return np.where(live, spread if ridge == 0 else 1.0, np.inf)
 

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from ..._types import Array, Index
 
 #: Steps towards the direction in which points spread most; it need not be exact.
 _STEPS = 8

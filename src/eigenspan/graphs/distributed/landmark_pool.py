@@ -7,16 +7,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._diagnostics import note
+from ..._types import Array, Index
 from ...data.rows.dask_rows import LazyRows
 from ...data.rows.storage import blocks
 from ...numerics.nearest.metric import point_distances
 from ..landmarks import KernelBlock, Landmarks, check_landmarks, choose_landmarks
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 #: Rows seen so far, which of them were drawn, and by which keys.
 Draw = tuple[int, Index, Array]
 

@@ -9,14 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from ..weights.rules import WeightRule
+from ..._types import Array, Index
+from ..weights.rules import BoundRule
 from .shard_search import SpreadGraph, pointing, undirected
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +110,7 @@ class SpreadMatrix:
         return out[:, 0] if dimensions == 1 else out
 
 
-def spread_laplacian(graph: SpreadGraph, rule: WeightRule) -> tuple[SpreadMatrix, Array, int]:
+def spread_laplacian(graph: SpreadGraph, rule: BoundRule) -> tuple[SpreadMatrix, Array, int]:
     """``D − W`` of the graph under a rule of weights, its degrees, and into how many pieces the graph falls."""
     do, starts = graph.hands.submit, graph.starts
     masses = None if graph.masses is None else graph.hands.scatter([graph.masses])[0]
@@ -138,7 +135,7 @@ def _joined_pieces(found: Any, n: int) -> int:
 
 
 # ---------------------------------------------------------------------- what workers do
-def _laplacian(lists: Any, arriving: list[Any], i: int, starts: Index, rule: WeightRule, masses: Any) -> Block:
+def _laplacian(lists: Any, arriving: list[Any], i: int, starts: Index, rule: BoundRule, masses: Any) -> Block:
     n, m = int(starts[-1]), int(starts[i + 1] - starts[i])
     W = rule.weigh(undirected(lists, arriving, n), None)
     places = starts[i] + np.arange(m)

@@ -11,15 +11,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from ..._types import Array, Index, Mask
 from ...numerics.nearest.engines import choose
 from ...numerics.nearest.neighbour_lists import Lists, canonical
 from ...numerics.nearest.row_lookup import RowIndex
 from .cells import Cells
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: What rounding may add to a bound on distances, relative to the size of the numbers.
 _ROUNDING = 1e-9
@@ -59,7 +56,7 @@ class SpreadGraph:
     hands: Any
     lists: list[Any]
     starts: Index
-    joined: NDArray[np.bool_]
+    joined: Mask
     rows: Index
     nodes: Index
     searched: int

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from ..._checks import real_numbers, refuse_unless_sizes
 from ..._diagnostics import note, stage
+from ..._types import Index
 from ...data.pair_tables import accept_distances, lengths, symmetric_lengths
 from ...data.read import refuse_two_metrics
 from ...errors import GraphError
@@ -20,8 +20,6 @@ from ...numerics.nearest.metric import median_width
 from ...numerics.nearest.neighbour_lists import canonical, without_self
 from ...numerics.nearest.pair_matrices import PairTolerance
 from .graph import KNN, NeighbourGraph, check_n_neighbors
-
-Index = NDArray[np.intp]
 
 
 def as_graph(

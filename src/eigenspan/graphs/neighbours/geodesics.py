@@ -6,17 +6,15 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from ..._diagnostics import stage
+from ..._types import Array, Index
 from ...errors import DisconnectedError
 from ...numerics.memory import require
 from ...numerics.paths.csgraph import dijkstra
 from ...numerics.threads import workers
 from ..landmarks import suggested_landmarks
 from .graph import NeighbourGraph
-
-Array = NDArray[np.float64]
 
 #: Up to this many distances the library call is faster than loading the compiled loop.
 _SMALL = 1_000_000
@@ -26,7 +24,7 @@ _LARGE = 25_000_000
 _TOGETHER, _HELD, _GROUPS = 32, 2**24, 200
 
 
-def geodesic_distances(graph: sp.csr_array, sources: NDArray[np.intp] | None = None) -> Array:
+def geodesic_distances(graph: sp.csr_array, sources: Index | None = None) -> Array:
     """Graph distances from the sources (default: every point) to all points, (q, n). Cost O(q (n log n + m)) for m edges."""
     n = graph.shape[0]
     chosen = np.arange(n) if sources is None else np.asarray(sources)
@@ -35,7 +33,7 @@ def geodesic_distances(graph: sp.csr_array, sources: NDArray[np.intp] | None = N
         return _reached(_shortest(graph, chosen)(chosen))
 
 
-def geodesic_table(graph: sp.csr_array, sources: NDArray[np.intp]) -> Any:
+def geodesic_table(graph: sp.csr_array, sources: Index) -> Any:
     """The same as a table (n, q), a row for each point; in single precision where it is large, far finer than the graph itself."""
     n, q = graph.shape[0], len(sources)
     dtype = np.float64 if n * q <= _LARGE else np.float32
@@ -67,7 +65,7 @@ def _reached(D: Any) -> Any:
     return D
 
 
-def _shortest(graph: sp.csr_array, sources: NDArray[np.intp]) -> Any:
+def _shortest(graph: sp.csr_array, sources: Index) -> Any:
     """Two exact ways: a library call for small graphs, compiled code where its second of loading pays."""
     if graph.shape[0] * len(sources) <= _SMALL:
         return lambda some: np.atleast_2d(dijkstra(graph, directed=True, indices=some))
@@ -99,11 +97,11 @@ def conformal_distances(graph: NeighbourGraph) -> tuple[sp.csr_array, Array]:
     return sp.csr_array((data, lengths.indices, lengths.indptr), shape=lengths.shape), M
 
 
-def _row_numbers(D: sp.csr_array) -> NDArray[np.intp]:
+def _row_numbers(D: sp.csr_array) -> Index:
     """The row of every stored entry."""
     return np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))
 
 
-def mean_by_row(rows: NDArray[np.intp], values: Array, n: int) -> Array:
+def mean_by_row(rows: Index, values: Array, n: int) -> Array:
     """The mean of the values of each row, zero where it has none."""
     return np.bincount(rows, values, minlength=n) / np.maximum(np.bincount(rows, minlength=n), 1)

@@ -13,22 +13,19 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from ..._checks import Spec, check_parameter
 from ..._compat import HasMethods, Interval
 from ..._diagnostics import note
 from ..._documented import documented
 from ..._parameters import Count, Metric, TypeName, parameter
+from ..._types import Array, Index
 from ...errors import GraphError
 from ...numerics.memory import require
 from ...numerics.nearest.finders import Finder, NearestRows
 from ...numerics.nearest.metric import as_metric
 from ...numerics.nearest.neighbour_lists import canonical, keep_zeros, restore_zeros, row_max
 from .joining import Joining
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

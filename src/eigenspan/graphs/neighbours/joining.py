@@ -13,17 +13,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from ..._types import Array, Index
 from ...numerics.nearest.finders import Finder
 from ...numerics.nearest.indexes import index_of
 from ...numerics.nearest.metric import point_distances
 from ...numerics.nearest.neighbour_lists import TINY, keep_zeros, restore_zeros
 from ...numerics.threads import one_blas_thread
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Distances held at a time.
 _ENTRIES = 2**22

@@ -12,20 +12,18 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from ..._checks import Spec
 from ..._diagnostics import note
 from ..._documented import documented
 from ..._parameters import Count, Metric, parameter
+from ..._types import Array, Index, Mask
 from ...errors import GraphError
 from ...numerics.nearest.finders import NearestRows
 from ...numerics.nearest.neighbour_lists import canonical
 from .connect import by_halves, ends, joined
 from .graph import Jobs, NeighbourGraph, check_n_neighbors, searchable
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 Edges = tuple[Index, Index, Array]
 
 #: Neighbours on the lists to begin with, besides those that earlier trees have used up, and at most.
@@ -116,7 +114,7 @@ class _Used:
     n: int
     keys: Index
 
-    def has(self, i: Index, j: Index) -> NDArray[np.bool_]:
+    def has(self, i: Index, j: Index) -> Mask:
         if not self.keys.size:
             return np.zeros(np.broadcast_shapes(i.shape, j.shape), dtype=bool)
         wanted = i * self.n + j
@@ -191,7 +189,7 @@ class _Trees:
         return indices[rows, at], lengths[rows, at]
 
     @staticmethod
-    def _doubtful(labels: Index, count: int, best: Array, reach: Array) -> tuple[Array, NDArray[np.bool_]]:
+    def _doubtful(labels: Index, count: int, best: Array, reach: Array) -> tuple[Array, Mask]:
         """The shortest edge out of every component that is known, and the points that may know of a shorter one: their lists end before
         it or at the same distance, and have nobody outside."""
         shortest = np.full(count, np.inf)

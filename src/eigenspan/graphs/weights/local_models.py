@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._types import Array
 from ...numerics.jit import in_pieces
 from ...numerics.jit.compiler import compiled, inlined
 from ...numerics.small_matrices import dot, gram, principal_rows, solve_ones, symmetric_pairs
 
-Array = NDArray[np.float64]
 Lists = NDArray[np.integer[Any]]
 
 

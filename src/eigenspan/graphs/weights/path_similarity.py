@@ -9,30 +9,26 @@ linkage. `MergeTree` multiplies with it in O(n) a column and never forms it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from ..._diagnostics import stage
-from ..._documented import documented
-from ..._parameters import Weights, parameter
+from ..._parameters import parameter
+from ..._types import Array, Index, Matrix, Sparse
 from ...errors import GraphError
 from ...numerics.memory import require
 from ...numerics.paths.csgraph import minimum_spanning_tree
 from ..neighbours.graph import NeighbourGraph, neighbourhoods
-from .rules import WeightSpec, as_weights
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from .rules import WeightRule, Weights, bound, weight_rule
 
 #: Numbers in the neighbourhoods, or in the sums of merges, that are held at once.
 _NUMBERS = 2**22
 
 
-@documented
-class PathSimilarity(WeightSpec):
+@weight_rule("path", dependency="paths")
+class PathSimilarity(WeightRule):
     """Robust path-based weights, for any projection's ``weights=``.
 
     The weights of the graph's edges are damped at outliers, ``a_i a_j w_ij``, and two points then get the weight of the weakest
@@ -66,23 +62,22 @@ class PathSimilarity(WeightSpec):
     robust: bool = True
     pairs: Literal["all", "edges"] = "all"
 
-    def tree(self, graph: NeighbourGraph, X: Any) -> MergeTree:
-        """The similarities of all pairs of points of a graph."""
+    def tree(self, graph: NeighbourGraph, X: Matrix | None) -> MergeTree:
+        """Return the similarities of all pairs of points of a graph."""
         self.check()
         with stage("paths"):
-            rule = as_weights(self.weights).bind(graph, X)
-            W = rule.weigh(graph.undirected(), None)
+            W = bound(self.weights, graph, X).weigh(graph.undirected(), None)
             if self.robust:
                 a = robustness(graph, X)
                 rows = np.repeat(np.arange(graph.n), np.diff(W.indptr))
                 W = sp.csr_array((W.data * a[rows] * a[W.indices], W.indices, W.indptr), shape=W.shape)
             return merge_tree(W)
 
-    def bind(self, graph: NeighbourGraph, X: Any) -> _BoundPaths:
+    def bind(self, graph: NeighbourGraph, X: Matrix | None) -> _BoundPaths:
         if self.pairs == "all":
             raise GraphError(
-                'weights=PathSimilarity(pairs="all") has a weight for every pair of points, which this method cannot hold: use '
-                'pairs="edges".'
+                'weights=PathSimilarity(pairs="all") has a weight for every pair of points, and this method needs weights of edges: use '
+                'PathSimilarity(pairs="edges").'
             )
         return _BoundPaths(self.tree(graph, X))
 
@@ -91,7 +86,7 @@ class PathSimilarity(WeightSpec):
 class _BoundPaths:
     tree: MergeTree
 
-    def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
+    def weigh(self, distances: Sparse, X: Matrix | None) -> Sparse:
         if X is not None:
             raise GraphError(
                 "Path-based weights are known among the training points only: use them in projections, whose map needs none."
@@ -101,7 +96,7 @@ class _BoundPaths:
         return sp.csr_array((data, distances.indices, distances.indptr), shape=distances.shape)
 
 
-def robustness(graph: NeighbourGraph, X: Any, steps: int = 10) -> Array:
+def robustness(graph: NeighbourGraph, X: Matrix | None, steps: int = 10) -> Array:
     """How much of an inlier every point is, in (0, 1].
 
     Each neighbourhood (a point and its neighbours) shares out one unit of weight, ``exp(−‖x − m‖²/v)`` about its robust mean m,
@@ -116,7 +111,9 @@ def robustness(graph: NeighbourGraph, X: Any, steps: int = 10) -> Array:
         for i in range(0, points.size, step):
             members = np.column_stack([points[i : i + step], near[i : i + step]])
             P = X[members.ravel()]
-            P = (P.toarray() if sp.issparse(P) else np.asarray(P, dtype=np.float64)).reshape(*members.shape, -1)
+            P = (sp.csr_array(P).toarray() if sp.issparse(P) else np.asarray(P, dtype=np.float64)).reshape(
+                *members.shape, -1
+            )
             total += np.bincount(members.ravel(), weights=_shares(P, steps).ravel(), minlength=graph.n)
     alone = np.diff(graph.lists().indptr) == 0
     return np.minimum(total + alone, 1.0)
@@ -165,14 +162,14 @@ class MergeTree:
     def n(self) -> int:
         return self.order.size
 
-    def _prefix(self, Z: Any) -> Array:
-        """Sums of the first 0, 1, …, n rows in order."""
+    def _prefix(self, Z: Array) -> Array:
+        """Return the sums of the first 0, 1, …, n rows in order."""
         C = np.zeros((self.n + 1, Z.shape[1]))
         np.cumsum(Z[self.order] * self.mass[self.order, None], axis=0, out=C[1:])
         return C
 
-    def quadratic(self, Z: Any) -> Array:
-        """``Z'SZ`` for dense Z or anything that hands out its rows."""
+    def quadratic(self, Z: Matrix) -> Array:
+        """Return ``Z'SZ``; Z may be dense or any table whose rows can be indexed."""
         r = Z.shape[1]
         require(24.0 * self.n * r, f"Sums over the merges of {self.n} points in {r} features", "Pass reduce=r.")
         C, out = self._prefix(Z), np.zeros((r, r))

@@ -9,15 +9,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from ..._diagnostics import stage
+from ..._types import Array, Index
 from ...numerics.eigen.dense import local_axes, local_eigenpairs
 from ...numerics.nearest.squares import EPS, EXACT, square_lengths, whole_numbers
 from ..neighbours.graph import neighbourhoods
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Share of a neighbourhood's variance that is only rounding.
 ROUNDING = 1e-14

@@ -1,74 +1,166 @@
 """Edge weights: from the distances of a neighbour graph to affinities, for training points and for new ones.
 
-A specification (`Heat`, `LocalScaling`, …) is fitted to a graph and yields an `Affinity`, which knows the symmetric weights
-W among the training points and can weigh the edges of new points the same way.
+A *weight rule* such as `Heat` or `LocalScaling` is a class with parameters. `weight_rule` registers it under the name by which
+``weights=`` accepts it and declares what its weights depend on. The types of parameters, the ranges in docstrings, the error messages and
+the checks of methods derive from this declaration. ``rule.bind(graph, X)`` fits a rule to a graph; the bound rule weighs edges among the
+training points and edges from new points.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from ..._checks import Spec, real_numbers, refuse_unless_sizes
+from ..._compat import HasMethods
 from ..._diagnostics import note, stage
 from ..._documented import documented
-from ..._parameters import Count, Positive, Weights, parameter
-from ...errors import GraphError
+from ..._parameters import Count, Positive, TypeName, literal_set, parameter
+from ..._types import Array, Index, Matrix, Sparse
+from ...errors import GraphError, ParameterError
 from ...numerics.nearest.angles import unit_rows
-from ...numerics.nearest.metric import drawn_rows, median_width, point_distances
-from ..neighbours.graph import NeighbourGraph
-
-Array = NDArray[np.float64]
+from ...numerics.nearest.metric import Metric, drawn_rows, median_width, point_distances
+from ..neighbours.graph import KNN, NeighbourGraph
 
 #: Edges whose lengths are compared with distances of points, and the share of the largest distance up to which they are equal.
 _SAMPLE, _SAME = 64, 1e-3
 
+#: What the weight of an edge depends on: its own length, the lengths of all edges, the coordinates of its ends, the number that a given
+#: graph has for it (which is the weight), or the paths through the graph.
+Dependency = Literal["length", "lengths", "coordinates", "given", "paths"]
 
-class WeightRule(Protocol):
-    """What turns the distances on edges into weights."""
 
-    def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
-        """Of edges from the points X, or where X is None from the training points themselves, to the training points."""
+# ---------------------------------------------------------------------- protocols
+class BoundRule(Protocol):
+    """A weight rule that was fitted to a graph."""
+
+    def weigh(self, distances: Sparse, X: Matrix | None) -> Sparse:
+        """Weigh edges from the points X to training points; X is None for edges among the training points."""
         ...
 
 
+class Bindable(Protocol):
+    """An object that ``weights=`` accepts: a weight rule, or the user's own object."""
+
+    def bind(self, graph: NeighbourGraph, X: Matrix | None) -> BoundRule: ...
+
+
+# ---------------------------------------------------------------------- declaration and registry
+#: Registered weight rules by name.
+RULES: dict[str, type[WeightRule]] = {}
+
+
 @dataclass(frozen=True, eq=False)
-class Affinity:
-    """Symmetric weights W over the training points, and the rule that made them.
+class PairScales:
+    """Weights of all pairs of points: ``f(d / √(σ_i σ_j))^power``.
 
     Attributes
     ----------
-    W : csr_array of shape (n, n)
-    rule : object with ``weigh(distances, X)``
-        Turns sparse distances (m, n) from new points X to training points into weights.
-    given : bool
-        The numbers on the edges were weights from the start, not distances.
+    sigma : ndarray of shape (n,)
+    radial : WeightRule or None
+        f; None means ``exp(−r²)``.
+    power : float
     """
 
-    W: sp.csr_array
-    rule: WeightRule
-    given: bool = False
-
-    def relate(self, distances: sp.csr_array, X: Any = None) -> sp.csr_array:
-        """Weights of the edges from new points to training points."""
-        return _weighed(self.rule, distances, X)
+    sigma: Array
+    radial: WeightRule | None = None
+    power: float = 1.0
 
 
-class WeightSpec(Spec):
-    """A specification of edge weights: ``bind(graph, X)`` fits it to a graph and returns the rule that weighs."""
+class WeightRule(Spec):
+    """Base class of weight rules.
+
+    A rule whose weights depend on the length of the edge alone defines `of_lengths`. Another one overrides `bind`, which returns an object
+    with ``weigh(distances, X)``, and `of_pairs` if it can weigh all pairs of points without a graph.
+    """
 
     _refusal = GraphError
+    _name: ClassVar[str | None] = None
+    _dependency: ClassVar[Dependency] = "length"
+    _all_pairs: ClassVar[bool] = False
 
-    def bind(self, graph: NeighbourGraph, X: Any) -> WeightRule:
+    @property
+    def dependency(self) -> Dependency | None:
+        """What the weights depend on; None if it is not known."""
+        return self._dependency
+
+    def of_lengths(self, lengths: Array) -> Array:
+        """Return the weights of edges of these lengths."""
         raise NotImplementedError
 
+    def bind(self, graph: NeighbourGraph, X: Matrix | None) -> BoundRule:
+        """Fit the rule to a graph over the points X (None: only distances are known)."""
+        return self
 
-@documented
-class Binary(WeightSpec):
+    def weigh(self, distances: Sparse, X: Matrix | None) -> Sparse:
+        return _with_data(distances, self.of_lengths(distances.data))
+
+    def of_pairs(self, points: Array, groups: Sequence[Index], n_jobs: int | None) -> PairScales:
+        """Return the weights of all pairs of points within each group."""
+        if not self._all_pairs:
+            able = ", ".join(rule.__name__ for rule in RULES.values() if rule._all_pairs)
+            raise GraphError(
+                f"weights={self!r} cannot weigh all pairs of points: use {able} or Powered of one of them."
+            )
+        return PairScales(np.ones(points.shape[0]), self)
+
+
+Rule = TypeVar("Rule", bound=type[WeightRule])
+
+
+def weight_rule(name: str, *, dependency: Dependency = "length", all_pairs: bool = False) -> Callable[[Rule], Rule]:
+    """Class decorator: register a weight rule.
+
+    Parameters
+    ----------
+    name : str
+        The name by which ``weights=`` accepts the rule with its default parameters.
+    dependency : {"length", "lengths", "coordinates", "given", "paths"}
+        What the weight of an edge depends on.
+    all_pairs : bool
+        Whether the rule can weigh all pairs of points, for ``graph="all"``.
+    """
+
+    def register(cls: Rule) -> Rule:
+        if name in RULES:
+            raise ParameterError(
+                f"The name {name!r} belongs to {RULES[name].__name__}: choose another for {cls.__name__}."
+            )
+        cls._name, cls._dependency, cls._all_pairs = name, dependency, all_pairs
+        RULES[name] = cls
+        return documented(cls)
+
+    return register
+
+
+def rule_names(*without: Dependency) -> list[str]:
+    """Return the names of the rules, except for those with one of these dependencies."""
+    return [name for name, rule in RULES.items() if rule._dependency not in without]
+
+
+def _names(*without: Dependency) -> Callable[[], str]:
+    return lambda: literal_set(rule_names(*without))
+
+
+#: Types of ``weights=``: of edges, of the edges of a graph that the method computes itself, and of projections.
+Weights: TypeAlias = Annotated[
+    str | Bindable, str, HasMethods("bind"), TypeName(_names("paths"), "weight specification")
+]
+ComputedWeights: TypeAlias = Annotated[
+    str | Bindable, str, HasMethods("bind"), TypeName(_names("paths", "given"), "weight specification")
+]
+ProjectionWeights: TypeAlias = Annotated[
+    str | Bindable, str, HasMethods("bind"), TypeName(_names(), "weight specification")
+]
+
+
+# ---------------------------------------------------------------------- rules
+@weight_rule("binary")
+class Binary(WeightRule):
     """Weight 1 on every edge.
 
     Examples
@@ -78,15 +170,12 @@ class Binary(WeightSpec):
     Binary()
     """
 
-    def bind(self, graph: NeighbourGraph, X: Any) -> Binary:
-        return self
-
-    def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
-        return _with_data(distances, np.ones(distances.nnz))
+    def of_lengths(self, lengths: Array) -> Array:
+        return np.ones(lengths.size)
 
 
-@documented
-class Heat(WeightSpec):
+@weight_rule("heat", all_pairs=True)
+class Heat(WeightRule):
     """Heat kernel ``exp(−d²/σ²)``.
 
     Parameters
@@ -108,7 +197,7 @@ class Heat(WeightSpec):
 
     sigma: Positive | None = parameter(default=None, kw_only=False)
 
-    def bind(self, graph: NeighbourGraph, X: Any) -> Heat:
+    def bind(self, graph: NeighbourGraph, X: Matrix | None) -> Heat:
         if self.sigma is None:
             metric = graph.finder.metric or "euclidean"  # the width must be in the units of the edges
             if X is not None and _are_distances(graph.distances, X, metric):
@@ -122,13 +211,17 @@ class Heat(WeightSpec):
         note(sigma=width)
         return Heat(width)
 
-    def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
-        with np.errstate(over="ignore"):  # so many widths away that the weight is zero
-            return _with_data(distances, np.exp(-((distances.data / self.sigma) ** 2)))
+    def of_lengths(self, lengths: Array) -> Array:
+        assert self.sigma is not None
+        with np.errstate(over="ignore"):  # a square that overflows has the weight zero
+            return np.exp(-((lengths / self.sigma) ** 2))
+
+    def of_pairs(self, points: Array, groups: Sequence[Index], n_jobs: int | None) -> PairScales:
+        return PairScales(np.full(points.shape[0], median_width(points) if self.sigma is None else float(self.sigma)))
 
 
-@documented
-class LocalScaling(WeightSpec):
+@weight_rule("local", dependency="lengths", all_pairs=True)
+class LocalScaling(WeightRule):
     """Self-tuning heat kernel ``exp(−d²/(σ_i σ_j))``, σ_i the distance from i to its k-th neighbour.
 
     Parameters
@@ -149,13 +242,26 @@ class LocalScaling(WeightSpec):
 
     k: Count = parameter(default=7, kw_only=False)
 
-    def bind(self, graph: NeighbourGraph, X: Any) -> _BoundLocalScaling:
+    def bind(self, graph: NeighbourGraph, X: Matrix | None) -> _BoundLocalScaling:
         lengths = graph.distances.data
         if not np.any(lengths > 0):
             raise GraphError("All neighbouring points coincide: there is no distance to scale by.")
         floor = float(lengths[lengths > 0].min())
-        k = min(self.k, graph.finder.n_neighbors or self.k)  # farther edges are bridges, or ends that others chose
+        k = min(
+            self.k, graph.finder.n_neighbors or self.k
+        )  # longer edges are bridges, or in the lists of other points only
         return _BoundLocalScaling(k, floor, np.maximum(_kth_distance(graph.distances, k), floor))
+
+    def of_pairs(self, points: Array, groups: Sequence[Index], n_jobs: int | None) -> PairScales:
+        sigma = np.zeros(points.shape[0])
+        for group in groups:
+            if group.size > 1:
+                k = min(self.k, group.size - 1)
+                near = KNN(k, n_jobs=n_jobs).build(points[group]).distances
+                sigma[group] = np.maximum.reduceat(near.data, near.indptr[:-1])
+        if not np.any(sigma > 0) and max(group.size for group in groups) > 1:
+            raise GraphError("All neighbouring points coincide: there is no distance to scale affinities by.")
+        return PairScales(np.maximum(sigma, sigma[sigma > 0].min(initial=np.inf) if sigma.any() else 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,14 +270,14 @@ class _BoundLocalScaling:
     floor: float
     sigma: Array
 
-    def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
+    def weigh(self, distances: Sparse, X: Matrix | None) -> Sparse:
         own = self.sigma if X is None else np.maximum(_kth_distance(distances, self.k), self.floor)
         rows = np.repeat(np.arange(distances.shape[0]), np.diff(distances.indptr))
         return _with_data(distances, np.exp(-(distances.data**2) / (own[rows] * self.sigma[distances.indices])))
 
 
-@documented
-class Cosine(WeightSpec):
+@weight_rule("cosine", dependency="coordinates")
+class Cosine(WeightRule):
     """Cosine of the angle between two points, never below zero.
 
     Examples
@@ -181,19 +287,16 @@ class Cosine(WeightSpec):
     Cosine()
     """
 
-    def bind(self, graph: NeighbourGraph, X: Any) -> _BoundCosine:
-        if X is None:
-            raise GraphError(
-                'weights="cosine" needs coordinates; with precomputed distances use "heat", "local" or "binary".'
-            )
+    def bind(self, graph: NeighbourGraph, X: Matrix | None) -> _BoundCosine:
+        assert X is not None
         return _BoundCosine(X)
 
 
 @dataclass(frozen=True, eq=False)
 class _BoundCosine:
-    points: Any
+    points: Matrix
 
-    def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
+    def weigh(self, distances: Sparse, X: Matrix | None) -> Sparse:
         X = self.points if X is None else X
         X = sp.csr_array(X) if sp.issparse(self.points) and not sp.issparse(X) else X
         A, B = unit_rows(X), unit_rows(self.points)
@@ -205,14 +308,15 @@ class _BoundCosine:
         return _with_data(distances, np.maximum(products, 0.0))
 
 
-class Given(WeightSpec):
-    """The numbers on the edges are affinities already (``weights="precomputed"``): those of a graph that was given, not found here.
+@weight_rule("precomputed", dependency="given")
+class Given(WeightRule):
+    """The numbers on the edges of a given graph, used as weights.
 
-    New points that arrive as rows of affinities bring their weights along; for new coordinates there are none, and their
-    neighbours count alike.
+    New points given as rows of affinities have their own weights. If new points are given by coordinates, all edges to their neighbours
+    have the weight one.
     """
 
-    def bind(self, graph: NeighbourGraph, X: Any) -> _BoundGiven:
+    def bind(self, graph: NeighbourGraph, X: Matrix | None) -> _BoundGiven:
         return _BoundGiven(coordinates=X is not None)
 
 
@@ -220,12 +324,12 @@ class Given(WeightSpec):
 class _BoundGiven:
     coordinates: bool
 
-    def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
+    def weigh(self, distances: Sparse, X: Matrix | None) -> Sparse:
         return _with_data(distances, np.ones(distances.nnz)) if self.coordinates and X is not None else distances
 
 
 @documented
-class Powered(WeightSpec):
+class Powered(WeightRule):
     """Hadamard power of other weights, norm kept: ``W∘ᵅ · ‖W‖_F/‖W∘ᵅ‖_F``.
 
     Parameters
@@ -249,43 +353,45 @@ class Powered(WeightSpec):
     weights: Weights = parameter(default="local", kw_only=False)
     alpha: Positive = parameter(default=2.0, kw_only=False)
 
-    def bind(self, graph: NeighbourGraph, X: Any) -> _BoundPower:
-        rule = as_weights(self.weights).bind(graph, X)
+    @property
+    def dependency(self) -> Dependency | None:
+        """That of the weights; the norm of the powers depends on all edges."""
+        found = dependency_of(self.weights)
+        return "lengths" if found == "length" else found
+
+    def bind(self, graph: NeighbourGraph, X: Matrix | None) -> _BoundPower:
+        rule = bound(self.weights, graph, X)
         W = _weighed(rule, graph.undirected(), None)
         before, after = np.linalg.norm(W.data), np.linalg.norm(W.data**self.alpha)
         if after == 0 < before:
-            raise GraphError(f"Powered(alpha={self.alpha:g}) takes every weight to zero: use a smaller alpha.")
+            raise GraphError(f"Powered(alpha={self.alpha:g}) makes every weight zero: use a smaller alpha.")
         return _BoundPower(rule, self.alpha, float(before / max(after, np.finfo(float).tiny)))
+
+    def of_pairs(self, points: Array, groups: Sequence[Index], n_jobs: int | None) -> PairScales:
+        scales = scales_of_pairs(self.weights, points, groups, n_jobs)
+        return replace(scales, power=scales.power * self.alpha)
 
 
 @dataclass(frozen=True, eq=False)
 class _BoundPower:
-    rule: WeightRule
+    rule: BoundRule
     alpha: float
     factor: float
 
-    def weigh(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
+    def weigh(self, distances: Sparse, X: Matrix | None) -> Sparse:
         W = self.rule.weigh(distances, X)
         return _with_data(W, self.factor * W.data**self.alpha)
 
 
-NAMES: dict[str, Any] = {
-    "binary": Binary,
-    "heat": Heat,
-    "local": LocalScaling,
-    "cosine": Cosine,
-    "precomputed": Given,
-}
-
-
-def as_weights(weights: Any) -> Any:
-    """A weight specification, its parameters checked, or the one that a name stands for."""
+# ---------------------------------------------------------------------- what weights= accepts
+def as_weights(weights: str | Bindable) -> Bindable:
+    """Return the weight rule of a name, or the object itself after a check of its parameters."""
     if isinstance(weights, str):
-        if weights not in NAMES:
+        if weights not in RULES:
             raise GraphError(
-                f"weights={weights!r} is unknown. Use one of {', '.join(map(repr, NAMES))}, or an object such as Heat(sigma=1.0)."
+                f"weights={weights!r} is unknown. Use one of {', '.join(map(repr, RULES))}, or an object such as Heat(sigma=1.0)."
             )
-        return NAMES[weights]()
+        return RULES[weights]()
     if isinstance(weights, type) or not hasattr(weights, "bind"):
         raise GraphError(
             f"weights={weights!r:.80} is neither a name nor a weight specification such as Heat(sigma=1.0)."
@@ -295,54 +401,101 @@ def as_weights(weights: Any) -> Any:
     return weights
 
 
-def takes_given(weights: Any) -> bool:
-    """The weights are the numbers on the edges, or made of them."""
-    while hasattr(weights, "weights"):  # powers of weights, and paths over them
-        weights = weights.weights
-    return isinstance(weights, Given) or (isinstance(weights, str) and NAMES.get(weights) is Given)
+def dependency_of(weights: str | Bindable | None) -> Dependency | None:
+    """Return what the weights depend on; None for unknown names and for objects that are not weight rules."""
+    rule = RULES[weights]() if isinstance(weights, str) and weights in RULES else weights
+    return rule.dependency if isinstance(rule, WeightRule) else None
 
 
-def by_lengths(weights: Any) -> bool:
-    """The numbers on the edges are all that the weights need, wherever the points are."""
-    while isinstance(weights, Powered):
-        weights = weights.weights
-    kind = NAMES.get(weights) if isinstance(weights, str) else type(weights)
-    return kind in (Binary, Heat, LocalScaling, Given)
+def takes_given(weights: str | Bindable | None) -> bool:
+    """Return whether the weights are the numbers on the edges, or computed from these."""
+    inner = getattr(weights, "weights", None)  # of Powered and PathSimilarity
+    if inner is not None:
+        return takes_given(inner)
+    return dependency_of(weights) == "given"
 
 
-def refuse_found_edges(graph: Any, weights: Any) -> None:
-    """Numbers on edges that a method finds itself are distances: they cannot be its weights. `graph` is what stands in ``graph=``."""
-    found = graph is None or hasattr(graph, "build") or (isinstance(graph, str) and graph == "class")
-    if found and takes_given(weights):
+def by_lengths(weights: str | Bindable | None) -> bool:
+    """Return whether the weights can be computed from the numbers on the edges, without coordinates."""
+    return dependency_of(weights) in ("length", "lengths", "given")
+
+
+def refuse_found_edges(graph: object, weights: str | Bindable | None) -> None:
+    """Raise GraphError for precomputed weights on a graph that the method computes: its edges hold distances."""
+    computed = graph is None or hasattr(graph, "build") or (isinstance(graph, str) and graph == "class")
+    if computed and takes_given(weights):
         raise GraphError(
             'weights="precomputed" takes the numbers on the edges as weights, but the edges of this graph are found here and hold '
             "distances: pass graph=W, a sparse matrix of weights."
         )
 
 
-def refuse_given(name: str, weights: Any) -> None:
-    """The same for a method of this name that takes no graph."""
+def refuse_given(name: str, weights: str | Bindable) -> None:
+    """Raise GraphError for precomputed weights in a method of this name, which takes no graph."""
     if takes_given(weights):
+        *most, last = (f'"{each}"' for each in rule_names("given", "paths"))
         raise GraphError(
             f'weights="precomputed" has no place in {name}: the pairs within and across classes are found here and hold distances. Use '
-            '"heat", "local", "binary" or "cosine".'
+            f"{', '.join(most)} or {last}."
         )
 
 
-def affinity(graph: NeighbourGraph, weights: Any, X: Any) -> Affinity:
+# ---------------------------------------------------------------------- weighing
+def bound(weights: str | Bindable, graph: NeighbourGraph, X: Matrix | None) -> BoundRule:
+    """Fit the weights to a graph over the points X. X is None where only distances are known."""
+    rule = as_weights(weights)
+    if X is None and dependency_of(rule) == "coordinates":
+        able = ", ".join(f'"{name}"' for name in rule_names("coordinates", "given", "paths"))
+        raise GraphError(f"weights={weights!r:.80} needs coordinates; with precomputed distances use one of {able}.")
+    return rule.bind(graph, X)
+
+
+def scales_of_pairs(
+    weights: str | Bindable, points: Array, groups: Sequence[Index], n_jobs: int | None = None
+) -> PairScales:
+    """Return the weights of all pairs of points within each group, for rules that can weigh all pairs."""
+    rule = as_weights(weights)
+    if not isinstance(rule, WeightRule):
+        raise GraphError(f"weights={rule!r:.80} cannot weigh all pairs of points: pass a neighbour graph as graph=.")
+    return rule.of_pairs(points, groups, n_jobs)
+
+
+@dataclass(frozen=True, eq=False)
+class Affinity:
+    """Symmetric weights W over the training points, and the rule that computed them.
+
+    Attributes
+    ----------
+    W : csr_array of shape (n, n)
+    rule : object with ``weigh(distances, X)``
+        Turns sparse distances (m, n) from new points X to training points into weights.
+    given : bool
+        The numbers on the edges were weights from the start, not distances.
+    """
+
+    W: Sparse
+    rule: BoundRule
+    given: bool = False
+
+    def relate(self, distances: Sparse, X: Matrix | None = None) -> Sparse:
+        """Weights of the edges from new points to training points."""
+        return _weighed(self.rule, distances, X)
+
+
+def affinity(graph: NeighbourGraph, weights: str | Bindable, X: Matrix | None) -> Affinity:
     """Weigh the undirected edges of a graph. X is None where only distances are known."""
     with stage("weights"):
-        rule = as_weights(weights).bind(graph, X)
+        rule = bound(weights, graph, X)
         W = _weighed(rule, graph.undirected(), None)
         if W.nnz == 0:
             raise GraphError(f"The graph of the {W.shape[0]} points has no edges to weigh.")
         if W.data.max() <= 0:
-            raise GraphError("All edge weights vanish: the kernel width is far too small for these distances.")
+            raise GraphError("All edge weights are zero: the kernel width is far too small for these distances.")
         return Affinity(W, rule, takes_given(weights))
 
 
-def _weighed(rule: WeightRule, distances: sp.csr_array, X: Any) -> sp.csr_array:
-    """What a rule, perhaps the user's own, makes of the distances, if they are weights."""
+def _weighed(rule: BoundRule, distances: Sparse, X: Matrix | None) -> Sparse:
+    """Return the weights of a rule after checks: users may pass rules of their own."""
     W = rule.weigh(distances, X)
     if not sp.issparse(W) or W.shape != distances.shape:
         found = f"shape {W.shape}" if sp.issparse(W) else f"a {type(W).__name__}"
@@ -350,18 +503,18 @@ def _weighed(rule: WeightRule, distances: sp.csr_array, X: Any) -> sp.csr_array:
             f"The weights {rule!r:.80} must turn sparse distances of shape {distances.shape} into as many weights; they returned {found}."
         )
     weights = real_numbers(W.data, "Edge weights", GraphError)
-    refuse_unless_sizes(weights, "Edge weights", "Weights say how near two points are: zero or more.", GraphError)
+    refuse_unless_sizes(weights, "Edge weights", "A weight is a similarity: zero or more.", GraphError)
     if not np.all(np.isfinite(weights)):
         raise GraphError(f"{int(np.sum(np.isinf(weights)))} of {weights.size} edge weights are infinite.")
     return sp.csr_array(W)
 
 
-def _with_data(G: sp.csr_array, data: Array) -> sp.csr_array:
+def _with_data(G: Sparse, data: Array) -> Sparse:
     return sp.csr_array((data, G.indices, G.indptr), shape=G.shape)
 
 
-def _kth_distance(D: sp.csr_array, k: int) -> Array:
-    """Distance of every row's k-th nearest entry (its last where it has fewer; zero where it has none)."""
+def _kth_distance(D: Sparse, k: int) -> Array:
+    """Return the k-th smallest entry of each row (the largest if it has fewer, zero if it has none)."""
     counts = np.diff(D.indptr)
     rows = np.repeat(np.arange(D.shape[0]), counts)
     order = np.lexsort((D.data, rows))
@@ -369,8 +522,8 @@ def _kth_distance(D: sp.csr_array, k: int) -> Array:
     return np.where(counts > 0, D.data[order][np.minimum(last, max(D.nnz - 1, 0))] if D.nnz else 0.0, 0.0)
 
 
-def _are_distances(lengths: sp.csr_array | None, X: Any, metric: Any) -> bool:
-    """The lengths are distances of the points, told by a sample of them. A graph may have been built over other features or units."""
+def _are_distances(lengths: Sparse | None, X: Matrix, metric: str | Metric | Callable[[Array, Array], float]) -> bool:
+    """Return whether a sample of the lengths are distances of the points: a graph may come from other features or units."""
     if lengths is None or lengths.nnz == 0:
         return True
     edges = drawn_rows(lengths.nnz, _SAMPLE)

@@ -14,11 +14,12 @@ from ..._parameters import Count, Marker, Metric, Verbose
 from ...data import Input, Sample
 from ...data.y import ClassLabels
 from ...errors import GraphError
-from ...graphs import Needs, NeighbourGraph, affinity, as_graph, class_pairs, ensure_connected
+from ...graphs import Needs, NeighbourGraph, as_graph, class_pairs, ensure_connected
 from ...graphs.weights.path_similarity import PathSimilarity
-from ...graphs.weights.rules import refuse_found_edges
+from ...graphs.weights.rules import as_weights, refuse_found_edges
 from ...problem import Posed, Scatters, TraceProblem, with_ridge
-from ...problem.forms import AllPairs, ByClass, PairWeights, Paths, Sparse
+from ...problem.forms import AllPairs, ByClass, PairWeights
+from ...problem.forms.pair_weights import weights_on
 from .contract import FeatureReducer
 from .graph_embedding import Graph, pair_distances, warn_of_duplicates
 from .streaming import by_landmarks, kernel_scatters
@@ -120,15 +121,14 @@ def projection_weights(estimator: Any, points: Any, y: Any, weights: Any) -> Pai
         return AllPairs.of(points, weights or "heat", estimator.n_jobs)
     if by_class(estimator) and weights is None:
         return ByClass(y.codes)
-    paths = isinstance(weights, PathSimilarity) and weights.pairs == "all"
+    rule = as_weights(weights or "heat")
+    paths = isinstance(rule, PathSimilarity) and rule.pairs == "all"
     if paths and by_class(estimator):
         raise GraphError(
             'Path-based weights need a graph of neighbours, and in graph="class" every point is one: use KNN(k).'
         )
     graph = projection_graph(estimator, points, y)
-    if paths:
-        return Paths(weights.tree(graph, points), graph)
-    return Sparse(affinity(graph, weights or "heat", points).W, graph)
+    return weights_on(graph, rule, points)
 
 
 def by_class(estimator: Any) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._parameters import Count, Marker, NotNegative, Weights
-from ...graphs import affinity, allies, rivals
+from ..._parameters import Count, Marker, NotNegative
+from ...graphs import ComputedWeights, affinity, allies, rivals
 from ...graphs.weights.rules import refuse_given
 from ...problem import Form
 from ...problem.forms import laplacian
@@ -116,7 +116,7 @@ class LDE(MFA):
 
     Parameters
     ----------
-    weights : {"heat", "local", "binary", "cosine"} or weight specification
+    weights
         Weights of the edges within and between classes, such as ``Heat(sigma)``.
 
     Examples
@@ -132,7 +132,7 @@ class LDE(MFA):
     Chen, Chang & Liu (2005), Local discriminant embedding and its variants; [S2] §2.1.1.
     """
 
-    weights: Weights = "heat"
+    weights: ComputedWeights = "heat"
 
     def _weigh(self, graph: Any, points: Any) -> Form:
         refuse_given("LDE", self.weights)

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ..._parameters import Count, Marker, NotNegative, Verbose, Weights
+from ..._parameters import Count, Marker, NotNegative, Verbose
 from ...data import Input, Sample
 from ...data.x import as_rows
 from ...data.y import ClassLabels
 from ...errors import LabelError
-from ...graphs import affinity, allies, check_n_neighbors
+from ...graphs import ComputedWeights, affinity, allies, check_n_neighbors
 from ...graphs.class_graphs import warn_of_single_labels
 from ...graphs.weights.rules import refuse_given
 from ...problem import Posed, diagonal, pose
@@ -42,7 +42,7 @@ class SupervisedNonlinearLocalEmbedding(SpectralReducer):
     ----------
     n_neighbors
         Number of nearest rows of its class that each row is tied to. None means all of them.
-    weights : {"heat", "local", "binary", "cosine"} or weight specification
+    weights
         Weights of pairs, computed from the rows of X (from their images if X is a kernel matrix): ``Heat(sigma)``, where σ
         is half the median distance unless given. For all pairs they must be "heat", "local" or powers of these.
     kernel
@@ -77,7 +77,7 @@ class SupervisedNonlinearLocalEmbedding(SpectralReducer):
     """
 
     n_neighbors: Count | None = None
-    weights: Weights = "heat"
+    weights: ComputedWeights = "heat"
     kernel: Kernels = "rbf"
     landmarks: LandmarkRows = None
     ridge: NotNegative | None = None

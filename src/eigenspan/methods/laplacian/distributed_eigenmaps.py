@@ -13,7 +13,7 @@ from ...errors import DisconnectedError, InputError
 from ...graphs import KNN, NeighbourGraph
 from ...graphs.distributed.laplacian_products import spread_laplacian
 from ...graphs.distributed.neighbour_graph import spread_neighbours
-from ...graphs.weights.rules import Binary, Heat, as_weights
+from ...graphs.weights.rules import Bindable, as_weights, dependency_of, rule_names
 from ...numerics.memory import require
 from ...numerics.nearest.finders import Finder, NearestRows
 from ...numerics.nearest.metric import drawn_rows
@@ -81,14 +81,14 @@ def _neighbours(estimator: Any) -> int:
     return int(spec.n_neighbors)
 
 
-def _weights(estimator: Any) -> Heat | Binary:
-    spec = as_weights(estimator.weights)
-    if not isinstance(spec, Heat | Binary):
+def _weights(estimator: Any) -> Bindable:
+    if dependency_of(estimator.weights) != "length":
+        *most, last = (f'"{name}"' for name in rule_names("lengths", "coordinates", "given", "paths"))
         raise InputError(
-            f'weights={estimator.weights!r:.60} need more than the lengths of edges: on a cluster use "heat" or "binary", or say '
-            "landmarks=m to fit m rows in one place."
+            f"weights={estimator.weights!r:.60} need more than the length of each edge: on a cluster use {', '.join(most)} or {last}, or "
+            "say landmarks=m to fit m rows in one place."
         )
-    return spec
+    return as_weights(estimator.weights)
 
 
 def _map(estimator: Any, sample: Sample, Y: Array, k: int) -> Map:

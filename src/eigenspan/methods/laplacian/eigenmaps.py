@@ -8,10 +8,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._parameters import Weights
 from ...data import Input, Sample
 from ...data.rows.storage import is_tall
-from ...graphs import Affinity, NeighbourGraph, affinity, check_weights_connect
+from ...graphs import Affinity, NeighbourGraph, ProjectionWeights, Weights, affinity, check_weights_connect
 from ...problem import Fitted, Posed, Samples, UnitCovariance, diagonal, pose
 from ...problem.extensions import Walk, walk_rows
 from ...problem.forms import PairWeights, counted, degree, laplacian
@@ -141,7 +140,7 @@ class _LocalityPreserving(GraphProjection):
         ... It has no effect on graphs that do not use classes.
     """
 
-    weights: Weights | None = None
+    weights: ProjectionWeights | None = None
 
     def _unit(self, W: PairWeights) -> Any:
         raise NotImplementedError

@@ -12,11 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..._diagnostics import note, stage
-from ..._parameters import Count, Metric, Seed, Verbose, Weights, parameter
+from ..._parameters import Count, Metric, Seed, Verbose, parameter
 from ...data import Input, Sample
 from ...data.rows.triangular import NEED
 from ...errors import DegenerateWarning, DimensionError, InputError, PrecisionWarning, warn
-from ...graphs import affinity, components
+from ...graphs import Weights, affinity, components
 from ...graphs.sample_graph import neighbour_graph
 from ...graphs.weights.rules import refuse_found_edges
 from ...numerics.threads import one_thread

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._parameters import NotNegative, Weights, Whole
+from ..._parameters import NotNegative, Whole
 from ...data import Input, Sample
 from ...data.rows.storage import is_tall
 from ...errors import DegenerateWarning, GraphError, InputError, warn
-from ...graphs import ClosedClasses, Needs, NeighbourGraph, reconstruction_weights
+from ...graphs import ClosedClasses, Needs, NeighbourGraph, ProjectionWeights, reconstruction_weights
 from ...graphs.neighbours.closed import constant_axes
 from ...problem import Features, Fitted, Form, Posed, Samples, UnitCovariance, pose
 from ...problem.forms import reconstruction
@@ -103,7 +103,7 @@ class _NeighbourhoodPreserving(GraphProjection):
     ----------
     graph
         ... ``"all"`` joins all pairs of points, O(n²D) in blocks, with ``weights="heat"`` or ``"local"``.
-    weights : "barycentric", {"heat", "local", "binary", "cosine", "precomputed"}, weight specification or None
+    weights
         None means barycentric weights or, with ``graph="class"``, the class averages 1/n_k. ``"barycentric"`` rebuilds a
         point from its neighbours; with ``graph="class"`` these are all other points of its class (O(n_k⁴) for a class of
         n_k points). Other weights average the neighbours.
@@ -117,7 +117,7 @@ class _NeighbourhoodPreserving(GraphProjection):
         ... It has no effect on graphs that do not use classes.
     """
 
-    weights: Weights | None = None
+    weights: Literal["barycentric"] | ProjectionWeights | None = None
     reg: NotNegative = 1e-3
     disconnected: Literal["keep", "connect", "raise"] = "keep"
 

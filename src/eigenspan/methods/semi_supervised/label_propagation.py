@@ -12,11 +12,11 @@ from scipy.special import softmax
 
 from ..._compat import Interval
 from ..._diagnostics import note, stage
-from ..._parameters import Count, Marker, Share, Weights, parameter
+from ..._parameters import Count, Marker, Share, parameter
 from ...data import Input, Sample
 from ...data.y import ClassLabels
 from ...errors import ConvergenceWarning, warn
-from ...graphs import class_indicator
+from ...graphs import ProjectionWeights, class_indicator
 from ...numerics.eigen import dense
 from ...numerics.eigen.linear_systems import solve_by_products
 from ...numerics.memory import require
@@ -237,7 +237,7 @@ class SODA(GraphProjection):
     n_components: Components | None = parameter(default=None, kw_only=False)
     trust: _Trust = 1.0
     novelty: _Trust = 0.01
-    weights: Weights = "heat"
+    weights: ProjectionWeights = "heat"
     axes: AxisRule = "unit"
     unlabeled: Marker = -1
 

@@ -8,13 +8,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._parameters import Marker, NotNegative, Weights, parameter
+from ..._parameters import Marker, NotNegative, parameter
 from ...data import Input, Sample
 from ...data.rows.projected import Rows
 from ...data.y import ClassLabels
-from ...graphs import affinity
+from ...graphs import ProjectionWeights, affinity
 from ...graphs.neighbours.accept import given_graph
-from ...graphs.weights.path_similarity import PathSimilarity
 from ...problem import AxisWeights, Form, Posed, Scatters, TraceProblem, pose, share_of, with_ridge
 from ...problem.forms import between, laplacian, total
 from ..base.contract import Components, FeatureReducer, features_of, points_of
@@ -51,7 +50,7 @@ class SDA(SmoothedStreaming, GraphProjection):
         μ, the weight of the neighbours of all points. 0 is LDA of the labelled points.
     graph
         ... ``"all"`` joins all pairs of points, O(n²D) in blocks, with ``weights="heat"`` or ``"local"``.
-    weights : {"binary", "heat", "local", "cosine", "path", "precomputed"} or weight specification
+    weights
         ... ``"binary"``, as in [S0], is 1 on every edge. ``"path"`` is `PathSimilarity`: all pairs, robust to outliers.
 
     Attributes
@@ -77,7 +76,7 @@ class SDA(SmoothedStreaming, GraphProjection):
 
     n_components: Components | None = parameter(default=None, kw_only=False)
     mu: NotNegative = 0.1
-    weights: Weights = "binary"
+    weights: ProjectionWeights = "binary"
     axes: AxisRule = "unit"
     unlabeled: Marker = -1
 
@@ -112,8 +111,7 @@ class SDA(SmoothedStreaming, GraphProjection):
         d = bounded(self.n_components, basis, c - 1, f"there are {c} classes")
         unit, graph = total(codes), None
         if self.mu:
-            rule = PathSimilarity() if isinstance(self.weights, str) and self.weights == "path" else self.weights
-            W = projection_weights(self, points_of(self, basis, sample), sample.y, rule)
+            W = projection_weights(self, points_of(self, basis, sample), sample.y, self.weights)
             unit, graph = unit + self.mu * W.laplacian(), W.graph
         scale = AxisWeights(self.axes, signed=False)
         posed = pose(basis, maximise=between(codes), unit=unit, ridge=self.ridge, scale=scale)

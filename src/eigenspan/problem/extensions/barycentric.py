@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from ..._types import Array
 from ...graphs.weights.reconstruction_weights import reconstruction_weights
 from ...numerics.nearest.finders import Finder
 from ..map import Map
 from ..spectrum import Spectrum
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,15 +12,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from ..._types import Array, Index
 from ...graphs.neighbours.geodesics import mean_by_row
 from ...numerics.nearest.finders import Finder
 from ...numerics.nearest.metric import point_distances
 from ..map import Map, Raw
 from ..spectrum import Spectrum
-
-Array = NDArray[np.float64]
 
 #: Up to this many sums numpy is done before the compiled loop is loaded.
 _SMALL = 100_000_000
@@ -61,7 +59,7 @@ class DistanceGram:
 
     points: Any
     metric: Any = "euclidean"
-    columns: NDArray[np.intp] | None = None
+    columns: Index | None = None
     added: float = 0.0
     added_to_squares: float = 0.0
 

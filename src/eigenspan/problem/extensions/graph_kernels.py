@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from ..._documented import documented
-from ..._parameters import Count, NotNegative, Positive, Weights, parameter
+from ..._parameters import Count, NotNegative, Positive, parameter
+from ..._types import Array, Index
 from ...errors import GraphError
-from ...graphs import NeighbourGraph, affinity, as_graph, components, reconstruction_weights
+from ...graphs import ComputedWeights, NeighbourGraph, affinity, as_graph, components, reconstruction_weights
 from ...graphs.neighbours.graph import GivenGraph
 from ...numerics.memory import require
 from ...numerics.nearest.row_lookup import RowIndex
@@ -28,9 +28,6 @@ from ..kernels import DataKernel, kernel_values
 from ..matrix_functions import Diffused, FunctionOf, Reciprocal
 from .barycentric import BarycentricRows
 from .walk import Approach, WalkRows, walk_rows
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,14 +157,14 @@ class _LaplacianKernel(GraphKernel):
 
     Parameters
     ----------
-    weights : {"heat", "local", "binary", "cosine"} or weight specification
+    weights
         Edge weights: ``Heat(sigma)`` = exp(−d²/σ²), where σ is half the median distance unless given; ``LocalScaling(k)``;
         ``Binary()``; ``Cosine()``.
     normalised
         Use ``D^(−½) L D^(−½)`` instead of L.
     """
 
-    weights: Weights = "heat"
+    weights: ComputedWeights = "heat"
     normalised: bool = False
 
     def _of_values(self, A: Form) -> Any:

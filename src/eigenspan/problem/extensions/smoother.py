@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from ..._types import Array, Index, Mask
 from ...errors import InputError
 from ...graphs.neighbours.graph import NeighbourGraph
 from ...numerics.eigen.dense import whitener
@@ -29,8 +29,6 @@ from ...numerics.nearest.row_lookup import RowIndex, ZeroDistance
 from ..form import Form
 from ..map import Map
 from ..spectrum import Spectrum
-
-Array = NDArray[np.float64]
 
 #: Points that the smoothing kernel of a typical training point covers.
 _COVERED = 100
@@ -302,7 +300,7 @@ def _with_data(D: sp.csr_array, data: Array) -> sp.csr_array:
     return sp.csr_array((data, D.indices.copy(), D.indptr.copy()), shape=D.shape)
 
 
-def _marked(R: sp.csr_array, D: sp.csr_array, far: NDArray[np.bool_]) -> sp.csr_array:
+def _marked(R: sp.csr_array, D: sp.csr_array, far: Mask) -> sp.csr_array:
     """R, continued by columns that mark the nearest training point of the rows that are far from all."""
     rows = np.flatnonzero(far)
     at = [D.indices[a + D.data[a:b].argmin()] for a, b in zip(D.indptr[rows], D.indptr[rows + 1], strict=True)]
@@ -311,7 +309,7 @@ def _marked(R: sp.csr_array, D: sp.csr_array, far: NDArray[np.bool_]) -> sp.csr_
     return sp.csr_array(sp.hstack([R, marks], format="csr"))
 
 
-def _sampled(n: int) -> NDArray[np.intp]:
+def _sampled(n: int) -> Index:
     return np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.intp))
 
 

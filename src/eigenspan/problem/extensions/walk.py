@@ -15,16 +15,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from ..._types import Array, Index
 from ...errors import ExtensionWarning, warn
 from ...graphs.neighbours.graph import NeighbourGraph
 from ...graphs.weights.rules import Affinity
 from ...numerics.nearest.finders import Finder
 from ..map import Map
 from ..spectrum import Spectrum
-
-Array = NDArray[np.float64]
 
 #: Below this |1 − λ| the eigenfunction formula amplifies noise more than it restores, and the harmonic value is used.
 _FLOOR = 0.05
@@ -93,7 +91,7 @@ class Approach:
         return sp.csr_array(sp.hstack([sp.diags_array(share) @ P, held], format="csr"))
 
 
-def _nearest(D: sp.csr_array) -> NDArray[np.intp]:
+def _nearest(D: sp.csr_array) -> Index:
     """Where the smallest entry of each row stands; every row has one."""
     rows = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))
     return np.lexsort((D.data, rows))[D.indptr[:-1]]

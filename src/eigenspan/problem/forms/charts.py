@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from ..._diagnostics import stage
+from ..._types import Array, Index
 from ...numerics.eigen import dense
 from ..form import Form
 from ..orientation import orientation_of
@@ -27,9 +27,6 @@ from .local_alignment import (
     tangent,
 )
 from .open_planes import OpenPlanes
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Turns between rotations and the linear map, at most.
 _STEPS = 1000

@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from ..._types import Array, Index
 from ...errors import InputError
 from ...graphs.class_graphs import class_indicator
 from ..form import Form, diagonal
 
 
-def degrees(W: Any) -> NDArray[np.float64]:
+def degrees(W: Any) -> Array:
     """``W 1`` of sparse weights or of an affinity kept as a form."""
     return W.ones() if isinstance(W, Form) else np.asarray(W.sum(axis=1)).ravel()
 
 
-def counted(W: sp.csr_array, masses: NDArray[np.float64] | None) -> sp.csr_array:
+def counted(W: sp.csr_array, masses: Array | None) -> sp.csr_array:
     """``m_i w_ij m_j``: the weight between all copies of one sample and all of another, where they stand for several.
 
     Copies of one sample are no neighbours of each other: they would add to no difference, only to degrees.
@@ -59,7 +59,7 @@ def degree(W: Any) -> Form:
     return diagonal(degrees(W))
 
 
-def class_graph(codes: NDArray[np.intp]) -> Form:
+def class_graph(codes: Index) -> Form:
     """The affinity ``H_class = ⊕ 11ᵀ/n_k`` [S0, eq. 37] as a form of rank c: weights 1/n_k inside a class, none across.
 
     PSD, a projector; unlabelled points have no weight.

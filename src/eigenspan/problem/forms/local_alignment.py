@@ -14,18 +14,15 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from ..._diagnostics import stage
+from ..._types import Array, Index, Mask
 from ...errors import DimensionError, GraphError
 from ...graphs.neighbours.graph import neighbourhoods
 from ...graphs.weights.reconstruction_weights import ROUNDING, blocks, gather, local_work, weights_without_ridge, width
 from ...numerics.eigen import dense
 from ..form import Form
 from .open_planes import OpenPlanes
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Up to this much `local_work` numpy is done before the compiled loops are loaded: 5,600 rows of 12 neighbours in 3 dimensions.
 _SMALL = 1.2e7
@@ -296,7 +293,7 @@ def _ridge_weights(values: Array, V: Array, sums: Array, reg: float) -> Array:
     return np.asarray(1.0 - np.einsum("bkj,bj->bk", V, sums * values / (values + ridge)))
 
 
-def _reconstructor(values: Array, V: Array, used: NDArray[np.bool_], reg: float) -> Array:
+def _reconstructor(values: Array, V: Array, used: Mask, reg: float) -> Array:
     sums = V.sum(axis=1)
     w = _ridge_weights(values, V, sums, reg)
     w /= w.sum(axis=1, keepdims=True)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._types import Array
 from ...errors import DegenerateWarning, warn
 from ..orientation import TIED
-
-Array = NDArray[np.float64]
 
 #: Share of the variance of a neighbourhood below which an axis shows rounding.
 _FLAT = 1e-13

@@ -19,17 +19,15 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from ..._types import Array, Index, Matrix
 from ...graphs.neighbours.graph import NeighbourGraph
-from ...graphs.weights.path_similarity import MergeTree
+from ...graphs.weights.path_similarity import MergeTree, PathSimilarity
+from ...graphs.weights.rules import Bindable, affinity, as_weights
 from ..form import Form, diagonal
 from .all_pairs import pair_affinity
 from .graph_laplacian import class_graph, laplacian
 from .reconstruction_form import reconstruction, row_stochastic
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.intp]
 
 
 class PairWeights(ABC):
@@ -93,7 +91,7 @@ class Sparse(PairWeights):
 class ByClass(PairWeights):
     """``H_class = ⊕ 11ᵀ/n_k`` [S0, eq. 37]: all points of a class alike, none without a label."""
 
-    codes: Codes
+    codes: Index
     graph: None = None
 
     @cached_property
@@ -110,6 +108,14 @@ class ByClass(PairWeights):
     def reconstruction(self) -> Form:
         """``I − H_class`` on the labelled points: a projector is its own square."""
         return self.laplacian()
+
+
+def weights_on(graph: NeighbourGraph, weights: str | Bindable, points: Matrix) -> PairWeights:
+    """Return the weights on the edges of a graph or, for path-based rules, of all pairs along its paths."""
+    rule = as_weights(weights)
+    if isinstance(rule, PathSimilarity) and rule.pairs == "all":
+        return Paths(rule.tree(graph, points), graph)
+    return Sparse(affinity(graph, rule, points).W, graph)
 
 
 class _Implicit(PairWeights):
