@@ -18,7 +18,7 @@ from eigenspan.graphs.weights.path_similarity import PathSimilarity
 from eigenspan.numerics.eigen import Auto, Chebyshev, Dense, Factor, Lanczos, Multigrid, ShiftInvert
 from eigenspan.numerics.eigen import auto as select
 from eigenspan.problem import Form, TraceProblem, diagonal, solve
-from eigenspan.problem.forms import AllPairs, Paths, Sparse, laplacian, other_class
+from eigenspan.problem.forms import AllPairs, Paths, Sparse, laplacian, other_class, pair_affinity
 from eigenspan.problem.forms import all_pairs as costs
 from helpers import angle
 
@@ -34,7 +34,7 @@ def in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def all_pairs() -> AllPairs:
-    return AllPairs.of(ROLL, es.Heat(4.0))
+    return AllPairs(pair_affinity(ROLL, es.Heat(4.0)))
 
 
 def beside_a_graph() -> Form:
@@ -47,7 +47,7 @@ def with_low_rank() -> Form:
 
 FORMS: dict[str, tuple[Callable[[], Form], str]] = {
     "laplacian": (lambda: all_pairs().laplacian(), "min"),
-    "local": (lambda: AllPairs.of(ROLL, "local").laplacian(), "min"),
+    "local": (lambda: AllPairs(pair_affinity(ROLL, "local")).laplacian(), "min"),
     "reconstruction": (lambda: all_pairs().reconstruction(), "min"),
     "paths": (lambda: Paths(PathSimilarity("local").tree(GRAPH, ROLL)).laplacian(), "min"),
     "beside a graph": (beside_a_graph, "min"),

@@ -13,16 +13,7 @@ from .nystrom import NystromFeatures
 from .orientation import orientation_of, sign_of
 from .pairwise import Pairwise
 from .pose import Posed, TraceProblem, TraceRatio, as_solved, pose, share_of, solve, with_ridge
-from .scale import (
-    AxisWeights,
-    Diffusion,
-    InverseSqrt,
-    SqrtEigenvalue,
-    Unit,
-    UnitCovariance,
-    UnitVariance,
-    Whitened,
-)
+from .scale import AxisWeights, Diffusion, InverseSqrt, SqrtEigenvalue, Unit, UnitCovariance, Whitened
 from .scatters import Scatters
 from .spectrum import Spectrum
 
@@ -50,7 +41,6 @@ __all__ = [
     "TraceRatio",
     "Unit",
     "UnitCovariance",
-    "UnitVariance",
     "Whitened",
     "as_solved",
     "cross_form",

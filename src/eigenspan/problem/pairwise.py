@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .._types import Array, Index
+from ..graphs.weights.rules import WeightRule
 from ..numerics.nearest.squares import EPS, measure_again, square_lengths
 from ..numerics.threads import in_threads, workers
 
@@ -20,12 +21,6 @@ _ROWS, _COLUMNS = 256, 2048
 _EXPONENT = 1e-10
 #: Pieces that threads share out, whatever their number: sums come out the same. Numbers that the products of all pieces may hold.
 _PIECES, _HELD = 16, 2**26
-
-
-class Radial(Protocol):
-    """A function of distances."""
-
-    def of_lengths(self, lengths: Array) -> Array: ...
 
 
 class PairsPart(Protocol):
@@ -193,12 +188,12 @@ class RadialPairs(Pairwise):
 
     Attributes
     ----------
-    radial : object with ``of_lengths(r)``
-        f, not negative.
+    radial : WeightRule
+        f is its `of_lengths`.
     power : float
     """
 
-    radial: Radial = field(kw_only=True)
+    radial: WeightRule = field(kw_only=True)
     power: float = 1.0
 
     @property

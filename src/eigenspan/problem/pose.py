@@ -19,14 +19,7 @@ import numpy as np
 
 from .._diagnostics import note, stage
 from .._types import Array
-from ..errors import (
-    ConvergenceError,
-    ConvergenceWarning,
-    DimensionError,
-    InputError,
-    MemoryLimitError,
-    warn,
-)
+from ..errors import ConvergenceError, ConvergenceWarning, DimensionError, InputError, MemoryLimitError, warn
 from ..numerics.eigen import Solver, as_solver, dense
 from ..numerics.eigen.trace_ratio import trace_ratio
 from ..numerics.memory import require

@@ -16,7 +16,7 @@ from eigenspan.graphs import KNN, affinity
 from eigenspan.graphs.weights.path_similarity import PathSimilarity
 from eigenspan.problem import Features, Form
 from eigenspan.problem import pairwise as pairwise_module
-from eigenspan.problem.forms import AllPairs, ByClass, PairWeights, Paths, Sparse
+from eigenspan.problem.forms import AllPairs, ByClass, PairWeights, Paths, Sparse, pair_affinity
 from eigenspan.problem.forms import all_pairs as costs
 from eigenspan.problem.pairwise import Pairwise
 from helpers import angle, pairwise, relative
@@ -43,7 +43,7 @@ def made(kind: str) -> PairWeights:
         return ByClass(SOME)
     if kind == "paths":
         return Paths(PathSimilarity().tree(graph, IRIS))
-    return AllPairs.of(IRIS, es.Heat(1.5))
+    return AllPairs(pair_affinity(IRIS, es.Heat(1.5)))
 
 
 def without_diagonal(W: Any) -> Any:
@@ -105,12 +105,12 @@ def test_every_kind_is_the_matrix_it_stands_for(kind: str, request: pytest.Fixtu
 def test_a_point_far_from_all_others_has_no_mean() -> None:
     """Its weights underflow: it costs nothing, and nothing is divided by zero."""
     X = np.vstack([IRIS[:20], [[1e3, 0, 0, 0]]])
-    W = AllPairs.of(X, es.Heat(1.0))
+    W = AllPairs(pair_affinity(X, es.Heat(1.0)))
     assert W.degrees()[20] == 1
     np.testing.assert_array_equal((W.row_stochastic() @ X)[20], 0)
     M = W.reconstruction().to_dense()
     np.testing.assert_array_equal(M[20], 0)
-    assert relative(M[:20, :20], residuals(AllPairs.of(IRIS[:20], es.Heat(1.0)).matrix.to_dense())) < 1e-12
+    assert relative(M[:20, :20], residuals(AllPairs(pair_affinity(IRIS[:20], es.Heat(1.0))).matrix.to_dense())) < 1e-12
 
 
 def test_the_diagonal_counts_where_it_is() -> None:

@@ -142,20 +142,17 @@ def rule_names(*without: Dependency) -> list[str]:
     return [name for name, rule in RULES.items() if rule._dependency not in without]
 
 
-def _names(*without: Dependency) -> Callable[[], str]:
-    return lambda: literal_set(rule_names(*without))
+class _RuleNames(TypeName):
+    """Metadata of ``weights=``: the names of the rules without some dependencies, and weight specifications."""
+
+    def __init__(self, *without: Dependency) -> None:
+        super().__init__(lambda: literal_set(rule_names(*without)), "weight specification")
 
 
 #: Types of ``weights=``: of edges, of the edges of a graph that the method computes itself, and of projections.
-Weights: TypeAlias = Annotated[
-    str | Bindable, str, HasMethods("bind"), TypeName(_names("paths"), "weight specification")
-]
-ComputedWeights: TypeAlias = Annotated[
-    str | Bindable, str, HasMethods("bind"), TypeName(_names("paths", "given"), "weight specification")
-]
-ProjectionWeights: TypeAlias = Annotated[
-    str | Bindable, str, HasMethods("bind"), TypeName(_names(), "weight specification")
-]
+Weights: TypeAlias = Annotated[str | Bindable, str, HasMethods("bind"), _RuleNames("paths")]
+ComputedWeights: TypeAlias = Annotated[str | Bindable, str, HasMethods("bind"), _RuleNames("paths", "given")]
+ProjectionWeights: TypeAlias = Annotated[str | Bindable, str, HasMethods("bind"), _RuleNames()]
 
 
 # ---------------------------------------------------------------------- rules
@@ -490,7 +487,7 @@ def affinity(graph: NeighbourGraph, weights: str | Bindable, X: Matrix | None) -
         if W.nnz == 0:
             raise GraphError(f"The graph of the {W.shape[0]} points has no edges to weigh.")
         if W.data.max() <= 0:
-            raise GraphError("All edge weights are zero: the kernel width is far too small for these distances.")
+            raise GraphError("All edge weights vanish: the kernel width is far too small for these distances.")
         return Affinity(W, rule, takes_given(weights))
 
 

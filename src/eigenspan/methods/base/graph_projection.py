@@ -18,7 +18,7 @@ from ...graphs import Needs, NeighbourGraph, as_graph, class_pairs, ensure_conne
 from ...graphs.weights.path_similarity import PathSimilarity
 from ...graphs.weights.rules import as_weights, refuse_found_edges
 from ...problem import Posed, Scatters, TraceProblem, with_ridge
-from ...problem.forms import AllPairs, ByClass, PairWeights
+from ...problem.forms import AllPairs, ByClass, PairWeights, pair_affinity
 from ...problem.forms.pair_weights import weights_on
 from .contract import FeatureReducer
 from .graph_embedding import Graph, pair_distances, warn_of_duplicates
@@ -118,7 +118,7 @@ def projection_weights(estimator: Any, points: Any, y: Any, weights: Any) -> Pai
     """The affinity: of a graph's edges, of all pairs, along paths, or of the classes when no other weights were asked for."""
     refuse_found_edges(estimator.graph, weights)
     if isinstance(estimator.graph, str) and estimator.graph == "all":
-        return AllPairs.of(points, weights or "heat", estimator.n_jobs)
+        return AllPairs(pair_affinity(points, weights or "heat", n_jobs=estimator.n_jobs))
     if by_class(estimator) and weights is None:
         return ByClass(y.codes)
     rule = as_weights(weights or "heat")

@@ -65,19 +65,6 @@ PROBLEMS = [
         },
     ),
     Kind(
-        "pairs.radial",
-        "problem.pairwise:RadialPairs",
-        {
-            "points": Floats("n", None),
-            "sigma": Floats("n"),
-            "mass": Floats("n"),
-            "groups": Many(Index(None, below="n"), container=tuple),
-            "hollow": Flag(),
-            "radial": Object("spec."),
-            "power": Number(0),
-        },
-    ),
-    Kind(
         "problem.trace",
         "problem.pose:TraceProblem",
         {

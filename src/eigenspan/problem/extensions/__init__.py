@@ -3,7 +3,7 @@
 from .barycentric import Barycentric, BarycentricRows
 from .gram import DistanceGram, FactorExtension, GeodesicGram, GramExtension, half_squares
 from .graph_kernels import CommuteTimeKernel, HeatKernel, ReconstructionKernel
-from .smoother import Eigenfunctions, KernelMap, eigenfunctions, kernel_map
+from .smoother import eigenfunctions, kernel_map
 from .smoother_specs import NormalizedKernels, SmoothedEigenfunctions
 from .walk import Walk, WalkRows, walk_rows
 
@@ -12,12 +12,10 @@ __all__ = [
     "BarycentricRows",
     "CommuteTimeKernel",
     "DistanceGram",
-    "Eigenfunctions",
     "FactorExtension",
     "GeodesicGram",
     "GramExtension",
     "HeatKernel",
-    "KernelMap",
     "NormalizedKernels",
     "ReconstructionKernel",
     "SmoothedEigenfunctions",

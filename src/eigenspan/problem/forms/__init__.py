@@ -3,7 +3,6 @@
 Each states the shape, symmetry, definiteness and null vectors of what it returns.
 """
 
-from ..form import diagonal, factor_gram, gram, identity
 from .all_pairs import every_pair, local_fisher, other_class, pair_affinity, same_class
 from .class_scatter import between, centring, class_average, total, within
 from .graph_laplacian import class_graph, counted, degree, degrees, laplacian
@@ -24,12 +23,8 @@ __all__ = [
     "counted",
     "degree",
     "degrees",
-    "diagonal",
     "every_pair",
-    "factor_gram",
-    "gram",
     "hessian_alignment",
-    "identity",
     "laplacian",
     "local_fisher",
     "modified_alignment",

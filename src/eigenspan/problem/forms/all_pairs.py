@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._diagnostics import stage
-from ..._types import Array, Index, Matrix
-from ...graphs.weights.rules import Bindable, PairScales, scales_of_pairs
+from ..._types import Index, Matrix
+from ...graphs.weights.rules import Bindable, scales_of_pairs
 from ..form import Form, to_array
 from ..pairwise import Pairwise, RadialPairs
 
@@ -65,17 +65,12 @@ def pair_affinity(
         n = points.shape[0]
         groups = [np.arange(n)] if codes is None else [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
         scales = scales_of_pairs(weights, points, groups, n_jobs)
-        factor, W = 1.0, _weighed(points - points.mean(axis=0), scales, tuple(group for group in groups if group.size))
+        parts = points - points.mean(axis=0), scales.sigma, np.ones(n), tuple(group for group in groups if group.size)
+        W = Pairwise(*parts) if scales.radial is None else RadialPairs(*parts, radial=scales.radial)
+        factor = 1.0
         if scales.power != 1.0:
             before, W = W.square_sum(), W.powered(scales.power)
             factor = float(np.sqrt(before / W.square_sum()))
         if n * n <= _SMALL:
             return Form(n, dense=factor * W.to_dense())
         return Form(n, pairs=((factor, W),))
-
-
-def _weighed(centred: Array, scales: PairScales, groups: tuple[Index, ...]) -> Pairwise:
-    ones = np.ones(centred.shape[0])
-    if scales.radial is None:
-        return Pairwise(centred, scales.sigma, ones, groups)
-    return RadialPairs(centred, scales.sigma, ones, groups, radial=scales.radial)

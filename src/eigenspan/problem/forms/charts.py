@@ -17,15 +17,7 @@ from ..._types import Array, Index
 from ...numerics.eigen import dense
 from ..form import Form
 from ..orientation import orientation_of
-from .local_alignment import (
-    _OTHER_PLANES,
-    Blocks,
-    assembled,
-    check_local,
-    gathered,
-    principal_axes,
-    tangent,
-)
+from .local_alignment import _OTHER_PLANES, Blocks, assembled, check_local, gathered, principal_axes, tangent
 from .open_planes import OpenPlanes
 
 #: Turns between rotations and the linear map, at most.

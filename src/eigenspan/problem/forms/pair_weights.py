@@ -25,7 +25,6 @@ from ...graphs.neighbours.graph import NeighbourGraph
 from ...graphs.weights.path_similarity import MergeTree, PathSimilarity
 from ...graphs.weights.rules import Bindable, affinity, as_weights
 from ..form import Form, diagonal
-from .all_pairs import pair_affinity
 from .graph_laplacian import class_graph, laplacian
 from .reconstruction_form import reconstruction, row_stochastic
 
@@ -135,10 +134,6 @@ class AllPairs(_Implicit):
 
     W: Form
     graph: None = None
-
-    @staticmethod
-    def of(points: Any, weights: Any, n_jobs: int | None = None) -> AllPairs:
-        return AllPairs(pair_affinity(points, weights, n_jobs=n_jobs))
 
     @property
     def matrix(self) -> Form:
