@@ -44,7 +44,7 @@ COUNTERS: dict[str, Callable[[], float]] = {
     "signatures with Any in the input, %": lambda: 100 * source.any_share(source.in_room(source.INPUT)),
     "repeated module names": lambda: len(source.repeated_module_names()),
     "public names with two homes": lambda: len(source.repeated_public_names()),
-    "names that two packages export": 0lambda: len(source.exported_twice()),
+    "names that two packages export": lambda: len(source.exported_twice()),
     "lines that only name a parameter": lambda: source.shared_parameter_lines(),
     "code lines of the engine": lambda: source.code_lines(),
     "code lines of the longest function": lambda: source.longest_functions(1)[0][0],
