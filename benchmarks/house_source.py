@@ -61,6 +61,8 @@ ROW_DECLARATIONS = frozenset({"one_pass", "blocks"})
 ROW_WORDS = re.compile(r"lazy|on_disk|memmap|[Dd]ask")
 #: Statements of a problem for rows in memory, and for another storage.
 IN_MEMORY, OTHER_STORAGE = ("_pose", "_pose_graph"), ("_pose_scatters", "_pose_lazily", "_fit_sums")
+#: Declaration of the type of a fitted attribute: documentation for type checkers.
+ATTRIBUTE = re.compile(r"\s+\w+_: .+ = attribute\(\)")
 #: Folder of calls that a type checker must reject, one on each line that ends with the comment.
 WRONG_CALLS, WRONG = CHECKOUT / "tests" / "project" / "wrong_calls", "# wrong"
 
@@ -108,7 +110,7 @@ class Module:
 
     @cached_property
     def code_lines(self) -> set[int]:
-        """Line numbers of code: blank lines, comments and docstrings are left out."""
+        """Line numbers of code: blank lines, comments, docstrings and declared types of fitted attributes are left out."""
         skipped = {
             tokenize.COMMENT,
             tokenize.NL,
@@ -121,8 +123,9 @@ class Module:
         found = {
             line for token in tokens if token.type not in skipped for line in range(token.start[0], token.end[0] + 1)
         }
-        blank = {number for number, line in enumerate(self.text.splitlines(), 1) if not line.strip()}
-        return found - self.docstring_lines - blank
+        lines = list(enumerate(self.text.splitlines(), 1))
+        left_out = {number for number, line in lines if not line.strip() or ATTRIBUTE.match(line)}
+        return found - self.docstring_lines - left_out
 
     def functions(self) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
         for node in ast.walk(self.tree):

@@ -22,9 +22,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Annotated, Any, ClassVar, Literal, Union, dataclass_transform, get_args, get_origin, get_type_hints
 
-from sklearn.base import BaseEstimator
-
-from ._compat import HasMethods, Interval, Options, StrOptions, make_constraint
+from ._compat import BaseEstimator, HasMethods, Interval, Options, StrOptions, make_constraint
 from .errors import ParameterError
 
 
@@ -136,8 +134,23 @@ class _Declared:
 
 
 def parameter(*, default: Any = inspect.Parameter.empty, kw_only: bool = True) -> Any:
-    """A parameter that a plain default cannot declare: one that may be given by position, or must be given."""
+    """Declare a parameter that a plain default cannot: one that may be given by position, or must be given."""
     return _Declared(default, kw_only)
+
+
+class _FittedAttribute:
+    """Type of the mark of a fitted attribute."""
+
+
+_FITTED = _FittedAttribute()
+
+
+def attribute(*, init: Literal[False] = False) -> Any:
+    """Declare the type of an attribute that a fit sets, ``graph_: NeighbourGraph = attribute()``, which is not a parameter.
+
+    The class has no attribute of this name; ``init`` is for type checkers.
+    """
+    return _FITTED
 
 
 class _Constraints:
@@ -151,7 +164,7 @@ class _Constraints:
         return dict(cls._constraints)
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(parameter,))
+@dataclass_transform(kw_only_default=True, field_specifiers=(parameter, attribute))
 class Declared(BaseEstimator):
     """Estimators and specifications whose constructor is what they and their bases declare.
 
@@ -164,6 +177,8 @@ class Declared(BaseEstimator):
     _parameter_constraints: ClassVar[Any] = _Constraints()
 
     def __init_subclass__(cls, **options: Any) -> None:
+        for name in [name for name, value in vars(cls).items() if value is _FITTED]:
+            delattr(cls, name)
         cls._own_parameters = {
             name: value if isinstance(value, _Declared) else _Declared(value)
             for name in inspect.get_annotations(cls)

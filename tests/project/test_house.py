@@ -70,8 +70,9 @@ def test_every_module_has_a_place_in_the_table_of_rooms() -> None:
 
 def test_code_lines_leave_out_prose() -> None:
     text = '"""One.\n\nTwo."""\n\n# why\nx = """a\n\nb"""\n\n\ndef f(a: int) -> int:\n    """Three."""\n    return (\n        a\n    )\n'
+    text += "class A:\n    n_: int = attribute()\n    m: int = 1\n"
     module = source.Module(source.ROOT / "core" / "none.py", text)
-    assert module.code_lines == {6, 8, 11, 13, 14, 15}
+    assert module.code_lines == {6, 8, 11, 13, 14, 15, 16, 18}
 
 
 def test_signatures_with_any_are_found() -> None:

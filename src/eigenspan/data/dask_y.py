@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import Index
 from ..errors import LabelError
 from ..numerics.memory import require
-from .labels import as_numbers, check_classes, code_classes, label_array, refuse_continuous
+from .labels import as_numbers, check_classes, code_classes, label_array, read_classes, refuse_continuous
 from .rows.dask_rows import LazyRows
-
-Index = NDArray[np.intp]
+from .y_values import Classes, Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +68,11 @@ class LazyClasses:
     @property
     def count(self) -> int:
         return int(self.names.size)
+
+    def take(self, rows: Index) -> Classes:
+        """Return the classes of some rows, in memory."""
+        unlabeled, name = self._rule["unlabeled"], self._rule["name"]
+        return read_classes(self.labels.take(rows).ravel(), len(rows), unlabeled=unlabeled, name=name, at_least=0)
 
     def sums(self, rows: LazyRows, function: Callable[[Any, Index, int], Any]) -> Any:
         """``function(block, codes, classes)`` of every block, added up class by class, in one pass."""
@@ -174,6 +179,10 @@ class LazyNumbers:
             )
         return LazyNumbers(held, told.known, told.levels)
 
+    def take(self, rows: Index) -> Numbers:
+        """Return the numbers of some rows, in memory."""
+        return Numbers(self.column.take(rows))
+
     def ranked(self, ranks: Index) -> NDArray[np.float64]:
         """The numbers with these ranks, counted from zero: each of four passes settles sixteen bits of them."""
         ranks, found = np.asarray(ranks, dtype=np.int64).copy(), np.zeros(len(ranks), dtype=np.uint64)
@@ -184,7 +193,7 @@ class LazyNumbers:
             digit = np.array([np.searchsorted(below[w], r, side="right") for w, r in zip(which, ranks, strict=True)])
             ranks -= np.where(digit > 0, below[which, np.maximum(digit - 1, 0)], 0)
             found |= digit.astype(np.uint64) << np.uint64(shift)
-        return _value_of(found)
+        return np.where(found & _SIGN, found ^ _SIGN, ~found).view(np.float64)  # the inverse of `_key_of`
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,10 +232,6 @@ def _key_of(values: Any) -> NDArray[np.uint64]:
     """Whole numbers in the order of the numbers."""
     bits = (values + 0.0).view(np.uint64)  # −0 as 0
     return np.where(bits & _SIGN, ~bits, bits | _SIGN)
-
-
-def _value_of(keys: NDArray[np.uint64]) -> NDArray[np.float64]:
-    return np.where(keys & _SIGN, keys ^ _SIGN, ~keys).view(np.float64)
 
 
 def _digits(shift: int, prefixes: NDArray[np.uint64], y: Any) -> NDArray[np.int64]:

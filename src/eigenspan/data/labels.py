@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from .._checks import kinds_of, refuse_complex
+from .._types import Index
 from ..errors import LabelError, LabelWarning, warn
 from .y_values import Classes
-
-Index = NDArray[np.intp]
 
 
 def read_classes(y: Any, n: int, *, unlabeled: Any = -1, name: str = "This method", at_least: int = 2) -> Classes:
@@ -21,8 +20,7 @@ def read_classes(y: Any, n: int, *, unlabeled: Any = -1, name: str = "This metho
     NaN and None mark unlabelled points, and so does `unlabeled`: −1 in semi-supervised methods, as in scikit-learn; None, no such
     mark, in supervised ones. With ``at_least=0`` these are the labels of some of the rows, of which all may be unlabelled.
     """
-    if y is None:
-        raise LabelError(f"{name} requires y to be passed, but the target y is None.")
+    refuse_none(y, name)
     try:
         y = label_array(y, warn=True)
     except ValueError as refusal:
@@ -77,6 +75,12 @@ def label_array(y: Any, *, warn: bool = False) -> NDArray[Any]:
         holes = not isinstance(y.dtype, np.dtype) and y.isna().any()
         y = np.asarray(y, dtype=object if holes else getattr(y.dtype, "numpy_dtype", None))
     return column_or_1d(y, warn=warn)
+
+
+def refuse_none(y: object, name: str, more: str = ".", error: type[Exception] = LabelError) -> None:
+    """Raise if y is missing; `more` ends the message."""
+    if y is None:
+        raise error(f"{name} requires y to be passed, but the target y is None{more}")
 
 
 def refuse_masks(y: Any) -> None:

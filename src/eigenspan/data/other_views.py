@@ -1,7 +1,8 @@
-"""What y holds where it is another view of the points: a table of numbers over the same rows."""
+"""Other views of the points as y: tables of numbers over the same rows."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,23 +11,25 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
 from .._checks import kinds_of, refuse_complex, refuse_no_table
+from .._types import Index
 from ..errors import InputError
 from ..numerics.memory import refuse_lazy
+from .labels import refuse_none
 from .rows.dask_rows import LazyRows
 from .rows.storage import is_tall, refuse_non_finite, refuse_out_of_range
 from .x import KernelValues, Points
 
 
 @dataclass(frozen=True)
-class OtherView:
-    """Another table over the same points, for methods that bring two together.
+class _Views:
+    """How other tables over the same points are read.
 
     Attributes
     ----------
     sparse : bool
         It may be sparse.
     one_pass : bool
-        Sums over the rows look for NaN in a tall one.
+        A tall table is not checked for NaN here: the sums over its rows check it.
     kernel : bool
         It holds values of a kernel.
     """
@@ -37,17 +40,8 @@ class OtherView:
     one_pass: bool = False
     kernel: bool = False
 
-    def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> Any:
-        if y is None:
-            raise InputError(f"{name} requires y to be passed, but the target y is None: the other view of the points.")
-        return self._table(y, n, name, "y")
-
-    def read_lazy(self, y: Any, rows: LazyRows, *, name: str, unlabeled: Any) -> Any:
-        if y is None:
-            raise InputError(f"{name} requires y to be passed, but the target y is None: the other view of the points.")
-        return Points(rows.beside(y, numbers=True), True)
-
-    def _table(self, y: Any, n: int, name: str, label: str) -> Any:
+    def _table(self, y: Any, n: int, name: str, label: str = "y") -> Points | KernelValues:
+        refuse_none(y, name, ": the other view of the points.", InputError)
         unseen = self.one_pass and is_tall(y)
         Y = read_view(y, sparse=self.sparse, finite=not unseen, name=label)
         if Y.shape[0] != n:
@@ -56,27 +50,46 @@ class OtherView:
             )
         return KernelValues(Y) if self.kernel else Points(Y, unseen)
 
+    def _lazy_table(self, y: Any, rows: LazyRows, name: str, label: str = "y") -> Points:
+        refuse_none(y, name, ": the other view of the points.", InputError)
+        return Points(rows.beside(y, label, numbers=True), True)
 
-@dataclass(frozen=True)
-class OtherViews(OtherView):
-    """Any number of them, in a tuple; a table by itself is the only one."""
 
-    def read_lazy(self, y: Any, rows: LazyRows, *, name: str, unlabeled: Any) -> tuple[Any, ...]:
-        if not isinstance(y, tuple):
-            return (super().read_lazy(y, rows, name=name, unlabeled=unlabeled),)
-        names = view_names(len(y) + 1)[1:]
-        return tuple(Points(rows.beside(view, label, numbers=True), True) for view, label in zip(y, names, strict=True))
+class OtherView(_Views):
+    """One other table, for methods that bring two views together."""
 
-    def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> tuple[Any, ...]:
-        if not isinstance(y, tuple):
-            return (super().read(y, n, name=name, unlabeled=unlabeled),)
-        return tuple(
-            self._table(view, n, name, label) for view, label in zip(y, view_names(len(y) + 1)[1:], strict=True)
-        )
+    def read(self, y: Any, n: int, *, name: str, unlabeled: object) -> Points | KernelValues:
+        return self._table(y, n, name)
+
+    def read_lazy(self, y: Any, rows: LazyRows, *, name: str, unlabeled: object) -> Points:
+        return self._lazy_table(y, rows, name)
+
+
+class OtherViews(_Views):
+    """One table, or a tuple of any number of tables."""
+
+    def read(self, y: Any, n: int, *, name: str, unlabeled: object) -> ViewTables:
+        return ViewTables(self._table(view, n, name, label) for view, label in _labelled(y))
+
+    def read_lazy(self, y: Any, rows: LazyRows, *, name: str, unlabeled: object) -> ViewTables:
+        return ViewTables(self._lazy_table(view, rows, name, label) for view, label in _labelled(y))
+
+
+def _labelled(y: Any) -> Iterator[tuple[Any, str]]:
+    """Yield the tables in y with their names in messages."""
+    views = y if isinstance(y, tuple) else (y,)
+    return zip(views, view_names(len(views) + 1)[1:], strict=True)
+
+
+class ViewTables(tuple[Points | KernelValues, ...]):
+    """Several views of the same points."""
+
+    def take(self, rows: Index) -> ViewTables:
+        return ViewTables(view.take(rows) for view in self)
 
 
 def view_names(count: int) -> list[str]:
-    """What messages call the views."""
+    """Return the names of the views in messages."""
     return ["X", "y"] if count == 2 else ["X", *(f"X[{i}]" for i in range(1, count))]
 
 

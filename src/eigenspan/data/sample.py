@@ -1,41 +1,52 @@
-"""One set of training data, read and checked."""
+"""Training data after validation."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import Index, Matrix
 from ..numerics.nearest.row_lookup import Contraction
-from .y_values import Coordinates
+from .x import XKind
+from .y_values import Coordinates, YKind
 
-Index = NDArray[np.intp]
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    X_co = TypeVar("X_co", bound=XKind, covariant=True, default=XKind)
+    Y_co = TypeVar("Y_co", bound=YKind | None, covariant=True, default=Any)
+else:  # typing.TypeVar has no defaults before Python 3.13
+    from typing import TypeVar
+
+    X_co, Y_co = TypeVar("X_co", covariant=True), TypeVar("Y_co", covariant=True)
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
-    """What a method is fitted to.
+class Sample(Generic[X_co, Y_co]):
+    """The data that a method is fitted to.
+
+    ``Sample[Points, Classes]`` is the type of points with labels; ``Sample`` alone accepts every kind.
 
     Attributes
     ----------
     x : Points, Distances, Affinities or KernelValues
-    y : Classes, Numbers, Actions, Coordinates or None
-        What the method declared to read from y.
+    y : Classes, Numbers, Actions, Coordinates, … or None
+        The kind of y that the method declares.
     table : ndarray or sparse matrix
-        X as it was checked, in the precision that results are returned in.
+        X after validation, in the precision of the results.
     given : object
-        y as it came, for what is handed on to others.
+        y as the user passed it, for estimators that are fitted on the way.
     rows : ndarray of int or None
-        Of a subset: which rows of X these are.
+        Row numbers in X, if this is a subset.
     features : Features or None
-        A basis over X that was built before, for fits that differ in other things.
+        A basis over X that was built before, for fits that differ in other parameters only.
     """
 
-    x: Any
-    y: Any = None
-    table: Any = None
+    x: X_co
+    y: Y_co
+    table: Matrix = None
     given: Any = None
     rows: Index | None = None
     features: Any = None
@@ -46,28 +57,23 @@ class Sample:
 
     @property
     def places(self) -> Index:
-        """The rows of X that these are."""
+        """Row numbers of the points in X."""
         return np.arange(self.n) if self.rows is None else self.rows
 
     def found(self, rows: Index) -> Index:
-        """Which of these points the given rows of X are, or are copies of; rows that are none of them are passed over."""
+        """Return the points that equal the given rows of X; rows without an equal point are ignored."""
         if self.x.pairs:
             return np.flatnonzero(np.isin(self.places, rows))
         found = self.x.known()(self.table[rows])
         return np.unique(found[found >= 0])
 
-    def distinct(self, groups: Contraction) -> Sample:
-        """One row of each group of equal ones, with their number as its mass."""
-        some = self.take(groups.first)
+    def distinct(self, groups: Contraction) -> Self:
+        """Return one row per group of equal rows, with the number of rows as its mass."""
+        some: Any = self.take(groups.first)
         known = self.y.distinct(groups) if isinstance(self.y, Coordinates) else some.y
-        return replace(some, x=replace(some.x, masses=groups.masses), y=known)
+        return cast(Self, replace(some, x=replace(some.x, masses=groups.masses), y=known))
 
-    def take(self, rows: Index) -> Sample:
-        """Some of the points, with what is known of them."""
-        return replace(
-            self,
-            x=self.x.take(rows),
-            y=None if self.y is None else self.y.take(rows),
-            rows=rows if self.rows is None else self.rows[rows],
-            features=None,
-        )
+    def take(self, rows: Index) -> Self:
+        """Return some of the points with their y."""
+        some: Any = {"x": self.x.take(rows), "y": None if self.y is None else self.y.take(rows)}
+        return replace(self, **some, rows=rows if self.rows is None else self.rows[rows], features=None)

@@ -1,44 +1,45 @@
-"""What X holds: points, or what is known of pairs of points. Each kind has its own neighbours, look-up and subset."""
+"""The kinds of X: points, or a square table over pairs of points. Each kind has its own neighbours, look-up and subset."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, NoReturn, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from .._checks import refuse_unless_sizes
+from .._types import Array, Index, Matrix
 from ..errors import DimensionError, GraphError, InputError, KernelError
 from ..numerics.nearest.pair_matrices import settled_rows
 from ..numerics.nearest.row_lookup import Contraction, RowIndex, ZeroDistance, all_equal
 from .pair_tables import accept_distances
 from .rows.storage import Elsewhere, refuse_out_of_range
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+#: Returns the index of the equal training point for each row, -1 if there is none.
+Lookup: TypeAlias = Callable[[Matrix], Index]
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Coordinates, a row a point: dense or sparse, in memory or in a file.
+    """Coordinates, one row per point: dense or sparse, in memory, in a file or in the blocks of a Dask collection.
 
     Attributes
     ----------
-    values : ndarray or csr_array of shape (n, D)
+    values : ndarray, csr_array or LazyRows of shape (n, D)
     one_pass : bool
-        Not looked through for NaN and infinity yet: the one pass over the rows will do it.
+        The values have not been checked for NaN and infinity: the single pass over the rows checks them.
     masses : ndarray of shape (n,) or None
-        How many equal rows each row stands for; None where each stands for itself alone.
+        Number of equal rows that each row represents; None if it is one for every row.
     """
 
     values: Any
     one_pass: bool = False
     masses: Array | None = None
 
-    pairs: ClassVar[bool] = False
+    pairs: ClassVar[Literal[False]] = False
 
     @property
     def n(self) -> int:
@@ -46,31 +47,31 @@ class Points:
 
     @property
     def count(self) -> int:
-        """Rows that these stand for, copies counted."""
+        """Number of rows that these represent, duplicates included."""
         return self.n if self.masses is None else int(self.masses.sum())
 
     @property
-    def points(self) -> Any:
-        """The coordinates; None where pairs are all that is known."""
+    def points(self) -> Matrix:
+        """The coordinates; None for tables over pairs."""
         return self.values
 
     @property
-    def arriving(self) -> Any:
-        """The rows as new points have them."""
+    def arriving(self) -> Matrix:
+        """The rows of these points in the format in which new points are passed to the map."""
         return self.values
 
     @property
-    def under_kernel(self) -> Any:
-        """What a kernel is taken of."""
+    def under_kernel(self) -> Matrix:
+        """The argument of a kernel."""
         return self.values
 
     @property
     def lazy(self) -> bool:
-        """The rows lie elsewhere, and are worked on there."""
+        """Whether the rows are in the blocks of a Dask collection."""
         return isinstance(self.values, Elsewhere)
 
     def take(self, rows: Index) -> Points:
-        """Some of the points; in memory, wherever the others are."""
+        """Return some of the points, in memory."""
         if self.lazy:
             found = self.values[rows]
             refuse_out_of_range(found)
@@ -81,25 +82,26 @@ class Points:
     def _index(self) -> RowIndex:
         return RowIndex.build(self.values)
 
-    def known(self) -> Any:
-        """The look-up of training points among new ones."""
+    def known(self) -> Lookup:
+        """Return the look-up of training points among new ones."""
         return self._index
 
     def copies(self) -> Contraction | None:
-        """The rows as groups of equal ones; None where all differ."""
+        """Return the groups of equal rows; None if all rows are distinct."""
         return self._index.copies()
 
-    def coordinates(self, use: str, instead: str) -> Any:
-        """The coordinates that `use` needs; pairs have none, and `instead` is what to do there."""
+    def coordinates(self, use: str, instead: str) -> Matrix:
+        """Return the coordinates, which `use` needs. Tables over pairs raise an error that recommends `instead`."""
         return self.values
 
     def refuse_one_place(self) -> None:
+        """Raise if all rows are equal."""
         if all_equal(self.values):
             raise DimensionError(f"All {self.n} rows coincide: there are no dimensions to show.")
 
     @staticmethod
-    def accept_new(values: Any) -> Any:
-        """Rows of new points; any numbers can be coordinates."""
+    def accept_new(values: Matrix) -> Matrix:
+        """Return rows of new points unchanged: any numbers can be coordinates."""
         return values
 
 
@@ -112,15 +114,15 @@ class Pairs:
     whole : ndarray or csr_array of shape (n, n)
         The table as it was given.
     rows : ndarray of int or None
-        The points that are left of it, None for all.
+        Indices of the points that are left, None for all.
     """
 
-    whole: Any
+    whole: Matrix
     rows: Index | None = None
 
-    pairs: ClassVar[bool] = True
-    lazy: ClassVar[bool] = False
-    one_pass: ClassVar[bool] = False
+    pairs: ClassVar[Literal[True]] = True
+    lazy: ClassVar[Literal[False]] = False
+    one_pass: ClassVar[Literal[False]] = False
     points: ClassVar[None] = None
     masses: ClassVar[None] = None
     noun: ClassVar[str]
@@ -135,7 +137,7 @@ class Pairs:
         return self.n
 
     def copies(self) -> None:
-        """Every point of a table counts for itself, also where a distance is zero."""
+        """Return None: points of a table are not merged, even if their distance is zero."""
 
     @cached_property
     def values(self) -> Any:
@@ -143,31 +145,34 @@ class Pairs:
         return self.whole if self.rows is None else self.whole[self.rows][:, self.rows]
 
     @property
-    def under_kernel(self) -> Any:
-        """Itself: the values are there already."""
+    def under_kernel(self) -> Self:
+        """The table itself, which holds the values of the kernel."""
         return self
 
     @property
-    def arriving(self) -> Any:
+    def arriving(self) -> Matrix:
         return self.whole if self.rows is None else self.whole[self.rows]
 
-    def take(self, rows: Index) -> Any:
+    def take(self, rows: Index) -> Self:
         return replace(self, rows=rows if self.rows is None else self.rows[rows])
 
-    def coordinates(self, use: str, instead: str) -> Any:
+    def known(self) -> Lookup:
+        raise NotImplementedError
+
+    def coordinates(self, use: str, instead: str) -> NoReturn:
         raise InputError(f'{use}, and X holds {self.noun} instead (graph= or metric= is "precomputed"): {instead}.')
 
     def refuse_one_place(self) -> None:
-        """Whether points coincide is for those to find who look at the numbers."""
+        """Accept any table: the methods that use it check whether all points coincide."""
 
     @classmethod
-    def read(cls, values: Any) -> Any:
-        """The table as it was given, in double precision."""
+    def read(cls, values: Matrix) -> Self:
+        """Return the table as it was given, in double precision."""
         return cls(as_rows(values))
 
     @classmethod
-    def accept_new(cls, values: Any) -> Any:
-        """Rows of new points, rounding errors settled; refused where they are negative or NaN."""
+    def accept_new(cls, values: Matrix) -> Matrix:
+        """Return rows of new points without rounding errors; raise if values are negative or NaN."""
         values, what = settled_rows(values, distances=cls._distances), cls.noun
         where = f"Rows of new points hold their {what} to the points that were fitted."
         refuse_unless_sizes(values.data if sp.issparse(values) else values, what.capitalize(), where, GraphError)
@@ -176,31 +181,31 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False)
 class Distances(Pairs):
-    """Distances between points, dense, or sparse with those unknown left out."""
+    """Distances between points: dense, or sparse without the unknown ones."""
 
     noun: ClassVar[str] = "distances"
     _distances: ClassVar[bool] = True
 
     @classmethod
-    def read(cls, values: Any) -> Distances:
+    def read(cls, values: Matrix) -> Self:
         return cls(accept_distances(as_rows(values)))
 
-    def known(self) -> Any:
+    def known(self) -> Lookup:
         return ZeroDistance(self.rows)
 
 
 @dataclass(frozen=True, eq=False)
 class Affinities(Pairs):
-    """Weights of edges, zero or absent where there is none."""
+    """Weights of edges, zero or absent where there is no edge."""
 
     noun: ClassVar[str] = "affinities"
 
     @classmethod
-    def read(cls, values: Any) -> Affinities:
+    def read(cls, values: Matrix) -> Self:
         return cls(settled_rows(as_rows(values), distances=False))
 
-    def known(self) -> Any:
-        """By the whole row: nothing else tells that an affinity is one with the point itself."""
+    def known(self) -> Lookup:
+        """Return a look-up by the whole row: a single affinity does not identify a point."""
         return replace(RowIndex.build(self.arriving), points=None)
 
 
@@ -210,17 +215,21 @@ class KernelValues(Pairs):
 
     noun: ClassVar[str] = "kernel values"
 
-    def coordinates(self, use: str, instead: str) -> Any:
+    def coordinates(self, use: str, instead: str) -> NoReturn:
         raise KernelError(f"{use}, and X holds {self.noun} instead: {instead}.")
 
     @classmethod
-    def accept_new(cls, values: Any) -> Any:
-        """Rows of new points; any numbers can be inner products."""
+    def accept_new(cls, values: Matrix) -> Matrix:
+        """Return rows of new points unchanged: any numbers can be inner products."""
         return values
 
 
-def as_rows(X: Any, as_they_are: bool = False) -> Any:
-    """Rows in double precision, unless dense ones may stay as they are; sparse ones as a CSR array."""
+#: The kinds of X.
+XKind: TypeAlias = Points | Distances | Affinities | KernelValues
+
+
+def as_rows(X: Matrix, as_they_are: bool = False) -> Matrix:
+    """Return rows in double precision, sparse ones as a CSR array; dense ones keep their precision if `as_they_are`."""
     if sp.issparse(X):
         return sp.csr_array(X, dtype=np.float64)
     return X if as_they_are or X.dtype == np.float64 else X.astype(np.float64)

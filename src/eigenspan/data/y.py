@@ -7,18 +7,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from .._checks import refuse_no_table
+from .._types import Array
 from ..errors import InputError, LabelError
 from .dask_y import LazyClasses, LazyNumbers
-from .labels import all_missing, as_numbers, label_array, read_classes, refuse_masks, split_missing
+from .labels import all_missing, as_numbers, label_array, read_classes, refuse_masks, refuse_none, split_missing
 from .rows.dask_rows import LazyRows
 from .y_values import Actions, Classes, Coordinates, Numbers
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 class Reader(Protocol):
@@ -50,8 +47,7 @@ class ClassLabels:
         return read_classes(y, n, unlabeled=unlabeled, name=name, at_least=self.at_least)
 
     def read_lazy(self, y: Any, rows: LazyRows, *, name: str, unlabeled: Any) -> LazyClasses:
-        if y is None:
-            raise LabelError(f"{name} requires y to be passed, but the target y is None.")
+        refuse_none(y, name)
         return LazyClasses(rows.beside(y), unlabeled=unlabeled, name=name, at_least=self.at_least)
 
 
@@ -79,8 +75,7 @@ class Responses:
         return Numbers(read_numbers(y, n, name))
 
     def read_lazy(self, y: Any, rows: LazyRows, *, name: str, unlabeled: Any) -> LazyClasses | LazyNumbers:
-        if y is None:
-            raise LabelError(f"{name} requires y to be passed, but the target y is None.")
+        refuse_none(y, name)
         column = rows.beside(y)
         if _is_plain_number(column.meta) or not column.reduce(names_classes, operator.or_):
             return LazyNumbers.of(column, name)
@@ -113,8 +108,7 @@ class KnownPlaces:
 # ---------------------------------------------------------------------- numbers, actions, coordinates
 def read_numbers(y: Any, n: int, name: str, *, differ: bool = True) -> Array:
     """Numbers to be predicted as an (n, q) array; a row with a NaN or None has none."""
-    if y is None:
-        raise LabelError(f"{name} requires y to be passed, but the target y is None.")
+    refuse_none(y, name)
     refuse_masks(y)
     if hasattr(y, "toarray"):
         raise LabelError(f"y is a sparse matrix of shape {y.shape}: pass y.toarray().")
@@ -159,8 +153,7 @@ def _is_plain_number(meta: Any) -> bool:
 
 def read_actions(y: Any, n: int, name: str) -> Actions:
     """Codes of the n − 1 actions, −1 where none is known, and the actions."""
-    if y is None:
-        raise LabelError(f"{name} requires y to be passed, but the target y is None: the actions between rows.")
+    refuse_none(y, name, ": the actions between rows.")
     y = label_array(y, warn=True)
     if y.size not in (n - 1, n):
         raise LabelError(
@@ -176,11 +169,8 @@ def read_actions(y: Any, n: int, name: str) -> Actions:
 
 def read_coordinates(y: Any, n: int, d: int, name: str) -> Array:
     """The given coordinates, (n, d), with rows of NaN for unknown points."""
-    if y is None:
-        raise InputError(
-            f"{name} requires y to be passed, but the target y is None. Pass an array of shape ({n}, {d}): the known coordinates, and "
-            "rows of NaN for the other points."
-        )
+    advice = f". Pass an array of shape ({n}, {d}): the known coordinates, and rows of NaN for the other points."
+    refuse_none(y, name, advice, InputError)
     refuse_no_table(y, "y")
     refuse_masks(y)
     rule: Any = {"dtype": np.float64, "ensure_2d": False, "ensure_all_finite": False, "ensure_min_samples": 0}

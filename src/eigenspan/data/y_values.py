@@ -1,17 +1,22 @@
-"""What y holds: classes, numbers, actions or known coordinates, each a row a point."""
+"""The kinds of y in memory: classes, numbers, actions and known coordinates."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import Array, Index, Mask
 from ..numerics.nearest.row_lookup import Contraction
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+
+class YKind(Protocol):
+    """Values of y, one per point or for all points together."""
+
+    def take(self, rows: Index) -> YKind:
+        """Return the values for some of the points."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +30,7 @@ class Classes:
     names : ndarray of shape (c,)
         The labels themselves.
     given : ndarray of shape (n,)
-        As they came, marks of missing ones included.
+        The labels as the user passed them, including those that mark unlabelled points.
     """
 
     codes: Index
@@ -37,7 +42,7 @@ class Classes:
         return int(self.names.size)
 
     @property
-    def known(self) -> NDArray[np.bool_]:
+    def known(self) -> Mask:
         return np.asarray(self.codes >= 0)
 
     def take(self, rows: Index) -> Classes:
@@ -46,12 +51,12 @@ class Classes:
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Numbers to be predicted, (n, q); a row with a NaN has none."""
+    """Numbers to be predicted, of shape (n, q). A row with a NaN is unknown."""
 
     values: Array
 
     @property
-    def known(self) -> NDArray[np.bool_]:
+    def known(self) -> Mask:
         return np.asarray(~np.isnan(self.values).any(axis=1))
 
     def take(self, rows: Index) -> Numbers:
@@ -60,7 +65,7 @@ class Numbers:
 
 @dataclass(frozen=True, eq=False)
 class Actions:
-    """What leads from each row to the next: n − 1 codes, −1 where it is not known. They belong to all rows, whichever are left."""
+    """Actions between consecutive rows: n − 1 codes, −1 for unknown ones. A subset of the rows keeps all of them."""
 
     codes: Index
     names: NDArray[Any]
@@ -71,25 +76,33 @@ class Actions:
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """Places of the points that are known, (n, d), and rows of NaN for the others; how many known rows each stands for, None for one."""
+    """Coordinates of the points whose position is known, of shape (n, d).
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, d)
+        Rows of NaN for points that are not known.
+    counts : ndarray of shape (n,) or None
+        Number of known rows that each point represents; None means one for each known point.
+    """
 
     values: Array
     counts: Array | None = None
 
     @property
-    def known(self) -> NDArray[np.bool_]:
+    def known(self) -> Mask:
         return ~np.isnan(self.values[:, 0])
 
     @property
     def weights(self) -> Array:
-        """Known rows that each point stands for, none of a point that is not known."""
+        """Number of known rows that each point represents, zero for unknown points."""
         return self.known.astype(np.float64) if self.counts is None else self.counts
 
     def take(self, rows: Index) -> Coordinates:
         return Coordinates(self.values[rows], None if self.counts is None else self.counts[rows])
 
     def distinct(self, groups: Contraction) -> Coordinates:
-        """Of points that are one, the mean of those known: exactly theirs where they agree."""
+        """Return the mean of the known coordinates in each group of equal points. It is exact if they agree."""
         given, labels = self.values[self.known], groups.labels[self.known]
         places = np.full((groups.first.size, given.shape[1]), np.nan)
         places[labels[::-1]] = given[::-1]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import logsumexp
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import fit_context
+from .._compat import ClassNamePrefixFeaturesOutMixin, TransformerMixin, fit_context
 from .._diagnostics import collect, note, stage
-from .._parameters import Count, Declared, Marker, Tolerance
+from .._parameters import Count, Declared, Marker, Tolerance, attribute
+from .._types import Array, TableLike, VectorLike
 from ..data.read import checked_rows
 from ..data.rows.storage import in_precision_of, refuse_out_of_range, warn_of_rounded_columns
 from ..data.y import read_classes
@@ -21,8 +21,6 @@ from ..errors import ConvergenceWarning, DimensionError, LabelError, warn
 from ..methods.base.table import besides
 from ..numerics.memory import require, with_memory_errors
 from .all_or_nothing import all_or_nothing
-
-Array = NDArray[np.float64]
 
 
 @besides("learning", "min divergence of a walk", "—", "linear", "some labels", "n² D per step", "S3 §4.5.2")
@@ -88,9 +86,16 @@ class AffinityLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Declare
     tol: Tolerance = 1e-8
     max_iter: Count = 500
 
+    weights_: Array = attribute()
+    divergence_: float = attribute()
+    gradient_: Array = attribute()
+    classes_: NDArray[Any] = attribute()
+    n_iter_: int = attribute()
+    diagnostics_: dict[str, Any] = attribute()
+
     @with_memory_errors
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: TableLike, y: VectorLike) -> Self:
         """Learn the weights of the features from rows X and their groups y; rows whose group is −1, NaN or None are left out."""
         with all_or_nothing(self):
             self._fit(X, y)

@@ -6,19 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._checks import MAX_SIZE, check_parameter, real_numbers
 from .._parameters import Count, Tolerance
+from .._types import Array, Index
 from ..errors import ConvergenceWarning, InputError, KernelError, warn
 from ..numerics.eigen import dense
 from ..numerics.memory import refuse_lazy, require
 from ..numerics.nearest.pair_matrices import PairTolerance
 from ..numerics.sdp.completion import nearest_completion
 from ..numerics.threads import threads_for
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Share of the largest eigenvalue below which one is rounding.
 _RANK = 1e-10

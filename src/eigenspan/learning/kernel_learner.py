@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import real_numbers
-from .._compat import fit_context
+from .._compat import ClassifierMixin, fit_context
 from .._diagnostics import collect, note, stage
-from .._parameters import Count, Declared, Marker, Positive, Tolerance, parameter
+from .._parameters import Count, Declared, Marker, Positive, Tolerance, attribute, parameter
+from .._types import Array, Index, TableLike, VectorLike
 from ..data.read import checked_rows, is_precomputed
 from ..data.rows.storage import refuse_out_of_range
 from ..data.x import KernelValues, as_rows
@@ -25,8 +25,6 @@ from ..numerics.memory import require, with_memory_errors
 from ..numerics.sdp.margin import MarginSolution, learn_weights
 from ..problem.kernels import KernelRows, gram_matrix, kernel_rows
 from .all_or_nothing import all_or_nothing
-
-Array = NDArray[np.float64]
 
 _PSD = 1e-8  #: Negative eigenvalues of a kernel matrix down to this share of its norm are rounding.
 _MOST = 1e30  #: Largest price of a margin and trace; one over it is the smallest.
@@ -131,9 +129,24 @@ class KernelLearner(ClassifierMixin, Declared):
     tol: Tolerance = 1e-6
     max_iter: Count = 100
 
+    weights_: Array = attribute()
+    shares_: Array = attribute()
+    kernel_: Array = attribute()
+    objective_: float = attribute()
+    gap_: float = attribute()
+    certificate_: MarginSolution = attribute()
+    transduction_: NDArray[Any] = attribute()
+    classes_: NDArray[Any] = attribute()
+    svm_: Any = attribute()
+    labelled_: Index = attribute()
+    dual_coef_: Array = attribute()
+    intercept_: Array = attribute()
+    n_iter_: int = attribute()
+    diagnostics_: dict[str, Any] = attribute()
+
     @with_memory_errors
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: TableLike, y: VectorLike) -> Self:
         """Learn the kernel from all points X, and label those whose y is −1, NaN or None; the others are of two classes or more."""
         with all_or_nothing(self):
             self._fit(X, y)

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from .._compat import StrOptions
 from .._documented import documented
-from .._parameters import Count, Marker, NotNegative, TypeName, Verbose
+from .._parameters import Count, Marker, NotNegative, TypeName, Verbose, attribute
 from ..data import Input, Sample
 from ..data.y import ClassLabels
 from ..errors import EigenspanError, InputError
-from ..graphs import Needs, Weights, affinity, as_graph, ensure_connected, reconstruction_weights
+from ..graphs import Needs, NeighbourGraph, Weights, affinity, as_graph, ensure_connected, reconstruction_weights
 from ..graphs.weights.rules import refuse_found_edges
 from ..problem import (
     Features,
@@ -90,7 +90,8 @@ class _Forms:
         if isinstance(form, str) and form in OF_GRAPHS:
             return self._of_graph(form)
         built = self._of_rows(form) if isinstance(form, str) else self._given(form)
-        return built if self.masses is None else built.over_groups(self.whole.x.copies().members)
+        groups = None if self.masses is None else self.whole.x.copies()
+        return built if groups is None else built.over_groups(groups.members)
 
     def _given(self, form: Any) -> Form:
         points, n = self.points if self.masses is None else self.whole.x.values, self.whole.n
@@ -257,6 +258,12 @@ class TraceReducer(SpectralReducer):
     unlabeled: Marker = None
     n_jobs: int | None = None
     verbose: Verbose = 0
+
+    graph_: NeighbourGraph = attribute()
+    trace_ratio_: float = attribute()
+    classes_: NDArray[Any] = attribute()
+    components_: Array = attribute()
+    mean_: Array = attribute()
 
     _input: ClassVar[Input] = Input(pairs=_kernel_of_basis, y=_labels_of_forms, idle=_refuse_idle)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from ..errors import InputError, MemoryLimitError
 
@@ -20,6 +20,8 @@ LIMIT_VARIABLE = "EIGENSPAN_MEMORY"
 #: Allocations up to this size are not checked: the libraries take more, and a check takes 1 ms (half of a small fit).
 _UNCHECKED_BYTES = 2**26
 
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -178,7 +180,7 @@ def refuse_lazy(X: Any, name: str = "X", why: str = "would have to be loaded int
         )
 
 
-def with_memory_errors(fit: Callable[..., Any]) -> Callable[..., Any]:
+def with_memory_errors(fit: Fit) -> Fit:
     """Decorate a ``fit`` so that memory errors and interrupts raise the right exception.
 
     A failed allocation raises `MemoryLimitError`, also if `require` had not predicted it. Ctrl-C raises `KeyboardInterrupt`: compiled
@@ -201,7 +203,7 @@ def with_memory_errors(fit: Callable[..., Any]) -> Callable[..., Any]:
         except MemoryError as failure:
             raise MemoryLimitError(_out_of_memory(self, X, str(failure))) from failure
 
-    return wrapper
+    return cast(Fit, wrapper)
 
 
 def _out_of_memory(estimator: Any, X: Any, failure: str) -> str:

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from numbers import Integral
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import HasMethods, Interval, fit_context, rows_of
+from .._compat import ClassifierMixin, HasMethods, Interval, MetaEstimatorMixin, available_if, fit_context, rows_of
 from .._documented import documented
-from .._parameters import Declared, Marker, Seed, parameter
+from .._parameters import Declared, Marker, Seed, attribute, parameter
+from .._types import Index, TableLike, VectorLike
 from ..data.read import refuse_disguised
 from ..data.y import read_classes
 from ..errors import InputError, LabelError
-
-Index = NDArray[np.intp]
 
 
 @documented
@@ -143,13 +141,16 @@ class LabelledOnly(MetaEstimatorMixin, ClassifierMixin, Declared):
     estimator: Annotated[Any, HasMethods(["fit", "predict"])] = parameter(kw_only=False)
     unlabeled: Marker = -1
 
+    estimator_: Any = attribute()
+    classes_: NDArray[Any] = attribute()
+
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any) -> LabelledOnly:
+    def fit(self, X: TableLike, y: VectorLike) -> Self:
         """Fit the classifier to the rows with a label."""
-        X = sized(X)
-        read = read_classes(y, X.shape[0], unlabeled=self.unlabeled, name="LabelledOnly", at_least=1)
+        table = sized(X)
+        read = read_classes(y, table.shape[0], unlabeled=self.unlabeled, name="LabelledOnly", at_least=1)
         rows = np.flatnonzero(read.codes >= 0)
-        fitted = clone(self.estimator).fit(rows_of(X, rows), read.names[read.codes[rows]])
+        fitted = clone(self.estimator).fit(rows_of(table, rows), read.names[read.codes[rows]])
         if not hasattr(fitted, "classes_"):
             raise InputError(f"{fitted!r:.80} has no classes_ after its fit: LabelledOnly needs a classifier.")
         self.estimator_, self.classes_ = fitted, fitted.classes_

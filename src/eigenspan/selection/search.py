@@ -6,18 +6,18 @@ import warnings
 from dataclasses import replace
 from itertools import product
 from numbers import Integral
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import MetaEstimatorMixin, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import HasMethods, Interval, fit_context
+from .._compat import HasMethods, Interval, MetaEstimatorMixin, TransformerMixin, fit_context
 from .._diagnostics import collect
 from .._documented import documented
-from .._parameters import Count, Declared, Seed, parameter
+from .._parameters import Count, Declared, Seed, attribute, parameter
+from .._types import Array, Index, TableLike, VectorLike
 from ..data import read
 from ..data.y import read_classes
 from ..errors import EigenspanWarning, InputError, LabelError, RidgeWarning, warn
@@ -26,9 +26,6 @@ from ..methods.base.graph_projection import GraphProjection
 from ..methods.discriminant.pair_costs import PairCosts, checked_points, mean_on_range, unit_over, warn_of_a_mark
 from ..numerics.threads import threads
 from .folds import SemiSupervisedKFold, sized
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Ridges to try, relative to the mean eigenvalue of the unit on its range.
 RIDGES = (1e-3, 1e-2, 1e-1, 1.0)
@@ -150,8 +147,13 @@ class RegularizedSearch(MetaEstimatorMixin, TransformerMixin, Declared):
     n_neighbors: Count = 1
     random_state: Seed = 0
 
+    best_estimator_: Any = attribute()
+    best_params_: dict[str, Any] = attribute()
+    best_score_: float = attribute()
+    results_: list[tuple[dict[str, Any], float]] = attribute()
+
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any) -> RegularizedSearch:
+    def fit(self, X: TableLike, y: VectorLike) -> Self:
         """Score every candidate, and fit the best to all points."""
         n, grid = sized(X).shape[0], self._grid(X, y)
         candidates = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from ..methods.alignment.local_models_glued import LLTSA, LTSA
+from ..methods.base.contract import FeatureReducer
 from ..methods.discriminant.lda import LDA
 from ..methods.laplacian.eigenmaps import LPP, OLPP, LaplacianEigenmaps
 from ..methods.reconstruction.lle import LLE, NPP
@@ -101,7 +103,7 @@ def kernel_pca_trick(data: Data) -> Measured:
     ones, d = np.ones(n), Z.W.sum(axis=1)
     how: dict[str, Any] = {"graph": Z.graph, "weights": Z.heat}
     M = reconstruction(LLE(1, graph=Z.graph).fit(Z.X).weights_).to_dense()
-    cases = [
+    cases: list[tuple[Any, Callable[[int], FeatureReducer]]] = [
         (_dual(K, d, Z.L, np.diag(d), 0.1, "min"), lambda d: LPP(d, ridge=0.1, **how)),
         (_dual(K, ones, Z.L, None, 0.0, "min"), lambda d: OLPP(d, **how)),
         (_dual(K, ones, M, np.eye(n), 0.1, "min"), lambda d: NPP(d, ridge=0.1, graph=Z.graph)),

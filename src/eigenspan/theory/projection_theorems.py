@@ -14,7 +14,7 @@ from ..methods.reconstruction.lle import LLE, NPP
 from ..methods.trace_reducer import TraceReducer
 from ..methods.variance.kernel_pca import PCA
 from ..numerics.eigen import dense
-from ..problem import Features, Form, TraceProblem, pose, solve
+from ..problem import Features, Form, TraceProblem, TraceRatio, pose, solve
 from ..problem.forms import reconstruction
 from .graph_theorems import ROWS
 from .measure import (
@@ -186,7 +186,10 @@ def trace_ratio_in_a_metric(data: Data) -> Measured:
     data = data.labelled(1000).leading(10)  # of more axes B is next to singular where features repeat each other
     d = min(2, data.n_classes - 1, data.X.shape[1])
     found = TraceReducer(d, maximise="between", over="within", unit="total").fit(data.X, data.y)
-    A, B, C = (M.to_dense() for M in (found.problem_.A, found.problem_.B, found.problem_.C))
+    problem = found.problem_
+    assert isinstance(problem, TraceRatio)
+    assert problem.C is not None
+    A, B, C = (M.to_dense() for M in (problem.A, problem.B, problem.C))
     L = np.linalg.cholesky(C)
 
     def ratio(V: Array) -> float:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ..._diagnostics import stage
+from ..._parameters import attribute
 from ...data import Input, Sample
 from ...errors import DimensionError, InputError
 from ...graphs import NeighbourGraph
@@ -147,6 +148,8 @@ class GeodesicNullspaceAnalysis(_Alignment):
     """
 
     charts: Literal["geodesic", "tangent"] = "geodesic"
+
+    isometry_error_: float = attribute()
 
     def _embed(self, graph: NeighbourGraph, sample: Sample) -> Fitted:
         x, make = sample.x, geodesic_charts if self.charts == "geodesic" else tangent_charts

@@ -10,27 +10,40 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from ..._compat import (
+    ClassNamePrefixFeaturesOutMixin,
     HasMethods,
     Interval,
     StrOptions,
     TakesCallbacks,
+    TransformerMixin,
+    available_if,
     container_of,
     fit_context,
     make_constraint,
     reporting,
 )
 from ..._diagnostics import collect, printing_stages
-from ..._parameters import ArrayLike, Count, Declared, Function, NotNegative, Seed, TypeName, literal_set, parameter
+from ..._parameters import (
+    ArrayLike,
+    Count,
+    Declared,
+    Function,
+    NotNegative,
+    Seed,
+    TypeName,
+    attribute,
+    literal_set,
+    parameter,
+)
+from ..._types import Array, TableLike
 from ...data import (
     Actions,
     Classes,
@@ -50,10 +63,8 @@ from ...graphs import KNN, Landmarks
 from ...numerics.eigen.auto import NAMES as SOLVERS
 from ...numerics.memory import human_bytes, is_lazy, with_memory_errors
 from ...numerics.threads import threads, threads_for
-from ...problem import Axes, Features, Fitted, Map, Posed
+from ...problem import Axes, Features, Fitted, Map, Posed, TraceProblem, TraceRatio
 from ...problem.kernels import warn_of_strangers
-
-Array = NDArray[np.float64]
 
 #: Types of parameters that several families share.
 Components = Annotated[Any, Interval(Integral, 1, None, closed="left")]
@@ -68,7 +79,7 @@ Scale = Literal["unit-variance"] | None
 class _NotHeld:
     """Stands for ``embedding_`` on the class: what a fit to a file or in parts does not set is missed with a reason."""
 
-    def __get__(self, estimator: Any, cls: Any) -> Any:
+    def __get__(self, estimator: object, cls: type) -> Array:
         fitted = estimator is not None and "map_" in vars(estimator)
         raise AttributeError(
             f"This {cls.__name__} read its rows from a file or in parts and holds no embedding of them: call transform(X), which works a "
@@ -95,6 +106,11 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Names of the columns of X, if all of them are strings.
     """
 
+    map_: Map = attribute()
+    diagnostics_: dict[str, Any] = attribute()
+    n_features_in_: int = attribute()
+    feature_names_in_: NDArray[np.object_] = attribute()
+
     #: What the method reads from X and y.
     _input: ClassVar[Input] = Input()
     #: Why the spectrum does not say how many axes there are, where it does not.
@@ -115,7 +131,7 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     @with_memory_errors
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: TableLike, y: Any = None) -> Self:
         """Fit the embedding and its map.
 
         Parameters
@@ -131,7 +147,7 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         """
         with (
             reporting(self, X, y) as report,
-            collect(self._telling(report)) as record,
+            collect(printing_stages(type(self).__name__, report) if getattr(self, "verbose", 0) else report) as record,
             threads(getattr(self, "n_jobs", None)),
         ):
             sample, seen = read(self, X, y)
@@ -141,7 +157,7 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
                 seen["classes_"] = sample.y.names
         return self._set(fitted, seen, record, sample.table)
 
-    def _set(self, fitted: Fitted, seen: dict[str, Any], record: dict[str, Any], X: Any = None) -> Any:
+    def _set(self, fitted: Fitted, seen: dict[str, Any], record: dict[str, Any], X: Any = None) -> Self:
         """Forget all that an earlier fit has found, and remember this one: the only place where fitted attributes are set."""
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
@@ -156,9 +172,6 @@ class Reducer(TakesCallbacks, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         for name, value in found.items():
             setattr(self, name, value)
         return self
-
-    def _telling(self, report: Any) -> Any:
-        return printing_stages(type(self).__name__, report) if getattr(self, "verbose", 0) else report
 
     def _fit(self, sample: Sample) -> Fitted:
         """What there is to find; nothing is set here."""
@@ -279,6 +292,11 @@ class SpectralReducer(Reducer):
     solver: Solving = "auto"
     random_state: Seed = 0
 
+    eigenvalues_: Array = attribute()
+    residuals_: Array = attribute()
+    gap_: float = attribute()
+    problem_: TraceProblem | TraceRatio = attribute()
+
     def _fit(self, sample: Sample) -> Fitted:
         return axes(self).fit(self._pose(sample))
 
@@ -361,6 +379,9 @@ class LinearReducer(SpectralReducer):
 
     reduce: Count | None = None
 
+    components_: Array = attribute()
+    mean_: Array = attribute()
+
     @available_if(_is_linear)
     def inverse_transform(self, Y: Any) -> Array:
         """Points of the input space whose embedding is Y, of least distance from ``mean_``.
@@ -374,7 +395,7 @@ class LinearReducer(SpectralReducer):
         ndarray of shape (n_points, n_features)
         """
         check_is_fitted(self)
-        back = Linear(np.linalg.pinv(self.components_).T, self.mean_)
+        back = Linear(np.asarray(np.linalg.pinv(self.components_)).T, self.mean_)
         return back.lazily(Y) if is_lazy(Y) else back(check_embedded(Y, self.components_.shape[0]))
 
 

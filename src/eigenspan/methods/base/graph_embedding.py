@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._diagnostics import stage
-from ..._parameters import Count, Metric, TypeName, Verbose
+from ..._parameters import Count, Metric, TypeName, Verbose, attribute
 from ...data import Input, Sample
 from ...errors import DuplicateWarning, GraphError, InputError, warn
 from ...graphs import Needs, NeighbourGraph, Policy
@@ -70,6 +70,9 @@ class GraphEmbedding(SpectralReducer):
     disconnected: Policy = "connect"
     n_jobs: int | None = None
     verbose: Verbose = 0
+
+    graph_: NeighbourGraph = attribute()
+    landmarks_: Index = attribute()
 
     _input: ClassVar[Input] = Input(pairs=("graph", "metric"), blocks=_by_rows_alone)
     _untold: ClassVar[str] = (
@@ -138,6 +141,8 @@ class SampledEmbedding(GraphEmbedding):
     """
 
     sample: Count | None = None
+
+    sample_: Index = attribute()
 
     def _fit(self, sample: Sample) -> Fitted:
         if self.sample is None:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._diagnostics import stage
-from ..._parameters import Count, Marker, Metric, Verbose
+from ..._parameters import Count, Marker, Metric, Verbose, attribute
 from ...data import Input, Sample
 from ...data.y import ClassLabels
 from ...errors import GraphError
@@ -72,6 +72,9 @@ class GraphProjection(FeatureReducer):
     unlabeled: Marker = None
     n_jobs: int | None = None
     verbose: Verbose = 0
+
+    classes_: NDArray[Any] = attribute()
+    graph_: NeighbourGraph = attribute()
 
     #: What the axes are measured in where the graph is that of the classes: the points with labels, all points, or themselves.
     _class_unit: ClassVar[str]

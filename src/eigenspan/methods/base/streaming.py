@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
-from ..._compat import fit_context
+from ..._compat import available_if, fit_context
 from ..._diagnostics import collect, note, stage
+from ..._types import TableLike, VectorLike
 from ...data import Sample, read_part
 from ...data.labels import all_missing, label_array, read_classes
 from ...data.rows.moments import Moments, Sums
@@ -99,6 +99,9 @@ class Streaming:
         Counts, means and scatter matrices of these rows, to which `partial_fit` adds.
     """
 
+    n_samples_seen_: int
+    moments_: Any
+
     def _needs_rows(self) -> str | None:
         """The parameter that asks for more of the data than sums; None where nothing does."""
         raise NotImplementedError
@@ -158,7 +161,7 @@ class Streaming:
 
     @available_if(from_sums)
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: Any, y: Any = None) -> Any:
+    def partial_fit(self, X: TableLike, y: Any = None) -> Self:
         """Add rows to those seen before, by ``fit`` too; the result is that of one ``fit`` to all of them, up to rounding.
 
         The axes are solved for anew at every call, O(D³) beside the O(mD²) of m rows: pass D rows or more at a time where you
@@ -231,7 +234,7 @@ class LabelledStreaming(Streaming):
 
     @available_if(from_sums)
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Any:
+    def partial_fit(self, X: TableLike, y: Any = None, classes: VectorLike | None = None) -> Self:
         """Add rows to those seen before, by ``fit`` too; the result is that of one ``fit`` to all of them, up to rounding.
 
         The directions are solved for anew at every call, O(D³) beside the O(mD²) of m rows: pass D rows or more at a time where you

@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import log_softmax
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..._checks import real_numbers
+from ..._compat import ClassifierMixin
 from ...data import read_new
 from ...data.rows.storage import refuse_non_finite
 from ...errors import LabelError, LabelWarning, warn

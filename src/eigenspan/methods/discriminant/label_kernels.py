@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._diagnostics import note
-from ..._parameters import Marker, Positive, Share, parameter
+from ..._parameters import Marker, Positive, Share, attribute, parameter
 from ...data import Classes, Input, Sample
 from ...data.y import ClassLabels, Targets, read_classes
 from ...errors import DimensionError, LabelError
@@ -57,6 +57,8 @@ class LabelledProjection(FeatureReducer):
     n_components: Components | None = parameter(default=None, kw_only=False)
     axes: AxisRule = "unit"
     unlabeled: Marker = None
+
+    classes_: NDArray[Any] = attribute()
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
 

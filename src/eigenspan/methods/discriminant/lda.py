@@ -13,7 +13,7 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from ..._diagnostics import note
-from ..._parameters import ArrayLike, Marker, Share, parameter
+from ..._parameters import ArrayLike, Marker, Share, attribute, parameter
 from ...data import Input, Sample
 from ...data.rows.moments import Sums
 from ...data.y import ClassLabels
@@ -25,6 +25,7 @@ from ...problem import (
     Features,
     Fitted,
     Form,
+    Map,
     Posed,
     Scatters,
     TraceProblem,
@@ -152,6 +153,20 @@ class LDA(DiscriminantClassifier, LabelledStreaming, FeatureReducer):
     store_covariance: bool = False
     axes: AxisRule = "unit"
     unlabeled: Marker = None
+
+    classes_: NDArray[Any] = attribute()
+    priors_: Array = attribute()
+    means_: Array = attribute()
+    xbar_: Array = attribute()
+    coef_: Array = attribute()
+    intercept_: Array = attribute()
+    covariance_: Array = attribute()
+    explained_variance_ratio_: Array = attribute()
+    trace_ratio_: float = attribute()
+    between_to_within_: float = attribute()
+    n_components_: int = attribute()
+    decision_: Map = attribute()
+    collapsed_: int = attribute()
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels(), one_pass=reads_once, blocks=by_landmarks)
 

@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
-from ..._parameters import Count, Marker, NotNegative, Verbose
+from ..._parameters import Count, Marker, NotNegative, Verbose, attribute
 from ...data import Input, Sample
 from ...data.x import as_rows
 from ...data.y import ClassLabels
@@ -85,6 +86,8 @@ class SupervisedNonlinearLocalEmbedding(SpectralReducer):
     unlabeled: Marker = None
     n_jobs: int | None = None
     verbose: Verbose = 0
+
+    classes_: NDArray[Any] = attribute()
 
     _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, y=ClassLabels())
     _basis: ClassVar[str] = "kernel"

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._diagnostics import note
-from ..._parameters import Count, Marker, NotNegative, Positive, Verbose
+from ..._parameters import Count, Marker, NotNegative, Positive, Verbose, attribute
 from ...data import Input, Sample
 from ...data.y import ClassLabels
 from ...errors import DimensionError, GraphError, LabelError, LabelWarning, RidgeWarning, warn
@@ -122,6 +122,8 @@ class PairCosts(FeatureReducer):
     unlabeled: Marker = None
     n_jobs: int | None = None
     verbose: Verbose = 0
+
+    classes_: NDArray[Any] = attribute()
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
 

@@ -14,7 +14,7 @@ import scipy.linalg as la
 from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
-from ..._parameters import Metric, parameter
+from ..._parameters import Metric, attribute, parameter
 from ...data import Input, Sample
 from ...errors import DimensionError, IndefiniteWarning, warn
 from ...graphs import suggested_landmarks
@@ -86,6 +86,8 @@ class ClassicalMDS(GramReducer):
     n_components: ToldComponents = parameter(default=2, kw_only=False)
     metric: Metric = "euclidean"
     correction: Literal["cailliez", "lingoes"] | None = None
+
+    goodness_of_fit_: float = attribute()
 
     _input: ClassVar[Input] = Input(pairs=("metric",))
 

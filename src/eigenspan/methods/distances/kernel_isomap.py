@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ..._parameters import attribute
 from ...data import Sample, read_new
 from ...errors import DimensionError
 from ...graphs import NeighbourGraph
@@ -75,6 +76,9 @@ class KernelIsomap(Isomap):
 
     psd: Literal["project", "constant"] = "project"
 
+    constant_: float = attribute()
+    dist_matrix_: Array = attribute()
+
     _landmark_rows = GraphEmbedding._landmark_rows
     _takes_masses: ClassVar[bool] = True
 
@@ -131,6 +135,7 @@ class KernelIsomap(Isomap):
         if self.psd == "project":
             U = _positive_part(G)[1]
             K = ((K * s) @ U) @ (U.T / s)
+        assert self.map_.known is not None
         known = self.map_.known(rows)
         K[known >= 0] = self.kernel_[known[known >= 0]]
         return K

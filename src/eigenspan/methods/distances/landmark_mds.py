@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..._diagnostics import note, stage
-from ..._parameters import Metric, parameter
+from ..._parameters import Metric, attribute, parameter
+from ..._types import Index
 from ...data import Input, Sample
 from ...data.rows.moments import Moments
 from ...errors import DegenerateWarning, DimensionError, warn
@@ -65,6 +66,9 @@ class GramReducer(SpectralReducer):
         The eigenvalues, largest first, from which the number was determined. Present with ``n_components="auto"``.
     """
 
+    n_components_: int = attribute()
+    spectrum_: Array = attribute()
+
     def unexplained_residual(self) -> float:
         """Share of the points' extent that the embedding leaves out: ``Σ_{a>d} λ_a / Σ_a λ_a`` over the positive eigenvalues.
 
@@ -102,6 +106,8 @@ class LandmarkReducer(GramReducer):
     """
 
     n_components: ToldComponents = parameter(default=2, kw_only=False)
+
+    landmarks_: Index = attribute()
 
     def _triangulate(
         self,

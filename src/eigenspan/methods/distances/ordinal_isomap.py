@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist, squareform
 from sklearn.utils.validation import check_is_fitted
 
 from ..._diagnostics import note, stage
-from ..._parameters import Count, Tolerance
+from ..._parameters import Count, Tolerance, attribute
 from ...data import Sample
 from ...errors import ConvergenceWarning, warn
 from ...graphs import NeighbourGraph
@@ -90,6 +90,12 @@ class OrdinalIsomap(Isomap):
     tol: Tolerance = 1e-6
     max_iter: Count = 300
 
+    stress_: float = attribute()
+    stress_path_: Array = attribute()
+    n_iter_: int = attribute()
+    disparities_: Array = attribute()
+    dist_matrix_: Array = attribute()
+
     _landmark_rows = GraphEmbedding._landmark_rows
     _takes_masses: ClassVar[bool] = True
 
@@ -133,7 +139,7 @@ class OrdinalIsomap(Isomap):
         float
         """
         check_is_fitted(self)
-        G, Y = self.problem_.A.dense, self.map_.embedding
+        G, Y = self.problem_.A.dense, np.asarray(self.map_.embedding)
         m = np.ones(len(G)) if self.problem_.B is None else self.problem_.B.diagonal()
         E = G / np.outer(m, m) - Y @ Y.T
         return float(np.sqrt(m @ E**2 @ m) / m.sum())

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.manifold import TSNE
@@ -16,15 +15,15 @@ from sklearn.manifold import TSNE
 from ..._compat import HasMethods
 from ..._diagnostics import note, stage
 from ..._documented import documented
-from ..._parameters import Count, accepts, parameter
+from ..._parameters import Count, accepts, attribute, parameter
+from ..._types import Array
 from ...data import Input, Sample
-from ...errors import ConvergenceError, EigenspanError, InputError, LabelError
+from ...data.labels import refuse_none
+from ...errors import ConvergenceError, EigenspanError, InputError
 from ...graphs.sample_graph import neighbour_graph
 from ...problem import Fitted, Spectrum
 from ..base.contract import Reducer
 from ..base.graph_embedding import barycentric
-
-Array = NDArray[np.float64]
 
 #: Spread of the columns within which t-SNE's result does not depend on the unit of X.
 _SPREAD = (1e-11, 1e12)
@@ -32,13 +31,13 @@ _SPREAD = (1e-11, 1e12)
 
 @dataclass(frozen=True)
 class _AsGiven:
-    """y goes to the other library as it is."""
+    """Reader of a y that is passed to the other library unchanged."""
 
     needed: bool
 
     def read(self, y: Any, n: int, *, name: str, unlabeled: Any) -> None:
-        if y is None and self.needed:
-            raise LabelError(f"{name} requires y to be passed, but the target y is None.")
+        if self.needed:
+            refuse_none(y, name)
 
 
 def _refuse_truth_values(external: Any) -> None:
@@ -116,6 +115,9 @@ class External(Reducer):
     estimator: Annotated[Any, HasMethods("fit_transform")] = parameter(kw_only=False)
     n_neighbors: Count | None = None
     n_jobs: int | None = None
+
+    estimator_: Any = attribute()
+    map_: Callable[..., Array] = attribute()  # type: ignore[assignment]
 
     _input: ClassVar[Input] = Input(y=_labels_of, idle=_refuse_truth_values)
 

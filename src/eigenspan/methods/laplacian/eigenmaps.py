@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._parameters import attribute
 from ...data import Input, Sample
 from ...data.rows.storage import is_tall
 from ...graphs import Affinity, NeighbourGraph, ProjectionWeights, Weights, affinity, check_weights_connect
@@ -43,6 +44,8 @@ class WalkEmbedding(GraphEmbedding):
 
     weights: Weights = "heat"
     extension: Literal["nystrom", "harmonic", "barycentric"] = "nystrom"
+
+    affinity_: Affinity = attribute()
 
     _input: ClassVar[Input] = replace(GraphEmbedding._input, sparse=True)
     _takes_masses: ClassVar[bool] = True

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..._parameters import NotNegative, Share
+from ..._parameters import NotNegative, Share, attribute
 from ...data import Sample
 from ...graphs import Affinity, NeighbourGraph
 from ...problem import Diffusion, Fitted, InverseSqrt, Posed, pose
@@ -65,6 +65,8 @@ class DiffusionMap(WalkEmbedding):
 
     t: NotNegative = 1
     alpha: Share = 1
+
+    walk_eigenvalues_: Array = attribute()
 
     def _pose_graph(self, graph: NeighbourGraph, x: Any) -> Posed:
         weighed = self._weigh(graph, x)

@@ -7,16 +7,17 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from ..._compat import ClusterMixin
 from ..._diagnostics import note, stage
-from ..._parameters import Count, Metric, Seed, Verbose, parameter
+from ..._parameters import Count, Metric, Seed, Verbose, attribute, parameter
+from ..._types import Index
 from ...data import Input, Sample
 from ...data.rows.triangular import NEED
 from ...errors import DegenerateWarning, DimensionError, InputError, PrecisionWarning, warn
-from ...graphs import Weights, affinity, components
+from ...graphs import NeighbourGraph, Weights, affinity, components
 from ...graphs.sample_graph import neighbour_graph
 from ...graphs.weights.rules import refuse_found_edges
 from ...numerics.threads import one_thread
@@ -122,6 +123,16 @@ class SpectralClustering(ClusterMixin, Reducer):
     random_state: Seed = 0
     n_jobs: int | None = None
     verbose: Verbose = 0
+
+    labels_: Index = attribute()
+    cut_: float = attribute()
+    n_graph_components_: int = attribute()
+    assigner_: Any = attribute()
+    graph_: NeighbourGraph = attribute()
+    eigenvalues_: Array = attribute()
+    residuals_: Array = attribute()
+    gap_: float = attribute()
+    problem_: TraceProblem = attribute()
 
     _input: ClassVar[Input] = Input(pairs=("graph", "metric"), sparse=True)
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
-from ..._parameters import Count, NotNegative, Tolerance, parameter
+from ..._parameters import Count, NotNegative, Tolerance, attribute, parameter
+from ..._types import Sparse
 from ...data import Input, Sample
 from ...errors import ConvergenceWarning, DegenerateWarning, DimensionError, warn
 from ...graphs import NeighbourGraph
@@ -119,6 +120,15 @@ class ConformalEigenmaps(WalkEmbedding):
     reg: NotNegative = 1e-3
     tol: Tolerance = 1e-6
 
+    distortion_: float = attribute()
+    distortion_bound_: float = attribute()
+    gap_bound_: float = attribute()
+    scales_: Array = attribute()
+    spectrum_: Array = attribute()
+    n_components_: int = attribute()
+    n_iter_: int = attribute()
+    weights_: Sparse = attribute()
+
     _input: ClassVar[Input] = replace(WalkEmbedding._input, pairs=())
 
     def _fit_all(self, sample: Sample) -> Fitted:
@@ -127,7 +137,7 @@ class ConformalEigenmaps(WalkEmbedding):
         self._check(m)
         fitted = self._eigenvectors(m)._fit(sample)
         Z = np.asarray(fitted.embedding)
-        graph, points = fitted.attributes["graph_"], sample.x.points
+        graph, points = fitted.attributes["graph_"], sample.x.values
         own, points = (Z, points) if graph.rows is None else (Z[graph.rows], points[graph.rows])
         with stage("triangles"):
             Q, scales = triangle_form(own, points, graph)

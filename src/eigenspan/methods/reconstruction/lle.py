@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._parameters import NotNegative, Whole
+from ..._parameters import NotNegative, Whole, attribute
+from ..._types import Sparse
 from ...data import Input, Sample
 from ...data.rows.storage import is_tall
 from ...errors import DegenerateWarning, GraphError, InputError, warn
@@ -74,6 +75,8 @@ class LLE(GraphEmbedding):
     """
 
     reg: NotNegative = 1e-3
+
+    weights_: Sparse = attribute()
 
     _input: ClassVar[Input] = replace(GraphEmbedding._input, sparse=True)
     _takes_masses: ClassVar[bool] = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from ..._diagnostics import note, stage
-from ..._parameters import Positive, parameter
+from ..._parameters import Positive, attribute, parameter
+from ..._types import Mask, TableLike
 from ...data import Coordinates, Input, Sample
 from ...data.y import KnownPlaces
 from ...errors import (
@@ -28,7 +29,7 @@ from ...graphs import NeighbourGraph, components
 from ...numerics.eigen import dense
 from ...numerics.eigen.linear_systems import solve_positive
 from ...numerics.threads import threads
-from ...problem import Fitted, Form, Map, Posed, Samples, diagonal, pose, solve, spectral_attributes
+from ...problem import Fitted, Form, Map, Posed, Samples, TraceProblem, diagonal, pose, solve, spectral_attributes
 from ...problem.spectrum import warn_if_collapsed, warn_if_localised
 from ..base.contract import Reducer, axes
 from ..base.duplicates import over_distinct
@@ -139,9 +140,16 @@ class Anchored(Reducer):
     form: Literal["exact", "noisy", "spectral"] = "exact"
     beta: Positive = 1.0
 
+    known_: Mask = attribute()
+    graph_: NeighbourGraph = attribute()
+    eigenvalues_: Array = attribute()
+    residuals_: Array = attribute()
+    gap_: float = attribute()
+    problem_: TraceProblem = attribute()
+
     _input: ClassVar[Input] = Input(pairs=("graph", "metric"), inside="embedding", y=_places_of)
 
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: TableLike, y: Any = None) -> Self:
         """Place all points among the known ones.
 
         Parameters

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..._compat import RegressorMixin
 from ..._diagnostics import note, stage
-from ..._parameters import Marker, NotNegative, parameter
+from ..._parameters import Marker, NotNegative, attribute, parameter
 from ...data import Input, Sample
 from ...data.y import ClassLabels, Targets
 from ...errors import DimensionError
@@ -48,6 +48,8 @@ class _OnEigenmaps(LaplacianEigenmaps):
 
     n_components: Components | None = parameter(default=None, kw_only=False)
     ridge: NotNegative = 0.0
+
+    n_components_: int = attribute()
 
     coef_: Array
     intercept_: Array
@@ -136,6 +138,10 @@ class EigenmapRegressor(RegressorMixin, _OnEigenmaps):
     Belkin & Niyogi (2004), Semi-supervised learning on Riemannian manifolds.
     """
 
+    coef_: Array = attribute()
+    intercept_: Array = attribute()
+    transduction_: NDArray[Any] = attribute()
+
     _input: ClassVar[Input] = replace(LaplacianEigenmaps._input, y=Targets())
 
     def _targets(self, sample: Sample) -> Array:
@@ -205,6 +211,11 @@ class EigenmapClassifier(ScoredClassifier, _OnEigenmaps):
     """
 
     unlabeled: Marker = -1
+
+    classes_: NDArray[Any] = attribute()
+    coef_: Array = attribute()
+    intercept_: Array = attribute()
+    transduction_: NDArray[Any] = attribute()
 
     _input: ClassVar[Input] = replace(LaplacianEigenmaps._input, y=ClassLabels())
 

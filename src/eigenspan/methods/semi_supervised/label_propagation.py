@@ -12,7 +12,7 @@ from scipy.special import softmax
 
 from ..._compat import Interval
 from ..._diagnostics import note, stage
-from ..._parameters import Count, Marker, Share, parameter
+from ..._parameters import Count, Marker, Share, attribute, parameter
 from ...data import Input, Sample
 from ...data.y import ClassLabels
 from ...errors import ConvergenceWarning, warn
@@ -89,6 +89,11 @@ class SDACCCP(LabelledProjection):
     threshold: Share = 0.9
     max_iter: Count = 100
     unlabeled: Marker = -1
+
+    transduction_: NDArray[Any] = attribute()
+    confidence_: Array = attribute()
+    criterion_: Array = attribute()
+    n_iter_: int = attribute()
 
     def _pose(self, sample: Sample) -> Posed:
         given, c = sample.y.codes, sample.y.count
@@ -240,6 +245,10 @@ class SODA(GraphProjection):
     weights: ProjectionWeights = "heat"
     axes: AxisRule = "unit"
     unlabeled: Marker = -1
+
+    label_distributions_: Array = attribute()
+    transduction_: NDArray[Any] = attribute()
+    trace_ratio_: float = attribute()
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from ..._parameters import Count, Marker, NotNegative, Share, Verbose
+from numpy.typing import NDArray
+
+from ..._parameters import Count, Marker, NotNegative, Share, Verbose, attribute
 from ...data import Input, Sample
 from ...data.y import ClassLabels
 from ...graphs import check_n_neighbors
@@ -264,6 +266,8 @@ class SELFDA(FeatureReducer):
     unlabeled: Marker = -1
     n_jobs: int | None = None
     verbose: Verbose = 0
+
+    classes_: NDArray[Any] = attribute()
 
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=ClassLabels())
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ..._diagnostics import note, stage
-from ..._parameters import Count, Seed, Share, Tolerance, parameter
+from ..._parameters import Count, Seed, Share, Tolerance, attribute, parameter
 from ...data import Input, Sample
 from ...errors import ConvergenceWarning, DimensionError, InputError, warn
 from ...numerics.eigen import dense
@@ -101,6 +101,14 @@ class ContingencySDR(Reducer):
     max_iter: Count = 500
     n_starts: Count = 1
     random_state: Seed = 0
+
+    column_features_: Array = attribute()
+    association_: Array = attribute()
+    expected_: Array = attribute()
+    information_: float = attribute()
+    divergence_: float = attribute()
+    n_iter_: int = attribute()
+    path_: Array = attribute()
 
     _input: ClassVar[Input] = Input()
 

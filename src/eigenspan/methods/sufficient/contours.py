@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
-from ..._parameters import Count, Share, Tolerance
+from ..._parameters import Count, Share, Tolerance, attribute
 from ...data import Sample
 from ...data.rows.storage import blocks
 from ...errors import LabelError
@@ -191,6 +191,8 @@ class LAD(SlicedRegression):
     """
 
     shrinkage: Share | Literal["auto"] = "auto"
+
+    log_likelihood_gain_: float = attribute()
 
     def _pose(self, sample: Sample) -> Posed:
         responses, seen = self._responses(sample), spherical_rows(self, sample)

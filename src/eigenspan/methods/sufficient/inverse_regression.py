@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
-from ..._parameters import Count, Tolerance, Whole, parameter
+from ..._parameters import Count, Tolerance, Whole, attribute, parameter
 from ...data import Input, Sample
 from ...data.rows.dask_rows import LazyRows
 from ...data.rows.moments import Moments
@@ -164,6 +164,8 @@ class InverseRegression(FeatureReducer):
     level: Tolerance = 0.05
     n_permutations: Whole = 0
 
+    classes_: NDArray[Any] = attribute()
+
     _input: ClassVar[Input] = replace(FeatureReducer._input, y=Responses())
 
     @property
@@ -174,7 +176,7 @@ class InverseRegression(FeatureReducer):
         """
         if "_order_tests_" not in vars(self):
             raise AttributeError(f"This {type(self).__name__} has no order_tests_: it is not fitted, or tests nothing.")
-        return table_of(*self._order_tests_.T)
+        return table_of(*vars(self)["_order_tests_"].T)
 
     def _needs_rows(self) -> str | None:
         return asks_for_rows(

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
-from ..._parameters import Count, NotNegative, Positive, Tolerance, Verbose
+from ..._parameters import Count, NotNegative, Positive, Tolerance, Verbose, attribute
 from ...data import Input, Sample
 from ...data.y import ClassLabels, Responses, Targets
 from ...errors import ConvergenceWarning, DimensionError, PrecisionWarning, RidgeWarning, warn
@@ -86,6 +86,8 @@ class KernelSufficient(LinearReducer):
     whiten: bool = True
     ridge: NotNegative | None = None
     verbose: Verbose = 0
+
+    classes_: NDArray[Any] = attribute()
 
     _input: ClassVar[Input] = Input(sparse=True, linear=True, y=read_response)
 
@@ -280,6 +282,10 @@ class KDR(KernelSufficient):
     n_starts: Count = 1
     tol: Tolerance = 1e-5
     max_iter: Count = 100
+
+    unexplained_: float = attribute()
+    n_iter_: int = attribute()
+    paths_: list[Array] = attribute()
 
     def _pose(self, sample: Sample) -> Posed:
         basis, regression = self._regression(sample)

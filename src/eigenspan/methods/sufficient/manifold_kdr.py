@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
-from ..._parameters import Count, Positive, Tolerance, parameter
+from ..._parameters import Count, Positive, Tolerance, attribute, parameter
 from ...data import Input, Sample
 from ...errors import ConvergenceWarning, DimensionError, warn
 from ...numerics.eigen.dense import eigenvalues
@@ -99,6 +99,12 @@ class ManifoldKDR(WalkEmbedding):
     eps: Positive | None = None
     tol: Tolerance = 1e-7
     max_iter: Count = 2000
+
+    unexplained_: float = attribute()
+    n_iter_: int = attribute()
+    path_: Array = attribute()
+    gap_bound_: float = attribute()
+    classes_: NDArray[Any] = attribute()
 
     _input: ClassVar[Input] = replace(WalkEmbedding._input, y=read_response)
 

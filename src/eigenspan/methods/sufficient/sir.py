@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
-from ..._compat import fit_context
+from ..._compat import available_if, fit_context
 from ..._diagnostics import stage
+from ..._parameters import attribute
+from ..._types import TableLike, VectorLike
 from ...data import Input, Sample
 from ...data.labels import all_missing
 from ...data.rows.dask_rows import LazyRows
@@ -70,6 +71,8 @@ class SIR(LabelledStreaming, SlicedRegression):
     ----------
     [S3] §3.9.1; Li (1991), Sliced inverse regression for dimension reduction.
     """
+
+    slice_edges_: Array = attribute()
 
     _input: ClassVar[Input] = replace(SlicedRegression._input, one_pass=reads_once)
     unlabeled = None  # a class fact, not a parameter: NaN and None are marks enough
@@ -147,7 +150,7 @@ class SIR(LabelledStreaming, SlicedRegression):
 
     @available_if(from_sums)
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Any:
+    def partial_fit(self, X: TableLike, y: Any = None, classes: VectorLike | None = None) -> Self:
         """Add rows to those seen before, by ``fit`` too; slices of a numeric response are those of the first rows.
 
         For classes the result is that of one ``fit`` to all rows, up to rounding.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..._parameters import ArrayLike, Count, NotNegative, Seed
+from ..._parameters import ArrayLike, Count, NotNegative, Seed, attribute
 from ...data import Input, Sample, read
 from ...data.other_views import OtherView
 from ...data.rows.joint_moments import JointMoments
@@ -121,18 +121,30 @@ class CCA(Streaming, TwoViews):
     reduce: Count | None = None
     random_state: Seed = 0
 
-    _input: ClassVar[Input] = Input(y=_other_view, sparse=True, linear=True, one_pass=reads_once)
+    correlations_: Array = attribute()
+    spectrum_: Array = attribute()
+    eigenvalues_: Array = attribute()
+    x_weights_: Array = attribute()
+    y_weights_: Array = attribute()
+    x_rotations_: Array = attribute()
+    y_rotations_: Array = attribute()
+    x_loadings_: Array = attribute()
+    y_loadings_: Array = attribute()
+    y_on_x_: Array = attribute()
+    x_on_y_: Array = attribute()
+    x_mean_: Array = attribute()
+    y_mean_: Array = attribute()
+    components_: Array = attribute()
+    mean_: Array = attribute()
+    ranks_: tuple[int, int] = attribute()
+    y_features_in_: int = attribute()
+    y_ndim_: int = attribute()
+    n_samples_: int = attribute()
+    moments_: JointMoments = attribute()
+    y_embedding_: Array = attribute()
+    y_map_: Map = attribute()
 
-    x_mean_: Array
-    y_mean_: Array
-    x_loadings_: Array
-    y_loadings_: Array
-    x_on_y_: Array
-    y_on_x_: Array
-    y_ndim_: int
-    spectrum_: Array
-    ranks_: tuple[int, int]
-    n_samples_: int
+    _input: ClassVar[Input] = Input(y=_other_view, sparse=True, linear=True, one_pass=reads_once)
 
     def _needs_rows(self) -> str | None:
         return asks_for_rows(reduce=self.reduce is not None)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._parameters import NotNegative, Seed
+from ..._parameters import NotNegative, Seed, attribute
 from ...data import Input, Sample
 from ...data.other_views import OtherView
 from ...data.read import is_precomputed
@@ -17,6 +17,7 @@ from ...data.x import as_rows
 from ...errors import InputError
 from ...graphs.landmarks import suggested_landmarks
 from ...numerics.memory import require
+from ...problem import Map
 from ...problem.basis import Features
 from ...problem.fitted import Fitted
 from ...problem.white_views import View, Views
@@ -107,6 +108,14 @@ class KernelCCA(TwoViews):
     kappa: NotNegative = 0.02
     landmarks: LandmarkRows = None
     random_state: Seed = 0
+
+    correlations_: Array = attribute()
+    eigenvalues_: Array = attribute()
+    ranks_: tuple[int, ...] = attribute()
+    n_samples_: int = attribute()
+    y_features_in_: int = attribute()
+    y_embedding_: Array = attribute()
+    y_map_: Map = attribute()
 
     _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, y=_other_view)
     _basis: ClassVar[str] = "kernel"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ..._compat import available_if
 from ..._diagnostics import note
-from ..._parameters import ArrayLike, Count, NotNegative, Seed, parameter
+from ..._parameters import ArrayLike, Count, NotNegative, Seed, attribute, parameter
+from ..._types import TableLike
 from ...data import Input, Sample
 from ...data.other_views import OtherViews, read_view, view_names
 from ...data.rows.joint_moments import JointMoments
@@ -127,11 +128,20 @@ class MultiviewCCA(Streaming, Reducer):
     max_iter: Count = 500
     random_state: Seed = 0
 
+    correlations_: Array = attribute()
+    pair_correlations_: Array = attribute()
+    eigenvalues_: Array = attribute()
+    weights_: tuple[Array, ...] = attribute()
+    means_: tuple[Array, ...] = attribute()
+    ranks_: tuple[int, ...] = attribute()
+    n_samples_: int = attribute()
+    moments_: JointMoments = attribute()
+    n_iter_: int = attribute()
+    maps_: tuple[Map, ...] = attribute()
+
     _input: ClassVar[Input] = Input(y=_other_views, sparse=True, linear=True, one_pass=reads_once)
 
-    maps_: tuple[Map, ...]
-
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: TableLike, y: Any = None) -> Self:
         """Fit the variates of all views.
 
         Parameters
@@ -154,7 +164,7 @@ class MultiviewCCA(Streaming, Reducer):
         return super().fit(X[0], tuple(X[1:]))
 
     @available_if(from_sums)
-    def partial_fit(self, X: Any, y: Any = None) -> Any:
+    def partial_fit(self, X: TableLike, y: Any = None) -> Self:
         """Add rows to those seen before, by ``fit`` too; the result is that of one ``fit`` to all of them, up to rounding.
 
         Parameters
@@ -313,7 +323,7 @@ class MultiviewCCA(Streaming, Reducer):
         return values, [part @ turn for part in parts], rounds
 
 
-def _is_list(X: Any) -> bool:
+def _is_list(X: object) -> TypeGuard[list[Array]]:
     """A list with tables in it, and not a table written as a list of rows."""
     return isinstance(X, list | tuple) and any(_is_table(part) for part in X)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._diagnostics import note
 from ..._parameters import parameter
+from ..._types import TableLike
 from ...data.other_views import read_view
 from ...data.rows.dask_rows import lazy_rows
 from ...data.rows.storage import blocks, in_precision_of
@@ -44,7 +45,7 @@ class TwoViews(Reducer):
     y_features_in_: int
     y_embedding_: Array
 
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: TableLike, y: Any = None) -> Self:
         """Fit the pairs of variates.
 
         Parameters

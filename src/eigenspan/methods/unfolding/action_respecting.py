@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from ..._diagnostics import note
+from ..._parameters import attribute
+from ..._types import Array, Index, TableLike
 from ...data import Input, Sample
 from ...data.y import ActionLabels
 from ...errors import InputError
@@ -23,9 +25,6 @@ from ..base.table import method
 from .task import Held, Task, Whole
 from .unfolding_base import Unfolding, fit_unfolding, string_graph
 from .unfolding_certificate import UnfoldingCertificate
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 @method(
@@ -83,9 +82,12 @@ class ActionRespectingEmbedding(Unfolding):
 
     pairs: Literal["neighbours", "all"] = "neighbours"
 
+    classes_: NDArray[Any] = attribute()
+    action_pairs_: Index = attribute()
+
     _input: ClassVar[Input] = replace(Unfolding._input, y=ActionLabels())
 
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: TableLike, y: Any = None) -> Self:
         """Unfold a sequence.
 
         Parameters

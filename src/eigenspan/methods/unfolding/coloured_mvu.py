@@ -14,6 +14,7 @@ from scipy.spatial.distance import cdist
 from ..._checks import real_numbers
 from ..._diagnostics import note
 from ..._parameters import ArrayLike, Positive
+from ..._types import Array, Index
 from ...data import Classes, Input, Sample
 from ...data.y import ClassLabels, Targets
 from ...errors import KernelError, LabelError
@@ -25,9 +26,6 @@ from ..base.table import method
 from .supervised_mvu import LabelledUnfolding, Representatives, representatives
 from .task import Bounds, Held, Task
 from .unfolding_base import Constraint, fit_unfolding, string_graph
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 @method("unfolding", "max c(σ_B − σ_W)", "distances of neighbours", "n³ + (nk)³ per step", "S4 eq. 59", "fishermvu")

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from ..._parameters import parameter
+from ..._parameters import attribute, parameter
+from ..._types import Array
 from ...data import Input, Sample
 from ...data.other_views import OtherView
 from ...data.rows.storage import in_precision_of
@@ -18,7 +18,7 @@ from ...graphs import NeighbourGraph
 from ...graphs.sample_graph import connect
 from ...numerics.eigen import dense
 from ...numerics.nearest.neighbour_lists import canonical
-from ...problem import Fitted, Samples
+from ...problem import Fitted, Map, Samples
 from ...problem.dimension_rules import suggested_dimension
 from ..base.contract import ToldComponents
 from ..base.table import method
@@ -34,8 +34,6 @@ from .unfolding_base import (
     string_graph,
 )
 from .unfolding_certificate import UnfoldingCertificate
-
-Array = NDArray[np.float64]
 
 #: Share of the largest variance below which that of an axis is rounding.
 _ROUNDING = 1e-11
@@ -118,6 +116,12 @@ class MaximumCovarianceUnfolding(TwoViews, BoundedUnfolding):
 
     n_components: ToldComponents = parameter(default=2, kw_only=False)
     constraint: Constraint = "band"
+
+    y_embedding_: Array = attribute()
+    correlations_: Array = attribute()
+    y_graph_: NeighbourGraph = attribute()
+    y_features_in_: int = attribute()
+    y_map_: Map = attribute()
 
     _input: ClassVar[Input] = Input(y=OtherView())
 

@@ -7,16 +7,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from ..._types import Array, Index
 from ...errors import InputError
 from ...graphs import NeighbourGraph
 from ...graphs.neighbours.contraction import common_neighbours
 from ...numerics.nearest.neighbour_lists import canonical
 from ..base.graph_embedding import pair_distances
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 def with_edges(graph: NeighbourGraph, pairs: Index, lengths: Array) -> NeighbourGraph:

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
-from ..._parameters import NotNegative, parameter
+from ..._parameters import NotNegative, attribute, parameter
+from ..._types import Array, Index
 from ...data import Sample
 from ...errors import ConvergenceError, DimensionError, InputError, RidgeWarning, warn
 from ...graphs import Landmarks, NeighbourGraph, choose_landmarks, reconstruction_weights
@@ -30,9 +30,6 @@ from ..base.table import method
 from .solver_settings import SDP
 from .task import Held, Task
 from .unfolding_base import Unfolding, fit_unfolding, string_graph
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Landmarks unless told.
 _LANDMARKS = 40
@@ -136,6 +133,8 @@ class LandmarkMVU(SampledEmbedding, Unfolding):
     method: Literal["auto", "dense"] = "auto"
     form: Literal["reconstruction", "tangent"] = "tangent"
     reg: NotNegative = 1e-3
+
+    interpolation_: Array = attribute()
 
     _untold: ClassVar[str] = (
         "points are rebuilt from landmarks in tangent spaces of that many dimensions before anything unfolds"

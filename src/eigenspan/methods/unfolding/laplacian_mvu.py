@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from ..._diagnostics import stage
-from ..._parameters import Count, Positive, parameter
+from ..._parameters import Count, Positive, attribute, parameter
+from ..._types import Array, Index
 from ...data import Sample
 from ...errors import DimensionError
 from ...graphs import NeighbourGraph
@@ -24,9 +24,6 @@ from ..base.table import method
 from .solver_settings import SDP
 from .task import Held, Task
 from .unfolding_base import Unfolding, fit_unfolding, string_graph
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Eigenvectors of the Laplacian unless told.
 _EIGENVECTORS = 20
@@ -94,6 +91,9 @@ class LaplacianMVU(Unfolding):
     n_components: Components = parameter(default=2, kw_only=False)
     n_eigenvectors: Count | None = None
     price: Positive | Literal["auto"] = "auto"
+
+    eigenvectors_: Array = attribute()
+    price_: float = attribute()
 
     _untold: ClassVar[str] = (
         "among few smooth functions the spectrum of the unfolding keeps a tail of further axes; that of MVU has none"

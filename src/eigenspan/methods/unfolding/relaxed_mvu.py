@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from ..._compat import Interval
 from ..._diagnostics import note, stage
-from ..._parameters import Positive
+from ..._parameters import Positive, attribute
+from ..._types import Array, Index
 from ...data import Sample
 from ...errors import DisconnectedWarning, warn
 from ...graphs import NeighbourGraph, conformal_distances
@@ -23,9 +23,6 @@ from ...problem import Fitted
 from ..base.table import method
 from .task import Held, Task, Whole
 from .unfolding_base import Unfolding, fit_unfolding, string_graph
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Coordinates gathered at a time.
 _BLOCK = 2**22
@@ -91,6 +88,10 @@ class RelaxedMVU(Unfolding):
     prune: Annotated[float, Interval(Real, 0, 1, closed="left")] | Literal["auto"] | None = "auto"
     threshold: Positive | None = None
     conformal: bool = True
+
+    deviations_: Array = attribute()
+    threshold_: float = attribute()
+    pruned_: Index = attribute()
 
     def _fit_all(self, sample: Sample) -> Fitted:
         X = sample.x.coordinates("RelaxedMVU measures how far points are from the middle of an edge", "use MVU")

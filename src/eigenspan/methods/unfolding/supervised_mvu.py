@@ -14,7 +14,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
 from ..._compat import Interval
-from ..._parameters import Marker
+from ..._parameters import Marker, attribute
+from ..._types import Array, Index
 from ...data import Classes, Input, Sample
 from ...data.y import ClassLabels
 from ...errors import DisconnectedError, InputError, LabelError
@@ -27,10 +28,6 @@ from ..base.table import method
 from .edges import pair_lengths, with_edges
 from .task import Bounds, Held, Task
 from .unfolding_base import BoundedUnfolding, Constraint, fit_unfolding, n_strings, string_graph
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
-
 
 #: Which point stands for a class.
 Representatives = Literal["mean", "medoid"]
@@ -46,6 +43,8 @@ class LabelledUnfolding(BoundedUnfolding):
     """
 
     unlabeled: Marker = -1
+
+    classes_: NDArray[Any] = attribute()
 
     _input: ClassVar[Input] = replace(BoundedUnfolding._input, pairs=(), y=ClassLabels(at_least=1))
 

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._diagnostics import stage
+from ..._types import Array, Index
 from ...errors import DimensionError, InputError
 from ...graphs import geodesic_table
 from ...graphs.neighbours.contraction import contract
@@ -20,9 +21,6 @@ from ...numerics.sdp import Program, Slack, Solution
 from ...problem.spectrum import seed_of
 from .solver_settings import SDP
 from .unfolding_certificate import UnfoldingCertificate
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Sources of shortest paths.
 _SOURCES = 300

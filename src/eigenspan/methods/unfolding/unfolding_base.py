@@ -8,14 +8,15 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._compat import HasMethods, StrOptions
-from ..._parameters import Count, Positive, Tolerance, TypeName, literal_set, parameter
+from ..._parameters import Count, Positive, Tolerance, TypeName, attribute, literal_set, parameter
+from ..._types import Array
 from ...data import Classes, Sample
 from ...errors import DegenerateWarning, DimensionError, DisconnectedError, warn
 from ...graphs import NeighbourGraph, components
 from ...numerics.eigen import dense
+from ...numerics.sdp.certificate import Solution
 from ...problem import Fitted, Samples, SqrtEigenvalue, factor_gram, orientation_of, pose
 from ...problem.dimension_rules import suggested_dimension
 from ...problem.extensions import NormalizedKernels, SmoothedEigenfunctions
@@ -24,8 +25,7 @@ from ..base.duplicates import told_apart
 from ..base.graph_embedding import GraphEmbedding, barycentric, in_one_piece, neighbours
 from .solver_settings import SDP
 from .task import Task, unfold
-
-Array = NDArray[np.float64]
+from .unfolding_certificate import UnfoldingCertificate
 
 #: Neighbours unless told.
 _NEIGHBOURS = 8
@@ -101,6 +101,14 @@ class Unfolding(GraphEmbedding):
     max_iter: Count = 300
     time_limit: Positive | None = None
     callback: Callable[[dict[str, Any]], None] | None = None
+
+    embedding_full_: Array = attribute()
+    spectrum_: Array = attribute()
+    suggested_dimension_: int = attribute()
+    n_components_: int = attribute()
+    certificate_: UnfoldingCertificate = attribute()
+    solution_: Solution = attribute()
+    n_iter_: int = attribute()
 
     def _order(self, sample: Sample) -> int:
         return sys.maxsize  # of the normal equations, which the solver knows

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from ..._types import Array, Index
 
 
 @dataclass(frozen=True, eq=False)

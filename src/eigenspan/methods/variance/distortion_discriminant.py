@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..._diagnostics import stage
-from ..._parameters import ArrayLike, Count, NotNegative
+from ..._parameters import ArrayLike, Count, NotNegative, attribute
 from ...data import Input, Points, Sample, read_new
 from ...data.distorted_samples import Copies, DistortedCopies, copies_of, functions_of
 from ...data.rows.storage import in_precision_of
@@ -142,6 +142,9 @@ class DistortionDiscriminantAnalysis(SpectralReducer):
     distortions: Distortions | dict[Any, Any] = None
     alignment: int | ArrayLike = 0
     ridge: NotNegative | None = None
+
+    signal_to_noise_: list[Array] = attribute()
+    map_: Layers = attribute()  # type: ignore[assignment]
 
     _input: ClassVar[Input] = Input(y=DistortedCopies(), linear=True)
 

@@ -10,10 +10,11 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..._parameters import Finite, NotNegative, Positive, parameter
+from ..._compat import available_if
+from ..._parameters import Finite, NotNegative, Positive, attribute, parameter
+from ..._types import Index, Matrix
 from ...data import Input, Sample
 from ...errors import IndefiniteWarning, KernelError, warn
 from ...graphs.landmarks import suggested_landmarks
@@ -182,6 +183,14 @@ class KernelPCA(SpectralReducer):
     landmarks: LandmarkRows = None
     preimage: Literal["ridge", "fixed-point"] | None = None
     alpha: NotNegative = 1.0
+
+    eigenvectors_: Array = attribute()
+    gamma_: float = attribute()
+    X_fit_: Matrix = attribute()
+    landmarks_: Index = attribute()
+    dual_coef_: Array = attribute()
+    preimage_mean_: Array = attribute()
+    preimage_gamma_: float = attribute()
 
     _input: ClassVar[Input] = Input(pairs=("kernel",), sparse=True, idle=_refuse_two_widths, blocks=_by_landmarks)
     _untold: ClassVar[str] = (

@@ -10,7 +10,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..._diagnostics import note, stage
-from ..._parameters import Count, Seed, Tolerance, parameter
+from ..._parameters import Count, Seed, Tolerance, attribute, parameter
+from ..._types import Index
 from ...data import Input, Sample, read_new
 from ...data.rows.storage import in_precision_of
 from ...errors import ConvergenceWarning, DegenerateWarning, DimensionError, InputError, warn
@@ -121,6 +122,20 @@ class MixturePPCA(Reducer):
     max_iter: Count = 200
     noise_floor: Tolerance = 1e-6
     random_state: Seed = 0
+
+    weights_: Array = attribute()
+    means_: Array = attribute()
+    loadings_: Array = attribute()
+    noise_variances_: Array = attribute()
+    labels_: Index = attribute()
+    log_likelihood_: float = attribute()
+    log_likelihoods_: Array = attribute()
+    bic_: float = attribute()
+    n_iter_: int = attribute()
+    eigenvalues_: Array = attribute()
+    residuals_: Array = attribute()
+    gap_: float = attribute()
+    problem_: TraceProblem = attribute()
 
     _input: ClassVar[Input] = Input()
 

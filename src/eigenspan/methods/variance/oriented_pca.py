@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
-from ..._parameters import ArrayLike, Function, TypeName
+from ..._parameters import ArrayLike, Function, TypeName, attribute
 from ...data import Input, Sample
 from ...data.distorted_samples import Copies, DistortedCopies, Distortion, copies_of, functions_of
 from ...data.rows.moments import Moments
@@ -228,6 +228,8 @@ class OrientedPCA(Streaming, FeatureReducer):
 
     distortions: Distortions = None
     extractor: Literal["ratio", "difference"] = "ratio"
+
+    moments_: Signals = attribute()
 
     _input: ClassVar[Input] = replace(
         FeatureReducer._input, y=DistortedCopies(), one_pass=reads_once, idle=_refuse_idle

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..._compat import Interval, RealNotInt
 from ..._diagnostics import stage
-from ..._parameters import parameter
+from ..._parameters import attribute, parameter
 from ...data import Input, Sample
 from ...data.rows.moments import Moments, Sums
 from ...data.rows.storage import is_tall, on_disk
@@ -258,6 +258,13 @@ class PCA(PrincipalAxes):
     n_components: Components | _Part | Literal["mle", "auto"] | None = parameter(default=2, kw_only=False)
     whiten: bool = False
     center: bool = True
+
+    explained_variance_: Array = attribute()
+    explained_variance_ratio_: Array = attribute()
+    singular_values_: Array = attribute()
+    noise_variance_: float = attribute()
+    n_components_: int = attribute()
+    n_samples_: int = attribute()
 
     def _scale(self, n: int) -> Any:
         return Whitened(n if self.center else n + 1) if self.whiten else Unit()

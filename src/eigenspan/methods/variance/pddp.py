@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..._compat import ClusterMixin
 from ..._diagnostics import note, stage
-from ..._parameters import Count, Seed, Share, Verbose, parameter
+from ..._parameters import Count, Seed, Share, Verbose, attribute, parameter
 from ...data import Input, Sample, read_new
 from ...data.rows.storage import refuse_non_finite
 from ...errors import DegenerateWarning, InputError, warn
@@ -95,6 +95,14 @@ class PDDP(ClusterMixin, Reducer):
     tol: Share = 0.0
     random_state: Seed = 0
     verbose: Verbose = 0
+
+    labels_: Index = attribute()
+    tree_: Index = attribute()
+    directions_: Array = attribute()
+    centres_: Array = attribute()
+    widths_: Array = attribute()
+    cluster_centers_: Array = attribute()
+    scatters_: Array = attribute()
 
     _input: ClassVar[Input] = Input(sparse=True, linear=True)
 

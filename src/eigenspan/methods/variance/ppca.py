@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..._parameters import Count, Tolerance, parameter
+from ..._parameters import Count, Tolerance, attribute, parameter
 from ...data import Input, Sample, read_new
 from ...data.rows.dask_rows import LazyRows
 from ...data.rows.storage import in_precision_of, is_tall, refuse_out_of_range
@@ -154,6 +154,19 @@ class PPCA(PrincipalAxes):
     covariance: Literal["sample", "ml"] = "sample"
     tol: Tolerance = 1e-4
     max_iter: Count = 200
+
+    loadings_: Array = attribute()
+    noise_variance_: float = attribute()
+    explained_variance_: Array = attribute()
+    explained_variance_ratio_: Array = attribute()
+    singular_values_: Array = attribute()
+    n_components_: int = attribute()
+    map_: PosteriorMap = attribute()
+    log_likelihood_: float = attribute()
+    log_likelihoods_: Array = attribute()
+    bic_: float = attribute()
+    n_iter_: int = attribute()
+    n_samples_: int = attribute()
 
     _input: ClassVar[Input] = Input(sparse=True, linear=True, one_pass=reads_once, missing="allow")
 

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
+from ..._compat import BaseEstimator
 from ..._diagnostics import note
 from ...errors import InputError
 from .. import factor as cholesky
