@@ -14,8 +14,11 @@ FUZZ_SEED ?= 0
 FUZZ_MINUTES ?=
 FUZZ_RESUME ?=
 
+# Every process of the tests and every child would compile the sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-kernels test-arrays test-oldest test-runtime test-faults test-sklearn test-browser test-routes lint format types doctest unit gallery bench bench-full docs clean
+.PHONY: help setup demo test test-all test-kernels test-arrays test-oldest test-runtime test-faults test-sklearn test-browser test-routes lint format types doctest unit gallery bench bench-full docs clean
 
 help: ## this list
 	@echo "make <target>, with PYTHON=python3.12 to choose the interpreter"
@@ -33,7 +36,10 @@ setup: $(READY) ## create the virtual environment
 demo: $(READY) ## embed the digits with six methods: a table, a picture and a page
 	@$(BIN)/python -m eigenspan demo
 
-test: lint types unit doctest ## everything that is checked: format, lint, types, doctests, tests
+test: lint types unit doctest ## format, lint, types, doctests, and the tests without those marked long (8 minutes of CPU time)
+
+test-all: MARKED := -m ""
+test-all: lint types unit doctest ## the same with all tests, before a release (20 minutes of CPU time)
 
 lint: $(READY) ## formatting and lint
 	$(BIN)/python -m ruff format --check .
@@ -50,7 +56,7 @@ doctest: $(READY)
 	$(BIN)/python -m pytest --doctest-modules src
 
 unit: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(MARKED) tests
 
 test-kernels: $(READY) ## the tests with the BLAS kernels of other processors, one after the other
 	$(BIN)/python tests/kernels.py --workers $(WORKERS)

@@ -16,6 +16,7 @@ from sklearn.datasets import load_digits, make_blobs, make_swiss_roll
 from threadpoolctl import threadpool_limits
 
 from cases import Data
+from grouping import DEFAULT_RUN, mark_long
 from helpers import ROOT
 
 # what a search over random examples finds is for the one who writes code: a change is judged on the same examples every time
@@ -25,6 +26,12 @@ if "CI" in os.environ:
     hypothesis.settings.load_profile("same")
 elif not os.access(ROOT, os.W_OK):  # a tree that cannot be written to: examples are not stored
     hypothesis.settings.load_profile("forgetful")
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m selects
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    mark_long(items)
+    config.stash[DEFAULT_RUN] = [item for item in items if item.get_closest_marker("long") is None]
 
 
 @pytest.fixture(scope="session")

@@ -52,6 +52,7 @@ NARROW = {
 
 
 @pytest.mark.parametrize("encoding", NARROW)
+@pytest.mark.every(3)
 def test_every_command_succeeds_with_any_encoding(folder, encoding):
     if encoding == "C locale" and not sys.prefix.isascii():
         pytest.skip("Python and threadpoolctl cannot read an environment in a folder with an accent in the C locale")

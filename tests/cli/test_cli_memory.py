@@ -22,13 +22,14 @@ import pytest
 import scipy.sparse as sp
 
 from cli_helpers import invoke, refused, run
+from grouping import in_one_test
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc and limits of addresses")
 
 #: Memory that the process may allocate beyond that of its libraries.
-ROOM = 800 * 2**20
+ROOM = 400 * 2**20
 #: Minimum size of the uncompressed files.
-LARGE = 1000 * 2**20
+LARGE = 500 * 2**20
 
 SCRIPT = """
 import json, re, resource, sys, traceback
@@ -190,8 +191,8 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("name", [*DAMAGED, *LARGER, *OTHERS])
-def test_oversized_files_give_a_message_without_traceback(results, name):
+@in_one_test([*DAMAGED, *LARGER, *OTHERS])
+def test_oversized_files_give_a_message_without_traceback(name, results):
     found = results[name]
     assert found["code"] == 3, found
     paragraphs = [line for line in found["told"].splitlines() if line.startswith("Error: ")]
@@ -199,14 +200,14 @@ def test_oversized_files_give_a_message_without_traceback(results, name):
     assert name in paragraphs[0] or name == "folder"
 
 
-@pytest.mark.parametrize("name", DAMAGED)
-def test_false_headers_are_refused_as_damage(results, name):
+@in_one_test(DAMAGED)
+def test_false_headers_are_refused_as_damage(name, results):
     assert "is damaged or was cut short" in results[name]["told"]
     assert "TB (shape (" in results[name]["told"]
 
 
-@pytest.mark.parametrize("name", LARGER)
-def test_message_states_the_size_before_reading(results, name):
+@in_one_test(LARGER)
+def test_message_states_the_size_before_reading(name, results):
     told = results[name]["told"]
     assert "memory" in told
     assert "ran out of memory" not in told, "predicted, and not run into"
@@ -217,8 +218,8 @@ def test_every_file_has_an_expected_outcome(results):
     assert set(results) == {*DAMAGED, *LARGER, *OTHERS, *SMALL}
 
 
-@pytest.mark.parametrize("name", SMALL)
-def test_small_files_are_read_under_the_same_limit(results, name):
+@in_one_test(SMALL)
+def test_small_files_are_read_under_the_same_limit(name, results):
     assert results[name]["code"] == 0, results[name]
 
 

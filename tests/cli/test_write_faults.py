@@ -43,6 +43,7 @@ def here(inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.every(3)
 def test_files_are_old_or_complete_after_a_fault(case: Case, here: Path) -> None:
     trial = Trial(case, here)
     points = list(trial.points(1))
@@ -138,7 +139,9 @@ def _signalled(name: str, call: int, *arguments: str, **more: Any) -> Any:
 
 
 @posix
-@pytest.mark.parametrize(("name", "code"), [("SIGKILL", -9), ("SIGINT", 130), ("SIGTERM", 143)])
+@pytest.mark.parametrize(
+    ("name", "code"), [("SIGKILL", -9), ("SIGINT", 130), pytest.param("SIGTERM", 143, marks=pytest.mark.long)]
+)
 def test_signals_during_chunked_writing(name: str, code: int, here: Path) -> None:
     (here / "o.csv").write_bytes(OLD)
     before = set(os.listdir())

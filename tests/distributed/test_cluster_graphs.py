@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -36,20 +34,6 @@ def clouds(n: int, D: int = 8, d: int = 4, seed: int = 0) -> Array:
     centres = 1.3 * rng.standard_normal((3, d))
     Z = centres[rng.integers(0, 3, n)] + rng.standard_normal((n, d))
     return Z @ rng.standard_normal((d, D))
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    distributed = pytest.importorskip("distributed")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a port in use
-        cluster = distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit="2GB"
-        )
-        client = distributed.Client(cluster)
-    yield client
-    client.close()
-    cluster.close()
 
 
 def spread(X: Array, count: int, k: int, blocks: int = 5) -> SpreadGraph:
@@ -150,7 +134,7 @@ def test_pieces_are_counted_across_shards() -> None:
 
 
 # ---------------------------------------------------------------------- eigenmaps
-def test_eigenmaps_of_a_cluster_are_those_of_one_process(client: Any) -> None:
+def test_eigenmaps_of_a_cluster_are_those_of_one_process(cluster: Any) -> None:
     X = clouds(1500)
     parts = da.from_array(X, chunks=(401, -1))
     there = LaplacianEigenmaps(2, n_neighbors=12).fit(parts)

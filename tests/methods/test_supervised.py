@@ -647,6 +647,7 @@ def test_points_without_edges_keep_what_they_have() -> None:
 
 # ---------------------------------------------------------------------- what all of them promise
 @pytest.mark.parametrize("estimator", [param for param in SUPERVISED if param.id not in IN_THE_CONTRACT])
+@pytest.mark.every(3)
 def test_check_estimator(estimator: Any) -> None:
     quietly(lambda: assert_scikit_learn_agrees(clone(estimator)))
 

@@ -6,11 +6,13 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 import eigenspan
+from grouping import in_one_test
 
 ROOT = Path(eigenspan.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
@@ -73,7 +75,12 @@ LONG_POSES = {
     "methods/variance/oriented_pca.py:_pose",
 }
 
-files = pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+files = in_one_test(FILES, lambda path: str(path.relative_to(ROOT)))
+
+
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def _package(path: Path) -> str:
@@ -84,7 +91,7 @@ def _package(path: Path) -> str:
 def _targets(path: Path) -> Iterator[tuple[tuple[str, ...], int]]:
     """``(module of eigenspan in parts, line)`` of every import, also those inside functions."""
     inside = path.relative_to(ROOT).with_suffix("").parts
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(_tree(path)):
         if isinstance(node, ast.ImportFrom) and node.level:
             base = inside[: len(inside) - node.level] if node.level <= len(inside) else ()
             target = (*base, *(node.module.split(".") if node.module else []))
@@ -190,8 +197,7 @@ def _compiled_loops(tree: ast.AST) -> set[str]:
 
 @files
 def test_functions_are_short(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    tree, lines = ast.parse(text), text.splitlines()
+    tree, lines = _tree(path), path.read_text(encoding="utf-8").splitlines()
     loops, wrong = _compiled_loops(tree), []
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name not in loops:
@@ -214,7 +220,7 @@ def test_eigensolvers_are_called_in_numerics_only(path: Path) -> None:
 def test_private_scikit_learn_lives_in_compat(path: Path) -> None:
     if path.name == "_compat.py":
         return
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(_tree(path)):
         if (
             isinstance(node, ast.ImportFrom)
             and node.module
@@ -234,7 +240,7 @@ def _without_strings(path: Path) -> str:
     """The source with docstrings and other strings blanked: prose may name eigh()."""
     text = path.read_text(encoding="utf-8")
     lines = text.splitlines()
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(_tree(path)):
         if (
             isinstance(node, ast.Constant)
             and isinstance(node.value, str)
@@ -260,7 +266,7 @@ def test_the_rules_bite(tmp_path: Path) -> None:
 def _compared_with(path: Path, word: str) -> list[int]:
     """Lines that compare something with this word."""
     found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
             words = [part for side in sides for part in ast.walk(side) if isinstance(part, ast.Constant)]
@@ -289,7 +295,7 @@ def _reducers() -> list[type]:
     return list(dict.fromkeys(parents))
 
 
-@pytest.mark.parametrize("cls", _reducers(), ids=lambda cls: cls.__name__)
+@in_one_test(_reducers(), lambda cls: cls.__name__)
 def test_a_fit_returns_and_does_not_plant(cls: type) -> None:
     """Attributes are set by the constructor and, of a fit that is done, in one place."""
     import inspect

@@ -11,6 +11,7 @@ from sklearn.base import TransformerMixin
 import eigenspan
 from eigenspan import dimension, errors, models, plotting, quality, report
 from eigenspan.cli import main
+from grouping import in_one_test
 from helpers import ROOT
 
 WRITTEN = [page for page in (ROOT / "docs").rglob("*.md") if page.relative_to(ROOT / "docs").parts[0] != "site"]
@@ -48,8 +49,9 @@ def run_command(line):
     assert done.exit_code == int(expected or 0), f"{line}\n{done.output}"
 
 
-@pytest.mark.parametrize("module, name", NAMES)
-def test_every_public_name_has_a_docstring(module, name):
+@in_one_test(NAMES)
+def test_every_public_name_has_a_docstring(pair):
+    module, name = pair
     thing = public(module, name)
     assert inspect.getdoc(thing), name
     if is_estimator(thing) or inspect.isfunction(thing) or hasattr(thing, "get_params"):
@@ -57,8 +59,9 @@ def test_every_public_name_has_a_docstring(module, name):
         assert ">>>" in thing.__doc__, name
 
 
-@pytest.mark.parametrize("module, name", [pair for pair in NAMES if is_estimator(public(*pair))])
-def test_every_parameter_of_an_estimator_is_documented(module, name):
+@in_one_test([pair for pair in NAMES if is_estimator(public(*pair))])
+def test_every_parameter_of_an_estimator_is_documented(pair):
+    module, name = pair
     thing = public(module, name)
     parameters = thing.__doc__.split("Parameters\n")[1].split("Examples\n")[0]
     for parameter in inspect.signature(thing).parameters:
@@ -70,7 +73,7 @@ def test_every_public_name_stands_in_the_list_of_names():
     assert sorted(listed) == sorted(name for _, name in NAMES)
 
 
-@pytest.mark.parametrize("name", RAISED)
+@in_one_test(RAISED)
 def test_every_error_and_warning_is_explained(name):
     assert f"| `{name}` |" in (ROOT / "docs" / "bad-input.md").read_text(encoding="utf-8")
 
@@ -87,7 +90,7 @@ def test_the_code_runs(page, tmp_path, monkeypatch):
                 run_command(line)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+@in_one_test(PAGES, lambda path: path.name)
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target

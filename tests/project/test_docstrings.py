@@ -20,6 +20,7 @@ from eigenspan._descriptions import PARAMETERS
 from eigenspan._documented import Completed, documented
 from eigenspan._parameters import Count, Declared, Metric, NotNegative, Share, parameter
 from eigenspan.methods.base.contract import Components, Kernels, LandmarkRows, Scale, Solving
+from grouping import in_one_test
 
 
 def _below(cls: type) -> set[type]:
@@ -41,7 +42,7 @@ def own(cls: type, title: str = "Parameters") -> tuple[docstrings.Entry, ...]:
 
 
 # ---------------------------------------------------------------------- the docstrings of the library
-@pytest.mark.parametrize("cls", PUBLIC, ids=lambda cls: cls.__name__)
+@in_one_test(PUBLIC, lambda cls: cls.__name__)
 def test_every_parameter_is_described(cls: Any) -> None:
     assert isinstance(vars(cls)["__doc__"], Completed), "decorate the class with @documented"
     found = docstrings.parameters(cls)
@@ -53,14 +54,14 @@ def test_every_parameter_is_described(cls: Any) -> None:
         assert "None" not in entry.type or re.search("None|[Nn]o effect", entry.text), f"{entry.names[0]}=None?"
 
 
-@pytest.mark.parametrize("cls", DECLARED, ids=lambda cls: cls.__name__)
+@in_one_test(DECLARED, lambda cls: cls.__name__)
 def test_entries_describe_parameters_that_exist(cls: Any) -> None:
     names = [name for entry in own(cls) for name in entry.names]
     assert set(names) <= set(cls._parameters)
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("cls", DECLARED, ids=lambda cls: cls.__name__)
+@in_one_test(DECLARED, lambda cls: cls.__name__)
 def test_types_in_entries_agree_with_declarations(cls: Any) -> None:
     for entry in own(cls):
         for name in entry.names if entry.type else ():
@@ -101,7 +102,7 @@ def literals(hint: Any) -> set[str]:
     return {option for part in parts for option in literals(part)}
 
 
-@pytest.mark.parametrize("cls", PUBLIC, ids=lambda cls: cls.__name__)
+@in_one_test(PUBLIC, lambda cls: cls.__name__)
 def test_types_are_complete(cls: Any) -> None:
     for entry in docstrings.parameters(cls):
         kind = entry.type.partition(", default=")[0]
@@ -109,7 +110,7 @@ def test_types_are_complete(cls: Any) -> None:
         assert not re.search(r"\bAny\b|, ,|or $|^ ", kind), f"{entry.names[0]}: name the type {kind!r} by TypeName"
 
 
-@pytest.mark.parametrize("cls", [cls for cls in PUBLIC if hasattr(cls, "_input")], ids=lambda cls: cls.__name__)
+@in_one_test([cls for cls in PUBLIC if hasattr(cls, "_input")], lambda cls: cls.__name__)
 def test_precomputed_is_offered_where_it_is_accepted(cls: Any) -> None:
     pairs = cls._input.pairs
     for entry in docstrings.parameters(cls):
@@ -117,7 +118,7 @@ def test_precomputed_is_offered_where_it_is_accepted(cls: Any) -> None:
             assert ('``"precomputed"``' in entry.text) == (entry.names[0] in pairs), entry.names[0]
 
 
-@pytest.mark.parametrize("cls", PUBLIC, ids=lambda cls: cls.__name__)
+@in_one_test(PUBLIC, lambda cls: cls.__name__)
 def test_attributes_end_with_an_underscore_and_say_what_they_are(cls: Any) -> None:
     for entry in docstrings.attributes(cls):
         assert all(name.endswith("_") for name in entry.names)

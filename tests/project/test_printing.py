@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import eigenspan.cli
+from grouping import in_one_test
 
 CLI = Path(eigenspan.cli.__file__).parent
 FILES = sorted(CLI.rglob("*.py"))
@@ -59,7 +60,7 @@ def unescaped_in_console(source: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(CLI)))
+@in_one_test(FILES, lambda path: str(path.relative_to(CLI)))
 def test_only_the_console_prints(path: Path) -> None:
     source = path.read_text(encoding="utf-8")
     if path == CLI / "console.py":

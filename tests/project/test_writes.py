@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import eigenspan
+from grouping import in_one_test
 
 ROOT = Path(eigenspan.__file__).parent
 FILES = sorted({*ROOT.rglob("*.py")} - {ROOT / "_files.py"})
@@ -115,7 +114,7 @@ def _mode_writes(call: ast.Call) -> bool:
     return False
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+@in_one_test(FILES, lambda path: str(path.relative_to(ROOT)))
 def test_only_one_module_writes_files(path: Path) -> None:
     found = list(writes(path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix()))
     assert found == [], f"{path.relative_to(ROOT)} writes to the disk past eigenspan._files: {found}"
@@ -191,14 +190,14 @@ os.fsync(number)
 """
 
 
-@pytest.mark.parametrize("line", BAD.strip().splitlines())
+@in_one_test(BAD.strip().splitlines())
 def test_the_rule_finds_writes(line: str) -> None:
     assert [text for _, text in writes(line)] == [ast.unparse(ast.parse(line))]
     inside = f"def f(path, X):\n    with reading(path) as file:\n        {line}\n"
     assert len(list(writes(inside))) == 1
 
 
-@pytest.mark.parametrize("line", GOOD.strip().splitlines())
+@in_one_test(GOOD.strip().splitlines())
 def test_the_rule_lets_reading_pass(line: str) -> None:
     assert list(writes(line)) == []
 

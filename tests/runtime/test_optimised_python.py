@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 SCRIPT = """
 import numpy as np, eigenspan as es
 X = np.random.default_rng(0).standard_normal((60, 4))
@@ -28,6 +30,7 @@ def test_fits_without_docstrings():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long
 def test_commands_without_docstrings():
     listed, explained = run("-m", "eigenspan", "methods"), run("-m", "eigenspan", "info", "pca")
     assert listed.returncode == explained.returncode == 0, listed.stderr + explained.stderr

@@ -37,6 +37,8 @@ class Cover:
     routes: frozenset[str] = frozenset()
     #: Begin with every value beside the defaults of every method: more fits, and fewer rows to strip.
     singles: bool = True
+    #: Try only every n-th of the single values, and no other pairs. 0: everything.
+    sample: int = 0
 
     def __post_init__(self) -> None:
         self.forbidden = list(self.known)
@@ -143,9 +145,10 @@ class Cover:
             self.near.setdefault(a, set()).add(b)
             self.near.setdefault(b, set()).add(a)
         if self.singles:
-            for pair in [pair for pair in self.open if "estimator" in dict(pair)]:
+            single = [pair for pair in self.open if "estimator" in dict(pair)]
+            for pair in single[:: self.sample or None]:
                 self._single(pair)
-        while self.open:
+        while self.open and not self.sample:
             seed = next(iter(self.open))
             self._cover(seed)
             self._close(*seed)

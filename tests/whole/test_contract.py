@@ -67,6 +67,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::eigenspan.errors.EigenspanWarni
 
 # ---------------------------------------------------------------------- scikit-learn's own contract
 @over([*DEFAULT, *(case for case in ALL if case.id.startswith(("LPP-", "LDA-", "NPP-class", "TraceReducer-")))])
+@pytest.mark.every(4)
 def test_check_estimator(case: Case) -> None:
     estimator = known_by_name.CCA() if case.id == "KernelCCA" else case.make()
     if is_classifier(estimator):
@@ -80,6 +81,7 @@ def test_check_estimator(case: Case) -> None:
     "ignore:X (does not have valid|has) feature names:UserWarning"
 )  # scikit-learn's checks provoke it
 @pytest.mark.parametrize("check", EXTRA, ids=lambda check: check.__name__.removeprefix("check_"))
+@pytest.mark.every(6)
 def test_checks_that_check_estimator_does_not_run(case: Case, check: Any) -> None:
     estimator = known_by_name.CCA() if case.id == "KernelCCA" else case.make()
     check("CCA" if case.pair else case.id, estimator)
@@ -95,6 +97,7 @@ def test_constructor_stores_and_does_nothing_else(case: Case) -> None:
 
 
 @over(ALL)
+@pytest.mark.every(4)
 def test_pickle_and_clone(case: Case, roll: Any) -> None:
     estimator = case.fitted(roll)
     new = roll.X[::7] + 0.01
@@ -112,6 +115,7 @@ def test_fitted_attributes_are_documented(case: Case, roll: Any) -> None:
 
 # ---------------------------------------------------------------------- containers and dtypes
 @over(ALL)
+@pytest.mark.every(4, start=1)
 def test_float32_stays_float32_and_near_float64(case: Case, roll: Any) -> None:
     X = roll.X.astype(np.float32)
     single, double = case.make(), case.make().fit(X.astype(np.float64), roll.y)
@@ -128,6 +132,7 @@ FRAMES = {"LPP-kernel": 1e-3, "OLPP-kernel": 1e-3, "LDA-kernel": 1e-5, "TraceRed
 
 
 @over(ALL)
+@pytest.mark.every(4, start=2)
 def test_dataframes_in_and_out(case: Case, roll: Any) -> None:
     names = ["x", "y", "z"]
     frame = pd.DataFrame(roll.X, columns=names, index=np.arange(1000, 1000 + len(roll.X)))
@@ -223,6 +228,7 @@ def test_many_rows_are_transformed_in_blocks(name: str, roll: Any, monkeypatch: 
 
 
 @over(ALL)
+@pytest.mark.every(4, start=3)
 def test_fit_transform_equals_transform(case: Case, roll: Any) -> None:
     estimator = case.make()
     Y = case.embed(estimator, roll.X, roll.y)
@@ -239,6 +245,7 @@ def test_fit_transform_equals_transform(case: Case, roll: Any) -> None:
 
 
 @over(ALL)
+@pytest.mark.every(4)
 def test_callers_may_write_on_the_results(case: Case, roll: Any) -> None:
     estimator = case.make()
     Y = case.embed(estimator, roll.X, roll.y)
@@ -334,6 +341,7 @@ def _assert_same_distances(Y: Any, Z: Any, tolerance: float = 1e-3) -> None:
 
 
 @over([case for case in ALL if case.id not in ORIGIN])
+@pytest.mark.every(4, start=1)
 def test_shift_of_the_data_changes_nothing(case: Case, roll: Any) -> None:
     far = roll.X + np.array([10.0, -300.0, 7.0])
     before, after = case.fitted(roll), case.make().fit(far, roll.y)
@@ -342,6 +350,7 @@ def test_shift_of_the_data_changes_nothing(case: Case, roll: Any) -> None:
 
 
 @over(EUCLIDEAN)
+@pytest.mark.every(4, start=2)
 def test_rotation_of_the_data_changes_nothing(case: Case, roll: Any) -> None:
     Q = np.linalg.qr(np.random.default_rng(5).standard_normal((3, 3)))[0]
     before, after = case.fitted(roll), case.make().fit(roll.X @ Q, roll.y)
@@ -350,6 +359,7 @@ def test_rotation_of_the_data_changes_nothing(case: Case, roll: Any) -> None:
 
 
 @over([case for case in ALL if case.id not in DRAWN])
+@pytest.mark.every(4, start=3)
 def test_row_order_only_permutes(case: Case, roll: Any) -> None:
     order = np.random.default_rng(2).permutation(len(roll.X))
     before, after = case.fitted(roll), case.make().fit(roll.X[order], roll.y[order])
@@ -367,6 +377,7 @@ def test_row_order_with_given_landmarks_only_permutes(roll: Any) -> None:
 
 
 @over(ALL)
+@pytest.mark.every(4)
 def test_same_seed_same_bits(case: Case, roll: Any) -> None:
     first, second = case.fitted(roll), case.make().fit(roll.X, roll.y)
     np.testing.assert_array_equal(first.embedding_, second.embedding_)
@@ -378,6 +389,7 @@ LOOSE = {"LPP-kernel": 1e-3, "OLPP-kernel": 1e-3, "LDA-kernel": 1e-5}
 
 
 @over(ALL)
+@pytest.mark.every(4, start=1)
 def test_threads_do_not_matter(case: Case, roll: Any) -> None:
     one = case.fitted(roll).embedding_  # on one thread, as all fits of the tests
     with threadpool_limits(2):
@@ -404,6 +416,7 @@ def test_iterative_solvers_are_deterministic(name: str) -> None:
 
 # ---------------------------------------------------------------------- what is fitted
 @over(ALL)
+@pytest.mark.every(4, start=2)
 def test_embedding_is_whole_and_the_input_untouched(case: Case, roll: Any) -> None:
     X, y = roll.X.copy(), roll.y.copy()
     estimator = case.make().fit(X, y)
@@ -504,6 +517,7 @@ def test_unit_embeddings(name: str, digits: Any) -> None:
         and not case.pair
     ]
 )
+@pytest.mark.every(4, start=3)
 def test_pipeline_and_grid_search(case: Case, blobs: Any) -> None:
     pipeline = make_pipeline(StandardScaler(), case.make(), KNeighborsClassifier(3))
     step = pipeline.steps[1][0]

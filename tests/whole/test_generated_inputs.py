@@ -42,6 +42,8 @@ def generate(left: int = DRAW) -> dict[Key, Cases]:
         for name, s in SUBJECTS.items()
     }
     for turn in range(max(map(len, pools.values()))):
+        if not left:
+            break
         for key in sorted(pools, key=lambda key, turn=turn: _order(*key, str(turn))):
             if left and turn < len(pools[key]):
                 chosen.setdefault(key, []).append(pools[key][turn])
@@ -76,6 +78,7 @@ def failures(cases: Cases) -> list[str]:
 
 
 @pytest.mark.parametrize("key", [marked("-".join(key), known(*key), key) for key in CASES])
+@pytest.mark.every(3)
 def test_inputs(key: Key) -> None:
     wrong = failures(CASES[key])
     assert not wrong, "\n".join([f"{len(wrong)} of {len(CASES[key])}:", *wrong])

@@ -1,8 +1,9 @@
 """Every accepted value of every parameter, and every pair of such values, fits correctly or is refused on purpose.
 
 Values are the names that a class lists in its ``_parameter_constraints`` and the kinds in `parameter_values`; rows that hold all pairs
-of them are found by `covering`, method by method and, for pairs, over each group of methods that share their parameters. With
-EIGENSPAN_EVERY_PAIR in the environment every pair is tried with every method, which takes minutes.
+of them are found by `covering`, method by method and, for pairs, over each group of methods that share their parameters. The default run
+tries all pairs in the small groups, and every seventh single value in the large ones; ``make test-all`` tries all pairs in all groups.
+With EIGENSPAN_EVERY_PAIR in the environment every pair is tried with every method, which takes minutes.
 
 What "correctly" means:
 
@@ -134,7 +135,7 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
 ]
 
 
-def cover(names: tuple[str, ...]) -> Cover:
+def cover(names: tuple[str, ...], sample: int = 0) -> Cover:
     has = {repr(name): frozenset(template(name).get_params(deep=False)) for name in names}
     found = Cover(
         values_of(names, EVERY),
@@ -143,7 +144,8 @@ def cover(names: tuple[str, ...]) -> Cover:
         [frozenset(values.items()) for _, values in KNOWN],
         alone=frozenset() if EVERY else ALONE,
         routes=frozenset() if "MVU" in names else ROUTES,
-        singles="MVU" not in names,
+        singles="MVU" not in names or bool(sample),
+        sample=sample,
     )
     found.run()
     return found
@@ -152,15 +154,36 @@ def cover(names: tuple[str, ...]) -> Cover:
 GROUPS = {name: (name,) for names in groups().values() for name in names} if EVERY else groups()
 
 
-@pytest.mark.parametrize("names", GROUPS.values(), ids=GROUPS)
-def test_every_pair(names: tuple[str, ...]) -> None:
-    found = cover(names)
+#: Groups in which all pairs take seconds.
+LARGE = [
+    "by hand", "linear or kernel, labels", "linear or kernel, optional", "linear or kernel, some labels", "linear, response",
+    "samples, none", "unfolding",
+]  # fmt: skip
+
+
+def assert_right(found: Cover) -> None:
     print(f"{found.cases} cases: {found.right} right, {found.refused} refused")
     wrong = [
         f"{', '.join(f'{p}={label}' for p, label in sorted(some))}: {said}" for some, said in found.defects.items()
     ]
     assert not wrong, "\n".join([f"{len(wrong)} combinations are neither right nor refused:", *wrong])
-    assert found.right > min(20 * len(names), 0.9 * found.cases)  # methods of few parameters have few pairs
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] if name in LARGE or EVERY else []) for name in GROUPS]
+)
+def test_every_pair(name: str) -> None:
+    found = cover(GROUPS[name])
+    assert_right(found)
+    assert found.right > min(20 * len(GROUPS[name]), 0.9 * found.cases)  # methods of few parameters have few pairs
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_single_values(name: str) -> None:
+    """A sample of the pairs of a method and a value, the other parameters at their defaults."""
+    found = cover(groups()[name], sample=7)
+    assert_right(found)
+    assert found.right > 20
 
 
 def _names_of(values: dict[str, str]) -> str:

@@ -51,6 +51,7 @@ def _data(roll: Any, template: Any) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("first, second", _pairs())
+@pytest.mark.every(2)
 def test_a_refit_has_the_attributes_of_a_fresh_fit(first: Any, second: Any, roll: Any) -> None:
     X, y = _data(roll, first)
     fresh = clone(second).fit(X, y)

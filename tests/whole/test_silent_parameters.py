@@ -51,6 +51,7 @@ OWN = [name for name in ROWS if name not in THEIRS]
 
 
 @pytest.mark.parametrize("name", ROWS)
+@pytest.mark.every(3)
 def test_every_value_acts_or_says_that_it_does_not(name: str) -> None:
     triples = walk(name)
     print(table(triples))
@@ -59,12 +60,14 @@ def test_every_value_acts_or_says_that_it_does_not(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OWN)
+@pytest.mark.every(3, start=1)
 def test_parameters_of_specifications(name: str) -> None:
     triples = walk_specs(name)
     assert not silent(triples), "\n".join(silent(triples))
 
 
 @pytest.mark.parametrize("name", OWN)
+@pytest.mark.every(3, start=2)
 def test_every_parameter_in_every_mode(name: str) -> None:
     triples = walk_modes(name)
     assert not silent(triples), "\n".join(silent(triples))

@@ -1,0 +1,93 @@
+"""The default run leaves out no method, no check and no storage, though it leaves out many of their combinations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from cases import own
+from grouping import DEFAULT_RUN, in_one_test, mark_long
+
+
+# ---------------------------------------------------------------------- what the default run holds
+def _selected(request: pytest.FixtureRequest, name: str) -> list[Any]:
+    """Tests of a file in the default run. The file is collected only if it is named, or no file is."""
+    found = [item for item in request.config.stash[DEFAULT_RUN] if item.path.name == f"{name}.py"]
+    if not found:
+        pytest.skip(f"{name}.py is not part of this run")
+    return found
+
+
+def test_every_method_and_every_check_of_the_contract_is_run(request: pytest.FixtureRequest) -> None:
+    import test_contract as contract
+
+    items = _selected(request, "test_contract")
+    items = [item for item in items if hasattr(item, "callspec")]
+    cases = [item.callspec.params["case"] for item in items if "case" in item.callspec.params]
+    assert {case.id for case in own()} <= {case.id for case in cases if hasattr(case, "id")}
+    checks = {item.callspec.params["check"] for item in items if item.originalname.startswith("test_checks_that")}
+    assert checks == set(contract.EXTRA)
+
+
+@pytest.mark.parametrize("name", ["test_silent_parameters", "test_fuzz"])
+def test_every_method_occurs(request: pytest.FixtureRequest, name: str) -> None:
+    items = [item for item in _selected(request, name) if hasattr(item, "callspec")]
+    found = {item.callspec.params.get("name", item.callspec.params.get("method")) for item in items}
+    assert {case.id for case in own()} <= found
+
+
+def test_every_kind_of_input_and_every_estimator_occurs(request: pytest.FixtureRequest) -> None:
+    from test_generated_inputs import CASES
+
+    keys = [
+        item.callspec.params["key"]
+        for item in _selected(request, "test_generated_inputs")
+        if "test_inputs" in item.name
+    ]
+    for position in (0, 1):
+        assert {key[position] for key in keys} == {key[position] for key in CASES}
+
+
+# ---------------------------------------------------------------------- how tests are chosen and joined
+class _Item:
+    """A test as pytest collects it, as far as `mark_long` reads it."""
+
+    def __init__(self, every: pytest.Mark | None, lists: dict[str, int]) -> None:
+        self.every, self.lists, self.marks = every, lists, []
+        self.callspec = SimpleNamespace(indices={name: at for names, at in lists.items() for name in names.split(", ")})
+
+    def get_closest_marker(self, name: str) -> pytest.Mark | None:
+        return self.every if name == "every" else None
+
+    def iter_markers(self, name: str) -> list[pytest.Mark]:
+        return [getattr(pytest.mark, name)(names, []).mark for names in self.lists]
+
+    def add_marker(self, mark: Any) -> None:
+        self.marks.append(mark.name)
+
+
+def _kept(every: Any, lists: Callable[[int, int], dict[str, int]]) -> set[tuple[int, int]]:
+    items = {(i, j): _Item(every and every.mark, lists(i, j)) for i in range(4) for j in range(6)}
+    mark_long(items.values())  # type: ignore[arg-type]
+    return {place for place, item in items.items() if not item.marks}
+
+
+def test_stacked_lists_keep_a_diagonal() -> None:
+    kept = _kept(pytest.mark.every(3, start=1), lambda i, j: {"a": i, "b, c": j})
+    assert kept == {(i, j) for i in range(4) for j in range(6) if (i + j) % 3 == 1}
+    assert _kept(pytest.mark.every(2), lambda i, j: {"b, c": j}) == {(i, j) for i in range(4) for j in (0, 2, 4)}
+    assert len(_kept(None, lambda i, j: {"a": i})) == 24
+
+
+def test_joined_checks_report_every_failure() -> None:
+    @in_one_test([1, 2, 3, 4], lambda value: f"number {value}")
+    def test_even(value: int, fixture: str) -> None:
+        assert value % 2 == 0, fixture
+
+    with pytest.raises(AssertionError, match=r"(?s)2 of 4 fail:\nnumber 1: odd.*\nnumber 3: odd"):
+        test_even(fixture="odd")
+    with pytest.raises(AssertionError, match="nothing to check"):
+        in_one_test([])(lambda value: None)()

@@ -1,0 +1,61 @@
+"""How parametrised tests are run: many short checks as one test, and the sets of parameters that the default run leaves out."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+Check = Callable[..., None]
+#: The collected tests that are not marked `long`.
+DEFAULT_RUN = pytest.StashKey[list[pytest.Item]]()
+
+
+def in_one_test(values: Iterable[Any], name: Callable[[Any], str] = str) -> Callable[[Check], Check]:
+    """Call the decorated function with each value in one test, and report all values for which it fails.
+
+    The value is the first argument; the others are fixtures. For checks of a millisecond, where collecting and reporting a test per value
+    would take longer than the checks, and for checks that share an expensive fixture, which each process of tests would make anew.
+    """
+    values = list(values)
+
+    def decorate(check: Check) -> Check:
+        _, *fixtures = inspect.signature(check).parameters.values()
+
+        def test(**given: Any) -> None:
+            failures = []
+            for value in values:
+                try:
+                    check(value, **given)
+                except AssertionError as failure:
+                    failures.append(f"{name(value)}: {failure}")
+            assert values, "there is nothing to check"
+            assert not failures, "\n".join([f"{len(failures)} of {len(values)} fail:", *failures])
+
+        test.__name__, test.__qualname__ = check.__name__, check.__qualname__
+        test.__doc__, test.__module__ = check.__doc__, check.__module__
+        vars(test)["__signature__"] = inspect.Signature(fixtures)  # pytest reads the names of fixtures from it
+        return test
+
+    return decorate
+
+
+def mark_long(items: Iterable[pytest.Item]) -> None:
+    """Mark as `long` what the marker ``every(step, start=0)`` leaves out.
+
+    Of the sets of parameters of a test those stay whose positions in their lists add up to `start`, modulo `step`. Of two stacked lists
+    this keeps a diagonal, on which every value of either list occurs.
+    """
+    for item in items:
+        marker = item.get_closest_marker("every")
+        if marker is not None and (_position(item) - marker.kwargs.get("start", 0)) % marker.args[0]:
+            item.add_marker(pytest.mark.long)
+
+
+def _position(item: Any) -> int:
+    """Sum of the positions of an item's values in the lists of its parametrisations."""
+    arguments = [marker.args[0] for marker in item.iter_markers("parametrize")]
+    names = [given.split(",")[0].strip() if isinstance(given, str) else given[0] for given in arguments]
+    return sum(item.callspec.indices[name] for name in names)
