@@ -274,7 +274,7 @@ def containers(t: Trial) -> Found:
 def last_digits(t: Trial) -> Found:
     """A change of the last digits of X changes little that can be seen, or a warning says so."""
     if t.plain().refusal:
-        return HOLDS  # rounded to single precision the points may be fitted nevertheless, and their last digits are others
+        return HOLDS  # rounded to single precision they may be fitted nevertheless
     off = t.sensitivity(by_column=True)
     return (
         0.0 if off <= 1e-3 else off
