@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import pickle
-import shutil
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
@@ -101,12 +99,10 @@ def test_format_page_lists_every_kind() -> None:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write the golden models, and rows to transform with each, to a temporary folder."""
-    target = tmp_path_factory.mktemp("golden")
-    for path in MODELS:
-        if not (any(k.startswith("sklearn.") for k in stored_kinds(path)) and _of_a_later_scikit_learn(path)):
-            shutil.copy(path, target)
-    (target / "rows.pkl").write_bytes(pickle.dumps({path.stem: new_rows(path.stem) for path in MODELS}))
-    return target
+    later = [
+        p for p in MODELS if any(k.startswith("sklearn.") for k in stored_kinds(p)) and _of_a_later_scikit_learn(p)
+    ]
+    return tampering.with_rows([path for path in MODELS if path not in later], tmp_path_factory.mktemp("golden"))
 
 
 @pytest.mark.skipif(not hasattr(tampering.signal, "SIGALRM"), reason="limits of POSIX")

@@ -1,8 +1,8 @@
 """Model files changed at random but with a right checksum, and a process that loads and uses them within limits of memory and time.
 
-``python tests/support/tampering.py FOLDER --count 10000`` tampers with the models of a folder. Every file is loaded and, where that works,
-asked for the places of new points. Allowed is a `ModelError`, a result, or an exception of Python when the model is used; not allowed are
-more than 200 MB or 10 seconds, the end of the process, and a call that starts a program, opens a socket or unpickles.
+``python tests/support/tampering.py tests/models/golden --count 10000`` tampers with the golden models. Every file is loaded and, where that
+works, asked for the places of new points. Allowed is a `ModelError`, a result, or an exception of Python when the model is used; not
+allowed are more than 200 MB or 10 seconds, the end of the process, and a call that starts a program, opens a socket or unpickles.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -272,6 +273,16 @@ def use_all(folder: Path, crafted: Path, report: Path) -> None:
             print(limited(lambda path=path, name=name: used(path, rows[name]), watch), file=lines, flush=True)
 
 
+def with_rows(models: list[Path], target: Path) -> Path:
+    """Copy golden models to a folder, and write beside them the rows that each of them will transform."""
+    from golden_models import new_rows
+
+    for path in models:
+        shutil.copy(path, target)
+    (target / "rows.pkl").write_bytes(pickle.dumps({path.stem: new_rows(path.stem) for path in models}))
+    return target
+
+
 def alone(*arguments: Any) -> int:
     """Run this module in a process of one thread; its exit status."""
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "MALLOC_ARENA_MAX"), "1")
@@ -310,7 +321,10 @@ if __name__ == "__main__":
     elif given.work:
         work(given.folder, int(given.work[0]), int(given.work[1]), Path(given.work[2]))
     else:
-        counts, where = run(given.folder, given.count, given.first)
+        plain = [path for path in sorted(given.folder.glob("*.eig")) if not path.stem.startswith("spec ")]
+        ready = (given.folder / "rows.pkl").exists()
+        folder = given.folder if ready else with_rows(plain, Path(tempfile.mkdtemp()))
+        counts, where = run(folder, given.count, given.first)
         for outcome, times in counts.most_common():
             print(f"{times:7d}  {outcome}")
         print(where)
