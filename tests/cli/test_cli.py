@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris
 
 from cli_helpers import refused, run
 from eigenspan import LPP
@@ -61,12 +61,15 @@ def test_runs_as_a_module():
 
 
 # ----------------------------------------------------------------------- demo
-def test_demo(tmp_path):
+@pytest.mark.parametrize("images", [500, pytest.param(1797, marks=pytest.mark.long)])
+def test_demo(tmp_path, monkeypatch, images):
+    X, y = load_digits(return_X_y=True)
+    monkeypatch.setattr("sklearn.datasets.load_digits", lambda return_X_y: (X[:images], y[:images]))
     picture = tmp_path / "new" / "demo.png"
     output = run("demo", "--output", picture)
     for name in ("PCA", "LPP", "LLE", "LaplacianEigenmaps", "Isomap", "LDA"):
         assert re.search(rf"\b{name} \d+\.\d\d \w+ 0\.\d{{3}} \d+\.\d%", output), name
-    assert "1257 to fit, 540 held out" in output
+    assert f"{7 * images // 10} to fit, {images - 7 * images // 10} held out" in output
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert "demo.png" in output
 

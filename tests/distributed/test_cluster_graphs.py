@@ -147,6 +147,7 @@ def test_eigenmaps_of_a_cluster_are_those_of_one_process(cluster: Any) -> None:
     np.testing.assert_allclose(there.transform(parts[:50]).compute(), there.embedding_[:50], atol=1e-12)
 
 
+@pytest.mark.long
 def test_eigenmaps_count_equal_rows_as_one() -> None:
     X = clouds(900)
     X[600:] = X[np.random.default_rng(0).integers(0, 600, 300)]

@@ -100,6 +100,7 @@ def brute(form, beta, M, B, Y):
 @forms
 @embeddings
 @pytest.mark.parametrize("beta", [0.01, 3.0])
+@pytest.mark.every(2)
 def test_the_dense_oracle_agrees(embedding, form, beta):
     X, T = curve(300)
     Y = some(T, 12)

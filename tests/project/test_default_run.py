@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -55,31 +54,37 @@ def test_every_kind_of_input_and_every_estimator_occurs(request: pytest.FixtureR
 class _Item:
     """A test as pytest collects it, as far as `mark_long` reads it."""
 
-    def __init__(self, every: pytest.Mark | None, lists: dict[str, int]) -> None:
+    def __init__(self, every: Any, lists: list[pytest.Mark], **params: Any) -> None:
         self.every, self.lists, self.marks = every, lists, []
-        self.callspec = SimpleNamespace(indices={name: at for names, at in lists.items() for name in names.split(", ")})
+        self.callspec = SimpleNamespace(params=params)
 
-    def get_closest_marker(self, name: str) -> pytest.Mark | None:
+    def get_closest_marker(self, name: str) -> Any:
         return self.every if name == "every" else None
 
     def iter_markers(self, name: str) -> list[pytest.Mark]:
-        return [getattr(pytest.mark, name)(names, []).mark for names in self.lists]
+        return self.lists
 
     def add_marker(self, mark: Any) -> None:
         self.marks.append(mark.name)
 
 
-def _kept(every: Any, lists: Callable[[int, int], dict[str, int]]) -> set[tuple[int, int]]:
-    items = {(i, j): _Item(every and every.mark, lists(i, j)) for i in range(4) for j in range(6)}
+A, FIRST = ["a0", "a1", "a2", "a3"], ["b0", "b1", "b2", "b3", "b4", "b5"]
+B = [pytest.param(first, 2) if first == "b1" else (first, 1) for first in FIRST]
+LISTS = [pytest.mark.parametrize("a", A).mark, pytest.mark.parametrize("b, c", B).mark]
+
+
+def _kept(every: Any, lists: list[pytest.Mark]) -> set[tuple[int, int]]:
+    places = [(i, j) for i in range(4) for j in range(6)]
+    items = {(i, j): _Item(every and every.mark, lists, a=A[i], b=FIRST[j]) for i, j in places}
     mark_long(items.values())  # type: ignore[arg-type]
     return {place for place, item in items.items() if not item.marks}
 
 
 def test_stacked_lists_keep_a_diagonal() -> None:
-    kept = _kept(pytest.mark.every(3, start=1), lambda i, j: {"a": i, "b, c": j})
+    kept = _kept(pytest.mark.every(3, start=1), LISTS)
     assert kept == {(i, j) for i in range(4) for j in range(6) if (i + j) % 3 == 1}
-    assert _kept(pytest.mark.every(2), lambda i, j: {"b, c": j}) == {(i, j) for i in range(4) for j in (0, 2, 4)}
-    assert len(_kept(None, lambda i, j: {"a": i})) == 24
+    assert _kept(pytest.mark.every(2), LISTS[1:]) == {(i, j) for i in range(4) for j in (0, 2, 4)}
+    assert len(_kept(None, LISTS)) == 24
 
 
 def test_joined_checks_report_every_failure() -> None:

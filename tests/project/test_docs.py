@@ -16,6 +16,8 @@ from helpers import ROOT
 
 WRITTEN = [page for page in (ROOT / "docs").rglob("*.md") if page.relative_to(ROOT / "docs").parts[0] != "site"]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *WRITTEN])
+#: Pages whose code runs for several seconds.
+SLOW = {"dimension.md", "labels.md", "pictures.md", "quality.md", "theorems.md"}
 MODULES = {
     "eigenspan": eigenspan,
     "eigenspan.dimension": dimension,
@@ -78,7 +80,11 @@ def test_every_error_and_warning_is_explained(name):
     assert f"| `{name}` |" in (ROOT / "docs" / "bad-input.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.long] * (page.name in SLOW)) for page in PAGES if blocks(page)],
+    ids=lambda path: path.name,
+)
 def test_the_code_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = {}

@@ -56,6 +56,17 @@ def mark_long(items: Iterable[pytest.Item]) -> None:
 
 def _position(item: Any) -> int:
     """Sum of the positions of an item's values in the lists of its parametrisations."""
-    arguments = [marker.args[0] for marker in item.iter_markers("parametrize")]
-    names = [given.split(",")[0].strip() if isinstance(given, str) else given[0] for given in arguments]
-    return sum(item.callspec.indices[name] for name in names)
+    found = 0
+    for marker in item.iter_markers("parametrize"):
+        names, values = marker.args[:2]
+        several = not isinstance(names, str) or "," in names
+        first = item.callspec.params[names.split(",")[0].strip() if isinstance(names, str) else names[0]]
+        found += next(i for i, value in enumerate(values) if _first(value, several) is first)
+    return found
+
+
+def _first(value: Any, several: bool) -> Any:
+    """The value of the first argument in one set of parameters."""
+    if hasattr(value, "marks"):  # pytest.param(...)
+        return value.values[0]
+    return value[0] if several else value

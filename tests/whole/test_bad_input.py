@@ -56,6 +56,7 @@ LOCAL = ["ModifiedLLE", "HessianLLE", "LTSA", "GeodesicNullspaceAnalysis"]
 # ---------------------------------------------------------------------- numbers that are none, and too few of them
 @over(estimators())
 @pytest.mark.parametrize(("bad", "word"), [(np.nan, "NaN"), (np.inf, "infinity")])
+@pytest.mark.every(3)
 def test_nan_and_infinity(case: Case, bad: float, word: str) -> None:
     broken = X.copy()
     broken[3, 2] = bad

@@ -575,6 +575,7 @@ def test_laplacian_eigenmaps_against_scikit_learn(data):
 @SEEDS
 @pytest.mark.parametrize("solver", ["dense", "shift-invert", "lanczos"])
 @pytest.mark.parametrize("method", [LaplacianEigenmaps, LLE])
+@pytest.mark.every(2)
 def test_large_sparse_solves_against_lapack(method, solver, seed):
     """1000 points: the iterative solvers find LAPACK's subspace, constant excluded."""
     X, _ = s_curve(1000, seed)

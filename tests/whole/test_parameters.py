@@ -141,6 +141,7 @@ CONTAINERS = {
 
 
 @pytest.mark.parametrize("name", SUBJECTS)
+@pytest.mark.every(3)
 def test_no_parameter_takes_a_container_of_the_wrong_kind_for_a_specification(name: str) -> None:
     """``MVU(extension=[])`` passed for an extension: lists have a method of that name."""
     subject = SUBJECTS[name]

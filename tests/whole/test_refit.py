@@ -73,6 +73,7 @@ def _case_ids(case: Case) -> str:
 
 
 @pytest.mark.parametrize("case", estimators(), ids=_case_ids)
+@pytest.mark.every(3)
 def test_a_fit_that_fails_changes_nothing(case: Case, roll: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Refused on entry, or stopped half-way: what was not fitted stays so, and what was keeps its model whole."""
     X, y = _data(roll, case.template)

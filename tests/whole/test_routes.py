@@ -57,6 +57,7 @@ def check(method: Routed, p: Problem, folder: Path) -> None:
 
 @pytest.mark.parametrize(("condition", "offset"), GRID, ids=lambda value: f"{value:.0e}")
 @pytest.mark.parametrize("method", [*ROUTED, *KERNEL_ROUTED], ids=lambda method: method.name)
+@pytest.mark.every(1 if ALL else 2)
 def test_routes_agree(method: Routed, condition: float, offset: float, tmp_path: Path) -> None:
     if offset not in method.offsets:
         pytest.skip("not compared so far from the origin")

@@ -366,6 +366,7 @@ def test_locally_linear_embedding_is_kernel_pca(data):
 @cases
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("t", [1, 2, 3])
+@pytest.mark.every(3, start=1)
 def test_diffusion_map_is_kernel_pca_of_the_walk(data, alpha, t):
     """Kernel S^{2t}, S = D_α^{−½}W_αD_α^{−½} with the stationary vector deflated, rows times D_α^{−½}; S has μ > 0 at the cut."""
     X, _ = data
@@ -403,6 +404,7 @@ def test_sliced_inverse_regression_finds_the_direction(seed):
 @cases
 @pytest.mark.parametrize("method", [LPP, NPP, LLTSA])
 @pytest.mark.parametrize("ridge", [None, 1e-6, 1.0])
+@pytest.mark.every(3)
 def test_a_ridge_keeps_the_unit_of_kernel_projections(data, method, ridge):
     """A smooth kernel has axes along which the data hardly vary. However long the ridge lets them be, they are no answer."""
     X = data[0] / data[0].std() / np.sqrt(data[0].shape[1])

@@ -171,6 +171,7 @@ def hard(kind: str, rng: np.random.Generator) -> np.ndarray:
     "kind", ["pixels", "copies", "outliers", "scales", "constant", "tight", "wide", "tiny", "offset", "single"]
 )
 @pytest.mark.parametrize("p", [16, 48])
+@pytest.mark.every(2)
 def test_bounds_from_a_few_axes_exclude_no_neighbour(
     kind: str, p: int, small_tiles: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,6 +34,7 @@ def roll(n, k=8, seed=0, noise=0.0):
 
 
 @pytest.mark.parametrize("seed", range(50))
+@pytest.mark.every(2)
 def test_agrees_with_the_dense_solver_to_the_stated_gaps(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(20, 60))
