@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeAlias
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeGuard
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+if TYPE_CHECKING:
+    from .numerics.nearest.metric import Metric
+
 Array: TypeAlias = NDArray[np.float64]
+#: Single precision, for bounds that need few digits.
+Single: TypeAlias = NDArray[np.float32]
 #: Row numbers, class codes and other integers that index arrays.
 Index: TypeAlias = NDArray[np.intp]
+#: Integers of any width, such as the index arrays of sparse matrices.
+Integers: TypeAlias = NDArray[np.integer]
 Mask: TypeAlias = NDArray[np.bool_]
 Sparse: TypeAlias = sp.csr_array
 #: Dense or sparse.
 Matrix: TypeAlias = Array | Sparse
+#: Seed of random choices.
+RandomState: TypeAlias = int | np.random.RandomState | None
+#: A metric of scikit-learn by name, with parameters (`Metric`), or as a function of two rows.
+MetricLike: TypeAlias = "str | Metric | Callable[[Array, Array], float]"
 
 
 class HasShape(Protocol):
@@ -28,3 +40,8 @@ class HasShape(Protocol):
 TableLike: TypeAlias = ArrayLike | HasShape
 #: What users may pass for a vector, such as labels: an array, a list, or a column of a data frame.
 VectorLike: TypeAlias = ArrayLike | HasShape
+
+
+def is_sparse(X: object) -> TypeGuard[Sparse]:
+    """Return True for scipy's sparse matrices and arrays; type checkers then know it too."""
+    return bool(sp.issparse(X))

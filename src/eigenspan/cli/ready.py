@@ -40,7 +40,7 @@ def _local_models() -> None:
     members = (np.arange(_N)[:, None] + np.arange(_K)).ravel().astype(np.int32) % np.int32(_N)
     starts = np.arange(_N + 1, dtype=np.int64) * _K
     for X in (_points(), _points(_MANY_FEATURES)):
-        local.reconstruction_weights(X, X, starts, members, 1e-3)
+        local.weights_of_lists(X, X, starts, members, 1e-3)
         local.quadratics(X, starts, members, 2)
         F = local.reconstructors(X, starts, members, 2, 1e-3, 1e-3, 1.0)[0]
         assemble.sum_of_blocks(starts, members, F, np.ones(_N), np.ones(F.shape[1]), 1.0, 1.0, -1.0)

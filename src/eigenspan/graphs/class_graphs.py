@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +10,7 @@ import scipy.sparse as sp
 from .._checks import check_parameter
 from .._diagnostics import note, stage
 from .._parameters import Count
-from .._types import Array, Index
+from .._types import Array, Index, Matrix
 from ..errors import GraphError, LabelWarning, warn
 from ..numerics.nearest.engines import choose
 from ..numerics.nearest.exact import cost
@@ -69,7 +68,7 @@ def warn_of_single_labels(codes: Index) -> None:
         )
 
 
-def allies(points: Any, codes: Index, k: int, n_jobs: int | None = None) -> NeighbourGraph:
+def allies(points: Matrix, codes: Index, k: int, n_jobs: int | None = None) -> NeighbourGraph:
     """Every labelled point and its k nearest of the same class (all of a class with no more), found class by class.
 
     A class with one point has no pairs: it is named in a warning.
@@ -81,7 +80,7 @@ def allies(points: Any, codes: Index, k: int, n_jobs: int | None = None) -> Neig
         return _nearest(points, [(rows, rows) for rows in members], k, n_jobs)
 
 
-def rivals(points: Any, codes: Index, k: int, n_jobs: int | None = None) -> NeighbourGraph:
+def rivals(points: Matrix, codes: Index, k: int, n_jobs: int | None = None) -> NeighbourGraph:
     """Every labelled point and its k nearest among the points of other classes, searched class by class. Cost O(n²D) at most."""
     check_parameter("n_rivals", k, Count, GraphError)
     sides = [(np.flatnonzero(codes == c), np.flatnonzero((codes >= 0) & (codes != c))) for c in range(codes.max() + 1)]
@@ -89,7 +88,7 @@ def rivals(points: Any, codes: Index, k: int, n_jobs: int | None = None) -> Neig
         return _nearest(points, sides, k, n_jobs)
 
 
-def _nearest(points: Any, searches: list[tuple[Index, Index]], k: int, n_jobs: int | None) -> NeighbourGraph:
+def _nearest(points: Matrix, searches: list[tuple[Index, Index]], k: int, n_jobs: int | None) -> NeighbourGraph:
     """The points of each first set and their k nearest in the second (all of a smaller one); of one and the same set, the others."""
     work = sum(cost(rows.size, among.size, points.shape[1]) for rows, among in searches)
     found: list[tuple[Array, Index, Index]] = []

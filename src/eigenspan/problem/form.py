@@ -135,7 +135,7 @@ class Form:
             out += symmetric_product(self.dense, Z)
         return out
 
-    def quadratic(self, Z: Any) -> Array:
+    def quadratic(self, Z: Matrix) -> Array:
         """``Z'MZ``, symmetric, for dense or sparse Z, or `Rows`, which are read a block at a time.
 
         A factor form is squared, so the result of a PSD part is PSD.
@@ -298,7 +298,7 @@ def _sum(a: Any, b: Any) -> Any:
     return b if a is None else a if b is None else a + b
 
 
-def _sparse_quadratic(S: sp.csr_array, Z: Any, columns: int = 256) -> Array:
+def _sparse_quadratic(S: sp.csr_array, Z: Matrix, columns: int = 256) -> Array:
     """``Z'SZ`` a block of columns at a time, so that S @ Z never doubles the memory of a wide Z."""
     if sp.issparse(Z):
         return to_array(Z.T @ (S @ Z))
@@ -354,7 +354,7 @@ def diagonal(d: Array) -> Form:
     return Form(d.size, sparse=sp.diags_array(d, format="csr"), psd=bool(np.all(d >= 0)))
 
 
-def gram(K: Any, *, centre: bool = True, psd: bool = True, masses: Array | None = None) -> Form:
+def gram(K: Matrix, *, centre: bool = True, psd: bool = True, masses: Array | None = None) -> Form:
     """The form of a dense Gram matrix, centred as ``HKH`` unless told otherwise (in place: K is consumed).
 
     Samples with masses stand for as many equal ones: the means count them all, and the form is ``m_i (HKH)_ij m_j``.
@@ -373,7 +373,7 @@ def gram(K: Any, *, centre: bool = True, psd: bool = True, masses: Array | None 
     return Form(K.shape[0], dense=K, psd=psd, kills_constant=centre)
 
 
-def factor_gram(R: Any, *, centre: bool = True) -> Form:
+def factor_gram(R: Matrix, *, centre: bool = True) -> Form:
     """The form of ``RRᵀ`` from its n×r factor, centred by subtracting the column means; never n×n."""
     R = R - R.mean(axis=0) if centre else R
     return Form(R.shape[0], low_rank=(R, np.ones(R.shape[1])), psd=True, kills_constant=centre)

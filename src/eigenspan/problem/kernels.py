@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from .._checks import Spec, real_numbers
 from .._documented import documented
 from .._parameters import Finite, NotNegative, Positive, parameter
-from .._types import Array, Index, Mask
+from .._types import Array, Index, Mask, Matrix, is_sparse
 from ..data.x import KernelValues
 from ..errors import IndefiniteWarning, KernelError, PrecisionWarning, warn
 from ..numerics.eigen import dense
@@ -76,7 +76,7 @@ class DataKernel(Spec):
 
     _refusal = KernelError
 
-    def bind(self, X: Any) -> Any:
+    def bind(self, X: Matrix) -> Any:
         """The kernel of these training points.
 
         Parameters
@@ -95,7 +95,7 @@ class DataKernel(Spec):
 _WRITING = ("chi2", "additive_chi2")
 
 
-def _writable(X: Any) -> Any:
+def _writable(X: Matrix) -> Any:
     return X if sp.issparse(X) else np.require(X, requirements="W")
 
 
@@ -105,11 +105,11 @@ class KernelRows:
 
     kernel: Any
     parameters: dict
-    points: Any
+    points: Matrix
     columns: Index | None = None
     centre: Array | None = None
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: Matrix) -> Array:
         if self.kernel is None:
             K = kernel_values(X, *X.shape)
             return K if self.columns is None else K[:, self.columns]
@@ -139,14 +139,14 @@ class KernelRows:
         """The same kernel against some of the fitted points; of a precomputed one, these columns."""
         return replace(self, points=None if self.points is None else self.points[subset], columns=subset)
 
-    def block(self, X: Any, i: Any, j: Any) -> Array:
-        """``k(x_i, x_j)`` for two sets of rows of the training points X; of kernel values that were given, of their matrix X."""
+    def block(self, X: Matrix, i: Index | slice, j: Index | slice) -> Array:
+        """Return ``k(x_i, x_j)`` for two sets of rows of the training points X; X is the kernel matrix if the kernel is precomputed."""
         if self.kernel is None:
-            return np.asarray(X[i].toarray() if sp.issparse(X) else X[i], dtype=np.float64)[:, j]
+            return np.asarray(X[i].toarray() if is_sparse(X) else X[i], dtype=np.float64)[:, j]
         return replace(self, points=X[j], columns=None)(X[i])
 
 
-def schur_share(rows: KernelRows, X: Any, explained: float) -> float:
+def schur_share(rows: KernelRows, X: Matrix, explained: float) -> float:
     """The share of ``Σ k(x_i, x_i)`` that landmarks leave out, `explained` being ``Σ ‖φ(x_i)‖²`` of the Nyström features.
 
     It is the trace of the Schur complement ``C − BᵀA⁻¹B`` over that of K [S3, §4.1.3]: zero where the landmarks span all points.
@@ -156,13 +156,13 @@ def schur_share(rows: KernelRows, X: Any, explained: float) -> float:
         total = float(n)
     else:
         parts = (slice(i, min(i + step, n)) for i in range(0, n, step))
-        total = sum(float(np.trace(rows.block(X, part, part))) for part in parts)
+        total = sum((float(np.trace(rows.block(X, part, part))) for part in parts), 0.0)
     return max(0.0, 1.0 - explained / total) if total > 0 else 0.0
 
 
-def kernel_values(K: Any, rows: int, columns: int) -> Array:
+def kernel_values(K: Matrix, rows: int, columns: int) -> Array:
     """What a user or a user's function gave for the kernel of so many points, dense and in double precision, if it can be one."""
-    K = real_numbers(K.toarray() if sp.issparse(K) else K, "The values of a kernel", KernelError)
+    K = real_numbers(K.toarray() if is_sparse(K) else K, "The values of a kernel", KernelError)
     if K.shape != (rows, columns):
         raise KernelError(
             f"The kernel returned shape {K.shape} for {rows} and {columns} points; it must return the {rows}×{columns} matrix of "
@@ -174,7 +174,7 @@ def kernel_values(K: Any, rows: int, columns: int) -> Array:
     return K
 
 
-def kernel_rows(kernel: Any, X: Any, *, centred: bool = False) -> Any:
+def kernel_rows(kernel: Any, X: Matrix, *, centred: bool = False) -> Any:
     """Bind a kernel specification to its training points, defaults made explicit.
 
     Points are taken about their mean where the kernel does not mind: of differences, and the linear one if its matrix will
@@ -286,18 +286,18 @@ class RowKernel:
 
     function: Any
 
-    def __call__(self, X: Any, Z: Any) -> Array:
+    def __call__(self, X: Matrix, Z: Matrix) -> Array:
         K = np.empty((X.shape[0], Z.shape[0]))
         for i, x in enumerate(_each_row(X)):
             K[i] = kernel_values([[self.function(x, z) for z in _each_row(Z)]], 1, Z.shape[0])
         return K
 
 
-def _each_row(X: Any) -> Any:
+def _each_row(X: Matrix) -> Any:
     return (X[i : i + 1] for i in range(X.shape[0])) if sp.issparse(X) else X
 
 
-def as_block_kernel(function: Any, X: Any) -> Any:
+def as_block_kernel(function: Any, X: Matrix) -> Any:
     """The function itself if it takes two arrays of rows, a `RowKernel` if it takes two rows; decided on a few of the rows of X.
 
     A function of arrays returns their p×q matrix, and the same numbers for one row as for several; of one that does neither, two rows
@@ -320,7 +320,7 @@ def as_block_kernel(function: Any, X: Any) -> Any:
     ) from (refusal or row_refusal)
 
 
-def _attempt(function: Any, X: Any, Z: Any) -> tuple[Array | None, Exception | None]:
+def _attempt(function: Any, X: Matrix, Z: Matrix) -> tuple[Array | None, Exception | None]:
     """The numbers that a function returns, or why there are none."""
     try:
         with np.errstate(all="ignore"):
@@ -341,7 +341,7 @@ def _told(found: Array | None, refusal: Exception | None) -> str:
     return f"raised {type(refusal).__name__} ({refusal})"
 
 
-def gram_matrix(rows: KernelRows, X: Any) -> Array:
+def gram_matrix(rows: KernelRows, X: Matrix) -> Array:
     """``K = k(X, X)``, checked to be square, finite and symmetric; a fresh array, and no second one on the way."""
     n = X.shape[0]
     if isinstance(rows.kernel, str):  # symmetric by definition, and already fresh

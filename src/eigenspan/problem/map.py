@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._types import Array, Index
+from .._types import Array, Index, Matrix, is_sparse
 
 #: Rows of new points handled at once, chosen so that a block against the training set stays near 64 MB.
 _BLOCK_BYTES = 64 * 2**20
@@ -48,7 +48,7 @@ class Map:
     shift: Array | None = None
     dense: bool = False
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: Matrix) -> Array:
         step = max(1, int(_BLOCK_BYTES / (8 * max(self.coef.shape[0], 1))))
         if X.shape[0] <= step:
             return self._block(X)
@@ -65,8 +65,8 @@ class Map:
         """Dimensions of the embedding space."""
         return int(self.coef.shape[1])
 
-    def _block(self, X: Any) -> Array:
-        if self.dense and sp.issparse(X):
+    def _block(self, X: Matrix) -> Array:
+        if self.dense and is_sparse(X):
             X = X.toarray()
         R = self.rows(X)
         if sp.issparse(R) and self.offset is not None and 2 * R.nnz > R.shape[0] * R.shape[1]:
@@ -88,5 +88,5 @@ class Map:
 class Raw:
     """The rows of a linear method: the points themselves."""
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: Matrix) -> Any:
         return X if sp.issparse(X) else np.asarray(X, dtype=np.float64)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .._types import Array, Index
+from .._types import Array, Index, Matrix
 from ..graphs.weights.rules import WeightRule
 from ..numerics.nearest.squares import EPS, measure_again, square_lengths
 from ..numerics.threads import in_threads, workers
@@ -27,7 +27,7 @@ class PairsPart(Protocol):
     """A symmetric n×n matrix known by its products."""
 
     def __matmul__(self, Z: Array) -> Array: ...
-    def quadratic(self, Z: Any) -> Array: ...
+    def quadratic(self, Z: Matrix) -> Array: ...
     def diagonal(self) -> Array: ...
     def bound(self) -> float: ...
     def scaled(self, s: Array) -> PairsPart: ...
@@ -128,7 +128,7 @@ class Pairwise:
 
         return sum(self._each(multiply), np.zeros(Z.shape))
 
-    def quadratic(self, Z: Any) -> Array:
+    def quadratic(self, Z: Matrix) -> Array:
         """``Z'WZ`` for dense Z or anything that hands out its rows."""
         r = Z.shape[1]
 

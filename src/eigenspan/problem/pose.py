@@ -5,20 +5,20 @@
     min or max  Tr(V'AV)   s.t.  V'BV = I            TraceProblem
     max         Tr(V'AV) / Tr(V'BV)  s.t.  V'CV = I  TraceRatio
 
-`pose` states a method as a form, a unit and a basis; `solve` takes the problem to standard form, calls a solver and
-refines, orders and checks what comes back.
+`pose` states a method as a form, a unit and a basis. `solve` takes the problem to standard form, calls a solver, and refines, orders and
+checks the eigenpairs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from .._diagnostics import note, stage
-from .._types import Array
+from .._types import Array, RandomState
 from ..errors import ConvergenceError, ConvergenceWarning, DimensionError, InputError, MemoryLimitError, warn
 from ..numerics.eigen import Solver, as_solver, dense
 from ..numerics.eigen.trace_ratio import trace_ratio
@@ -29,11 +29,12 @@ from .direct_sum import DirectSum
 from .form import Form, diagonal, identity
 from .orientation import relative_gap
 from .scale import Unit
-from .spectrum import Spectrum, report_resolution, seed_of
+from .spectrum import Facts, Spectrum, report_resolution, seed_of
 from .standard_form import Standard, ridged, standardise
 
-Sense = Literal["min", "max"]
-Basis = Samples | Features | DirectSum
+Sense: TypeAlias = Literal["min", "max"]
+Basis: TypeAlias = Samples | Features | DirectSum
+Scale: TypeAlias = Callable[[Spectrum], Array]
 
 #: Residual, relative to ‖A‖, above which a solver has failed.
 RESIDUAL = 1e-9
@@ -47,10 +48,10 @@ class TraceProblem:
     ----------
     A : Form
     B : Form or None
-        None stands for I. Must be positive semidefinite.
+        The unit form, positive semidefinite; None means I.
     sense : {"min", "max"}
     exclude : ndarray of shape (m, q), optional
-        Directions that are no answer, such as the constant.
+        Directions excluded from the solution, such as the constant vector.
     """
 
     A: Form
@@ -63,7 +64,7 @@ class TraceProblem:
 class TraceRatio:
     """``max (or min) Tr(V'AV) / Tr(V'BV)  s.t.  V'CV = I`` and ``V'CN = 0`` for the declared directions N [S0, eq. 5].
 
-    C and N are as B and `exclude` in `TraceProblem`.
+    C and N correspond to B and `exclude` of `TraceProblem`.
     """
 
     A: Form
@@ -75,25 +76,40 @@ class TraceRatio:
 
 @dataclass(frozen=True, eq=False)
 class Posed:
-    """A problem together with the basis it was restricted to and the scale of its axes."""
+    """A problem together with the basis it was restricted to and the scale of its axes.
+
+    Attributes
+    ----------
+    problem : TraceProblem or TraceRatio
+    basis : Samples, Features or DirectSum
+    scale : callable
+        ``spectrum -> factors``, the length of each axis.
+    skip : int
+        Number of leading axes to leave out.
+    axes : int or None
+        Number of axes if the data determine it.
+    turn : callable or None
+        Maps coefficients V to a matrix T; the axes are V T, with the signs of T.
+    witness : callable or None
+        Maps coefficients to coordinates that do not depend on the machine, for `Spectrum.oriented`. None means those of the basis.
+    size : float
+        Reference for rounding errors of eigenvalues besides ‖A‖; see `Spectrum`.
+    attributes : dict
+        Other attributes of the fitted estimator, by name.
+    """
 
     problem: TraceProblem | TraceRatio
     basis: Basis
-    scale: Callable[[Spectrum], Array] = field(default_factory=Unit)
+    scale: Scale = field(default_factory=Unit)
     skip: int = 0
-    #: How many axes, where the data decide.
     axes: int | None = None
-    #: Other axes in the span of those found, with signs of their own: from coefficients V, the T of V T.
     turn: Callable[[Array], Array] | None = None
-    #: Coefficients to the axes in coordinates that all machines have in common, where the basis does not know: see `Spectrum.oriented`.
     witness: Callable[[Array], Array] | None = None
-    #: What eigenvalues are measured against besides ‖A‖, which is rounding itself where the objective vanishes; see `Spectrum`.
     size: float = 0.0
-    #: What else was found on the way, by the names under which the estimator will have it.
-    attributes: dict[str, Any] = field(default_factory=dict)
+    attributes: dict[str, object] = field(default_factory=dict)
 
-    def having(self, **attributes: Any) -> Posed:
-        """The same, with more to be remembered."""
+    def having(self, **attributes: object) -> Posed:
+        """Return a copy with more attributes."""
         return replace(self, attributes={**self.attributes, **attributes})
 
 
@@ -106,11 +122,11 @@ def pose(
     unit: Form | Literal["embedding", "projection"] = "embedding",
     ridge: float | None = None,
     relative_ridge: float | None = None,
-    scale: Callable[[Spectrum], Array] | None = None,
+    scale: Scale | None = None,
     center: bool = True,
     skip: int = 0,
 ) -> Posed:
-    """State a method.
+    """State a method as a trace problem over the coordinates of a basis.
 
     Parameters
     ----------
@@ -118,27 +134,30 @@ def pose(
     minimise, maximise : Form
         Exactly one of them: the objective over the samples.
     over : Form, optional
-        Positive semidefinite: the traces of the two are then divided, and the problem is a `TraceRatio`. It takes the ridge.
+        Denominator of a `TraceRatio`, positive semidefinite. The ridge is added to it.
     unit : Form, "embedding" or "projection"
-        The constraint: ``Y'MY = I`` for a form M, ``Y'Y = I`` (samples with masses count as often), or ``V'V = I`` in feature space
+        The constraint: ``Y'MY = I`` for a form M; ``Y'Y = I``, weighted by the masses of the samples; or ``V'V = I`` in feature space
         (orthogonal methods).
     ridge : float, optional
-        ε that keeps the axes from growing long in feature space: ``B + εI``, or ``A + εI`` where a PSD form is minimised. (There a
-        ridge on B would make directions in which the data hardly vary the best of all: no cost, and the unit met by ε alone.)
+        Regularisation ε that bounds the length of the axes in feature space: ``B + εI``, or ``A + εI`` if a PSD form is minimised. (A
+        ridge on B would then favour directions in which the data hardly vary: they cost nothing, and ε alone satisfies the unit.)
     relative_ridge : float, optional
-        The same, relative to the mean eigenvalue of the matrix it is added to. With neither given, the basis has its default.
+        ε relative to the mean eigenvalue of the matrix it is added to. If neither is given, the default of the basis is used.
     scale : callable, optional
-        ``spectrum -> factor`` for each axis.
+        ``spectrum -> factors``, one for each axis.
     center : bool, default=True
-        Centre the features with weights B1 (uniform when that vanishes).
+        Centre the features with weights B1 (uniform weights if B1 vanishes).
     skip : int, default=0
-        Leave out this many of the best axes: the "ignore the smallest eigenvalue" option of ONPP [S0, §4.4].
+        Number of leading axes to leave out: the "ignore the smallest eigenvalue" option of ONPP [S0, §4.4].
 
     Returns
     -------
     Posed
     """
-    form, sense = _objective(minimise, maximise)
+    sense: Sense = "max" if minimise is None else "min"
+    form = maximise if minimise is None else minimise
+    if form is None or (minimise is not None and maximise is not None):
+        raise InputError("Give exactly one of minimise= and maximise=.")
     if isinstance(unit, str) and unit not in ("embedding", "projection"):
         raise InputError(f'unit={unit!r} must be a Form, "embedding" (Y\'Y = I) or "projection" (V\'V = I).')
     masses = basis.masses if isinstance(basis, Samples) else None
@@ -165,39 +184,31 @@ def pose(
 
 
 def _size(form: Form, M: Form) -> float:
-    """What the eigenvalues of the form under the unit M are in the mean over all functions of the samples.
+    """Return the mean eigenvalue of the form under the unit M over all functions of the samples.
 
-    Those of the few functions that a basis spans may all be zero, and are then rounding of this.
+    The eigenvalues over the few functions that a basis spans may all be zero; computed values are then rounding errors of this size.
     """
     unit = float(np.abs(M.diagonal()).sum())
     return float(np.abs(form.diagonal()).sum()) / unit if unit > np.finfo(float).tiny else 0.0
 
 
 def share_of(plain: Form, ridged: Form) -> float:
-    """What a unit measures of itself with a ridge, in the mean: eigenvalues are smaller by this factor."""
+    """Return the ratio of the traces of a unit without and with a ridge, by which eigenvalues shrink on average."""
     whole = float(ridged.diagonal().sum())
     return max(float(plain.diagonal().sum()), 0.0) / whole if whole > np.finfo(float).tiny else 1.0
 
 
 def _masses(M: Form) -> Array:
-    """``M 1``, exactly zero where it is no more than rounding in the entries of M: a mean of rounding errors is no centre."""
+    """Return ``M 1``, with entries that are rounding errors of M set to zero: they must not determine the centre."""
     if M.kills_constant:
         return np.zeros(M.n)
     masses = M.ones()
     return np.where(np.abs(masses) <= 1e-12 * np.abs(M.diagonal()).max(initial=0.0), 0.0, masses)
 
 
-def _objective(minimise: Form | None, maximise: Form | None) -> tuple[Form, Sense]:
-    if minimise is not None and maximise is None:
-        return minimise, "min"
-    if maximise is not None and minimise is None:
-        return maximise, "max"
-    raise InputError("Give exactly one of minimise= and maximise=.")
-
-
 def with_ridge(M: Form, ridge: float | None, relative: float = 0.0) -> Form:
-    """``M + εI``, ε given or relative to the mean eigenvalue, and noted."""
-    # a form that is zero but for rounding may have a negative trace
+    """Return ``M + εI``, with ε given or relative to the mean eigenvalue, and record ε in the diagnostics."""
+    # rounding errors can make the trace of a zero form negative
     epsilon = ridge if ridge is not None else relative * max(float(M.diagonal().sum()), 0.0) / max(M.n, 1)
     if epsilon < 0:
         raise InputError(f"ridge={epsilon:g} must not be negative.")
@@ -213,14 +224,15 @@ def solve(
     n_components: int,
     *,
     solver: str | Solver = "auto",
-    random_state: Any = 0,
-    advice: str = "",  # where the axes are not unique
+    random_state: RandomState = 0,
+    advice: str = "",
     size: float = 0.0,
 ) -> Spectrum:
-    """The best `n_components` axes of a trace problem, B-orthonormal, refined by Rayleigh–Ritz, with residuals and gap.
+    """Return the best `n_components` axes of a trace problem, B-orthonormal, refined by Rayleigh–Ritz, with residuals and gap.
 
-    Signs, and rotations within equal eigenvalues, are those of `Spectrum.oriented` in the coordinates of the problem. Eigenvalues are
-    equal if they differ by less than rounding at ‖A‖ or at `size`, whichever is larger.
+    `Spectrum.oriented` determines signs, and rotations within equal eigenvalues, in the coordinates of the problem. Eigenvalues are
+    equal if their difference is a rounding error at ‖A‖ or at `size`, whichever is larger. A warning about axes that are not unique
+    ends with `advice`.
     """
     if isinstance(problem, TraceRatio):
         return _solve_ratio(problem, n_components, solver, advice, size)
@@ -229,9 +241,9 @@ def solve(
     excluded = 0 if standard.exclude is None else standard.exclude.shape[1]
     dim = standard.A.n - excluded
     if n_components > dim:
-        what, empty = ("the rank of the centred features", ". All rows coincide.")
+        what, empty = "the rank of the centred features", ". All rows coincide."
         if problem.exclude is not None:
-            what, empty = ("samples less the constant", ": one point has no extent.")
+            what, empty = "the number of samples minus one, for the constant", ": one point has no extent."
         raise DimensionError(
             f"n_components={n_components} exceeds {dim}, the dimension of the problem ({what})"
             + (f". Use n_components <= {dim}." if dim else empty)
@@ -245,13 +257,13 @@ def solve(
 
 
 def as_solved(problem: TraceProblem | TraceRatio, spectrum: Spectrum) -> TraceProblem | TraceRatio:
-    """The problem that `spectrum` solves: with the ridge that a singular unit form was given on the way."""
+    """Return the problem that `spectrum` solves: the unit includes the ridge that the solver added to a singular one."""
     epsilon = spectrum.facts.get("ridge")
-    if epsilon is not None and isinstance(problem, TraceRatio):
-        return problem if problem.C is None else replace(problem, C=ridged(problem.C, epsilon))
-    if epsilon is None or problem.B is None:
+    if epsilon is None:
         return problem
-    return replace(problem, B=ridged(problem.B, epsilon))
+    if isinstance(problem, TraceRatio):
+        return problem if problem.C is None else replace(problem, C=ridged(problem.C, epsilon))
+    return problem if problem.B is None else replace(problem, B=ridged(problem.B, epsilon))
 
 
 def _run(
@@ -279,11 +291,11 @@ def _run(
             break
         trouble = f"{name} reached a relative residual of {residuals[:k].max():.1e} only (wanted {RESIDUAL:.0e})."
     else:
-        raise ConvergenceError(
-            f"{trouble} Its eigenvectors cannot be trusted: use another solver, or fewer components."
-        )
+        raise ConvergenceError(f"{trouble} Its eigenvectors are not accurate: use another solver, or fewer components.")
     beyond = float(values[k]) if values.size > k else np.nan
-    known = A.dense is not None and dense.is_diagonal(A.dense)  # to all digits, not to rounding of the largest
+    known = A.dense is not None and dense.is_diagonal(
+        A.dense
+    )  # each eigenvalue is then known to its own relative accuracy
     level = 0.0 if known else max(norm, size)
     gap = relative_gap(values[k - 1], beyond, level) if values.size > k else np.inf
     note(solver=name, **standard.facts)
@@ -291,9 +303,9 @@ def _run(
 
 
 def _refine(A: Form, U: Array, sense: Sense, N: Array | None, norm: float) -> tuple[Array, Array, Array]:
-    """Rayleigh–Ritz on the span of U in the complement of N: order, values and relative residuals."""
+    """Return eigenvalues, vectors and relative residuals by Rayleigh–Ritz on the span of U in the complement of N, in order."""
     q = 0 if N is None else N.shape[1]
-    U = np.linalg.qr(U if N is None else np.hstack([N, U]))[0][:, q:]  # orthogonal to N even where U leans on it
+    U = np.linalg.qr(U if N is None else np.hstack([N, U]))[0][:, q:]  # orthogonal to N even if U is not
     AU = A @ U
     values, S = dense.eigenpairs(dense.symmetric(U.T @ AU), None, sense)
     U = U @ S
@@ -322,18 +334,18 @@ def _solve_ratio(
     beyond = float(values[k]) if values.size > k else np.nan
     V = V if T is None else T @ V
     spectrum = Spectrum(values[:k], V, residuals, gap, beyond, "TraceRatio", norm, facts, max(norm, size))
-    spectrum.warn_if_degenerate(advice)
+    report_resolution(spectrum, advice, residual=False)
     return spectrum.oriented()
 
 
-def _metric(problem: TraceRatio) -> tuple[Array | None, dict]:
-    """The T with ``T'CT = I`` and ``T'CN = 0`` that makes a trace ratio one with orthonormal axes; None for I."""
+def _metric(problem: TraceRatio) -> tuple[Array | None, Facts]:
+    """Return T with ``T'CT = I`` and ``T'CN = 0``, which gives a trace ratio orthonormal axes (None: I), and facts about C."""
     if problem.C is None and problem.exclude is None:
         return None, {}
     n = problem.A.n
     require(48.0 * n**2, f"A trace ratio of order {n}", "Use the features as basis, with reduce=, or landmarks.")
     sizes = [max(M.norm(), np.finfo(float).tiny) for M in (problem.A, problem.B)]
-    both = replace((1 / sizes[0]) * problem.A + (1 / sizes[1]) * problem.B, psd=False)  # what null(C) must not touch
+    both = replace((1 / sizes[0]) * problem.A + (1 / sizes[1]) * problem.B, psd=False)  # must vanish on null(C)
     standard = standardise(both, problem.C, problem.exclude, "max")
     N = standard.exclude
     inside = np.eye(standard.A.n) if N is None else dense.singular_vectors(N, complete=True)[0][:, N.shape[1] :]

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from .._types import Array
+from .._types import Array, Matrix
 from ..data.rows.storage import blocks
 from ..data.rows.triangular import NEED, ROUNDING
 from ..errors import PrecisionWarning, warn
@@ -220,7 +220,7 @@ def scatter_axes(moments: Any) -> Array:
     return axes @ dense.eigenpairs(dense.symmetric(axes.T @ moments.pooled().scatter @ axes), None, "max")[1]
 
 
-def weighted_sum(weights: Array, X: Any) -> Array:
+def weighted_sum(weights: Array, X: Matrix) -> Array:
     """``X' weights`` in double precision."""
     if sp.issparse(X) or X.dtype == np.float64:
         return np.asarray(weights @ X).ravel()

@@ -1,10 +1,10 @@
-"""The standard form of a trace problem: coordinates in which its unit is I. The rule for a singular B lives here and nowhere else."""
+"""The standard form of a trace problem: coordinates in which its unit is I. Singular units are handled here only."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -13,25 +13,29 @@ from ..errors import RidgeWarning, UnitError, warn
 from ..numerics.eigen import dense
 from ..numerics.memory import require
 from .form import Form
+from .spectrum import Facts
 
 
 @dataclass(frozen=True, eq=False)
 class Standard:
-    """``A' u = λ u`` with ``V = back(u)`` and orthonormal excluded directions."""
+    """The problem ``A u = λ u`` with solution ``V = back(u)`` and orthonormal excluded directions.
+
+    `facts` holds what the transformation found: the rank of the unit, and the ridge added to it.
+    """
 
     A: Form
     back: Callable[[Array], Array]
     exclude: Array | None
-    facts: dict
+    facts: Facts
 
 
 def ridged(M: Form, epsilon: float) -> Form:
-    """``M + εI``, dense."""
+    """Return ``M + εI`` as a dense form."""
     return Form(M.n, dense=M.to_dense() + epsilon * np.eye(M.n), psd=M.psd)
 
 
 def standardise(A: Form, B: Form | None, N: Array | None, sense: Literal["min", "max"]) -> Standard:
-    """``V'BV = I`` turned into ``U'U = I``, and the excluded directions N with it."""
+    """Transform the constraint ``V'BV = I`` into ``U'U = I``, together with the excluded directions N."""
     if B is None or B.n == 0:
         return Standard(A, lambda u: u, None if N is None else dense.orthonormal(N), {})
     if B.is_diagonal():
@@ -53,11 +57,11 @@ def _not_psd(low: float, high: float) -> str:
 
 
 def _whiten(A: Form, B: Form, N: Array | None, sense: Literal["min", "max"]) -> Standard:
-    """The rule for a general, possibly singular B.
+    """Transform the constraint for a general, possibly singular B.
 
-    With null(B) ⊆ null(A) the problem lives on range(B): restrict to it. A PSD form that is minimised is bounded there too: what
-    an axis holds of null(B) is free, and takes the value that costs least. Otherwise the criterion is unbounded in null(B), and
-    cutting that off would throw away the best directions: add a ridge and say so.
+    If null(B) ⊆ null(A), the problem is restricted to range(B). If a PSD form is minimised, the component of an axis in null(B) is free and
+    takes the value of least cost. Otherwise the criterion is unbounded on null(B), and restricting it would discard the best directions:
+    a ridge is added, with a warning.
     """
     require(
         40.0 * B.n**2,
@@ -65,11 +69,13 @@ def _whiten(A: Form, B: Form, N: Array | None, sense: Literal["min", "max"]) -> 
         "Use a diagonal unit form, features with reduce=, or landmarks.",
     )
     Bd, Ad = dense.symmetric(B.to_dense()), dense.symmetric(A.to_dense())
-    d = np.sqrt(np.maximum(np.diagonal(Bd), 0.0))  # unit diagonal first: a feature's units must not decide its fate
+    d = np.sqrt(
+        np.maximum(np.diagonal(Bd), 0.0)
+    )  # unit diagonal first, so that the rank does not depend on units of features
     s = 1.0 / np.where(d > 1e-150, d, 1.0)
     Bs, As = Bd * np.outer(s, s), Ad * np.outer(s, s)
     T, null, values = dense.whitener(Bs)
-    facts: dict[str, Any] = {}
+    facts: Facts = {}
     if values[0] < -1e-8 * max(values[-1], np.finfo(float).tiny):
         low, high = dense.eigenpairs(Bd, None)[0][[0, -1]]
         raise UnitError(_not_psd(low, high))
@@ -97,7 +103,7 @@ def _whiten(A: Form, B: Form, N: Array | None, sense: Literal["min", "max"]) -> 
 
 
 def _in_unit_coordinates(T: Array, B: Array, N: Array) -> Array:
-    """Orthonormal directions ``T'BN``; those that B sends to zero are no directions there, only their rounding is left."""
+    """Return orthonormal directions that span ``T'BN``, without those for which BN is a rounding error."""
     C = T.T @ (B @ N)
     rounding = np.linalg.norm(np.abs(T.T) @ (np.abs(B) @ np.abs(N)), axis=0)
     return dense.orthonormal(C[:, np.linalg.norm(C, axis=0) > 1e-10 * rounding])

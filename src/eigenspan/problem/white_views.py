@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._diagnostics import note, stage
-from .._types import Array, Mask
+from .._types import Array, Mask, Matrix, RandomState
 from ..data.rows.joint_moments import JointMoments, listed_numbers
 from ..data.rows.moments import Moments
 from ..data.rows.storage import Elsewhere, on_disk, refuse_non_finite, refuse_out_of_range
@@ -205,7 +205,7 @@ class Views:
         ridges: Sequence[float],
         *,
         reduce: int | None = None,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
     ) -> Views:
         """Of tables that were read, by the shortest road that keeps their digits; ridges are relative to the columns' mean variance."""
         tables = [view.values for view in points]
@@ -274,7 +274,7 @@ def _require(tables: Sequence[Any], reduce: int | None) -> None:
     )
 
 
-def _coordinates(table: Any, reduce: int | None, ridge: float, random_state: Any) -> Features:
+def _coordinates(table: Matrix, reduce: int | None, ridge: float, random_state: RandomState) -> Features:
     n, D = table.shape
     columns = Features(Raw(), table, None, column_means(table))
     if reduce is None and n > D and not sp.issparse(table):
@@ -285,7 +285,7 @@ def _coordinates(table: Any, reduce: int | None, ridge: float, random_state: Any
     return columns if vague and (not sp.issparse(table) or fits(48.0 * n * D, 0.5)) else basis
 
 
-def _mean_variance(table: Any) -> float:
+def _mean_variance(table: Matrix) -> float:
     """Of the columns that vary."""
     n, mean = table.shape[0], column_means(table)
     spread = Centred.of(table, mean).spread()

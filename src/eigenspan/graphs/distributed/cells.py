@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from ..._types import Array, Index
+from ..._types import Array, Index, Matrix
 
 #: Steps towards the direction in which points spread most; it need not be exact.
 _STEPS = 8
@@ -80,7 +79,7 @@ class Cells:
         return out
 
 
-def _widest(X: Any) -> Array:
+def _widest(X: Matrix) -> Array:
     """A unit vector near the first principal axis, by power iteration from the point farthest from the mean."""
     R = X - X.mean(axis=0)
     v = R[np.einsum("ij,ij->i", R, R).argmax()]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._diagnostics import note
-from ..._types import Array, Index
+from ..._types import Array, Index, RandomState
 from ...data.rows.dask_rows import LazyRows
 from ...data.rows.storage import blocks
 from ...numerics.nearest.metric import point_distances
@@ -23,7 +23,7 @@ _EVEN, _MOST, _ROUNDS = 10, 20_000, 2
 
 
 def lazy_landmarks(
-    rows: LazyRows, landmarks: Any, *, how: str = "random", random_state: Any = 0, kernel: Any = None
+    rows: LazyRows, landmarks: Any, *, how: str = "random", random_state: RandomState = 0, kernel: Any = None
 ) -> Index:
     """Indices of landmark points; `kernel` makes of some points the function of row numbers whose pivots or leverage count."""
     wanted = check_landmarks(landmarks, rows.shape[0], how)
@@ -38,7 +38,7 @@ def lazy_landmarks(
     return np.sort(chosen[choose_landmarks(points, wanted, random_state=random_state, kernel=block)])
 
 
-def candidates(rows: LazyRows, m: int, random_state: Any = 0) -> Index:
+def candidates(rows: LazyRows, m: int, random_state: RandomState = 0) -> Index:
     """Rows drawn evenly and then, in each of two passes, m rows with probabilities as their squared distances from those before.
 
     The oversampling of k-means‖ (Bahmani et al. 2012): a group far from all others is not missed, however small.

@@ -135,7 +135,7 @@ def _joined_pieces(found: Any, n: int) -> int:
 
 
 # ---------------------------------------------------------------------- what workers do
-def _laplacian(lists: Any, arriving: list[Any], i: int, starts: Index, rule: BoundRule, masses: Any) -> Block:
+def _laplacian(lists: Any, arriving: list[Any], i: int, starts: Index, rule: BoundRule, masses: Array | None) -> Block:
     n, m = int(starts[-1]), int(starts[i + 1] - starts[i])
     W = rule.weigh(undirected(lists, arriving, n), None)
     places = starts[i] + np.arange(m)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..._types import Array, Index, Mask
+from ..._types import Array, Index, Mask, Matrix
 from ...numerics.nearest.engines import choose
 from ...numerics.nearest.neighbour_lists import Lists, canonical
 from ...numerics.nearest.row_lookup import RowIndex
@@ -106,7 +106,7 @@ def spread_graph(hands: Any, dealt: list[Any], cells: Cells, k: int) -> SpreadGr
 
 
 # ---------------------------------------------------------------------- what workers do
-def dealt(block: Any, first: int, cells: Cells) -> list[Shard]:
+def dealt(block: Matrix, first: int, cells: Cells) -> list[Shard]:
     """The rows of a block, which begin at `first` of all, by their cells."""
     X = np.asarray(block, dtype=np.float64)
     home = cells.find(X)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from ..._checks import real_numbers, refuse_unless_sizes
 from ..._diagnostics import note, stage
-from ..._types import Index
+from ..._types import Index, Matrix, MetricLike
 from ...data.pair_tables import accept_distances, lengths, symmetric_lengths
 from ...data.read import refuse_two_metrics
 from ...errors import GraphError
@@ -24,13 +24,13 @@ from .graph import KNN, NeighbourGraph, check_n_neighbors
 
 def as_graph(
     graph: Any,
-    X: Any,
+    X: Matrix,
     *,
     n_neighbors: int | None = None,
     codes: Index | None = None,
     n_jobs: int | None = None,
-    metric: Any = None,
-    metric_params: dict[str, Any] | None = None,
+    metric: MetricLike | None = None,
+    metric_params: dict[str, object] | None = None,
     names: tuple[str, ...] = ("precomputed",),
 ) -> NeighbourGraph:
     """Turn what a user passed as ``graph=`` into a `NeighbourGraph` over the rows of X.
@@ -76,7 +76,7 @@ def given_graph(graph: Any, n: int) -> NeighbourGraph:
     return built
 
 
-def _given(graph: Any, n: int, X: Any, names: tuple[str, ...]) -> NeighbourGraph:
+def _given(graph: Any, n: int, X: Matrix, names: tuple[str, ...]) -> NeighbourGraph:
     if isinstance(graph, NeighbourGraph):
         finder = graph.finder if X is None else graph.finder.over(X)
         if graph.rows is None and finder is graph.finder:
@@ -126,14 +126,14 @@ def _check_built(built: Any, graph: Any, n: int) -> None:
         )
 
 
-def _wanted(n_neighbors: int | None, X: Any) -> int:
+def _wanted(n_neighbors: int | None, X: Matrix) -> int:
     """So many neighbours of every row; None means ten, or all other rows where there are fewer."""
     k = max(1, min(10, X.shape[0] - 1)) if n_neighbors is None else n_neighbors
     check_n_neighbors(k, X)
     return k
 
 
-def _from_transformer(transformer: Any, X: Any) -> NeighbourGraph:
+def _from_transformer(transformer: Any, X: Matrix) -> NeighbourGraph:
     fitted = getattr(transformer, "n_samples_fit_", None) == X.shape[0]
     if sp.issparse(getattr(transformer, "_fit_X", X)) != sp.issparse(X):
         fitted = False  # its trees hold dense points only
@@ -173,7 +173,7 @@ def _listed(indices: Any, distances: Any, n: int) -> sp.csr_array:
     return canonical(lengths, rows, kept, n)
 
 
-def distance_graph(X: Any, n_neighbors: int | None = None, *, accepted: bool = False) -> NeighbourGraph:
+def distance_graph(X: Matrix, n_neighbors: int | None = None, *, accepted: bool = False) -> NeighbourGraph:
     """The nearest neighbours in a square matrix of distances; of a sparse one, all stored entries.
 
     `accepted` says that X is the result of `accept_distances` already.
@@ -184,7 +184,7 @@ def distance_graph(X: Any, n_neighbors: int | None = None, *, accepted: bool = F
     return built
 
 
-def _of_distances(X: Any, n_neighbors: int | None) -> NeighbourGraph:
+def _of_distances(X: Matrix, n_neighbors: int | None) -> NeighbourGraph:
     n = X.shape[0]
     if sp.issparse(X):
         D = without_self(X)
@@ -196,7 +196,7 @@ def _of_distances(X: Any, n_neighbors: int | None) -> NeighbourGraph:
     return NeighbourGraph(finder.relate(blocked), finder)
 
 
-def affinity_graph(X: Any) -> NeighbourGraph:
+def affinity_graph(X: Matrix) -> NeighbourGraph:
     """Every positive entry of X is an edge; those on the diagonal are self-loops."""
     if X.shape[0] != X.shape[1]:
         raise GraphError(f"Precomputed affinities must be a square matrix; X has shape {X.shape}.")

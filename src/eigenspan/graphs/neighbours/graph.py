@@ -19,7 +19,7 @@ from ..._compat import HasMethods, Interval
 from ..._diagnostics import note
 from ..._documented import documented
 from ..._parameters import Count, Metric, TypeName, parameter
-from ..._types import Array, Index
+from ..._types import Array, Index, Matrix, MetricLike
 from ...errors import GraphError
 from ...numerics.memory import require
 from ...numerics.nearest.finders import Finder, NearestRows
@@ -163,7 +163,7 @@ class KNN(Spec):
 
     _refusal = GraphError
 
-    def build(self, X: Any, codes: Index | None = None) -> NeighbourGraph:
+    def build(self, X: Matrix, codes: Index | None = None) -> NeighbourGraph:
         self.check()
         n, k = X.shape[0], self.n_neighbors
         check_n_neighbors(k, X)
@@ -216,7 +216,7 @@ class Radius(Spec):
 
     _refusal = GraphError
 
-    def build(self, X: Any, codes: Index | None = None) -> NeighbourGraph:
+    def build(self, X: Matrix, codes: Index | None = None) -> NeighbourGraph:
         self.check()
         metric, n = searchable(self.metric, self.metric_params), X.shape[0]
         if self.radius == np.inf:
@@ -238,7 +238,7 @@ class Radius(Spec):
 _NO_METRICS = ("precomputed",)
 
 
-def searchable(metric: Any, parameters: dict[str, Any] | None) -> Any:
+def searchable(metric: MetricLike, parameters: dict[str, Any] | None) -> Any:
     """The metric with its parameters, if a search can measure by it."""
     if isinstance(metric, str) and metric in _NO_METRICS:
         raise GraphError(
@@ -248,7 +248,7 @@ def searchable(metric: Any, parameters: dict[str, Any] | None) -> Any:
     return as_metric(metric, parameters)
 
 
-def check_n_neighbors(k: int, X: Any) -> None:
+def check_n_neighbors(k: int, X: Matrix) -> None:
     """Refuse what is no number of neighbours that a point of X can have."""
     check_parameter("n_neighbors", k, Count, GraphError)
     n = X.shape[0]

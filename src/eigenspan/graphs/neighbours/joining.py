@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial import cKDTree
 
-from ..._types import Array, Index
+from ..._types import Array, Index, Matrix
 from ...numerics.nearest.finders import Finder
 from ...numerics.nearest.indexes import index_of
 from ...numerics.nearest.metric import point_distances
@@ -50,10 +49,10 @@ class Joining(Finder):
     reach: Array
     symmetry: str = "union"
 
-    def relate(self, X: Any) -> sp.csr_array:
+    def relate(self, X: Matrix) -> sp.csr_array:
         return self.listed(X)[1]
 
-    def listed(self, X: Any) -> tuple[sp.csr_array, sp.csr_array]:
+    def listed(self, X: Matrix) -> tuple[sp.csr_array, sp.csr_array]:
         own = self.finder.relate(X)
         return own, self._joined(own, self._takers(X))
 
@@ -67,7 +66,7 @@ class Joining(Finder):
         both = restore_zeros(sp.csr_array(keep_zeros(own).multiply(_pattern(taken))))
         return _or_nearest(both, own)
 
-    def _takers(self, X: Any) -> sp.csr_array | None:
+    def _takers(self, X: Matrix) -> sp.csr_array | None:
         """Distances to the training points that would take a new point; None where the lists of new points are the whole story."""
         engine = self.finder.engine
         if engine is None:  # rows of precomputed distances, or a search that is not ours
@@ -86,7 +85,7 @@ class Joining(Finder):
         )
         return restore_zeros(sp.csr_array(out))
 
-    def _in_rows(self, X: Any) -> sp.csr_array:
+    def _in_rows(self, X: Matrix) -> sp.csr_array:
         D = np.asarray(X, dtype=np.float64)
         D = D if self.finder.columns is None else D[:, self.finder.columns]
         rows, columns = np.nonzero(self.reach * (1 - _ROUNDING) > D)
@@ -127,7 +126,7 @@ class Joining(Finder):
                 near, at = np.nonzero(most >= S)
                 yield i + near, j + at, np.linalg.norm(Q[near] - P[at], axis=1)
 
-    def _by_metric(self, X: Any, points: Any) -> Iterator[tuple[Index, Index, Array]]:
+    def _by_metric(self, X: Matrix, points: Matrix) -> Iterator[tuple[Index, Index, Array]]:
         step = max(1, _ENTRIES // points.shape[0])
         for i in range(0, X.shape[0], step):
             D = point_distances(X[i : i + step], points, self.finder.metric)

@@ -17,7 +17,7 @@ from ..._checks import Spec
 from ..._diagnostics import note
 from ..._documented import documented
 from ..._parameters import Count, Metric, parameter
-from ..._types import Array, Index, Mask
+from ..._types import Array, Index, Mask, Matrix, MetricLike
 from ...errors import GraphError
 from ...numerics.nearest.finders import NearestRows
 from ...numerics.nearest.neighbour_lists import canonical
@@ -69,7 +69,7 @@ class MST(Spec):
 
     _refusal = GraphError
 
-    def build(self, X: Any, codes: Index | None = None) -> NeighbourGraph:
+    def build(self, X: Matrix, codes: Index | None = None) -> NeighbourGraph:
         self.check()
         n = X.shape[0]
         if 2 * self.n_trees > n:
@@ -101,7 +101,7 @@ def _nearest_first(D: sp.csr_array) -> tuple[Array, Index]:
     return np.take_along_axis(distances, order, axis=1), np.take_along_axis(indices, order, axis=1)
 
 
-def _exact(X: Any, metric: Any) -> str:
+def _exact(X: Matrix, metric: MetricLike) -> str:
     """The search that leaves nobody out."""
     euclidean = isinstance(metric, str) and metric in ("euclidean", "l2") and not sp.issparse(X)
     return "auto" if not euclidean else "tree" if X.shape[1] <= 8 else "exact"
@@ -132,7 +132,7 @@ class _Used:
 class _Trees:
     """Minimum spanning trees of all pairs of the points, from lists of their neighbours, nearest first."""
 
-    def __init__(self, X: Any, finder: NearestRows, distances: Array, indices: Index) -> None:
+    def __init__(self, X: Matrix, finder: NearestRows, distances: Array, indices: Index) -> None:
         self.X, self.finder, self.n = X, finder, X.shape[0]
         self.distances, self.indices = distances, indices
         self.used = _Used(self.n, np.empty(0, dtype=np.intp))

@@ -19,7 +19,7 @@ from ...numerics.small_matrices import dot, gram, principal_rows, solve_ones, sy
 Lists = NDArray[np.integer[Any]]
 
 
-def reconstruction_weights(points: Array, targets: Array, starts: Lists, members: Lists, reg: float) -> Array:
+def weights_of_lists(points: Array, targets: Array, starts: Lists, members: Lists, reg: float) -> Array:
     """Weights that rebuild each target from its members with a ridge of ``reg·trace``; those of one target sum to 1."""
     out = np.empty(members.size)
     X = _plain(points)

@@ -5,74 +5,75 @@ Local Gram ``G_jl = (x_i − x_j)·(x_i − x_l)``, ``G += reg·tr(G)·I``, ``G 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import TypeGuard
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..._diagnostics import stage
-from ..._types import Array, Index
+from ..._types import Array, Index, Matrix, Sparse, is_sparse
 from ...numerics.eigen.dense import local_axes, local_eigenpairs
 from ...numerics.nearest.squares import EPS, EXACT, square_lengths, whole_numbers
 from ..neighbours.graph import neighbourhoods
 
-#: Share of a neighbourhood's variance that is only rounding.
+#: Share of a neighbourhood's variance up to which an eigenvalue is a rounding error.
 ROUNDING = 1e-14
-#: Share of the vector of ones in the null space of a local Gram from which on neighbours rebuild a point exactly.
+#: Least share of the vector of ones in the null space of a local Gram matrix for which neighbours reconstruct a point exactly.
 _EXACT = 1e-16
 #: Bytes of gathered neighbour coordinates held at once.
 _BLOCK_BYTES = 64 * 2**20
-#: Up to this much `local_work` numpy is done before the compiled loop is loaded: 130,000 rows of 12 neighbours in 3 dimensions.
+#: `local_work` up to which numpy is faster than loading the compiled loop: 130,000 rows with 12 neighbours in 3 dimensions.
 _SMALL = 3e8
-#: Ridges below this are left to LAPACK: a Gram this nearly singular can lose a pivot to rounding.
+#: Least ridge for the compiled loop, which does not pivot: nearly singular Gram matrices are solved by LAPACK.
 _LEAST_RIDGE = 1e-10
-#: Error of a local Gram, relative to its mean diagonal, up to which inner products will do.
+#: Largest error of a local Gram matrix from inner products, relative to its mean diagonal.
 _GRAM_ERROR = 1e-9
-#: Ridges from which the weights are found among few coordinates: the digits lost there are those of one over the ridge.
+#: Least ridge for Woodbury's identity, whose relative error is the machine precision divided by the ridge.
 _LOSSLESS = 1e-4
 
 
-def blocks(rows: Index, columns: Index, D: int) -> Any:
-    """Cut a group of neighbourhoods into pieces whose gathered coordinates fit in a modest buffer."""
+def neighbourhood_blocks(rows: Index, columns: Index, D: int) -> Iterator[tuple[Index, Index]]:
+    """Split a group of neighbourhoods into blocks whose gathered coordinates fit into `_BLOCK_BYTES`."""
     step = max(1, int(_BLOCK_BYTES / (8 * max(columns.shape[1], 1) * max(D, 1))))
     for i in range(0, rows.size, step):
         yield rows[i : i + step], columns[i : i + step]
 
 
 def local_work(graph: sp.csr_array, D: int) -> float:
-    """Σ k²(D + k): multiplications in the local Grams and their factorisations."""
+    """Return Σ k²(D + k), the number of multiplications for the local Gram matrices and their factorisations."""
     counts = np.diff(graph.indptr).astype(np.float64)
     return float(np.sum(counts**2 * (D + counts)))
 
 
-def width(points: Any, k: int) -> int:
-    """Coordinates that `gather` makes of k neighbours: of sparse points with many columns no more than there are neighbours."""
+def width(points: Matrix, k: int) -> int:
+    """Return the number of coordinates that `relative_neighbours` returns for k neighbours: at most k for wide sparse points."""
     return k if _is_wide(points, k) else int(points.shape[1])
 
 
-def _is_wide(points: Any, k: int) -> bool:
-    return sp.issparse(points) and points.shape[1] > 4 * k
+def _is_wide(points: Matrix, k: int) -> TypeGuard[Sparse]:
+    return is_sparse(points) and points.shape[1] > 4 * k
 
 
-def gather(points: Any, columns: Index, centres: Any) -> Array:
-    """Neighbour coordinates relative to their centre: (b, k, D); of wide sparse points (b, k, k) others with the same inner products."""
+def relative_neighbours(points: Matrix, columns: Index, centres: Matrix) -> Array:
+    """Return neighbour coordinates relative to their centre, (b, k, D); for wide sparse points (b, k, k) with the same inner products."""
     if _is_wide(points, columns.shape[1]):
         values, V = local_eigenpairs(_sparse_grams(points, columns, centres))
         return V * np.sqrt(np.maximum(values, 0.0))[:, None, :]
-    if sp.issparse(points):
+    if is_sparse(points) and is_sparse(centres):
         near = points[columns.ravel()].toarray().reshape(*columns.shape, -1)
         return near - centres.toarray()[:, None]
-    # short rows are taken five times as fast as by an index
+    # np.take is five times as fast as indexing for short rows
     near = np.take(np.asarray(points, dtype=np.float64), columns, axis=0)
     near -= np.asarray(centres, dtype=np.float64)[:, None]
     return near
 
 
-def _sparse_grams(points: Any, columns: Index, centres: Any, step: int = 100) -> Array:
-    """Local Grams (b, k, k) of sparse points from their inner products, some neighbourhoods at a time.
+def _sparse_grams(points: Sparse, columns: Index, centres: Sparse, step: int = 100) -> Array:
+    """Return local Gram matrices (b, k, k) of sparse points from their inner products, some neighbourhoods at a time.
 
-    Inner products of points far from the origin lose the digits that differences have; where the bound on that error shows, the
-    Gram is taken from differences.
+    Inner products of points far from the origin lose digits. If the error bound exceeds `_GRAM_ERROR`, the Gram matrix is computed from
+    differences.
     """
     out, k = np.empty((*columns.shape, columns.shape[1])), columns.shape[1]
     exact = whole_numbers(points) and whole_numbers(centres)
@@ -93,15 +94,15 @@ def _sparse_grams(points: Any, columns: Index, centres: Any, step: int = 100) ->
     return out
 
 
-def _gram_of_differences(near: Any, centre: Any) -> Array:
-    """Gram of a few sparse rows about a centre, over the features that any of them has."""
+def _gram_of_differences(near: Sparse, centre: Sparse) -> Array:
+    """Return the Gram matrix of a few sparse rows about a centre, over the features with nonzero values."""
     used = np.union1d(near.indices, centre.indices)
     E = near[:, used].toarray() - centre[:, used].toarray()
     return np.asarray(E @ E.T)
 
 
 def solve_weights(G: Array, reg: float) -> Array:
-    """Weights from a stack of local Grams (b, k, k) and a positive ridge; equal weights where all neighbours coincide with the point."""
+    """Return weights from local Gram matrices (b, k, k) and a positive ridge; equal weights if all neighbours coincide with the point."""
     k = G.shape[1]
     trace = np.einsum("ikk->i", G)
     ridge = reg * np.where(trace > 0, trace, 1.0)
@@ -110,14 +111,20 @@ def solve_weights(G: Array, reg: float) -> Array:
 
 
 def weights_without_ridge(values: Array, U: Array) -> Array:
-    """The limit of the weights for a vanishing ridge, not normalised, from eigenpairs (b, r), (b, k, r) of the local Grams, largest first.
+    """Return the limit of the weights for a vanishing ridge, not normalised.
 
-    It is the part of 1 in the null space of the Gram, which rebuilds the point exactly, or ``G⁻¹ 1`` where there is none.
+    It is the projection of the vector 1 onto the null space of the Gram matrix, which reconstructs the point exactly, or ``G⁻¹ 1`` if that
+    projection vanishes.
+
+    Parameters
+    ----------
+    values, U : ndarray of shape (b, r) and (b, k, r)
+        Eigenpairs of the local Gram matrices, largest first.
     """
     real = values > ROUNDING * values[:, :1]
     U = U * real[:, None, :]
     sums, exact = U.sum(axis=1), np.ones(U.shape[:2])
-    for _ in range(2):  # of a small part the first projection leaves rounding of the whole
+    for _ in range(2):  # twice, because the first projection leaves rounding errors
         exact -= np.einsum("bkj,bj->bk", U, np.einsum("bkj,bk->bj", U, exact))
     inverse = np.divide(values[:, :1], values, out=np.zeros_like(values), where=real)
     least = np.einsum("bkj,bj->bk", U, sums * inverse)
@@ -125,7 +132,7 @@ def weights_without_ridge(values: Array, U: Array) -> Array:
 
 
 def _weights_of_few(X: Array, reg: float) -> Array:
-    """The same from coordinates (b, k, D) fewer than neighbours: ``w ∝ 1 − X(X'X + rI)⁻¹X'1``, r the ridge, by Woodbury's identity."""
+    """Return weights from coordinates (b, k, D) with D < k, by Woodbury's identity: ``w ∝ 1 − X(X'X + rI)⁻¹X'1`` with ridge r."""
     C = X.transpose(0, 2, 1) @ X
     trace = np.einsum("idd->i", C)
     C += (reg * np.where(trace > 0, trace, 1.0))[:, None, None] * np.eye(X.shape[2])
@@ -133,14 +140,16 @@ def _weights_of_few(X: Array, reg: float) -> Array:
     return w / w.sum(axis=1, keepdims=True)
 
 
-def reconstruction_weights(points: Any, graph: sp.csr_array, *, targets: Any = None, reg: float = 1e-3) -> sp.csr_array:
+def reconstruction_weights(
+    points: Matrix, graph: sp.csr_array, *, targets: Matrix | None = None, reg: float = 1e-3
+) -> sp.csr_array:
     """Affine reconstruction weights of the targets (default: the points themselves) from their graph neighbours.
 
     Parameters
     ----------
     points : array of shape (n, D)
     graph : csr_array of shape (m, n)
-        Its pattern says which points reconstruct which target.
+        Row i holds the points that reconstruct target i.
     targets : array of shape (m, D), optional
     reg : float, default=1e-3
         Ridge on the local Gram, relative to its trace.
@@ -152,9 +161,9 @@ def reconstruction_weights(points: Any, graph: sp.csr_array, *, targets: Any = N
     """
     targets = points if targets is None else targets
     if sp.issparse(points) and not sp.issparse(targets):
-        targets = sp.csr_array(targets)  # new points may be dense where the training rows are sparse
+        targets = sp.csr_array(targets)  # new points may be dense although the training rows are sparse
     with stage("local weights"):
-        dense = not sp.issparse(points) and not sp.issparse(targets)
+        dense = not is_sparse(points) and not is_sparse(targets)
         if dense and reg >= _LEAST_RIDGE and local_work(graph, points.shape[1]) > _SMALL:
             data = _compiled_weights(points, targets, graph, reg)
         else:
@@ -162,26 +171,26 @@ def reconstruction_weights(points: Any, graph: sp.csr_array, *, targets: Any = N
     return sp.csr_array((data, graph.indices, graph.indptr), shape=graph.shape)
 
 
-def _weights(points: Any, targets: Any, graph: sp.csr_array, reg: float) -> Array:
+def _weights(points: Matrix, targets: Matrix, graph: sp.csr_array, reg: float) -> Array:
     data = np.empty(graph.nnz)
     for rows, columns in neighbourhoods(graph):
-        for r, c in blocks(rows, columns, width(points, columns.shape[1])):
-            if reg == 0:  # singular values of the coordinates have twice the digits that eigenvalues of the Grams have
-                U, s = local_axes(gather(points, c, targets[r]))
+        for r, c in neighbourhood_blocks(rows, columns, width(points, columns.shape[1])):
+            if reg == 0:  # singular values of the coordinates have twice the digits of eigenvalues of the Gram matrices
+                U, s = local_axes(relative_neighbours(points, c, targets[r]))
                 w = weights_without_ridge(s**2, U)
                 w /= w.sum(axis=1, keepdims=True)
             elif _is_wide(points, c.shape[1]):
                 w = solve_weights(_sparse_grams(points, c, targets[r]), reg)
             else:
-                X = gather(points, c, targets[r])
+                X = relative_neighbours(points, c, targets[r])
                 few = 2 * X.shape[2] <= X.shape[1] and reg >= _LOSSLESS
                 w = _weights_of_few(X, reg) if few else solve_weights(X @ X.transpose(0, 2, 1), reg)
             data[(graph.indptr[r][:, None] + np.arange(c.shape[1])).ravel()] = w.ravel()
     return data
 
 
-def _compiled_weights(points: Any, targets: Any, graph: sp.csr_array, reg: float) -> Array:
-    from .local_models import reconstruction_weights as compiled
+def _compiled_weights(points: Array, targets: Array, graph: sp.csr_array, reg: float) -> Array:
+    from .local_models import weights_of_lists
 
     starts, members = graph.indptr.astype(np.int64), graph.indices.astype(np.int32, copy=False)
-    return compiled(points, targets, starts, members, float(reg))
+    return weights_of_lists(points, targets, starts, members, float(reg))

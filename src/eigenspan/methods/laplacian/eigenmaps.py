@@ -13,7 +13,7 @@ from ...data import Input, Sample
 from ...data.rows.storage import is_tall
 from ...graphs import Affinity, NeighbourGraph, ProjectionWeights, Weights, affinity, check_weights_connect
 from ...problem import Fitted, Posed, Samples, UnitCovariance, diagonal, pose
-from ...problem.extensions import Walk, walk_rows
+from ...problem.extensions import Walk, rows_of_walk
 from ...problem.forms import PairWeights, counted, degree, laplacian
 from ..base.contract import Scale, features_of, points_of
 from ..base.graph_embedding import GraphEmbedding, barycentric
@@ -62,7 +62,7 @@ class WalkEmbedding(GraphEmbedding):
         """The basis; the eigenfunction formula is for eigenvectors of the walk only."""
         if self.extension == "barycentric":
             return Samples(graph.n, barycentric(graph, x), x.masses)
-        rows = walk_rows(graph, affinity, density, x.masses)
+        rows = rows_of_walk(graph, affinity, density, x.masses)
         walk = Walk(rows, x.known(), eigenfunctions=of_walk and self.extension == "nystrom")
         return Samples(graph.n, walk, x.masses)
 

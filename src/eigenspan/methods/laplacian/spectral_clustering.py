@@ -22,7 +22,7 @@ from ...graphs.sample_graph import neighbour_graph
 from ...graphs.weights.rules import refuse_found_edges
 from ...numerics.threads import one_thread
 from ...problem import Fitted, Spectrum, TraceProblem, sign_of, solve, spectral_attributes
-from ...problem.extensions import Walk, walk_rows
+from ...problem.extensions import Walk, rows_of_walk
 from ...problem.forms import counted, degree, degrees, laplacian
 from ..base.contract import Reducer, Solving
 from ..base.duplicates import over_distinct
@@ -172,7 +172,7 @@ class SpectralClustering(ClusterMixin, Reducer):
         note(components=count)
         problem, spectrum = self._indicators(counted(weighted.W, x.masses), x.masses, count, pieces)
         Y = spectrum.vectors * sign_of(spectrum.vectors)
-        rows = walk_rows(graph, weighted, masses=x.masses)
+        rows = rows_of_walk(graph, weighted, masses=x.masses)
         walk = Walk(rows, x.known(), eigenfunctions=self.cut == "normalized")
         found = {"graph_": graph, "n_graph_components_": count}
         return Fitted(Y, walk(Y, spectrum), {**spectral_attributes(problem, spectrum), **found})

@@ -159,7 +159,7 @@ ROWS = [
     ),
     Kind(
         "rows.joined",
-        "problem.extensions.graph_kernels:Joined",
+        "problem.extensions.graph_kernels:ProductRows",
         {"rows": Object("rows.walk", "rows.approach", n="n", D="D"), "degrees": Maybe(Floats("n"))},
         _once,
     ),

@@ -5,7 +5,7 @@ from .gram import DistanceGram, FactorExtension, GeodesicGram, GramExtension, ha
 from .graph_kernels import CommuteTimeKernel, HeatKernel, ReconstructionKernel
 from .smoother import eigenfunctions, kernel_map
 from .smoother_specs import NormalizedKernels, SmoothedEigenfunctions
-from .walk import Walk, WalkRows, walk_rows
+from .walk import Walk, WalkRows, rows_of_walk
 
 __all__ = [
     "Barycentric",
@@ -24,5 +24,5 @@ __all__ = [
     "eigenfunctions",
     "half_squares",
     "kernel_map",
-    "walk_rows",
+    "rows_of_walk",
 ]

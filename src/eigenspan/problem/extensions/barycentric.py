@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..._types import Array
+from ..._types import Array, Matrix
 from ...graphs.weights.reconstruction_weights import reconstruction_weights
 from ...numerics.nearest.finders import Finder
 from ..map import Map
@@ -21,10 +21,10 @@ class BarycentricRows:
     """Reconstruction weights of new points over the training points."""
 
     finder: Finder
-    points: Any
+    points: Matrix
     reg: float
 
-    def __call__(self, X: Any) -> sp.csr_array:
+    def __call__(self, X: Matrix) -> sp.csr_array:
         X = X if sp.issparse(X) else np.asarray(X, dtype=np.float64)
         return reconstruction_weights(self.points, self.finder.relate(X), targets=X, reg=self.reg)
 

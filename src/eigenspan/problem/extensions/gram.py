@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..._types import Array, Index
+from ..._types import Array, Index, Matrix, MetricLike
 from ...graphs.neighbours.geodesics import mean_by_row
 from ...numerics.nearest.finders import Finder
 from ...numerics.nearest.metric import point_distances
@@ -57,13 +57,13 @@ class FactorExtension:
 class DistanceGram:
     """``x -> −½ δ²(x, ·)`` to fixed points, with an additive correction of the distances where one was made."""
 
-    points: Any
-    metric: Any = "euclidean"
+    points: Matrix
+    metric: MetricLike = "euclidean"
     columns: Index | None = None
     added: float = 0.0
     added_to_squares: float = 0.0
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: Matrix) -> Array:
         if self.points is None:
             D = np.asarray(X, dtype=np.float64)
             D = D if self.columns is None else D[:, self.columns]
@@ -95,7 +95,7 @@ class GeodesicGram:
     conformal: Array | None = None
     added: float = 0.0
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: Matrix) -> Array:
         lists, steps = self.joining.listed(X)
         lengths = steps.data
         if self.conformal is not None:

@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..._documented import documented
 from ..._parameters import Count, NotNegative, Positive, parameter
-from ..._types import Array, Index
+from ..._types import Array, Index, Matrix
 from ...errors import GraphError
 from ...graphs import ComputedWeights, NeighbourGraph, affinity, as_graph, components, reconstruction_weights
 from ...graphs.neighbours.graph import GivenGraph
@@ -27,7 +27,7 @@ from ..forms import degrees, laplacian, reconstruction
 from ..kernels import DataKernel, kernel_values
 from ..matrix_functions import Diffused, FunctionOf, Reciprocal
 from .barycentric import BarycentricRows
-from .walk import Approach, WalkRows, walk_rows
+from .walk import Approach, WalkRows, rows_of_walk
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class GraphRows:
     parameters = property(lambda self: {})
     points = None
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: Matrix) -> Array:
         index = self.known(X)
         F = np.empty((X.shape[0], self.factor.shape[1]))
         F[index >= 0] = self.factor[index[index >= 0]]
@@ -73,19 +73,19 @@ class GraphRows:
         """The same kernel against some of the training rows."""
         return replace(self, columns=subset)
 
-    def block(self, X: Any, i: Any, j: Any) -> Array:
+    def block(self, X: Matrix, i: Index, j: Index) -> Array:
         """``k(x_i, x_j)`` for two sets of training rows."""
         return self.factor[self.labels[i]] @ self.factor[self.labels[j]].T
 
 
 @dataclass(frozen=True, eq=False)
-class Joined:
+class ProductRows:
     """The weights of a walk; those of a normalised Laplacian's functions where degrees are given: ``√d(x) p_j(x) / √d_j``."""
 
     rows: Approach | WalkRows
     degrees: Array | None = None
 
-    def __call__(self, X: Any) -> sp.csr_array:
+    def __call__(self, X: Matrix) -> sp.csr_array:
         R = sp.csr_array(self.rows(X))
         walk, held = self.rows, None
         if isinstance(walk, Approach):
@@ -116,7 +116,7 @@ class GraphKernel(DataKernel):
     graph: GivenGraph | None = None
     rank: Count | None = None
 
-    def bind(self, X: Any) -> GraphRows:
+    def bind(self, X: Matrix) -> GraphRows:
         """The kernel of these training points, its values with new ones included.
 
         Parameters
@@ -148,7 +148,7 @@ class GraphKernel(DataKernel):
             F = np.hstack([np.asarray(matrix.removed), F])
         return GraphRows(self, F, known, joining, labels)
 
-    def _function(self, graph: NeighbourGraph, X: Any) -> tuple[FunctionOf, Any]:
+    def _function(self, graph: NeighbourGraph, X: Matrix) -> tuple[FunctionOf, Any]:
         raise NotImplementedError
 
 
@@ -170,7 +170,7 @@ class _LaplacianKernel(GraphKernel):
     def _of_values(self, A: Form) -> Any:
         raise NotImplementedError
 
-    def _function(self, graph: NeighbourGraph, X: Any) -> tuple[FunctionOf, Any]:
+    def _function(self, graph: NeighbourGraph, X: Matrix) -> tuple[FunctionOf, Any]:
         weighed = affinity(graph, self.weights, X)
         A, d = laplacian(weighed.W), degrees(weighed.W)
         joined = sp.csr_array(weighed.W > 0)  # an edge whose weight vanishes joins nothing
@@ -183,7 +183,9 @@ class _LaplacianKernel(GraphKernel):
                 )
             A, N = A.scaled(1.0 / np.sqrt(d)), np.sqrt(d)[:, None] * N
             N = N / np.linalg.norm(N, axis=0)
-        return FunctionOf(A, self._of_values(A), N), Joined(walk_rows(graph, weighed), d if self.normalised else None)
+        return FunctionOf(A, self._of_values(A), N), ProductRows(
+            rows_of_walk(graph, weighed), d if self.normalised else None
+        )
 
 
 @documented
@@ -289,7 +291,7 @@ class ReconstructionKernel(GraphKernel):
     n_neighbors: Count | None = parameter(default=None, kw_only=False)
     reg: NotNegative = 1e-3
 
-    def _function(self, graph: NeighbourGraph, X: Any) -> tuple[FunctionOf, Any]:
+    def _function(self, graph: NeighbourGraph, X: Matrix) -> tuple[FunctionOf, Any]:
         M = reconstruction(reconstruction_weights(X, graph.lists(), reg=self.reg))
         joining = BarycentricRows(graph.lists_of_new(), X, self.reg)
         return FunctionOf(M, _pseudo_inverse(M), _indicators(components(graph)[1])), joining

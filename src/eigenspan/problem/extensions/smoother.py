@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..._types import Array, Index, Mask
+from ..._types import Array, Index, Mask, Matrix
 from ...errors import InputError
 from ...graphs.neighbours.graph import NeighbourGraph
 from ...numerics.eigen.dense import whitener
@@ -73,7 +73,7 @@ class SmoothRows:
     width: float
     weights: Array | None = None
 
-    def __call__(self, X: Any) -> sp.csr_array:
+    def __call__(self, X: Matrix) -> sp.csr_array:
         D = self.finder.relate(np.asarray(X, dtype=np.float64))
         R = _with_data(D, _KERNELS[self.kernel][0](D.data / self.width))
         if self.weights is None:
@@ -134,7 +134,7 @@ class Eigenfunctions:
 
 def eigenfunctions(
     graph: NeighbourGraph,
-    points: Any,
+    points: Matrix,
     factor: Any,
     *,
     kernel: str = "wendland",
@@ -194,7 +194,7 @@ class BumpRows:
     finder: Finder
     widths: Array
 
-    def __call__(self, X: Any) -> sp.csr_array:
+    def __call__(self, X: Matrix) -> sp.csr_array:
         D = self.finder.relate(np.asarray(X, dtype=np.float64))
         t = D.data / self.widths[D.indices]
         far = np.minimum.reduceat(t, D.indptr[:-1]) > _FAR
@@ -231,7 +231,7 @@ class KernelMap:
 
 def kernel_map(
     graph: NeighbourGraph,
-    points: Any,
+    points: Matrix,
     *,
     gamma: float = 0.5,
     order: int = 10,
@@ -345,7 +345,7 @@ def _check_positive(**values: float) -> None:
             raise InputError(f"{name}={value!r} must be positive.")
 
 
-def _as_points(graph: NeighbourGraph, points: Any) -> Array:
+def _as_points(graph: NeighbourGraph, points: Matrix) -> Array:
     if points is None or isinstance(graph.finder, AffinityRows) or sp.issparse(points):
         raise InputError(
             "Smooth extensions need dense coordinates, or all distances to the training points, and have neither: use another "

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from ..._checks import Spec
 from ..._documented import documented
 from ..._parameters import Count, Positive, parameter
+from ..._types import Matrix
 from ...graphs.neighbours.graph import NeighbourGraph
 from .smoother import Eigenfunctions, KernelMap, eigenfunctions, kernel_map
 
@@ -45,7 +46,7 @@ class SmoothedEigenfunctions(Spec):
     width: Positive | None = None
     rescale: bool = True
 
-    def extend(self, graph: NeighbourGraph, points: Any, factor: Any) -> Eigenfunctions:
+    def extend(self, graph: NeighbourGraph, points: Matrix, factor: Any) -> Eigenfunctions:
         self.check()
         return eigenfunctions(graph, points, factor, **self.get_params(deep=False))
 
@@ -82,6 +83,6 @@ class NormalizedKernels(Spec):
     neighbours: Count = 30
     ridge: Positive = 1e-4
 
-    def extend(self, graph: NeighbourGraph, points: Any, factor: Any) -> KernelMap:
+    def extend(self, graph: NeighbourGraph, points: Matrix, factor: Any) -> KernelMap:
         self.check()
         return kernel_map(graph, points, **self.get_params(deep=False))

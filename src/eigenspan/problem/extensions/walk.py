@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..._types import Array, Index
+from ..._types import Array, Index, Matrix
 from ...errors import ExtensionWarning, warn
 from ...graphs.neighbours.graph import NeighbourGraph
 from ...graphs.weights.rules import Affinity
@@ -43,15 +43,15 @@ class WalkRows:
     density: Array | None = None
     masses: Array | None = None
 
-    def __call__(self, X: Any) -> sp.csr_array:
+    def __call__(self, X: Matrix) -> sp.csr_array:
         return self.steps(self.joining.relate(X), X)
 
-    def steps(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
+    def steps(self, distances: sp.csr_array, X: Matrix) -> sp.csr_array:
         """The same where the distances to the neighbours are known."""
         W = self.weights(distances, X)
         return sp.csr_array(sp.diags_array(1.0 / np.asarray(W.sum(axis=1)).ravel()) @ W)
 
-    def weights(self, distances: sp.csr_array, X: Any) -> sp.csr_array:
+    def weights(self, distances: sp.csr_array, X: Matrix) -> sp.csr_array:
         """What the steps are in proportion to; no row of it vanishes."""
         W = self.affinity.relate(distances, X)
         if self.density is not None:
@@ -80,7 +80,7 @@ class Approach:
     walk: WalkRows
     spacing: Array
 
-    def __call__(self, X: Any) -> sp.csr_array:
+    def __call__(self, X: Matrix) -> sp.csr_array:
         D = self.walk.joining.relate(X)
         P = self.walk.steps(D, X)
         first = _nearest(D)
@@ -124,7 +124,7 @@ class Walk:
         return Map(self.rows, coef, known=self.known, embedding=Y)
 
 
-def walk_rows(
+def rows_of_walk(
     graph: NeighbourGraph, affinity: Affinity, density: Array | None = None, masses: Array | None = None
 ) -> WalkRows | Approach:
     """The rows that go with a graph of distances, or with one of weights, where new points have nothing but their list."""

@@ -7,17 +7,24 @@ parabolas. The length of such a curve is an integral, and takes the place of the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..._diagnostics import stage
-from ..._types import Array, Index
+from ..._types import Array, Index, Matrix
 from ...numerics.eigen import dense
 from ..form import Form
 from ..orientation import orientation_of
-from .local_alignment import _OTHER_PLANES, Blocks, assembled, check_local, gathered, principal_axes, tangent
+from .local_alignment import (
+    _OTHER_PLANES,
+    Blocks,
+    assembled,
+    check_local,
+    local_singular_vectors,
+    neighbourhood_coordinates,
+    tangent_coordinates,
+)
 from .open_planes import OpenPlanes
 
 #: Turns between rotations and the linear map, at most.
@@ -47,7 +54,7 @@ class Charts:
         """The part of an embedding that is not affine in the charts, n×n. Sparse, PSD; kills the constant and, on a sheet that unrolls,
         every coordinate of its flat shape."""
         shape = Blocks(-np.ones(self.d), own=1.0, others=1.0, level=-1.0)
-        return assembled(self.n, [(c, tangent(T, self.d)) for c, T in self.pieces], shape, self.masses)
+        return assembled(self.n, [(c, tangent_coordinates(T, self.d)) for c, T in self.pieces], shape, self.masses)
 
     def isometry(self, Y: Array) -> tuple[Array, float]:
         """The R, d×d, by which every neighbourhood of the embedding is nearest to its chart, turned, and the share by which it is not.
@@ -75,17 +82,17 @@ class Charts:
         return R, float(np.sqrt(max(left, 0.0) / total))
 
 
-def tangent_charts(points: Any, graph: sp.csr_array, d: int, masses: Array | None = None) -> Charts:
+def tangent_charts(points: Matrix, graph: sp.csr_array, d: int, masses: Array | None = None) -> Charts:
     """Neighbourhoods seen in their tangent planes: lengths are right to second order. Cost O(n(k²D + k³))."""
     check_local(graph, points, d, d + 1, "A tangent chart")
     with stage("local models"):
         planes = OpenPlanes()
-        pieces = [(c, _principal(X, d, (d,), planes)[:, :, :d]) for c, X in gathered(points, graph)]
+        pieces = [(c, _principal(X, d, (d,), planes)[:, :, :d]) for c, X in neighbourhood_coordinates(points, graph)]
     planes.warn("a tangent chart", _OTHER_PLANES)
     return Charts(graph.shape[0], pieces, masses)
 
 
-def geodesic_charts(points: Any, graph: sp.csr_array, d: int, masses: Array | None = None) -> Charts:
+def geodesic_charts(points: Matrix, graph: sp.csr_array, d: int, masses: Array | None = None) -> Charts:
     """Tangent charts whose coordinates are lengths along the parabolas that the neighbourhood bends in. Cost O(n(k²D + kd⁴)).
 
     The bending is told by the first d principal axes beside the tangent plane: a product of d plane curves has no more.
@@ -93,7 +100,7 @@ def geodesic_charts(points: Any, graph: sp.csr_array, d: int, masses: Array | No
     check_local(graph, points, d, d * (d + 3) // 2, "A geodesic chart")
     with stage("local models"):
         planes = OpenPlanes()
-        pieces = [(c, _unrolled(X, d, planes)) for c, X in gathered(points, graph)]
+        pieces = [(c, _unrolled(X, d, planes)) for c, X in neighbourhood_coordinates(points, graph)]
     planes.warn("a geodesic chart", _OTHER_PLANES)
     return Charts(graph.shape[0], pieces, masses)
 
@@ -103,7 +110,7 @@ def _principal(X: Array, r: int, cuts: tuple[int, ...], planes: OpenPlanes) -> A
 
     `cuts` are the numbers of axes after which the others are used otherwise, or not at all.
     """
-    U, s = principal_axes(X)
+    U, s = local_singular_vectors(X)
     for cut in cuts:
         planes.look(s**2, cut)
     Z = (U * (s * (s > 1e-7 * s[:, :1]))[:, None, :])[:, :, :r]

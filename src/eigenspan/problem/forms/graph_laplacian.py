@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..._types import Array, Index
+from ..._types import Array, Index, Matrix
 from ...errors import InputError
 from ...graphs.class_graphs import class_indicator
 from ..form import Form, diagonal
 
 
-def degrees(W: Any) -> Array:
+def degrees(W: Matrix) -> Array:
     """``W 1`` of sparse weights or of an affinity kept as a form."""
     return W.ones() if isinstance(W, Form) else np.asarray(W.sum(axis=1)).ravel()
 
@@ -27,7 +26,7 @@ def counted(W: sp.csr_array, masses: Array | None) -> sp.csr_array:
     return W if masses is None else sp.csr_array(sp.diags_array(masses) @ W @ sp.diags_array(masses))
 
 
-def laplacian(W: Any) -> Form:
+def laplacian(W: Matrix) -> Form:
     """``L = diag(W1) − W``, n×n. Symmetric, L1 = 0; PSD when no weight is negative."""
     if isinstance(W, Form):
         L = diagonal(degrees(W)) - W
@@ -54,7 +53,7 @@ def _nowhere_negative(W: Form) -> bool:
     return all(a >= 0 for a in scales) and all(P is None or P.size == 0 or P.min() >= 0 for P in parts)
 
 
-def degree(W: Any) -> Form:
+def degree(W: Matrix) -> Form:
     """``diag(W1)``, n×n. PSD when no degree is negative; does not kill the constant."""
     return diagonal(degrees(W))
 

@@ -16,10 +16,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._diagnostics import stage
-from ..._types import Array, Index, Mask
+from ..._types import Array, Index, Mask, Matrix
 from ...errors import DimensionError, GraphError
 from ...graphs.neighbours.graph import neighbourhoods
-from ...graphs.weights.reconstruction_weights import ROUNDING, blocks, gather, local_work, weights_without_ridge, width
+from ...graphs.weights.reconstruction_weights import (
+    ROUNDING,
+    local_work,
+    neighbourhood_blocks,
+    relative_neighbours,
+    weights_without_ridge,
+    width,
+)
 from ...numerics.eigen import dense
 from ..form import Form
 from .open_planes import OpenPlanes
@@ -52,11 +59,13 @@ class Blocks:
         return (F * self.signs) @ F.transpose(0, 2, 1) + self.level / m + np.diag([self.own, *[self.others] * (m - 1)])
 
 
-def gathered(points: Any, graph: sp.csr_array) -> Iterator[tuple[Index, Array]]:
+def neighbourhood_coordinates(points: Matrix, graph: sp.csr_array) -> Iterator[tuple[Index, Array]]:
     """Neighbourhoods that contain their own point, first, and their coordinates relative to it: (b, m), (b, m, D)."""
     for rows, columns in neighbourhoods(graph):
-        for r, c in blocks(rows, np.hstack([rows[:, None], columns]), width(points, columns.shape[1] + 1)):
-            yield c, gather(points, c, points[r])
+        for r, c in neighbourhood_blocks(
+            rows, np.hstack([rows[:, None], columns]), width(points, columns.shape[1] + 1)
+        ):
+            yield c, relative_neighbours(points, c, points[r])
 
 
 def _assemble(n: int, pieces: list[tuple[Index, Array]], shape: Blocks, masses: Array | None) -> Form:
@@ -95,12 +104,12 @@ def assembled(n: int, pieces: list[tuple[Index, Array]], shape: Blocks, masses: 
     return _assemble_compiled(starts, members, factors, shape, masses)
 
 
-def _compiled(points: Any, graph: sp.csr_array) -> bool:
+def _compiled(points: Matrix, graph: sp.csr_array) -> bool:
     return not sp.issparse(points) and local_work(graph, points.shape[1]) > _SMALL
 
 
 def _lists(graph: sp.csr_array) -> tuple[Any, Any]:
-    """The neighbourhoods of `gathered` as lists ``members[starts[i]:starts[i + 1]]``, empty where there are no neighbours."""
+    """Return the neighbourhoods as lists ``members[starts[i]:starts[i + 1]]``, empty for points without neighbours."""
     some = np.diff(graph.indptr) > 0
     starts = graph.indptr + np.concatenate([[0], np.cumsum(some)])
     members = np.empty(starts[-1], np.int32)
@@ -112,19 +121,19 @@ def _lists(graph: sp.csr_array) -> tuple[Any, Any]:
     return starts.astype(np.int64), members
 
 
-def tangent(X: Array, d: int, planes: OpenPlanes | None = None) -> Array:
+def tangent_coordinates(X: Array, d: int, planes: OpenPlanes | None = None) -> Array:
     """Orthonormal tangent coordinates (b, m, d) of centred neighbourhoods (b, m, D).
 
     A neighbourhood of lower dimension, such as one of coincident points, has fewer: its further columns are zero, where a
     factorisation would fill in arbitrary ones.
     """
-    U, s = principal_axes(X)
+    U, s = local_singular_vectors(X)
     if planes is not None:
         planes.look(s**2, d)
     return U[:, :, :d] * (s[:, :d] > 1e-7 * s[:, :1])[:, None, :]
 
 
-def principal_axes(X: Array) -> tuple[Array, Array]:
+def local_singular_vectors(X: Array) -> tuple[Array, Array]:
     """Left singular vectors and singular values of centred neighbourhoods (b, m, D), largest first."""
     Xc = X - X.mean(axis=1, keepdims=True)
     if X.shape[2] < X.shape[1]:
@@ -164,7 +173,7 @@ def tangent_alignment(points: Array, graph: sp.csr_array, d: int, *, masses: Arr
     planes = OpenPlanes()
     with stage("local models"):
         if not _compiled(points, graph):
-            pieces = [(c, tangent(X, d, planes)) for c, X in gathered(points, graph)]
+            pieces = [(c, tangent_coordinates(X, d, planes)) for c, X in neighbourhood_coordinates(points, graph)]
             M = _assemble(graph.shape[0], pieces, shape, masses)
         else:
             from ...graphs.weights.local_models import tangents
@@ -189,7 +198,7 @@ def hessian_alignment(points: Array, graph: sp.csr_array, d: int, *, masses: Arr
     planes = OpenPlanes()
     with stage("local models"):
         if not _compiled(points, graph):
-            pieces = [(c, _quadratics(X, d, planes)) for c, X in gathered(points, graph)]
+            pieces = [(c, _quadratics(X, d, planes)) for c, X in neighbourhood_coordinates(points, graph)]
             M = _assemble(graph.shape[0], pieces, shape, masses)
         else:
             from ...graphs.weights.local_models import quadratics
@@ -204,7 +213,7 @@ def hessian_alignment(points: Array, graph: sp.csr_array, d: int, *, masses: Arr
 
 def _quadratics(X: Array, d: int, planes: OpenPlanes) -> Array:
     """Orthonormal functions (b, m, d(d+1)/2) spanning the quadratics in the tangent coordinates beyond the affine ones."""
-    U, pairs = tangent(X, d, planes), np.triu_indices(d)
+    U, pairs = tangent_coordinates(X, d, planes), np.triu_indices(d)
     flat = np.concatenate([np.full((*U.shape[:2], 1), X.shape[1] ** -0.5), U], axis=2)
     products = U[:, :, pairs[0]] * U[:, :, pairs[1]]
     N, s = dense.local_axes(products - flat @ (flat.transpose(0, 2, 1) @ products))
@@ -251,7 +260,7 @@ def _modified_blocks(r: int) -> Blocks:
 def _leading(points: Array, graph: sp.csr_array) -> Iterator[tuple[Index, Array, Array]]:
     """Members, eigenvalues (b, r) and eigenvectors (b, k, r) of the local Grams, largest first, filled up to one r by zeros."""
     r = min(int(np.diff(graph.indptr).max()), points.shape[1])
-    for members, near in gathered(points, graph):
+    for members, near in neighbourhood_coordinates(points, graph):
         X = near[:, 1:]
         if X.shape[2] < X.shape[1]:
             V, s = dense.local_axes(X)

@@ -200,7 +200,7 @@ class _Residual:
         out = ((self.P.share > 0) * R.T).T - self.P.W @ (self.P.share * R.T).T
         return (self.s * out.T).T
 
-    def quadratic(self, Z: Any) -> Array:
+    def quadratic(self, Z: Matrix) -> Array:
         """``Z'MZ`` as a square, for dense Z or anything that hands out its rows."""
         R = self._left(Z[:])
         return R.T @ R

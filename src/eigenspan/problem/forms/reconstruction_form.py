@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
+from ..._types import Array, Matrix
 from ..form import Form
 
 
-def reconstruction(W: Any, masses: Any = None) -> Form:
+def reconstruction(W: Matrix, masses: Array | None = None) -> Form:
     """``M = (I − W)ᵀ diag(masses) (I − W)`` of sparse weights, n×n, kept as its factor. PSD; M1 = 0 where the rows of W sum to one.
 
     Without masses every sample counts once.
