@@ -172,7 +172,7 @@ def pose(
         below = below if isinstance(basis, Samples) else with_ridge(below, ridge, relative)
         exclude = basis.constant() if form.kills_constant or over.kills_constant else None
         return Posed(TraceRatio(A, below, sense, B, exclude), basis, scale or Unit(), skip)
-    size = 0.0 if isinstance(basis, Samples) else _size(form, M) * (basis.size() if B is None else 1.0)
+    size = 0.0 if isinstance(basis, Samples) else _mean_eigenvalue(form, M) * (basis.size() if B is None else 1.0)
     if B is not None and not isinstance(basis, Samples):
         if sense == "min" and form.psd:
             A = with_ridge(A, ridge, relative)
@@ -183,7 +183,7 @@ def pose(
     return Posed(TraceProblem(A, B, sense, exclude), basis, scale or Unit(), skip, size=size)
 
 
-def _size(form: Form, M: Form) -> float:
+def _mean_eigenvalue(form: Form, M: Form) -> float:
     """Return the mean eigenvalue of the form under the unit M over all functions of the samples.
 
     The eigenvalues over the few functions that a basis spans may all be zero; computed values are then rounding errors of this size.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,8 @@ def both(X: Any, F: np.ndarray, graph: Any = None, **settings: Any) -> list[Any]
 
 @pytest.fixture(params=["dense", "sparse"])
 def solver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(module, "_dense_is_quicker", lambda S: request.param == "dense")
+    monkeypatch.setattr(module, "_SMALL", 10**9 if request.param == "dense" else 0)
+    monkeypatch.setattr(module, "predict_fill", lambda S: SimpleNamespace(seconds=0.0))
     return request.param
 
 
@@ -314,7 +316,8 @@ def test_what_cannot_be_used_is_refused() -> None:
 
 
 def test_a_ridge_too_small_for_coincident_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_dense_is_quicker", lambda S: False)
+    monkeypatch.setattr(module, "_SMALL", 0)
+    monkeypatch.setattr(module, "predict_fill", lambda S: SimpleNamespace(seconds=0.0))
     X, F = np.vstack([cloud(80), cloud(80)]), np.vstack([centred_cloud(80), centred_cloud(80)])
     Y, spectrum = principal(F)
     with pytest.raises(InputError, match="Raise eta=1e-18"):

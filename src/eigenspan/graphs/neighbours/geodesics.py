@@ -86,20 +86,14 @@ def conformal_distances(graph: NeighbourGraph) -> tuple[sp.csr_array, Array]:
     reach of i, are rescaled but do not count. A point without a list of its own has the mean of its undirected edges.
     """
     lengths, lists = graph.undirected(), graph.distances
-    own = _row_numbers(lists)
+    own, rows = (np.repeat(np.arange(graph.n), np.diff(D.indptr)) for D in (lists, lengths))
     near = lists.data <= graph.reach[own] * (1 + 1e-9)
     M = mean_by_row(own[near], lists.data[near], graph.n)
-    rows = _row_numbers(lengths)
     M = np.where(np.bincount(own[near], minlength=graph.n) > 0, M, mean_by_row(rows, lengths.data, graph.n))
     positive = M[M > 0]
     M = np.maximum(M, positive.min() if positive.size else 1.0)
     data = lengths.data / np.sqrt(M[rows] * M[lengths.indices])
     return sp.csr_array((data, lengths.indices, lengths.indptr), shape=lengths.shape), M
-
-
-def _row_numbers(D: sp.csr_array) -> Index:
-    """The row of every stored entry."""
-    return np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))
 
 
 def mean_by_row(rows: Index, values: Array, n: int) -> Array:

@@ -234,13 +234,9 @@ class Radius(Spec):
         return NeighbourGraph(D, finder)
 
 
-#: Says of X what it holds; points that a search could compare it does not.
-_NO_METRICS = ("precomputed",)
-
-
 def searchable(metric: MetricLike, parameters: dict[str, Any] | None) -> Any:
     """The metric with its parameters, if a search can measure by it."""
-    if isinstance(metric, str) and metric in _NO_METRICS:
+    if isinstance(metric, str) and metric == "precomputed":
         raise GraphError(
             f'metric="{metric}" leaves a search for neighbours nothing to measure: where X holds the distances, say graph="precomputed" '
             "(n_neighbors= sets k) in place of KNN or Radius, or pass graph= a sparse matrix of distances beside the coordinates."

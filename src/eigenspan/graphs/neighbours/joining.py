@@ -91,12 +91,8 @@ class Joining(Finder):
         rows, columns = np.nonzero(self.reach * (1 - _ROUNDING) > D)
         return sp.csr_array((D[rows, columns], (rows, columns)), shape=D.shape)
 
-    @property
-    def _trees(self) -> list[tuple[float, Index, cKDTree]]:
-        return index_of(self, self._grown)
-
     def _grown(self) -> list[tuple[float, Index, cKDTree]]:
-        """Training points by octaves of their reach: a ball of that radius then holds few that do not take its centre."""
+        """Return trees of the training points, grouped by octaves of their reach: (largest reach, rows, tree)."""
         points, top = self.finder.engine.points, max(float(self.reach.max()), np.finfo(float).tiny)
         ratio = np.maximum(self.reach / top, 2.0**-_OCTAVES)
         octave = np.floor(-np.log2(ratio)).astype(int)
@@ -105,7 +101,7 @@ class Joining(Finder):
 
     def _in_trees(self, X: Array) -> Iterator[tuple[Index, Index, Array]]:
         points = self.finder.engine.points
-        for radius, members, tree in self._trees:
+        for radius, members, tree in index_of(self, self._grown):
             found = tree.query_ball_point(X, radius)
             rows = np.repeat(np.arange(len(X)), [len(each) for each in found])
             columns = members[np.concatenate([*found, []]).astype(np.intp)]

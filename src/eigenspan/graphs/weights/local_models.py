@@ -6,20 +6,15 @@ first. A model is a factor with one row per member.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from ..._types import Array
+from ..._types import Array, Integers
 from ...numerics.jit import in_pieces
 from ...numerics.jit.compiler import compiled, inlined
 from ...numerics.small_matrices import dot, gram, principal_rows, solve_ones, symmetric_pairs
 
-Lists = NDArray[np.integer[Any]]
 
-
-def weights_of_lists(points: Array, targets: Array, starts: Lists, members: Lists, reg: float) -> Array:
+def weights_of_lists(points: Array, targets: Array, starts: Integers, members: Integers, reg: float) -> Array:
     """Weights that rebuild each target from its members with a ridge of ``reg·trace``; those of one target sum to 1."""
     out = np.empty(members.size)
     X = _plain(points)
@@ -28,13 +23,13 @@ def weights_of_lists(points: Array, targets: Array, starts: Lists, members: List
     return out
 
 
-def tangents(points: Array, starts: Lists, members: Lists, d: int) -> tuple[Array, Array]:
+def tangents(points: Array, starts: Integers, members: Integers, d: int) -> tuple[Array, Array]:
     """Orthonormal tangent coordinates of the members, (members, d), zero columns where a neighbourhood has fewer, and the squared
     singular values of the d axes and the next, (n, d + 1)."""
     return _leading_axes(points, starts, members, d, True, beyond=1)
 
 
-def quadratics(points: Array, starts: Lists, members: Lists, d: int) -> tuple[Array, Array]:
+def quadratics(points: Array, starts: Integers, members: Integers, d: int) -> tuple[Array, Array]:
     """Orthonormal functions (members, d(d+1)/2) that span the quadratics in the tangent coordinates beyond the affine ones, and the
     squared singular values of `tangents`."""
     U, values = tangents(points, starts, members, d)
@@ -44,8 +39,8 @@ def quadratics(points: Array, starts: Lists, members: Lists, d: int) -> tuple[Ar
 
 
 def reconstructors(
-    points: Array, starts: Lists, members: Lists, d: int, reg: float, floor: float, middle: float
-) -> tuple[Array, Array, Lists]:
+    points: Array, starts: Integers, members: Integers, d: int, reg: float, floor: float, middle: float
+) -> tuple[Array, Array, Integers]:
     """Factor (members, r + 2) of modified LLE, r ≤ D: the r + 1 columns to take off the identity on the neighbours, one to add; the
     squared singular values (n, r) of the neighbourhoods, and how many of their axes are used."""
     r = min(int(np.diff(starts).max()) - 1, points.shape[1])
@@ -59,7 +54,7 @@ def reconstructors(
 
 
 def _leading_axes(
-    points: Array, starts: Lists, members: Lists, r: int, centred: bool, more: int = 0, beyond: int = 0
+    points: Array, starts: Integers, members: Integers, r: int, centred: bool, more: int = 0, beyond: int = 0
 ) -> tuple[Array, Array]:
     """The r leading singular vectors of every neighbourhood, in (members, r + more), and the squared values of r + beyond of them."""
     out, values = np.zeros((members.size, r + more)), np.zeros((starts.size - 1, r + beyond))
@@ -73,7 +68,7 @@ def _plain(A: Array) -> Array:
     return np.ascontiguousarray(A, dtype=np.float64)
 
 
-def _step(starts: Lists, D: int) -> int:
+def _step(starts: Integers, D: int) -> int:
     """Neighbourhoods in some 20 ms of work."""
     m = max(1.0, starts[-1] / max(starts.size - 1, 1))
     return 1 + int(5e7 / (m * m * (D + 10 * m) + 1000))

@@ -165,7 +165,10 @@ def reconstruction_weights(
     with stage("local weights"):
         dense = not is_sparse(points) and not is_sparse(targets)
         if dense and reg >= _LEAST_RIDGE and local_work(graph, points.shape[1]) > _SMALL:
-            data = _compiled_weights(points, targets, graph, reg)
+            from .local_models import weights_of_lists
+
+            starts, members = graph.indptr.astype(np.int64), graph.indices.astype(np.int32, copy=False)
+            data = weights_of_lists(points, targets, starts, members, float(reg))
         else:
             data = _weights(points, targets, graph, reg)
     return sp.csr_array((data, graph.indices, graph.indptr), shape=graph.shape)
@@ -187,10 +190,3 @@ def _weights(points: Matrix, targets: Matrix, graph: sp.csr_array, reg: float) -
                 w = _weights_of_few(X, reg) if few else solve_weights(X @ X.transpose(0, 2, 1), reg)
             data[(graph.indptr[r][:, None] + np.arange(c.shape[1])).ravel()] = w.ravel()
     return data
-
-
-def _compiled_weights(points: Array, targets: Array, graph: sp.csr_array, reg: float) -> Array:
-    from .local_models import weights_of_lists
-
-    starts, members = graph.indptr.astype(np.int64), graph.indices.astype(np.int32, copy=False)
-    return weights_of_lists(points, targets, starts, members, float(reg))

@@ -40,7 +40,6 @@ class BoundRule(Protocol):
 
     def weigh(self, distances: Sparse, X: Matrix | None) -> Sparse:
         """Weigh edges from the points X to training points; X is None for edges among the training points."""
-        ...
 
 
 class Bindable(Protocol):

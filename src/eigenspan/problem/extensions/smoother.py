@@ -277,7 +277,7 @@ def kernel_map(
 def _solve(S: sp.csr_array, right: Array, ridge: str) -> Array:
     """``S⁻¹ right``, densely where that is quicker."""
     n = S.shape[0]
-    if _dense_is_quicker(S):
+    if n <= _SMALL or predict_fill(S).seconds > float(n) ** 3 / 1e10:
         require(24.0 * n**2, f"A dense linear system of {n} points", 'Use a smaller width, or extension="barycentric".')
         T, _, _ = whitener(S.toarray())
         return T @ (T.T @ right)
@@ -289,11 +289,6 @@ def _solve(S: sp.csr_array, right: Array, ridge: str) -> Array:
             f"The kernel matrix of {n} points is singular ({failure}): points coincide or are very close for the width of the kernel. "
             f"Raise {ridge}."
         ) from failure
-
-
-def _dense_is_quicker(S: sp.csr_array) -> bool:
-    n = S.shape[0]
-    return n <= _SMALL or predict_fill(S).seconds > float(n) ** 3 / 1e10
 
 
 def _with_data(D: sp.csr_array, data: Array) -> sp.csr_array:
