@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeGuard
+from typing import Any, Protocol, TypeAlias, TypeGuard
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-
-if TYPE_CHECKING:
-    from .numerics.nearest.metric import Metric
 
 Array: TypeAlias = NDArray[np.float64]
 #: Single precision, for bounds that need few digits.
@@ -25,8 +22,19 @@ Sparse: TypeAlias = sp.csr_array
 Matrix: TypeAlias = Array | Sparse
 #: Seed of random choices.
 RandomState: TypeAlias = int | np.random.RandomState | None
-#: A metric of scikit-learn by name, with parameters (`Metric`), or as a function of two rows.
-MetricLike: TypeAlias = "str | Metric | Callable[[Array, Array], float]"
+
+
+class MetricWithParameters(Protocol):
+    """A metric by name, with parameters."""
+
+    @property
+    def name(self) -> Any: ...
+    @property
+    def parameters(self) -> dict[str, Any]: ...
+
+
+#: A metric of scikit-learn by name, with parameters, or as a function of two rows.
+MetricLike: TypeAlias = str | MetricWithParameters | Callable[[Array, Array], float]
 
 
 class HasShape(Protocol):

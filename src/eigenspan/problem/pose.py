@@ -259,11 +259,11 @@ def solve(
 def as_solved(problem: TraceProblem | TraceRatio, spectrum: Spectrum) -> TraceProblem | TraceRatio:
     """Return the problem that `spectrum` solves: the unit includes the ridge that the solver added to a singular one."""
     epsilon = spectrum.facts.get("ridge")
-    if epsilon is None:
+    unit = problem.C if isinstance(problem, TraceRatio) else problem.B
+    if epsilon is None or unit is None:
         return problem
-    if isinstance(problem, TraceRatio):
-        return problem if problem.C is None else replace(problem, C=ridged(problem.C, epsilon))
-    return problem if problem.B is None else replace(problem, B=ridged(problem.B, epsilon))
+    B = ridged(unit, epsilon)
+    return replace(problem, C=B) if isinstance(problem, TraceRatio) else replace(problem, B=B)
 
 
 def _run(

@@ -234,9 +234,13 @@ class Radius(Spec):
         return NeighbourGraph(D, finder)
 
 
+#: Names that ``metric=`` accepts elsewhere and that a neighbour search cannot use.
+_NO_METRICS = ("precomputed",)
+
+
 def searchable(metric: MetricLike, parameters: dict[str, Any] | None) -> Any:
     """The metric with its parameters, if a search can measure by it."""
-    if isinstance(metric, str) and metric == "precomputed":
+    if isinstance(metric, str) and metric in _NO_METRICS:
         raise GraphError(
             f'metric="{metric}" leaves a search for neighbours nothing to measure: where X holds the distances, say graph="precomputed" '
             "(n_neighbors= sets k) in place of KNN or Radius, or pass graph= a sparse matrix of distances beside the coordinates."
