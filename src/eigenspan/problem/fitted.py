@@ -165,11 +165,7 @@ def warn_of_flat_axes(posed: Posed, spectrum: Spectrum) -> None:
 
 def spectral_attributes(problem: TraceProblem | TraceRatio | None, spectrum: Spectrum) -> dict[str, object]:
     """Return the attributes of a spectral method, with the value of a trace ratio."""
-    found = {
-        "eigenvalues_": spectrum.values,
-        "residuals_": spectrum.residuals,
-        "gap_": spectrum.gap,
-        "problem_": problem,
-    }
+    values, residuals = spectrum.values, spectrum.residuals
+    found = {"eigenvalues_": values, "residuals_": residuals, "gap_": spectrum.gap, "problem_": problem}
     ratio = spectrum.facts.get("trace_ratio")
     return found if ratio is None else {**found, "trace_ratio_": float(ratio)}
