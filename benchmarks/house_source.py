@@ -63,6 +63,8 @@ ROW_WORDS = re.compile(r"lazy|on_disk|memmap|[Dd]ask")
 IN_MEMORY, OTHER_STORAGE = ("_pose", "_pose_graph"), ("_pose_scatters", "_pose_lazily", "_fit_sums")
 #: Declaration of the type of a fitted attribute: documentation for type checkers.
 ATTRIBUTE = re.compile(r"\s+\w+_: .+ = attribute\(\)")
+#: Modules that define the same functions for two technologies. Their names are not counted as repeated if the parameters agree too.
+TWINS = {"numerics/nearest/compiled_loops.py", "numerics/nearest/numpy_loops.py"}
 #: Folder of calls that a type checker must reject, one on each line that ends with the comment.
 WRONG_CALLS, WRONG = CHECKOUT / "tests" / "project" / "wrong_calls", "# wrong"
 
@@ -176,13 +178,18 @@ def repeated_module_names() -> dict[str, int]:
 
 
 def repeated_public_names() -> dict[str, list[str]]:
-    """Functions and classes without a leading underscore that several modules of the engine define under one name."""
-    homes: dict[str, list[str]] = {}
+    """Functions and classes without a leading underscore that several modules of the engine define under one name.
+
+    A function that all modules of `TWINS`, and no others, define with the same parameters is left out.
+    """
+    homes: dict[str, dict[str, str]] = {}
     for module in engine():
         for node in module.tree.body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
-                homes.setdefault(node.name, []).append(str(module.path.relative_to(ROOT)))
-    return {name: paths for name, paths in homes.items() if len(paths) > 1}
+                parameters = [each.arg for each in node.args.args] if isinstance(node, ast.FunctionDef) else "class"
+                homes.setdefault(node.name, {})[module.path.relative_to(ROOT).as_posix()] = str(parameters)
+    twins = {name for name, found in homes.items() if found.keys() == TWINS and len(set(found.values())) == 1}
+    return {name: list(found) for name, found in homes.items() if len(found) > 1 and name not in twins}
 
 
 def exported_twice() -> list[str]:

@@ -20,7 +20,9 @@ def test_descent_finds_the_smallest_eigenvectors(seed):
     """``min Tr(V'AV)`` over orthonormal V is an eigenproblem."""
     A = _symmetric(12, seed)
     start = stiefel.retract(np.random.default_rng(seed).standard_normal((12, 3)))
-    found = stiefel.minimise(lambda V: (float(np.sum(V * (A @ V))), 2 * A @ V), start, tol=1e-8, max_iter=500)
+    found = stiefel.minimise_on_stiefel(
+        lambda V: (float(np.sum(V * (A @ V))), 2 * A @ V), start, tol=1e-8, max_iter=500
+    )
     values, Q = np.linalg.eigh(A)
     assert found.converged
     np.testing.assert_allclose(found.values[-1], values[:3].sum(), rtol=1e-10)
@@ -33,20 +35,20 @@ def test_descent_distinguishes_the_columns():
     """Brockett's function ``Tr(V'AVN)`` depends on V itself, not only on its span: on the Stiefel manifold, not the Grassmann manifold."""
     A, N = np.diag([1.0, 2.0, 3.0, 7.0, 9.0]), np.diag([3.0, 1.0])
     start = stiefel.retract(np.random.default_rng(0).standard_normal((5, 2)))
-    found = stiefel.minimise(lambda V: (float(np.sum(V * (A @ V @ N))), 2 * A @ V @ N), start, tol=1e-8)
+    found = stiefel.minimise_on_stiefel(lambda V: (float(np.sum(V * (A @ V @ N))), 2 * A @ V @ N), start, tol=1e-8)
     np.testing.assert_allclose(np.abs(found.V), np.eye(5)[:, :2], atol=1e-6)
 
 
 def test_descent_reports_that_it_has_not_converged():
     A = _symmetric(30, 0)
     start = stiefel.retract(np.random.default_rng(1).standard_normal((30, 2)))
-    found = stiefel.minimise(lambda V: (float(np.sum(V * (A @ V))), 2 * A @ V), start, tol=1e-12, max_iter=3)
+    found = stiefel.minimise_on_stiefel(lambda V: (float(np.sum(V * (A @ V))), 2 * A @ V), start, tol=1e-12, max_iter=3)
     assert not found.converged
     assert found.values.size == 4
 
 
 def test_descent_from_a_minimum():
-    found = stiefel.minimise(lambda V: (0.0, np.zeros_like(V)), np.eye(4)[:, :2])
+    found = stiefel.minimise_on_stiefel(lambda V: (0.0, np.zeros_like(V)), np.eye(4)[:, :2])
     assert found.converged
     assert found.values.size == 1
     np.testing.assert_array_equal(found.V, np.eye(4)[:, :2])
@@ -54,7 +56,7 @@ def test_descent_from_a_minimum():
 
 def test_tangents_are_tangent():
     V = stiefel.retract(np.random.default_rng(0).standard_normal((6, 2)))
-    T = stiefel.tangent(V, np.random.default_rng(1).standard_normal((6, 2)))
+    T = stiefel.project_to_tangent(V, np.random.default_rng(1).standard_normal((6, 2)))
     np.testing.assert_allclose(V.T @ T + T.T @ V, 0, atol=1e-14)
     np.testing.assert_allclose(stiefel.retract(V), V, atol=1e-15)
 
@@ -76,7 +78,7 @@ def test_projection_to_the_spectrahedron():
 
 def test_smallest_eigenvalue_as_a_convex_problem():
     A = _symmetric(6, 3)
-    found = spectrahedron.minimise(lambda W: (float(np.sum(A * W)), A), np.eye(6) / 6, tol=1e-9)
+    found = spectrahedron.minimise_on_spectrahedron(lambda W: (float(np.sum(A * W)), A), np.eye(6) / 6, tol=1e-9)
     np.testing.assert_allclose(found.values[-1], np.linalg.eigvalsh(A)[0], atol=1e-8)
     assert np.all(np.diff(found.values) <= 0)
     assert found.gap <= 1e-9
@@ -93,7 +95,7 @@ def test_steps_decrease_with_unequal_curvatures():
             inverse = np.linalg.inv(W + 1e-3 * np.eye(5))
             return float(np.trace(A @ inverse)), -inverse @ A @ inverse
 
-        found = spectrahedron.minimise(objective, np.eye(5) / 5, tol=1e-6, max_iter=2000)
+        found = spectrahedron.minimise_on_spectrahedron(objective, np.eye(5) / 5, tol=1e-6, max_iter=2000)
         assert np.all(np.diff(found.values) <= 0)
         assert found.converged
         roots = np.sqrt(np.maximum(d, 0))  # by Lagrange: W + εI is proportional to the root of A
@@ -107,7 +109,7 @@ def test_the_gap_bounds_the_remaining_decrease():
     M = _symmetric(6, 4)
     best = 0.5 * np.sum((spectrahedron.project(M) - M) ** 2)
     for steps in (1, 3, 200):
-        found = spectrahedron.minimise(
+        found = spectrahedron.minimise_on_spectrahedron(
             lambda W: (0.5 * float(np.sum((W - M) ** 2)), W - M), np.eye(6) / 6, tol=1e-10, max_iter=steps
         )
         assert -1e-9 <= found.values[-1] - best <= found.gap + 1e-9

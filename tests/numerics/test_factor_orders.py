@@ -23,7 +23,7 @@ def counted(A: sp.csr_array) -> np.ndarray:
     owner = np.repeat(np.arange(up.size, dtype=np.int32), np.diff(begin))
     heights = np.zeros(up.size, np.int64)
     walk = indptr, indices, order, inverse(order), owner, up
-    elimination.walk_rows(*walk, np.full(up.size, -1), heights, np.empty(0, np.int32))
+    elimination.add_front_rows(*walk, np.full(up.size, -1), heights, np.empty(0, np.int32))
     return heights
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -38,7 +40,15 @@ ORDER = [
 LEVEL = {name: level for level, names in enumerate(ORDER) for name in names}
 #: The order inside a room. What is not named here belongs to the part called "".
 PARTS = {
-    "numerics": ["memory threads", "jit", "small_matrices ranks", "factor", "eigen", "paths descent nearest", "sdp"],
+    "numerics": [
+        "memory threads operators",
+        "jit",
+        "small_matrices ranks",
+        "factor",
+        "eigen",
+        "paths descent nearest",
+        "sdp",
+    ],
     "data": ["rows", ""],
     "graphs": ["landmarks", "neighbours", "class_graphs weights", "distributed", "sample_graph"],
     "problem": ["", "forms", "extensions"],
@@ -66,13 +76,19 @@ SIDEWAYS = {
     ("_documented", "_docstrings"),
 }
 EIGEN = re.compile(r"\b(eigsh?|eigh|lobpcg|svds|eigvals|eigvalsh|svd|svdvals)\s*\(")
-#: Code lines of a function, and of one that poses a problem. Compiled loops may be longer.
+#: Code lines of a function with its signature, and of one that poses a problem. Compiled loops may be longer.
 LONGEST, LONGEST_POSE = 40, 16
-#: Functions that pose a problem in more lines than that; none may be added.
-LONG_POSES = {
-    "methods/discriminant/lda.py:_pose_shrunk",
-    "methods/sufficient/phd.py:_pose_lazily",
-    "methods/variance/oriented_pca.py:_pose",
+#: Decorators of compiled loops.
+COMPILED = {"compiled", "inlined", "summed"}
+#: Functions that are longer, with their present sizes, which may only decrease; none may be added.
+LONG = {
+    "cli/options.py:preparing": 41,
+    "methods/discriminant/lda.py:_pose_shrunk": 18,
+    "methods/sufficient/phd.py:_pose_lazily": 27,
+    "methods/variance/oriented_pca.py:_pose": 18,
+    "problem/basis.py:kernel": 43,
+    "problem/row_space.py:row_space": 42,
+    "report/comparison_report.py:report_of": 43,
 }
 
 files = in_one_test(FILES, lambda path: str(path.relative_to(ROOT)))
@@ -175,37 +191,50 @@ def test_families_of_methods_import_one_way() -> None:
     assert wrong == []
 
 
-def _code_lines(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str]) -> int:
-    """Return the number of lines of a function without its signature, docstring, comments and blank lines."""
-    body = node.body[1:] if ast.get_docstring(node) else node.body
-    if not body:
-        return 0
-    texts = (line.strip() for line in lines[body[0].lineno - 1 : body[-1].end_lineno])
-    return sum(1 for text in texts if text and not text.startswith("#"))
+def _code_lines(text: str) -> set[int]:
+    """Return the numbers of the lines with code: no docstrings, comments or blank lines."""
+    alone = [node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Expr)]
+    strings = [node for node in alone if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    prose = {line for node in strings for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+    no_code = {"COMMENT", "NL", "NEWLINE", "INDENT", "DEDENT", "ENDMARKER"}
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    spans = [(each.start[0], each.end[0]) for each in tokens if tokenize.tok_name[each.type] not in no_code]
+    return {line for first, last in spans for line in range(first, last + 1)} - prose
 
 
-def _compiled_loops(tree: ast.AST) -> set[str]:
-    """Return the names of the functions that numba compiles."""
-    marks = ("compiled", "inlined", "summed")
-    return {
-        node.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef)
-        and any(any(mark in ast.unparse(d) for mark in marks) for d in node.decorator_list)
-    }
+def _too_long(name: str, text: str) -> list[str]:
+    """Return the functions of a file that are longer than CONTRIBUTING allows, from `def` to the last line."""
+    code, wrong = _code_lines(text), []
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if any(isinstance(mark, ast.Name) and mark.id in COMPILED for mark in node.decorator_list):
+            continue
+        limit = LONGEST_POSE if node.name.startswith("_pose") else LONGEST
+        size = len(code.intersection(range(node.lineno, (node.end_lineno or node.lineno) + 1)))
+        if size > LONG.get(f"{name}:{node.name}", limit):
+            wrong.append(f"{node.name} (line {node.lineno}): {size} code lines, at most {limit}")
+    return wrong
 
 
 @files
 def test_functions_are_short(path: Path) -> None:
-    tree, lines = _tree(path), path.read_text(encoding="utf-8").splitlines()
-    loops, wrong = _compiled_loops(tree), []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name not in loops:
-            name = f"{path.relative_to(ROOT).as_posix()}:{node.name}"
-            limit = LONGEST_POSE if node.name.startswith("_pose") and name not in LONG_POSES else LONGEST
-            if (size := _code_lines(node, lines)) > limit:
-                wrong.append(f"{node.name} (line {node.lineno}): {size} code lines, at most {limit}")
-    assert wrong == []
+    assert _too_long(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")) == []
+
+
+def test_the_limits_of_functions_are_exact() -> None:
+    lines = [f"    x{i} = {i}" for i in range(LONGEST - 2)]
+    text = "\n".join(["def f(", "    a):", '    """Prose."""', "", "    # a comment", *lines])
+    assert _too_long("any.py", text) == []
+    assert _too_long("any.py", text + "\n    return a") == ["f (line 1): 41 code lines, at most 40"]
+    pose = "\n".join(["def _pose_all(a):", *lines[:LONGEST_POSE]])
+    assert _too_long("any.py", pose) == ["_pose_all (line 1): 17 code lines, at most 16"]
+    assert _too_long("any.py", "@compiled\n" + text + "\n    return a") == []
+    assert LONG.keys() <= {f"{path.relative_to(ROOT).as_posix()}:{name}" for path in FILES for name in _names(path)}
+
+
+def _names(path: Path) -> set[str]:
+    return {node.name for node in ast.walk(_tree(path)) if isinstance(node, ast.FunctionDef)}
 
 
 @files

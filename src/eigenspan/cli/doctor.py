@@ -89,9 +89,10 @@ def _cache() -> str:
     """Describe the cache directory of compiled loops and the number of files in it."""
     from pathlib import Path
 
+    from ..numerics.jit.compiler import cache_folder
     from ..numerics.nearest.pair_counts import _count_pairs
 
-    place = getattr(_count_pairs._cache, "cache_path", None)
+    place = cache_folder(_count_pairs)
     if not place:
         return "none: no cache directory is writable; set NUMBA_CACHE_DIR to a writable one"
     return f"{place} ({len(list(Path(place).glob('*.nbi')))} loops)"

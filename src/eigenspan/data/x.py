@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._checks import refuse_unless_sizes
-from .._types import Array, Index, Matrix
+from .._types import Array, Index, Matrix, is_sparse
 from ..errors import DimensionError, GraphError, InputError, KernelError
 from ..numerics.nearest.pair_matrices import settled_rows
 from ..numerics.nearest.row_lookup import Contraction, RowIndex, ZeroDistance, all_equal
@@ -175,7 +175,7 @@ class Pairs:
         """Return rows of new points without rounding errors; raise if values are negative or NaN."""
         values, what = settled_rows(values, distances=cls._distances), cls.noun
         where = f"Rows of new points hold their {what} to the points that were fitted."
-        refuse_unless_sizes(values.data if sp.issparse(values) else values, what.capitalize(), where, GraphError)
+        refuse_unless_sizes(values.data if is_sparse(values) else values, what.capitalize(), where, GraphError)
         return values
 
 

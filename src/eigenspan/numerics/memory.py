@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from contextlib import suppress
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 from ..errors import InputError, MemoryLimitError
 
@@ -21,7 +21,12 @@ LIMIT_VARIABLE = "EIGENSPAN_MEMORY"
 _UNCHECKED_BYTES = 2**26
 
 
-Fit = TypeVar("Fit", bound=Callable[..., Any])
+Fit = TypeVar("Fit", bound=Callable[..., object])
+
+
+class _Estimator(Protocol):
+    def get_params(self, deep: bool = True) -> dict[str, object]: ...
+
 
 _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -164,13 +169,13 @@ def require(n_bytes: float, what: str, instead: str) -> None:
         )
 
 
-def is_lazy(X: Any) -> bool:
+def is_lazy(X: object) -> bool:
     """Return True if X is a Dask collection, which numpy would silently load into memory. Dask is not imported for this."""
     graph = getattr(type(X), "__dask_graph__", None)
     return graph is not None and graph(X) is not None
 
 
-def refuse_lazy(X: Any, name: str = "X", why: str = "would have to be loaded into memory first") -> None:
+def refuse_lazy(X: object, name: str = "X", why: str = "would have to be loaded into memory first") -> None:
     """Raise InputError if X is a Dask collection; `why` completes the sentence "X is not computed yet and ..."."""
     if is_lazy(X):
         kind = f"{type(X).__module__.split('.')[0]} {type(X).__name__}"
@@ -188,7 +193,7 @@ def with_memory_errors(fit: Fit) -> Fit:
     """
 
     @wraps(fit)
-    def wrapper(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+    def wrapper(self: _Estimator, X: Sized, *args: object, **options: object) -> object:
         try:
             return fit(self, X, *args, **options)
         except SystemError as failure:
@@ -203,10 +208,10 @@ def with_memory_errors(fit: Fit) -> Fit:
         except MemoryError as failure:
             raise MemoryLimitError(_out_of_memory(self, X, str(failure))) from failure
 
-    return cast(Fit, wrapper)
+    return cast(Fit, wrapper)  # it has the signature of `fit`
 
 
-def _out_of_memory(estimator: Any, X: Any, failure: str) -> str:
+def _out_of_memory(estimator: _Estimator, X: Sized, failure: str) -> str:
     size = " × ".join(map(str, X.shape)) if hasattr(X, "shape") else f"{len(X)} rows"
     ways = {"landmarks": "landmarks=m fits only m rows", "reduce": "reduce=r keeps r principal axes first"}
     named = "".join(f"; {text}" for name, text in ways.items() if name in estimator.get_params(deep=False))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import Array, Integers
 from .jit.compiler import compiled, inlined
+
+Counts: TypeAlias = NDArray[np.int64]
 
 #: Digits of a sorting key: six digits of eleven bits cover a double.
 _BITS, _DIGITS = 11, 6
@@ -16,7 +19,7 @@ _MASK = np.uint64((1 << _BITS) - 1)
 _SIZE = np.uint64((1 << 63) - 1)
 
 
-def order_rows(D: NDArray[np.float64], own: NDArray[Any]) -> NDArray[np.int32]:
+def order_rows(D: Array, own: Integers) -> NDArray[np.int32]:
     """Return the columns of each row i of D sorted by their entries, with column ``own[i]`` first; D is not changed.
 
     Equal entries keep the order of their columns. A radix sort, O(n) per row. Entries must not be NaN or negative.
@@ -63,7 +66,7 @@ def _order_rows(bits, own, out):  # type: ignore[no-untyped-def]
 
 
 def tally_rows(
-    first: NDArray[Any], order: NDArray[Any], k: int, weights: NDArray[np.float64], counts: Any, squares: Any, rows: Any
+    first: NDArray[np.int32], order: Integers, k: int, weights: Array, counts: Counts, squares: Counts, rows: Array
 ) -> None:
     """Add the counts of `quality._ranks.tally` for ranks `first` (b, n) and an `order` (b, n) to `counts`, and write `rows` (b, 4)."""
     _tally_rows(first, order, k, weights, counts, squares, rows)

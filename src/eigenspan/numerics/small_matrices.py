@@ -16,7 +16,7 @@ def dot(a, b):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def gram(X, G):  # type: ignore[no-untyped-def]
+def row_products(X, G):  # type: ignore[no-untyped-def]
     """Write ``X Xᵀ`` to G."""
     for i in range(X.shape[0]):
         for j in range(i + 1):

@@ -7,16 +7,29 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import Context, ContextVar
 from functools import lru_cache
 from threading import Event, Lock, current_thread, main_thread
-from typing import Any
+from types import FrameType
+from typing import TypedDict, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
 #: Largest order of a dense factorisation that runs on one thread.
 _MAX_SERIAL_ORDER = 800
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class BlasPool(TypedDict):
+    """The fields of threadpoolctl's information on a library that this package reads."""
+
+    num_threads: int
+    internal_api: str
+    version: str | None
 
 
 _limit: ContextVar[int | None] = ContextVar("eigenspan_threads", default=None)
@@ -35,17 +48,17 @@ def threads(n_jobs: int | None) -> Iterator[None]:
         _limit.reset(token)
 
 
-def blas_pools() -> list[Any]:
+def blas_pools() -> list[BlasPool]:
     """Return threadpoolctl's information on each loaded linear algebra library."""
     return _controller(len(sys.modules)).select(user_api="blas").info()
 
 
-def one_blas_thread() -> Any:
+def one_blas_thread() -> AbstractContextManager[object]:
     """Return a context manager that limits linear algebra libraries to the calling thread."""
     return _controller(len(sys.modules)).limit(limits=1, user_api="blas")
 
 
-def threads_for(order: int) -> Any:
+def threads_for(order: int) -> AbstractContextManager[object]:
     """Return a context manager for dense factorisations of this order: one thread up to `_MAX_SERIAL_ORDER`, no limit above.
 
     Several threads gain little at small orders. If other processes use the cores, the threads wait for each other much longer than
@@ -54,7 +67,7 @@ def threads_for(order: int) -> Any:
     return one_blas_thread() if order <= _MAX_SERIAL_ORDER else nullcontext()
 
 
-def one_thread() -> Any:
+def one_thread() -> AbstractContextManager[object]:
     """Return a context manager in which no library starts threads (linear algebra or OpenMP): a forked process could not use them."""
     return _controller(len(sys.modules)).limit(limits=1)
 
@@ -80,7 +93,7 @@ def workers(n_jobs: int | None = None) -> int:
     return max(1, min(limits))
 
 
-def in_threads(work: Callable[[Any], Any], items: Iterable[Any], n_threads: int, openmp: int = 1) -> list[Any]:
+def in_threads(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int, openmp: int = 1) -> list[Result]:
     """Return ``[work(item) for item in items]``, computed on several threads.
 
     Each thread runs linear algebra on one thread and OpenMP on `openmp` threads. Items are drawn one at a time, when a thread is
@@ -91,7 +104,7 @@ def in_threads(work: Callable[[Any], Any], items: Iterable[Any], n_threads: int,
     thread behind other work for some milliseconds. Otherwise all workers are new threads: an OpenMP team belongs to the thread that
     started it and ends with it, so a process forked later does not wait for the team.
     """
-    pieces, results = enumerate(items), {}
+    pieces, results = enumerate(items), dict[int, Result]()
     drawing, stopped = Lock(), Event()
 
     def run() -> None:
@@ -116,7 +129,7 @@ def in_threads(work: Callable[[Any], Any], items: Iterable[Any], n_threads: int,
     return [results[place] for place in range(len(results))]
 
 
-def in_slices(work: Callable[[slice], Any], n: int, rows: int, n_threads: int) -> list[Any]:
+def in_slices(work: Callable[[slice], Result], n: int, rows: int, n_threads: int) -> list[Result]:
     """Call `in_threads` on consecutive slices of ``range(n)`` of `rows` rows each.
 
     The slices do not depend on the number of threads, so neither does the result. If n is zero there is one empty slice.
@@ -153,7 +166,7 @@ def _delayed_interrupts() -> Iterator[None]:
     if current_thread() is not main_thread() or not callable(handler):
         yield
         return
-    pressed: list[Any] = []
+    pressed: list[tuple[int, FrameType | None]] = []
     signal.signal(signal.SIGINT, lambda *arguments: pressed.append(arguments))
     try:
         yield

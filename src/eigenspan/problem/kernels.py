@@ -20,7 +20,7 @@ from ..numerics.eigen import dense
 from ..numerics.nearest.angles import visible_rows
 from ..numerics.nearest.metric import median_width
 from ..numerics.nearest.pair_matrices import Asymmetry, PairTolerance, averaged
-from ..numerics.nearest.squares import gaussian, moved, origin_of
+from ..numerics.nearest.squares import gaussian_kernel, moved, origin_of
 
 _PARAMETERS = {
     "rbf": ("gamma",),
@@ -118,7 +118,7 @@ class KernelRows:
         Z = self.points
         if self.kernel == "rbf":
             with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below, in words
-                K = gaussian(X, Z, self.parameters["gamma"], self.centre)
+                K = gaussian_kernel(X, Z, self.parameters["gamma"], self.centre)
             return kernel_values(K, X.shape[0], Z.shape[0])
         if self.centre is not None:  # far from the origin products would lose the digits that tell points apart
             near = moved(X, self.centre)

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from .._types import Array, Matrix
+from .._types import Array, Matrix, is_sparse
 from ..data.rows.storage import blocks
 from ..data.rows.triangular import NEED, ROUNDING
 from ..errors import PrecisionWarning, warn
@@ -81,7 +81,8 @@ def row_space(
             return _combined(C, values, U @ turn)
     if not C.is_sparse or (not clear and fits(48.0 * n * D, 0.5)):
         require((48.0 if C.is_sparse else 24.0) * n * D, f"The singular vectors of {n}×{D} data", _REDUCE)
-        _, s, axes = dense.principal_axes(standard.X.toarray() - standard.mean if C.is_sparse else standard.X, 0.0)
+        Z = standard.X.toarray() - standard.mean if is_sparse(standard.X) else standard.X
+        _, s, axes = dense.principal_axes(Z, 0.0)
         axes = axes[:, : directions_that_count(s, n, size / unit, rtol)]
     else:
         warn_of_digits(0.0 if clear else ROUNDING * squares[0] / squares[-1], float(np.sqrt(squares[0] / squares[-1])))

@@ -13,7 +13,7 @@ from eigenspan.numerics.eigen.sparse_products import inner_products
 from eigenspan.numerics.nearest import squares
 from eigenspan.numerics.nearest.expanded import nearest_by_products, within_by_products
 from eigenspan.numerics.nearest.metric import median_width, paired_distances, point_distances
-from eigenspan.numerics.nearest.squares import gaussian, moved, origin_of, pair_squares, squared_distances
+from eigenspan.numerics.nearest.squares import gaussian_kernel, moved, origin_of, pair_squares, squared_distances
 
 FORMS = {"dense": np.asarray, "csr": sp.csr_array, "fortran": np.asfortranarray}
 forms = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
@@ -62,7 +62,7 @@ def test_squared_distances_have_nine_digits(X: Any, form: Any) -> None:
 @each_table
 def test_gaussian_kernels_have_nine_digits(X: Any, form: Any) -> None:
     exact = np.exp(-0.3 * true_squares(X, X))
-    for found in (gaussian(form(X), None, 0.3), gaussian(form(X), form(X[:]), 0.3)):
+    for found in (gaussian_kernel(form(X), None, 0.3), gaussian_kernel(form(X), form(X[:]), 0.3)):
         assert np.all(np.abs(found - exact) <= 1e-9 * exact + 1e-300)
 
 

@@ -301,7 +301,8 @@ def by_halves(
             if used is not None:
                 distances = np.where(used.has(points[asking, None], there[indices]), np.inf, distances)
             at = distances.argmin(axis=1)[:, None]
-            distances, indices = (np.take_along_axis(v, at, axis=1)[:, 0] for v in (distances, indices))
+            distances = np.take_along_axis(distances, at, axis=1)[:, 0]
+            indices = np.take_along_axis(indices, at, axis=1)[:, 0]
             closer = (distances < d[asking]) | ((distances == d[asking]) & (there[indices] < nearest[asking]))
             d[asking[closer]], nearest[asking[closer]] = distances[closer], there[indices[closer]]
     return nearest, d

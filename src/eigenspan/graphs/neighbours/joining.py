@@ -93,6 +93,7 @@ class Joining(Finder):
 
     def _grown(self) -> list[tuple[float, Index, cKDTree]]:
         """Return trees of the training points, grouped by octaves of their reach: (largest reach, rows, tree)."""
+        assert self.finder.engine is not None
         points, top = self.finder.engine.points, max(float(self.reach.max()), np.finfo(float).tiny)
         ratio = np.maximum(self.reach / top, 2.0**-_OCTAVES)
         octave = np.floor(-np.log2(ratio)).astype(int)
@@ -100,6 +101,7 @@ class Joining(Finder):
         return [(float(self.reach[some].max()), some, cKDTree(points[some])) for some in members]
 
     def _in_trees(self, X: Array) -> Iterator[tuple[Index, Index, Array]]:
+        assert self.finder.engine is not None
         points = self.finder.engine.points
         for radius, members, tree in index_of(self, self._grown):
             found = tree.query_ball_point(X, radius)

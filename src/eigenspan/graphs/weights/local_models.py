@@ -11,7 +11,7 @@ import numpy as np
 from ..._types import Array, Integers
 from ...numerics.jit import in_pieces
 from ...numerics.jit.compiler import compiled, inlined
-from ...numerics.small_matrices import dot, gram, principal_rows, solve_ones, symmetric_pairs
+from ...numerics.small_matrices import dot, principal_rows, row_products, solve_ones, symmetric_pairs
 
 
 def weights_of_lists(points: Array, targets: Array, starts: Integers, members: Integers, reg: float) -> Array:
@@ -103,7 +103,7 @@ def _axes(X, scratch):  # type: ignore[no-untyped-def]
             for c in range(D):
                 A[c, p] = X[p, c]
     else:
-        gram(X, A)
+        row_products(X, A)
     squares = principal_rows(A)
     for c in range(squares.size):
         if squares[c] > 0:
@@ -120,7 +120,7 @@ def _wide_axes(X, scratch):  # type: ignore[no-untyped-def]
     m = X.shape[0]
     G = scratch[: m * m].reshape((m, m))
     squares = np.empty(m)
-    gram(X, G)
+    row_products(X, G)
     symmetric_pairs(G, squares, np.empty(m))
     for c in range(m):
         squares[c] = max(squares[c], 0.0)
@@ -150,7 +150,7 @@ def _weights(first, last, points, targets, starts, members, reg, out):  # type: 
             continue
         G, w = scratch[: m * m].reshape((m, m)), out[a:b]
         _relative(points, members[a:b], targets[i], X[:m])
-        gram(X[:m], G)
+        row_products(X[:m], G)
         trace = 0.0
         for p in range(m):
             trace += G[p, p]

@@ -25,7 +25,7 @@ from ...numerics.eigen import dense
 from ...numerics.factor.pivoted import pivoted_cholesky
 from ...numerics.memory import require
 from ...numerics.nearest.metric import median_width
-from ...numerics.nearest.squares import gaussian as gaussian_of
+from ...numerics.nearest.squares import gaussian_kernel
 from ...numerics.threads import one_blas_thread
 
 Array = NDArray[np.float64]
@@ -65,7 +65,7 @@ def median_distance(X: Array) -> float:
 
 def gaussian(X: Array, Z: Array, sigma: float) -> Array:
     """``exp(−‖x − z‖²/2σ²)`` of all pairs of rows."""
-    return gaussian_of(X, Z, 0.5 / sigma**2)
+    return gaussian_kernel(X, Z, 0.5 / sigma**2)
 
 
 @dataclass(frozen=True, eq=False)

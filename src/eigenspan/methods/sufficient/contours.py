@@ -13,7 +13,7 @@ from ..._parameters import Count, Share, Tolerance, attribute
 from ...data import Sample
 from ...data.rows.storage import blocks
 from ...errors import LabelError
-from ...numerics.descent.stiefel import minimise
+from ...numerics.descent.stiefel import minimise_on_stiefel
 from ...numerics.eigen import dense
 from ...problem import Posed
 from ...problem.spectrum import seed_of
@@ -287,7 +287,7 @@ class _Likelihood:
 
     def climb(self, d: int) -> tuple[Array, float]:
         """The best orthonormal V of d columns that the starts lead to, and its cost."""
-        found = [minimise(self.at, dense.eigenpairs(M, d, "max")[1]) for M in self.starts]
+        found = [minimise_on_stiefel(self.at, dense.eigenpairs(M, d, "max")[1]) for M in self.starts]
         best = min(found, key=lambda descent: descent.values[-1])
         return best.V, float(best.values[-1])
 

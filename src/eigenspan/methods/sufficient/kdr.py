@@ -19,7 +19,7 @@ from ...data import Input, Sample
 from ...data.y import ClassLabels, Responses, Targets
 from ...errors import ConvergenceWarning, DimensionError, PrecisionWarning, RidgeWarning, warn
 from ...graphs import choose_landmarks
-from ...numerics.descent.stiefel import Descent, minimise, retract
+from ...numerics.descent.stiefel import Descent, minimise_on_stiefel, retract
 from ...numerics.eigen import dense
 from ...problem import Features, Form, Posed, TraceProblem, solve
 from ...problem.spectrum import seed_of
@@ -311,7 +311,7 @@ class KDR(KernelSufficient):
         runs: list[Descent] = []
         for wider in range(self.stages - 1, -1, -1):
             loss, tol = partial(regression.loss, sigma=sigma * 2.0**wider), self.tol * (1 if wider == 0 else 100)
-            runs.append(minimise(loss, B, tol=tol, max_iter=self.max_iter))
+            runs.append(minimise_on_stiefel(loss, B, tol=tol, max_iter=self.max_iter))
             B = runs[-1].V
         return runs
 

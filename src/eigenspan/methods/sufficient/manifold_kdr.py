@@ -13,7 +13,7 @@ from ..._parameters import Count, Positive, Tolerance, attribute, parameter
 from ...data import Input, Sample
 from ...errors import ConvergenceWarning, DimensionError, warn
 from ...numerics.eigen.dense import eigenvalues
-from ...numerics.sdp.spectrahedron import Minimum, minimise
+from ...numerics.sdp.spectrahedron import Minimum, minimise_on_spectrahedron
 from ...problem import Fitted
 from ..base.contract import Components
 from ..base.smooth_functions import distinct_rows, functions_of, on_axes_of, with_parameters_of
@@ -131,7 +131,7 @@ class ManifoldKDR(WalkEmbedding):
         n, M = U.shape
         eps = default_eps(n) if self.eps is None else float(self.eps)
         unexplained = Unexplained(U.T @ U, U.T @ R, float(np.sum(R * R)), n * eps)
-        found = minimise(unexplained, np.eye(M) / M, tol=self.tol, max_iter=self.max_iter)
+        found = minimise_on_spectrahedron(unexplained, np.eye(M) / M, tol=self.tol, max_iter=self.max_iter)
         note(steps=found.values.size - 1, eps=eps, response_features=R.shape[1])
         if not found.converged:
             warn(

@@ -21,7 +21,7 @@ from ...graphs.landmarks import suggested_landmarks
 from ...numerics.eigen import dense
 from ...numerics.memory import require
 from ...numerics.nearest.metric import median_width
-from ...numerics.nearest.squares import gaussian
+from ...numerics.nearest.squares import gaussian_kernel
 from ...numerics.threads import one_thread
 from ...problem import (
     Fitted,
@@ -256,7 +256,7 @@ class KernelPCA(SpectralReducer):
             f"The {n}×{n} matrix of the regression behind inverse_transform",
             "Leave preimage= out, or fit on fewer points.",
         )
-        K = gaussian(Y, Y, 1.0 / width**2)
+        K = gaussian_kernel(Y, Y, 1.0 / width**2)
         K[np.diag_indices_from(K)] += self.alpha
         points = points.toarray() if sp.issparse(points) else points
         mean = points.mean(axis=0)
@@ -281,7 +281,8 @@ class KernelPCA(SpectralReducer):
         Y = check_embedded(Y, self.embedding_.shape[1]).astype(np.float64)
         if self.dual_coef_ is not None:
             return (
-                gaussian(Y, np.asarray(self.embedding_, dtype=np.float64), self.preimage_gamma_) @ self.dual_coef_
+                gaussian_kernel(Y, np.asarray(self.embedding_, dtype=np.float64), self.preimage_gamma_)
+                @ self.dual_coef_
                 + self.preimage_mean_
             )
         rows = self.map_.rows
@@ -291,7 +292,7 @@ class KernelPCA(SpectralReducer):
         gamma = Y @ self.map_.coef.T + 1.0 / points.shape[0]  # coefficients of the projection of the image
         Z = points[_nearest(Y, self.embedding_)].copy()
         for _ in range(iterations):
-            S = gamma * gaussian(Z, points, rows.parameters["gamma"])
+            S = gamma * gaussian_kernel(Z, points, rows.parameters["gamma"])
             total = S.sum(axis=1, keepdims=True)
             new = np.where(np.abs(total) > 1e-12, S @ points / np.where(total == 0, 1.0, total), Z)
             moved = np.abs(new - Z).max(initial=0.0)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import pdist, squareform
 from sklearn.isotonic import isotonic_regression
 
+from ..._types import Array, Index
+
 #: Distance, relative to the largest, below which two points count as coincident.
 COINCIDENT = 1e-10
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

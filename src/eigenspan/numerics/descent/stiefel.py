@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from ..._types import Array
+
 #: ``V -> (f(V), ∂f/∂V)``.
 Objective = Callable[[Array], tuple[float, Array]]
 
@@ -22,7 +22,7 @@ _MAX_TRIALS = 25
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """Result of `minimise`.
+    """Result of `minimise_on_stiefel`.
 
     Attributes
     ----------
@@ -42,7 +42,9 @@ class Descent:
     converged: bool
 
 
-def minimise(objective: Objective, V: Array, *, tol: float = 1e-6, max_iter: int = 200, memory: int = 10) -> Descent:
+def minimise_on_stiefel(
+    objective: Objective, V: Array, *, tol: float = 1e-6, max_iter: int = 200, memory: int = 10
+) -> Descent:
     """Find a local minimum near V by L-BFGS steps that keep V orthonormal and decrease f.
 
     Gradients are projected to the tangent space of the Stiefel manifold, ``G − V sym(V'G)``. After each step a QR factorisation
@@ -63,7 +65,7 @@ def minimise(objective: Objective, V: Array, *, tol: float = 1e-6, max_iter: int
         Number of steps from which the curvature is estimated.
     """
     value, G = objective(V)
-    g, values, pairs = tangent(V, G), [value], list[tuple[Array, Array]]()
+    g, values, pairs = project_to_tangent(V, G), [value], list[tuple[Array, Array]]()
     while (slope := float(np.linalg.norm(g))) > tol and len(values) <= max_iter:
         step = _direction(g, pairs)
         found = _search(objective, V, value, step, float(np.sum(g * step)))
@@ -73,9 +75,9 @@ def minimise(objective: Objective, V: Array, *, tol: float = 1e-6, max_iter: int
             pairs = []  # the curvature estimate is misleading here: restart with steepest descent
             continue
         W, value, G, length = found
-        new = tangent(W, G)
-        pairs = [(tangent(W, s), tangent(W, y)) for s, y in pairs]
-        moved, turned = tangent(W, length * step), new - tangent(W, g)
+        new = project_to_tangent(W, G)
+        pairs = [(project_to_tangent(W, s), project_to_tangent(W, y)) for s, y in pairs]
+        moved, turned = project_to_tangent(W, length * step), new - project_to_tangent(W, g)
         if np.sum(moved * turned) > 1e-10 * np.linalg.norm(moved) * np.linalg.norm(turned):
             pairs = [*pairs, (moved, turned)][-memory:]
         V, g = W, new
@@ -83,7 +85,7 @@ def minimise(objective: Objective, V: Array, *, tol: float = 1e-6, max_iter: int
     return Descent(V, np.array(values), slope, slope <= tol)
 
 
-def tangent(V: Array, G: Array) -> Array:
+def project_to_tangent(V: Array, G: Array) -> Array:
     """Project G to the tangent space of the manifold at V."""
     S = V.T @ G
     return G - V @ (S + S.T) / 2

@@ -3,28 +3,8 @@
 `Auto` chooses a solver by its decision table; the others can be requested by name.
 """
 
-from .auto import (
-    Auto,
-    Chebyshev,
-    Dense,
-    Factor,
-    Lanczos,
-    Multigrid,
-    Randomised,
-    ShiftInvert,
-    Solver,
-    as_solver,
-)
+from .auto import Auto, Chebyshev, Dense, Factor, Lanczos, Multigrid, Randomised, ShiftInvert, Solver, as_solver
 
 __all__ = [
-    "Auto",
-    "Chebyshev",
-    "Dense",
-    "Factor",
-    "Lanczos",
-    "Multigrid",
-    "Randomised",
-    "ShiftInvert",
-    "Solver",
-    "as_solver",
-]
+    "Auto", "Chebyshev", "Dense", "Factor", "Lanczos", "Multigrid", "Randomised", "ShiftInvert", "Solver", "as_solver",
+]  # fmt: skip

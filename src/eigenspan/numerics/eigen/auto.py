@@ -2,52 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
-import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from ..._compat import BaseEstimator
 from ..._diagnostics import note
+from ..._types import Array, is_sparse
 from ...errors import InputError
 from .. import factor as cholesky
 from ..factor.fill import Fill, predict_fill
 from ..memory import fits, human_bytes, require
+from ..operators import SymmetricMatrix
 from ..threads import one_blas_thread
 from . import chebyshev, dense, iterative, lanczos, multigrid
 
-Array = NDArray[np.float64]
 Pairs = tuple[Array, Array]
 
 #: Residual, relative to the norm, that is due to rounding of the matrix entries.
 _ROUNDING = 1e-16
-
-
-class Matrix(Protocol):
-    """Interface of a symmetric matrix that the solvers use (`eigenspan.problem.Form` implements it)."""
-
-    @property
-    def n(self) -> int: ...
-    @property
-    def psd(self) -> bool: ...
-    @property
-    def sparse(self) -> sp.csr_array | None: ...
-    @property
-    def dense(self) -> Any: ...
-    @property
-    def low_rank(self) -> tuple[Any, Array] | None: ...
-    @property
-    def roots(self) -> tuple[tuple[float, sp.csr_array], ...]: ...
-    @property
-    def pairs(self) -> tuple[tuple[float, Any], ...]: ...
-    def __matmul__(self, Z: Array) -> Array: ...
-    def assembled(self) -> Any: ...
-    def permuted(self, order: Any) -> Any: ...
-    def written_out(self) -> Any: ...
-    def to_dense(self) -> Array: ...
-    def norm(self) -> float: ...
 
 
 class Solver(BaseEstimator):
@@ -56,10 +30,10 @@ class Solver(BaseEstimator):
     `pairs` returns raw eigenpairs of one symmetric matrix. The last pair may be inaccurate, as it only serves to measure the gap.
     """
 
-    def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
+    def pairs(self, A: SymmetricMatrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         raise NotImplementedError
 
-    def chain(self, A: Matrix, k: int, sense: str) -> list[Solver]:
+    def chain(self, A: SymmetricMatrix, k: int, sense: str) -> list[Solver]:
         """Return the solvers to try in turn: only this one for an explicit choice; `Auto` returns alternatives."""
         return [self]
 
@@ -67,7 +41,7 @@ class Solver(BaseEstimator):
 class Dense(Solver):
     """LAPACK on the assembled matrix: O(n³) time, 8n² bytes. Exact for any spectrum, including repeated eigenvalues."""
 
-    def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
+    def pairs(self, A: SymmetricMatrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         require(
             24.0 * A.n**2,
             f"A dense eigenproblem of order {A.n}",
@@ -99,14 +73,14 @@ class ShiftInvert(Solver):
         self.shift = shift
         self.by_fronts = by_fronts
 
-    def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
+    def pairs(self, A: SymmetricMatrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         _check_sparse_smallest("shift-invert", A, sense)
         A, near = cholesky.assembled_nearby(A)
         S: Any = A.sparse
         U: Any
         size = A.norm() or 1.0
         U, c = A.low_rank or (None, None)
-        U, shift = U.toarray() if sp.issparse(U) else U, self.shift * size
+        U, shift = U.toarray() if is_sparse(U) else U, self.shift * size
         factor = iterative.factorised(S, shift, by_fronts=self.by_fronts)
         inverse_of_whole, solves, floor = iterative.updated_inverse(factor.solve, U, c), 0, _ROUNDING * size
 
@@ -157,7 +131,7 @@ class Chebyshev(Solver):
         self.cycles = cycles
         self.tol = tol
 
-    def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
+    def pairs(self, A: SymmetricMatrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         _check_sparse_smallest("chebyshev", A, sense, by_products=True)
         if _is_small(A, k):
             return Dense().pairs(A, k, sense, exclude, rng)
@@ -184,7 +158,7 @@ class Multigrid(Solver):
         self.iterations = iterations
         self.tol = tol
 
-    def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
+    def pairs(self, A: SymmetricMatrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         _check_sparse_smallest("amg", A, sense)
         if _is_small(A, k):
             return Dense().pairs(A, k, sense, exclude, rng)
@@ -200,7 +174,7 @@ class Lanczos(Solver):
     together.
     """
 
-    def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
+    def pairs(self, A: SymmetricMatrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         size, given = max(A.norm(), np.finfo(float).tiny), A.dense is not None
         A = _written_out_if_it_fits(A)
         sign = 1.0 if sense == "max" else -1.0
@@ -223,7 +197,7 @@ class Lanczos(Solver):
 class Factor(Solver):
     """Compute the largest eigenpairs of a pure low-rank form ``U diag(c) U'``, c > 0, from its r×r Gram: O(nr²), never n×n."""
 
-    def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
+    def pairs(self, A: SymmetricMatrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         if (
             A.low_rank is None
             or A.sparse is not None
@@ -236,7 +210,7 @@ class Factor(Solver):
                 'solver="factor" needs a form that is only a low-rank Gram matrix, to be maximised. Use solver="auto".'
             )
         U, c = A.low_rank
-        R = (U.toarray() if sp.issparse(U) else U) * np.sqrt(c)
+        R = (U.toarray() if is_sparse(U) else U) * np.sqrt(c)
         if exclude is not None:
             R = R - exclude @ (exclude.T @ R)
         if R.shape[1] >= R.shape[0] or k > R.shape[1]:
@@ -268,7 +242,7 @@ class Randomised(Solver):
         self.iterations = iterations
         self.tol = tol
 
-    def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
+    def pairs(self, A: SymmetricMatrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         if sense != "max" or not A.psd:
             raise InputError(
                 f'solver="randomised" finds the largest eigenpairs of a positive semidefinite form only; this problem asks for '
@@ -289,7 +263,7 @@ class Randomised(Solver):
 class BlockKrylov(Solver):
     """Block Krylov iteration from a random start: the largest eigenpairs of a PSD matrix with expensive products."""
 
-    def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
+    def pairs(self, A: SymmetricMatrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         if sense != "max" or not A.psd or exclude is not None:
             raise InputError(
                 "BlockKrylov finds the largest eigenpairs of a positive semidefinite form without excluded directions only."
@@ -326,7 +300,7 @@ class Auto(Solver):
     dense_below: int = 500
     quick: float = 2.0
 
-    def chain(self, A: Matrix, k: int, sense: str) -> list[Solver]:
+    def chain(self, A: SymmetricMatrix, k: int, sense: str) -> list[Solver]:
         sparse = A.sparse is not None or bool(A.roots)
         if _is_distributed(A):
             return [Chebyshev() if sense == "min" else BlockKrylov()]
@@ -347,7 +321,7 @@ class Auto(Solver):
             return [Chebyshev(), Lanczos(), Dense()] if A.roots else [Lanczos(), Chebyshev(), Dense()]
         return [Lanczos(), Dense()]
 
-    def _fill(self, A: Matrix) -> Fill:
+    def _fill(self, A: SymmetricMatrix) -> Fill:
         """Return the predicted cost of the summand whose factor takes longest."""
         parts = [] if A.sparse is None else [predict_fill(A.sparse)]
         parts += [predict_fill(F, squared=True) for _, F in A.roots]
@@ -361,26 +335,26 @@ class Auto(Solver):
         )
         return worst
 
-    def pairs(self, A: Matrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
+    def pairs(self, A: SymmetricMatrix, k: int, sense: str, exclude: Array | None, rng: np.random.Generator) -> Pairs:
         return self.chain(A, k, sense)[0].pairs(A, k, sense, exclude, rng)
 
 
-def _is_small(A: Matrix, k: int) -> bool:
+def _is_small(A: SymmetricMatrix, k: int) -> bool:
     """Return True if the block would be a large share of the space: LAPACK is then faster, and reliable."""
     return 10 * (k + 16) >= A.n
 
 
-def _written_out_if_it_fits(A: Matrix) -> Any:
+def _written_out_if_it_fits(A: SymmetricMatrix) -> SymmetricMatrix:
     """Return A, with its weights of all pairs written out if the n×n array fits: a product then costs O(n²) instead of O(n²D)."""
     return A.written_out() if A.pairs and not _is_distributed(A) and fits(16.0 * A.n**2, 0.5) else A
 
 
-def _is_distributed(A: Matrix) -> bool:
+def _is_distributed(A: SymmetricMatrix) -> bool:
     """Return True if the entries are stored on a cluster."""
     return any(getattr(P, "distributed", False) for _, P in A.pairs)
 
 
-def _check_sparse_smallest(name: str, A: Matrix, sense: str, by_products: bool = False) -> None:
+def _check_sparse_smallest(name: str, A: SymmetricMatrix, sense: str, by_products: bool = False) -> None:
     """Raise InputError unless the smallest eigenpairs of a sparse PSD matrix are wanted.
 
     Weights of all pairs count as sparse only if `by_products`: they have no entries to factorise.

@@ -10,18 +10,17 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike
 
+from ..._types import Array, Matrix, is_sparse
 from ..memory import fits, require
 from .dense import eigenpairs, symmetric, symmetric_product
 from .lanczos import largest
-
-Array = NDArray[np.float64]
 
 #: Number of entries of a dense matrix that are centred at a time.
 _BLOCK_ENTRIES = 2**22
@@ -37,25 +36,25 @@ _MAX_MEAN_RATIO = 100.0
 _TOLERANCE = 1e-11
 
 
-def column_means(X: Any, center: bool = True) -> Array:
+def column_means(X: Matrix, center: bool = True) -> Array:
     """Return the means in double precision (a sparse float32 matrix would be summed in float32), or zeros if `center` is False."""
     if not center:
         return np.zeros(X.shape[1])
-    return np.ones(X.shape[0]) @ X / X.shape[0] if sp.issparse(X) else np.mean(X, axis=0, dtype=np.float64)
+    return np.ones(X.shape[0]) @ X / X.shape[0] if is_sparse(X) else np.mean(X, axis=0, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class Centred:
     """The matrix ``X − 1·mean'`` of shape (n, D). Build it with `Centred.of`."""
 
-    X: Any
+    X: Matrix
     mean: Array
-    shift: Any = 0.0
+    shift: Array | float = 0.0
 
     @staticmethod
-    def of(X: Any, mean: Array) -> Centred:
+    def of(X: Matrix, mean: Array) -> Centred:
         """Centre X at `mean`, a vector in the units of its columns; a sparse column without zeros is shifted explicitly."""
-        if not sp.issparse(X):
+        if not is_sparse(X):
             return Centred(X, mean)
         X = sp.csr_array(X, dtype=np.float64)
         if not X.has_canonical_format:  # do not change the caller's arrays
@@ -79,12 +78,12 @@ class Centred:
 
     @property
     def is_sparse(self) -> bool:
-        return sp.issparse(self.X)
+        return is_sparse(self.X)
 
     @property
     def stored(self) -> int:
         """Return the number of stored entries."""
-        return int(self.X.nnz) if self.is_sparse else int(self.X.size)
+        return int(self.X.nnz) if is_sparse(self.X) else int(self.X.size)
 
     @cached_property
     def is_near(self) -> bool:
@@ -110,13 +109,13 @@ class Centred:
             yield np.subtract(self.X[:, j : j + step], self.mean[j : j + step], dtype=np.float64)
 
     def forward(self, V: Array) -> Array:
-        """``(X − 1·mean') V`` for V of shape (D,) or (D, r)."""
+        """Return ``(X − 1·mean') V`` for V of shape (D,) or (D, r)."""
         if self.is_near:
             return np.asarray(self.X @ V - self.mean @ V)
         return np.concatenate([block @ V for _, block in self._rows()])
 
     def backward(self, U: Array) -> Array:
-        """``(X − 1·mean')' U`` for U of shape (n,) or (n, r)."""
+        """Return ``(X − 1·mean')' U`` for U of shape (n,) or (n, r)."""
         if self.is_near:
             return np.asarray(self.X.T @ U - np.multiply.outer(self.mean, U.sum(axis=0)))
         return sum((block.T @ U[part] for part, block in self._rows()), np.zeros((self.shape[1], *U.shape[1:])))
@@ -133,9 +132,10 @@ class Centred:
 
     def gram(self) -> Array:
         """Return the n×n inner products of the rows."""
-        if not self.is_sparse:
+        X = self.X
+        if not is_sparse(X):
             return sum((block @ block.T for block in self._columns()), np.zeros((self.shape[0],) * 2))
-        G, a = (self.X @ self.X.T).toarray(), self.X @ self.mean
+        G, a = sp.csr_array(X @ X.T).toarray(), X @ self.mean
         G -= np.add.outer(a, a - self.mean @ self.mean)
         return symmetric(G)
 
@@ -143,7 +143,7 @@ class Centred:
         """Return the D×D inner products of the columns."""
         if not self.is_sparse:
             return sum((block.T @ block for _, block in self._rows()), np.zeros((self.shape[1],) * 2))
-        S, sums = (self.X.T @ self.X).toarray(), self.X.sum(axis=0)
+        S, sums = sp.csr_array(self.X.T @ self.X).toarray(), self.X.sum(axis=0)
         S += np.outer(self.mean, self.shape[0] * self.mean - sums) - np.outer(sums, self.mean)
         return symmetric(S)
 
@@ -154,11 +154,11 @@ class Centred:
     @cached_property
     def _squares(self) -> Array:
         """Return the column sums of squares about the mean; computed from those about the origin if no digits cancel."""
-        n, D = self.shape
-        if self.is_sparse:
-            away = (self.X.data - self.mean[self.X.indices]) ** 2
-            zeros = n - np.bincount(self.X.indices, minlength=D)
-            return np.bincount(self.X.indices, away, minlength=D) + zeros * self.mean**2
+        (n, D), X = self.shape, self.X
+        if is_sparse(X):
+            away = (X.data - self.mean[X.indices]) ** 2
+            zeros = n - np.bincount(X.indices, minlength=D)
+            return np.bincount(X.indices, away, minlength=D) + zeros * self.mean**2
         if self.X.dtype == np.float64:
             squares = np.einsum("ij,ij->j", self.X, self.X) - n * self.mean**2
             if self._is_near(squares):
@@ -171,16 +171,17 @@ class Centred:
 
     def divided(self, unit: Array) -> Centred:
         """Return the matrix with each column divided by its entry of `unit`; dense X is copied."""
-        if self.is_sparse:
-            X = sp.csr_array((self.X.data / unit[self.X.indices], self.X.indices, self.X.indptr), shape=self.shape)
+        X = self.X
+        if is_sparse(X):
+            X = sp.csr_array((X.data / unit[X.indices], X.indices, X.indptr), shape=self.shape)
             return Centred(X, self.mean / unit)
-        X = np.subtract(self.X, self.mean, dtype=np.float64) / unit
+        X = np.subtract(X, self.mean, dtype=np.float64) / unit
         if self.mean.any():
             X -= X.mean(axis=0)  # far from the origin the stored mean is rounded too
         return Centred(X, np.zeros_like(self.mean))
 
 
-class Axes(NamedTuple):
+class LeadingAxes(NamedTuple):
     """Principal axes, largest first: singular values, right singular vectors, residuals ``‖C'Cv − s²v‖ / s_1²``, and scores (the
     coordinates of the rows along the axes)."""
 
@@ -247,7 +248,7 @@ class Partners:
     def __matmul__(self, V: Array) -> Array:
         return self.C.backward(self.W @ V)
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
         D, r = self.shape
         require(16.0 * D * r, f"The {D}×{r} axes of a row space", "Pass reduce=r to keep r principal axes first.")
         return np.asarray(self.C.backward(self.W), dtype=dtype)
@@ -273,7 +274,7 @@ def _is_well_conditioned(values: Array) -> bool:
     return not values.size or bool(values[-1] > _WELL_CONDITIONED * values[0])
 
 
-def leading_axes(C: Centred, r: int, rng: np.random.Generator, *, spare: int = 0) -> Axes:
+def leading_axes(C: Centred, r: int, rng: np.random.Generator, *, spare: int = 0) -> LeadingAxes:
     """Return the `r` principal axes of largest variance; the last `spare` only as accurately as measuring the gap before them requires.
 
     Uses Lanczos on products with X to full accuracy, including repeated values. The Gram matrix of dense X, O(nD min(n, D)), is computed
@@ -295,17 +296,17 @@ def leading_axes(C: Centred, r: int, rng: np.random.Generator, *, spare: int = 0
     return _axes(C, values, vectors, top * la.norm((M @ vectors - vectors * values) / top, axis=0))
 
 
-def _axes(C: Centred, values: Array, vectors: Array, residuals: Array) -> Axes:
+def _axes(C: Centred, values: Array, vectors: Array, residuals: Array) -> LeadingAxes:
     """Return the axes for eigenpairs of the smaller Gram matrix, largest first, without those that are rounding."""
     kept = values > 1e-13 * max(values[0], 0.0)
     values, vectors, residuals = values[kept], vectors[:, kept], residuals[kept] / max(values[0], np.finfo(float).tiny)
     if C.shape[0] > C.shape[1]:
-        return Axes(np.sqrt(values), vectors, residuals, C.forward(vectors))
+        return LeadingAxes(np.sqrt(values), vectors, residuals, C.forward(vectors))
     s = np.sqrt(values)
-    return Axes(s, right_partners(C, values, vectors), residuals * s.max(initial=0.0) / s, vectors * s)
+    return LeadingAxes(s, right_partners(C, values, vectors), residuals * s.max(initial=0.0) / s, vectors * s)
 
 
-def _is_converged(C: Centred, found: Axes, wanted: int, rng: np.random.Generator) -> bool:
+def _is_converged(C: Centred, found: LeadingAxes, wanted: int, rng: np.random.Generator) -> bool:
     """Return True if the wanted axes are orthonormal with small residuals, checked by one product with a random combination of them."""
     V, s = found.vectors[:, :wanted], found.values[:wanted]
     if np.any(np.abs(V.T @ V - np.eye(s.size)) > 1e-9) or np.any(found.residuals[:wanted] > _TOLERANCE):

@@ -8,18 +8,20 @@ given as FᵀF stays factored, and its smallest eigenvalues keep the digits that
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TypeAlias, cast
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
+from ..._types import Array, Integers
 from ...errors import ConvergenceError
+from ..operators import DistributedOperator, SymmetricMatrix
 from ..threads import in_threads, workers
 from .dense import eigenpairs, symmetric
 from .iterative import new_directions, spectral_bound
 
-Array = NDArray[np.float64]
+#: `indptr`, `indices` and `data` of a CSR matrix.
+_Csr: TypeAlias = tuple[Integers, Integers, Array]
 
 #: Minimum number of vectors in a block beyond those wanted (block widths are multiples of 8), and filtered blocks kept per cycle.
 _GUARD, _BLOCKS = 6, 4
@@ -32,7 +34,7 @@ _ANGLE = 1e-4
 class Recurrence:
     """Products of a matrix, compressed to the complement of `exclude`, with blocks, fused with the terms of a recurrence."""
 
-    def __init__(self, A: Any, exclude: Array) -> None:
+    def __init__(self, A: SymmetricMatrix, exclude: Array) -> None:
         image = A @ exclude
         leak = la.norm(image - exclude @ (exclude.T @ image)) if exclude.shape[1] else 0.0
         # invariant directions are not reintroduced by products
@@ -41,7 +43,12 @@ class Recurrence:
         self._whole = A if A.pairs or A.dense is not None else None
         #: A distributed matrix applies a whole polynomial at a time.
         self.distributed = next(
-            (P for a, P in A.pairs if _is_distributed(A) and a == 1.0 and self._leaks is None), None
+            (
+                cast(DistributedOperator, P)
+                for a, P in A.pairs
+                if _is_distributed(A) and a == 1.0 and self._leaks is None
+            ),
+            None,
         )
         self._low_rank = A.low_rank
         if self._whole is None:
@@ -75,9 +82,10 @@ class Recurrence:
         return out
 
     def _product(
-        self, M: Any, V: Array, alpha: float, X: Array, beta: float, Z: Array, gamma: float, out: Array
+        self, M: _Csr, V: Array, alpha: float, X: Array, beta: float, Z: Array, gamma: float, out: Array
     ) -> Array:
-        self._add(*M, V, alpha, X, beta, Z, gamma, out)
+        indptr, indices, data = M
+        self._add(indptr, indices, data, V, alpha, X, beta, Z, gamma, out)
         return out
 
     def by_columns(self, work: Callable[[Array], Array], V: Array) -> Array:
@@ -89,7 +97,7 @@ class Recurrence:
         return np.hstack(in_threads(work, groups, threads))
 
 
-def _is_distributed(A: Any) -> bool:
+def _is_distributed(A: SymmetricMatrix) -> bool:
     """Return True if the matrix consists of one distributed part only."""
     alone = A.sparse is None and A.dense is None and A.low_rank is None and not A.roots
     return alone and len(A.pairs) == 1 and getattr(A.pairs[0][1], "distributed", False)
@@ -123,7 +131,7 @@ def _filter(multiply: Recurrence, V: Array, steps: Iterator[tuple[float, float, 
 
 
 def smallest_by_filter(
-    A: Any, k: int, rng: np.random.Generator, *, exclude: Array | None, tol: float, cycles: int, degree: int
+    A: SymmetricMatrix, k: int, rng: np.random.Generator, *, exclude: Array | None, tol: float, cycles: int, degree: int
 ) -> tuple[Array, Array]:
     """Return the `k` smallest eigenpairs of a PSD matrix; `degree` is the largest degree of the filter.
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 from scipy.linalg.blas import dsymv
 
+from ..._types import Array
 from ..threads import threads_for
-
-Array = NDArray[np.float64]
 
 #: Smallest reciprocal condition number at which a Cholesky factor is accurate enough.
 _WELL_CONDITIONED = 1e-8
@@ -26,7 +22,7 @@ def symmetric(A: Array) -> Array:
     return (A + A.T) / 2
 
 
-def symmetric_product(M: Any, Z: Array) -> Array:
+def symmetric_product(M: Array, Z: Array) -> Array:
     """Return ``M Z`` for a dense symmetric M; with a single vector only half of M is read, which takes most of the time."""
     if Z.ndim == 1 and M.dtype == np.float64 and M.flags.c_contiguous and M.size:
         return dsymv(1.0, M.T, Z)

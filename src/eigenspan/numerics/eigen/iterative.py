@@ -9,30 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from ..._diagnostics import note
+from ..._types import Array
 from ...errors import ConvergenceError
 from ..factor import FrontalFactor, SuperLUFactor, analyse
 from ..memory import human_bytes
+from ..operators import SymmetricMatrix
 from ..threads import one_blas_thread
 from .dense import eigenpairs, symmetric
 
-Array = NDArray[np.float64]
 Apply = Callable[[Array], Array]
 
 #: Tolerance of the search for missed repeated eigenvalues; their relative error is about its square.
 _SEARCH_TOLERANCE = 1e-4
 
 
-def restarts(rng: np.random.Generator) -> dict[str, Any]:
+def restarts(rng: np.random.Generator) -> dict[str, np.random.Generator]:
     """Return the argument of `eigsh` that seeds its restarts, empty if scipy has none.
 
     From scipy 1.17 on, ARPACK draws a new start vector from a generator of its own once its Krylov space is invariant; the system seeds
@@ -54,17 +55,9 @@ def without(apply: Apply, N: Array | None) -> Apply:
 
 
 def top_pairs(
-    apply: Apply,
-    n: int,
-    k: int,
-    rng: np.random.Generator,
-    *,
-    exclude: Array | None,
-    magnitude: float,
-    width: int = 30,
-    tol: float = 0.0,
-    threaded: bool = False,
-) -> Any:
+    apply: Apply, n: int, k: int, rng: np.random.Generator, *, exclude: Array | None, magnitude: float,
+    width: int = 30, tol: float = 0.0, threaded: bool = False,
+) -> tuple[Array, Array]:  # fmt: skip
     """Return the `k` algebraically largest eigenpairs of a symmetric operator, including repeated eigenvalues.
 
     Lanczos from one start vector can miss some of a repeated eigenvalue's vectors. After each solve the vectors found are deflated, and
@@ -78,37 +71,52 @@ def top_pairs(
     """
     N = np.zeros((n, 0)) if exclude is None else exclude
     width = max(2 * k + 10, width)
+    products = _Deflated(apply, n, magnitude, threaded)
+    if n <= width + N.shape[1]:
+        return eigenpairs(symmetric(products.without(N)(np.eye(n))), k, "max")
+    values, vectors = products.largest(k, N, tol, width, rng)
+    for _ in range(k):
+        hidden = np.hstack([N, vectors])
+        new, direction = products.largest(1, hidden, _SEARCH_TOLERANCE, 6, rng)
+        if new[0] <= values.min() + 1e-10 * abs(values.min()) + 1e-14 * magnitude:
+            break
+        new, direction = products.largest(1, hidden, tol, width, rng, direction[:, 0])
+        worst = np.argmin(values)  # a missed repeated eigenvalue replaces the smallest pair found so far
+        values[worst], vectors[:, worst] = new[0], direction[:, 0]
+        vectors, _ = la.qr(vectors, mode="economic")
+    return values, vectors
 
-    def deflated(hidden: Array) -> Apply:
-        compressed = without(apply, hidden)
-        return lambda x: compressed(x) - magnitude * (hidden @ (hidden.T @ x))
 
-    def solve(count: int, hidden: Array, tol: float, start: Array, width: int = width) -> tuple[Array, Array]:
-        operator = LinearOperator((n, n), matvec=deflated(hidden), dtype=np.float64)
+@dataclass(frozen=True)
+class _Deflated:
+    """A symmetric operator of order n whose norm is at most `magnitude`, with directions that can be moved to ``-magnitude``."""
+
+    apply: Apply
+    n: int
+    magnitude: float
+    threaded: bool
+
+    def without(self, hidden: Array) -> Apply:
+        """Return the operator with the columns of `hidden` moved."""
+        compressed = without(self.apply, hidden)
+        return lambda x: compressed(x) - self.magnitude * (hidden @ (hidden.T @ x))
+
+    def largest(
+        self, count: int, hidden: Array, tol: float, width: int, rng: np.random.Generator, start: Array | None = None
+    ) -> tuple[Array, Array]:
+        """Return the largest eigenpairs by Lanczos, from a random vector if there is no `start`."""
+        n = self.n
+        operator = LinearOperator((n, n), matvec=self.without(hidden), dtype=np.float64)
+        start = rng.standard_normal(n) if start is None else start
         settings: dict[str, Any] = {"tol": tol, "ncv": width, "maxiter": max(300, 30000 // width), **restarts(rng)}
         try:
-            with nullcontext() if threaded else one_blas_thread():
+            with nullcontext() if self.threaded else one_blas_thread():
                 return eigsh(operator, count, which="LA", v0=start, **settings)
         except ArpackNoConvergence as failure:
             raise ConvergenceError(
                 f"Lanczos found {len(failure.eigenvalues)} of {count} eigenpairs of a {n}×{n} matrix before its iteration "
                 'limit: the wanted eigenvalues lie too close together. Use solver="dense" if n allows, or fewer components.'
             ) from failure
-
-    if n <= width + N.shape[1]:
-        M = deflated(N)(np.eye(n))
-        return eigenpairs(symmetric(M), k, "max")
-    values, vectors = solve(k, N, tol, rng.standard_normal(n))
-    for _ in range(k):
-        hidden = np.hstack([N, vectors])
-        new, direction = solve(1, hidden, _SEARCH_TOLERANCE, rng.standard_normal(n), width=6)
-        if new[0] <= values.min() + 1e-10 * abs(values.min()) + 1e-14 * magnitude:
-            break
-        new, direction = solve(1, hidden, tol, direction[:, 0])
-        worst = np.argmin(values)  # a missed repeated eigenvalue replaces the smallest pair found so far
-        values[worst], vectors[:, worst] = new[0], direction[:, 0]
-        vectors, _ = la.qr(vectors, mode="economic")
-    return values, vectors
 
 
 def _shifted(S: sp.csr_array, shift: float) -> sp.csr_array:
@@ -186,7 +194,7 @@ def constrained_inverse(solve: Apply, apply: Apply, N: Array, rng: np.random.Gen
     return constrained if exact else refined
 
 
-def spectral_bound(A: Any, rng: np.random.Generator) -> float:
+def spectral_bound(A: SymmetricMatrix, rng: np.random.Generator) -> float:
     """Return an upper bound on the largest eigenvalue: a rough Lanczos value plus 3 %, at most the bound from the norm."""
     operator = LinearOperator((A.n, A.n), matvec=A.__matmul__, dtype=np.float64)
     with one_blas_thread():
@@ -206,7 +214,9 @@ def new_directions(V: Array, basis: Array) -> Array:
     return np.ascontiguousarray(V)
 
 
-def block_krylov(apply: Apply, n: int, k: int, rng: np.random.Generator, *, passes: int, tol: float) -> Any:
+def block_krylov(
+    apply: Apply, n: int, k: int, rng: np.random.Generator, *, passes: int, tol: float
+) -> tuple[Array, Array]:
     """Return the `k` largest eigenpairs of a PSD operator whose products are expensive: all blocks and their products are kept.
 
     Stops when the residuals are at most `tol` times the largest eigenvalue, or after `passes` block products (Musco & Musco 2015).
@@ -227,16 +237,9 @@ def block_krylov(apply: Apply, n: int, k: int, rng: np.random.Generator, *, pass
 
 
 def subspace_iteration(
-    apply: Apply,
-    n: int,
-    k: int,
-    rng: np.random.Generator,
-    *,
-    exclude: Array | None,
-    oversample: int,
-    iterations: int,
-    tol: float,
-) -> Any:
+    apply: Apply, n: int, k: int, rng: np.random.Generator, *, exclude: Array | None, oversample: int,
+    iterations: int, tol: float,
+) -> tuple[Array, Array]:  # fmt: skip
     """Return the `k` largest eigenpairs of a PSD operator by randomised block power iteration (Halko, Martinsson, Tropp)."""
     compressed = without(apply, exclude)
     width = min(n, k + oversample)

@@ -14,14 +14,13 @@ from functools import cached_property
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
+from ..._types import Array
 from ...errors import ConvergenceError
 from ..threads import one_blas_thread
 from .dense import eigenpairs, local_eigenpairs, symmetric, tridiagonal_pairs
 from .iterative import without
 
-Array = NDArray[np.float64]
 Apply = Callable[[Array], Array]
 
 #: Residual, relative to the eigenvalue, of a wanted pair and of the last one, whose value (accurate to the square) measures the gap.

@@ -6,16 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._diagnostics import note
+from ..._types import Array
 from ...errors import ConvergenceError
 from ..factor.fill import predict_fill
 from ..memory import require
-from .auto import Matrix
+from ..operators import SymmetricMatrix
 from .iterative import factorised, updated_inverse
-
-Array = NDArray[np.float64]
 
 #: Smallest eigenvalue, relative to the size of the matrix, at which the solution has correct digits.
 _SINGULAR = 1e-14
@@ -25,7 +23,7 @@ _RESIDUAL = 1e-9
 _SMALL = 5000
 
 
-def solve_positive(M: Matrix, right: Array, size: float) -> Array:
+def solve_positive(M: SymmetricMatrix, right: Array, size: float) -> Array:
     """Return ``M⁻¹ right`` for a sparse (+ low rank) positive definite M.
 
     Raises `numpy.linalg.LinAlgError` if the smallest eigenvalue is only rounding relative to `size`, and MemoryLimitError, before

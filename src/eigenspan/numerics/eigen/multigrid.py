@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.linalg import lobpcg
 
+from ..._types import Array
 from ...errors import InputError
-
-Array = NDArray[np.float64]
+from ..operators import SymmetricMatrix
 
 #: Number of vectors in the block beyond those wanted.
 _GUARD = 4
 
 
 def smallest_by_multigrid(
-    A: Any, k: int, rng: np.random.Generator, *, exclude: Array | None, tol: float, iterations: int
+    A: SymmetricMatrix, k: int, rng: np.random.Generator, *, exclude: Array | None, tol: float, iterations: int
 ) -> tuple[Array, Array]:
     """Return the `k` smallest eigenpairs of an assembled sparse PSD matrix."""
     try:

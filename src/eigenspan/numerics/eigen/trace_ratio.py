@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._types import Array
 from ...errors import ConvergenceError, InputError, PrecisionWarning, UnitError, warn
 from . import dense
 from .auto import Auto, Dense, Solver, as_solver
-
-Array = NDArray[np.float64]
 
 #: Relative rounding error of a trace, and the relative error of the ratio above which a warning is issued.
 _ROUNDING, _WARN_ABOVE = 4 * np.finfo(float).eps, 1e-6

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import scipy.sparse as sp
 
+from ..._types import Integers
 from .analysis import Analysis, ordered_fronts
 from .fill import predict_fill
 from .numeric import FrontalFactor
-from .order import Index, assembled_nearby, near_order, permuted
+from .order import assembled_nearby, near_order, permuted
 from .superlu import SuperLUAnalysis, SuperLUFactor
 
 __all__ = [
@@ -32,6 +33,6 @@ def analyse(A: sp.csr_array, *, ordered: bool = False, by_fronts: bool | None = 
     return Analysis(A) if by_fronts else SuperLUAnalysis(A, ordered=ordered)
 
 
-def minimum_degree(A: sp.csr_array) -> Index:
+def minimum_degree(A: sp.csr_array) -> Integers:
     """Return an order of elimination in which the factor of a matrix of this pattern has low fill."""
     return ordered_fronts(A)[-1] if predict_fill(A).by_fronts else SuperLUAnalysis(A).order()

@@ -6,18 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..._types import Array, Integers
 from . import numeric as factor
 from .numeric import FrontalFactor
-from .order import (
-    Array,
-    Elements,
-    Index,
-    approximate_minimum_degree,
-    arrays,
-    inverse,
-    near_order,
-    permuted,
-)
+from .order import Elements, approximate_minimum_degree, arrays, inverse, near_order, permuted
 
 #: A subtree with more than this share of the work is split if it has enough work for a second thread.
 _SHARE = 1 / 32
@@ -30,7 +22,7 @@ class Analysis:
     ----------
     order, place : arrays of n integers
         Row ``order[k]`` is eliminated k-th; ``place`` is the inverse.
-    plan : Plan
+    plan : FrontPlan
         The assembly tree (`factor.fronts`).
     spans : list of (first, last)
         Runs of supernodes that depend on no others, heaviest first; the threads share them.
@@ -54,10 +46,10 @@ class Analysis:
         walk = indptr, indices, self.order, self.place, owner, up
         if heights is None:
             heights = np.zeros(up.size, np.int64)
-            elimination.walk_rows(*walk, np.full(up.size, -1), heights, np.empty(0, np.int32))
+            elimination.add_front_rows(*walk, np.full(up.size, -1), heights, np.empty(0, np.int32))
         starts = np.concatenate([[0], np.cumsum(heights)])
         rows, positions = np.empty((2, starts[-1]), np.int32)
-        elimination.walk_rows(*walk, np.full(up.size, -1), starts[:-1].copy(), rows)
+        elimination.add_front_rows(*walk, np.full(up.size, -1), starts[:-1].copy(), rows)
         elimination.find_positions(starts, rows, up, begin, positions)
         child, previous_sibling = _children(up)
         where = np.concatenate([[0], np.cumsum(widths * (widths + heights))])
@@ -66,7 +58,7 @@ class Analysis:
         self.top = _runs(np.flatnonzero(part == 0), work > factor.SHARED)
         room, self.updates = stack_places(heights**2, up, part)
         slots, self.vectors = stack_places(heights, up, part)
-        self.plan = fronts.Plan(begin, starts, rows, up, positions, child, previous_sibling, where, room, slots)
+        self.plan = fronts.FrontPlan(begin, starts, rows, up, positions, child, previous_sibling, where, room, slots)
         self.entries, self.tallest = int(where[-1]), int((widths + heights).max())
 
     def factorise(self, A: sp.csr_array) -> FrontalFactor:
@@ -75,7 +67,7 @@ class Analysis:
         return FrontalFactor(self if same else Analysis(A), A)
 
 
-def ordered_fronts(A: sp.csr_array) -> tuple[sp.csr_array, Index, Index, Index | None, Index]:
+def ordered_fronts(A: sp.csr_array) -> tuple[sp.csr_array, Integers, Integers, Integers | None, Integers]:
     """Return the pattern and its `assembly_tree`; the pattern is symmetrised if rounding has dropped a zero on one side."""
     near, ones = near_order(A), sp.csr_array((np.ones(A.nnz, np.int8), A.indices, A.indptr), shape=A.shape)
     found = approximate_minimum_degree(permuted(ones, near))
@@ -87,7 +79,7 @@ def ordered_fronts(A: sp.csr_array) -> tuple[sp.csr_array, Index, Index, Index |
     return ones, begin, up, heights, near[order]
 
 
-def assembly_tree(found: Elements) -> tuple[Index, Index, Index | None, Index]:
+def assembly_tree(found: Elements) -> tuple[Integers, Integers, Integers | None, Integers]:
     """Return the first column of each front, its parent, its number of rows below, and the order of the columns (subtrees contiguous).
 
     The numbers of rows are None if dense columns were set aside, because these were not counted.
@@ -115,7 +107,7 @@ def assembly_tree(found: Elements) -> tuple[Index, Index, Index | None, Index]:
     return np.concatenate([[0], np.cumsum(widths)]), above, below, order
 
 
-def postorder(up: Index) -> Index:
+def postorder(up: Integers) -> Integers:
     """Return the position of each node of a forest: children before their parents, and each subtree contiguous."""
     size, place, nodes = [1] * (up.size + 1), [0] * up.size, up.tolist()
     for s, parent in enumerate(nodes):
@@ -127,7 +119,7 @@ def postorder(up: Index) -> Index:
     return np.array(place, np.int32)
 
 
-def shares(work: Array, up: Index, limit: float) -> tuple[list[tuple[int, int]], Index]:
+def shares(work: Array, up: Integers, limit: float) -> tuple[list[tuple[int, int]], Integers]:
     """Split the tree into runs of supernodes that depend on no others: their bounds, heaviest first, and the part of each node.
 
     A supernode whose subtree has more work than the limit belongs to no run, and has part 0.
@@ -151,7 +143,7 @@ def shares(work: Array, up: Index, limit: float) -> tuple[list[tuple[int, int]],
     return [(first, last) for _, first, last in sorted(runs)], part
 
 
-def stack_places(sizes: Index, up: Index, part: Index) -> tuple[Index, int]:
+def stack_places(sizes: Integers, up: Integers, part: Integers) -> tuple[Integers, int]:
     """Return the place where each supernode stores an update of its size for its parent, and the total size.
 
     The supernodes of a part, consecutive or not, are visited in their order and share two stacks, for even and odd generations. So
@@ -177,7 +169,7 @@ def stack_places(sizes: Index, up: Index, part: Index) -> tuple[Index, int]:
     return np.array(places, np.int64) + begin[2 * part + np.array(odd[:-1])], int(begin[-1])
 
 
-def _children(up: Index) -> tuple[Index, Index]:
+def _children(up: Integers) -> tuple[Integers, Integers]:
     """Return the last child of each node, and each node's previous sibling; -1 for none."""
     child, previous_sibling = np.full(up.size + 1, -1, np.int32), np.full(up.size, -1, np.int32)
     siblings = np.argsort(up, kind="stable").astype(np.int32)
@@ -187,7 +179,7 @@ def _children(up: Index) -> tuple[Index, Index]:
     return child[:-1], previous_sibling
 
 
-def _runs(nodes: Index, large: NDArray[np.bool_]) -> list[tuple[int, int, bool]]:
+def _runs(nodes: Integers, large: NDArray[np.bool_]) -> list[tuple[int, int, bool]]:
     """Group consecutive nodes as (first, last, False), and large ones separately as (first, last, True)."""
     found: list[tuple[int, int, bool]] = []
     for s in map(int, nodes):

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from ..._types import Array
 from ..jit import in_pieces
 from ..jit.compiler import compiled, inlined
 from ..ranks import sort
 
-Array = NDArray[np.float64]
-Lists = NDArray[np.integer[Any]]
+Lists = NDArray[np.integer]
 
 #: Maximum number of slices of rows; each has a work array over all columns.
 _PIECES = 64
@@ -45,7 +43,7 @@ def sum_of_blocks(
     return sp.csr_array((data, indices, indptr.astype(kind)), shape=(n, n))
 
 
-def _index(size: int) -> type[np.signedinteger[Any]]:
+def _index(size: int) -> type[np.int32 | np.int64]:
     return np.int32 if size < 2**31 else np.int64
 
 

@@ -36,7 +36,7 @@ def merge_fronts(up, widths, heights, filled, into, child, sibling):  # type: ig
 
 
 @compiled
-def walk_rows(indptr, indices, order, place, owner, up, seen, ends, rows):  # type: ignore[no-untyped-def]
+def add_front_rows(indptr, indices, order, place, owner, up, seen, ends, rows):  # type: ignore[no-untyped-def]
     """Add the number of rows below its columns to the `ends` of each front; if `rows` has space, also write them, in ascending order.
 
     A row of the factor reaches from the fronts of its entries up the tree to its own front. `owner` is the front of each column;

@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import breadth_first_order
 
-Index = NDArray[np.intp]
+from ..._types import Integers
 
 #: Predicted seconds of SuperLU from which the compiled multifrontal code is used. Below, SuperLU finishes long before the loops are
 #: compiled for the first time, and no later than loops that are compiled already.
@@ -94,7 +93,7 @@ def separator(S: sp.csr_array) -> int:
     return int(levels[_separator_level(levels)])
 
 
-def _levels(S: sp.csr_array) -> Index:
+def _levels(S: sp.csr_array) -> Integers:
     """Return the level sizes of a breadth-first search from a peripheral node."""
     pattern = sp.csr_matrix((np.ones(S.nnz), S.indices, S.indptr), shape=S.shape)
     corner = int(np.argmin(np.diff(S.indptr)))
@@ -104,14 +103,14 @@ def _levels(S: sp.csr_array) -> Index:
     return levels
 
 
-def _separator_level(levels: Index) -> int:
+def _separator_level(levels: Integers) -> int:
     """Return the smallest level of the middle half (by number of nodes)."""
     done = np.cumsum(levels)
     middle = (done >= 0.25 * done[-1]) & (done - levels <= 0.75 * done[-1])
     return int(np.argmin(np.where(middle, levels, done[-1])))
 
 
-def _largest_separator(levels: Index, rounds: int) -> int:
+def _largest_separator(levels: Integers, rounds: int) -> int:
     """Return the largest separator of a recursive bisection: groups connected like beads on a string have small separators, but fill."""
     if levels.size == 0:
         return 0
@@ -120,7 +119,7 @@ def _largest_separator(levels: Index, rounds: int) -> int:
     return max(int(levels[at]), *(_largest_separator(side, rounds - 1) for side in sides), 0)
 
 
-def _walk(pattern: sp.csr_matrix, start: int) -> tuple[Index, Index]:
+def _walk(pattern: sp.csr_matrix, start: int) -> tuple[Integers, Integers]:
     """Return the level sizes of a breadth-first search, and the nodes of its last level."""
     order, before = breadth_first_order(pattern, start)
     place = np.empty(pattern.shape[0], dtype=np.intp)

@@ -7,12 +7,12 @@ consecutively in long arrays; ``at`` is the start of one.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
+from ..._types import Integers
 from ..jit.compiler import compiled, summed
 from ..small_matrices import dot
 
@@ -21,7 +21,6 @@ PANEL, _BLOCK = 96, 8
 #: Number of rows of a product that are computed together.
 TILE = 96
 
-Index = NDArray[np.integer[Any]]
 
 _double = types.CPointer(types.float64)
 #: BLAS as numba calls it: ``C = alpha A B + beta C``, stored by columns.
@@ -35,26 +34,26 @@ _gemm = types.ExternalFunction(
 _KIND, _AS_IS, _TURNED = ord("d"), ord("n"), ord("t")
 
 
-class Plan(NamedTuple):
+class FrontPlan(NamedTuple):
     """The assembly tree and the storage layout, computed by the analysis."""
 
     #: First column of each supernode; starts of the lists of its rows below them, and these lists.
-    begin: Index
-    starts: Index
-    rows: Index
+    begin: Integers
+    starts: Integers
+    rows: Integers
     #: Parent of each supernode; positions of its rows in the parent's front; its last child, and its previous sibling.
-    up: Index
-    positions: Index
-    child: Index
-    previous_sibling: Index
+    up: Integers
+    positions: Integers
+    child: Integers
+    previous_sibling: Integers
     #: Positions of panels, and of updates and vectors for the parent.
-    where: Index
-    room: Index
-    slots: Index
+    where: Integers
+    room: Integers
+    slots: Integers
 
 
 @compiled
-def gather(s, plan, matrix, values, updates):  # type: ignore[no-untyped-def]
+def gather_front(s, plan, matrix, values, updates):  # type: ignore[no-untyped-def]
     """Assemble the panel of supernode s from its matrix entries and from the updates of its children."""
     begin, starts, positions = plan.begin, plan.starts, plan.positions
     indptr, indices, data, order, place, position = matrix
@@ -151,7 +150,7 @@ def eliminate_all(first, last, plan, matrix, values, signs, updates):  # type: i
     for s in range(first, last):
         width, height = plan.begin[s + 1] - plan.begin[s], plan.starts[s + 1] - plan.starts[s]
         m, at, to, sign = width + height, plan.where[s], plan.room[s], signs[plan.begin[s] :]
-        gather(s, plan, matrix, values, updates)
+        gather_front(s, plan, matrix, values, updates)
         for p in range(0, width, PANEL):
             q = min(p + PANEL, width)
             if not eliminate(values, at, m, p, q, sign):

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..._types import Array, Integers
 from ..memory import require
 from ..threads import in_threads, one_blas_thread, workers
-from .order import Array, arrays
+from .order import arrays
 
 if TYPE_CHECKING:
     from .analysis import Analysis
+    from .fronts import FrontPlan
+
+#: A matrix for the loops: `indptr`, `indices`, `data`, the order of elimination, its inverse, and a work array of positions.
+_Entries: TypeAlias = tuple[Integers, Integers, Array, Integers, Integers, Integers]
 
 #: Products with fewer operations run on one thread.
 SHARED = 1e7
@@ -61,7 +66,7 @@ class FrontalFactor:
         self.values, self.signs = np.empty(analysis.entries), np.empty(A.shape[0])
         matrix, updates = (*arrays(A), analysis.order, analysis.place), np.empty(analysis.updates)
 
-        def stores() -> tuple[Any, ...]:
+        def stores() -> tuple[FrontPlan, _Entries, Array, Array, Array]:
             """Return the arguments of the loops, with a separate work array per call: the position of each row in a front."""
             return analysis.plan, (*matrix, np.empty(A.shape[0], np.int32)), self.values, self.signs, updates
 
@@ -76,7 +81,9 @@ class FrontalFactor:
         self.negative, self.size = int(np.sum(self.signs < 0)), self.values.nbytes
         self.together = _MAX_TOGETHER if self.values.size >= _READING_DOMINATES * self.signs.size else 1
 
-    def _eliminate(self, s: int, plan: Any, matrix: Any, values: Array, signs: Array, updates: Array) -> bool:
+    def _eliminate(
+        self, s: int, plan: FrontPlan, matrix: _Entries, values: Array, signs: Array, updates: Array
+    ) -> bool:
         """Factorise one large front, with its products distributed over all threads."""
         from . import fronts
 
@@ -94,7 +101,7 @@ class FrontalFactor:
 
             in_threads(subtract, tiles, 1 if alone else min(self._threads, len(tiles)))
 
-        fronts.gather(s, plan, matrix, values, updates)
+        fronts.gather_front(s, plan, matrix, values, updates)
         for first in range(0, width, fronts.PANEL):
             last = min(first + fronts.PANEL, width)
             if not fronts.eliminate(values, at, m, first, last, signs):

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-Array = NDArray[np.float64]
-Index = NDArray[np.integer[Any]]
+from ..._types import Array, Integers
+from ..operators import SymmetricMatrix
+
+Form = TypeVar("Form", bound=SymmetricMatrix)
 
 
-def near_order(A: sp.csr_array, *, symmetric: bool = True) -> Index:
+def near_order(A: sp.csr_array, *, symmetric: bool = True) -> Integers:
     """Return an order in which neighbours are close together in memory: reverse Cuthill–McKee, or the given order if it is good enough.
 
     If the pattern is not `symmetric`, each end of an edge counts the other as a neighbour.
@@ -26,7 +27,7 @@ def near_order(A: sp.csr_array, *, symmetric: bool = True) -> Index:
     return np.asarray(reverse_cuthill_mckee(pattern, symmetric_mode=symmetric))
 
 
-def permuted(A: sp.csr_array, order: Index) -> sp.csr_array:
+def permuted(A: sp.csr_array, order: Integers) -> sp.csr_array:
     """Return the matrix with permuted rows and columns."""
     if np.array_equal(order, np.arange(A.shape[0])):
         return A
@@ -34,7 +35,7 @@ def permuted(A: sp.csr_array, order: Index) -> sp.csr_array:
     return sp.csr_array((rows.data, inverse(order)[rows.indices], rows.indptr), shape=A.shape)
 
 
-def assembled_nearby(A: Any) -> tuple[Any, Index]:
+def assembled_nearby(A: Form) -> tuple[Form, Integers]:
     """Return a form multiplied out with its samples in a `near_order`, and that order.
 
     A square factor determines the order, and is multiplied out faster in it.
@@ -51,12 +52,12 @@ class Elements(NamedTuple):
     """Groups of columns that are eliminated together, and their tree, from an order of elimination."""
 
     #: Group of each column; columns that were set aside as dense have numbers beyond the last group.
-    group: Index
+    group: Integers
     #: Parent: the first (later) group that a group updates; -1 for none.
-    up: Index
+    up: Integers
     #: Number of columns of each group, and of rows below them.
-    widths: Index
-    heights: Index
+    widths: Integers
+    heights: Integers
 
 
 def approximate_minimum_degree(A: sp.csr_array) -> Elements | None:
@@ -84,14 +85,14 @@ def approximate_minimum_degree(A: sp.csr_array) -> Elements | None:
     return Elements(group, number[made["parent"]], widths, heights)
 
 
-def arrays(A: sp.csr_array) -> tuple[Index, Index, Array]:
+def arrays(A: sp.csr_array) -> tuple[Integers, Integers, Array]:
     """Return the arrays of A in the types of the compiled loops: any other types would be compiled again."""
     from ..jit import csr_index_arrays
 
     return *csr_index_arrays(A), np.asarray(A.data, np.float64)
 
 
-def inverse(order: Index) -> Index:
+def inverse(order: Integers) -> Integers:
     """Return the inverse permutation."""
     place = np.empty(order.size, np.int32)
     place[order] = np.arange(order.size, dtype=np.int32)

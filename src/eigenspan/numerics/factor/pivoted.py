@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from ..._types import Array, Integers
 
 #: Remaining diagonal entries up to this share of the largest entry of the diagonal are rounding.
 _ROUNDING = 1e-12
@@ -23,7 +21,7 @@ def first_largest(values: Array) -> int:
 
 def pivoted_cholesky(
     column: Callable[[int], Array], diagonal: Array, *, rtol: float = 1e-8, most: int | None = None
-) -> tuple[Array, Index]:
+) -> tuple[Array, Integers]:
     """Return L of shape (n, r) with ``K ≈ LL'``, and the r pivots; ``K − LL'`` is PSD with a trace of at most `rtol` times that of K.
 
     Each step chooses the point with the largest remaining diagonal entry. Cost: r columns of K, and O(nr²).

@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 
+from ..._types import Array, Integers
 from .numeric import SINGULAR
-from .order import Index, inverse
-
-Array = NDArray[np.float64]
+from .order import inverse
 
 
 class SuperLUAnalysis:
@@ -22,7 +20,7 @@ class SuperLUAnalysis:
         self.ordering = "NATURAL" if ordered else "MMD_AT_PLUS_A"
         self._pattern = A
 
-    def order(self) -> Index:
+    def order(self) -> Integers:
         """Return the order of elimination: row ``order[k]`` is eliminated k-th."""
         A = self._pattern
         heavy = sp.csr_array((np.full(A.nnz, 1e-30), A.indices, A.indptr), shape=A.shape) + sp.eye_array(A.shape[0])

@@ -9,15 +9,18 @@ started: it does not survive a fork, nor on some systems a second calling thread
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVarTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._types import Sparse
 from ..threads import in_threads, workers
 
+Arguments = TypeVarTuple("Arguments")
 
-def in_pieces(kernel: Callable[..., None], n: int, step: int, *arguments: Any) -> None:
+
+def in_pieces(kernel: Callable[[int, int, Unpack[Arguments]], None], n: int, step: int, *arguments: *Arguments) -> None:
     """Call ``kernel(start, stop, *arguments)`` on consecutive slices of ``range(n)``, on the threads allowed.
 
     Compiled code cannot be interrupted: Ctrl-C waits for the running slices, so each should take well below a second. A kernel
@@ -27,6 +30,6 @@ def in_pieces(kernel: Callable[..., None], n: int, step: int, *arguments: Any) -
     in_threads(lambda start: kernel(start, min(start + step, n), *arguments), starts, min(workers(), len(starts)))
 
 
-def csr_index_arrays(A: Any) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def csr_index_arrays(A: Sparse) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return `indptr` and `indices` of a CSR matrix in the types that the loops are compiled for."""
     return A.indptr.astype(np.int64, copy=False), A.indices.astype(np.int32, copy=False)

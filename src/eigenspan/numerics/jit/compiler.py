@@ -13,19 +13,23 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from types import FunctionType
+from typing import Any, TypeVar, cast
 
 from llvmlite import ir  # a dependency of numba, so always installed with it
 from numba import njit, types
 from numba.core.caching import FunctionCache, NullCache
+from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
 from ..._diagnostics import logger
 
 _first = Lock()
 
+Loop = TypeVar("Loop", bound=Callable[..., object])
+
 #: All compiled loops of the imported modules, except inlined ones.
-loops: list[Any] = []
+loops: list[Dispatcher] = []
 
 #: Modules with compiled loops: purpose of the loops, and how many seconds a first fit may wait for the compiler.
 LOOPS = {
@@ -51,7 +55,7 @@ _SOURCES = sha256(
 ).hexdigest()
 
 
-def _log_compilation(loop: Any, kept: str) -> None:
+def _log_compilation(loop: FunctionType, kept: str) -> None:
     """Log once per process that it waits for the compiler. Loading from the cache takes too little time to log."""
     if _first.acquire(blocking=False):  # never released, so that only the first caller logs
         purpose, seconds = LOOPS.get(loop.__module__.partition(".")[2], ("what follows", 2))
@@ -66,7 +70,7 @@ def _log_compilation(loop: Any, kept: str) -> None:
 class _DiskCache(FunctionCache):
     """numba's disk cache; a failure of the cache only causes a compilation."""
 
-    def __init__(self, loop: Any) -> None:
+    def __init__(self, loop: FunctionType) -> None:
         super().__init__(loop)
         self._cache_file._source_stamp = (self._cache_file._source_stamp, _SOURCES)
 
@@ -93,7 +97,7 @@ class _DiskCache(FunctionCache):
 class _NoCache(NullCache):
     """Cache that stores nothing, used if no directory is writable."""
 
-    def __init__(self, loop: Any) -> None:
+    def __init__(self, loop: FunctionType) -> None:
         self._loop = loop
 
     def load_overload(self, sig: Any, target_context: Any) -> None:
@@ -103,29 +107,36 @@ class _NoCache(NullCache):
         )
 
 
-def is_compiled(loop: Any) -> bool:
+def is_compiled(loop: Callable[..., object]) -> bool:
     """Return True if the loop is compiled already, in this process or according to its cache on disk."""
-    if loop.signatures:
+    dispatcher: Any = loop  # `compiled` returns numba's dispatcher, typed as the function
+    if dispatcher.signatures:
         return True
     try:
-        return bool(loop._cache._cache_file._load_index())
+        return bool(dispatcher._cache._cache_file._load_index())
     except Exception:  # there is no cache, or it is damaged
         return False
 
 
-def _compiler(**options: Any) -> Callable[[Any], Any]:
+def cache_folder(loop: Callable[..., object]) -> str | None:
+    """Return the folder of the compiled code of a loop, or None if no directory is writable."""
+    dispatcher: Any = loop
+    return getattr(dispatcher._cache, "cache_path", None)
+
+
+def _compiler(**options: Any) -> Callable[[Loop], Loop]:
     """Return a decorator that compiles with numba and a cache whose failures are ignored."""
 
-    def compiled(loop: Any) -> Any:
+    def compiled(loop: Loop) -> Loop:
         given = {**options, "no_cfunc_wrapper": True}  # the loops are never called from C
-        dispatcher = njit(nogil=True, error_model="numpy", **given)(loop)
+        dispatcher: Any = njit(nogil=True, error_model="numpy", **given)(loop)
         try:
-            dispatcher._cache = _DiskCache(loop)
+            dispatcher._cache = _DiskCache(dispatcher.py_func)
         except (RuntimeError, OSError):  # numba found no writable directory
-            dispatcher._cache = _NoCache(loop)
+            dispatcher._cache = _NoCache(dispatcher.py_func)
         if "inline" not in options:
             loops.append(dispatcher)
-        return dispatcher
+        return cast(Loop, dispatcher)  # callable as the function, whose type says more
 
     return compiled
 

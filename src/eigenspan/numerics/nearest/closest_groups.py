@@ -7,14 +7,11 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._types import Array, Index
 from ..threads import one_blas_thread
 from .exact import cost
 from .squares import pair_squares
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Tile size: number of points on either side whose products are held at a time.
 _TILE = 1024

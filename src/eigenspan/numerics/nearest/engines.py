@@ -16,18 +16,19 @@ products with bounded errors (see `expanded`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
-from typing import Any, ClassVar
+from types import ModuleType
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors
 
 from ..._diagnostics import note
+from ..._types import Array, Index, Integers, Mask, Matrix, Single, is_sparse
 from ...errors import GraphError, SearchWarning, warn
 from ..memory import refuse_lazy
 from ..threads import in_slices, in_threads, workers
@@ -35,15 +36,15 @@ from .angles import cosines_by_differences, paired_cosines, rounding_of_cosines,
 from .exact import BlockSearch
 from .expanded import nearest_by_products, within_by_products
 from .indexes import index_of
-from .metric import Metric, explaining, is_euclidean, point_distances, search_arguments
-from .neighbour_lists import Lists, empty_lists, leave_out_self
+from .metric import Metric, MetricLike, explaining, is_euclidean, point_distances, search_arguments
+from .neighbour_lists import Lists, Ragged, empty_lists, leave_out_self
 from .plan import seconds
 from .squares import EPS, euclidean_lengths, square_lengths
 from .ties import decided_at, rounding, settled_in_rows, settled_in_tree, tied_rows
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
-
+#: Distances and row numbers of one search: tables, or ragged lists.
+Distances = TypeVar("Distances", Array, Ragged)
+Places = TypeVar("Places", Index, Ragged)
 
 #: A tree is used up to the first number of features, and up to the second if the intrinsic dimension is low.
 _TREE_ALWAYS, _TREE_AT_MOST = 8, 15
@@ -65,16 +66,34 @@ _PART = 4096
 _RECALL, _SAMPLE = 0.95, 1000
 
 
-def choose(X: Any, metric: Any, search: str, n_jobs: int | None, work: float = 0.0) -> Any:
+class SearchEngine(Protocol):
+    """Interface of the search engines."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def points(self) -> Matrix: ...
+    def near(self, X: Matrix | None, k: int) -> Lists:
+        """Return the k nearest points of each row of X; None queries the points, each excluded from its own list."""
+
+
+class _Graph(Protocol):
+    """Interface of faiss's index."""
+
+    def add(self, X: Single) -> None: ...
+    def search(self, X: Single, k: int) -> tuple[Single, Integers]: ...
+
+
+def choose(X: Matrix, metric: MetricLike, search: str, n_jobs: int | None, work: float = 0.0) -> SearchEngine:
     """Return the engine for the training points X; `work` is the total cost of all searches that this engine will make."""
     refuse_lazy(X)
     _refuse_gaps(X)
-    euclidean = is_euclidean(metric) and not sp.issparse(X)
+    euclidean = is_euclidean(metric) and not is_sparse(X)
     if not euclidean or search == "sklearn":
         if search not in ("auto", "sklearn"):
             raise GraphError(
                 f"search={search!r} needs dense points and the Euclidean metric, but metric={metric!r} and X is "
-                f'{"sparse" if sp.issparse(X) else "dense"}. Use search="auto".'
+                f'{"sparse" if is_sparse(X) else "dense"}. Use search="auto".'
             )
         with explaining(metric):
             engine = LibrarySearch.of(X, metric, n_jobs)
@@ -87,8 +106,8 @@ def choose(X: Any, metric: Any, search: str, n_jobs: int | None, work: float = 0
     return TreeSearch(X, n_jobs) if search == "tree" else HnswSearch(X, n_jobs)
 
 
-def _refuse_gaps(X: Any) -> None:
-    entries = np.asarray(X.data if sp.issparse(X) else X)
+def _refuse_gaps(X: Matrix) -> None:
+    entries = np.asarray(X.data if is_sparse(X) else X)
     if entries.dtype.kind != "f" or np.isfinite([np.min(entries, initial=0.0), np.max(entries, initial=0.0)]).all():
         return
     raise GraphError(
@@ -97,7 +116,7 @@ def _refuse_gaps(X: Any) -> None:
     )
 
 
-def _automatic(X: Array, n_jobs: int | None, work: float) -> Any:
+def _automatic(X: Array, n_jobs: int | None, work: float) -> SearchEngine:
     n, D = X.shape
     if _TREE_ALWAYS >= D or (_TREE_AT_MOST >= D and _intrinsic_dimension(X) <= _TREE_DIMENSION):
         return TreeSearch(X, n_jobs)
@@ -194,10 +213,10 @@ class HnswSearch:
         _faiss()  # raise now, not at the first search, if faiss is not installed
 
     @property
-    def index(self) -> Any:
+    def index(self) -> _Graph:
         return index_of(self, self._built)
 
-    def _built(self) -> Any:
+    def _built(self) -> _Graph:
         index = _faiss().IndexHNSWFlat(self.points.shape[1], self.links)
         index.hnsw.efConstruction = self.effort
         index.hnsw.efSearch = self.effort
@@ -205,10 +224,10 @@ class HnswSearch:
         in_threads(index.add, parts, 1, openmp=workers(self.n_jobs))
         return index
 
-    def _centred(self, X: Array) -> Any:
+    def _centred(self, X: Array) -> Single:
         return np.ascontiguousarray(X - self.centre, dtype=np.float32)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         # The graph depends on the timing of its threads, so a copy must contain the same graph.
         return {**self.__dict__, "index": _faiss().serialize_index(self.index)}
 
@@ -225,7 +244,7 @@ class HnswSearch:
         index = self.index
         wanted, distances, indices = min(k + _SPARE, n), np.empty((m, k)), np.full((m, k), n, dtype=np.intp)
 
-        def search(rows: slice) -> NDArray[np.bool_]:
+        def search(rows: slice) -> Mask:
             block = np.asarray(queries[rows], dtype=np.float64)
             found = index.search(self._centred(block), wanted)[1].astype(np.intp)
             own = np.arange(rows.start, rows.stop) if X is None else np.full(len(block), -1)
@@ -257,7 +276,7 @@ class HnswSearch:
             )
 
 
-def _faiss() -> Any:
+def _faiss() -> ModuleType:
     try:
         import faiss
     except ImportError:
@@ -277,16 +296,16 @@ class LibrarySearch:
 
     name: ClassVar[str] = "sklearn"
     model: NearestNeighbors  # stores the parameters only and is not fitted
-    points: Any
-    centre: Any = None
+    points: Matrix
+    centre: Array | None = None
     n_jobs: int | None = None
 
     @classmethod
-    def of(cls, X: Any, metric: Any, n_jobs: int | None) -> LibrarySearch:
+    def of(cls, X: Matrix, metric: MetricLike, n_jobs: int | None) -> LibrarySearch:
         arguments = search_arguments(metric)
         fitted, model = NearestNeighbors(**arguments), NearestNeighbors(**arguments)
         fitted.fit(unit_rows(X) if model.metric == "cosine" else X)
-        if sp.issparse(X) or fitted.effective_metric_ != "euclidean" or fitted._fit_method != "brute":
+        if is_sparse(X) or fitted.effective_metric_ != "euclidean" or fitted._fit_method != "brute":
             engine = cls(model, X, n_jobs=n_jobs)
             index_of(engine, lambda: fitted)
             return engine
@@ -299,8 +318,8 @@ class LibrarySearch:
             self, lambda: NearestNeighbors(**self.model.get_params(deep=False)).fit(self._moved(self.points))
         )
 
-    def near(self, X: Any, k: int) -> Lists:
-        if self._euclidean and sp.issparse(self.points):
+    def near(self, X: Matrix | None, k: int) -> Lists:
+        if self._euclidean and is_sparse(self.points):
             return nearest_by_products(self.points, X, k, self.n_jobs)
         fitted, n = self.fitted, self.points.shape[0]
         queries, own = (self.points, np.arange(n)) if X is None else (X, np.full(X.shape[0], -1))
@@ -323,7 +342,7 @@ class LibrarySearch:
     def _euclidean(self) -> bool:
         return self.fitted.effective_metric_ == "euclidean"
 
-    def _slack(self, queries: Any, found: Array) -> Array | None:
+    def _slack(self, queries: Matrix, found: Array) -> Array | None:
         """Return the rounding error of differences of distances for each query; None if distances are computed by differences."""
         if not self._euclidean:
             return np.full(len(found), self._equal(found))
@@ -336,7 +355,7 @@ class LibrarySearch:
     def _equal(self, found: Array) -> float:
         return _equal(found, self.fitted.effective_metric_)
 
-    def _settled(self, queries: Any, own: Index, k: int, slack: float) -> Lists:
+    def _settled(self, queries: Matrix, own: Index, k: int, slack: float) -> Lists:
         """Return the nearest by distance, then index, for queries whose neighbours are tied up to rounding."""
         n = self.points.shape[0]
         if self._euclidean:
@@ -352,16 +371,16 @@ class LibrarySearch:
             lambda rows: point_distances(queries[rows], self.points, metric), own, k, n, lambda D: slack
         )
 
-    def within(self, X: Any, radius: float) -> tuple[Any, Any]:
+    def within(self, X: Matrix | None, radius: float) -> tuple[Ragged, Ragged]:
         """Return ragged lists of all points at most `radius` away."""
-        if self._euclidean and (self.centre is not None or sp.issparse(self.points)):
+        if self._euclidean and (self.centre is not None or is_sparse(self.points)):
             return within_by_products(self.points, X, radius, self.n_jobs)
         queries, fitted, cosine = self.points if X is None else X, self.fitted, self.model.metric == "cosine"
         wider = radius * (1 + _ROUNDING) if self._euclidean else radius + _ROUNDING * cosine
         points = unit_rows(self.points) if cosine else self.points
-        lengths_of: Any = paired_cosines if cosine else euclidean_lengths
+        lengths_of: Callable[..., Array] = paired_cosines if cosine else euclidean_lengths
 
-        def search(rows: slice) -> tuple[Any, Any]:
+        def search(rows: slice) -> tuple[Ragged, Ragged]:
             some = self._moved(queries[rows])
             distances, indices = fitted.radius_neighbors(some, radius=wider)
             if wider > radius:
@@ -375,18 +394,18 @@ class LibrarySearch:
 
         return self._asked(search, queries.shape[0])
 
-    def _moved(self, X: Any) -> Any:
+    def _moved(self, X: Matrix) -> Matrix:
         if self.model.metric == "cosine":
             return unit_rows(X)
         return X if self.centre is None else X - self.centre
 
-    def _asked(self, search: Any, n: int) -> tuple[Any, Any]:
+    def _asked(self, search: Callable[[slice], tuple[Distances, Places]], n: int) -> tuple[Distances, Places]:
         """Search slice by slice on our own threads: the engine's threads do not all survive a fork or Ctrl-C."""
         distances, indices = zip(*in_slices(search, n, _SLICE, workers(self.n_jobs)), strict=True)
         return np.concatenate(distances), np.concatenate(indices)
 
 
-def _equal(distances: Array, metric: Any) -> float:
+def _equal(distances: Array, metric: MetricLike) -> float:
     """Return the rounding error of a difference of distances: relative to the largest, or to one for similarities subtracted from one."""
     least = 1.0 if metric in ("cosine", "correlation") else 0.0
     return _ROUNDING * max(least, float(distances.max(initial=0.0)))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from ..._diagnostics import note
+from ..._types import Array, Index, Single
 from ..memory import available_memory, human_bytes, require
 from ..threads import in_slices, in_threads, one_thread, workers
 from .frame import Frame
@@ -17,9 +17,6 @@ from .neighbour_lists import Lists, empty_lists
 from .plan import Plan, seconds
 from .tiles import Tiles
 
-Array = NDArray[np.float64]
-Single = NDArray[np.float32]
-Index = NDArray[np.intp]
 Counts = tuple[int, int, int]
 
 #: Cost (pairs times features, plus a constant per pair) up to which all distances are computed, cost up to which numpy finishes before
@@ -65,7 +62,7 @@ class BlockSearch:
     plan: Plan | None = field(default=None, init=False)
     layout: Layout | None = field(default=None, init=False)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "plan": None, "layout": None}
 
     def near(self, X: Array | None, k: int) -> Lists:
@@ -112,7 +109,20 @@ class BlockSearch:
         )
 
 
-def _loops(work: float) -> Any:
+class Loops(Protocol):
+    """Interface of `compiled_loops` and `numpy_loops`."""
+
+    def keep_lowest(self, products: Single, squares: Single, first: int, values: Single, indices: Index) -> None: ...
+    def measure(
+        self, queries: Array, points: Array, candidates: Index, own: Index, values: Array, indices: Index
+    ) -> None: ...
+    def sift(
+        self, products: Single, sizes: Array, squares: Single, F: Single, G: Single, slack: Array, slacks: Array, scale: float,
+        points: Array, which: Index, queries: Array, own: Index, values: Array, indices: Index,
+    ) -> tuple[int, int]: ...  # fmt: skip
+
+
+def _loops(work: float) -> Loops:
     """Return compiled loops, or numpy's if compiling would take longer than it saves; both give the same result."""
     from ..jit.compiler import is_compiled
     from . import compiled_loops as nearest
@@ -206,7 +216,9 @@ def lowered(frame: Frame, E: Single) -> Array:
     return np.einsum("ij,ij->i", E, E, dtype=np.float64) * (1 - share)
 
 
-def _by_bounds(loops: Any, layout: Layout, points: Array, queries: Array, own: Index, k: int, n_threads: int) -> Lists:
+def _by_bounds(
+    loops: Loops, layout: Layout, points: Array, queries: Array, own: Index, k: int, n_threads: int
+) -> Lists:
     n, rows, among = len(points), layout.at_once(), len(own) > 0 and own[0] >= 0
     at = layout.tiles.order if among else layout.by_cell(queries, n_threads)
     distances, indices = empty_lists(len(queries), k)
@@ -228,7 +240,7 @@ def _by_bounds(loops: Any, layout: Layout, points: Array, queries: Array, own: I
 
 
 def _search(
-    loops: Any, layout: Layout, points: Array, block: Array, own: Index, F: Single, lengths: Array, k: int
+    loops: Loops, layout: Layout, points: Array, block: Array, own: Index, F: Single, lengths: Array, k: int
 ) -> tuple[Array, Index, Counts]:
     """Return squared distances and indices of the nearest of a block of queries, and the number of pairs at each stage."""
     tiles, m = layout.tiles, len(block)
@@ -239,7 +251,7 @@ def _search(
     slack = layout.frame.slack
     bounds = tiles.bounds(to_centres, lengths, layout.reach)
 
-    def products(t: int, room: Any = None) -> Any:
+    def products(t: int, room: Single | None = None) -> tuple[slice, Single]:
         tile = slice(tiles.starts[t], tiles.starts[t + 1])
         width = tile.stop - tile.start
         return tile, np.matmul(Q, layout.E[tile].T, out=None if room is None else room[: m * width].reshape(m, width))
@@ -255,7 +267,7 @@ def _search(
     for t in nearest:
         if np.all(bounds[:, t] > np.sqrt(values[:, -1]) * layout.frame.scale + slack * (lengths + layout.reach[t])):
             continue
-        tile, first = begun.pop(t, None) or products(t, room)
+        tile, first = begun.pop(t) if t in begun else products(t, room)
         more = loops.sift(
             first, sizes, layout.squares[tile], F, layout.F[tile], slack * lengths, slack * layout.lengths[tile], layout.frame.scale,
             points, tiles.order[tile], block, own, values, which,

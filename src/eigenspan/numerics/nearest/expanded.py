@@ -6,17 +6,12 @@ nearest, and only these are measured by differences.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._types import Array, Matrix
 from ..threads import in_slices, workers
-from .neighbour_lists import Lists, empty_lists
+from .neighbour_lists import Lists, Ragged, empty_lists
 from .squares import EPS, Expansion, block_squares, measure_again, pair_squares
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Number of distances held at a time per thread, and maximum number of queries per block.
 _ENTRIES, _QUERIES = 2**21, 512
@@ -26,7 +21,7 @@ _SPARE = 64
 _DOUBT = 1e-8
 
 
-def nearest_by_products(points: Any, X: Any, k: int, n_jobs: int | None = None) -> Lists:
+def nearest_by_products(points: Matrix, X: Matrix | None, k: int, n_jobs: int | None = None) -> Lists:
     """Return the k nearest points of each query by distance, then index; X=None queries the points, each excluded from its own list."""
     to = Expansion(points)
     queries = to.Z if X is None else X
@@ -57,7 +52,9 @@ def nearest_by_products(points: Any, X: Any, k: int, n_jobs: int | None = None) 
     return distances, indices
 
 
-def within_by_products(points: Any, X: Any, radius: float, n_jobs: int | None = None) -> tuple[Any, Any]:
+def within_by_products(
+    points: Matrix, X: Matrix | None, radius: float, n_jobs: int | None = None
+) -> tuple[Ragged, Ragged]:
     """Return ragged lists of all points at most `radius` away, sorted by index; X is as in `nearest_by_products`."""
     to = Expansion(points)
     queries = to.Z if X is None else X
@@ -84,7 +81,7 @@ def within_by_products(points: Any, X: Any, radius: float, n_jobs: int | None = 
     return distances, indices
 
 
-def _expanded(to: Expansion, A: Any, a: Array, queries: int) -> Array:
+def _expanded(to: Expansion, A: Matrix, a: Array, queries: int) -> Array:
     S = to.products(A, queries)
     S *= -2.0
     S += a[:, None] + to.b

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, cast
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
 
+from ..._types import Index, Matrix, is_sparse
 from ...errors import GraphError
-from .engines import choose
+from .engines import LibrarySearch, SearchEngine, choose
 from .indexes import index_of
-from .metric import is_euclidean, refuse_undefined
-from .neighbour_lists import lowest, ragged, regular
+from .metric import MetricLike, is_euclidean, refuse_undefined
+from .neighbour_lists import lowest_columns, ragged, regular
 
-Index = NDArray[np.intp]
+
+class NeighboursTransformer(Protocol):
+    """Interface of a fitted neighbours transformer, such as scikit-learn's KNeighborsTransformer."""
+
+    def transform(self, X: Matrix) -> Matrix:
+        """Return the distances from the rows of X to their neighbours, as sparse rows."""
 
 
 class Finder:
@@ -27,18 +32,18 @@ class Finder:
     the number of neighbours or the radius, the width of a heat kernel, and the columns of rows of distances.
     """
 
-    engine: Any = None
-    metric: Any = None
+    engine: SearchEngine | None = None
+    metric: Any = None  # a MetricLike, which some finders compute; None if they compute no distances
     n_neighbors: int | None = None
     radius: float | None = None
     width: float | None = None
     columns: Index | None = None
 
-    def relate(self, X: Any) -> sp.csr_array:
+    def relate(self, X: Matrix) -> sp.csr_array:
         """Return the distances from new points to their neighbours, of shape (m, n)."""
         raise NotImplementedError
 
-    def listed(self, X: Any) -> tuple[sp.csr_array, sp.csr_array]:
+    def listed(self, X: Matrix) -> tuple[sp.csr_array, sp.csr_array]:
         """Return the distances to the neighbours that new points choose, and to all points joined to them, each as in `relate`."""
         D = self.relate(X)
         return D, D
@@ -51,7 +56,7 @@ class Finder:
         """Return the finder restricted to some of the training points."""
         return self
 
-    def over(self, X: Any) -> Finder:
+    def over(self, X: Matrix) -> Finder:
         """Return the finder over the same training points in the storage format of X: dense or sparse."""
         return self
 
@@ -60,24 +65,18 @@ class Finder:
 class NearestRows(Finder):
     """Finder for a k-NN or radius graph: ``X -> csr of distances (m, n)`` to the training points."""
 
-    engine: Any
+    engine: SearchEngine
     n_neighbors: int | None = None
     radius: float | None = None
-    metric: Any = "euclidean"
+    metric: MetricLike = "euclidean"
     search: str = "auto"
     n_jobs: int | None = None
 
     @classmethod
     def build(
-        cls,
-        X: Any,
-        *,
-        n_neighbors: int | None = None,
-        radius: float | None = None,
-        metric: Any = "euclidean",
-        search: str = "auto",
-        n_jobs: int | None = None,
-    ) -> NearestRows:
+        cls, X: Matrix, *, n_neighbors: int | None = None, radius: float | None = None,
+        metric: MetricLike = "euclidean", search: str = "auto", n_jobs: int | None = None,
+    ) -> NearestRows:  # fmt: skip
         engine = choose(X, metric, "sklearn" if radius is not None else search, n_jobs)
         return cls(engine, n_neighbors, radius, metric, search, n_jobs)
 
@@ -88,7 +87,7 @@ class NearestRows(Finder):
     def among(self) -> sp.csr_array:
         return self._lists(None)
 
-    def relate(self, X: Any) -> sp.csr_array:
+    def relate(self, X: Matrix) -> sp.csr_array:
         """Return the distances from new points to their neighbours; a point with none within the radius gets its nearest point."""
         points = self.engine.points
         if X.shape[1] != points.shape[1]:
@@ -96,21 +95,26 @@ class NearestRows(Finder):
                 f"The graph was built from points with {points.shape[1]} features, but the new points have {X.shape[1]}, so their "
                 "neighbours cannot be found. Build the graph from the same features as X."
             )
-        return self._lists(sp.csr_array(X) if sp.issparse(points) and not sp.issparse(X) else X)
+        return self._lists(sp.csr_array(X) if is_sparse(points) and not is_sparse(X) else X)
 
-    def _lists(self, X: Any) -> sp.csr_array:
-        if self.radius is None:
-            distances, indices = self.engine.near(X, self.n_neighbors)
-            if not np.isfinite(distances).all():  # the indices are then meaningless
-                if not is_euclidean(self.metric):
-                    refuse_undefined(distances, self.metric)
-                raise GraphError(
-                    "Distances between the points overflow: the values are too large to be squared. Divide X by a constant first."
-                )
-            return regular(distances, indices, self.n)
-        distances, indices = self.engine.within(X, self.radius)
+    def _lists(self, X: Matrix | None) -> sp.csr_array:
+        if self.radius is not None:
+            return self._within(X, self.radius)
+        assert self.n_neighbors is not None
+        distances, indices = self.engine.near(X, self.n_neighbors)
+        if not np.isfinite(distances).all():  # the indices are then meaningless
+            if not is_euclidean(self.metric):
+                refuse_undefined(distances, self.metric)
+            raise GraphError(
+                "Distances between the points overflow: the values are too large to be squared. Divide X by a constant first."
+            )
+        return regular(distances, indices, self.n)
+
+    def _within(self, X: Matrix | None, radius: float) -> sp.csr_array:
+        engine = cast(LibrarySearch, self.engine)  # `build` chooses this engine if a radius is given
+        distances, indices = engine.within(X, radius)
         alone = np.array([X is not None and len(row) == 0 for row in indices], dtype=bool)
-        if alone.any():
+        if X is not None and alone.any():
             near, which = self.engine.near(X[alone], 1)
             for i, d, j in zip(np.flatnonzero(alone), near, which, strict=True):
                 distances[i], indices[i] = d, j
@@ -121,12 +125,12 @@ class NearestRows(Finder):
         settings: dict[str, Any] = {"metric": self.metric, "search": self.search, "n_jobs": self.n_jobs}
         return NearestRows.build(self.engine.points[rows], n_neighbors=k, radius=self.radius, **settings)
 
-    def over(self, X: Any) -> NearestRows:
+    def over(self, X: Matrix) -> NearestRows:
         points = self.engine.points
-        if sp.issparse(X) == sp.issparse(points) or X.shape != points.shape:
+        if is_sparse(X) == is_sparse(points) or X.shape != points.shape:
             return self
         # Only scikit-learn's search, which "auto" chooses, supports sparse points.
-        search = "auto" if sp.issparse(X) else self.search
+        search = "auto" if is_sparse(X) else self.search
         settings: dict[str, Any] = {"metric": self.metric, "search": search, "n_jobs": self.n_jobs}
         return NearestRows.build(X, n_neighbors=self.n_neighbors, radius=self.radius, **settings)
 
@@ -147,15 +151,15 @@ class DistanceRows(Finder):
         """Return the finder restricted to some of the training points; new rows still hold distances to all of them."""
         return replace(self, n=rows.size, columns=rows if self.columns is None else self.columns[rows])
 
-    def relate(self, X: Any) -> sp.csr_array:
-        if sp.issparse(X):  # missing entries are unknown distances, not zeros
+    def relate(self, X: Matrix) -> sp.csr_array:
+        if is_sparse(X):  # missing entries are unknown distances, not zeros
             D = sp.csr_array(X if self.columns is None else X[:, self.columns])
             _refuse_alone(D, "known distance")
             return D
         D = np.asarray(X, dtype=np.float64)
         D = D if self.columns is None else D[:, self.columns]
         k = min(self.n_neighbors, self.n)
-        indices = lowest(D, k)
+        indices = lowest_columns(D, k)
         return regular(np.take_along_axis(D, indices, axis=1), indices, self.n)
 
 
@@ -170,7 +174,7 @@ class AffinityRows(Finder):
         """Return the finder restricted to some of the training points; new rows still hold affinities to all of them."""
         return replace(self, n=rows.size, columns=rows if self.columns is None else self.columns[rows])
 
-    def relate(self, X: Any) -> sp.csr_array:
+    def relate(self, X: Matrix) -> sp.csr_array:
         W = sp.csr_array(X if self.columns is None else X[:, self.columns]).astype(np.float64)
         W.eliminate_zeros()
         _refuse_alone(W, "affinity")
@@ -193,26 +197,27 @@ class TransformerRows(Finder):
     """
 
     transformer: Any
-    points: Any
+    points: Matrix
     fitted_to: Any = None
 
     @classmethod
-    def of(cls, transformer: Any, points: Any) -> TransformerRows:
+    def of(cls, transformer: NeighboursTransformer, points: Matrix) -> TransformerRows:
         """Return the finder of a fitted transformer."""
         if type(transformer) not in (KNeighborsTransformer, RadiusNeighborsTransformer):
             return cls(transformer, points)
-        finder = cls(clone(transformer), points, transformer._fit_X)
+        own: KNeighborsTransformer | RadiusNeighborsTransformer = transformer
+        finder = cls(clone(transformer), points, own._fit_X)
         index_of(finder, lambda: transformer)
         return finder
 
     @property
-    def fitted(self) -> Any:
+    def fitted(self) -> NeighboursTransformer:
         """Return the fitted transformer."""
         if self.fitted_to is None:
             return self.transformer
         return index_of(self, lambda: clone(self.transformer).fit(self.fitted_to))
 
-    def relate(self, X: Any) -> sp.csr_array:
+    def relate(self, X: Matrix) -> sp.csr_array:
         D = sp.csr_array(self.fitted.transform(X))
         alone = np.flatnonzero(np.diff(D.indptr) == 0)
         if not alone.size:
@@ -232,6 +237,6 @@ class TransformerRows(Finder):
         return NearestRows.build(self.points[rows], n_neighbors=min(k or 10, rows.size - 1), metric=self.metric)
 
     @property
-    def metric(self) -> Any:
+    def metric(self) -> MetricLike:
         # "minkowski" with p=2 is fitted as "euclidean", which also supports sparse points.
         return getattr(self.fitted, "effective_metric_", getattr(self.transformer, "metric", "euclidean"))

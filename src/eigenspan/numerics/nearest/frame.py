@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._types import Array, Matrix, Single
 from ..eigen.dense import eigenpairs
 from ..threads import in_slices, one_blas_thread
-
-Array = NDArray[np.float64]
-Single = NDArray[np.float32]
 
 #: Number of points that determine the centre, number that determine the axes, and largest number of features for a covariance matrix.
 _SAMPLE, _ROWS, _COVARIANCE = 1000, 4000, 1024
@@ -49,7 +45,7 @@ class Frame:
     axes: Array | None = None
 
     @classmethod
-    def of(cls, points: Any, turned: bool = False) -> Frame:
+    def of(cls, points: Matrix, turned: bool = False) -> Frame:
         n, D = points.shape
         rng = np.random.default_rng(0)
         some = np.asarray(points[rng.choice(n, size=min(n, _SAMPLE), replace=False)], dtype=np.float64)
@@ -70,12 +66,12 @@ class Frame:
         """The number of coordinates q."""
         return len(self.centre) if self.axes is None else self.axes.shape[1]
 
-    def _place(self, X: Any) -> tuple[Array, Array]:
+    def _place(self, X: Matrix) -> tuple[Array, Array]:
         with np.errstate(over="ignore"):  # new points may be arbitrarily far away
             Z = (X - self.centre) * self.scale
             return Z, np.sqrt(np.einsum("ij,ij->i", Z, Z))
 
-    def coordinates(self, X: Any) -> tuple[Array, Array, Array]:
+    def coordinates(self, X: Matrix) -> tuple[Array, Array, Array]:
         """Return y, r and the lengths of the points; points far beyond all others get NaN coordinates and length zero."""
         Z, length = self._place(X)
         wild = ~(length <= _WILD)
@@ -86,7 +82,7 @@ class Frame:
         rest = length**2 - np.einsum("ij,ij->i", Y, Y)
         return Y, np.sqrt(np.where(rest < 0, 0, rest)), length
 
-    def fold(self, X: Any, p: int, n_threads: int = 1) -> tuple[Single, Array]:
+    def fold(self, X: Matrix, p: int, n_threads: int = 1) -> tuple[Single, Array]:
         """Return points as c blocks of p coordinates, each with the length of the remainder (m, c, p + 1), and their lengths."""
         m, c = X.shape[0], -(-self.width // p)
         F, lengths = np.zeros((m, c, p + 1), dtype=np.float32), np.empty(m)

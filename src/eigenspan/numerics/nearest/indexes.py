@@ -12,10 +12,10 @@ from weakref import WeakKeyDictionary
 
 Built = TypeVar("Built")
 
-_BUILT: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+_BUILT: WeakKeyDictionary[object, Any] = WeakKeyDictionary()
 
 
-def index_of(owner: Any, build: Callable[[], Built]) -> Built:
+def index_of(owner: object, build: Callable[[], Built]) -> Built:
     """Return the structure of this owner, building it by `build` if there is none yet.
 
     Two threads may build it at the same time, but both get the same one: `dict.setdefault` is atomic, so no lock is needed, and no lock

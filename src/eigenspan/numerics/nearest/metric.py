@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances
 
 from ..._checks import MAX_SIZE, MIN_SIZE
 from ..._parameters import accepts
+from ..._types import Array, Index, Matrix
 from ...errors import EigenspanError, GraphError
 from ..threads import one_blas_thread
 from .angles import cosine_distances
@@ -27,7 +27,7 @@ _ROUNDING = 1e-9
 class Metric:
     """A scikit-learn metric with parameters, such as the exponent p of ``"minkowski"``."""
 
-    name: Any
+    name: str | Callable[..., float]
     parameters: dict[str, Any]
 
 
@@ -35,9 +35,9 @@ class Metric:
 class UserMetric:
     """A metric function of two rows with validated values: searches have undefined results for NaN and negative distances."""
 
-    function: Any
+    function: Callable[..., float]
 
-    def __call__(self, x: Any, z: Any, **parameters: Any) -> float:
+    def __call__(self, x: Array, z: Array, **parameters: object) -> float:
         try:
             found = self.function(x, z, **parameters)
         except Exception as failure:
@@ -61,6 +61,9 @@ class UserMetric:
         return repr(self.function)
 
 
+#: A name, a function of two rows, or either with parameters.
+MetricLike: TypeAlias = str | Callable[..., float] | Metric
+
 #: Parameter names of the metrics that take parameters.
 _PARAMETERS = {
     "minkowski": {"p", "w"},
@@ -70,13 +73,13 @@ _PARAMETERS = {
 }
 
 
-def _takes(metric: Any, parameters: dict[str, Any]) -> bool:
+def _takes(metric: MetricLike, parameters: dict[str, Any]) -> bool:
     if isinstance(metric, str):
         return set(parameters) <= _PARAMETERS.get(metric, set())
     return accepts(metric.function if isinstance(metric, UserMetric) else metric, None, None, **parameters)
 
 
-def as_metric(name: Any, parameters: dict[str, Any] | None = None) -> Any:
+def as_metric(name: MetricLike, parameters: dict[str, Any] | None = None) -> MetricLike:
     """Return the name alone if there are no parameters or if they make it a metric with its own name; otherwise a `Metric`."""
     if callable(name) and not isinstance(name, UserMetric):
         name = UserMetric(name)
@@ -89,15 +92,16 @@ def as_metric(name: Any, parameters: dict[str, Any] | None = None) -> Any:
         )
     if name == "minkowski" and set(parameters) == {"p"} and parameters["p"] in (1, 2, np.inf):
         return {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}[parameters["p"]]
+    assert not isinstance(name, Metric)  # it takes no further parameters
     return Metric(name, dict(parameters))
 
 
-def is_euclidean(metric: Any) -> bool:
+def is_euclidean(metric: MetricLike) -> bool:
     """Return True if distances are Euclidean, without parameters."""
     return isinstance(metric, str) and metric in ("euclidean", "l2")
 
 
-def search_arguments(metric: Any) -> dict[str, Any]:
+def search_arguments(metric: MetricLike) -> dict[str, Any]:
     """Return the metric as arguments of scikit-learn's NearestNeighbors."""
     if not isinstance(metric, Metric):
         return {"metric": metric}
@@ -106,7 +110,7 @@ def search_arguments(metric: Any) -> dict[str, Any]:
     return {"metric": metric.name, "metric_params": others or None, **exponent}
 
 
-def point_distances(X: Any, Z: Any = None, metric: Any = "euclidean") -> NDArray[np.float64]:
+def point_distances(X: Matrix, Z: Matrix | None = None, metric: MetricLike = "euclidean") -> Array:
     """Return the matrix of distances from the rows of X to those of Z (default: X), for any metric of scikit-learn.
 
     Euclidean and cosine distances are accurate to nine digits, also far from the origin.
@@ -127,7 +131,7 @@ def point_distances(X: Any, Z: Any = None, metric: Any = "euclidean") -> NDArray
 
 
 @contextmanager
-def explaining(metric: Any) -> Iterator[None]:
+def explaining(metric: MetricLike) -> Iterator[None]:
     """Add advice to the errors of scikit-learn and scipy for a metric that is unknown or not defined for these points."""
     try:
         yield
@@ -140,7 +144,7 @@ def explaining(metric: Any) -> Iterator[None]:
         ) from None
 
 
-def refuse_undefined(D: NDArray[np.float64], metric: Any) -> None:
+def refuse_undefined(D: Array, metric: MetricLike) -> None:
     """Raise GraphError if the metric has no finite value for some pairs of rows."""
     name, undefined = metric.name if isinstance(metric, Metric) else metric, int(np.sum(~np.isfinite(D)))
     if not undefined:
@@ -162,7 +166,7 @@ def check_largest(d: float, what: str) -> None:
         raise GraphError(f"{what} are so {size}: the largest is {d:.3g}. {do} them by a constant first.")
 
 
-def paired_distances(X: Any, Z: Any, columns: NDArray[np.intp]) -> NDArray[np.float64]:
+def paired_distances(X: Matrix, Z: Matrix, columns: Index) -> Array:
     """Return Euclidean distances from each row of a sparse X to its rows `columns` (m, k) of Z, by differences: zero for equal rows."""
     rows = np.repeat(np.arange(len(columns)), columns.shape[1])
     return np.sqrt(pair_squares(X, rows, Z, columns.ravel())).reshape(columns.shape)
@@ -175,12 +179,12 @@ def tiles(n: int, step: int = 512) -> Iterator[tuple[slice, slice]]:
             yield slice(i, min(i + step, n)), slice(j, min(j + step, n))
 
 
-def drawn_rows(n: int, sample: int = 1000) -> NDArray[np.intp]:
+def drawn_rows(n: int, sample: int = 1000) -> Index:
     """Return at most `sample` of n row indices, random but always the same (a regular step could match a periodic order of the rows)."""
     return np.sort(np.random.default_rng(0).choice(n, min(n, sample), replace=False)).astype(np.intp)
 
 
-def median_width(X: Any, sample: int = 1000, precomputed: bool = False, metric: Any = "euclidean") -> float:
+def median_width(X: Matrix, sample: int = 1000, precomputed: bool = False, metric: MetricLike = "euclidean") -> float:
     """Return half the median distance among at most 1000 points (a fixed random sample of more) [S0, §§8.6, 9.2]."""
     rows = drawn_rows(X.shape[0], sample)
     # so few products do not need a second thread, which would keep waiting actively and slow down the next step

@@ -8,11 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..._types import Array, Index, Integers
 from ..threads import in_slices, workers
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+#: Distances and indices, of shape (m, k).
 Lists = tuple[Array, Index]
+#: Arrays of different lengths, one per query.
+Ragged = NDArray[np.object_]
 
 #: Placeholder for a distance of zero, which sparse arithmetic would drop.
 TINY = 1e-300
@@ -53,7 +55,7 @@ def without_self(D: sp.csr_array) -> sp.csr_array:
     return canonical(data, rows, columns, n)
 
 
-def canonical(data: Array, rows: Any, columns: Any, n: int, m: int | None = None) -> sp.csr_array:
+def canonical(data: Array, rows: Integers, columns: Integers, n: int, m: int | None = None) -> sp.csr_array:
     """Return a CSR array with m rows (default n) and n columns, sorted by column with explicit zeros kept.
 
     Of duplicate edges the shorter is kept.
@@ -90,12 +92,13 @@ def regular(distances: Array, indices: Index, n: int) -> sp.csr_array:
     return sp.csr_array((data.ravel(), columns.ravel(), np.arange(0, m * k + 1, k, dtype=columns.dtype)), shape=(m, n))
 
 
-def index_type(n: int, nnz: int) -> Any:
+def index_type(n: int, nnz: int) -> type[np.int32 | np.int64]:
     """Return int32 if all indices fit, which takes half the memory; otherwise int64."""
     return np.int32 if max(n, nnz) < 2**31 else np.int64
 
 
-def ragged(distances: Any, indices: Any, n: int) -> sp.csr_array:
+def ragged(distances: Ragged, indices: Ragged, n: int) -> sp.csr_array:
+    """Return a CSR array of n columns from lists of different lengths, sorted by column."""
     counts = [len(row) for row in indices]
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
     columns = np.concatenate([*indices, np.zeros(0, dtype=np.intp)]).astype(np.intp)
@@ -110,7 +113,7 @@ def nearest_first(squares: Array, indices: Index, k: int) -> Lists:
     return np.sqrt(np.take_along_axis(squares, order, axis=1)), np.take_along_axis(indices, order, axis=1)
 
 
-def lowest(D: Array, k: int) -> Index:
+def lowest_columns(D: Array, k: int) -> Index:
     """Return the columns of the k smallest entries of each row, by value, then by column."""
     found = np.argpartition(D, k - 1, axis=1)[:, :k]
     found.sort(axis=1)

@@ -6,13 +6,9 @@ is dropped, never whether it is a neighbour.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from ..._types import Array, Index, Single
 
 #: Number of coordinates of pairs that are measured at a time, so that they stay in the cache.
 _NUMBERS = 2**20
@@ -20,7 +16,7 @@ _NUMBERS = 2**20
 _SPARE = 100
 
 
-def keep_lowest(products: Any, squares: Any, first: int, values: Any, indices: Any) -> None:
+def keep_lowest(products: Single, squares: Single, first: int, values: Single, indices: Index) -> None:
     """Merge ``squares[j] + products[i, j]`` into the unsorted lists of the lowest of each query i; column j is ``first + j``."""
     k = values.shape[1]
     both = np.hstack([values, products + squares])
@@ -30,15 +26,15 @@ def keep_lowest(products: Any, squares: Any, first: int, values: Any, indices: A
     values[:] = np.take_along_axis(both, at, axis=1)
 
 
-def measure(queries: Array, points: Any, candidates: Index, own: Index, values: Array, indices: Index) -> None:
+def measure(queries: Array, points: Array, candidates: Index, own: Index, values: Array, indices: Index) -> None:
     """Merge each query's candidates into the sorted lists; negative indices are ignored."""
     rows, at = np.nonzero((candidates >= 0) & (candidates != own[:, None]))
     _consider(queries, points, rows, candidates[rows, at], values, indices)
 
 
 def sift(
-    products: Any, sizes: Any, squares: Any, F: Any, G: Any, slack: Any, slacks: Any, scale: float,
-    points: Any, which: Index, queries: Array, own: Index, values: Array, indices: Index,
+    products: Single, sizes: Array, squares: Single, F: Single, G: Single, slack: Array, slacks: Array, scale: float,
+    points: Array, which: Index, queries: Array, own: Index, values: Array, indices: Index,
 ) -> tuple[int, int]:  # fmt: skip
     """Measure the pairs that pass the first bound and are not in the lists yet; return the number that pass and the number measured.
 
@@ -64,7 +60,7 @@ def sift(
     return passed, int(new.sum())
 
 
-def _consider(queries: Array, points: Any, rows: Index, found: Index, values: Array, indices: Index) -> None:
+def _consider(queries: Array, points: Array, rows: Index, found: Index, values: Array, indices: Index) -> None:
     """Merge pairs of a query and a point into the queries' lists, sorted by distance, then by index."""
     total, step = np.zeros(rows.size), max(64, _NUMBERS // max(queries.shape[1], 1))
     for i in range(0, rows.size, step):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._types import Array
 from ..jit import in_pieces
 from ..jit.compiler import compiled
 
@@ -20,7 +19,7 @@ _WIDTH = 1024
 _PIECES = 256
 
 
-def pair_histogram(X: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def pair_histogram(X: NDArray[np.floating]) -> tuple[Array, NDArray[np.int64]]:
     """Count the n(n−1)/2 distances between the rows of X in sixteen bins per octave.
 
     Distances are computed in single precision, relative to the extent of the data; those below 10⁻⁶ of it are inaccurate.
@@ -58,12 +57,12 @@ def pair_histogram(X: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArra
     return bins_of(found.sum(axis=0), scale)
 
 
-def bin_numbers(squares: NDArray[np.floating]) -> NDArray[Any]:
+def bin_numbers(squares: NDArray[np.floating]) -> NDArray[np.uint32]:
     """Return the bin of each squared distance (in units of the squared scale passed to `bins_of`), as in `pair_histogram`."""
-    return np.ascontiguousarray(squares, dtype=np.float32).view(np.uint32) >> _SHIFT
+    return np.ascontiguousarray(squares, dtype=np.float32).view(np.uint32) >> np.uint32(_SHIFT)
 
 
-def bins_of(counts: NDArray[np.int64], scale: float) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def bins_of(counts: NDArray[np.int64], scale: float) -> tuple[Array, NDArray[np.int64]]:
     """Return edges in the unit of the distances, and counts, of the bins between the smallest and the largest distance."""
     lowest, highest = 1, 1
     if counts[1:].any():

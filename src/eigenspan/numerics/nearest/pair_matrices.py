@@ -19,16 +19,14 @@ Larger deviations raise an error that states the numbers found.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..._types import Array, Mask, Matrix, is_sparse
 from .metric import tiles
 from .neighbour_lists import row_max
-
-Array = NDArray[np.float64]
 
 #: Accumulated rounding errors of a value, in units of the precision.
 _ERRORS = 64
@@ -46,9 +44,9 @@ class PairTolerance:
     size: float
 
     @classmethod
-    def of(cls, values: Any) -> PairTolerance:
+    def of(cls, values: Matrix) -> PairTolerance:
         """Return the tolerances of an array, or of the stored entries of a sparse matrix; entries that are not finite are ignored."""
-        numbers = np.asarray(values.data if sp.issparse(values) else values)
+        numbers = np.asarray(values.data if is_sparse(values) else values)
         size = max(float(numbers.max(initial=0.0)), -float(numbers.min(initial=0.0)))
         if not np.isfinite(size):
             numbers = numbers[np.isfinite(numbers)]
@@ -75,11 +73,11 @@ class PairTolerance:
         return difference <= self.difference or difference_of_squares <= self.rounding * self.size**2
 
 
-def _rounding(numbers: NDArray[Any]) -> float:
+def _rounding(numbers: NDArray[np.number]) -> float:
     return _ERRORS * float(np.finfo(np.float32 if _is_single(numbers) else np.float64).eps)
 
 
-def _is_single(numbers: NDArray[Any]) -> bool:
+def _is_single(numbers: NDArray[np.number]) -> bool:
     """Return True if all values are single-precision numbers, and not all of them whole."""
     if numbers.dtype.kind != "f":
         return False
@@ -92,7 +90,7 @@ def _is_single(numbers: NDArray[Any]) -> bool:
     return not whole
 
 
-def _are_single(numbers: NDArray[Any]) -> NDArray[np.bool_]:
+def _are_single(numbers: NDArray[np.number]) -> Mask:
     with np.errstate(over="ignore", under="ignore"):
         return np.asarray(numbers.astype(np.float32) == numbers)
 
@@ -107,9 +105,9 @@ class Asymmetry:
     skew_of_squares: float = 0.0
 
     @classmethod
-    def of(cls, M: Any) -> Asymmetry:
+    def of(cls, M: Matrix) -> Asymmetry:
         """Return the asymmetry of a square matrix; for a sparse one, over the pairs stored in both directions."""
-        if sp.issparse(M):
+        if is_sparse(M):
             both = M.multiply(sp.csr_array(M.T) > 0) if M.nnz else M
             skews = (float(abs(part - part.T).max()) if part.nnz else 0.0 for part in (both, both.multiply(both)))
             return cls(float(np.abs(M.data).max(initial=0.0)), *skews)
@@ -134,9 +132,9 @@ def averaged(M: Array, out: Array | None = None) -> Array:
 
 
 # ---------------------------------------------------------------------- rows of new points
-def settled_rows(rows: Any, *, distances: bool) -> Any:
+def settled_rows(rows: Matrix, *, distances: bool) -> Matrix:
     """Return rows of new points with rounding errors set to zero (a copy if there were any), with tolerances per row."""
-    if not sp.issparse(rows):
+    if not is_sparse(rows):
         single = _are_single(rows).all(axis=1) & (rows != np.rint(rows)).any(axis=1)
         typical = np.median(rows, axis=1) if distances and rows.size else np.zeros(len(rows))
         return _settled(rows, single[:, None], rows.max(axis=1, initial=0.0)[:, None], typical[:, None], distances)
@@ -153,7 +151,8 @@ def settled_rows(rows: Any, *, distances: bool) -> Any:
     return rows if data is rows.data else sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
 
-def _settled(values: Any, single: Any, size: Any, typical: Any, distances: bool) -> Any:
+def _settled(values: Array, single: Mask, size: Array, typical: Array, distances: bool) -> Array:
+    """Set values to zero that are negative, or tiny distances, by rounding; the arguments are broadcast to the values."""
     rounding = _ERRORS * np.where(single, np.finfo(np.float32).eps, np.finfo(np.float64).eps)
     error = np.sqrt(rounding) if distances else rounding
     below = (values < 0) & (values >= -np.maximum(_DIFFERENCE, error) * size)

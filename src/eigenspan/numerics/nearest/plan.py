@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._types import Array, Matrix
 from ..threads import one_blas_thread
 from .frame import _BLOCK, Frame
-
-Array = NDArray[np.float64]
 
 #: Numbers of coordinates that are tried.
 _TRIED = (16, 24, 32, 48, 64, 96)
@@ -40,7 +37,7 @@ class Plan:
     seconds: float
 
     @classmethod
-    def of(cls, points: Any, m: int, k: int) -> Plan:
+    def of(cls, points: Matrix, m: int, k: int) -> Plan:
         """Choose the plan for the k nearest of m queries."""
         n, D = points.shape
         plain = seconds(m, n, D) + 1e-9 * m * 5 * k * _FEATURE * D
@@ -56,7 +53,7 @@ class Plan:
         return cls(frame if best[0] < D else Frame(frame.centre, frame.scale), *best)
 
 
-def _trial(frame: Frame, points: Any, k: int) -> list[tuple[int, float, float]]:
+def _trial(frame: Frame, points: Matrix, k: int) -> list[tuple[int, float, float]]:
     """Return for each p the number of pairs per query that pass the first bound, and that pass the last.
 
     The k-th neighbour distance among all points is estimated by the (k × share)-th among a sample of the points.

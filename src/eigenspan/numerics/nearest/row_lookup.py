@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..._types import Array, Index, Mask, Matrix, is_sparse
 from ..threads import in_slices, workers
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Number of values hashed at a time, so that they stay in the cache.
 _NUMBERS = 2**16
@@ -43,18 +40,19 @@ class Contraction:
         n, g = self.labels.size, self.first.size
         return sp.csr_array((np.ones(n), (np.arange(n), self.labels)), shape=(n, g))
 
-    def sum(self, C: Any) -> Any:
+    def sum(self, C: Matrix) -> Matrix:
         """Return an n×n form over the points, summed within groups: a form over the groups."""
         return C if self.labels.size == self.first.size else self.members.T @ C @ self.members
 
 
-def _hash(X: Any) -> NDArray[np.uint64]:
+def _hash(X: Matrix) -> NDArray[np.uint64]:
     """Return a 64-bit hash of each row's bits; equal rows have equal hashes, dense or sparse, because zeros contribute nothing."""
-    draws = np.random.default_rng(0).integers(1, 2**63, size=X.shape[1], dtype=np.uint64)
+    shape = (X.shape[1],)
+    draws = np.random.default_rng(0).integers(1, 2**63, size=shape, dtype=np.uint64)
     multipliers = draws * np.uint64(2) + np.uint64(1)
-    if sp.issparse(X):
-        sums = np.cumsum(_mixed(X.data) * multipliers[X.indices], dtype=np.uint64)
-        sums = np.concatenate([np.zeros(1, dtype=np.uint64), sums])
+    if is_sparse(X):
+        sums = np.zeros(X.nnz + 1, dtype=np.uint64)
+        np.cumsum(_mixed(X.data) * multipliers[X.indices], dtype=np.uint64, out=sums[1:])
         return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
 
     def some(rows: slice) -> NDArray[np.uint64]:
@@ -64,26 +62,26 @@ def _hash(X: Any) -> NDArray[np.uint64]:
     return np.concatenate(in_slices(some, X.shape[0], step, workers()))
 
 
-def _mixed(values: Any) -> NDArray[np.uint64]:
+def _mixed(values: Array) -> NDArray[np.uint64]:
     bits = np.ascontiguousarray(values + 0.0).view(np.uint64)  # adding zero turns -0.0 into 0.0
     return bits ^ (bits >> np.uint64(32))
 
 
-def all_equal(X: Any) -> bool:
+def all_equal(X: Matrix) -> bool:
     """Return True if every row equals the first."""
-    if not sp.issparse(X):
+    if not is_sparse(X):
         return bool(np.all(X[0] == X))
     hashes = _hash(X)
     return bool(np.all(hashes == hashes[0]))
 
 
-def _as_rows(X: Any) -> Any:
-    return sp.csr_array(X, dtype=np.float64) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+def _as_rows(X: Matrix) -> Matrix:
+    return sp.csr_array(X, dtype=np.float64) if is_sparse(X) else np.asarray(X, dtype=np.float64)
 
 
-def _same(A: Any, B: Any) -> NDArray[np.bool_]:
+def _same(A: Matrix, B: Matrix) -> Mask:
     """Return a mask of the rows in which two matrices are equal."""
-    if sp.issparse(A) or sp.issparse(B):
+    if is_sparse(A) or is_sparse(B):
         return np.asarray(abs(sp.csr_array(A) - sp.csr_array(B)).sum(axis=1)).ravel() == 0
     return np.all(A == B, axis=1)
 
@@ -95,18 +93,18 @@ class RowIndex:
     If `points` is None, rows with equal 64-bit hash count as identical: for tables too large to keep.
     """
 
-    points: Any
+    points: Matrix | None
     hashes: NDArray[np.uint64]
     order: Index
 
     @classmethod
-    def build(cls, points: Any) -> RowIndex:
+    def build(cls, points: Matrix) -> RowIndex:
         points = _as_rows(points)
         hashes = _hash(points)
         order = np.argsort(hashes, kind="stable")
         return cls(points, hashes[order], order)
 
-    def __call__(self, X: Any) -> Index:
+    def __call__(self, X: Matrix) -> Index:
         X = _as_rows(X)
         hashes, index = _hash(X), np.full(X.shape[0], -1, dtype=np.intp)
         at, rows = np.searchsorted(self.hashes, hashes), np.arange(X.shape[0])
@@ -124,6 +122,7 @@ class RowIndex:
         """Return the groups of duplicate rows, or None if all rows are distinct."""
         if not np.any(self.hashes[1:] == self.hashes[:-1]):
             return None
+        assert self.points is not None
         first, labels = np.unique(self(self.points), return_inverse=True)
         return Contraction(labels, first) if first.size < labels.size else None
 
@@ -137,8 +136,8 @@ class ZeroDistance:
 
     columns: Index | None = None
 
-    def __call__(self, distances: Any) -> Index:
-        if sp.issparse(distances):
+    def __call__(self, distances: Matrix) -> Index:
+        if is_sparse(distances):
             return self._stored(sp.csr_array(distances if self.columns is None else distances[:, self.columns]))
         D = np.asarray(distances)
         D = D if self.columns is None else D[:, self.columns]

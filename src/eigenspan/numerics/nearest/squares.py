@@ -12,17 +12,13 @@ and sparse arrays, in every search and with every linear algebra library, which 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from ..._types import Array, Index, Integers, Matrix, Sparse, is_sparse
 from ..threads import in_slices, workers
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 EPS = float(np.finfo(np.float64).eps)
 #: Relative error of a squared distance, and absolute error of an exponent, up to which no second measurement is needed.
@@ -46,10 +42,10 @@ _STORED, _FAR = 0.5, 8.0
 
 
 # ---------------------------------------------------------------------- by differences
-def pair_squares(X: Any, i: Index, Z: Any, j: Index) -> Array:
+def pair_squares(X: Matrix, i: Index, Z: Matrix, j: Index) -> Array:
     """Return ``|x_i − z_j|²`` for pairs of rows, each summed in the order of the features."""
     out = np.empty(len(i))
-    if sp.issparse(X) or sp.issparse(Z):
+    if is_sparse(X) or is_sparse(Z):
         X, Z = as_sparse(X), as_sparse(Z)
         step = max(1, _NUMBERS // (1 + (X.nnz + Z.nnz) // max(X.shape[0] + Z.shape[0], 1)))
         for a in range(0, len(i), step):
@@ -69,12 +65,12 @@ def pair_squares(X: Any, i: Index, Z: Any, j: Index) -> Array:
     return out
 
 
-def euclidean_lengths(X: Any, i: Index, Z: Any, j: Index) -> Array:
-    """``|x_i − z_j|`` of pairs, by differences."""
+def euclidean_lengths(X: Matrix, i: Index, Z: Matrix, j: Index) -> Array:
+    """Return ``|x_i − z_j|`` for pairs of rows, by differences."""
     return np.sqrt(pair_squares(X, i, Z, j))
 
 
-def as_sparse(X: Any) -> sp.csr_array:
+def as_sparse(X: Matrix) -> sp.csr_array:
     """Return CSR rows in double precision, sorted by column and without duplicate entries."""
     X = sp.csr_array(X, dtype=np.float64)
     if not X.has_canonical_format:
@@ -83,10 +79,14 @@ def as_sparse(X: Any) -> sp.csr_array:
     return X
 
 
-def block_squares(X: Any, Z: Any) -> Array:
+def block_squares(X: Matrix, Z: Matrix) -> Array:
     """Return the squared distances of all pairs by differences."""
-    if not sp.issparse(X):
+    if not is_sparse(X):
         return np.asarray(cdist(X, Z, "sqeuclidean"))
+    return _sparse_block_squares(X, Z)
+
+
+def _sparse_block_squares(X: Sparse, Z: Sparse) -> Array:
     used = np.unique(X.indices)
     lone = np.ones(Z.shape[1], dtype=bool)
     lone[used] = False
@@ -102,9 +102,9 @@ def block_squares(X: Any, Z: Any) -> Array:
 
 
 # ---------------------------------------------------------------------- the origin
-def whole_numbers(X: Any) -> bool:
+def whole_numbers(X: Matrix) -> bool:
     """Return True if every value is a whole number."""
-    values = X.data if sp.issparse(X) else X
+    values = X.data if is_sparse(X) else X
     if not np.all(values[:1] == np.rint(values[:1])):
         return False
     step = max(1, _NUMBERS // max(values[:1].size, 1))
@@ -113,12 +113,12 @@ def whole_numbers(X: Any) -> bool:
     )
 
 
-def origin_of(X: Any) -> Array | None:
+def origin_of(X: Matrix) -> Array | None:
     """Return the (rounded, for whole numbers) mean of the rows; for sparse rows only in columns far from zero, zero in the others.
 
     Returns None for sparse rows without such columns.
     """
-    if not sp.issparse(X):
+    if not is_sparse(X):
         centre = np.asarray(X.mean(axis=0, dtype=np.float64))
         return np.rint(centre) if whole_numbers(X) else centre
     n, D = X.shape
@@ -141,11 +141,11 @@ def origin_of(X: Any) -> Array | None:
     return centre
 
 
-def moved(X: Any, origin: Array | None) -> Any:
+def moved(X: Matrix, origin: Array | None) -> Matrix:
     """Return the rows relative to an origin, in double precision; sparse rows stay sparse."""
     if origin is None:
-        return X if sp.issparse(X) or X.dtype == np.float64 else X.astype(np.float64)
-    if not sp.issparse(X):
+        return X if is_sparse(X) or X.dtype == np.float64 else X.astype(np.float64)
+    if not is_sparse(X):
         return np.subtract(X, origin, dtype=np.float64)
     columns = np.flatnonzero(origin).astype(X.indices.dtype if hasattr(X, "indices") else np.int32)
     n = X.shape[0]
@@ -154,9 +154,9 @@ def moved(X: Any, origin: Array | None) -> Any:
     return sp.csr_array(X - shift)
 
 
-def square_lengths(X: Any) -> Array:
+def square_lengths(X: Matrix) -> Array:
     """Return ``|x|²`` of each row."""
-    if not sp.issparse(X):
+    if not is_sparse(X):
         return np.einsum("ij,ij->i", X, X)
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     return np.asarray(np.bincount(rows, weights=X.data * X.data, minlength=X.shape[0]), dtype=np.float64)
@@ -166,33 +166,33 @@ def square_lengths(X: Any) -> Array:
 class Expansion:
     """Squared distances to fixed rows Z by expansion, with the error bound ``error (|x|² + |z|²)`` for each."""
 
-    def __init__(self, Z: Any, origin: Array | None = None) -> None:
-        self.Z = as_sparse(Z) if sp.issparse(Z) else Z
+    def __init__(self, Z: Matrix, origin: Array | None = None) -> None:
+        self.Z = as_sparse(Z) if is_sparse(Z) else Z
         self.origin = origin_of(self.Z) if origin is None else origin
         self.B = moved(self.Z, self.origin)
         self.b = square_lengths(self.B)
         self.largest = float(self.b.max(initial=0.0))
-        terms = int(np.diff(self.B.indptr).max(initial=0)) if sp.issparse(self.B) else self.B.shape[1]
+        terms = int(np.diff(self.B.indptr).max(initial=0)) if is_sparse(self.B) else self.B.shape[1]
         self.error = (terms + 4) * EPS
-        self.turned: Any = None  # rows of Bᵀ, for the compiled loop
+        self.turned: tuple[Integers, Integers, Array] | None = None  # rows of Bᵀ, for the compiled loop
         self.whole = self.largest < EXACT and whole_numbers(self.B)
 
-    def rows(self, X: Any) -> tuple[Any, Any, Array, float]:
+    def rows(self, X: Matrix) -> tuple[Matrix, Matrix, Array, float]:
         """Return X in the format of Z, its rows relative to the origin, their squared lengths, and the factor of the error bound."""
         if X is self.Z:
             return X, self.B, self.b, 0.0 if self.whole else self.error
-        if sp.issparse(self.Z):
+        if is_sparse(self.Z):
             X = as_sparse(X)
-        elif sp.issparse(X):
+        elif is_sparse(X):
             X = X.toarray()
         A = moved(X, self.origin)
         a = square_lengths(A)
         exact = self.whole and a.max(initial=0.0) < EXACT and whole_numbers(A)
         return X, A, a, 0.0 if exact else self.error
 
-    def products(self, A: Any, queries: int = 0) -> Array:
+    def products(self, A: Matrix, queries: int = 0) -> Array:
         """Return ``⟨x, z⟩`` for all pairs of moved rows; `queries` is the total number of rows if A holds only some of them."""
-        if not sp.issparse(A):
+        if not is_sparse(A):
             return np.asarray(A @ self.B.T)
         from ..eigen import sparse_products as products
         from ..jit import csr_index_arrays
@@ -202,20 +202,17 @@ class Expansion:
             return np.asarray((A @ self.B.T).toarray())
         if self.turned is None:
             turned = sp.csr_array(self.B.T)
-            self.turned = (*csr_index_arrays(turned), turned.data)
+            self.turned = (*csr_index_arrays(turned), np.asarray(turned.data))
+        starts, rows, values = self.turned
         out = np.empty((A.shape[0], self.B.shape[0]))
-        products.inner_products(*csr_index_arrays(A), A.data, *self.turned, out)
+        products.inner_products(*csr_index_arrays(A), A.data, starts, rows, values, out)
         return out
 
 
 def squared_distances(
-    X: Any,
-    Z: Any = None,
-    *,
-    exponent: float | None = None,
-    origin: Array | None = None,
-    then: Callable[[Array], Any] | None = None,
-) -> Array:
+    X: Matrix, Z: Matrix | None = None, *, exponent: float | None = None, origin: Array | None = None,
+    then: Callable[[Array], object] | None = None,
+) -> Array:  # fmt: skip
     """Return ``|x_i − z_j|²`` for all pairs of rows, accurate to nine digits.
 
     Parameters
@@ -230,13 +227,14 @@ def squared_distances(
     then : callable or None
         Function applied in place to blocks of rows of the result while they are in the cache.
     """
-    same = Z is None or Z is X
-    if not sp.issparse(X) and min(X.shape[0], X.shape[0] if same else Z.shape[0]) <= _FEW and not sp.issparse(Z):
-        out = cdist(X, X if same else Z, "sqeuclidean")
+    Z = X if Z is None else Z
+    same = Z is X
+    if not is_sparse(X) and min(X.shape[0], Z.shape[0]) <= _FEW and not is_sparse(Z):
+        out = cdist(X, Z, "sqeuclidean")
         if then is not None:
             then(out)
         return np.asarray(out)
-    to = Expansion(X if same else Z, origin)
+    to = Expansion(Z, origin)
     X, A, a, error = to.rows(to.Z if same else X)
     S = to.products(A)
     checked = error > 0 and (exponent is None or exponent * error * (a.max(initial=0.0) + to.largest) > _EXPONENT)
@@ -255,12 +253,12 @@ def squared_distances(
         if then is not None:
             then(part)
 
-    step = max(64 if checked and sp.issparse(X) else 1, _ENTRIES // max(S.shape[1], 1))
+    step = max(64 if checked and is_sparse(X) else 1, _ENTRIES // max(S.shape[1], 1))
     in_slices(finish, S.shape[0], step, workers())
     return S
 
 
-def gaussian(X: Any, Z: Any, gamma: float, origin: Array | None = None) -> Array:
+def gaussian_kernel(X: Matrix, Z: Matrix | None, gamma: float, origin: Array | None = None) -> Array:
     """Return ``exp(−γ |x_i − z_j|²)`` for all pairs of rows, accurate also far from the origin; symmetric if Z is X or None."""
 
     def exponential(part: Array) -> None:
@@ -270,7 +268,9 @@ def gaussian(X: Any, Z: Any, gamma: float, origin: Array | None = None) -> Array
     return squared_distances(X, Z, exponent=gamma, origin=origin, then=exponential)
 
 
-def measure_again(part: Array, X: Any, Z: Any, a: Array, b: Array, error: float, exponent: float | None = None) -> None:
+def measure_again(
+    part: Array, X: Matrix, Z: Matrix, a: Array, b: Array, error: float, exponent: float | None = None
+) -> None:
     """Replace expanded squares `part` by differences, in place, where their error bound ``error (a_i + b_j)`` is too large.
 
     The parameters are those of `squared_distances`; a and b are the squared lengths of the rows that were expanded.

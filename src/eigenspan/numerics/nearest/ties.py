@@ -9,16 +9,13 @@ exactly.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
-from .neighbour_lists import Lists, empty_lists, nearest_first
+from ..._types import Array, Index
+from .neighbour_lists import Lists, Ragged, empty_lists, nearest_first
 from .squares import EPS, pair_squares
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Number of candidate distances held at a time.
 _HELD = 2**20
@@ -42,7 +39,7 @@ def tied_rows(distances: Array, share: float = 0.0, slack: Array | None = None) 
     return np.flatnonzero((gaps <= slack[:, None]).any(axis=1))
 
 
-def settled_in_tree(tree: Any, points: Array, queries: Array, own: Index, k: int) -> Lists:
+def settled_in_tree(tree: cKDTree, points: Array, queries: Array, own: Index, k: int) -> Lists:
     """Return the k nearest points of each query by distance, then index, from a k-d tree; `own` is the query's own index, or −1."""
     n, share = len(points), rounding(points.shape[1])
     distances, indices = empty_lists(len(queries), k)
@@ -64,7 +61,7 @@ def settled_in_tree(tree: Any, points: Array, queries: Array, own: Index, k: int
 
 
 def _settle_in_balls(
-    tree: Any, points: Array, queries: Array, own: Index, left: Index, distances: Array, indices: Index
+    tree: cKDTree, points: Array, queries: Array, own: Index, left: Index, distances: Array, indices: Index
 ) -> None:
     """Complete the lists of queries with very many equally distant points, in place; equal queries are searched once."""
     k, share = distances.shape[1], rounding(points.shape[1])
@@ -82,7 +79,7 @@ def _settle_in_balls(
                 distances[row], indices[row] = np.sqrt(squares[others]), near[others]
 
 
-def _parts(rows: Index, counts: Any) -> list[Index]:
+def _parts(rows: Index, counts: Index) -> list[Index]:
     """Split rows into groups whose candidates (`counts` per row) can be held at a time."""
     if not rows.size:
         return []
@@ -90,7 +87,7 @@ def _parts(rows: Index, counts: Any) -> list[Index]:
 
 
 def settled_in_rows(
-    rows_of: Callable[[Index], Array], own: Index, k: int, n: int, slack: Callable[[Array], Any]
+    rows_of: Callable[[Index], Array], own: Index, k: int, n: int, slack: Callable[[Array], Array | float]
 ) -> Lists:
     """Return the k nearest of n points by distance, then by index, from all distances of each query.
 
@@ -111,7 +108,7 @@ def settled_in_rows(
     return distances, indices
 
 
-def decided_at(radius: float, doubt: float, measured: Any, distances: Any, indices: Any) -> None:
+def decided_at(radius: float, doubt: float, measured: Callable[..., Array], distances: Ragged, indices: Ragged) -> None:
     """Measure the points from a distance of `doubt` on as every other search does, and drop those beyond the radius, in place."""
     edge = np.flatnonzero(np.concatenate(distances) >= doubt)
     if not edge.size:

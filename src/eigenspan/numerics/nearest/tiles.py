@@ -7,11 +7,8 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Single = NDArray[np.float32]
-Index = NDArray[np.intp]
+from ..._types import Array, Index, Single
 
 #: Average number of points per cell, sampled points per cell for k-means, and maximum number of points per tile.
 _POINTS, _SAMPLE, _WIDTH = 1024, 32, 512

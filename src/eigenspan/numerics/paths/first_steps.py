@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._types import Array, Integers
 from ..jit import in_pieces
 from ..jit.compiler import compiled
 
-Array = NDArray[np.float64]
 
-
-def first_steps(indptr: NDArray[Any], indices: NDArray[Any], lengths: Array, distances: Array) -> Array:
+def first_steps(indptr: Integers, indices: Integers, lengths: Array, distances: Array) -> Array:
     """Return ``min_j (length_ij + distances_j·)`` over the entries j of each row i of a CSR pattern: (rows, q) from distances (n, q)."""
     out = np.empty((indptr.size - 1, distances.shape[1]))
     step = 1 + int(2e7 / (1 + lengths.size / max(1, indptr.size - 1) * distances.shape[1]))

@@ -8,11 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..._types import Index
 from ..jit import csr_index_arrays, in_pieces
 from ..jit.compiler import compiled, prefetch
 from ..threads import workers
-
-Index = NDArray[np.intp]
 
 #: Maximum number of buckets, so that one very long edge does not make the queue longer than the graph.
 _MAX_BUCKETS = 1 << 16
@@ -63,7 +62,7 @@ class ShortestPaths:
         self.into(out.T, sources)
         return out
 
-    def into(self, table: NDArray[Any], sources: Index) -> None:
+    def into(self, table: NDArray[np.floating], sources: Index) -> None:
         """Write the distances from the sources into the columns of a table (n, q)."""
         n, starts = self.order.size, self.place[sources]
         groups, middles = self._groups(starts)
@@ -74,13 +73,13 @@ class ShortestPaths:
 
         def run(first: int, last: int) -> None:
             mine = held.pop()
-            distances, *room = mine
+            distances, alone, lists = mine
             for g in range(first, last):
                 near = starts[groups[g]]
                 if middles is None:
-                    _from_each_source(*self.graph, near, *self.queue, *room, distances)
+                    _from_each_source(*self.graph, near, *self.queue, alone, lists, distances)
                 else:
-                    _from_group(*self.graph, near, starts[middles[g]], *self.queue, *room, distances)
+                    _from_group(*self.graph, near, starts[middles[g]], *self.queue, alone, lists, distances)
                 _write_columns(distances, self.order, groups[g], table)
             held.append(mine)
 

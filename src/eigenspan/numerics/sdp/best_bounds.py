@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._types import Array
 from .certificate import lower_bound, upper_bound
 from .program import Program
-
-Array = NDArray[np.float64]
 
 
 class BestBounds:

@@ -6,24 +6,23 @@ is weak duality, with the weights scaled until ``L(Tᵀw) − C`` is positive se
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeAlias, TypedDict
 
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
+from ..._types import Array, Matrix, is_sparse
 from ...errors import InputError
 from ..eigen.dense import eigenpairs
 from ..eigen.iterative import restarts
 from ..factor import analyse
 from ..threads import one_blas_thread
 from .program import Program
-
-Array = NDArray[np.float64]
 
 #: Up to this order, eigenvalues are computed densely.
 _SMALL = 200
@@ -64,6 +63,26 @@ class Certificate:
         return (self.upper - self.lower) / abs(self.upper) if np.isfinite(self.upper) and self.upper != 0 else np.inf
 
 
+class Record(TypedDict, total=False):
+    """Progress of an iteration: each solver fills in the fields that it computes. Callbacks also get the embedding, as `factor`."""
+
+    iteration: int
+    value: float
+    violation: float
+    lower: float
+    upper: float
+    gap: float
+    seconds: float
+    rank: int
+    constraints: int
+    #: True if the iteration left a saddle.
+    escaped: bool
+    factor: Array
+
+
+Callback: TypeAlias = Callable[[Record], None]
+
+
 @dataclass(frozen=True, eq=False)
 class Solution:
     """A primal and a dual point of a `Program`, with the bounds that they prove.
@@ -77,7 +96,7 @@ class Solution:
     certificate : Certificate
     iterations : int
     status : {"certified", "iterations", "time", "interrupted", "stalled"}
-    history : list of dict
+    history : list of Record
         One record for each certificate computed during the iteration.
     """
 
@@ -87,7 +106,7 @@ class Solution:
     certificate: Certificate
     iterations: int
     status: str
-    history: list[dict[str, Any]] = field(default_factory=list)
+    history: list[Record] = field(default_factory=list)
 
     @property
     def value(self) -> float:
@@ -336,16 +355,18 @@ def centred_basis(c: Array) -> Array:
     return np.asarray((np.eye(c.size) - np.outer(u, u))[:, 1:])
 
 
-def as_dense(A: Any) -> Array:
-    return np.asarray(A.toarray() if sp.issparse(A) else A)
+def as_dense(A: Matrix) -> Array:
+    """Return a matrix in dense storage."""
+    return np.asarray(A.toarray() if is_sparse(A) else A)
 
 
 def _is_variance(program: Program) -> bool:
     """Return True if C = diag(c) > 0 and directions are sparse: the constant vector is then L- and C-orthogonal to centred vectors."""
-    if np.ndim(program.cost) != 1 or not sp.issparse(program.directions):
+    if np.ndim(program.cost) != 1 or not is_sparse(program.directions):
         return False
     return bool(np.all(program.cost > 0) and np.allclose(program.cost, program.centre, rtol=1e-12, atol=0.0))
 
 
 def dense_cost(program: Program) -> Array:
+    """Return C as a dense matrix."""
     return np.diag(program.cost) if np.ndim(program.cost) == 1 else as_dense(program.cost)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
+from ..._types import Array
 from ...errors import InputError
 from ..threads import threads_for
-from .certificate import Solution, check_price
+from .certificate import Callback, Record, Solution, check_price
 from .interior_point import dense_interior_point
-from .low_rank import Callback, low_rank_interior_point
+from .low_rank import low_rank_interior_point
 from .near_groups import Contracted, contracted
 from .program import Program, check_program
 
@@ -27,18 +26,10 @@ _SMALL = 60
 
 
 def solve_program(
-    program: Program,
-    *,
-    method: str = "auto",
-    tol: float = 1e-3,
-    rank: int = 3,
-    start: NDArray[np.float64] | None = None,
-    interior: NDArray[np.float64] | None = None,
-    max_iter: int = 300,
-    time_limit: float | None = None,
-    callback: Callback | None = None,
-    random_state: Any = 0,
-) -> Solution:
+    program: Program, *, method: str = "auto", tol: float = 1e-3, rank: int = 3, start: Array | None = None,
+    interior: Array | None = None, max_iter: int = 300, time_limit: float | None = None,
+    callback: Callback | None = None, random_state: int | np.random.Generator | None = 0,
+) -> Solution:  # fmt: skip
     """Solve a program to a certified relative gap `tol`, by low-rank steps on a graph or by dense matrices.
 
     ``"auto"`` uses the low-rank solver for bounds on the distances of pairs (`Program.is_graph`) with more than a few points. Otherwise it
@@ -47,46 +38,63 @@ def solve_program(
     """
     check_program(program)
     check_price(program)
-    if method == "low-rank" and not program.is_graph:
+    _check_low_rank(program, method, interior)
+    rule = _Rule(method, tol, rank, start, interior, max_iter, time_limit, callback, random_state)
+    began, near = time.monotonic(), contracted(program, interior)
+    if near is None:
+        return _solved(program, rule)
+    first = _by_contraction(near, rule)
+    if first.status != "stalled":
+        return first
+    left = None if time_limit is None else max(time_limit - (time.monotonic() - began), 1e-3)
+    return _solved(program, replace(rule, time_limit=left), first)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rule:
+    """The parameters of `solve_program`."""
+
+    method: str
+    tol: float
+    rank: int
+    start: Array | None
+    interior: Array | None
+    max_iter: int
+    time_limit: float | None
+    callback: Callback | None
+    random_state: int | np.random.Generator | None
+
+
+def _check_low_rank(program: Program, method: str, interior: Array | None) -> None:
+    """Raise InputError if the low-rank solver is requested for a program that it cannot solve."""
+    if method != "low-rank":
+        return
+    if not program.is_graph:
         raise InputError(
             'method="low-rank" needs bounds on the distances of pairs and a variance to maximise, but this program has other '
             'constraints or another objective. Use method="dense".'
         )
-    banded = program.is_graph and program.combine is not None
-    if method == "low-rank" and banded and interior is None:
+    if program.combine is not None and interior is None:
         raise InputError(
             "The low-rank solver needs an embedding inside the band, and none is available. The data are one if they have at most 15 "
             'columns and the bounds are their own Euclidean distances. Use method="dense", or reduce more than 15 columns by PCA first.'
         )
-    rule: dict[str, Any] = {
-        "rank": rank,
-        "start": start,
-        "max_iter": max_iter,
-        "callback": callback,
-        "random_state": random_state,
-    }
-    began, near = time.monotonic(), contracted(program, interior)
-    if near is None:
-        return _solved(program, method, tol, interior, time_limit=time_limit, **rule)
-    first = _by_contraction(near, method, tol, interior, time_limit=time_limit, **rule)
-    if first.status != "stalled":
-        return first
-    left = None if time_limit is None else max(time_limit - (time.monotonic() - began), 1e-3)
-    return _solved(program, method, tol, interior, time_limit=left, first=first, **rule)
 
 
-def _solved(
-    program: Program, method: str, tol: float, interior: Any, *, rank: int, start: Any, random_state: Any, first: Any = None, **rule: Any
-) -> Solution:  # fmt: skip
+def _solved(program: Program, rule: _Rule, first: Solution | None = None) -> Solution:
     """Solve with the solver chosen for the program; the result is never worse than `first`."""
+    method, interior = rule.method, rule.interior
     small = program.n <= _SMALL or (program.is_graph and program.combine is not None and interior is None)
     if method == "low-rank" or (method == "auto" and program.is_graph and not small):
         found = low_rank_interior_point(
-            program, start=start, interior=interior, first=first, tol=tol, rank=rank, random_state=random_state, **rule
-        )
+            program, start=rule.start, interior=interior, first=first, tol=rule.tol, rank=rule.rank, max_iter=rule.max_iter,
+            time_limit=rule.time_limit, callback=rule.callback, random_state=rule.random_state,
+        )  # fmt: skip
     else:
         with threads_for(max(program.n, program.bounds.size)):
-            found = dense_interior_point(program, tol=tol, **rule)
+            found = dense_interior_point(
+                program, tol=rule.tol, max_iter=rule.max_iter, time_limit=rule.time_limit, callback=rule.callback
+            )
     if first is None:
         return found
     best = min(
@@ -95,20 +103,19 @@ def _solved(
     return replace(best, iterations=first.iterations + found.iterations, history=first.history + found.history)
 
 
-def _by_contraction(
-    near: Contracted, method: str, tol: float, interior: Any, *, start: Any, callback: Callback | None, **rule: Any
-) -> Solution:
+def _by_contraction(near: Contracted, rule: _Rule) -> Solution:
     """Solve a smaller program in which groups of near points are contracted, and extend its solution."""
-    began = time.monotonic()
+    began, callback = time.monotonic(), rule.callback
     note(contracted=near.program.n - near.small.n)
-    start = None if start is None else start[near.roots]
+    start = None if rule.start is None else rule.start[near.roots]
     report = None if callback is None else lambda record: callback(near.record(record))
-    small = _solved(near.small, method, _INNER * tol, near.inside(interior), start=start, callback=report, **rule)
+    inner = replace(rule, tol=_INNER * rule.tol, interior=near.inside(rule.interior), start=start, callback=report)
+    small = _solved(near.small, inner)
     with stage("bounds"):
-        found = near.solution(small, tol, interior)
-    record = {"iteration": found.iterations, "rank": found.rank, "seconds": time.monotonic() - began}
-    record |= {"lower": found.lower, "upper": found.upper, "gap": found.gap}
+        found = near.solution(small, rule.tol, rule.interior)
+    record: Record = {"iteration": found.iterations, "rank": found.rank, "seconds": time.monotonic() - began}
+    record["lower"], record["upper"], record["gap"] = found.lower, found.upper, found.gap
     found.history.append(record)
     if callback is not None:
-        callback(record | {"factor": found.factor})
+        callback({**record, "factor": found.factor})
     return found

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._types import Array
 from ..eigen import dense
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 #: Maximum number of conjugate gradient steps, and the regularisation of a singular Hessian.

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg as la
 
 from ..memory import require
 from .certificate import (
+    Callback,
     Certificate,
+    Record,
     Solution,
     largest_ratio,
     lower_bound,
@@ -39,13 +41,9 @@ _RANK = 1e-12
 
 
 def dense_interior_point(
-    program: Program,
-    *,
-    tol: float = 1e-6,
-    max_iter: int = 100,
-    time_limit: float | None = None,
-    callback: Callable[[dict[str, Any]], None] | None = None,
-) -> Solution:
+    program: Program, *, tol: float = 1e-6, max_iter: int = 100, time_limit: float | None = None,
+    callback: Callback | None = None,
+) -> Solution:  # fmt: skip
     """Solve a program of N points, p directions and m rows, in O(m³ + p² + N³) per step and some 20 steps.
 
     Parameters
@@ -67,17 +65,18 @@ def dense_interior_point(
     """
     check_program(program)
     _check_memory(program)
-    began, history, status, iteration = time.monotonic(), [], "iterations", 0
+    began, history, status, iteration = time.monotonic(), list[Record](), "iterations", 0
     space, best = Space.of(program), _Best(program)
     try:
         point: _Point | None = _start(space)
         while point is not None:
             value, violation = best.offer(space.factor(point.root), space.weights(point.w))
             seconds = time.monotonic() - began
-            record = {"iteration": iteration, "value": value, "violation": violation, **best.bounds, "seconds": seconds}
+            record: Record = {"iteration": iteration, "value": value, "violation": violation, "seconds": seconds}
+            record |= best.bounds
             history.append(record)
             if callback is not None:
-                callback(dict(record))
+                callback(record.copy())
             if best.missing <= 0.99 * tol:
                 status = "certified"
             elif time_limit is not None and seconds > time_limit:
@@ -316,7 +315,7 @@ class _Best:
         self.missing, self.age = np.inf, 0
 
     @property
-    def bounds(self) -> dict[str, float]:
+    def bounds(self) -> Record:
         return {"lower": self.lower, "upper": self.upper, "gap": Certificate(0.0, self.lower, self.upper, 0.0).gap}
 
     def _missing(self, lower: float, violation: float) -> float:
@@ -341,7 +340,7 @@ class _Best:
         self.missing = min(missing, self.missing)
         return net_value(program, F), violation
 
-    def solution(self, iterations: int, status: str, history: list[dict[str, Any]]) -> Solution:
+    def solution(self, iterations: int, status: str, history: list[Record]) -> Solution:
         """Return the solution, with the certificate computed from exactly the returned arrays."""
         program = self.program
         assert self.factor is not None

@@ -11,24 +11,19 @@ Cost: each step factorises a sparse matrix of order nr with the fill of the neig
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from ..._diagnostics import note, stage
+from ..._types import Array
 from ..factor import analyse
 from .best_bounds import BestBounds
-from .certificate import Certificate, Solution, largest_ratio, lower_bound, net_value, shrink
+from .certificate import Callback, Certificate, Record, Solution, largest_ratio, lower_bound, net_value, shrink
 from .newton import NewtonMatrix
 from .program import Program
-
-Array = NDArray[np.float64]
-Callback = Callable[[dict[str, Any]], None]
 
 #: Shift at which the Newton matrix is positive definite, in units of the masses; and the smallest shift used.
 _SAFE_SHIFT, _MIN_SHIFT = 2.05, 1e-3
@@ -241,18 +236,10 @@ def _to_boundary(x: Array, change: Array) -> float:
 
 
 def low_rank_interior_point(
-    program: Program,
-    *,
-    start: Array | None = None,
-    interior: Array | None = None,
-    first: Solution | None = None,
-    tol: float = 1e-3,
-    rank: int = 3,
-    max_iter: int = 300,
-    time_limit: float | None = None,
-    callback: Callback | None = None,
-    random_state: Any = 0,
-) -> Solution:
+    program: Program, *, start: Array | None = None, interior: Array | None = None, first: Solution | None = None,
+    tol: float = 1e-3, rank: int = 3, max_iter: int = 300, time_limit: float | None = None,
+    callback: Callback | None = None, random_state: int | np.random.Generator | None = 0,
+) -> Solution:  # fmt: skip
     """Solve a program on a graph (``program.is_graph``) to a certified relative gap `tol`.
 
     `start` is an embedding (n, p) of any scale; by default the lowest eigenvectors of the graph. `interior` is an embedding that satisfies
@@ -262,52 +249,73 @@ def low_rank_interior_point(
     """
     size = float(np.mean(np.abs(program.bounds)))
     scaled = program.scaled(size)
-    began = time.monotonic()
-    inside = None if interior is None else interior / np.sqrt(size)
-    report = None if callback is None else lambda record: callback(_as_band_record(record, size))
-    limits = {"time_limit": time_limit, "callback": report}
+    limits = _Limits(max_iter, time_limit, callback, size)
     if first is None:
+        inside = None if interior is None else interior / np.sqrt(size)
         state, first = _begin(scaled, start, inside, tol, rank, np.random.default_rng(random_state), limits)
     else:
         R = np.sqrt((1.0 - _CONTINUATION_GAP * tol) / size) * first.factor
         state = _Unfolding(scaled, R, tol, warm=_CONTINUATION_GAP * tol)
-    best, history, status, iteration, quiet = BestBounds(scaled, state.R, state.w, tol), [], "iterations", 0, 0
+    best, history = BestBounds(scaled, state.R, state.w, tol), list[Record]()
     if first is not None:
         best.offer_weights(first.weights, 1.0)
-        status = "interrupted" if first.status == "interrupted" else status
-    try:
-        for iteration in range(max_iter if status == "iterations" else 0):
-            best.offer_factor(state.R)
-            if iteration >= state.wait and (state.is_settled() or quiet >= 40):
-                record, quiet = _certify(state, best), 0
-                record |= {"iteration": iteration, "rank": state.R.shape[1], "seconds": time.monotonic() - began}
-                record |= {name: record[name] * size for name in ("lower", "upper")}
-                history.append(record)
-                if callback is not None:
-                    callback(record | {"factor": np.sqrt(size) * state.R})
-                if best.is_certified(tol):
-                    status = "certified"
-                    break
-                state.wait = iteration + (9 if record["escaped"] else 1)
-            if time_limit is not None and time.monotonic() - began > time_limit:
-                status = "time"
-                break
-            quiet += 1
-            state.advance()
-    except KeyboardInterrupt:
-        status = "interrupted"
+    stopped = first is not None and first.status == "interrupted"
+    status, iteration = ("interrupted", 0) if stopped else _iterate(state, best, limits, history)
     return _finish(program, state, best, size, iteration, status, history)
 
 
+@dataclass(frozen=True)
+class _Limits:
+    """Limits of the iteration, and the callback for its records. Squared distances are `size` times those of the iteration."""
+
+    max_iter: int
+    time_limit: float | None
+    callback: Callback | None
+    size: float
+    began: float = field(default_factory=time.monotonic)
+
+    def report(self, record: Record, R: Array) -> None:
+        """Call the callback with the record and the embedding R."""
+        if self.callback is not None:
+            self.callback({**record, "factor": np.sqrt(self.size) * R})
+
+    def report_band(self, record: Record) -> None:
+        """Call the callback with a record of the problem without lower bounds, which gives no lower bound on the band's optimum."""
+        if self.callback is not None:
+            factor = np.sqrt(self.size) * record["factor"]
+            upper = self.size * record["upper"]
+            self.callback({**record, "lower": -np.inf, "upper": upper, "gap": np.inf, "factor": factor})
+
+
+def _iterate(state: _Unfolding, best: BestBounds, limits: _Limits, history: list[Record]) -> tuple[str, int]:
+    """Take Newton steps until the bounds meet or a limit is reached; return the status and the number of steps."""
+    iteration, quiet = 0, 0
+    try:
+        for iteration in range(limits.max_iter):
+            best.offer_factor(state.R)
+            if iteration >= state.wait and (state.is_settled() or quiet >= 40):
+                record, quiet = _certify(state, best), 0
+                record["iteration"], record["rank"] = iteration, state.R.shape[1]
+                record["seconds"] = time.monotonic() - limits.began
+                record["lower"], record["upper"] = record["lower"] * limits.size, record["upper"] * limits.size
+                history.append(record)
+                limits.report(record, state.R)
+                if best.is_certified(state.tol):
+                    return "certified", iteration
+                state.wait = iteration + (9 if record["escaped"] else 1)
+            if limits.time_limit is not None and time.monotonic() - limits.began > limits.time_limit:
+                return "time", iteration
+            quiet += 1
+            state.advance()
+    except KeyboardInterrupt:
+        return "interrupted", iteration
+    return "iterations", iteration
+
+
 def _begin(
-    program: Program,
-    start: Array | None,
-    interior: Array | None,
-    tol: float,
-    rank: int,
-    rng: np.random.Generator,
-    limits: dict[str, Any],
-) -> tuple[_Unfolding, Solution | None]:
+    program: Program, start: Array | None, interior: Array | None, tol: float, rank: int, rng: np.random.Generator,
+    limits: _Limits,
+) -> tuple[_Unfolding, Solution | None]:  # fmt: skip
     """Return the first point, and for a band the solution without its lower bounds.
 
     A band starts at an embedding inside it, with a small share of the solution without lower bounds added in separate columns. Squared
@@ -320,7 +328,10 @@ def _begin(
     upper, lower = np.split(program.bounds, 2)
     plain = replace(program, bounds=upper, combine=None)
     with stage("start"):
-        first = low_rank_interior_point(plain, start=start, tol=_BAND_START_GAP, rank=rank, **limits)
+        first = low_rank_interior_point(
+            plain, start=start, tol=_BAND_START_GAP, rank=rank, time_limit=limits.time_limit,
+            callback=None if limits.callback is None else limits.report_band,
+        )  # fmt: skip
     share = 0.5 * float(np.min(1.0 + lower / upper))
     R = np.hstack([np.sqrt(1.0 - share) * program.centred(interior), np.sqrt(share) * first.factor])
     # the optimum without lower bounds is an upper bound
@@ -328,19 +339,13 @@ def _begin(
     return _Unfolding(program, np.sqrt(1.0 - 0.5 * share) * R, tol, warm=_BAND_START_GAP), first
 
 
-def _as_band_record(record: dict[str, Any], size: float) -> dict[str, Any]:
-    """Convert a record of the problem without lower bounds to one of the band: it gives no lower bound."""
-    factor = np.sqrt(size) * record["factor"]
-    return record | {"lower": -np.inf, "upper": size * record["upper"], "gap": np.inf, "factor": factor}
-
-
-def _certify(state: _Unfolding, best: BestBounds) -> dict[str, Any]:
+def _certify(state: _Unfolding, best: BestBounds) -> Record:
     """Compute bounds at the current point; then either leave a saddle or lower the barrier."""
     with stage("bounds"):
         k = max(1, min(state.R.shape[1] + 2, 6, state.program.n - 2))
         ratio, _, V = largest_ratio(state.program, state.w, k=k, tol=1e-7)
     best.offer_weights(state.w, ratio)
-    record: dict[str, Any] = {"lower": best.lower, "upper": best.upper, "gap": best.gap, "escaped": False}
+    record: Record = {"lower": best.lower, "upper": best.upper, "gap": best.gap, "escaped": False}
     if best.is_certified(state.tol):
         return record
     state.trim()
@@ -375,14 +380,9 @@ def _columns(program: Program, start: Array | None, rank: int, rng: np.random.Ge
 
 
 def _finish(
-    program: Program,
-    state: _Unfolding,
-    best: BestBounds,
-    size: float,
-    iteration: int,
-    status: str,
-    history: list[dict[str, Any]],
-) -> Solution:
+    program: Program, state: _Unfolding, best: BestBounds, size: float, iteration: int, status: str,
+    history: list[Record],
+) -> Solution:  # fmt: skip
     """Return the best point, shrunk into the feasible set, on its principal axes and in the program's own units."""
     if not np.isfinite(best.upper):  # stopped before any bound was computed
         best.offer_weights(state.w, largest_ratio(state.program, state.w)[0])

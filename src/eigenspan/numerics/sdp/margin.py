@@ -20,17 +20,15 @@ nearly cancel are dropped, and the bounds hold for the remaining combinations.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
+from ..._types import Array, Index
 from ..eigen import dense
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Share of the distance to the boundary that a step takes.
 _DAMPING = 0.97
@@ -72,7 +70,7 @@ class MarginSolution:
         return (self.upper - self.lower) / self.upper if np.isfinite(self.upper) else float("inf")
 
 
-def upper_bound(G: Array, y: Array, alpha: Array, box: float) -> float:
+def margin_cost(G: Array, y: Array, alpha: Array, box: float) -> float:
     """Return an upper bound on ω of the matrix G: the cost of the machine with normal vector α and the best bias; infinite if it separates
     nothing.
 
@@ -86,6 +84,40 @@ def upper_bound(G: Array, y: Array, alpha: Array, box: float) -> float:
     k = int(np.sum(y > 0)) - 1  # index at which the slope of the hinge losses in the bias changes sign
     bias = np.partition(y * (1 - f), k)[k]
     return square + 2 * box * float(np.maximum(1 - f - y * bias, 0).sum())
+
+
+class _Cone(Protocol):
+    """Interface of the cones of weights: the current point, its multiplier Z, and the steps from it."""
+
+    degree: int
+    #: Combinations of the kernels that the weights multiply, (kernels, weights).
+    span: Array
+    left_out: float
+    hessian: Array
+
+    def start(self, level: float) -> Array:
+        """Return the first multiplier."""
+
+    def at(self, w: Array, Z: Array) -> None:
+        """Move to a point of the interior; raises LinAlgError outside."""
+
+    def pair(self, Z: Array) -> Array:
+        """Return the products of a multiplier with all kernels."""
+
+    def target(self, sigma: float, dw: Array | None = None, dZ: Array | None = None) -> Array:
+        """Return the multiplier of a point on the central path, corrected for the second-order terms of a step."""
+
+    def change(self, target: Array, dw: Array) -> Array:
+        """Return the step of the multiplier for a step of the weights."""
+
+    def longest(self, dw: Array, dZ: Array) -> float:
+        """Return the largest step up to 1 that stays in the cone."""
+
+    def certify(self, quadratics: Array) -> tuple[float, Array | None, Array]:
+        """Return θ, the multiplier that proves it, and the weights."""
+
+    def restore(self, Z: Array | None) -> Array | None:
+        """Return the multiplier over all points."""
 
 
 class _Orthant:
@@ -103,8 +135,8 @@ class _Orthant:
     def pair(self, Z: Array) -> Array:
         return Z
 
-    def target(self, sigma: float, dw: Any = 0.0, dZ: Any = 0.0) -> Array:
-        return (sigma - dw * dZ) / self.w
+    def target(self, sigma: float, dw: Array | None = None, dZ: Array | None = None) -> Array:
+        return (sigma if dw is None or dZ is None else sigma - dw * dZ) / self.w
 
     def change(self, target: Array, dw: Array) -> Array:
         return target - self.Z - self.Z / self.w * dw
@@ -118,7 +150,7 @@ class _Orthant:
         w = np.where(self.w * abs(theta) < theta - quadratics, 0.0, self.w)
         return theta, None, w / w.sum()
 
-    def restore(self, Z: None) -> None:
+    def restore(self, Z: Array | None) -> None:
         return None
 
 
@@ -160,8 +192,8 @@ class _Semidefinite:
         """Return ⟨Z, K_i⟩ for all i."""
         return self.K.reshape(len(self.K), -1) @ Z.ravel()
 
-    def target(self, sigma: float, dw: Any = None, dZ: Any = None) -> Array:
-        second = 0.0 if dw is None else dense.symmetric(dZ @ self._sum(dw) @ self.inverse)
+    def target(self, sigma: float, dw: Array | None = None, dZ: Array | None = None) -> Array:
+        second = 0.0 if dw is None or dZ is None else dense.symmetric(dZ @ self._sum(dw) @ self.inverse)
         return sigma * self.inverse - second
 
     def change(self, target: Array, dw: Array) -> Array:
@@ -183,7 +215,8 @@ class _Semidefinite:
         Z = self.Z + self.identity * change
         return float(ones @ (quadratics + self.pair(Z)) / (ones @ ones)), Z, self.w
 
-    def restore(self, Z: Array) -> Array:
+    def restore(self, Z: Array | None) -> Array:
+        assert Z is not None  # `certify` computes it
         return dense.symmetric(self.T @ Z @ self.T.T)
 
 
@@ -200,7 +233,7 @@ def _longest(x: Array, dx: Array) -> float:
     return float(min(1.0, np.min(-x[down] / dx[down], initial=np.inf)))
 
 
-def _scaled_solver(A: Array) -> Any:
+def _scaled_solver(A: Array) -> Callable[[Array], Array]:
     """Return a solver with a positive definite matrix whose diagonal entries differ by orders of magnitude."""
     d = 1 / np.sqrt(np.maximum(np.diag(A), np.finfo(float).tiny))
     factor = la.cho_factor(A * np.outer(d, d) + 1e-13 * np.eye(len(A)))
@@ -226,7 +259,7 @@ class _Point:
 class _Problem:
     """One saddle-point problem: kernels of the labelled points, labels of each machine, box, τ and the cone of the weights."""
 
-    def __init__(self, K: Array, Y: Array, box: float, tau: float, cone: Any) -> None:
+    def __init__(self, K: Array, Y: Array, box: float, tau: float, cone: _Cone) -> None:
         self.K, self.Y, self.box, self.tau, self.cone = np.tensordot(cone.span.T, K, axes=1), Y, box, tau, cone
         self.ones = cone.span.sum(axis=0)
         self.bounded = bool(np.isfinite(box))
@@ -272,7 +305,7 @@ class _Problem:
         theta, Z, w = self.cone.certify(self.quadratics(p.alpha)[1])
         lower = float(2 * p.alpha.sum() - self.tau * np.vdot(p.alpha, p.alpha) - theta)
         machines = zip(self.mixed(w), self.Y, p.alpha, strict=True)
-        upper = sum(upper_bound(Q, y, alpha, self.box) for Q, y, alpha in machines)
+        upper = sum(margin_cost(Q, y, alpha, self.box) for Q, y, alpha in machines)
         return MarginSolution(w, p.alpha, Z, upper, lower, len(w), n_iter)
 
 
@@ -343,7 +376,7 @@ def learn_weights(
     """
     Y, K = np.atleast_2d(y), kernels[:, labelled[:, None], labelled]
     scale = float(np.trace(K, axis1=1, axis2=2).max()) / Y.shape[1] if np.isinf(box) and tau == 0 else 0.0
-    cone: Any = _Orthant(len(kernels)) if signs == "nonnegative" else _Semidefinite(kernels)
+    cone: _Cone = _Orthant(len(kernels)) if signs == "nonnegative" else _Semidefinite(kernels)
     problem = _Problem(K, Y, box, tau, cone)
     point, best, status, n_iter = problem.start(), None, "iterations", 0
     while status == "iterations":
@@ -366,6 +399,5 @@ def learn_weights(
             status = "stalled"
     assert best is not None
     weights, multiplier = cone.span @ best.weights, cone.restore(best.multiplier)
-    facts: dict[str, Any] = {"status": status, "n_iter": n_iter, "left_out": cone.left_out}
-    facts["alpha"] = best.alpha.reshape(np.shape(y))
-    return replace(best, weights=weights, multiplier=multiplier, **facts)
+    found = replace(best, weights=weights, multiplier=multiplier, alpha=best.alpha.reshape(np.shape(y)))
+    return replace(found, status=status, n_iter=n_iter, left_out=cone.left_out)

@@ -17,26 +17,14 @@ bounds are recomputed in the larger program from the extended embedding and weig
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from ..._types import Array, Index, Matrix
 from ..paths.csgraph import dijkstra, minimum_spanning_tree
-from .certificate import (
-    Certificate,
-    Solution,
-    largest_ratio,
-    lower_bound,
-    net_value,
-    shrink,
-    upper_bound,
-)
+from .certificate import Certificate, Record, Solution, largest_ratio, lower_bound, net_value, shrink, upper_bound
 from .program import Program
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 #: Largest radius of a group relative to the shortest string that leaves it, and for a band also relative to its width, because merged
 #: strings differ by as much.
@@ -97,11 +85,14 @@ class Contracted:
         """
         return None if interior is None else interior[self.roots] / np.sqrt(1.0 + self.loss)
 
-    def record(self, record: dict[str, Any]) -> dict[str, Any]:
+    def record(self, record: Record) -> Record:
         """Convert a record of the smaller program to one of the larger program."""
         lower, upper = record["lower"], record["upper"] + self.loss * abs(record["upper"])
-        record = record | {"upper": upper, "gap": Certificate(0.0, lower, upper, 0.0).gap}
-        return record | {"factor": record["factor"][self.labels]} if "factor" in record else record
+        found = record.copy()
+        found["upper"], found["gap"] = upper, Certificate(0.0, lower, upper, 0.0).gap
+        if "factor" in found:
+            found["factor"] = found["factor"][self.labels]
+        return found
 
     # ------------------------------------------------------------------ extension to all points
     def solution(self, small: Solution, tol: float, interior: Array | None) -> Solution:
@@ -216,7 +207,7 @@ def _smallest_of_each(i: Index, j: Index, values: Array) -> Index:
     return order[new]
 
 
-def _summed(cost: Any, labels: Index) -> Any:
+def _summed(cost: Matrix, labels: Index) -> Matrix:
     """Sum C over groups of coincident points."""
     if np.ndim(cost) == 1:
         return np.bincount(labels, cost).astype(np.float64)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from ..._types import Array
 from ..factor import Analysis, SuperLUAnalysis, analyse, minimum_degree
 from ..factor.fill import predict_fill
 from ..memory import require
 from .program import Program
-
-Array = NDArray[np.float64]
 
 
 class NewtonMatrix:
@@ -44,7 +42,7 @@ class NewtonMatrix:
         self.masses = program.cost
         self.analyses: dict[int, Analysis | SuperLUAnalysis] = {}  # by number of columns
 
-    def solver(self, delta: Array, g: Array, omega: Array, shift: float) -> Any:
+    def solver(self, delta: Array, g: Array, omega: Array, shift: float) -> Callable[[Array], Array] | None:
         """Return a function ``b -> H⁻¹ b`` on (n, r), or None if H is not positive definite."""
         (m, r), n = delta.shape, self.masses.size
         blocks = (4.0 * omega)[:, None, None] * delta[:, :, None] * delta[:, None, :]

@@ -16,17 +16,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
+from ..._types import Array, Index, Matrix, is_sparse
 from ...errors import DisconnectedError, InputError
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -64,9 +61,9 @@ class Program:
         The pairs of points, if the directions are their differences.
     """
 
-    directions: Any
+    directions: Matrix
     bounds: Array
-    cost: Any
+    cost: Matrix
     centre: Array
     combine: sp.csr_array | None = None
     equal: NDArray[np.bool_] | None = None
@@ -75,18 +72,10 @@ class Program:
 
     @classmethod
     def of_pairs(
-        cls,
-        n: int,
-        pairs: Index,
-        bounds: Array,
-        *,
-        cost: Any = None,
-        masses: Array | None = None,
-        lower: Array | None = None,
-        combine: sp.csr_array | None = None,
-        equal: NDArray[np.bool_] | None = None,
+        cls, n: int, pairs: Index, bounds: Array, *, cost: Matrix | None = None, masses: Array | None = None,
+        lower: Array | None = None, combine: sp.csr_array | None = None, equal: NDArray[np.bool_] | None = None,
         slack: Slack | None = None,
-    ) -> Program:
+    ) -> Program:  # fmt: skip
         """Build a program that bounds squared distances of pairs of n points and maximises the sum of squared norms, times `masses`.
 
         `cost` replaces this objective. `lower` adds the rows ``v_e ≥ lower_e`` (a band).
@@ -186,10 +175,10 @@ class Program:
         """Return g = Tᵀ w."""
         return w if self.combine is None else self.combine.T @ w
 
-    def laplacian(self, g: Array) -> Any:
+    def laplacian(self, g: Array) -> Matrix:
         """Return L(g), sparse if the directions are."""
         B = self.directions
-        if sp.issparse(B):
+        if is_sparse(B):
             return sp.csr_array(B.T @ sp.diags_array(g) @ B)
         return B.T @ (g[:, None] * B)
 

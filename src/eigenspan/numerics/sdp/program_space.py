@@ -10,12 +10,11 @@ is the term of a quadratic price.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..._types import Matrix, is_sparse
 from .certificate import as_dense, dense_cost, mirror
 from .program import Array, Program
 
@@ -72,7 +71,7 @@ class Space:
     def values(self, K: Array) -> Array:
         """Return A(K); K need not be symmetric."""
         B, BK = self.program.directions, self.program.directions @ self.lifted(K)
-        if sp.issparse(B):
+        if is_sparse(B):
             row = np.repeat(np.arange(B.shape[0]), np.diff(B.indptr))
             v = np.bincount(row, B.data * BK[row, B.indices], minlength=B.shape[0])
             return self.program.rows(np.asarray(v, dtype=np.float64))
@@ -122,6 +121,6 @@ def _reflected(A: Array, u: Array) -> Array:
     return A - np.outer(A @ u, u)
 
 
-def _both_sides(B: Any, K: Array) -> Array:
+def _both_sides(B: Matrix, K: Array) -> Array:
     """Return ``B K Bᵀ`` for a symmetric K."""
     return np.asarray(B @ np.ascontiguousarray((B @ K).T))

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
+from ..._types import Array, Index
 from ..eigen import dense
 
-Array = NDArray[np.float64]
 #: ``Ω -> (f(Ω), ∂f/∂Ω)``, f convex.
 Objective = Callable[[Array], tuple[float, Array]]
 #: Number of steps without a better bound after which only rounding remains, length of a step that is too short, and the gap, in units
@@ -41,7 +39,7 @@ class Minimum:
     converged: bool
 
 
-def minimise(objective: Objective, start: Array, *, tol: float = 1e-6, max_iter: int = 500) -> Minimum:
+def minimise_on_spectrahedron(objective: Objective, start: Array, *, tol: float = 1e-6, max_iter: int = 500) -> Minimum:
     """Solve ``min f(Ω) s.t. Ω ⪰ 0, Tr Ω = 1`` by monotone projected gradients with spectral (Barzilai–Borwein) step lengths.
 
     A convex f is above its tangents, so ``Tr(ΩG) − λ_min(G)``, with the gradient G, bounds the remaining decrease. The iteration ends
@@ -111,8 +109,8 @@ def minimise_quadratic(Q: Array, *, tol: float = 1e-6, max_iter: int = 100) -> M
     """Solve ``min ½ p'Qp s.t. P ⪰ 0, Tr P = 1``, p = `to_half` of P and Q ⪰ 0, by an interior point: O(m⁶) per step, some 20 steps.
 
     With ``S = 𝒬P − yI`` the multiplier of P ⪰ 0, a step solves ``(𝒬 + V) dP = σμP⁻¹ − 𝒬P + yI``, Tr dP = 0, where
-    ``V(D) = sym(S D P⁻¹)`` (Helmberg, Kojima and Monteiro, with Mehrotra's correction). Unlike in `minimise`, bad conditioning of Q costs
-    few steps; the bound is the same. The iteration ends once the bound is at most `tol` times the objective.
+    ``V(D) = sym(S D P⁻¹)`` (Helmberg, Kojima and Monteiro, with Mehrotra's correction). Unlike in `minimise_on_spectrahedron`, bad
+    conditioning of Q costs few steps; the bound is the same. The iteration ends once the bound is at most `tol` times the objective.
     """
     size = float(np.trace(Q)) or 1.0
     path = _Quadratic(Q / size)
@@ -194,6 +192,6 @@ class _Quadratic:
         return from_half(change), from_half(self.Q @ (p + change)) - y * self.identity - self.S
 
 
-def _half(m: int) -> tuple[Any, Any, Array]:
+def _half(m: int) -> tuple[Index, Index, Array]:
     i, j = np.tril_indices(m)
     return i, j, np.where(i == j, 1.0, np.sqrt(2.0))
